@@ -1,0 +1,123 @@
+package mcperrors
+
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Error is the one error type of every call on a client. Match it with
+// errors.As, its cause with errors.Is.
+type Error struct {
+	// Code is the application code (E201, E302, …); "" for a call that the
+	// caller cancelled.
+	Code Code
+	// Kind is what happened, from a closed list.
+	Kind Kind
+	// Message says what happened: the server's own words when it answered.
+	Message string
+	// UserMessage may be shown to an end user.
+	UserMessage string
+	// SuggestedAction is what the end user can do.
+	SuggestedAction string
+	// Retryable says that a later attempt may succeed. Whether repeating is
+	// safe is told by Delivery.
+	Retryable bool
+	// RetryAfter is how long to wait first; 0 when nobody said.
+	RetryAfter time.Duration
+	// Delivery is what became of the request.
+	Delivery Delivery
+	// OriginalMCPCode is the code of the server's JSON-RPC error; nil when
+	// there was none.
+	OriginalMCPCode *int64
+
+	// Server is the name of the server, Method the MCP method, Tool the tool
+	// for tools/call, RequestID the id of the last attempt.
+	Server, Method, Tool, RequestID string
+	// Attempts is how many requests were made, 0 when none was.
+	Attempts int
+
+	// RPC is the server's JSON-RPC error, HTTP what the HTTP layer said,
+	// Process how the server's process ended; each nil when there is none.
+	RPC     *jsonrpc.Error
+	HTTP    *HTTPEvidence
+	Process *ProcessEvidence
+
+	// Cause is the error underneath, nil when there is none.
+	Cause error
+}
+
+// HTTPEvidence is what an HTTP server answered.
+type HTTPEvidence struct {
+	// Status is the status code, URL the endpoint without its query.
+	Status int    `json:"status"`
+	URL    string `json:"url,omitempty"`
+	// ContentType is the media type as sent.
+	ContentType string `json:"contentType,omitempty"`
+	// Body is the start of the body, at most 2 KiB.
+	Body string `json:"body,omitempty"`
+}
+
+// ProcessEvidence is how a server's process ended, or what is known while it
+// runs.
+type ProcessEvidence struct {
+	// Command is the program and its arguments.
+	Command []string `json:"command,omitempty"`
+	// PID is the process id, 0 when it never started.
+	PID int `json:"pid,omitempty"`
+	// Exited says that the process has ended; Exit is its status, -1 when a
+	// signal ended it, and Signal that signal's name.
+	Exited bool   `json:"exited"`
+	Exit   int    `json:"exit"`
+	Signal string `json:"signal,omitempty"`
+	// Age is how long the process has run or ran.
+	Age time.Duration `json:"-"`
+	// Stderr is the tail of what it wrote to stderr, line by line.
+	Stderr []string `json:"stderrTail,omitempty"`
+	// Noise is the first stdout line that was not a message, "" when none was.
+	Noise string `json:"noise,omitempty"`
+}
+
+// Delivery is what became of a request: whether repeating it can do harm.
+type Delivery uint8
+
+const (
+	// NotSent: no complete request left this process. Repeating is safe.
+	NotSent Delivery = iota
+	// Rejected: the server refused before it did anything. Repeating is safe.
+	Rejected
+	// Unknown: the request may have been executed. Look before repeating.
+	Unknown
+	// Answered: the server ran the request and answered.
+	Answered
+)
+
+// String returns the name used in JSON: not-sent, rejected, unknown, answered.
+func (d Delivery) String() string {
+	switch d {
+	case NotSent:
+		return "not-sent"
+	case Rejected:
+		return "rejected"
+	case Unknown:
+		return "unknown"
+	default:
+		return "answered"
+	}
+}
+
+// Error implements error: what happened, where, and what to do when known.
+// Text from peers is made printable.
+func (e *Error) Error() string { return e.text() }
+
+// Unwrap returns the cause and the server's JSON-RPC error.
+func (e *Error) Unwrap() []error {
+	var out []error
+	if e.Cause != nil {
+		out = append(out, e.Cause)
+	}
+	if e.RPC != nil && e.Cause != error(e.RPC) {
+		out = append(out, e.RPC)
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package mcperrors
+
+// Kind is what happened, from a closed list (decisions 14).
+type Kind uint8
+
+const (
+	// KindServer: the server failed to do it (-32603, -32000, HTTP 5xx).
+	KindServer Kind = iota + 1
+	// KindCanceled: the caller gave up.
+	KindCanceled
+	// KindTimeout: a deadline passed, the caller's or ours.
+	KindTimeout
+	// KindTransport: the way to the server broke or never opened.
+	KindTransport
+	// KindAuth: HTTP 401 or 403, or a permission the server denies.
+	KindAuth
+	// KindProtocol: the peer broke the protocol.
+	KindProtocol
+	// KindVersion: no common protocol revision.
+	KindVersion
+	// KindUnsupported: the method or capability is not there.
+	KindUnsupported
+	// KindNotFound: no such tool, prompt or resource.
+	KindNotFound
+	// KindInvalidArguments: the arguments do not fit.
+	KindInvalidArguments
+	// KindInputRequired: an answer from a person or an application is needed.
+	KindInputRequired
+	// KindSessionLost: the session the call belonged to is gone.
+	KindSessionLost
+	// KindCircuitOpen: our own breaker refused the call.
+	KindCircuitOpen
+	// KindOverloaded: a limit refused the call, ours or the server's.
+	KindOverloaded
+	// KindClosed: the client was closed.
+	KindClosed
+	// KindTool: the tool ran and reported an error.
+	KindTool
+	// KindApp: an application code outside the reserved ranges.
+	KindApp
+)

@@ -1,0 +1,103 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Codes of JSON-RPC 2.0. What lies between -32099 and -32000 belongs to
+// servers and to MCP; every other integer is an application's own.
+const (
+	CodeParseError     = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternalError  = -32603
+)
+
+// Error is the error member of a response: what the peer said. It is matched
+// by code: errors.Is(err, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}).
+type Error struct {
+	// Code is any integer; peers use codes outside the reserved range too.
+	Code int64
+	// Message is the peer's text, untrusted: it may hold control characters.
+	Message string
+	// Data is the raw data member, nil when absent.
+	Data json.RawMessage
+}
+
+// NewError makes an error for a response. Data is encoded with [Marshal]; data
+// that cannot be encoded is left out. Pass nil for none.
+func NewError(code int64, message string, data any) *Error {
+	e := &Error{Code: code, Message: message}
+	if data != nil {
+		if raw, err := Marshal(data); err == nil {
+			e.Data = raw
+		}
+	}
+	return e
+}
+
+// Error implements error. The peer's text is shortened and control characters
+// are replaced (ERR-03); Message has the original.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (code %d)", Printable(e.Message, 500), e.Code)
+}
+
+// Is matches errors by code, whatever their message and data.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// AppendJSON appends the error object.
+func (e *Error) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"code":`...)
+	dst = appendInt(dst, e.Code)
+	dst = append(dst, `,"message":`...)
+	dst = AppendString(dst, e.Message)
+	if e.Data != nil {
+		dst = append(dst, `,"data":`...)
+		dst = append(dst, e.Data...)
+	}
+	return append(dst, '}')
+}
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (e *Error) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler] with the rules of [Decode].
+func (e *Error) UnmarshalJSON(data []byte) error {
+	got, err := decodeError(data)
+	if err != nil {
+		return err
+	}
+	*e = *got
+	return nil
+}
+
+// ErrInvalid is matched by every error of [Decode]: the bytes are not one
+// JSON-RPC message.
+var ErrInvalid = errors.New("not a JSON-RPC message")
+
+// DecodeError says why bytes are not a JSON-RPC message. It matches [ErrInvalid].
+type DecodeError struct {
+	// Reason is what is wrong, for people.
+	Reason string
+	// Syntax is true when the bytes are not JSON at all, false when they are
+	// JSON but not a message.
+	Syntax bool
+	// ID is the message's id when it could be read all the same, so that the
+	// call it answers can fail at once instead of waiting (RPC-22).
+	ID ID
+	// Head is the start of the offending bytes, at most 200 of them.
+	Head []byte
+}
+
+func (e *DecodeError) Error() string {
+	return "not a JSON-RPC message: " + e.Reason + ": " + Printable(string(e.Head), 200)
+}
+
+// Unwrap lets errors.Is find [ErrInvalid].
+func (e *DecodeError) Unwrap() error { return ErrInvalid }

@@ -1,0 +1,125 @@
+package jsonrpc
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ID is a request id: a string or an integer, kept exactly as written. The
+// zero ID is "no id". IDs are comparable with ==, and the string "1" and the
+// number 1 are different ids (RPC-06).
+type ID struct {
+	// token is the JSON text of the id in one canonical form: strings quoted
+	// with minimal escapes, integers as their digits.
+	token string
+}
+
+// StringID returns the id for a string. Invalid UTF-8 becomes U+FFFD.
+func StringID(s string) ID {
+	buf := make([]byte, 0, len(s)+2)
+	if isPlain(s) {
+		buf = append(buf, '"')
+		buf = append(buf, s...)
+		buf = append(buf, '"')
+	} else {
+		// The error only reports invalid UTF-8, which has been replaced.
+		buf, _ = jsontext.AppendQuote(buf, s)
+	}
+	return ID{token: string(buf)}
+}
+
+// IntID returns the id for an integer.
+func IntID(i int64) ID { return ID{token: strconv.FormatInt(i, 10)} }
+
+// IsZero reports whether there is no id.
+func (id ID) IsZero() bool { return id.token == "" }
+
+// IsString reports whether the id is a JSON string.
+func (id ID) IsString() bool { return id.token != "" && id.token[0] == '"' }
+
+// String returns the id for people: the text of a string id, the digits of an
+// integer id, "" for no id.
+func (id ID) String() string {
+	if !id.IsString() {
+		return id.token
+	}
+	text, err := jsontext.AppendUnquote(nil, id.token)
+	if err != nil {
+		return id.token
+	}
+	return string(text)
+}
+
+// AppendJSON appends the id's JSON text, null for no id.
+func (id ID) AppendJSON(dst []byte) []byte {
+	if id.token == "" {
+		return append(dst, "null"...)
+	}
+	return append(dst, id.token...)
+}
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. null gives the zero ID.
+func (id *ID) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*id = ID{}
+		return nil
+	}
+	token, err := canonicalID(data)
+	if err != nil {
+		return err
+	}
+	id.token = string(token)
+	return nil
+}
+
+var errIDType = errors.New("id must be a string or an integer")
+
+// canonicalID returns the canonical token for a raw JSON value, without
+// allocating for the ids in common use. RPC-02: fractions and exponents are
+// not ids, whatever their value.
+func canonicalID(raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, errIDType
+	}
+	switch c := raw[0]; {
+	case c == '"':
+		if isPlain(raw[1 : len(raw)-1]) {
+			return raw, nil
+		}
+		text, err := jsontext.AppendUnquote(nil, raw)
+		if err != nil {
+			return nil, err
+		}
+		quoted, err := jsontext.AppendQuote(nil, text)
+		if err != nil {
+			return nil, err
+		}
+		return quoted, nil
+	case c == '-' || (c >= '0' && c <= '9'):
+		for _, d := range raw[1:] {
+			if d < '0' || d > '9' {
+				return nil, errIDType
+			}
+		}
+		if string(raw) == "-0" {
+			return raw[1:], nil
+		}
+		return raw, nil
+	}
+	return nil, errIDType
+}
+
+// isPlain reports whether s needs no escaping inside a JSON string.
+func isPlain[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,97 @@
+package jsonrpc
+
+import "encoding/json"
+
+// Message is a [Request], a [Notification] or a [Response]; there are no
+// others.
+type Message interface {
+	// AppendJSON appends the message as one JSON object without line breaks
+	// of its own; raw members are copied as they are.
+	AppendJSON(dst []byte) []byte
+	isMessage()
+}
+
+// Request asks the peer to run a method and answer with the same id. The
+// "jsonrpc" member is not a field: it is always "2.0".
+type Request struct {
+	ID     ID
+	Method string
+	// Params is an object, or nil to leave the member out.
+	Params json.RawMessage
+}
+
+// Notification tells the peer something. It has no id and is never answered.
+type Notification struct {
+	Method string
+	// Params is an object, or nil to leave the member out.
+	Params json.RawMessage
+}
+
+// Response answers the request with the same id. Exactly one of Result and
+// Error is set.
+type Response struct {
+	// ID is zero only in an error for a message whose id could not be read.
+	ID     ID
+	Result json.RawMessage
+	Error  *Error
+}
+
+func (Request) isMessage()      {}
+func (Notification) isMessage() {}
+func (Response) isMessage()     {}
+
+// AppendJSON implements [Message].
+func (r Request) AppendJSON(dst []byte) []byte {
+	dst = r.appendHead(dst)
+	return appendParams(dst, r.Params)
+}
+
+// appendHead appends the request up to, but without, its params.
+func (r Request) appendHead(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = r.ID.AppendJSON(dst)
+	dst = append(dst, `,"method":`...)
+	return AppendString(dst, r.Method)
+}
+
+// AppendJSON implements [Message].
+func (n Notification) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
+	dst = AppendString(dst, n.Method)
+	return appendParams(dst, n.Params)
+}
+
+// AppendJSON implements [Message]. A response with neither result nor error
+// is written with an empty result.
+func (r Response) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = r.ID.AppendJSON(dst)
+	switch {
+	case r.Error != nil:
+		dst = append(dst, `,"error":`...)
+		dst = r.Error.AppendJSON(dst)
+	case r.Result != nil:
+		dst = append(dst, `,"result":`...)
+		dst = append(dst, r.Result...)
+	default:
+		dst = append(dst, `,"result":{}`...)
+	}
+	return append(dst, '}')
+}
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (r Request) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (n Notification) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil), nil }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (r Response) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+
+func appendParams(dst []byte, params json.RawMessage) []byte {
+	if params != nil {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
+	}
+	return append(dst, '}')
+}
