@@ -1,0 +1,72 @@
+package mainstay_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFileMap: docs/design.md names every package of the module, so that a
+// reader finds the way and a new folder is explained when it is made.
+func TestFileMap(t *testing.T) {
+	t.Parallel()
+	design, err := os.ReadFile("docs/design.md")
+	require.NoError(t, err)
+	var paths []string
+	for _, p := range goList(t, "linux") {
+		path, ok := rel(p.ImportPath)
+		require.True(t, ok, p.ImportPath)
+		paths = append(paths, path)
+	}
+	require.Empty(t, unmapped(string(design), paths), "packages that docs/design.md does not name")
+}
+
+// unmapped returns the packages that the text does not name in backticks.
+func unmapped(text string, paths []string) []string {
+	var missing []string
+	for _, path := range paths {
+		if path != "" && !strings.Contains(text, "`"+path+"`") {
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}
+
+// TestDependenciesAreExplained: docs/dependencies.md has a section for every
+// module that go.mod requires directly, with the version go.mod has.
+func TestDependenciesAreExplained(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	doc, err := os.ReadFile("docs/dependencies.md")
+	require.NoError(t, err)
+	require.Empty(t, unexplained(string(doc), string(mod)), "modules or versions that docs/dependencies.md does not name")
+}
+
+var requirement = regexp.MustCompile(`(?m)^(?:require )?\s*([a-z0-9.-]+\.[a-z]+/\S+) (v\S+)(.*)$`)
+
+// unexplained returns the direct requirements of a go.mod that the text lacks,
+// each with its version. Indirect ones come with the direct.
+func unexplained(doc, mod string) []string {
+	var missing []string
+	for _, m := range requirement.FindAllStringSubmatch(mod, -1) {
+		name, version, rest := m[1], m[2], m[3]
+		if strings.Contains(rest, "// indirect") {
+			continue
+		}
+		if !strings.Contains(doc, "`"+name+"` "+version) {
+			missing = append(missing, name+" "+version)
+		}
+	}
+	return missing
+}
+
+func TestDocumentRulesCanFail(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"client/auth"}, unmapped("`client` and client/auth", []string{"", "client", "client/auth"}))
+	mod := "module x\n\nrequire github.com/a/a v1.0.0\n\nrequire (\n\tgithub.com/b/b/v2 v2.1.0\n\tgithub.com/c/c v0.1.0 // indirect\n)\n"
+	require.Equal(t, []string{"github.com/b/b/v2 v2.1.0"}, unexplained("`github.com/a/a` v1.0.0, `github.com/b/b/v2` v2.0.0", mod))
+}

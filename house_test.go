@@ -1,0 +1,380 @@
+// Package mainstay_test holds the rules of the house that no linter knows:
+// who may import whom, and what a source file may contain. The rules are data;
+// each has a reason, and each has a test that proves it can fail.
+package mainstay_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/mainstay-mcp/mainstay"
+
+// row is one line of the import table. Paths are relative to the module; a
+// path that ends in "/..." stands for the folder and all below it. The first
+// row that matches a package is its row.
+type row struct {
+	pkg   string
+	may   []string // packages of ours its code may import
+	tests []string // what its test files may import besides
+	why   string
+}
+
+// library is what a program that uses Mainstay may import.
+var library = []string{"client/...", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/faults/..."}
+
+var importTable = []row{
+	{pkg: "jsonrpc", tests: []string{"internal/memhttp"}, why: "JSON-RPC knows nothing of MCP and is usable alone"},
+	{pkg: "breaker", why: "a breaker knows errors only as verdicts and is usable alone"},
+	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
+	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
+	{pkg: "mcp", may: []string{"jsonrpc"}, why: "the vocabulary does no I/O"},
+	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
+	{pkg: "toolcache", may: []string{"mcp"}, why: "a cache is filled by a function, it does not know the client"},
+	{
+		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/sse"},
+		tests: []string{"internal/memhttp", "conformance/faults/..."},
+		why:   "a transport moves messages; breaker and cache are above it",
+	},
+	{
+		pkg:   "client/...",
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse"},
+		tests: []string{"internal/memhttp", "conformance/faults/...", "conformance/refserver/..."},
+		why:   "the client stands on all layers and never on its judge, except to be judged in tests",
+	},
+	{
+		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors"},
+		why:   "a server that shares no code with the client cannot share its bugs",
+	},
+	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
+	{
+		pkg:   "conformance/...",
+		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse"},
+		tests: []string{"conformance/refserver/...", "internal/memhttp"},
+		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
+	},
+	{
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/..."}, library...),
+		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/memhttp"},
+		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
+	},
+	{
+		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors"}, why: "a thin main around the server",
+	},
+	{pkg: "internal/conformanceclient/...", may: library, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
+	{pkg: "examples/...", may: library, tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
+	{pkg: "fleet/redis/...", may: library, why: "an adapter in a package of its own: public packages only, nothing imports it"},
+	{pkg: "otel/...", may: library, why: "an adapter in a package of its own: public packages only, nothing imports it"},
+	{pkg: "", why: "the root holds tests only"},
+}
+
+// external says who may name a third-party module, by longest prefix.
+type external struct {
+	module   string
+	by       []string // packages whose code may import it; tests of these may too
+	testOnly bool     // any test file may import it, no code may
+	why      string
+}
+
+var externals = []external{
+	{module: "github.com/go-json-experiment/json", by: []string{"jsonrpc", "mcp"}, why: "v0 without promises: two packages to change when encoding/json/jsontext replaces it"},
+	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
+	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client"}, why: "a bounded container; expiry and epochs are ours"},
+	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
+	{module: "github.com/google/jsonschema-go", by: []string{"client", "conformance/...", "cmd/mcpctl/..."}, why: "arguments are validated before they are sent"},
+	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/refserver/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
+	{module: "github.com/spf13/cobra", by: []string{"cmd/mcpctl/..."}, why: "a command framework belongs to the command"},
+	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},
+	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
+	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
+	{module: "go.uber.org/goleak", testOnly: true, why: "no goroutine outlives a test"},
+	{module: "github.com/rogpeppe/go-internal", testOnly: true, why: "testscript for mcpctl"},
+	{module: "github.com/santhosh-tekuri/jsonschema/v6", testOnly: true, why: "the more complete judge is the oracle, its 5.5 ms of init stay out of products"},
+	{module: "github.com/yuin/goldmark", testOnly: true, why: "parses exported Markdown back"},
+	{module: "modernc.org/sqlite", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
+	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
+	{module: "github.com/ledongthuc/pdf", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "golang.org/x/net", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+}
+
+// reach limits what a package may depend on through any number of imports.
+type reach struct {
+	pkg  []string
+	only []string // the third-party modules it may link; nil: not limited
+	not  []string // packages and modules it must not link
+	why  string
+}
+
+var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp"}
+
+var reaches = []reach{
+	{
+		pkg: core,
+		only: []string{
+			"github.com/sony/gobreaker/v2", "github.com/hashicorp/golang-lru/v2", "github.com/google/uuid",
+			"github.com/go-json-experiment/json", "github.com/google/jsonschema-go",
+		},
+		why: "a user's module graph grows by these and no others (D-004)",
+	},
+	{
+		pkg: []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
+		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/refserver/..."},
+		why: "only the reference server stands on the go-sdk",
+	},
+	{
+		pkg: []string{"conformance/refserver/...", "cmd/refserver/..."},
+		not: []string{"github.com/spf13/cobra", "client/..."},
+		why: "cobra lives under cmd/mcpctl, and a server that links the client cannot judge it",
+	},
+}
+
+// listed is what the rules need of `go list -json`.
+type listed struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	Deps         []string
+}
+
+// rel is the path below the module; ok is false for a package of others.
+func rel(importPath string) (path string, ok bool) {
+	if importPath == module {
+		return "", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// standard reports whether a package is Go's own: its first element has no dot.
+func standard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+// matches reports whether path is pattern, or below it when pattern ends in "/...".
+func matches(pattern, path string) bool {
+	if folder, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return path == folder || strings.HasPrefix(path, folder+"/")
+	}
+	return pattern == path
+}
+
+func anyMatch(patterns []string, path string) bool {
+	for _, p := range patterns {
+		if matches(p, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkImports holds the packages against the tables and returns one line for
+// each fault, with the reason of the rule.
+func checkImports(pkgs []listed) []string {
+	var faults []string
+	for _, p := range pkgs {
+		path, ok := rel(p.ImportPath)
+		if !ok {
+			continue
+		}
+		r := rowOf(path)
+		if r == nil {
+			faults = append(faults, fmt.Sprintf("%s has no row in the import table: add one, with its reason", path))
+			continue
+		}
+		faults = append(faults, checkDirect(path, r, p.Imports, false)...)
+		faults = append(faults, checkDirect(path, r, append(append([]string(nil), p.TestImports...), p.XTestImports...), true)...)
+		faults = append(faults, checkReach(path, p.Deps)...)
+	}
+	return faults
+}
+
+func rowOf(path string) *row {
+	for i := range importTable {
+		if matches(importTable[i].pkg, path) {
+			return &importTable[i]
+		}
+	}
+	return nil
+}
+
+func checkDirect(path string, r *row, imports []string, test bool) []string {
+	var faults []string
+	kind := "imports"
+	if test {
+		kind = "has tests that import"
+	}
+	for _, imp := range imports {
+		if standard(imp) || imp == "C" {
+			continue
+		}
+		if ours, ok := rel(imp); ok {
+			allowed := anyMatch(r.may, ours) || test && (ours == path || anyMatch(r.tests, ours))
+			if !allowed {
+				faults = append(faults, fmt.Sprintf("%s %s %s: %s", path, kind, ours, r.why))
+			}
+			continue
+		}
+		if fault := checkExternal(path, imp, test); fault != "" {
+			faults = append(faults, fmt.Sprintf("%s %s %s: %s", path, kind, imp, fault))
+		}
+	}
+	return faults
+}
+
+func checkExternal(path, imp string, test bool) string {
+	for _, e := range externals {
+		if !matches(e.module+"/...", imp) {
+			continue
+		}
+		if e.testOnly && test || anyMatch(e.by, path) {
+			return ""
+		}
+		if e.testOnly {
+			return "in tests only: " + e.why
+		}
+		return e.why
+	}
+	return "not in the table of third-party modules: add it with its reason here and in docs/dependencies.md"
+}
+
+func checkReach(path string, deps []string) []string {
+	var faults []string
+	for _, r := range reaches {
+		if !anyMatch(r.pkg, path) {
+			continue
+		}
+		for _, dep := range deps {
+			ours, own := rel(dep)
+			name := dep
+			if own {
+				name = ours
+			}
+			var bad bool
+			for _, n := range r.not {
+				bad = bad || matches(n, name) || !own && matches(n+"/...", name)
+			}
+			if r.only != nil && !own && !standard(dep) {
+				inside := false
+				for _, m := range r.only {
+					inside = inside || matches(m+"/...", dep)
+				}
+				bad = bad || !inside
+			}
+			if bad {
+				faults = append(faults, fmt.Sprintf("%s links %s: %s", path, name, r.why))
+			}
+		}
+	}
+	return faults
+}
+
+// goList lists the module's packages as they build on one system. It works
+// without network and with packages that do not compile.
+func goList(t *testing.T, goos string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./...")
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var pkgs []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			require.NoError(t, err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// TestImportTable lists for three systems: files for one of them alone are
+// held to the same rules.
+func TestImportTable(t *testing.T) {
+	t.Parallel()
+	tree(t) // go test sees the files read here, and so knows when its cached result is stale
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		t.Run(goos, func(t *testing.T) {
+			t.Parallel()
+			pkgs := goList(t, goos)
+			require.NotEmpty(t, pkgs)
+			require.Empty(t, checkImports(pkgs))
+		})
+	}
+}
+
+func TestImportRulesHaveReasons(t *testing.T) {
+	t.Parallel()
+	for _, r := range importTable {
+		require.NotEmpty(t, r.why, r.pkg)
+	}
+	for _, e := range externals {
+		require.NotEmpty(t, e.why, e.module)
+		require.NotEqual(t, e.testOnly, len(e.by) > 0, "%s: for tests, or for named packages", e.module)
+	}
+	for _, r := range reaches {
+		require.NotEmpty(t, r.why, r.pkg)
+	}
+}
+
+// TestImportRulesCanFail feeds every kind of rule a package that breaks it.
+func TestImportRulesCanFail(t *testing.T) {
+	t.Parallel()
+	own := func(path string) string { return module + "/" + path }
+	tests := []struct {
+		name string
+		pkg  listed
+		want string // in the one fault; empty: no fault
+	}{
+		{"allowed", listed{ImportPath: own("mcp"), Imports: []string{"time", own("jsonrpc")}}, ""},
+		{"upwards", listed{ImportPath: own("jsonrpc"), Imports: []string{own("mcp")}}, "jsonrpc imports mcp"},
+		{"sideways", listed{ImportPath: own("mcp"), Imports: []string{own("breaker")}}, "mcp imports breaker"},
+		{"transport above its layer", listed{ImportPath: own("client/transport"), Imports: []string{own("breaker")}}, "client/transport imports breaker"},
+		{"client stands on its judge", listed{ImportPath: own("client"), Imports: []string{own("conformance")}}, "client imports conformance"},
+		{"server borrows from the client's side", listed{ImportPath: own("conformance/refserver/front"), Imports: []string{own("jsonrpc")}}, "conformance/refserver/front imports jsonrpc"},
+		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/refserver")}}, "conformance imports conformance/refserver"},
+		{"suite's tests may", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, ""},
+		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
+		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/refserver")}}, "cmd/mcpctl imports conformance/refserver"},
+		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/refserver/store")}}, "cmd/mcpctl links conformance/refserver/store"},
+		{"mcpctl links the go-sdk", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{"github.com/modelcontextprotocol/go-sdk/mcp"}}, "cmd/mcpctl links github.com/modelcontextprotocol/go-sdk/mcp"},
+		{"examples use an internal package", listed{ImportPath: own("examples/six"), Imports: []string{own("internal/sse")}}, "examples/six imports internal/sse"},
+		{"the codec outside its two packages", listed{ImportPath: own("client"), Imports: []string{"github.com/go-json-experiment/json/jsontext"}}, "client imports github.com/go-json-experiment"},
+		{"cobra outside mcpctl", listed{ImportPath: own("cmd/refserver"), Imports: []string{"github.com/spf13/cobra"}}, "cmd/refserver imports github.com/spf13/cobra"},
+		{"testify in code", listed{ImportPath: own("breaker"), Imports: []string{"github.com/stretchr/testify/require"}}, "in tests only"},
+		{"testify in tests", listed{ImportPath: own("breaker"), TestImports: []string{"github.com/stretchr/testify/require"}}, ""},
+		{"an unknown module", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{"example.com/left/pad"}}, "not in the table"},
+		{"a guest of a guest", listed{ImportPath: own("client"), Deps: []string{"golang.org/x/net/html"}}, "client links golang.org/x/net/html"},
+		{"what the core may link", listed{ImportPath: own("client"), Deps: []string{"vendor/golang.org/x/net/idna", "github.com/google/uuid", own("mcp")}}, ""},
+		{"the server links the client", listed{ImportPath: own("cmd/refserver"), Deps: []string{own("client")}}, "cmd/refserver links client"},
+		{"a new folder", listed{ImportPath: own("stuff")}, "stuff has no row"},
+		{"code in the root", listed{ImportPath: module, Imports: []string{own("client")}}, "imports client"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := checkImports([]listed{tt.pkg})
+			if tt.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Contains(t, got[0], tt.want)
+		})
+	}
+}
