@@ -1,0 +1,75 @@
+package breaker
+
+import (
+	"fmt"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// State is one of [Closed], [Open] and [HalfOpen].
+type State int
+
+const (
+	// Closed lets every call through.
+	Closed State = iota
+	// Open refuses every call until the cooldown has passed.
+	Open
+	// HalfOpen lets the probe through and refuses the rest.
+	HalfOpen
+)
+
+// String returns CLOSED, OPEN or HALF_OPEN.
+func (s State) String() string {
+	switch s {
+	case Closed:
+		return "CLOSED"
+	case Open:
+		return "OPEN"
+	case HalfOpen:
+		return "HALF_OPEN"
+	default:
+		return fmt.Sprintf("State(%d)", int(s))
+	}
+}
+
+// MarshalText implements [encoding.TextMarshaler] with the names of String.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Verdict is what a permit's holder learnt about the peer.
+type Verdict uint8
+
+const (
+	// Success: the peer is well. In CLOSED it ends a run of failures, in
+	// HALF_OPEN it closes the breaker.
+	Success Verdict = iota
+	// Failure: the peer is not well. It lengthens the run of failures.
+	Failure
+	// Neutral: nothing was learnt (the caller gave up, a limit refused). The
+	// run stays as it is; a probe's place is free again.
+	Neutral
+)
+
+// String returns success, failure or neutral.
+func (v Verdict) String() string {
+	switch v {
+	case Success:
+		return "success"
+	case Failure:
+		return "failure"
+	case Neutral:
+		return "neutral"
+	default:
+		return fmt.Sprintf("Verdict(%d)", uint8(v))
+	}
+}
+
+func stateOf(s gobreaker.State) State {
+	switch s {
+	case gobreaker.StateOpen:
+		return Open
+	case gobreaker.StateHalfOpen:
+		return HalfOpen
+	default:
+		return Closed
+	}
+}

@@ -1,0 +1,83 @@
+package breaker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Transition is one change of state.
+type Transition struct {
+	Name     string
+	From, To State
+	// Generation is the one that began, At when.
+	Generation uint64
+	At         time.Time
+	// ConsecutiveFailures is the run of failures at that moment, Opens how
+	// often the breaker has opened.
+	ConsecutiveFailures int
+	Opens               uint64
+	// OpenFor is how long OPEN will refuse; 0 for the other states.
+	OpenFor time.Duration
+}
+
+// publish makes sure that a goroutine is telling what has not been told. It
+// never waits: it runs under the engine's lock.
+func (b *Breaker) publish() {
+	if b.set.Logger == nil && b.set.OnTransition == nil {
+		return
+	}
+	if b.telling.CompareAndSwap(false, true) {
+		go b.tell()
+	}
+}
+
+// tell publishes every phase after the last told one, in order, and ends. The
+// goroutine lives for as long as there is something to say, so that a breaker
+// has nothing to close.
+func (b *Breaker) tell() {
+	for {
+		for ph := b.told.Load().next.Load(); ph != nil; ph = ph.next.Load() {
+			b.announce(ph)
+			b.told.Store(ph)
+		}
+		b.telling.Store(false)
+		// A phase that began between the last look and the line above found
+		// somebody telling and relied on us.
+		if b.told.Load().next.Load() == nil || !b.telling.CompareAndSwap(false, true) {
+			return
+		}
+	}
+}
+
+func (b *Breaker) announce(ph *phase) {
+	t := Transition{
+		Name:                b.set.Name,
+		From:                ph.from,
+		To:                  ph.state,
+		Generation:          ph.gen,
+		At:                  ph.since,
+		ConsecutiveFailures: int(ph.began),
+		Opens:               ph.opens,
+	}
+	level := slog.LevelInfo
+	if ph.state == Open {
+		t.OpenFor = b.set.Cooldown
+		level = slog.LevelWarn
+	}
+	if l := b.set.Logger; l != nil {
+		l.LogAttrs(context.Background(), level, "circuit breaker changed state",
+			slog.String("breaker", t.Name),
+			slog.String("from", t.From.String()),
+			slog.String("to", t.To.String()),
+			slog.Int("consecutive_failures", t.ConsecutiveFailures),
+			slog.Uint64("generation", t.Generation),
+			slog.Uint64("opens", t.Opens),
+			slog.Time("at", t.At),
+			slog.Duration("open_for", t.OpenFor),
+		)
+	}
+	if b.set.OnTransition != nil {
+		b.set.OnTransition(t)
+	}
+}
