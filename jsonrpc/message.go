@@ -42,8 +42,7 @@ func (Response) isMessage()     {}
 
 // AppendJSON implements [Message].
 func (r Request) AppendJSON(dst []byte) []byte {
-	dst = r.appendHead(dst)
-	return appendParams(dst, r.Params)
+	return appendParams(r.appendHead(dst), r.Params)
 }
 
 // appendHead appends the request up to, but without, its params.
@@ -56,9 +55,13 @@ func (r Request) appendHead(dst []byte) []byte {
 
 // AppendJSON implements [Message].
 func (n Notification) AppendJSON(dst []byte) []byte {
+	return appendParams(n.appendHead(dst), n.Params)
+}
+
+// appendHead appends the notification up to, but without, its params.
+func (n Notification) appendHead(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
-	dst = AppendString(dst, n.Method)
-	return appendParams(dst, n.Params)
+	return AppendString(dst, n.Method)
 }
 
 // AppendJSON implements [Message]. A response with neither result nor error

@@ -1,0 +1,357 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Errors of a [Conn]. A call's error is a [*CallError] that wraps one of them
+// or the cause of its context's end.
+var (
+	// ErrClosed: the connection was closed on this side.
+	ErrClosed = errors.New("the connection is closed")
+	// ErrPeerClosed: the peer ended the stream.
+	ErrPeerClosed = errors.New("the peer closed the connection")
+	// ErrIdle: nothing came for the call within [Wait].Idle.
+	ErrIdle = errors.New("no answer within the idle timeout")
+	// ErrMaxWait: the call was not answered within [Wait].Max.
+	ErrMaxWait = errors.New("no answer within the maximum time")
+	// ErrDuplicateID: a call with this id is in flight.
+	ErrDuplicateID = errors.New("a call with this id is in flight")
+)
+
+// CallError says why a call has no answer.
+type CallError struct {
+	// NotSent is true when it is proved that the peer did not get the whole
+	// request; otherwise the peer may have run it.
+	NotSent bool
+	// Err is the reason.
+	Err error
+}
+
+func (e *CallError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Config sets up a [Conn]. The zero Config works. The functions are called on
+// the goroutine that reads the stream: they must return at once and must not
+// call back into the connection except for [Conn.Respond] and [Conn.Touch].
+// What they are given belongs to them.
+type Config struct {
+	// MessageBytes bounds one incoming message and what may wait to be sent;
+	// 0 means 16 MiB.
+	MessageBytes int
+	// Depth bounds the nesting of one incoming message; 0 means [DefaultDepth].
+	Depth int
+	// OnRequest gets the peer's requests, to be answered with [Conn.Respond].
+	// nil answers each with method not found.
+	OnRequest func(Request)
+	// OnNotification gets the peer's notifications.
+	OnNotification func(Notification)
+	// OnNoise gets lines that are not JSON objects (STDIO-03).
+	OnNoise func(line []byte)
+	// OnFault gets what is JSON but not a message, is over a limit, or cannot
+	// be told to belong to a call. Nothing else ends because of it.
+	OnFault func(*DecodeError)
+	// OnSent and OnReceived see every frame, without its newline. They may
+	// keep nothing of it.
+	OnSent, OnReceived func(frame []byte)
+}
+
+// Stats counts what a connection dropped.
+type Stats struct {
+	// Late counts answers to ids nobody waits for: late, unknown or repeated.
+	Late uint64
+	// Noise counts lines that are no messages, Faults messages that are broken.
+	Noise, Faults uint64
+}
+
+// Conn carries calls over one byte stream: newline-delimited JSON-RPC, many
+// calls in flight, answers in any order. All methods may be called from many
+// goroutines at once.
+type Conn struct {
+	cfg Config
+	in  io.ReadCloser
+	out io.WriteCloser
+	w   *writer
+
+	inflight inflight
+
+	late, noise, faults atomic.Uint64
+	closing             sync.Once
+	readDone            chan struct{}
+}
+
+// NewConn starts a connection that reads from in and writes to out, and closes
+// both in Close. It may close out early when the peer is gone.
+func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
+	if cfg.MessageBytes <= 0 {
+		cfg.MessageBytes = 16 << 20
+	}
+	if cfg.Depth <= 0 {
+		cfg.Depth = DefaultDepth
+	}
+	c := &Conn{cfg: cfg, in: in, out: out, readDone: make(chan struct{})}
+	c.inflight.init()
+	c.w = newWriter(out, cfg.MessageBytes, func(err error) { c.inflight.breaks(err, c.w.left) })
+	go c.read()
+	return c
+}
+
+// Wait bounds how long a call waits. Zero members do not bound.
+type Wait struct {
+	// Idle is how long nothing may come for this call; [Conn.Touch] starts it
+	// anew. Max bounds the whole call.
+	Idle, Max time.Duration
+}
+
+// Call sends req and waits for the answer with its id, for as long as ctx and
+// wait allow. The error is a [*CallError]; an answer that is an error is a
+// Response, not an error of Call.
+//
+// The connection copies params up to 32 KiB before Call returns. Larger params
+// are written from where they are and must never be changed again.
+func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, error) {
+	if ctx.Err() != nil {
+		return Response{}, &CallError{NotSent: true, Err: context.Cause(ctx)}
+	}
+	cl, err := c.inflight.add(req.ID, wait)
+	if err != nil {
+		return Response{}, &CallError{NotSent: true, Err: err}
+	}
+	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params})
+	if err != nil {
+		c.inflight.drop(cl)
+		return Response{}, &CallError{NotSent: true, Err: err}
+	}
+	c.inflight.placed(cl, at)
+	return c.await(ctx, cl, at)
+}
+
+// await waits for the answer to a call whose frame stands at at.
+func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
+	for {
+		var reason error
+		select {
+		case <-cl.answered:
+			resp, err := cl.response, cl.err
+			c.inflight.recycle(cl)
+			if err != nil {
+				return Response{}, &CallError{NotSent: !c.w.left(at), Err: err}
+			}
+			return resp, nil
+		case <-ctx.Done():
+			reason = context.Cause(ctx)
+		case <-cl.timer.C:
+			if reason = cl.expired(); reason == nil {
+				continue // touched meanwhile
+			}
+		}
+		if !c.inflight.drop(cl) {
+			continue // answered in this very moment
+		}
+		return Response{}, &CallError{NotSent: c.w.takeBack(at), Err: reason}
+	}
+}
+
+// Touch tells that something came for the call with this id, which starts its
+// idle timeout anew. Unknown ids are ignored.
+func (c *Conn) Touch(id ID) { c.inflight.touch(id) }
+
+// Notify sends a notification. It returns once the connection has taken it,
+// and waits only while more than Config.MessageBytes are queued.
+func (c *Conn) Notify(ctx context.Context, n Notification) error {
+	if ctx.Err() != nil {
+		return &CallError{NotSent: true, Err: context.Cause(ctx)}
+	}
+	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}); err != nil {
+		return &CallError{NotSent: true, Err: err}
+	}
+	return nil
+}
+
+// Respond answers a request of the peer. It never waits: an answer that finds
+// more than Config.MessageBytes queued is dropped with an error.
+func (c *Conn) Respond(resp Response) error {
+	f := frame{response: &resp}
+	c.traceSent(&f)
+	_, err := c.w.acceptNow(&f)
+	return err
+}
+
+func (c *Conn) send(ctx context.Context, f frame) (span, error) {
+	c.traceSent(&f)
+	return c.w.accept(ctx, &f)
+}
+
+func (c *Conn) traceSent(f *frame) {
+	if c.cfg.OnSent != nil {
+		text := f.append(nil)
+		c.cfg.OnSent(text[:len(text)-1])
+	}
+}
+
+// InFlight returns how many calls wait for an answer.
+func (c *Conn) InFlight() int { return c.inflight.len() }
+
+// Stats returns what was dropped so far.
+func (c *Conn) Stats() Stats {
+	return Stats{Late: c.late.Load(), Noise: c.noise.Load(), Faults: c.faults.Load()}
+}
+
+// Done is closed when the stream has ended: nothing will come any more.
+func (c *Conn) Done() <-chan struct{} { return c.readDone }
+
+// Fail answers every call in flight with reason, and every later one too. It
+// leaves the stream open: Close closes it.
+func (c *Conn) Fail(reason error) {
+	c.w.fail(reason)
+	c.inflight.fail(reason)
+}
+
+// CloseWrite tells the peer that nothing more will come, after what is queued
+// has left or a short grace has passed.
+func (c *Conn) CloseWrite() error {
+	c.w.drain(flushGrace)
+	return c.out.Close()
+}
+
+// flushGrace is how long closing waits for a peer to read what is queued.
+const flushGrace = 200 * time.Millisecond
+
+// Close answers every call in flight with [ErrClosed], closes both streams and
+// waits, a second at most, for the connection's goroutines, which end when
+// their streams do. It may be called more than once.
+func (c *Conn) Close() error {
+	var err error
+	c.closing.Do(func() {
+		c.inflight.fail(ErrClosed)
+		err = c.CloseWrite()
+		c.w.close(ErrClosed)
+		err = errors.Join(err, c.in.Close())
+		timer := time.NewTimer(closeGrace)
+		defer timer.Stop()
+		for _, done := range []<-chan struct{}{c.w.done, c.readDone} {
+			select {
+			case <-done:
+			case <-timer.C:
+				err = errors.Join(err, errStuckStream)
+				return
+			}
+		}
+	})
+	return err
+}
+
+// closeGrace is how long Close waits for the streams to let go.
+const closeGrace = time.Second
+
+var errStuckStream = errors.New("a stream's Read or Write did not return after its Close")
+
+// read is the read loop. It decodes envelopes and hands their parts over; it
+// runs nobody's code but the functions of Config.
+func (c *Conn) read() {
+	defer close(c.readDone)
+	lines := newLineReader(c.in, c.cfg.MessageBytes)
+	s := newScanner()
+	for {
+		ln, err := lines.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			c.fault(overLimit(s, ln, c.cfg.Depth))
+			continue
+		case errors.Is(err, io.EOF):
+			c.Fail(ErrPeerClosed)
+			return
+		case err != nil:
+			c.Fail(err)
+			return
+		}
+		text := bytes.TrimSpace(ln.text)
+		if len(text) == 0 {
+			continue
+		}
+		if c.cfg.OnReceived != nil {
+			c.cfg.OnReceived(text)
+		}
+		if text[0] != '{' && text[0] != '[' {
+			c.noise.Add(1)
+			if c.cfg.OnNoise != nil {
+				c.cfg.OnNoise(bytes.Clone(text))
+			}
+			continue
+		}
+		var e envelope
+		if err := s.scan(text, c.cfg.Depth, &e); err != nil {
+			var de *DecodeError
+			errors.As(err, &de)
+			c.fault(de)
+			continue
+		}
+		if !ln.owned {
+			e.own()
+		}
+		c.dispatch(&e)
+	}
+}
+
+// dispatch hands one message over.
+func (c *Conn) dispatch(e *envelope) {
+	switch e.kind {
+	case kindNotification:
+		if c.cfg.OnNotification != nil {
+			c.cfg.OnNotification(e.message().(Notification))
+		}
+	case kindRequest:
+		req := e.message().(Request)
+		if c.cfg.OnRequest != nil {
+			c.cfg.OnRequest(req)
+			return
+		}
+		// An error means that the answer cannot be sent: the peer is gone.
+		_ = c.Respond(Response{ID: req.ID, Error: NewError(CodeMethodNotFound, "Method not found", nil)})
+	default:
+		if !c.inflight.answer(e.id, Response{Result: e.result, Error: e.err}) {
+			c.late.Add(1)
+		}
+	}
+}
+
+// fault reports a broken message, and fails the call it answers when that can
+// be told (decisions 27).
+func (c *Conn) fault(de *DecodeError) {
+	c.faults.Add(1)
+	if !de.ID.IsZero() && c.inflight.failOne(de.ID, de) {
+		return
+	}
+	if c.cfg.OnFault != nil {
+		c.cfg.OnFault(de)
+	}
+}
+
+// overLimit describes a line that was skipped for its length.
+func overLimit(s *scanner, ln line, depth int) *DecodeError {
+	de := &DecodeError{Reason: "longer than the limit", Head: head(ln.text)}
+	var e envelope
+	// The line is cut, so this fails; what counts is the id met on the way.
+	_ = s.scan(ln.text, depth, &e)
+	if e.id != nil {
+		de.ID = ID{token: string(e.id)}
+	} else {
+		de.ID = tailID(ln.tail)
+	}
+	return de
+}
+
+// own makes the envelope independent of the buffer it was scanned from. The
+// id is looked up at once and needs no copy; errors are copies already.
+func (e *envelope) own() {
+	e.params = bytes.Clone(e.params)
+	e.result = bytes.Clone(e.result)
+}

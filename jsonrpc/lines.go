@@ -1,0 +1,142 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// lineBuffer is the size of the buffer a connection reads into: what a pipe
+// holds on Linux. Longer lines are gathered in chunks.
+const lineBuffer = 64 << 10
+
+// errTooLong reports a line over the limit. The line has been skipped.
+var errTooLong = errors.New("longer than the limit")
+
+// lineReader cuts a stream into lines of any length up to a limit
+// (STDIO-01, STDIO-02). It allocates only for lines over [lineBuffer]: those
+// are gathered in chunks and joined once, which costs about twice the line.
+type lineReader struct {
+	r     io.Reader
+	limit int
+	buf   []byte
+	unread
+	err error
+}
+
+// unread is the part of the buffer that has not been returned yet.
+type unread struct{ start, end int }
+
+// line is one line without its newline.
+type line struct {
+	text []byte
+	// owned says that text belongs to the caller; otherwise it is valid until
+	// the next call of next.
+	owned bool
+	// tail is the end of a line that was over the limit, text its start.
+	tail []byte
+}
+
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{r: r, limit: limit, buf: make([]byte, lineBuffer)}
+}
+
+// next returns the next line. A last line without newline counts. The error is
+// errTooLong, with the start and the tail of the line, or that of the stream.
+func (l *lineReader) next() (line, error) {
+	for {
+		if at := bytes.IndexByte(l.buf[l.start:l.end], '\n'); at >= 0 {
+			text := l.buf[l.start : l.start+at]
+			l.start += at + 1
+			return l.judge(text)
+		}
+		if l.err != nil {
+			if l.start == l.end {
+				return line{}, l.err
+			}
+			text := l.buf[l.start:l.end]
+			l.start = l.end
+			return l.judge(text)
+		}
+		if l.start > 0 {
+			l.end = copy(l.buf, l.buf[l.start:l.end])
+			l.start = 0
+		}
+		if l.end == len(l.buf) {
+			return l.long()
+		}
+		n, err := l.r.Read(l.buf[l.end:])
+		l.end += n
+		l.err = err
+	}
+}
+
+// judge returns a line that lies in the buffer, or says that it is too long.
+func (l *lineReader) judge(text []byte) (line, error) {
+	if len(text) > l.limit {
+		return line{text: text, tail: text}, errTooLong
+	}
+	return line{text: text}, nil
+}
+
+// long gathers a line that does not fit the buffer, which it begins with.
+func (l *lineReader) long() (line, error) {
+	chunks := [][]byte{bytes.Clone(l.buf[:l.end])}
+	total := l.end
+	l.unread = unread{}
+	for total <= l.limit {
+		// An eighth of what is there keeps the waste under 12 %.
+		chunk := make([]byte, max(lineBuffer, total/8))
+		n, ended := l.fill(chunk)
+		chunks = append(chunks, chunk[:n])
+		total += n
+		if ended {
+			break
+		}
+	}
+	if total > l.limit {
+		return l.skip(chunks)
+	}
+	text := make([]byte, 0, total)
+	for _, chunk := range chunks {
+		text = append(text, chunk...)
+	}
+	return line{text: text, owned: true}, nil
+}
+
+// fill reads into chunk until it is full or the line ends. What follows the
+// newline is kept in the buffer.
+func (l *lineReader) fill(chunk []byte) (n int, ended bool) {
+	for n < len(chunk) {
+		got, err := l.r.Read(chunk[n:min(len(chunk), n+lineBuffer)])
+		if at := bytes.IndexByte(chunk[n:n+got], '\n'); at >= 0 {
+			l.unread = unread{end: copy(l.buf, chunk[n+at+1:n+got])}
+			l.err = err
+			return n + at, true
+		}
+		n += got
+		if err != nil {
+			l.err = err
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// skip reads on to the end of a line that is over the limit and keeps its two
+// ends, where an id may be found.
+func (l *lineReader) skip(chunks [][]byte) (line, error) {
+	const keep = 4 << 10
+	over := line{text: chunks[0]}
+	last := chunks[len(chunks)-1]
+	tail := append([]byte(nil), last[max(0, len(last)-keep):]...)
+	scratch := make([]byte, lineBuffer)
+	for ended := l.err != nil || l.end > 0; !ended; {
+		var n int
+		n, ended = l.fill(scratch)
+		tail = append(tail, scratch[:n]...)
+		tail = append(tail[:0], tail[max(0, len(tail)-keep):]...)
+	}
+	over.tail = tail
+	return over, errTooLong
+}

@@ -1,0 +1,119 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func readLines(r io.Reader, limit int) (out []string, tooLong int) {
+	l := newLineReader(r, limit)
+	for {
+		got, err := l.next()
+		switch err {
+		case nil:
+			out = append(out, string(got.text))
+		case errTooLong:
+			tooLong++
+		default:
+			return out, tooLong
+		}
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5<<20)
+	tests := []struct {
+		name, in string
+		limit    int
+		want     []string
+		tooLong  int
+	}{
+		{"nothing", "", 10, nil, 0},
+		{"lines and a last one without newline", "a\nbb\nccc", 10, []string{"a", "bb", "ccc"}, 0},
+		{"blank lines are lines", "\n\na\n", 10, []string{"", "", "a"}, 0},
+		{"CRLF is left to the decoder", "a\r\n", 10, []string{"a\r"}, 0},
+		{"far over any scanner's 64 KiB", "a\n" + long + "\nb\n", 8 << 20, []string{"a", long, "b"}, 0},
+		{"a long last line without newline", long, 8 << 20, []string{long}, 0},
+		{"a short line over the limit", "aaaa\nb\n", 3, []string{"b"}, 1},
+		{"a long line over the limit is skipped", "a\n" + long + "\nb\n", 1 << 20, []string{"a", "b"}, 1},
+		{"an endless line that ends", long, 1 << 20, nil, 1},
+		{"exactly the buffer", strings.Repeat("y", lineBuffer) + "\nb\n", 1 << 20, []string{strings.Repeat("y", lineBuffer), "b"}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for name, r := range map[string]io.Reader{
+				"whole":  strings.NewReader(tt.in),
+				"halves": iotest.HalfReader(strings.NewReader(tt.in)),
+				"errors": iotest.DataErrReader(strings.NewReader(tt.in)),
+			} {
+				got, tooLong := readLines(r, tt.limit)
+				require.Equal(t, len(tt.want), len(got), name)
+				require.Equal(t, tt.want, got, name)
+				require.Equal(t, tt.tooLong, tooLong, name)
+			}
+		})
+	}
+}
+
+func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
+	t.Parallel()
+	text := `{"id":"at the start",` + strings.Repeat("z", 3<<20) + `,"id":"at the end"}`
+	got, err := newLineReader(strings.NewReader(text+"\nnext\n"), 1<<20).next()
+	require.ErrorIs(t, err, errTooLong)
+	require.True(t, bytes.HasPrefix(got.text, []byte(`{"id":"at the start"`)))
+	require.True(t, bytes.HasSuffix(got.tail, []byte(`"id":"at the end"}`)))
+}
+
+// The cost of a long line is what performance.md asks of large results.
+func TestLineReaderAllocatesAboutTwiceALongLine(t *testing.T) {
+	const size = 16 << 20
+	text := strings.Repeat("x", size) + "\n"
+	var l *lineReader
+	result := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			l = newLineReader(strings.NewReader(text), size)
+			got, err := l.next()
+			if err != nil || len(got.text) != size {
+				b.Fatal(err)
+			}
+		}
+	})
+	require.LessOrEqual(t, float64(result.AllocedBytesPerOp())/size, 2.3)
+}
+
+func FuzzLineReader(f *testing.F) {
+	f.Add([]byte("a\nb\n\nc"), 3)
+	f.Add([]byte("aaaaaaaaaa\nb"), 4)
+	f.Fuzz(func(t *testing.T, in []byte, limit int) {
+		limit = 1 + abs(limit)%1000
+		want := strings.Split(string(in), "\n")
+		if want[len(want)-1] == "" {
+			want = want[:len(want)-1]
+		}
+		kept := want[:0]
+		for _, s := range want {
+			if len(s) <= limit {
+				kept = append(kept, s)
+			}
+		}
+		got, _ := readLines(iotest.OneByteReader(bytes.NewReader(in)), limit)
+		require.Equal(t, len(kept), len(got))
+		for i := range kept {
+			require.Equal(t, kept[i], got[i])
+		}
+	})
+}
+
+func abs(i int) int {
+	if i < 0 {
+		return -(i + 1)
+	}
+	return i
+}

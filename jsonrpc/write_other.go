@@ -1,0 +1,13 @@
+//go:build !unix
+
+package jsonrpc
+
+import "io"
+
+// tryWriter is not available on this system: every frame is written by the
+// writer's goroutine.
+type tryWriter struct{}
+
+func newTryWriter(io.Writer) *tryWriter { return nil }
+
+func (*tryWriter) write([]byte) (int, error) { return 0, nil }
