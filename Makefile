@@ -1,0 +1,41 @@
+# make help lists the targets. .ci/run is what CI runs; the targets here are
+# its steps, for people.
+GO ?= go
+FUZZTIME ?= 30
+
+.DEFAULT_GOAL := help
+.PHONY: help all test race lint fuzz conformance interop bench cover ci
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+all: ## format, vet, lint, test, conformance: what to run before a commit
+	.ci/run format vet lint test conformance
+
+test: ## all tests, no network and nothing installed
+	$(GO) test ./...
+
+race: ## all tests under the race detector, with databases when they can be had
+	.ci/run services race
+
+lint: ## format, go vet and golangci-lint at the pinned version
+	.ci/run format vet lint
+
+fuzz: ## every fuzz target for FUZZTIME seconds (30)
+	FUZZ_SECONDS=$(FUZZTIME) FUZZ_BUDGET=86400 .ci/run fuzz
+
+conformance: ## the main job: judge the reference server
+	.ci/run conformance
+
+interop: ## mcpctl against servers written by others (needs npm)
+	.ci/run interop
+
+bench: ## all benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+cover: ## coverage of the library packages, by function
+	$(GO) test -coverprofile=coverage.out -coverpkg=./client/...,./jsonrpc/...,./mcp/...,./errors/...,./breaker/...,./toolcache/... ./...
+	$(GO) tool cover -func=coverage.out
+
+ci: ## everything CI checks
+	.ci/run
