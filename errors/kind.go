@@ -39,3 +39,49 @@ const (
 	// KindApp: an application code outside the reserved ranges.
 	KindApp
 )
+
+// String returns the name used in JSON, in kebab case; "unknown" for a number
+// that is no kind.
+func (k Kind) String() string {
+	switch k {
+	case KindServer:
+		return "server"
+	case KindCanceled:
+		return "canceled"
+	case KindTimeout:
+		return "timeout"
+	case KindTransport:
+		return "transport"
+	case KindAuth:
+		return "auth"
+	case KindProtocol:
+		return "protocol"
+	case KindVersion:
+		return "version"
+	case KindUnsupported:
+		return "unsupported"
+	case KindNotFound:
+		return "not-found"
+	case KindInvalidArguments:
+		return "invalid-arguments"
+	case KindInputRequired:
+		return "input-required"
+	case KindSessionLost:
+		return "session-lost"
+	case KindCircuitOpen:
+		return "circuit-open"
+	case KindOverloaded:
+		return "overloaded"
+	case KindClosed:
+		return "closed"
+	case KindTool:
+		return "tool"
+	case KindApp:
+		return "app"
+	default:
+		return "unknown"
+	}
+}
+
+// MarshalText implements [encoding.TextMarshaler] with the names of String.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

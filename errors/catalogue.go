@@ -1,0 +1,104 @@
+package mcperrors
+
+import "slices"
+
+// Suggested actions of the seed.
+const (
+	actionRetry   = "Try again"
+	actionSupport = "Contact support"
+	actionLater   = "Try again later"
+)
+
+// Entry describes one code.
+type Entry struct {
+	Code Code
+	// Category is the code's range: "E2xx".
+	Category string
+	// UserMessage may be shown to an end user. The error of a call may have a
+	// more special one.
+	UserMessage string
+	// SuggestedAction is what the end user can do.
+	SuggestedAction string
+	// Retryable says that a later attempt may succeed.
+	Retryable bool
+}
+
+// Category is a range of codes.
+type Category struct {
+	// Range is E and a digit, then xx: "E2xx".
+	Range string
+	// Name is short, Description says what the codes are about.
+	Name, Description string
+}
+
+// Catalogue returns every code once, in order (AC-005.7). The slice is the
+// caller's.
+func Catalogue() []Entry { return slices.Clone(catalogue[:]) }
+
+// Categories returns the ranges of codes, in order. The slice is the caller's.
+func Categories() []Category { return slices.Clone(categories[:]) }
+
+// Lookup returns the entry of a code.
+func Lookup(c Code) (Entry, bool) {
+	i, ok := slices.BinarySearchFunc(catalogue[:], c, func(e Entry, c Code) int {
+		switch {
+		case e.Code < c:
+			return -1
+		case e.Code > c:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return Entry{}, false
+	}
+	return catalogue[i], true
+}
+
+var categories = [...]Category{
+	{"E0xx", "File Errors", "File validation errors"},
+	{"E1xx", "URL Errors", "URL validation errors"},
+	{"E2xx", "MCP Errors", "MCP communication errors"},
+	{"E3xx", "Processing Errors", "Document processing errors"},
+	{"E4xx", "Database Errors", "Database operation errors"},
+	{"E5xx", "Session Errors", "Session errors"},
+	{"E6xx", "Rate Errors", "Rate limit errors"},
+}
+
+// catalogue is sorted by code.
+var catalogue = [...]Entry{
+	{E001, "E0xx", "File is too large", "Choose a smaller file", false},
+	{E002, "E0xx", "File type is not supported", "Choose a supported file type", false},
+	{E003, "E0xx", "File could not be read", actionRetry, true},
+	{E004, "E0xx", "File is corrupted", "Check the file and repair it", false},
+	{E005, "E0xx", "Storage unavailable", actionRetry, true},
+
+	{E101, "E1xx", "Address is not valid", "Check the address", false},
+	{E102, "E1xx", "Address cannot be reached", actionRetry, true},
+	{E103, "E1xx", "Address took too long to answer", actionRetry, true},
+	{E104, "E1xx", "Address is not allowed", "Choose another address", false},
+
+	{E201, "E2xx", "Processing service unavailable", actionRetry, true},
+	{E202, "E2xx", "Request timeout", actionRetry, true},
+	{E203, "E2xx", "Invalid request format", actionSupport, false},
+	{E204, "E2xx", "Requested tool not available", actionSupport, false},
+	{E205, "E2xx", "Service lacks a required capability", actionSupport, false},
+	{E206, "E2xx", "Requested resource not found", "Check the name", false},
+	{E207, "E2xx", "State conflict", "Check the current state", false},
+	{E208, "E2xx", "Permission denied", "Ask for access", false},
+	{E209, "E2xx", "Service and client do not fit together", actionSupport, false},
+
+	{E301, "E3xx", "Processing timeout", actionRetry, true},
+	{E302, "E3xx", "Document conversion failed", actionRetry, true},
+	{E303, "E3xx", "Export generation failed", actionRetry, true},
+	{E304, "E3xx", "Only a part was processed", "Check what is missing", false},
+
+	{E401, "E4xx", "Database unavailable", actionRetry, true},
+	{E402, "E4xx", "Database query timeout", actionRetry, true},
+	{E403, "E4xx", "Database write failed", actionRetry, true},
+
+	{E501, "E5xx", "Session expired", "Start again", false},
+	{E502, "E5xx", "Session not valid", "Start again", false},
+
+	{E601, "E6xx", "Rate limit exceeded", actionLater, true},
+}

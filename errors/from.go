@@ -1,0 +1,103 @@
+package mcperrors
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// From makes an *Error of any error, nil of nil. It is the one place where
+// foreign errors are mapped; an *Error, wrapped or not, is returned as it is.
+// delivery is what the caller knows about the request; errors that prove more
+// (a refusal by the breaker, an answer of the server) overrule it.
+func From(err error, delivery Delivery) *Error {
+	var (
+		rpc     *jsonrpc.Error
+		timeout net.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case as(err) != nil:
+		return as(err)
+	case errors.Is(err, breaker.ErrOpen):
+		return fromOpen(err)
+	case errors.As(err, &rpc):
+		e := Map(rpc, MapOptions{})
+		if err != error(rpc) {
+			e.Cause = err
+		}
+		return e
+	case errors.Is(err, context.Canceled):
+		return Canceled(delivery, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return Timeout(delivery, "no answer", 0, err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return Timeout(delivery, "no answer", 0, err)
+	case errors.Is(err, jsonrpc.ErrInvalid):
+		return New(E203, KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
+	default:
+		return New(E201, KindTransport, delivery, "the connection failed", err)
+	}
+}
+
+func fromOpen(err error) *Error {
+	e := New(E201, KindCircuitOpen, NotSent, breaker.ErrOpen.Error(), err)
+	var open *breaker.OpenError
+	if errors.As(err, &open) {
+		e.Server = open.Name
+		e.RetryAfter = open.RetryAfter()
+	}
+	return e
+}
+
+// FromHTTP makes the error of an HTTP answer that holds no JSON-RPC error. The
+// body, where there is one, has been judged first: it beats the status code.
+// retryAfter is the Retry-After header's, 0 when absent.
+func FromHTTP(evidence HTTPEvidence, retryAfter time.Duration) *Error {
+	e := httpError(evidence.Status)
+	e.HTTP = &evidence
+	if e.Retryable {
+		e.RetryAfter = min(max(0, retryAfter), maxRetryAfter)
+	}
+	return e
+}
+
+// httpError follows the rows of resilience.md §3.2. A 503 proves nothing about
+// the request: a proxy may have passed it on.
+func httpError(status int) *Error {
+	switch status {
+	case http.StatusUnauthorized:
+		return New(E208, KindAuth, Rejected, "the server wants to know who is asking", nil)
+	case http.StatusForbidden:
+		return New(E208, KindAuth, Rejected, "the server does not allow it", nil)
+	case http.StatusTooManyRequests:
+		return New(E601, KindOverloaded, Rejected, "the server is asked too often", nil)
+	case http.StatusRequestTimeout:
+		return New(E202, KindServer, Unknown, "the server gave up waiting for the request", nil)
+	case http.StatusTooEarly:
+		return New(E201, KindServer, Rejected, "the server wants the request again, later", nil)
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return New(E209, KindUnsupported, Rejected, "the server does not support it", nil)
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMisdirectedRequest:
+		e := New(E201, KindTransport, Rejected, "there is no MCP endpoint at this address: check the URL", nil)
+		e.Retryable, e.SuggestedAction = false, actionSupport
+		return e
+	case http.StatusConflict, http.StatusUnprocessableEntity:
+		return New(E203, KindProtocol, Unknown, "the server did not accept the request", nil)
+	}
+	switch {
+	case status >= 500:
+		return New(E201, KindServer, Unknown, "the server failed", nil)
+	case status >= 400:
+		return New(E203, KindProtocol, Rejected, "the server did not accept the request", nil)
+	default:
+		return New(E203, KindProtocol, Unknown, "the answer is not MCP", nil)
+	}
+}

@@ -1,0 +1,137 @@
+package mcperrors
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+const (
+	methodCallTool     = "tools/call"
+	methodReadResource = "resources/read"
+	codeDBLocked       = "DB_LOCKED"
+)
+
+// MapOptions is what is known about a call besides the server's error. The zero
+// value maps by the seed's table.
+type MapOptions struct {
+	// Server, Method, Tool and RequestID are copied to the error. Method also
+	// decides what some codes mean.
+	Server, Method, Tool, RequestID string
+	// ToolProfile is what the server announced for the tool, Profile what is
+	// configured for the server. error.data.profile comes before both,
+	// [Docling] after them.
+	ToolProfile, Profile Profile
+}
+
+// Map makes the error of a call from the server's JSON-RPC error: mapMCPError
+// of the seed (AC-005.4). Message is the server's, OriginalMCPCode its code, and
+// a retryable member in the error's data beats the table. An error that no
+// table knows is a retryable E201. rpc must not be nil.
+func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
+	h := readHints(rpc.Data)
+	p := pick(h.profile, o.ToolProfile, o.Profile)
+	r, ok := protocolRule(rpc, o)
+	if !ok && h.code != "" {
+		r, ok = textRule(p, h.code)
+	}
+	if !ok {
+		r = numberRule(p, rpc, h, o.Method)
+	}
+	code := rpc.Code
+	e := r.apply(h, o)
+	e.Message = rpc.Message
+	e.RPC = rpc
+	e.OriginalMCPCode = &code
+	e.Delivery = deliveryOf(rpc.Code)
+	if refusedByContract(h.code) {
+		e.Delivery = Rejected
+	}
+	return e
+}
+
+// MapToolError makes an error from a tool's result that has isError: true. text
+// is the result's text, structured its structuredContent, nil when absent. The
+// error's kind is always [KindTool]: the server works, the tool said no
+// (S2-EMAP-09). A code in the payload maps by profile like one in a JSON-RPC
+// error; without one the code is E201, not retryable, since the same call
+// would end the same way.
+func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error {
+	h := readHints(structured)
+	if !h.envelope && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if fromText := readHints(json.RawMessage(text)); fromText.envelope {
+			h = fromText
+		}
+	}
+	p := pick(h.profile, o.ToolProfile, o.Profile)
+	r := rule{code: E201, user: "The tool reported an error", action: "Read what the tool says"}
+	switch {
+	case p == Assistant && strings.HasPrefix(text, "Error: session context not found"):
+		r = rule{code: E502}
+	case h.code != "":
+		var ok bool
+		if r, ok = textRule(p, h.code); !ok {
+			r = unexpected(KindTool)
+		}
+	case h.number != nil:
+		r = numberRule(p, &jsonrpc.Error{Code: *h.number, Message: h.message}, h, o.Method)
+	}
+	e := r.apply(h, o)
+	e.Kind = KindTool
+	e.OriginalMCPCode = h.number
+	e.Delivery = Answered
+	if refusedByContract(h.code) || (h.number != nil && *h.number == 429) {
+		e.Delivery = Rejected
+	}
+	if e.Message = h.message; e.Message == "" {
+		e.Message = text
+	}
+	if h.recovery != "" {
+		e.SuggestedAction = jsonrpc.Printable(h.recovery, 200)
+	}
+	return e
+}
+
+// apply makes an error of a rule and what the payload said.
+func (r rule) apply(h hints, o MapOptions) *Error {
+	e := New(r.code, r.kind, Answered, "", nil)
+	e.Server, e.Method, e.Tool, e.RequestID = o.Server, o.Method, o.Tool, o.RequestID
+	if r.user != "" {
+		e.UserMessage = r.user
+	}
+	retryable, action := r.retryable, r.action
+	if h.retryable != nil && *h.retryable != retryable {
+		retryable, action = *h.retryable, ""
+	}
+	if action == "" && retryable != e.Retryable {
+		action = actionSupport
+		if retryable {
+			action = actionRetry
+		}
+	}
+	if action != "" {
+		e.SuggestedAction = action
+	}
+	e.Retryable = retryable
+	if retryable {
+		if e.RetryAfter = r.after; h.after > 0 {
+			e.RetryAfter = h.after
+		}
+	}
+	return e
+}
+
+// deliveryOf tells from a JSON-RPC code whether the server refused before it
+// did anything (resilience.md §3.1).
+func deliveryOf(code int64) Delivery {
+	switch code {
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
+		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion, 429:
+		return Rejected
+	}
+	return Answered
+}
+
+// refusedByContract: the COE contract says that these did nothing.
+func refusedByContract(code string) bool { return code == codeDBLocked || code == "RATE_LIMIT" }

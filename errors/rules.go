@@ -1,0 +1,231 @@
+package mcperrors
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Codes that MCP itself defines.
+const (
+	codeResourceNotFound   = -32002 // up to 2025-11-25, resources/read only
+	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
+	codeUnsupportedVersion = -32022
+	codeElicitationNeeded  = -32042 // 2025-11-25 only
+)
+
+// rule is what a profile makes of one code.
+type rule struct {
+	code Code
+	kind Kind
+	// user is the message for the end user, "" for the catalogue's.
+	user string
+	// action is the suggested action, "" for the catalogue's, or the seed's by
+	// retryable where the rule differs from the catalogue.
+	action    string
+	retryable bool
+	after     time.Duration
+}
+
+// unexpected is AC-005.5: whatever no table knows.
+func unexpected(kind Kind) rule {
+	return rule{E201, kind, "An unexpected error occurred", actionLater, true, 0}
+}
+
+// standardRule has the five codes of JSON-RPC, which mean the same everywhere.
+func standardRule(code int64, method string) (rule, bool) {
+	switch code {
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
+		return rule{code: E203, kind: KindProtocol}, true
+	case jsonrpc.CodeMethodNotFound:
+		if method == methodCallTool {
+			// Servers that have no table of tools to look into answer so.
+			return rule{code: E204, kind: KindNotFound}, true
+		}
+		return rule{code: E204, kind: KindUnsupported}, true
+	case jsonrpc.CodeInvalidParams:
+		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+	case jsonrpc.CodeInternalError:
+		return rule{code: E201, kind: KindServer, user: "Processing service error", retryable: true}, true
+	}
+	return rule{}, false
+}
+
+// protocolRule has what MCP says, whatever the server's family: it comes
+// before the profiles.
+func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
+	switch rpc.Code {
+	case codeHeaderMismatch:
+		return rule{code: E209, kind: KindProtocol}, true
+	case codeMissingCapability:
+		return rule{code: E209, kind: KindUnsupported}, true
+	case codeUnsupportedVersion:
+		return rule{code: E209, kind: KindVersion}, true
+	case codeElicitationNeeded:
+		r := unexpected(KindInputRequired)
+		r.user = "More information is needed"
+		return r, true
+	case codeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
+		// -32001 is how the artifact seed says it, -32602 the stateless era.
+		if o.Method == methodReadResource {
+			return rule{code: E206, kind: KindNotFound}, true
+		}
+	}
+	if rpc.Code == jsonrpc.CodeInvalidParams && (o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
+		return rule{code: E204, kind: KindNotFound}, true
+	}
+	return rule{}, false
+}
+
+// saysUnknownTool recognises the specification's example text, which go-sdk
+// writes in lower case, and the TypeScript SDK's.
+func saysUnknownTool(message, tool string) bool {
+	message = strings.TrimPrefix(message, "MCP error -32602: ")
+	const unknown = "unknown tool"
+	if len(message) >= len(unknown) && strings.EqualFold(message[:len(unknown)], unknown) {
+		return true
+	}
+	return tool != "" && message == "Tool "+tool+" not found"
+}
+
+// numberRule is the profile's view of a JSON-RPC code.
+func numberRule(p Profile, rpc *jsonrpc.Error, h hints, method string) rule {
+	if r, ok := standardRule(rpc.Code, method); ok {
+		return r
+	}
+	var r rule
+	var ok bool
+	switch p {
+	case Artifact:
+		r, ok = artifactRule(rpc, h)
+	case COE:
+		r, ok = coeNumberRule(rpc.Code)
+	case Plain, Preflights, Assistant:
+		if rpc.Code == -32000 {
+			r, ok = rule{code: E201, kind: KindServer, retryable: true}, true
+		}
+	case Docling:
+		r, ok = doclingRule(rpc.Code)
+	}
+	switch {
+	case ok:
+		return r
+	case rpc.Code >= -32768 && rpc.Code <= -32000:
+		return unexpected(KindServer)
+	default:
+		return unexpected(KindApp)
+	}
+}
+
+func doclingRule(code int64) (rule, bool) {
+	switch code {
+	case -32000:
+		return rule{code: E201, kind: KindServer, retryable: true}, true
+	case -32001:
+		return rule{code: E202, kind: KindTimeout, retryable: true}, true
+	case -32002:
+		return rule{code: E302, kind: KindServer, retryable: true}, true
+	case -32003:
+		return rule{code: E303, kind: KindServer, retryable: true}, true
+	}
+	return rule{}, false
+}
+
+func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
+	switch rpc.Code {
+	case -32001:
+		return rule{code: E206, kind: KindNotFound}, true
+	case -32000:
+		// data.reason decides; the message does where the server gives none.
+		switch {
+		case h.reason == "permission":
+			return rule{code: E208, kind: KindAuth}, true
+		case h.reason == "timeout":
+			return rule{code: E202, kind: KindTimeout, retryable: true}, true
+		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Permission denied:"):
+			return rule{code: E208, kind: KindAuth}, true
+		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Request timeout:"):
+			return rule{code: E202, kind: KindTimeout, retryable: true}, true
+		}
+		return rule{code: E207, kind: KindApp}, true
+	}
+	return rule{}, false
+}
+
+func coeNumberRule(code int64) (rule, bool) {
+	switch code {
+	case 400:
+		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+	case 403:
+		return rule{code: E208, kind: KindAuth}, true
+	case 404:
+		return rule{code: E206, kind: KindNotFound}, true
+	case 409:
+		return rule{code: E207, kind: KindApp}, true
+	case 429:
+		return rule{code: E601, kind: KindOverloaded, retryable: true}, true
+	case 500:
+		return rule{code: E201, kind: KindServer, user: "Processing service error", retryable: true}, true
+	case 503:
+		return rule{code: E201, kind: KindServer, retryable: true}, true
+	}
+	return rule{}, false
+}
+
+// textRule is the profile's view of a code that is a string.
+func textRule(p Profile, code string) (rule, bool) {
+	switch p {
+	case COE:
+		return coeTextRule(code)
+	case Preflights:
+		return preflightsRule(code)
+	case Docling, Artifact, Assistant, Plain:
+	}
+	return rule{}, false
+}
+
+func coeTextRule(code string) (rule, bool) {
+	switch code {
+	case "INVALID_PARAM", "SCHEMA_VALIDATION_FAILED", "INVALID_FILTER", "TOKEN_LIMIT_EXCEEDED":
+		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+	case "TIMEOUT":
+		return rule{code: E202, kind: KindTimeout, retryable: true}, true
+	case "RATE_LIMIT":
+		return rule{code: E601, kind: KindOverloaded, retryable: true}, true
+	case "RESOURCE_NOT_FOUND":
+		return rule{code: E206, kind: KindNotFound}, true
+	case "INVALID_STATE":
+		return rule{code: E207, kind: KindApp}, true
+	case codeDBLocked:
+		return rule{code: E401, kind: KindServer, retryable: true, after: 2 * time.Second}, true
+	case "INTERNAL_ERROR", "ORCHESTRATOR_NOT_INITIALIZED":
+		return rule{code: E201, kind: KindServer, user: "Processing service error"}, true
+	case "AUTH_ERROR":
+		return rule{code: E208, kind: KindAuth}, true
+	case "TOOL_NOT_FOUND":
+		return rule{code: E204, kind: KindNotFound}, true
+	}
+	return rule{}, false
+}
+
+func preflightsRule(code string) (rule, bool) {
+	switch code {
+	case "VALIDATION_FAILED":
+		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+	case "PARSE_ERROR":
+		return rule{code: E004, kind: KindApp}, true
+	case "REPO_NOT_FOUND":
+		return rule{code: E206, kind: KindNotFound}, true
+	case "SESSION_EXPIRED":
+		return rule{code: E501, kind: KindSessionLost}, true
+	case "SESSION_NOT_FOUND":
+		return rule{code: E502, kind: KindSessionLost}, true
+	case "FILESYSTEM_ERROR":
+		return rule{code: E005, kind: KindServer, retryable: true}, true
+	case "PATCH_EXTRACTION_FAILED":
+		return rule{code: E302, kind: KindServer, retryable: true}, true
+	}
+	return rule{}, false
+}

@@ -1,0 +1,114 @@
+package mcperrors
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Bounds of the text, in runes: it is one line in a log.
+const (
+	maxMessageText = 500
+	maxCauseText   = 300
+	maxStderrText  = 200
+)
+
+// text is what happened, where, the evidence in short, what to do. Secrets are
+// taken out and what peers wrote is made printable.
+func (e *Error) text() string {
+	var b strings.Builder
+	message := show(e.Message, maxMessageText)
+	if message == "" {
+		message = e.Kind.String() + " error"
+	}
+	b.WriteString(message)
+	if e.RPC != nil {
+		fmt.Fprintf(&b, " (code %d)", e.RPC.Code)
+	}
+	if e.Cause != nil {
+		if cause := show(e.Cause.Error(), maxCauseText); cause != "" && !strings.Contains(message, cause) {
+			b.WriteString(": " + cause)
+		}
+	}
+	e.writePlace(&b)
+	if e.HTTP != nil {
+		fmt.Fprintf(&b, "; http status %d", e.HTTP.Status)
+		if e.HTTP.URL != "" {
+			b.WriteString(" from " + show(e.HTTP.URL, maxStderrText))
+		}
+		if e.HTTP.ContentType != "" && e.RPC == nil {
+			b.WriteString(" (" + show(e.HTTP.ContentType, 60) + ")")
+		}
+	}
+	e.Process.write(&b)
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, "; %d attempts", e.Attempts)
+	}
+	if next := e.next(); next != "" {
+		b.WriteString("; " + next)
+	}
+	return b.String()
+}
+
+func (e *Error) writePlace(b *strings.Builder) {
+	var place []string
+	if e.Tool != "" {
+		place = append(place, "tool "+show(e.Tool, 80))
+	} else if e.Method != "" {
+		place = append(place, "method "+show(e.Method, 80))
+	}
+	if e.Server != "" {
+		place = append(place, "server "+show(e.Server, 80))
+	}
+	if len(place) > 0 {
+		b.WriteString(" (" + strings.Join(place, ", ") + ")")
+	}
+}
+
+func (p *ProcessEvidence) write(b *strings.Builder) {
+	if p == nil {
+		return
+	}
+	switch {
+	case !p.Exited:
+	case p.Signal != "":
+		fmt.Fprintf(b, "; the server was ended by %s", show(p.Signal, 20))
+	default:
+		fmt.Fprintf(b, "; the server exited with status %d", p.Exit)
+	}
+	if p.Exited && p.Age > 0 {
+		fmt.Fprintf(b, " after %s", roundAge(p.Age))
+	}
+	if p.Noise != "" {
+		b.WriteString("; stdout: " + show(p.Noise, maxStderrText))
+	}
+	if n := len(p.Stderr); n > 0 {
+		b.WriteString("; stderr: " + show(strings.Join(p.Stderr[max(0, n-3):], " | "), maxStderrText))
+	}
+}
+
+// next says what to do when that is known.
+func (e *Error) next() string {
+	switch {
+	case e.RetryAfter > 0:
+		return "try again in " + roundAge(e.RetryAfter).String()
+	case e.Delivery == Unknown && e.Kind != KindCanceled:
+		return "it may have been executed: look before repeating it"
+	}
+	return ""
+}
+
+func roundAge(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
+}
+
+// show makes a text fit for a log line: no secrets, no control characters,
+// bounded.
+func show(s string, limit int) string {
+	return jsonrpc.Printable(Redact(s), limit)
+}
