@@ -337,7 +337,7 @@ func (c *Conn) fault(de *DecodeError) {
 
 // overLimit describes a line that was skipped for its length.
 func overLimit(s *scanner, ln line, depth int) *DecodeError {
-	de := &DecodeError{Reason: "longer than the limit", Head: head(ln.text)}
+	de := &DecodeError{Reason: "longer than the limit", TooLarge: true, Head: head(ln.text)}
 	var e envelope
 	// The line is cut, so this fails; what counts is the id met on the way.
 	_ = s.scan(ln.text, depth, &e)

@@ -94,6 +94,7 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 		de.Syntax = true
 		de.Reason = "no JSON in it"
 	}
+	_, de.TooLarge = err.(depthError)
 	if e.id != nil {
 		de.ID = ID{token: string(e.id)}
 	} else {
@@ -101,6 +102,11 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	}
 	return de
 }
+
+// depthError is the limit that a message nests deeper than.
+type depthError int
+
+func (e depthError) Error() string { return fmt.Sprintf("nested deeper than %d levels", int(e)) }
 
 var (
 	errNotObject   = errors.New("a message is a JSON object")
@@ -122,7 +128,7 @@ func (s *scanner) members(data []byte, depth int, e *envelope) error {
 	// here and judged below, member by member (decisions 10).
 	s.dec.Reset(&s.buf, jsontext.AllowInvalidUTF8(true))
 	if tooDeep(data, depth) {
-		return fmt.Errorf("nested deeper than %d levels", depth)
+		return depthError(depth)
 	}
 	if s.dec.PeekKind() != '{' {
 		if _, err := s.dec.ReadValue(); err != nil {

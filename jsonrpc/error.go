@@ -88,6 +88,8 @@ type DecodeError struct {
 	// Syntax is true when the bytes are not JSON at all, false when they are
 	// JSON but not a message.
 	Syntax bool
+	// TooLarge is true when a limit was passed, of length or of depth.
+	TooLarge bool
 	// ID is the message's id when it could be read all the same, so that the
 	// call it answers can fail at once instead of waiting (RPC-22).
 	ID ID

@@ -1,0 +1,59 @@
+package transport
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// EnvPolicy says which variables of this process a child gets.
+type EnvPolicy uint8
+
+const (
+	// EnvSafe passes what programs need to run and nothing that tends to hold
+	// secrets: the default (STDIO-13).
+	EnvSafe EnvPolicy = iota
+	// EnvAll passes everything, as a shell does.
+	EnvAll
+	// EnvNone passes nothing but Command.Env.
+	EnvNone
+)
+
+// safeNames are the variables of EnvSafe.
+var safeNames = func() []string {
+	if runtime.GOOS == "windows" {
+		return []string{
+			"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+			"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
+		}
+	}
+	return []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+}()
+
+// environment returns a child's environment: policy first, extra on top.
+func environment(policy EnvPolicy, extra []string) []string {
+	env := []string{} // never nil: exec takes nil to mean everything
+	switch policy {
+	case EnvAll:
+		env = os.Environ()
+	case EnvSafe:
+		for _, kv := range os.Environ() {
+			name, value, _ := strings.Cut(kv, "=")
+			// A value that begins so is a shell function, which a child's
+			// shell would run.
+			if safe(name) && !strings.HasPrefix(value, "()") {
+				env = append(env, kv)
+			}
+		}
+	case EnvNone:
+	}
+	return append(env, extra...)
+}
+
+func safe(name string) bool {
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name)
+	}
+	return slices.Contains(safeNames, name) || strings.HasPrefix(name, "LC_")
+}

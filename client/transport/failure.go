@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Failure says why an attempt has no answer, with all the evidence there is.
+// It is what everything else (application code, kind, verdict of the breaker,
+// safety of a repeat) is derived from.
+type Failure struct {
+	Reason Reason
+	// NotSent is true when it is proved that the server did not get the whole
+	// request. Rejected is true when the server refused it unread or undone.
+	// With neither, it may have been executed.
+	NotSent, Rejected bool
+	// RetryAfter is the server's wish, 0 without one.
+	RetryAfter time.Duration
+	HTTP       *mcperrors.HTTPEvidence
+	Process    *mcperrors.ProcessEvidence
+	Err        error
+}
+
+// Reason classes failures.
+type Reason uint8
+
+const (
+	// ReasonCanceled: the caller's context ended, by cancellation or deadline.
+	ReasonCanceled Reason = iota + 1
+	// ReasonTimeout: a timeout of ours passed.
+	ReasonTimeout
+	// ReasonUnavailable: the server could not be reached: name, connection,
+	// TLS, program.
+	ReasonUnavailable
+	// ReasonLost: the connection or the process ended before the answer.
+	ReasonLost
+	// ReasonClosed: this side closed the connection.
+	ReasonClosed
+	// ReasonStatus: HTTP answered with a status and no JSON-RPC error.
+	ReasonStatus
+	// ReasonSession: the server does not know the session any more (HTTP-16).
+	ReasonSession
+	// ReasonProtocol: the answer is not what the protocol asks for.
+	ReasonProtocol
+	// ReasonTooLarge: the answer is over a limit.
+	ReasonTooLarge
+	// ReasonConfig: what this side was told cannot work: a bad URL, option,
+	// certificate or redirect.
+	ReasonConfig
+)
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+func configError(format string, args ...any) *Failure {
+	return &Failure{Reason: ReasonConfig, NotSent: true, Err: fmt.Errorf(format, args...)}
+}
+
+// callFailure classes the errors of a [jsonrpc.Conn].
+func callFailure(ctx context.Context, err error) *Failure {
+	f := &Failure{Reason: ReasonLost, Err: err}
+	var call *jsonrpc.CallError
+	if errors.As(err, &call) {
+		f.NotSent = call.NotSent
+		f.Err = call.Err
+	}
+	var broken *jsonrpc.DecodeError
+	switch {
+	case errors.Is(f.Err, jsonrpc.ErrClosed):
+		f.Reason = ReasonClosed
+	case errors.Is(f.Err, jsonrpc.ErrIdle), errors.Is(f.Err, jsonrpc.ErrMaxWait):
+		f.Reason = ReasonTimeout
+	case errors.As(f.Err, &broken):
+		f.Reason = ReasonProtocol
+		if broken.TooLarge {
+			f.Reason = ReasonTooLarge
+		}
+	case ctx.Err() != nil && errors.Is(f.Err, context.Cause(ctx)):
+		f.Reason = ReasonCanceled
+	}
+	return f
+}

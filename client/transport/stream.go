@@ -1,0 +1,108 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"net"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Stream reaches a server over a byte stream that is already open: a socket, a
+// pair of pipes. The framing is that of stdio, one message a line (STDIO-14).
+// It can be connected once.
+type Stream struct {
+	// In is read from, Out written to; both are closed with the connection.
+	In  io.ReadCloser
+	Out io.WriteCloser
+	// Name is what String returns; "stream" when empty.
+	Name string
+	// Limits bounds what is taken from the server.
+	Limits Limits
+}
+
+// InMemory returns a transport and the server's end of it.
+func InMemory() (*Stream, net.Conn) {
+	ours, theirs := net.Pipe()
+	return &Stream{In: ours, Out: ours, Name: "in-memory"}, theirs
+}
+
+// String implements [Transport].
+func (s *Stream) String() string {
+	if s.Name == "" {
+		return "stream"
+	}
+	return s.Name
+}
+
+// Connect implements [Transport].
+func (s *Stream) Connect(_ context.Context, h Handler) (Conn, error) {
+	if s.In == nil || s.Out == nil {
+		return nil, configError("a stream transport needs In and Out")
+	}
+	if err := s.Limits.check(); err != nil {
+		return nil, err
+	}
+	return newStreamConn(s.In, s.Out, s.Limits, h), nil
+}
+
+// streamConn is a [Conn] over one byte stream.
+type streamConn struct{ rpc *jsonrpc.Conn }
+
+func newStreamConn(in io.ReadCloser, out io.WriteCloser, limits Limits, h Handler) *streamConn {
+	limits = limits.withDefaults()
+	c := &streamConn{}
+	cfg := jsonrpc.Config{
+		MessageBytes: limits.MessageBytes,
+		Depth:        limits.Depth,
+		OnRequest:    h.OnRequest,
+		OnNoise:      h.Trace.Noise,
+		OnSent:       h.Trace.Sent,
+		OnReceived:   h.Trace.Received,
+	}
+	if h.OnNotification != nil {
+		cfg.OnNotification = func(n jsonrpc.Notification) { h.OnNotification(n, jsonrpc.ID{}) }
+	}
+	if h.OnFault != nil {
+		cfg.OnFault = func(e *jsonrpc.DecodeError) { h.OnFault(e) }
+	}
+	c.rpc = jsonrpc.NewConn(in, out, cfg)
+	return c
+}
+
+// Call implements [Conn].
+func (c *streamConn) Call(ctx context.Context, req Request) (Answer, error) {
+	resp, err := c.rpc.Call(ctx, req.Request, req.Wait)
+	if err != nil {
+		return Answer{}, callFailure(ctx, err)
+	}
+	return Answer{Response: resp}, nil
+}
+
+// Notify implements [Conn].
+func (c *streamConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
+	if err := c.rpc.Notify(ctx, n); err != nil {
+		return callFailure(ctx, err)
+	}
+	return nil
+}
+
+// Respond implements [Conn].
+func (c *streamConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
+	if err := c.rpc.Respond(resp); err != nil {
+		return callFailure(ctx, err)
+	}
+	return nil
+}
+
+// Touch implements [Conn].
+func (c *streamConn) Touch(id jsonrpc.ID) { c.rpc.Touch(id) }
+
+// UseVersion implements [Conn]. Byte streams carry no version.
+func (c *streamConn) UseVersion(string) {}
+
+// Done implements [Conn].
+func (c *streamConn) Done() <-chan struct{} { return c.rpc.Done() }
+
+// Close implements [Conn].
+func (c *streamConn) Close() error { return c.rpc.Close() }

@@ -1,0 +1,107 @@
+package transport
+
+import (
+	"context"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Transport is a way to reach one server. Connect may be called again after
+// the connection it gave has ended.
+type Transport interface {
+	// Connect opens the way: it starts the program, or checks the URL. ctx
+	// bounds opening only; the connection outlives it. Errors are [*Failure].
+	Connect(ctx context.Context, h Handler) (Conn, error)
+	// String names the server for people and logs, without secrets.
+	String() string
+}
+
+// Conn is one open way to a server. All methods may be called from many
+// goroutines at once.
+type Conn interface {
+	// Call sends a request and waits for its answer, within ctx and req.Wait.
+	// An answer that is a JSON-RPC error is an Answer. Errors are [*Failure].
+	Call(ctx context.Context, req Request) (Answer, error)
+	// Notify sends a notification and returns once the transport has taken it
+	// (stdio) or the server has accepted it (HTTP).
+	Notify(ctx context.Context, n jsonrpc.Notification) error
+	// Respond answers a request of the server. On stdio it never waits.
+	Respond(ctx context.Context, resp jsonrpc.Response) error
+	// Touch starts the idle timeout of a call anew, when something came for it
+	// that the transport cannot tell to belong to it.
+	Touch(id jsonrpc.ID)
+	// UseVersion tells which revision was negotiated (HTTP-14).
+	UseVersion(version string)
+	// Done is closed when nothing can come from the server any more. A
+	// connection without a stream of its own closes it in Close.
+	Done() <-chan struct{}
+	// Close ends every call in flight within a second and releases everything:
+	// connections, goroutines, the child process. It may be called again.
+	Close() error
+}
+
+// Request is one outgoing request.
+type Request struct {
+	jsonrpc.Request
+	// Wait bounds the wait for the answer.
+	Wait jsonrpc.Wait
+}
+
+// Answer is what a server answered.
+type Answer struct {
+	jsonrpc.Response
+	// HTTP is set when an error came with a status that is not 2xx.
+	HTTP *mcperrors.HTTPEvidence
+}
+
+// Handler takes what a server sends by itself. The functions are called on the
+// goroutine that reads; they must return at once. nil functions ignore.
+type Handler struct {
+	// OnRequest gets the server's requests, to be answered with Conn.Respond.
+	OnRequest func(jsonrpc.Request)
+	// OnNotification gets the server's notifications. id is the call on whose
+	// stream it came, zero where that cannot be told.
+	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)
+	// OnFault gets what the server did wrong without a call to blame it on.
+	OnFault func(error)
+	// Trace sees the traffic.
+	Trace Trace
+}
+
+// Trace sees everything that goes over the wire. The functions must not keep
+// what they are given. nil functions cost nothing.
+type Trace struct {
+	// Sent and Received see whole messages, without a newline.
+	Sent, Received func(frame []byte)
+	// Noise sees lines of a program's stdout that are not messages.
+	Noise func(line []byte)
+	// Stderr sees lines of a program's stderr.
+	Stderr func(line string)
+}
+
+// Limits bounds what is taken from a server. Zero members take the defaults.
+type Limits struct {
+	// MessageBytes bounds a line, a body, an event, each after decompression;
+	// 0 means 16 MiB.
+	MessageBytes int
+	// Depth bounds the nesting of a message; 0 means 512.
+	Depth int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.MessageBytes == 0 {
+		l.MessageBytes = 16 << 20
+	}
+	if l.Depth == 0 {
+		l.Depth = jsonrpc.DefaultDepth
+	}
+	return l
+}
+
+func (l Limits) check() error {
+	if l.MessageBytes < 0 || l.Depth < 0 {
+		return configError("limits must not be negative")
+	}
+	return nil
+}
