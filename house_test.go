@@ -106,6 +106,7 @@ var externals = []external{
 	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
 	{module: "github.com/ledongthuc/pdf", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
 	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "golang.org/x/sync", by: []string{"conformance/refserver/..."}, why: "single flight in the reference server; the core has no x/ modules"},
 	{module: "golang.org/x/net", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
 }
 
