@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+)
+
+// Finding is one thing that is wrong with the arguments.
+type Finding struct {
+	// Pointer is the JSON pointer of the value, "" for the arguments as a whole.
+	Pointer string `json:"pointer"`
+	// Message says what it must be and what it is: must be an integer, got "foo".
+	Message string `json:"message"`
+}
+
+// Judge decides whether arguments fit a schema. Its verdicts are those of
+// google/jsonschema-go; the findings explain them. Safe for concurrent use.
+type Judge struct {
+	schema   Schema
+	resolved *jsonschema.Resolved
+}
+
+// ErrCannotJudge is matched by the error of [NewJudge]: the schema cannot be
+// used for validation, which is the server's fault and no reason not to call.
+var ErrCannotJudge = errors.New("the input schema cannot be used to check arguments")
+
+// NewJudge prepares a schema. A nil schema, which allows everything, is fine.
+func NewJudge(root *doc.Value) (*Judge, error) {
+	j := &Judge{schema: New(root)}
+	if root == nil {
+		return j, nil
+	}
+	if reason := j.schema.unsafe(); reason != "" {
+		return nil, fmt.Errorf("%w: %s", ErrCannotJudge, reason)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(root.AppendJSON(nil), &s); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrCannotJudge, err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrCannotJudge, err)
+	}
+	if _, err := judge(resolved, doc.NewObject()); err != nil {
+		return nil, err
+	}
+	j.resolved = resolved
+	return j, nil
+}
+
+// Fits reports whether args fit the schema.
+func (j *Judge) Fits(args *doc.Value) bool {
+	if j.resolved == nil {
+		return true
+	}
+	ok, err := judge(j.resolved, args)
+	return ok || err != nil
+}
+
+// Findings returns everything that is wrong with args, nil when they fit.
+func (j *Judge) Findings(args *doc.Value) []Finding {
+	if j.resolved == nil {
+		return nil
+	}
+	verdict := j.resolved.Validate(args.Any())
+	if verdict == nil {
+		return nil
+	}
+	e := explainer{schema: j.schema}
+	e.node(j.schema.root, args, "", 0)
+	if len(e.found) == 0 {
+		// A keyword that is judged, but that we have no words of our own for.
+		return []Finding{{Message: lastReason(verdict.Error())}}
+	}
+	return e.found
+}
+
+// judge asks the validator, and tells a dialect it does not speak from a no.
+func judge(resolved *jsonschema.Resolved, args *doc.Value) (bool, error) {
+	err := resolved.Validate(args.Any())
+	if err != nil && strings.HasPrefix(err.Error(), "cannot validate version") {
+		return false, fmt.Errorf("%w: %v", ErrCannotJudge, err)
+	}
+	return err == nil, nil
+}
+
+// lastReason takes the validator's path through the schema off its message.
+func lastReason(message string) string {
+	for strings.HasPrefix(message, "validating ") {
+		_, rest, found := strings.Cut(message, ": ")
+		if !found {
+			break
+		}
+		message = rest
+	}
+	line, _, _ := strings.Cut(message, "\n")
+	return line
+}
+
