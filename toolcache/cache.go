@@ -1,0 +1,180 @@
+package toolcache
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Key says whose list it is. Lists never cross keys.
+type Key struct {
+	// Server is the server's identity, its address or command line.
+	Server string
+	// Partition is everything else a list may depend on: the credentials, the
+	// revision, the capabilities declared (CACHE-04, CACHE-05). "" when
+	// nothing does.
+	Partition string
+}
+
+// Fetch returns all tools of a server, over all pages. Its context carries the
+// values of the first caller's, but neither its cancellation nor its deadline.
+type Fetch func(ctx context.Context) ([]mcp.Tool, error)
+
+// Cache keeps tool lists. Its methods may be called from many goroutines at
+// once. The tools it hands out are copies; what they point to (schemas,
+// annotations, icons) is shared and must not be changed.
+type Cache struct {
+	set   Settings
+	lists *lru.Cache[Key, *list]
+	// last is the list used last. Most caches serve one server, and for them
+	// this saves the lock of lists.
+	last atomic.Pointer[list]
+}
+
+// New makes an empty cache. The error is that of [Settings.Validate].
+func New(s Settings) (*Cache, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Size == 0 {
+		s.Size = DefaultSize
+	}
+	if s.FetchTimeout == 0 {
+		s.FetchTimeout = DefaultFetchTimeout
+	}
+	// A list that was evicted is not to be found through last either: it would
+	// live beside its successor and miss its invalidations.
+	lists, err := lru.NewWithEvict(s.Size, func(_ Key, l *list) { l.evicted.Store(true) })
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{set: s, lists: lists}, nil
+}
+
+// Get returns the tool called name, from the list if it is fresh and has the
+// name, else after a refresh with fetch. A name that the fresh list does not
+// have causes one refresh a call, and one a second for the same name; if it is
+// still unknown the error is an [*UnknownToolError]. An error of fetch is
+// returned as it is and is not remembered. When ctx ends first the error is its
+// cause.
+func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
+	// Kept small enough to be inlined, so that the copy need not be on the heap.
+	found, err := c.get(ctx, key, name, fetch)
+	if err != nil {
+		return nil, err
+	}
+	tool := *found
+	return &tool, nil
+}
+
+// List returns all tools in the server's order, from the list if it is fresh,
+// else after a refresh with fetch. Of tools with the same name there is only
+// the first (TOOL-02). The slice is the caller's.
+func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, error) {
+	l := c.obtain(key)
+	s := l.snap.Load()
+	if !l.fresh(s, time.Now()) {
+		var err error
+		if s, err = c.refresh(ctx, l, fetch); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clone(s.tools), nil
+}
+
+// Lookup returns the tool as it was last seen, however long ago. It does no
+// I/O. fresh tells whether the list is; ok is false when the last list does not
+// have the name, or there is none.
+func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
+	// Kept small enough to be inlined, like Get.
+	found, fresh := c.lookup(key, name)
+	if found == nil {
+		return nil, false, false
+	}
+	t := *found
+	return &t, fresh, true
+}
+
+// Store puts a list that was obtained by other means, such as a walk the caller
+// makes anyway. ttl is how long the server wants it to be fresh, nil when it
+// does not say. A list fetched before an invalidation should go through Get or
+// List instead, which know when the fetch began.
+func (c *Cache) Store(key Key, tools []mcp.Tool, ttl *time.Duration) {
+	l := c.obtain(key)
+	l.put(newSnapshot(tools, l.epoch.Load(), c.set.ttl(ttl)))
+}
+
+// Invalidate makes the list of key stale at once: the next read asks the
+// server. A fetch that is under way is handed to those who wait for it and then
+// counts as stale. [Cache.Lookup] still finds the tools.
+func (c *Cache) Invalidate(key Key) {
+	if l := c.find(key); l != nil {
+		l.epoch.Add(1)
+	}
+}
+
+func (c *Cache) get(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
+	l := c.obtain(key)
+	s := l.snap.Load()
+	if l.fresh(s, time.Now()) {
+		if t := s.index[name]; t != nil {
+			return t, nil
+		}
+		if !l.mayRefresh(name, time.Now()) {
+			return nil, &UnknownToolError{name}
+		}
+	}
+	s, err := c.refresh(ctx, l, fetch)
+	if err != nil {
+		return nil, err
+	}
+	if t := s.index[name]; t != nil {
+		return t, nil
+	}
+	l.missed(name, time.Now())
+	return nil, &UnknownToolError{name}
+}
+
+func (c *Cache) lookup(key Key, name string) (*mcp.Tool, bool) {
+	l := c.find(key)
+	if l == nil {
+		return nil, false
+	}
+	s := l.snap.Load()
+	if s == nil {
+		return nil, false
+	}
+	t := s.index[name]
+	return t, t != nil && l.fresh(s, time.Now())
+}
+
+// find returns the list of key, nil when there is none.
+func (c *Cache) find(key Key) *list {
+	if l := c.last.Load(); l != nil && l.key == key && !l.evicted.Load() {
+		return l
+	}
+	l, ok := c.lists.Get(key)
+	if !ok {
+		return nil
+	}
+	c.last.Store(l)
+	return l
+}
+
+// obtain returns the list of key and makes one when there is none.
+func (c *Cache) obtain(key Key) *list {
+	if l := c.find(key); l != nil {
+		return l
+	}
+	l := &list{key: key}
+	if old, ok, _ := c.lists.PeekOrAdd(key, l); ok {
+		l = old
+	}
+	c.last.Store(l)
+	return l
+}

@@ -1,0 +1,107 @@
+package toolcache
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+const (
+	// DefaultTTL is how long a list is fresh when nobody says (AC-004.2).
+	DefaultTTL = 5 * time.Minute
+	// DefaultSize is how many lists a cache keeps.
+	DefaultSize = 128
+	// DefaultFetchTimeout bounds one walk over all pages of a list.
+	DefaultFetchTimeout = 30 * time.Second
+	// EnvTTL is the environment variable that [TTLFromEnv] reads.
+	EnvTTL = "MCP_TOOL_CACHE_TTL"
+
+	// maxTTL bounds what a server may ask for (CACHE-02).
+	maxTTL = 24 * time.Hour
+	// maxStale bounds how long after its end a list may stand in for a failed
+	// fetch.
+	maxStale = time.Hour
+	// missInterval is how far apart two refreshes for one unknown name are, at
+	// least (decisions 28).
+	missInterval = time.Second
+	// maxMisses is how many unknown names a list remembers; they come from
+	// callers and are many when a model makes them up.
+	maxMisses = 256
+)
+
+// Settings configure a [Cache]. The zero value works.
+type Settings struct {
+	// TTL is how long a list is fresh. Given, by a value above zero or by
+	// TTLSet, it is an upper bound for what servers ask for; else it is 5
+	// minutes for servers that ask for nothing. With TTLSet, 0 means that
+	// every read asks the server.
+	TTL    time.Duration
+	TTLSet bool
+	// Size is how many lists are kept, one for each [Key]; the ones not used
+	// for longest go first. It does not bound the tools of a list. 0 means 128.
+	Size int
+	// FetchTimeout bounds one fetch, whoever waits for it. 0 means 30 s.
+	FetchTimeout time.Duration
+	// ServeStale answers a read with the expired list when the fetch fails,
+	// for an hour after its end at most, and never after [Cache.Invalidate].
+	ServeStale bool
+	// StaleIf says which errors of a fetch ServeStale is for; nil means all. A
+	// refusal of the caller's credentials should not be one.
+	StaleIf func(error) bool
+}
+
+// Validate reports values below zero.
+func (s Settings) Validate() error {
+	var errs []error
+	if s.TTL < 0 {
+		errs = append(errs, fmt.Errorf("tool cache: TTL %s: use a positive duration, or 0 to ask the server every time", s.TTL))
+	}
+	if s.Size < 0 {
+		errs = append(errs, fmt.Errorf("tool cache: size %d: use 1 or more, 0 for %d", s.Size, DefaultSize))
+	}
+	if s.FetchTimeout < 0 {
+		errs = append(errs, fmt.Errorf("tool cache: fetch timeout %s: use a positive duration, 0 for %s", s.FetchTimeout, DefaultFetchTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// ttl is how long a list is fresh for which the server asked for hint.
+func (s Settings) ttl(hint *time.Duration) time.Duration {
+	explicit := s.TTLSet || s.TTL > 0
+	switch {
+	case hint == nil && explicit:
+		return s.TTL
+	case hint == nil:
+		return DefaultTTL
+	}
+	asked := min(max(0, *hint), maxTTL)
+	if explicit {
+		return min(asked, s.TTL)
+	}
+	return asked
+}
+
+// TTLFromEnv reads MCP_TOOL_CACHE_TTL: an integer is milliseconds, else a Go
+// duration (2m, 90s); 0 means that every read asks the server. The second
+// result tells whether it is set; an empty value counts as not set. lookup is
+// os.LookupEnv.
+func TTLFromEnv(lookup func(string) (string, bool)) (time.Duration, bool, error) {
+	value, ok := lookup(EnvTTL)
+	if !ok || value == "" {
+		return 0, false, nil
+	}
+	bad := fmt.Errorf("%s=%q is not a time to live: write milliseconds (300000) or a duration (5m), 0 to ask the server every time", EnvTTL, value)
+	if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
+		if ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+			return 0, false, bad
+		}
+		return time.Duration(ms) * time.Millisecond, true, nil
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d < 0 {
+		return 0, false, bad
+	}
+	return d, true, nil
+}
