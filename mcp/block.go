@@ -1,0 +1,293 @@
+package mcp
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// blocks says which types of content may stand somewhere. Others are raw
+// there, which also bounds how deep typed blocks nest.
+type blocks uint8
+
+const (
+	contentBlocks  blocks = iota // schema ContentBlock
+	samplingBlocks               // schema SamplingMessageContentBlock
+	allBlocks
+)
+
+// newBlock returns an empty block of the type, nil when it is not known here.
+func newBlock(kind string, allowed blocks) Content {
+	switch kind {
+	case ContentText:
+		return &TextContent{}
+	case ContentImage:
+		return &ImageContent{}
+	case ContentAudio:
+		return &AudioContent{}
+	}
+	if allowed != contentBlocks {
+		switch kind {
+		case ContentToolUse:
+			return &ToolUseContent{}
+		case ContentToolResult:
+			return &ToolResultContent{}
+		}
+	}
+	if allowed != samplingBlocks {
+		switch kind {
+		case ContentResourceLink:
+			return &ResourceLink{}
+		case ContentResource:
+			return &EmbeddedResource{}
+		}
+	}
+	return nil
+}
+
+// UnmarshalContent decodes one block of any type. Like [Unmarshal] it takes
+// ownership of data.
+func UnmarshalContent(data []byte) (Content, error) {
+	var block Content
+	err := withCodec(data, func(c *codec) { block = c.readBlock(allBlocks, nil) })
+	if err != nil {
+		return nil, err
+	}
+	return block, nil
+}
+
+// tag is the "type" member of a block of a known type.
+func (c *codec) tag(kind string) {
+	if !c.enter("type", optional) {
+		return
+	}
+	if c.mode == reading {
+		c.next() // it chose the Go type
+		return
+	}
+	c.key("type")
+	c.writeString(kind)
+}
+
+// content is a single block.
+func (c *codec) content(name string, n need, allowed blocks, p *Content) {
+	if !c.enterValue(name, n) {
+		return
+	}
+	if c.mode == reading {
+		*p = c.readBlock(allowed, nil)
+		return
+	}
+	if *p != nil {
+		c.key(name)
+		c.writeBlock(*p)
+	}
+}
+
+// loneText is room for what most results hold: a list of one text block.
+type loneText struct {
+	list [1]Content
+	text TextContent
+}
+
+// contents is a list of blocks. Written nil, it is an empty list unless it is
+// optional.
+func (c *codec) contents(name string, n need, allowed blocks, p *[]Content) {
+	if !c.enter(name, n) {
+		return
+	}
+	if c.mode == reading {
+		*p = []Content{}
+		c.each(func(i int) {
+			if i > 0 {
+				*p = append(*p, c.readBlock(allowed, nil))
+				return
+			}
+			room := &loneText{}
+			*p = append(room.list[:0], c.readBlock(allowed, &room.text))
+		})
+		return
+	}
+	if *p != nil || n != optional {
+		c.key(name)
+		c.writeBlocks(*p)
+	}
+}
+
+// oneOrMore is a block or a list of blocks. A list of one is written as a
+// single block, which every revision takes, unless it was received as a list.
+func (c *codec) oneOrMore(name string, p *[]Content) {
+	if !c.enterValue(name, required) {
+		return
+	}
+	if c.mode == reading {
+		if c.dec.PeekKind() != '[' {
+			*p = []Content{c.readBlock(samplingBlocks, nil)}
+			return
+		}
+		*p = []Content{}
+		c.each(func(int) { *p = append(*p, c.readBlock(samplingBlocks, nil)) })
+		if len(*p) == 1 {
+			c.mark()
+		}
+		return
+	}
+	c.key(name)
+	if len(*p) == 1 && !c.marked() {
+		c.writeBlock((*p)[0])
+		return
+	}
+	c.writeBlocks(*p)
+}
+
+// readBlock reads the block that comes next, into text when it is one and
+// there is room.
+func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
+	if c.dec.PeekKind() != '{' {
+		c.wrong("an object")
+		return nil
+	}
+	kind := memberAhead(c.data[c.dec.InputOffset():], "type")
+	var block Content
+	if kind == ContentText && text != nil {
+		block = text
+	} else {
+		block = newBlock(kind, allowed)
+	}
+	if block == nil {
+		return &RawContent{Type: kind, Raw: c.next()}
+	}
+	c.readObject(block)
+	return block
+}
+
+func (c *codec) writeBlock(b Content) {
+	if raw, ok := b.(*RawContent); ok {
+		c.writeRaw("", raw.Raw)
+		return
+	}
+	c.writeObject(b)
+}
+
+func (c *codec) writeBlocks(list []Content) {
+	c.out = append(c.out, '[')
+	for i, b := range list {
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		c.writeBlock(b)
+	}
+	c.out = append(c.out, ']')
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (v *RawContent) MarshalJSON() ([]byte, error) { return v.Raw, nil }
+
+// PeekResultType returns the resultType of a raw result without decoding it,
+// [ResultComplete] when there is none (DISC-13). result must be valid JSON, as
+// everything from [jsonrpc.Decode] is.
+func PeekResultType(result []byte) ResultType {
+	if kind := memberAhead(result, "resultType"); kind != "" {
+		return ResultType(kind)
+	}
+	return ResultComplete
+}
+
+// memberAhead returns the text of the named string member of the object at the
+// start of data, "" when there is none. It only walks the structure: whoever
+// asks reads the object strictly afterwards, or has read it before.
+func memberAhead(data []byte, name string) string {
+	i := skipSpace(data, 0)
+	if i >= len(data) || data[i] != '{' {
+		return ""
+	}
+	depth := 0
+	for i < len(data) {
+		switch data[i] {
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+			if depth == 0 {
+				return ""
+			}
+		case '"':
+			end := skipString(data, i)
+			if end < 0 {
+				return ""
+			}
+			text := data[i:end]
+			i = end
+			if depth != 1 || !isNamed(text, name) {
+				continue
+			}
+			// A value can equal the name too: only a name has a colon.
+			at := skipSpace(data, end)
+			if at >= len(data) || data[at] != ':' {
+				continue
+			}
+			at = skipSpace(data, at+1)
+			if at >= len(data) || data[at] != '"' {
+				return ""
+			}
+			if end = skipString(data, at); end < 0 {
+				return ""
+			}
+			value, _ := jsontext.AppendUnquote(nil, data[at:end])
+			return known(value)
+		default:
+			i++
+		}
+	}
+	return ""
+}
+
+// known returns b as a string, without allocating for the texts in common use.
+func known(b []byte) string {
+	switch string(b) {
+	case ContentText:
+		return ContentText
+	case string(ResultComplete):
+		return string(ResultComplete)
+	}
+	return string(b)
+}
+
+func isNamed(raw []byte, name string) bool {
+	if len(raw) == len(name)+2 {
+		return string(raw[1:len(raw)-1]) == name
+	}
+	if len(raw) < len(name)+2 || len(raw) > 6*len(name)+2 {
+		return false
+	}
+	text, err := jsontext.AppendUnquote(nil, raw) // an escaped spelling
+	return err == nil && string(text) == name
+}
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\n' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index after the string that starts at i, -1 when it
+// does not end.
+func skipString(data []byte, i int) int {
+	for i++; ; i++ {
+		at := bytes.IndexByte(data[i:], '"')
+		if at < 0 {
+			return -1
+		}
+		i += at
+		slashes := 0
+		for data[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i + 1
+		}
+	}
+}

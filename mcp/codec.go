@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Unmarshal decodes one JSON value into v, with the rules of this package:
+// names match exactly, duplicate members are refused, unknown members are
+// kept, wrong types are a [*DecodeError] that names the member.
+//
+// Unmarshal takes ownership of data when v is a pointer to a type of this
+// package: strings and raw members of v share its memory, so data must not be
+// changed afterwards, and stays alive as long as any of them does. The
+// UnmarshalJSON methods copy first. Values of other types go through
+// [jsonrpc.Unmarshal].
+func Unmarshal(data []byte, v any) error {
+	o, ok := v.(object)
+	if !ok {
+		return jsonrpc.Unmarshal(data, v)
+	}
+	return decode(data, o)
+}
+
+// Marshal encodes v without insignificant white space. Raw members are checked:
+// one that is not valid JSON, or repeats a member name, is an error. Values of
+// other packages' types go through [jsonrpc.Marshal].
+func Marshal(v any) (json.RawMessage, error) {
+	if o, ok := v.(object); ok {
+		return encode(o)
+	}
+	return jsonrpc.Marshal(v)
+}
+
+// DecodeError says which member of a value does not have the shape the
+// protocol gives it.
+type DecodeError struct {
+	// Path leads to the member: "tools[3].name". Empty for the value itself.
+	Path string
+	// Reason is what is wrong with it, for people.
+	Reason string
+}
+
+func (e *DecodeError) Error() string {
+	if e.Path == "" {
+		return "not what the protocol says: " + e.Reason
+	}
+	return fmt.Sprintf("not what the protocol says: %s: %s", jsonrpc.Printable(e.Path, 200), e.Reason)
+}
+
+// Member is one member of a JSON object.
+type Member struct {
+	Name string
+	// Value is the raw value, as received.
+	Value json.RawMessage
+}
+
+// Members are object members this package has no field for, in the order
+// received. They are written back on encoding (RPC-19), unless a field of the
+// same name was written.
+type Members []Member
+
+// Get returns the value of the named member.
+func (m Members) Get(name string) (json.RawMessage, bool) {
+	for i := range m {
+		if m[i].Name == name {
+			return m[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// presence has a bit for each member, by its place in the type's list, that was
+// received in a form its Go value cannot tell: a zero value spelled out
+// (isError: false), or a list of one where a single value may stand. They are
+// written back the same way.
+type presence uint32
+
+// object is a protocol type. fields lists its members once, for reading,
+// checking and writing alike.
+type object interface {
+	fields(c *codec)
+}
+
+type objectPtr[T any] interface {
+	*T
+	object
+}
+
+func decode(data []byte, o object) error {
+	return withCodec(data, func(c *codec) { c.readObject(o) })
+}
+
+// withCodec reads all of data with f. It takes ownership of data.
+func withCodec(data []byte, f func(c *codec)) error {
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	c := codecs.Get().(*codec)
+	defer c.release()
+	return c.read(data, f)
+}
+
+func encode(o object) (json.RawMessage, error) {
+	c := codecs.Get().(*codec)
+	defer c.release()
+	c.out = make([]byte, 0, 256)
+	c.writeObject(o)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.out, nil
+}

@@ -1,0 +1,113 @@
+package mcp
+
+import "encoding/json"
+
+// CompleteParams asks for ways to complete an argument (schema
+// CompleteRequestParams).
+type CompleteParams struct {
+	Ref      CompletionReference
+	Argument CompletionArgument
+	// Context is known since 2025-06-18; do not send it before (CMP-01).
+	Context *CompletionContext
+	Meta    json.RawMessage
+	Extra   Members
+	zero    presence
+}
+
+func (v *CompleteParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	val(c, "ref", required, &v.Ref)
+	val(c, "argument", required, &v.Argument)
+	ptr(c, "context", &v.Context)
+	c.raw("_meta", &v.Meta)
+}
+
+// The types of [CompletionReference].
+const (
+	RefPrompt   = "ref/prompt"
+	RefResource = "ref/resource"
+)
+
+// CompletionReference names what the argument belongs to (schemas
+// PromptReference, ResourceTemplateReference and, in the first two revisions,
+// ResourceReference).
+type CompletionReference struct {
+	// Type is [RefPrompt] or [RefResource].
+	Type string
+	// Name and Title are for a prompt.
+	Name  string
+	Title string
+	// URI, or URI template, is for a resource.
+	URI   string
+	Extra Members
+	zero  presence
+}
+
+func (v *CompletionReference) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "type", required, &v.Type)
+	str(c, "name", optional, &v.Name)
+	str(c, "title", optional, &v.Title)
+	str(c, "uri", optional, &v.URI)
+}
+
+// CompletionArgument is the argument to complete.
+type CompletionArgument struct {
+	Name string
+	// Value is what has been typed so far.
+	Value string
+	Extra Members
+	zero  presence
+}
+
+func (v *CompletionArgument) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "name", required, &v.Name)
+	str(c, "value", written, &v.Value)
+}
+
+// CompletionContext holds the arguments already chosen.
+type CompletionContext struct {
+	Arguments map[string]string
+	Extra     Members
+	zero      presence
+}
+
+func (v *CompletionContext) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	c.texts("arguments", &v.Arguments)
+}
+
+// CompleteResult answers completion/complete (schema CompleteResult).
+type CompleteResult struct {
+	Completion Completion
+	ResultType ResultType
+	Meta       json.RawMessage
+	Extra      Members
+	zero       presence
+}
+
+func (v *CompleteResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	val(c, "completion", required, &v.Completion)
+	str(c, "resultType", optional, &v.ResultType)
+	c.raw("_meta", &v.Meta)
+}
+
+// Completion holds the values proposed. A server should send at most 100; more
+// are kept (CMP-02).
+type Completion struct {
+	Values []string
+	// Total is how many there are in all, nil when not told.
+	Total   *int64
+	HasMore bool
+	Extra   Members
+	zero    presence
+}
+
+func (v *Completion) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	strs(c, "values", required, &v.Values)
+	c.integer("total", optional, &v.Total)
+	c.boolean("hasMore", &v.HasMore)
+}

@@ -1,0 +1,52 @@
+package mcp
+
+import "encoding/json"
+
+// DiscoverResult says what a server of the stateless era speaks and offers
+// (schema DiscoverResult, since 2026-07-28). The request has no parameters but
+// _meta: [RequestParams].
+type DiscoverResult struct {
+	// SupportedVersions are revisions in any order, known to us or not; choose
+	// with [Newest].
+	SupportedVersions []string
+	Capabilities      ServerCapabilities
+	// Instructions tell a model how to use the server.
+	Instructions string
+	// ServerInfo is a top-level member of older drafts, for display only; the
+	// revision puts it in _meta (DISC-03). [DiscoverResult.Server] reads both.
+	ServerInfo *Implementation
+	ResultType ResultType
+	TTLMs      *int64
+	CacheScope CacheScope
+	Meta       json.RawMessage
+	Extra      Members
+	zero       presence
+}
+
+func (v *DiscoverResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	strs(c, "supportedVersions", required, &v.SupportedVersions)
+	val(c, "capabilities", written, &v.Capabilities)
+	str(c, "instructions", optional, &v.Instructions)
+	ptr(c, "serverInfo", &v.ServerInfo)
+	str(c, "resultType", optional, &v.ResultType)
+	c.integer("ttlMs", optional, &v.TTLMs)
+	str(c, "cacheScope", optional, &v.CacheScope)
+	c.raw("_meta", &v.Meta)
+}
+
+// Server returns what the server says of itself: the _meta member, else the
+// top-level one of older drafts, else a zero value. One that cannot be read
+// counts as absent, for nothing depends on it (META-07).
+func (v *DiscoverResult) Server() Implementation {
+	if raw, ok := MetaValue(v.Meta, MetaServerInfo); ok {
+		var info Implementation
+		if info.UnmarshalJSON(raw) == nil {
+			return info
+		}
+	}
+	if v.ServerInfo != nil {
+		return *v.ServerInfo
+	}
+	return Implementation{}
+}

@@ -1,0 +1,82 @@
+package mcp
+
+import "encoding/json"
+
+// The modes of [ElicitParams].
+const (
+	ElicitForm = "form"
+	ElicitURL  = "url"
+)
+
+// ElicitParams asks the user for something (schemas ElicitRequestFormParams
+// and ElicitRequestURLParams; ElicitRequest in 2025-06-18).
+type ElicitParams struct {
+	// Mode is [ElicitForm], also when empty, or [ElicitURL].
+	Mode    string
+	Message string
+	// RequestedSchema is the form's JSON Schema, in form mode.
+	RequestedSchema json.RawMessage
+	// URL is where the user is to go, in url mode. It is untrusted: never
+	// fetched, opened only with the user's consent (ELIC-05).
+	URL string
+	// ElicitationID is for url mode in 2025-11-25 only.
+	ElicitationID string
+	// Task is for revision 2025-11-25 only.
+	Task  *TaskMetadata
+	Meta  json.RawMessage
+	Extra Members
+	zero  presence
+}
+
+func (v *ElicitParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "mode", optional, &v.Mode)
+	str(c, "message", written, &v.Message)
+	c.raw("requestedSchema", &v.RequestedSchema)
+	str(c, "url", optional, &v.URL)
+	str(c, "elicitationId", optional, &v.ElicitationID)
+	ptr(c, "task", &v.Task)
+	c.raw("_meta", &v.Meta)
+}
+
+// ElicitAction is what the user did (schema ElicitResult).
+type ElicitAction string
+
+// The actions.
+const (
+	ElicitAccept  ElicitAction = "accept"
+	ElicitDecline ElicitAction = "decline"
+	ElicitCancel  ElicitAction = "cancel"
+)
+
+// ElicitResult is the user's answer (schema ElicitResult).
+type ElicitResult struct {
+	Action ElicitAction
+	// Content is the form's object, only with accept in form mode (ELIC-02).
+	Content json.RawMessage
+	Meta    json.RawMessage
+	Extra   Members
+	zero    presence
+}
+
+func (v *ElicitResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "action", required, &v.Action)
+	c.raw("content", &v.Content)
+	c.raw("_meta", &v.Meta)
+}
+
+// ElicitationCompleteParams says that a url elicitation ended (schema
+// ElicitationCompleteNotification, 2025-11-25 only).
+type ElicitationCompleteParams struct {
+	ElicitationID string
+	Meta          json.RawMessage
+	Extra         Members
+	zero          presence
+}
+
+func (v *ElicitationCompleteParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "elicitationId", required, &v.ElicitationID)
+	c.raw("_meta", &v.Meta)
+}

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// InputRequiredResult asks the client for input before a call can be answered
+// (schema InputRequiredResult, since 2026-07-28). A call that got one is sent
+// again with the answers and the state (MRTR-04).
+type InputRequiredResult struct {
+	// ResultType is [ResultInputRequired].
+	ResultType ResultType
+	// InputRequests is what the server wants to know, by keys of its own; nil
+	// when absent.
+	InputRequests InputRequests
+	// RequestState is to be sent back as it is, nil when absent.
+	RequestState *string
+	Meta         json.RawMessage
+	Extra        Members
+	zero         presence
+}
+
+func (v *InputRequiredResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "resultType", written, &v.ResultType)
+	c.inputRequests("inputRequests", &v.InputRequests)
+	c.cursor("requestState", &v.RequestState)
+	c.raw("_meta", &v.Meta)
+}
+
+// InputRequests maps keys of the server's choice to requests (schema
+// InputRequests).
+type InputRequests map[string]InputRequest
+
+// InputRequest is one thing a server wants to know (schema InputRequest): a
+// request without an id, whose method is [MethodElicitationCreate],
+// [MethodSamplingCreateMessage] or [MethodRootsList].
+type InputRequest struct {
+	Method string
+	// Params is nil when absent. Decode it into [ElicitParams],
+	// [CreateMessageParams] or [RequestParams], as Method says.
+	Params json.RawMessage
+	Extra  Members
+	zero   presence
+}
+
+func (v *InputRequest) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "method", required, &v.Method)
+	c.raw("params", &v.Params)
+}
+
+// InputResponses maps the keys of [InputRequests] to bare results: an encoded
+// [ElicitResult], [CreateMessageResult] or [ListRootsResult] each (schema
+// InputResponses).
+type InputResponses map[string]json.RawMessage
+
+func (r InputResponses) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, key := range slices.Sorted(maps.Keys(r)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(dst, key)
+		dst = append(dst, ':')
+		dst = append(dst, r[key]...)
+	}
+	return append(dst, '}')
+}
+
+// inputRequests is a map of requests; an empty one is written when not nil.
+func (c *codec) inputRequests(name string, p *InputRequests) {
+	if !c.enterValue(name, optional) {
+		return
+	}
+	if c.mode == reading {
+		*p = InputRequests{}
+		c.readMembers(func(key string) {
+			var r InputRequest
+			c.readObject(&r)
+			(*p)[key] = r
+		})
+		return
+	}
+	if *p == nil {
+		return
+	}
+	c.key(name)
+	c.writeMap(slices.Sorted(maps.Keys(*p)), func(key string) {
+		r := (*p)[key]
+		c.writeObject(&r)
+	})
+}

@@ -1,0 +1,209 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// read decodes data, all of it, with f.
+func (c *codec) read(data []byte, f func(c *codec)) error {
+	c.data = data
+	c.buf = *bytes.NewBuffer(data)
+	c.dec.Reset(&c.buf, jsontext.AllowInvalidUTF8(true))
+	f(c)
+	if c.err == nil {
+		if _, err := c.dec.ReadToken(); err != io.EOF {
+			c.err = &DecodeError{Reason: "more bytes after the value"}
+		}
+	}
+	return c.err
+}
+
+// readObject reads the object that comes next into o.
+func (c *codec) readObject(o object) {
+	if c.err != nil {
+		return
+	}
+	if c.dec.PeekKind() != '{' {
+		c.wrong("an object")
+		return
+	}
+	c.token()
+	outer := c.frame
+	c.frame = frame{mode: reading, fresh: true}
+	depth := len(c.path)
+	for c.err == nil && c.dec.PeekKind() != '}' {
+		name := c.next()
+		if c.err != nil {
+			break
+		}
+		c.name, c.matched = c.text(name), false
+		c.path = append(c.path, step{name: c.name})
+		o.fields(c)
+		if !c.matched && c.err == nil {
+			value := c.next()
+			*c.extra = append(*c.extra, Member{Name: c.name, Value: value})
+		}
+		c.path = c.path[:depth]
+	}
+	c.token()
+	if c.err == nil {
+		c.mode = checking
+		o.fields(c)
+	}
+	c.frame = outer
+}
+
+// each calls f before every element of the list that comes next. null is an
+// empty list: servers written in Go send it for a nil slice.
+func (c *codec) each(f func(i int)) {
+	switch c.dec.PeekKind() {
+	case 'n':
+		c.token()
+		return
+	case '[':
+	default:
+		c.wrong("a list")
+		return
+	}
+	c.token()
+	c.path = append(c.path, step{})
+	last := len(c.path) - 1
+	for i := 0; c.err == nil && c.dec.PeekKind() != ']'; i++ {
+		c.path[last].index = i
+		f(i)
+	}
+	if c.err == nil {
+		c.path = c.path[:last]
+	}
+	c.token()
+}
+
+// token reads one token whose kind is known.
+func (c *codec) token() {
+	if c.err != nil {
+		return
+	}
+	if _, err := c.dec.ReadToken(); err != nil {
+		c.syntax(err)
+	}
+}
+
+// next reads one value. It shares memory with the data, and cannot grow into
+// what follows it.
+func (c *codec) next() []byte {
+	if c.err != nil {
+		return nil
+	}
+	raw, err := c.dec.ReadValue()
+	if err != nil {
+		c.syntax(err)
+		return nil
+	}
+	return raw[:len(raw):len(raw)]
+}
+
+func (c *codec) syntax(err error) {
+	var s *jsontext.SyntacticError
+	if errors.As(err, &s) {
+		err = s.Err
+	}
+	c.err = &DecodeError{Path: c.pathString(), Reason: err.Error()}
+}
+
+// text returns the text of a JSON string, sharing its memory when nothing in
+// it is escaped.
+func (c *codec) text(raw []byte) string {
+	if len(raw) < 2 {
+		return ""
+	}
+	inner := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		// The error only reports lone surrogates, which become U+FFFD.
+		inner, _ = jsontext.AppendUnquote(make([]byte, 0, len(inner)), raw)
+	}
+	return unsafe.String(unsafe.SliceData(inner), len(inner))
+}
+
+// readString reads the string that comes next.
+func (c *codec) readString() string {
+	if c.dec.PeekKind() != '"' {
+		c.wrong("a string")
+		return ""
+	}
+	return c.text(c.next())
+}
+
+func (c *codec) readBool() bool {
+	k := c.dec.PeekKind()
+	if k != 't' && k != 'f' {
+		c.wrong("a boolean")
+		return false
+	}
+	c.token()
+	return k == 't'
+}
+
+// readInt reads an integer exactly (RPC-21). A number written with a fraction
+// or exponent is taken when it is whole and small enough to be exact.
+func (c *codec) readInt() int64 {
+	if c.dec.PeekKind() != '0' {
+		c.wrong("an integer")
+		return 0
+	}
+	raw := string(c.next())
+	if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
+		return i
+	}
+	const exact = 1 << 53
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
+		if c.err == nil {
+			c.err = &DecodeError{Path: c.pathString(), Reason: "want an integer of 64 bits, got " + raw}
+		}
+		return 0
+	}
+	return int64(f)
+}
+
+func (c *codec) readFloat() float64 {
+	if c.dec.PeekKind() != '0' {
+		c.wrong("a number")
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(c.next()), 64)
+	if err != nil && c.err == nil {
+		c.err = &DecodeError{Path: c.pathString(), Reason: "number out of range"}
+	}
+	return f
+}
+
+// readMembers calls f for every member of the object that comes next, to read
+// its value.
+func (c *codec) readMembers(f func(name string)) {
+	if c.dec.PeekKind() != '{' {
+		c.wrong("an object")
+		return
+	}
+	c.token()
+	depth := len(c.path)
+	for c.err == nil && c.dec.PeekKind() != '}' {
+		raw := c.next()
+		if c.err != nil {
+			return
+		}
+		name := c.text(raw)
+		c.path = append(c.path, step{name: name})
+		f(name)
+		if c.err == nil {
+			c.path = c.path[:depth]
+		}
+	}
+	c.token()
+}

@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// ExtensionTasks is the id of the tasks extension of the stateless era.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
+
+// TaskStatus is how far a task has come (schema TaskStatus).
+type TaskStatus string
+
+// The statuses of a task.
+const (
+	TaskWorking       TaskStatus = "working"
+	TaskInputRequired TaskStatus = "input_required"
+	TaskCompleted     TaskStatus = "completed"
+	TaskFailed        TaskStatus = "failed"
+	TaskCancelled     TaskStatus = "cancelled"
+)
+
+// Final reports whether the status is the last one: completed, failed or
+// cancelled.
+func (s TaskStatus) Final() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
+
+// TaskMetadata asks for a call to become a task (schema TaskMetadata,
+// 2025-11-25 only).
+type TaskMetadata struct {
+	// TTL is how long the task is wanted, in milliseconds; nil for the
+	// server's choice.
+	TTL   *int64
+	Extra Members
+	zero  presence
+}
+
+func (v *TaskMetadata) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	c.integer("ttl", optional, &v.TTL)
+}
+
+func (v *TaskMetadata) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	if v.TTL != nil {
+		dst = append(dst, `"ttl":`...)
+		dst = strconv.AppendInt(dst, *v.TTL, 10)
+	}
+	for i, m := range v.Extra {
+		if i > 0 || v.TTL != nil {
+			dst = append(dst, ',')
+		}
+		dst = jsonrpc.AppendString(dst, m.Name)
+		dst = append(dst, ':')
+		dst = append(dst, m.Value...)
+	}
+	return append(dst, '}')
+}
+
+// Task is a long call in 2025-11-25 (schema Task), where it is nested in
+// [CreateTaskResult] and the result itself of tasks/get and tasks/cancel. The
+// extension's form is [DetailedTask].
+type Task struct {
+	TaskID        string
+	Status        TaskStatus
+	StatusMessage string
+	// CreatedAt and LastUpdatedAt are ISO 8601 times.
+	CreatedAt     string
+	LastUpdatedAt string
+	// TTL is in milliseconds from creation; nil means without end.
+	TTL *int64
+	// PollInterval is in milliseconds, nil when not told.
+	PollInterval *int64
+	Meta         json.RawMessage
+	Extra        Members
+	zero         presence
+}
+
+func (v *Task) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "taskId", required, &v.TaskID)
+	str(c, "status", required, &v.Status)
+	str(c, "statusMessage", optional, &v.StatusMessage)
+	str(c, "createdAt", written, &v.CreatedAt)
+	str(c, "lastUpdatedAt", written, &v.LastUpdatedAt)
+	c.integer("ttl", written, &v.TTL)
+	c.integer("pollInterval", optional, &v.PollInterval)
+	c.raw("_meta", &v.Meta)
+}
+
+// A task is itself the answer or the notification of several methods.
+type (
+	// GetTaskResult answers tasks/get in 2025-11-25 (schema GetTaskResult).
+	GetTaskResult = Task
+	// CancelTaskResult answers tasks/cancel in 2025-11-25 (schema
+	// CancelTaskResult).
+	CancelTaskResult = Task
+	// TaskStatusParams tells of a change (schema TaskStatusNotificationParams).
+	TaskStatusParams = Task
+)
+
+// CreateTaskResult says that a call became a task (schema CreateTaskResult,
+// 2025-11-25).
+type CreateTaskResult struct {
+	Task  Task
+	Meta  json.RawMessage
+	Extra Members
+	zero  presence
+}
+
+func (v *CreateTaskResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	val(c, "task", required, &v.Task)
+	c.raw("_meta", &v.Meta)
+}
+
+// ListTasksResult is one page of tasks (schema ListTasksResult, 2025-11-25).
+type ListTasksResult struct {
+	Tasks []Task
+	// NextCursor is nil at the end of the list.
+	NextCursor *string
+	Meta       json.RawMessage
+	Extra      Members
+	zero       presence
+}
+
+func (v *ListTasksResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	list(c, "tasks", required, &v.Tasks)
+	c.cursor("nextCursor", &v.NextCursor)
+	c.raw("_meta", &v.Meta)
+}
+
+// TaskParams names a task: the parameters of tasks/get, tasks/cancel and
+// tasks/result (schemas GetTaskRequest, CancelTaskRequest,
+// GetTaskPayloadRequest).
+type TaskParams struct {
+	TaskID string
+	Meta   json.RawMessage
+	Extra  Members
+	zero   presence
+}
+
+func (v *TaskParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "taskId", required, &v.TaskID)
+	c.raw("_meta", &v.Meta)
+}
+
+// Names by method for [TaskParams].
+type (
+	// GetTaskParams are the parameters of tasks/get.
+	GetTaskParams = TaskParams
+	// CancelTaskParams are the parameters of tasks/cancel.
+	CancelTaskParams = TaskParams
+	// GetTaskPayloadParams are the parameters of tasks/result (2025-11-25).
+	GetTaskPayloadParams = TaskParams
+)
+
+// DetailedTask is a long call in the tasks extension (schema DetailedTask): the
+// answer to tools/call with resultType "task", the answer to tasks/get, and
+// what notifications/tasks tells.
+type DetailedTask struct {
+	// ResultType is [ResultTask] or [ResultComplete]; empty in a notification.
+	ResultType    ResultType
+	TaskID        string
+	Status        TaskStatus
+	StatusMessage string
+	// CreatedAt and LastUpdatedAt are ISO 8601 times.
+	CreatedAt     string
+	LastUpdatedAt string
+	// TTLMs is from creation; nil means without end.
+	TTLMs *int64
+	// PollIntervalMs is nil when not told.
+	PollIntervalMs *int64
+	// InputRequests is what an input_required task wants to know.
+	InputRequests InputRequests
+	// Result is what a completed task would have answered.
+	Result json.RawMessage
+	// Error is why a task failed.
+	Error *jsonrpc.Error
+	Meta  json.RawMessage
+	Extra Members
+	zero  presence
+}
+
+func (v *DetailedTask) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "resultType", optional, &v.ResultType)
+	str(c, "taskId", required, &v.TaskID)
+	str(c, "status", required, &v.Status)
+	str(c, "statusMessage", optional, &v.StatusMessage)
+	str(c, "createdAt", written, &v.CreatedAt)
+	str(c, "lastUpdatedAt", written, &v.LastUpdatedAt)
+	c.integer("ttlMs", written, &v.TTLMs)
+	c.integer("pollIntervalMs", optional, &v.PollIntervalMs)
+	c.inputRequests("inputRequests", &v.InputRequests)
+	c.raw("result", &v.Result)
+	c.rpcError("error", &v.Error)
+	c.raw("_meta", &v.Meta)
+}
+
+// rpcError is an error object that may be absent.
+func (c *codec) rpcError(name string, p **jsonrpc.Error) {
+	if !c.enterValue(name, optional) {
+		return
+	}
+	if c.mode == reading {
+		raw := c.next()
+		if c.err != nil {
+			return
+		}
+		*p = &jsonrpc.Error{}
+		if err := (*p).UnmarshalJSON(raw); err != nil {
+			c.err = &DecodeError{Path: c.pathString(), Reason: err.Error()}
+		}
+		return
+	}
+	if *p != nil {
+		c.key(name)
+		c.out = (*p).AppendJSON(c.out)
+	}
+}
+
+// UpdateTaskParams answers what a task wants to know (schema
+// UpdateTaskRequest of the extension).
+type UpdateTaskParams struct {
+	TaskID         string
+	InputResponses InputResponses
+	Meta           json.RawMessage
+	Extra          Members
+	zero           presence
+}
+
+func (v *UpdateTaskParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "taskId", required, &v.TaskID)
+	c.raws("inputResponses", (*map[string]json.RawMessage)(&v.InputResponses))
+	c.raw("_meta", &v.Meta)
+}
+
+// UpdateTaskResult answers tasks/update with no more than "done" (schema
+// UpdateTaskResult of the extension).
+type UpdateTaskResult = EmptyResult

@@ -1,0 +1,262 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Tool describes one tool (schema Tool).
+type Tool struct {
+	// Name is what tools/call takes. Any text is possible (TOOL-05).
+	Name string
+	// Title is for people, since 2025-06-18. See [Tool.DisplayName].
+	Title       string
+	Description string
+	// InputSchema and OutputSchema are JSON Schemas exactly as received; nil
+	// when absent.
+	InputSchema  json.RawMessage
+	OutputSchema json.RawMessage
+	// Annotations are hints, to be trusted no more than the server is (TOOL-04).
+	Annotations *ToolAnnotations
+	Icons       []Icon
+	// Execution is for revision 2025-11-25 only.
+	Execution *ToolExecution
+	Meta      json.RawMessage
+	Extra     Members
+	zero      presence
+}
+
+// ToolDefinition is another name for [Tool].
+type ToolDefinition = Tool
+
+func (v *Tool) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "name", required, &v.Name)
+	str(c, "title", optional, &v.Title)
+	str(c, "description", optional, &v.Description)
+	c.raw("inputSchema", &v.InputSchema)
+	c.raw("outputSchema", &v.OutputSchema)
+	ptr(c, "annotations", &v.Annotations)
+	list(c, "icons", optional, &v.Icons)
+	ptr(c, "execution", &v.Execution)
+	c.raw("_meta", &v.Meta)
+}
+
+// DisplayName returns the name for people: Title, else the annotations' title,
+// else Name (TOOL-03).
+func (v *Tool) DisplayName() string {
+	switch {
+	case v.Title != "":
+		return v.Title
+	case v.Annotations != nil && v.Annotations.Title != "":
+		return v.Annotations.Title
+	default:
+		return v.Name
+	}
+}
+
+// ToolAnnotations are a server's hints about a tool (schema ToolAnnotations,
+// since 2025-03-26). A nil hint was not given; the methods apply the
+// protocol's defaults. Hints are untrusted (TOOL-04).
+type ToolAnnotations struct {
+	Title           string
+	ReadOnlyHint    *bool
+	DestructiveHint *bool
+	IdempotentHint  *bool
+	OpenWorldHint   *bool
+	Extra           Members
+	zero            presence
+}
+
+func (v *ToolAnnotations) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "title", optional, &v.Title)
+	c.hint("readOnlyHint", &v.ReadOnlyHint)
+	c.hint("destructiveHint", &v.DestructiveHint)
+	c.hint("idempotentHint", &v.IdempotentHint)
+	c.hint("openWorldHint", &v.OpenWorldHint)
+}
+
+// ReadOnly reports whether the tool says it changes nothing; default false. It
+// is safe on nil, as are its siblings.
+func (v *ToolAnnotations) ReadOnly() bool { return v != nil && hinted(v.ReadOnlyHint, false) }
+
+// Destructive reports whether the tool may destroy something; default true,
+// false for a read-only tool.
+func (v *ToolAnnotations) Destructive() bool {
+	return !v.ReadOnly() && (v == nil || hinted(v.DestructiveHint, true))
+}
+
+// Idempotent reports whether the tool says that repeating a call changes
+// nothing more; default false, true for a read-only tool.
+func (v *ToolAnnotations) Idempotent() bool {
+	return v.ReadOnly() || (v != nil && hinted(v.IdempotentHint, false))
+}
+
+// OpenWorld reports whether the tool reaches beyond a closed domain; default
+// true.
+func (v *ToolAnnotations) OpenWorld() bool { return v == nil || hinted(v.OpenWorldHint, true) }
+
+func hinted(hint *bool, otherwise bool) bool {
+	if hint == nil {
+		return otherwise
+	}
+	return *hint
+}
+
+// ToolExecution says how a tool may be run (schema ToolExecution, 2025-11-25).
+type ToolExecution struct {
+	// TaskSupport is "forbidden" (also when empty), "optional" or "required".
+	TaskSupport string
+	Extra       Members
+	zero        presence
+}
+
+func (v *ToolExecution) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "taskSupport", optional, &v.TaskSupport)
+}
+
+// ListToolsResult is one page of tools (schema ListToolsResult).
+type ListToolsResult struct {
+	Tools []Tool
+	// NextCursor is nil at the end of the list; an empty string is a cursor
+	// (UTIL-13).
+	NextCursor *string
+	ResultType ResultType
+	TTLMs      *int64
+	CacheScope CacheScope
+	Meta       json.RawMessage
+	Extra      Members
+	zero       presence
+}
+
+func (v *ListToolsResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	c.expect(`"inputSchema"`)
+	list(c, "tools", required, &v.Tools)
+	c.cursor("nextCursor", &v.NextCursor)
+	str(c, "resultType", optional, &v.ResultType)
+	c.integer("ttlMs", optional, &v.TTLMs)
+	str(c, "cacheScope", optional, &v.CacheScope)
+	c.raw("_meta", &v.Meta)
+}
+
+// CallToolParams asks for a tool to be run (schema CallToolRequestParams).
+type CallToolParams struct {
+	Name string
+	// Arguments is an object, or nil to leave the member out.
+	Arguments json.RawMessage
+	// InputResponses and RequestState answer an [InputRequiredResult], since
+	// 2026-07-28 (MRTR-04).
+	InputResponses InputResponses
+	RequestState   *string
+	// Task asks for the call to become a task, in 2025-11-25 only.
+	Task  *TaskMetadata
+	Meta  json.RawMessage
+	Extra Members
+	zero  presence
+}
+
+// ToolCallParams is another name for [CallToolParams].
+type ToolCallParams = CallToolParams
+
+func (v *CallToolParams) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	str(c, "name", required, &v.Name)
+	c.raw("arguments", &v.Arguments)
+	c.raws("inputResponses", (*map[string]json.RawMessage)(&v.InputResponses))
+	c.cursor("requestState", &v.RequestState)
+	ptr(c, "task", &v.Task)
+	c.raw("_meta", &v.Meta)
+}
+
+// AppendJSON appends the parameters. Raw members are appended as they are, so
+// they must be valid JSON; [Marshal] checks them.
+func (v *CallToolParams) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = jsonrpc.AppendString(dst, v.Name)
+	if v.Arguments != nil {
+		dst = append(dst, `,"arguments":`...)
+		dst = append(dst, v.Arguments...)
+	}
+	if v.InputResponses != nil {
+		dst = append(dst, `,"inputResponses":`...)
+		dst = v.InputResponses.appendJSON(dst)
+	}
+	if v.RequestState != nil {
+		dst = append(dst, `,"requestState":`...)
+		dst = jsonrpc.AppendString(dst, *v.RequestState)
+	}
+	if v.Task != nil {
+		dst = append(dst, `,"task":`...)
+		dst = v.Task.appendJSON(dst)
+	}
+	if v.Meta != nil {
+		dst = append(dst, `,"_meta":`...)
+		dst = append(dst, v.Meta...)
+	}
+	for _, m := range v.Extra {
+		dst = append(dst, ',')
+		dst = jsonrpc.AppendString(dst, m.Name)
+		dst = append(dst, ':')
+		dst = append(dst, m.Value...)
+	}
+	return append(dst, '}')
+}
+
+// CallToolResult is what a tool answered (schema CallToolResult). A tool's own
+// failure is such a result too, with IsError set (TOOL-12).
+type CallToolResult struct {
+	// Content is for a model to read.
+	Content []Content
+	// StructuredContent is exactly what was received: nil when absent, the four
+	// bytes null when the tool answered null (TOOL-11).
+	StructuredContent json.RawMessage
+	IsError           bool
+	// ResultType is sent since 2026-07-28; empty counts as "complete".
+	ResultType ResultType
+	Meta       json.RawMessage
+	Extra      Members
+	zero       presence
+}
+
+// ToolCallResult is another name for [CallToolResult].
+type ToolCallResult = CallToolResult
+
+func (v *CallToolResult) fields(c *codec) {
+	c.open(&v.Extra, &v.zero)
+	c.contents("content", written, contentBlocks, &v.Content)
+	c.value("structuredContent", &v.StructuredContent)
+	c.boolean("isError", &v.IsError)
+	str(c, "resultType", optional, &v.ResultType)
+	c.raw("_meta", &v.Meta)
+	if c.mode == checking && v.Content == nil && v.StructuredContent == nil {
+		c.fail("content", "missing, and no structuredContent either")
+	}
+}
+
+// Text returns the text blocks, joined by line breaks.
+func (v *CallToolResult) Text() string {
+	if len(v.Content) == 1 {
+		if t, ok := v.Content[0].(*TextContent); ok {
+			return t.Text
+		}
+	}
+	var b strings.Builder
+	first := true
+	for _, block := range v.Content {
+		t, ok := block.(*TextContent)
+		if !ok {
+			continue
+		}
+		if !first {
+			b.WriteByte('\n')
+		}
+		first = false
+		b.WriteString(t.Text)
+	}
+	return b.String()
+}
