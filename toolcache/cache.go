@@ -62,14 +62,14 @@ func New(s Settings) (*Cache, error) {
 // still unknown the error is an [*UnknownToolError]. An error of fetch is
 // returned as it is and is not remembered. When ctx ends first the error is its
 // cause.
-func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
-	// Kept small enough to be inlined, so that the copy need not be on the heap.
-	found, err := c.get(ctx, key, name, fetch)
-	if err != nil {
-		return nil, err
+func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
+	// Small enough to be inlined: the copy is on the caller's stack when the
+	// caller does not keep it (TestAllocations).
+	var t mcp.Tool
+	if err = c.get(ctx, &key, name, fetch, &t); err == nil {
+		tool = &t
 	}
-	tool := *found
-	return &tool, nil
+	return
 }
 
 // List returns all tools in the server's order, from the list if it is fresh,
@@ -91,13 +91,12 @@ func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, err
 // I/O. fresh tells whether the list is; ok is false when the last list does not
 // have the name, or there is none.
 func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
-	// Kept small enough to be inlined, like Get.
-	found, fresh := c.lookup(key, name)
-	if found == nil {
-		return nil, false, false
+	// Small enough to be inlined, like Get.
+	var t mcp.Tool
+	if fresh, ok = c.lookup(&key, name, &t); ok {
+		tool = &t
 	}
-	t := *found
-	return &t, fresh, true
+	return
 }
 
 // Store puts a list that was obtained by other means, such as a walk the caller
@@ -118,39 +117,41 @@ func (c *Cache) Invalidate(key Key) {
 	}
 }
 
-func (c *Cache) get(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
-	l := c.obtain(key)
+func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, tool *mcp.Tool) error {
+	l := c.obtain(*key)
 	s := l.snap.Load()
 	if l.fresh(s, time.Now()) {
 		if t := s.index[name]; t != nil {
-			return t, nil
+			*tool = *t
+			return nil
 		}
 		if !l.mayRefresh(name, time.Now()) {
-			return nil, &UnknownToolError{name}
+			return &UnknownToolError{name}
 		}
 	}
 	s, err := c.refresh(ctx, l, fetch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if t := s.index[name]; t != nil {
-		return t, nil
+		*tool = *t
+		return nil
 	}
 	l.missed(name, time.Now())
-	return nil, &UnknownToolError{name}
+	return &UnknownToolError{name}
 }
 
-func (c *Cache) lookup(key Key, name string) (*mcp.Tool, bool) {
-	l := c.find(key)
+func (c *Cache) lookup(key *Key, name string, tool *mcp.Tool) (fresh, ok bool) {
+	l := c.find(*key)
 	if l == nil {
-		return nil, false
+		return false, false
 	}
 	s := l.snap.Load()
-	if s == nil {
-		return nil, false
+	if s == nil || s.index[name] == nil {
+		return false, false
 	}
-	t := s.index[name]
-	return t, t != nil && l.fresh(s, time.Now())
+	*tool = *s.index[name]
+	return l.fresh(s, time.Now()), true
 }
 
 // find returns the list of key, nil when there is none.
