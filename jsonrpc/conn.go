@@ -273,7 +273,7 @@ func (c *Conn) read() {
 			c.Fail(err)
 			return
 		}
-		text := bytes.TrimSpace(ln.text)
+		text := bytes.Trim(ln.text, jsonSpace)
 		if len(text) == 0 {
 			continue
 		}

@@ -19,11 +19,14 @@ const DefaultDepth = 512
 // Decode reads one message from data, which must hold exactly one JSON object.
 // Raw members of the message share data's memory. Every error is a
 // [*DecodeError].
-func Decode(data []byte) (Message, error) {
+func Decode(data []byte) (Message, error) { return DecodeWithin(data, DefaultDepth) }
+
+// DecodeWithin is [Decode] with another limit on the nesting.
+func DecodeWithin(data []byte, depth int) (Message, error) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
 	var e envelope
-	if err := s.scan(data, DefaultDepth, &e); err != nil {
+	if err := s.scan(data, depth, &e); err != nil {
 		return nil, err
 	}
 	return e.message(), nil

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 
@@ -17,8 +18,9 @@ type ID struct {
 }
 
 // StringID returns the id for a string. Invalid UTF-8 becomes U+FFFD.
-func StringID(s string) ID {
-	buf := make([]byte, 0, len(s)+2)
+func StringID[T string | []byte](s T) ID {
+	var scratch [64]byte // enough for a UUID: one allocation, the token's own
+	buf := scratch[:0]
 	if isPlain(s) {
 		buf = append(buf, '"')
 		buf = append(buf, s...)
@@ -69,6 +71,11 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		*id = ID{}
 		return nil
 	}
+	// A call by hand may bring anything; canonicalID wants one JSON value.
+	data = bytes.Trim(data, jsonSpace)
+	if !jsontext.Value(data).IsValid() {
+		return errIDType
+	}
 	token, err := canonicalID(data)
 	if err != nil {
 		return err
@@ -77,15 +84,15 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-var errIDType = errors.New("id must be a string or an integer")
+var (
+	errIDType = errors.New("id must be a string or an integer")
+	errIDText = errors.New("id must be valid Unicode")
+)
 
-// canonicalID returns the canonical token for a raw JSON value, without
+// canonicalID returns the canonical token for a valid raw JSON value, without
 // allocating for the ids in common use. RPC-02: fractions and exponents are
 // not ids, whatever their value.
 func canonicalID(raw []byte) ([]byte, error) {
-	if len(raw) == 0 {
-		return nil, errIDType
-	}
 	switch c := raw[0]; {
 	case c == '"':
 		if isPlain(raw[1 : len(raw)-1]) {
@@ -93,13 +100,9 @@ func canonicalID(raw []byte) ([]byte, error) {
 		}
 		text, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {
-			return nil, err
+			return nil, errIDText
 		}
-		quoted, err := jsontext.AppendQuote(nil, text)
-		if err != nil {
-			return nil, err
-		}
-		return quoted, nil
+		return jsontext.AppendQuote(nil, text)
 	case c == '-' || (c >= '0' && c <= '9'):
 		for _, d := range raw[1:] {
 			if d < '0' || d > '9' {

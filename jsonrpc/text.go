@@ -9,6 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// jsonSpace is what JSON takes for white space, which is less than Unicode does.
+const jsonSpace = " \t\r\n"
+
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	if isPlain(s) {

@@ -1,8 +1,10 @@
 package jsonrpc
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,12 +20,16 @@ var (
 		jsontext.EscapeForHTML(false),
 		jsontext.EscapeForJS(false),
 		json.Deterministic(true),
+		json.WithMarshalers(json.MarshalToFunc(writeNumber)),
 	)
 	unmarshalOptions = json.JoinOptions(
 		jsonv1.DefaultOptionsV1(),
 		json.MatchCaseInsensitiveNames(false),
 		jsontext.AllowDuplicateNames(false),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(exactNumber)),
+		json.WithUnmarshalers(json.JoinUnmarshalers(
+			json.UnmarshalFromFunc(exactNumber),
+			json.UnmarshalFromFunc(readNumber),
+		)),
 	)
 )
 
@@ -41,6 +47,29 @@ func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v, unmarshalOptions)
 }
 
+// The codec has a Number of its own and takes encoding/json's for a string:
+// the three functions below make the latter a number in both directions.
+
+// exactNumber reads a number into an empty interface.
+// AppendValue appends one JSON value as it is, after checking that it is one:
+// numbers and member order stay, only line breaks go, which newline framing
+// does not allow (STDIO-01). Duplicate members and invalid UTF-8 are errors.
+func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
+	v := jsontext.Value(value)
+	if !v.IsValid() {
+		return dst, errNotValue
+	}
+	if bytes.IndexByte(v, '\n') >= 0 || bytes.IndexByte(v, '\r') >= 0 {
+		v = v.Clone()
+		if err := v.Compact(jsontext.PreserveRawStrings(true)); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, v...), nil
+}
+
+var errNotValue = errors.New("not one JSON value: it must be valid JSON without duplicate members")
+
 func exactNumber(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -51,4 +80,56 @@ func exactNumber(dec *jsontext.Decoder, v *any) error {
 	}
 	*v = stdjson.Number(raw)
 	return nil
+}
+
+// readNumber reads into a Number what encoding/json does: a number, null, or a
+// string that holds a number.
+func readNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
+	if inName(dec) {
+		return errors.ErrUnsupported
+	}
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch raw.Kind() {
+	case 'n':
+		return nil
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, raw)
+		if err != nil || jsontext.Value(text).Kind() != '0' || !jsontext.Value(text).IsValid() {
+			return fmt.Errorf("the string %s is not a number", raw)
+		}
+		raw = text
+	case '0':
+	default:
+		return fmt.Errorf("cannot read %s as a number", raw.Kind())
+	}
+	*n = stdjson.Number(raw)
+	return nil
+}
+
+// writeNumber writes a Number's digits; none at all are 0, as in encoding/json.
+func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
+	if inName(enc) {
+		return errors.ErrUnsupported
+	}
+	if n == "" {
+		n = "0"
+	}
+	raw := jsontext.Value(n)
+	if raw.Kind() != '0' {
+		return fmt.Errorf("invalid number literal %q", string(n))
+	}
+	return enc.WriteValue(raw)
+}
+
+// inName reports whether a member name comes next, which is a string whatever
+// its Go type.
+func inName(at interface {
+	StackDepth() int
+	StackIndex(int) (jsontext.Kind, int64)
+}) bool {
+	kind, n := at.StackIndex(at.StackDepth())
+	return kind == '{' && n%2 == 0
 }
