@@ -78,7 +78,7 @@ install_foreign() {
 	timeout 300 npm install --prefix "$cache" --no-audit --no-fund --loglevel=silent "${missing[@]}" >/dev/null 2>&1 </dev/null
 }
 
-# described SERVER…: the example line that describe prints, pasted, works.
+# described NAME SERVER…: the example line that describe prints for echo, pasted, works.
 described() {
 	local name=$1 line
 	shift
@@ -90,7 +90,7 @@ described() {
 		sed 's/^/      /' "$work/described"
 		return
 	fi
-	expect "$name" 0 -- env "PATH=$work:$PATH" bash -c "$line"
+	expect "$name" 0 Echo: -- env "PATH=$work:$PATH" bash -c "$line"
 }
 
 own_server() {
@@ -125,7 +125,7 @@ foreign_stdio() {
 	expect "everything, stdio: info" 0 mcp-servers/everything -- "$mcpctl" info -- "${everything[@]}"
 	expect "everything, stdio: ls" 0 echo get-sum -- "$mcpctl" ls -- "${everything[@]}"
 	expect "everything, stdio: call" 0 "Echo: hi" -- "$mcpctl" call echo message=hi -- "${everything[@]}"
-	expect "everything, stdio: typed by the schema" 0 5 -- "$mcpctl" call get-sum a=2 b=3 -- "${everything[@]}"
+	expect "everything, stdio: typed by the schema" 0 "is 5" -- "$mcpctl" call get-sum a=2 b=3 -- "${everything[@]}"
 	expect "everything, stdio: unknown tool" 8 nope -- "$mcpctl" call nope -- "${everything[@]}"
 	expect "everything, stdio: wrong type" 2 -- "$mcpctl" call get-sum a=two b=3 -- "${everything[@]}"
 	expect "everything, stdio: ping" 0 -- "$mcpctl" ping -- "${everything[@]}"
