@@ -65,9 +65,9 @@ func New(s Settings) (*Cache, error) {
 func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
 	// Small enough to be inlined: the copy is on the caller's stack when the
 	// caller does not keep it (TestAllocations).
-	var t mcp.Tool
-	if err = c.get(ctx, &key, name, fetch, &t); err == nil {
-		tool = &t
+	tool = new(mcp.Tool)
+	if err = c.get(ctx, key, name, fetch, tool); err != nil {
+		tool = nil
 	}
 	return
 }
@@ -93,7 +93,7 @@ func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, err
 func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
 	// Small enough to be inlined, like Get.
 	var t mcp.Tool
-	if fresh, ok = c.lookup(&key, name, &t); ok {
+	if fresh, ok = c.lookup(key, name, &t); ok {
 		tool = &t
 	}
 	return
@@ -117,8 +117,8 @@ func (c *Cache) Invalidate(key Key) {
 	}
 }
 
-func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, tool *mcp.Tool) error {
-	l := c.obtain(*key)
+func (c *Cache) get(ctx context.Context, key Key, name string, fetch Fetch, tool *mcp.Tool) error {
+	l := c.obtain(key)
 	s := l.snap.Load()
 	if l.fresh(s, time.Now()) {
 		if t := s.index[name]; t != nil {
@@ -141,8 +141,8 @@ func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, too
 	return &UnknownToolError{name}
 }
 
-func (c *Cache) lookup(key *Key, name string, tool *mcp.Tool) (fresh, ok bool) {
-	l := c.find(*key)
+func (c *Cache) lookup(key Key, name string, tool *mcp.Tool) (fresh, ok bool) {
+	l := c.find(key)
 	if l == nil {
 		return false, false
 	}
