@@ -47,7 +47,7 @@ func (e *explainer) node(node, v *doc.Value, at string, depth int) {
 		return
 	}
 	if ref := node.Get("$ref"); ref.Kind() == doc.String {
-		e.node(e.schema.resolve(ref.Str()), v, at, depth+1)
+		e.node(e.schema.Resolve(ref.Str()), v, at, depth+1)
 	}
 	if !e.listed(node, v, at) || !e.typed(node, v, at) {
 		return // the rest would only repeat it
@@ -80,7 +80,7 @@ func (e *explainer) typed(node, v *doc.Value, at string) bool {
 			return true
 		}
 	}
-	e.add(at, "%s, got %s", mustBe(kinds), brief(v))
+	e.add(at, "%s, got %s", mustBe(kinds), Brief(v))
 	return false
 }
 
@@ -100,7 +100,7 @@ func (e *explainer) listed(node, v *doc.Value, at string) bool {
 		}
 		names = append(names, allowed.Str())
 	}
-	message := fmt.Sprintf("must be %s, got %s", oneOf(values), brief(v))
+	message := fmt.Sprintf("must be %s, got %s", oneOf(values), Brief(v))
 	if len(values) == 0 {
 		message = "can have no value: the schema allows none"
 	}
@@ -115,7 +115,7 @@ func (e *explainer) number(node, v *doc.Value, at string) {
 	n := v.Float()
 	check := func(key, words string, ok func(limit float64) bool) {
 		if limit := node.Get(key); limit.Kind() == doc.Number && !ok(limit.Float()) {
-			e.add(at, "must be %s %s, got %s", words, limit, brief(v))
+			e.add(at, "must be %s %s, got %s", words, limit, Brief(v))
 		}
 	}
 	check("minimum", "at least", func(l float64) bool { return n >= l })
@@ -131,7 +131,7 @@ func (e *explainer) text(node, v *doc.Value, at string) {
 	e.count(node, "minLength", "maxLength", "character", n, at)
 	if pattern := node.Get("pattern").Str(); pattern != "" {
 		if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(s) {
-			e.add(at, "must match %s, got %s", pattern, brief(v))
+			e.add(at, "must match %s, got %s", pattern, Brief(v))
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (e *explainer) union(branches []*doc.Value, exactly bool, v *doc.Value, at 
 		}
 	default:
 		here := Schema{root: e.schema.root, alts: branches}
-		e.add(at, "fits none of the alternatives %s, got %s", here.Type(), brief(v))
+		e.add(at, "fits none of the alternatives %s, got %s", here.Type(), Brief(v))
 	}
 }
 

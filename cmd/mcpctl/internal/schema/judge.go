@@ -102,4 +102,3 @@ func lastReason(message string) string {
 	line, _, _ := strings.Cut(message, "\n")
 	return line
 }
-

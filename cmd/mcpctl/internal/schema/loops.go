@@ -53,7 +53,7 @@ func (w *walker) references(v *doc.Value) {
 	}
 	for _, key := range []string{"$ref", "$dynamicRef"} {
 		if ref := v.Get(key); ref.Kind() == doc.String && !strings.HasPrefix(ref.Str(), "#") {
-			w.reason = "it refers to another document, " + brief(ref)
+			w.reason = "it refers to another document, " + Brief(ref)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (s Schema) flat() []*doc.Value {
 func (s Schema) inPlace(node *doc.Value) []*doc.Value {
 	var out []*doc.Value
 	if ref := node.Get("$ref"); ref.Kind() == doc.String {
-		if to := s.resolve(ref.Str()); to != nil {
+		if to := s.Resolve(ref.Str()); to != nil {
 			out = append(out, to)
 		}
 	}
@@ -79,9 +79,9 @@ func (s Schema) inPlace(node *doc.Value) []*doc.Value {
 	return out
 }
 
-// resolve follows a reference inside the document: a JSON pointer, or the name
+// Resolve follows a reference inside the document: a JSON pointer, or the name
 // of an $anchor. Anything else is not followed.
-func (s Schema) resolve(ref string) *doc.Value {
+func (s Schema) Resolve(ref string) *doc.Value {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil
@@ -220,7 +220,7 @@ func (s Schema) certain() []*doc.Value {
 		}
 		out = append(out, node)
 		if ref := node.Get("$ref"); ref.Kind() == doc.String {
-			queue = append(queue, s.resolve(ref.Str()))
+			queue = append(queue, s.Resolve(ref.Str()))
 		}
 		queue = append(queue, node.Get("allOf").Items()...)
 	}
@@ -246,4 +246,17 @@ func (s Schema) Default() *doc.Value {
 		}
 	}
 	return nil
+}
+
+// TakesObject reports whether the place is described as an object and not as
+// a list.
+func (s Schema) TakesObject() bool {
+	object := false
+	for _, c := range s.choices() {
+		if c.kind == "array" {
+			return false
+		}
+		object = object || c.kind == "object"
+	}
+	return object
 }

@@ -98,7 +98,7 @@ func bare(v *doc.Value) string {
 	if v.Kind() == doc.String && text != "" && !strings.ContainsAny(text, " |,(){}[]\"'\n\t") {
 		return text
 	}
-	return brief(v)
+	return Brief(v)
 }
 
 // Limits returns the constraints of a place in words, for the table of fields.

@@ -151,11 +151,11 @@ const maxListed = 12
 
 func oneOf(values []*doc.Value) string {
 	if len(values) == 1 {
-		return brief(values[0])
+		return Brief(values[0])
 	}
 	var words []string
 	for _, v := range values[:min(maxListed, len(values))] {
-		words = append(words, brief(v))
+		words = append(words, Brief(v))
 	}
 	if len(values) > maxListed {
 		words = append(words, "…")
@@ -166,7 +166,8 @@ func oneOf(values []*doc.Value) string {
 // maxBrief is how much of a value a message shows, in runes.
 const maxBrief = 60
 
-func brief(v *doc.Value) string {
+// Brief returns a value for a message, cut when it is long.
+func Brief(v *doc.Value) string {
 	runes := []rune(v.String())
 	if len(runes) > maxBrief {
 		return string(runes[:maxBrief]) + "…"

@@ -1,0 +1,42 @@
+package operand
+
+import (
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+)
+
+// Format writes an object as operands that give it back: name=value where the
+// schema types the text to the same value, else name:=JSON. An object with a
+// name that operands cannot carry is written as --json and its text.
+func Format(args *doc.Value, s schema.Schema) []string {
+	out := make([]string, 0, len(args.Members()))
+	for _, m := range args.Members() {
+		if !carries(m.Name) {
+			return []string{"--json", args.String()}
+		}
+		out = append(out, m.Name+value(m.Value, s.Property(m.Name)))
+	}
+	return out
+}
+
+// carries reports whether an operand can have this name.
+func carries(name string) bool {
+	return name != "" && name[0] != '-' && !strings.ContainsAny(name, "=[]") && !strings.HasSuffix(name, ":")
+}
+
+func value(v *doc.Value, s schema.Schema) string {
+	text := v.String()
+	if v.Kind() == doc.String {
+		text = v.Str()
+	}
+	again, _, ok := s.Typed(text)
+	if !ok || text == "=" || again.Kind() != v.Kind() || again.String() != v.String() {
+		return ":=" + v.String()
+	}
+	if strings.HasPrefix(text, "@") {
+		text = "@" + text
+	}
+	return "=" + text
+}
