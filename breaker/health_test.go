@@ -1,0 +1,100 @@
+package breaker_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+type health struct {
+	Status   string           `json:"status"`
+	Breakers []map[string]any `json:"breakers"`
+}
+
+func ask(t *testing.T, h http.Handler, method string) (int, health) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, "/health", nil))
+	var got health
+	if method == http.MethodGet {
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	}
+	return w.Code, got
+}
+
+// S2-CB-07.
+func TestAC_006_7_StateIsObservable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := breaker.New(breaker.Settings{Name: "a"})
+		b := breaker.New(breaker.Settings{Name: "b"})
+		h := breaker.Handler(a, b)
+		settle(t, a, breaker.Success)
+		settle(t, b, breaker.Failure)
+
+		status, got := ask(t, h, http.MethodGet)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "ok", got.Status)
+		require.Len(t, got.Breakers, 2)
+		require.Equal(t, "CLOSED", got.Breakers[0]["state"])
+		require.EqualValues(t, 1, got.Breakers[1]["consecutive_failures"])
+
+		opening := time.Now()
+		for range 4 {
+			settle(t, b, breaker.Failure)
+		}
+		time.Sleep(10*time.Second + 500*time.Microsecond)
+		status, got = ask(t, h, http.MethodGet)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Equal(t, "unavailable", got.Status)
+		require.Equal(t, map[string]any{
+			"name": "b", "state": "OPEN", "consecutive_failures": 5.0,
+			"since": opening.UTC().Format(time.RFC3339Nano), "retry_after_ms": 20000.0,
+			"opens": 1.0, "generation": 2.0, "requests": 5.0, "refused": 0.0,
+			"successes": 0.0, "failures": 5.0, "neutrals": 0.0,
+		}, got.Breakers[1])
+
+		time.Sleep(time.Minute) // asking does not make it HALF_OPEN
+		status, got = ask(t, h, http.MethodGet)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Equal(t, "OPEN", got.Breakers[1]["state"])
+		require.EqualValues(t, 0, got.Breakers[1]["retry_after_ms"])
+
+		p, err := b.Acquire()
+		require.NoError(t, err)
+		status, got = ask(t, h, http.MethodGet)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "HALF_OPEN", got.Breakers[1]["state"])
+		p.Settle(breaker.Success)
+	})
+}
+
+func TestHandlerMethods(t *testing.T) {
+	t.Parallel()
+	h := breaker.Handler()
+	status, got := ask(t, h, http.MethodGet)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, health{"ok", []map[string]any{}}, got)
+	status, _ = ask(t, h, http.MethodHead)
+	require.Equal(t, http.StatusOK, status)
+	status, _ = ask(t, h, http.MethodPost)
+	require.Equal(t, http.StatusMethodNotAllowed, status)
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "State(9)", breaker.State(9).String())
+	require.Equal(t, "success failure neutral Verdict(7)",
+		breaker.Success.String()+" "+breaker.Failure.String()+" "+breaker.Neutral.String()+" "+breaker.Verdict(7).String())
+	text, err := json.Marshal(breaker.HalfOpen)
+	require.NoError(t, err)
+	require.Equal(t, `"HALF_OPEN"`, string(text))
+}

@@ -1,0 +1,125 @@
+package breaker_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+// S2-CB-08.
+func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := breaker.New(breaker.Settings{Name: "db", Logger: slog.New(slog.NewJSONHandler(&out, nil))})
+		for range 5 {
+			settle(t, b, breaker.Failure)
+		}
+		time.Sleep(31 * time.Second)
+		settle(t, b, breaker.Failure)
+		time.Sleep(31 * time.Second)
+		settle(t, b, breaker.Success)
+		synctest.Wait()
+
+		type line struct {
+			Level, Breaker, From, To string
+			Failures                 int `json:"consecutive_failures"`
+			Generation               int
+		}
+		var got []line
+		for dec := json.NewDecoder(&out); dec.More(); {
+			var l line
+			require.NoError(t, dec.Decode(&l))
+			got = append(got, l)
+		}
+		require.Equal(t, []line{
+			{"WARN", "db", "CLOSED", "OPEN", 5, 2},
+			{"INFO", "db", "OPEN", "HALF_OPEN", 5, 3},
+			{"WARN", "db", "HALF_OPEN", "OPEN", 6, 4},
+			{"INFO", "db", "OPEN", "HALF_OPEN", 6, 5},
+			{"INFO", "db", "HALF_OPEN", "CLOSED", 0, 6},
+		}, got)
+	})
+}
+
+// S2-CB-07, second half: the callback may use the breaker, and it may be slow
+// without anybody waiting for it.
+func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b *breaker.Breaker
+		var seen []breaker.Transition
+		b = breaker.New(breaker.Settings{OnTransition: func(tr breaker.Transition) {
+			_, _, _ = b.State(), b.Snapshot(), b.Name()
+			if p, err := b.Acquire(); err == nil {
+				p.Release()
+			}
+			time.Sleep(time.Minute)
+			seen = append(seen, tr)
+		}})
+		start := time.Now()
+		for range 5 {
+			settle(t, b, breaker.Failure)
+		}
+		require.Equal(t, start, time.Now(), "publishing blocks no caller")
+		time.Sleep(31 * time.Second)
+		settle(t, b, breaker.Success)
+		require.Equal(t, 31*time.Second, time.Since(start))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Len(t, seen, 3)
+		require.Equal(t, breaker.Transition{
+			From: breaker.Closed, To: breaker.Open, Generation: 2, At: start,
+			ConsecutiveFailures: 5, Opens: 1, OpenFor: 30 * time.Second,
+		}, seen[0])
+		require.Equal(t, breaker.HalfOpen, seen[1].To)
+		require.Equal(t, breaker.Closed, seen[2].To)
+		require.Zero(t, seen[2].OpenFor)
+	})
+}
+
+// Under load every transition is told once, in order, one at a time.
+func TestTransitionsAreInOrderOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []breaker.Transition
+	b := breaker.New(breaker.Settings{FailureThreshold: 1, Cooldown: time.Nanosecond, OnTransition: func(tr breaker.Transition) {
+		if !mu.TryLock() {
+			t.Error("two transitions told at once")
+			return
+		}
+		defer mu.Unlock()
+		seen = append(seen, tr)
+	}})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				if p, err := b.Acquire(); err == nil {
+					p.Settle(breaker.Verdict((g + i) % 2))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	last := b.Snapshot().Generation
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return uint64(len(seen)) == last-1
+	}, 10*time.Second, time.Millisecond)
+	for i, tr := range seen {
+		require.EqualValues(t, i+2, tr.Generation)
+		if i > 0 {
+			require.Equal(t, seen[i-1].To, tr.From)
+		}
+	}
+}
