@@ -1,0 +1,106 @@
+package artifact
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+)
+
+// artifactType is one of the ten kinds of document of tools.md §2.1.
+type artifactType struct {
+	Name   string // as in metadata and in the storage directory: prd
+	Prefix string // of the ids: PRD
+	Plural string // of the resource URI: prds
+}
+
+// types are in the order in which S0's companion lists the prefixes, which an
+// error message repeats.
+var types = []artifactType{
+	{"epic", "EPIC", "epics"},
+	{"prd", "PRD", "prds"},
+	{"hls", "HLS", "hls"},
+	{"backlog_story", "US", "backlog_stories"},
+	{"tech_spec", "SPEC", "tech_specs"},
+	{"adr", "ADR", "adrs"},
+	{"spike", "SPIKE", "spikes"},
+	{"task", "TASK", "tasks"},
+	{"product_vision", "VIS", "product_visions"},
+	{"initiative", "INIT", "initiatives"},
+}
+
+// maxID bounds an id, which becomes part of a file name.
+const maxID = 64
+
+var idPattern = regexp.MustCompile(`^[A-Z]+-[0-9]{3,}$`)
+
+// typeOf infers the type from an id that matches idPattern.
+func typeOf(id string) (artifactType, error) {
+	prefix, _, _ := strings.Cut(id, "-")
+	for _, t := range types {
+		if t.Prefix == prefix {
+			return t, nil
+		}
+	}
+	return artifactType{}, family.Invalid("artifact_id", "prefix",
+		"Unknown artifact ID prefix: %s. Valid prefixes: %s", prefix, strings.Join(prefixes(), ", "))
+}
+
+func prefixes() []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = t.Prefix
+	}
+	return out
+}
+
+// checkID refuses what is not an id, traversal first: that one is a security
+// event of its own, with a warning in the log (S0).
+func checkID(ctx context.Context, call *family.Call, field, id string) (artifactType, error) {
+	if traverses(id) {
+		call.Warn(ctx, "Path traversal attempt detected", slog.String("artifact_id", quoteID(id)))
+		return artifactType{}, traversal("Artifact ID", id)
+	}
+	if !idPattern.MatchString(id) || len(id) > maxID {
+		return artifactType{}, family.Invalid(field, "pattern", `%s must match ^[A-Z]+-\d{3,}$ and have at most %d characters`, field, maxID)
+	}
+	return typeOf(id)
+}
+
+func traversal(what, name string) *family.Error {
+	return &family.Error{
+		Code:    codeInvalidParams,
+		Message: "Invalid params: " + what + " contains path traversal",
+		Data:    map[string]any{"resource_name": quoteID(name), "validation_failed": "path_traversal_check"},
+	}
+}
+
+// traverses reports whether s could leave the folder it is joined to, also
+// when something on the way decodes it once or twice.
+func traverses(s string) bool {
+	s = strings.ToLower(s)
+	for range 3 {
+		if strings.Contains(s, "..") || strings.ContainsAny(s, "/\\\x00") {
+			return true
+		}
+		decoded := escapes.Replace(s)
+		if decoded == s {
+			return false
+		}
+		s = decoded
+	}
+	return true // escaped more often than anything honest is
+}
+
+var escapes = strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", `\`, "%00", "\x00", "%25", "%")
+
+// quoteID shortens what was given for an id to what a log line and an error
+// may carry: somebody may have put a whole document there.
+func quoteID(id string) string {
+	if r := []rune(id); len(r) > maxID {
+		return string(r[:maxID]) + "…"
+	}
+	return id
+}

@@ -1,0 +1,83 @@
+package family
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// maxTaskID bounds the correlation id of a workflow (tools.md §2.1).
+const maxTaskID = 128
+
+// A Call is one call of a tool: its arguments and its two log lines
+// (tools.md §1.3). It belongs to the goroutine that runs the tool.
+type Call struct {
+	Tool      string
+	Arguments json.RawMessage
+
+	log       *slog.Logger
+	taskID    string
+	begin     time.Time
+	started   bool
+	completed []slog.Attr
+}
+
+// NewCall returns the call of tool with its raw arguments, logging to log.
+func NewCall(tool string, arguments json.RawMessage, log *slog.Logger) *Call {
+	return &Call{
+		Tool:      tool,
+		Arguments: arguments,
+		log:       log,
+		taskID:    peekString(arguments, "task_id", maxTaskID),
+		begin:     time.Now(),
+	}
+}
+
+// TaskID returns the required argument task_id, which correlates a workflow.
+func (a Args) TaskID() (string, error) { return a.String("task_id", 1, maxTaskID) }
+
+// Started writes the first log line with the tool's own fields. A tool calls
+// it as soon as it knows them; a call that fails earlier gets the line anyway.
+func (c *Call) Started(ctx context.Context, attrs ...slog.Attr) {
+	if c.started {
+		return
+	}
+	c.started = true
+	c.emit(ctx, slog.LevelInfo, "invocation_started", attrs)
+}
+
+// Completed adds the tool's own fields to the line a success ends with.
+func (c *Call) Completed(attrs ...slog.Attr) { c.completed = append(c.completed, attrs...) }
+
+// Warn writes a warning about the call, such as a traversal attempt.
+func (c *Call) Warn(ctx context.Context, event string, attrs ...slog.Attr) {
+	c.log.LogAttrs(ctx, slog.LevelWarn, event, append(c.common(), attrs...)...)
+}
+
+// Finish writes the last log line. The cause of a failure is logged, which is
+// why no error of a family may quote the body of an artifact.
+func (c *Call) Finish(ctx context.Context, failure *Error) {
+	c.Started(ctx)
+	took := slog.Float64("duration_ms", float64(time.Since(c.begin).Microseconds())/1000)
+	if failure == nil {
+		c.emit(ctx, slog.LevelInfo, "invocation_completed", append(c.completed, slog.Bool("success", true), took))
+		return
+	}
+	attrs := []slog.Attr{
+		slog.Bool("success", false), took,
+		slog.Int64("error_code", failure.Code), slog.String("error", failure.Message),
+	}
+	if failure.Err != nil {
+		attrs = append(attrs, slog.String("cause", failure.Err.Error()))
+	}
+	c.emit(ctx, slog.LevelError, "invocation_failed", attrs)
+}
+
+func (c *Call) emit(ctx context.Context, level slog.Level, what string, attrs []slog.Attr) {
+	c.log.LogAttrs(ctx, level, c.Tool+"_"+what, append(c.common(), attrs...)...)
+}
+
+func (c *Call) common() []slog.Attr {
+	return []slog.Attr{slog.String("tool_name", c.Tool), slog.String("task_id", c.taskID)}
+}

@@ -1,0 +1,19 @@
+// Package front stands between the wire and the go-sdk's server and does what
+// go-sdk 1.8.0 leaves undone, for stdio ([Stdio]) and for HTTP ([HTTP]):
+//
+//   - a line or body that is not JSON is answered with -32700 and id null,
+//     and one that is not a JSON-RPC request with -32600 and the id it came
+//     with, and the session goes on (go-sdk ends a stdio session, and answers
+//     plain text over HTTP);
+//   - methods the server does not serve get -32601, calls before `initialize`
+//     get -32600 (go-sdk: plain text over HTTP, code 0 on stdio);
+//   - a message over the size or depth limit costs that message alone;
+//   - ids keep their value and type, integers beyond 2^53 on stdio included
+//     (go-sdk carries numbers through float64);
+//   - the end of stdin waits for the calls still running (go-sdk cancels them
+//     and drops their answers);
+//   - Origin and Host are checked.
+//
+// What needs the state of a session (the second `initialize`, the gate until
+// `notifications/initialized`) stands in the server's receiving middleware.
+package front

@@ -1,0 +1,53 @@
+package refserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Path is where the HTTP endpoint is mounted, with and without a final slash.
+const Path = "/mcp"
+
+// Handler returns the streamable HTTP endpoint of the server, mounted at
+// [Path]. Sessions live until the client deletes them, an hour of silence, or
+// [Server.Close].
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(Path, s.front)
+	mux.Handle(Path+"/{$}", s.front)
+	return mux
+}
+
+// Serve serves HTTP on l until ctx is done, and then answers the calls
+// that run, for up to ShutdownGrace, ends all sessions and closes l. A clean
+// end is a nil error.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	hs := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		// No WriteTimeout: a stream lives as long as its session.
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- hs.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
+	defer cancel()
+	s.front.Drain(grace)
+	s.closeSessions() // ends the GET streams, for which Shutdown would wait
+	err := hs.Shutdown(grace)
+	if err != nil {
+		err = errors.Join(err, hs.Close())
+	}
+	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
