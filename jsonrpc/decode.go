@@ -83,33 +83,46 @@ func newScanner() *scanner {
 // one can be told.
 func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	*e = envelope{}
-	err := s.members(data, depth, e)
-	s.buf = bytes.Buffer{} // keep no reference to the caller's bytes
+	deep := tooDeep(data, depth)
+	err := s.members(data, e)
+	s.forget(data)
+	if deep {
+		// Said first, but read on all the same: the id is among the members.
+		err = depthError(depth)
+	}
 	if err == nil {
 		return nil
 	}
-	de := &DecodeError{Reason: err.Error(), Head: head(data)}
+	de := &DecodeError{Reason: err.Error(), Head: head(data), TooLarge: deep, request: e.asks()}
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		de.Reason = jsontext.ErrDuplicateName.Error()
+	case errors.As(err, &syntax):
 		de.Syntax = true
 		de.Reason = syntax.Err.Error()
-	} else if errors.Is(err, io.EOF) {
+	case errors.Is(err, io.EOF):
 		de.Syntax = true
 		de.Reason = "no JSON in it"
+	case errors.Is(err, errTrailing):
+		de.Syntax = true
 	}
-	_, de.TooLarge = err.(depthError)
 	if e.id != nil {
 		de.ID = ID{token: string(e.id)}
-	} else {
+	} else if !e.hasID {
 		de.ID = tailID(data)
 	}
 	return de
 }
 
-// depthError is the limit that a message nests deeper than.
-type depthError int
-
-func (e depthError) Error() string { return fmt.Sprintf("nested deeper than %d levels", int(e)) }
+// forget drops the decoder's reference to what it read, when that is worth
+// the few nanoseconds.
+func (s *scanner) forget(data []byte) {
+	s.buf = bytes.Buffer{}
+	if len(data) > lineBuffer {
+		s.dec.Reset(&s.buf)
+	}
+}
 
 var (
 	errNotObject   = errors.New("a message is a JSON object")
@@ -125,14 +138,16 @@ var (
 	errErrorType   = errors.New("error must be an object with an integer code and a string message")
 )
 
-func (s *scanner) members(data []byte, depth int, e *envelope) error {
+// depthError is the limit that a message nests deeper than.
+type depthError int
+
+func (e depthError) Error() string { return fmt.Sprintf("nested deeper than %d levels", int(e)) }
+
+func (s *scanner) members(data []byte, e *envelope) error {
 	s.buf = *bytes.NewBuffer(data)
 	// Servers cut strings in the middle of an emoji: invalid text is taken
 	// here and judged below, member by member (decisions 10).
 	s.dec.Reset(&s.buf, jsontext.AllowInvalidUTF8(true))
-	if tooDeep(data, depth) {
-		return depthError(depth)
-	}
 	if s.dec.PeekKind() != '{' {
 		if _, err := s.dec.ReadValue(); err != nil {
 			return err
@@ -203,14 +218,7 @@ func tooDeep(data []byte, limit int) bool {
 
 // memberOf returns the member a raw name means; "" for members of no interest.
 func memberOf(raw []byte) string {
-	if !isPlain(raw[1 : len(raw)-1]) {
-		// An escaped spelling of a known name is that name.
-		text, err := jsontext.AppendUnquote(nil, raw)
-		if err != nil {
-			return ""
-		}
-		raw = strconv.AppendQuote(nil, string(text))
-	}
+	raw = plainName(raw)
 	switch string(raw) {
 	case `"jsonrpc"`:
 		return "jsonrpc"
@@ -226,6 +234,19 @@ func memberOf(raw []byte) string {
 		return "error"
 	}
 	return ""
+}
+
+// plainName returns a raw name without escapes it does not need: an escaped
+// spelling of a known name is that name.
+func plainName(raw []byte) []byte {
+	if isPlain(raw[1 : len(raw)-1]) {
+		return raw
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return nil // not Unicode, so not a name we know
+	}
+	return strconv.AppendQuote(nil, string(text))
 }
 
 func (e *envelope) set(member string, value []byte) error {
@@ -255,7 +276,7 @@ func (e *envelope) set(member string, value []byte) error {
 	case "result":
 		e.result = mend(value)
 	case "error":
-		if string(value) == "null" && e.result == nil {
+		if string(value) == "null" {
 			return nil // some servers write "error": null beside a result
 		}
 		got, err := decodeError(value)
@@ -265,6 +286,12 @@ func (e *envelope) set(member string, value []byte) error {
 		e.err = got
 	}
 	return nil
+}
+
+// asks reports whether the message, as far as it was read, is a request or a
+// notification: its id is then the peer's own and names no call of ours.
+func (e *envelope) asks() bool {
+	return e.kind == kindNotification && e.result == nil && e.err == nil
 }
 
 // classify decides what the members make together (RPC-07, RPC-11).
@@ -306,7 +333,7 @@ func decodeError(raw []byte) (*Error, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := string(name)
+		key := string(plainName(name)) // name is valid until the next read only
 		value, err := dec.ReadValue()
 		if err != nil {
 			return nil, err
@@ -347,9 +374,26 @@ func unquote(raw []byte) (string, bool) {
 // every later reader sees the same text. Valid values come back as they are.
 func mend(raw []byte) []byte {
 	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+		raw = mendBytes(raw)
 	}
 	return mendSurrogates(raw)
+}
+
+// mendBytes replaces every invalid byte by one U+FFFD, as decoders do: one for
+// a run of them, as in bytes.ToValidUTF8, could make two member names equal
+// that the scan has found different.
+func mendBytes(raw []byte) []byte {
+	out := make([]byte, 0, len(raw)+len(raw)/8)
+	for len(raw) > 0 {
+		r, size := utf8.DecodeRune(raw)
+		if r == utf8.RuneError && size == 1 {
+			out = utf8.AppendRune(out, utf8.RuneError)
+		} else {
+			out = append(out, raw[:size]...)
+		}
+		raw = raw[size:]
+	}
+	return out
 }
 
 // mendSurrogates overwrites unpaired \uD800..\uDFFF escapes with \uFFFD, in a
@@ -401,30 +445,36 @@ func tailID(data []byte) ID {
 	if len(data) > 512 {
 		data = data[len(data)-512:]
 	}
-	data = bytes.TrimRight(data, " \t\r\n")
+	data = bytes.TrimRight(data, jsonSpace)
 	data, ok := bytes.CutSuffix(data, []byte("}"))
 	if !ok {
 		return ID{}
 	}
-	if rest, cut := bytes.CutSuffix(bytes.TrimRight(data, " "), []byte(`"2.0"`)); cut {
-		if at := bytes.LastIndex(rest, []byte(`,"jsonrpc"`)); at >= 0 {
-			data = data[:at]
+	// The version may stand behind the id.
+	if before, version, ok := cutLastMember(data, `"jsonrpc"`); ok && string(version) == `"2.0"` {
+		if before, ok = bytes.CutSuffix(bytes.TrimRight(before, jsonSpace), []byte(",")); ok {
+			data = before
 		}
 	}
-	at := bytes.LastIndex(data, []byte(`"id"`))
-	if at < 0 {
-		return ID{}
-	}
-	value := bytes.TrimSpace(data[at+len(`"id"`):])
-	value, ok = bytes.CutPrefix(value, []byte(":"))
+	_, value, ok := cutLastMember(data, `"id"`)
 	if !ok {
 		return ID{}
 	}
 	var id ID
-	if v := jsontext.Value(bytes.TrimSpace(value)); !v.IsValid() || id.UnmarshalJSON(v) != nil {
+	if id.UnmarshalJSON(value) != nil {
 		return ID{}
 	}
 	return id
+}
+
+// cutLastMember cuts data at the last occurrence of a quoted name and a colon.
+func cutLastMember(data []byte, name string) (before, value []byte, ok bool) {
+	at := bytes.LastIndex(data, []byte(name))
+	if at < 0 {
+		return nil, nil, false
+	}
+	value, ok = bytes.CutPrefix(bytes.TrimLeft(data[at+len(name):], jsonSpace), []byte(":"))
+	return data[:at], bytes.Trim(value, jsonSpace), ok
 }
 
 func head(data []byte) []byte {

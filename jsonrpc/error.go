@@ -95,6 +95,9 @@ type DecodeError struct {
 	ID ID
 	// Head is the start of the offending bytes, at most 200 of them.
 	Head []byte
+
+	// request says that the message asks something, so that ID is the peer's.
+	request bool
 }
 
 func (e *DecodeError) Error() string {
