@@ -3,23 +3,234 @@ package mcperrors
 import "strings"
 
 // Redact returns s without secrets: the user part, query and fragment of every
-// address, what follows a name that says it is secret (password=…, "apiKey":
-// "…", Authorization: …), credentials after Bearer and Basic, words that are
-// shaped like well-known tokens, and every one of values, which are secrets the
+// address; what follows a name that says it is secret (password=…, "apiKey":
+// "…", Authorization: …, --token …); credentials after Bearer and Basic; words
+// shaped like well-known tokens; and every one of values, which are secrets the
 // caller knows, such as what it put into a child's environment. Values shorter
 // than four bytes are left in: "1" is no secret and is everywhere.
+//
+// In doubt it takes out too much. It looks at each line by itself: a secret
+// that goes on in the next line is not found there.
 func Redact(s string, values ...string) string {
 	for _, v := range values {
 		if len(v) >= 4 {
 			s = strings.ReplaceAll(s, v, mask)
 		}
 	}
-	s = redactURLs(s)
-	return redactWords(s)
+	return redactWords(redactURLs(s))
 }
 
 const mask = "[redacted]"
 
-func redactURLs(s string) string { return s }
+// redactURLs takes the user part, query and fragment out of addresses.
+func redactURLs(s string) string {
+	const sep = "://"
+	at := strings.Index(s, sep)
+	if at < 0 {
+		return s
+	}
+	var b strings.Builder
+	for ; at >= 0; at = strings.Index(s, sep) {
+		start := at + len(sep)
+		b.WriteString(s[:start])
+		end := start + strings.IndexFunc(s[start:], endsURL)
+		if end < start {
+			end = len(s)
+		}
+		redactURL(&b, s[start:end])
+		s = s[end:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
 
-func redactWords(s string) string { return s }
+func endsURL(r rune) bool {
+	return r <= ' ' || r == '"' || r == '<' || r == '>' || r == '`'
+}
+
+// redactURL writes an address without its scheme.
+func redactURL(b *strings.Builder, rest string) {
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		b.WriteString(mask)
+		authority = authority[i:]
+	}
+	b.WriteString(authority)
+	if i := strings.IndexAny(path, "?#"); i >= 0 && i+1 < len(path) {
+		path = path[:i+1] + mask
+	}
+	b.WriteString(path)
+}
+
+// redactWords takes out credentials that are recognised by the word before
+// them or by their own shape.
+func redactWords(s string) string {
+	var b strings.Builder
+	for s != "" {
+		n := wordLen(s)
+		if n == 0 {
+			b.WriteByte(s[0])
+			s = s[1:]
+			continue
+		}
+		word, rest := s[:n], s[n:]
+		skip, secret := secretAfter(word, rest)
+		switch {
+		case secret > 0:
+			b.WriteString(word + rest[:skip] + mask)
+			s = rest[skip+secret:]
+		case isToken(word):
+			b.WriteString(mask)
+			s = rest
+		default:
+			b.WriteString(word)
+			s = rest
+		}
+	}
+	return b.String()
+}
+
+// wordLen is the length of the word at the start of s: a name, an option or a
+// token.
+func wordLen(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':
+		default:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// secretAfter finds the secret that word announces in rest: after skip bytes,
+// so many bytes long; 0 when there is none.
+func secretAfter(word, rest string) (skip, length int) {
+	if isScheme(word) {
+		skip = blanks(rest)
+		if skip == 0 {
+			return 0, 0
+		}
+		return skip, untilSpace(rest[skip:])
+	}
+	if !isSecretName(word) {
+		return 0, 0
+	}
+	if n := quote(rest); n > 0 {
+		skip = n // the quote that closes a member's name
+	}
+	skip += blanks(rest[skip:])
+	switch {
+	case skip < len(rest) && (rest[skip] == '=' || rest[skip] == ':'):
+		for skip < len(rest) && (rest[skip] == '=' || rest[skip] == ':' || rest[skip] == '>') {
+			skip++
+		}
+		skip += blanks(rest[skip:])
+	case !strings.HasPrefix(word, "--") || skip == 0:
+		return 0, 0
+	}
+	value := rest[skip:]
+	if n := quote(value); n > 0 {
+		return skip + n, untilQuote(value[n:], value[:n])
+	}
+	if isHeader(word) {
+		return skip, untilLineEnd(value)
+	}
+	return skip, untilSpace(value)
+}
+
+// quote is the length of the quotation mark at the start of s, escaped or not;
+// 0 when there is none.
+func quote(s string) int {
+	switch {
+	case strings.HasPrefix(s, `"`), strings.HasPrefix(s, `'`):
+		return 1
+	case strings.HasPrefix(s, `\"`):
+		return 2
+	default:
+		return 0
+	}
+}
+
+func blanks(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
+
+func untilLineEnd(s string) int {
+	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+func untilSpace(s string) int {
+	if i := strings.IndexAny(s, " \t\r\n\"'<>"); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// untilQuote is the length of s up to the closing mark, which does not count
+// when a backslash stands before it, or up to the end of the line.
+func untilQuote(s, mark string) int {
+	line := s[:untilLineEnd(s)]
+	for from := 0; ; {
+		i := strings.Index(line[from:], mark)
+		if i < 0 {
+			return len(line)
+		}
+		if at := from + i; mark[0] == '\\' || at == 0 || line[at-1] != '\\' {
+			return at
+		}
+		from += i + 1
+	}
+}
+
+// isScheme reports whether word announces HTTP credentials.
+func isScheme(word string) bool {
+	return strings.EqualFold(word, "bearer") || strings.EqualFold(word, "basic")
+}
+
+// isHeader reports whether word is a header whose value may have blanks in it.
+func isHeader(word string) bool {
+	name := strings.ToLower(word)
+	return strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie")
+}
+
+// isSecretName reports whether what a name stands for is a secret.
+func isSecretName(word string) bool {
+	name := strings.ToLower(word)
+	if strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "-key") {
+		return true
+	}
+	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(name)
+	for _, part := range []string{
+		"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
+		"credential", "authorization", "cookie", "sessionid",
+	} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	// "tokens: 400" is a count.
+	return strings.HasSuffix(name, "token") || strings.HasSuffix(name, "pwd")
+}
+
+// isToken reports whether a word has the shape of a token of a well-known
+// issuer.
+func isToken(word string) bool {
+	if len(word) < 16 {
+		return false
+	}
+	for _, prefix := range []string{
+		"sk-", "pk-", "rk_", "sk_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-",
+		"xoxb-", "xoxp-", "xoxa-", "npm_", "hf_", "AKIA", "ASIA", "AIza", "eyJ",
+	} {
+		if strings.HasPrefix(word, prefix) {
+			return true
+		}
+	}
+	return false
+}
