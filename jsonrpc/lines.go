@@ -33,6 +33,8 @@ type line struct {
 	// owned says that text belongs to the caller; otherwise it is valid until
 	// the next call of next.
 	owned bool
+	// open says that the stream ended before the line did.
+	open bool
 	// tail is the end of a line that was over the limit, text its start.
 	tail []byte
 }
@@ -56,7 +58,9 @@ func (l *lineReader) next() (line, error) {
 			}
 			text := l.buf[l.start:l.end]
 			l.start = l.end
-			return l.judge(text)
+			got, err := l.judge(text)
+			got.open = true
+			return got, err
 		}
 		if l.start > 0 {
 			l.end = copy(l.buf, l.buf[l.start:l.end])
@@ -84,56 +88,57 @@ func (l *lineReader) long() (line, error) {
 	chunks := [][]byte{bytes.Clone(l.buf[:l.end])}
 	total := l.end
 	l.unread = unread{}
-	for total <= l.limit {
+	ended, open := false, false
+	for total <= l.limit && !ended {
 		// An eighth of what is there keeps the waste under 12 %.
 		chunk := make([]byte, max(lineBuffer, total/8))
-		n, ended := l.fill(chunk)
+		var n int
+		n, ended, open = l.fill(chunk)
 		chunks = append(chunks, chunk[:n])
 		total += n
-		if ended {
-			break
-		}
 	}
 	if total > l.limit {
-		return l.skip(chunks)
+		return l.skip(chunks, ended)
 	}
 	text := make([]byte, 0, total)
 	for _, chunk := range chunks {
 		text = append(text, chunk...)
 	}
-	return line{text: text, owned: true}, nil
+	return line{text: text, owned: true, open: open}, nil
 }
 
-// fill reads into chunk until it is full or the line ends. What follows the
-// newline is kept in the buffer.
-func (l *lineReader) fill(chunk []byte) (n int, ended bool) {
+// fill reads into chunk until it is full or the line has ended, open when the
+// stream has. What follows the newline is kept in the buffer.
+func (l *lineReader) fill(chunk []byte) (n int, ended, open bool) {
 	for n < len(chunk) {
 		got, err := l.r.Read(chunk[n:min(len(chunk), n+lineBuffer)])
 		if at := bytes.IndexByte(chunk[n:n+got], '\n'); at >= 0 {
 			l.unread = unread{end: copy(l.buf, chunk[n+at+1:n+got])}
 			l.err = err
-			return n + at, true
+			return n + at, true, false
 		}
 		n += got
 		if err != nil {
 			l.err = err
-			return n, true
+			return n, true, true
 		}
 	}
-	return n, false
+	return n, false, false
 }
 
-// skip reads on to the end of a line that is over the limit and keeps its two
-// ends, where an id may be found.
-func (l *lineReader) skip(chunks [][]byte) (line, error) {
+// skip reads on to the end of a line that is over the limit, unless it has
+// ended, and keeps its two ends, where an id may be found.
+func (l *lineReader) skip(chunks [][]byte, ended bool) (line, error) {
 	const keep = 4 << 10
 	over := line{text: chunks[0]}
-	last := chunks[len(chunks)-1]
-	tail := append([]byte(nil), last[max(0, len(last)-keep):]...)
+	var tail []byte
+	for _, chunk := range chunks[max(0, len(chunks)-2):] { // the last may be short
+		tail = append(tail, chunk[max(0, len(chunk)-keep):]...)
+	}
 	scratch := make([]byte, lineBuffer)
-	for ended := l.err != nil || l.end > 0; !ended; {
+	for !ended {
 		var n int
-		n, ended = l.fill(scratch)
+		n, ended, _ = l.fill(scratch)
 		tail = append(tail, scratch[:n]...)
 		tail = append(tail[:0], tail[max(0, len(tail)-keep):]...)
 	}

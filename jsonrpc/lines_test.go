@@ -62,6 +62,41 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
+// A pipe delivers a line and then nothing more until the next one is written:
+// the reads end where the lines do.
+func TestLineReaderSkipsOneLineOnly(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	for _, over := range []int{-1, 0, 1, 7, lineBuffer - 1, lineBuffer, lineBuffer + 1, 200_000} {
+		long := strings.Repeat("x", limit+over) + "\n"
+		got, tooLong := readLines(io.MultiReader(strings.NewReader(long), strings.NewReader("b\n")), limit)
+		if over <= 0 {
+			require.Len(t, got, 2, "%d over", over)
+			continue
+		}
+		require.Equal(t, []string{"b"}, got, "%d over", over)
+		require.Equal(t, 1, tooLong)
+	}
+}
+
+func TestLineReaderSaysWhichLineWasCut(t *testing.T) {
+	t.Parallel()
+	for _, last := range []string{"b", strings.Repeat("b", lineBuffer), strings.Repeat("b", 3*lineBuffer+1)} {
+		l := newLineReader(strings.NewReader("a\n"+last), 1<<20)
+		got, err := l.next()
+		require.NoError(t, err)
+		require.False(t, got.open)
+		got, err = l.next()
+		require.NoError(t, err)
+		require.True(t, got.open)
+		require.Len(t, got.text, len(last))
+		l = newLineReader(strings.NewReader(last+"\n"), 1<<20)
+		got, err = l.next()
+		require.NoError(t, err)
+		require.False(t, got.open)
+	}
+}
+
 func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
 	t.Parallel()
 	text := `{"id":"at the start",` + strings.Repeat("z", 3<<20) + `,"id":"at the end"}`
@@ -69,6 +104,14 @@ func TestLineReaderKeepsBothEndsOfALineOverTheLimit(t *testing.T) {
 	require.ErrorIs(t, err, errTooLong)
 	require.True(t, bytes.HasPrefix(got.text, []byte(`{"id":"at the start"`)))
 	require.True(t, bytes.HasSuffix(got.tail, []byte(`"id":"at the end"}`)))
+
+	// The last read may bring next to nothing.
+	for rest := range 40 {
+		text := strings.Repeat("z", 2*lineBuffer+rest-len(`,"id":"x"}`)) + `,"id":"x"}`
+		got, err := newLineReader(strings.NewReader(text+"\n"), 2*lineBuffer-1).next()
+		require.ErrorIs(t, err, errTooLong)
+		require.True(t, bytes.HasSuffix(got.tail, []byte(`,"id":"x"}`)), "%d", rest)
+	}
 }
 
 // The cost of a long line is what performance.md asks of large results.
