@@ -1,0 +1,62 @@
+package artifact
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	const draft = "## Metadata\n**Status:** Draft\n**Version:** 2\n"
+	sections := criterion{CheckType: "template_sections", RequiredSections: []string{"Risks", "Goals and Scope"}}
+	placeholders := criterion{CheckType: "no_placeholders", ProhibitedPatterns: []string{`\bTBD\b`}}
+	references := criterion{CheckType: "references_valid"}
+	markers := criterion{
+		CheckType: "marker_validation", AllowedMarkers: []string{"[REQUIRES SPIKE]", "BLOCKED BY"},
+		MarkerSubFields:    map[string][]string{"[REQUIRES SPIKE]": {"Time Box"}},
+		SpecialValidations: []specialValidation{{Marker: "[REQUIRES SPIKE]", Field: "Size", ValidValues: []string{"S", "L"}}},
+		ProhibitedPatterns: []string{`\[DECIDE\]`},
+	}
+	with := func(c criterion, change func(*criterion)) criterion { change(&c); return c }
+	for _, tc := range []struct {
+		name    string
+		c       criterion
+		text    string
+		passed  bool
+		details string
+	}{
+		{"sections in any case and numbering", sections, "### 2.1 RISKS ##\n# **Goals  and scope**\n", true, "Found 2/2 required sections"},
+		{"section in code", sections, "# Goals and scope\n```\n## Risks\n```\n", false, "Missing sections: Risks"},
+		{"section in words", sections, "Risks\nGoals and scope\n", false, "Missing sections: Risks, Goals and Scope"},
+		{"own message", with(sections, func(c *criterion) { c.ErrorMessages = map[string]string{"missing_sections": "add {names}"} }), "# Risks", false, "add Goals and Scope"},
+		{"links and boxes", placeholders, "[a](b) [c][d] [ ] [x] [1] [^2] `[code]` [REQUIRES SPIKE] [BLOCKED BY US-001]\n[d]: http://x\n", true, "No placeholders found"},
+		{"fields", placeholders, "a [Fill in] and [Fill in] and [Date]", false, "Found 3 placeholders: [Fill in], [Date]"},
+		{"prohibited", placeholders, "cost: TBD", false, "Found 1 placeholders: TBD"},
+		{"ids of a draft", placeholders, draft + "HLS-AAA", true, "No placeholders found"},
+		{"ids of no draft", placeholders, "HLS-AAA", false, "Found 1 placeholders: HLS-AAA"},
+		{"many", placeholders, "[a] [b] [c] [d] [e] [f] [g]", false, "Found 7 placeholders: [a], [b], [c], [d], [e] and 2 more"},
+		{"references", references, "PRD-006 US-1000 US-based EPIC-level UTF-8 PRD-006_v1.md", true, "All 3 references valid"},
+		{"bad references", references, "PRD-6 US-12a PRD-6", false, "Invalid references: PRD-6, US-12a"},
+		{"placeholder references of a draft", references, draft + "HLS-AAA", true, "All 1 references valid"},
+		{"placeholder references", references, "HLS-AAA", false, "Invalid references: HLS-AAA"},
+		{"no markers", markers, "nothing", true, "All 0 markers valid"},
+		{"markers", markers, "1. x [REQUIRES SPIKE]\n   - **Time Box:** 2 days\n   - Size: s\n\n[BLOCKED BY US-001]", true, "All 2 markers valid"},
+		{"unknown marker", markers, "[REQUIRES MAGIC]", false, "Unknown marker: [REQUIRES MAGIC]"},
+		{"no field", markers, "[REQUIRES SPIKE]\nSize: S\n\nTime Box: 1 day", false, "Marker [REQUIRES SPIKE] lacks Time Box"},
+		{"bad value", markers, "[REQUIRES SPIKE]\nTime Box: 1 day\nSize: XXL", false, "Marker [REQUIRES SPIKE]: Size must be one of S, L"},
+		{"prohibited marker", markers, "[DECIDE]", false, "Prohibited text: [DECIDE]"},
+		{"v1 only", with(sections, func(c *criterion) { c.AppliesTo = "v1" }), draft, true, "Not applicable: applies to v1 only"},
+		{"v2+ only", with(sections, func(c *criterion) { c.AppliesTo = "v2+" }), "", true, "Not applicable: applies to v2+ only"},
+		{"v2+ applies", with(sections, func(c *criterion) { c.AppliesTo = "v2+" }), draft, false, "Missing sections: Risks, Goals and Scope"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tc.c.ID, tc.c.Category, tc.c.Description, tc.c.ValidationType = "CQ-01", "consistency", "a test of a check", automated
+			require.NoError(t, tc.c.compile())
+			passed, details := evaluate(newDocument(tc.text), &tc.c)
+			require.Equal(t, tc.details, details)
+			require.Equal(t, tc.passed, passed)
+		})
+	}
+}
