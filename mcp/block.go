@@ -147,7 +147,9 @@ func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
 		c.wrong("an object")
 		return nil
 	}
-	kind := memberAhead(c.data[c.dec.InputOffset():], "type")
+	// The offset is where the last token ended, before a comma or colon.
+	ahead := bytes.TrimLeft(c.data[c.dec.InputOffset():], " \t\r\n,:")
+	kind := memberAhead(ahead, "type")
 	var block Content
 	if kind == ContentText && text != nil {
 		block = text
@@ -155,15 +157,15 @@ func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
 		block = newBlock(kind, allowed)
 	}
 	if block == nil {
-		return &RawContent{Type: kind, Raw: c.next()}
+		block = &RawContent{}
 	}
 	c.readObject(block)
 	return block
 }
 
 func (c *codec) writeBlock(b Content) {
-	if raw, ok := b.(*RawContent); ok {
-		c.writeRaw("", raw.Raw)
+	if b == nil || isNil(b) {
+		c.fail("content", "a nil block")
 		return
 	}
 	c.writeObject(b)
@@ -180,8 +182,12 @@ func (c *codec) writeBlocks(list []Content) {
 	c.out = append(c.out, ']')
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (v *RawContent) MarshalJSON() ([]byte, error) { return v.Raw, nil }
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v RawContent) MarshalJSON() ([]byte, error) { return encode(&v) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes an object of
+// any type.
+func (v *RawContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // PeekResultType returns the resultType of a raw result without decoding it,
 // [ResultComplete] when there is none (DISC-13). result must be valid JSON, as
@@ -235,8 +241,7 @@ func memberAhead(data []byte, name string) string {
 			if end = skipString(data, at); end < 0 {
 				return ""
 			}
-			value, _ := jsontext.AppendUnquote(nil, data[at:end])
-			return known(value)
+			return shortText(data[at:end])
 		default:
 			i++
 		}
@@ -244,15 +249,17 @@ func memberAhead(data []byte, name string) string {
 	return ""
 }
 
-// known returns b as a string, without allocating for the texts in common use.
-func known(b []byte) string {
-	switch string(b) {
-	case ContentText:
+// shortText returns the text of a raw JSON string, without allocating for the
+// ones in every message.
+func shortText(raw []byte) string {
+	switch string(raw) {
+	case `"text"`:
 		return ContentText
-	case string(ResultComplete):
+	case `"complete"`:
 		return string(ResultComplete)
 	}
-	return string(b)
+	text, _ := jsontext.AppendUnquote(nil, raw) // invalid text becomes U+FFFD
+	return string(text)
 }
 
 func isNamed(raw []byte, name string) bool {

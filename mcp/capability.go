@@ -80,6 +80,12 @@ func (v ServerCapabilities) Has(path string) bool {
 	case "completions":
 		return v.Completions != nil
 	}
+	return v.declares(path)
+}
+
+// declares is the way of Has through the encoded form. It is apart because
+// encoding moves the value to the heap.
+func (v ServerCapabilities) declares(path string) bool {
 	raw, err := encode(&v)
 	return err == nil && declares(raw, path)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -20,8 +21,8 @@ import (
 // [jsonrpc.Unmarshal].
 func Unmarshal(data []byte, v any) error {
 	o, ok := v.(object)
-	if !ok {
-		return jsonrpc.Unmarshal(data, v)
+	if !ok || isNil(o) {
+		return jsonrpc.Unmarshal(data, v) // which refuses a nil pointer
 	}
 	return decode(data, o)
 }
@@ -30,7 +31,7 @@ func Unmarshal(data []byte, v any) error {
 // one that is not valid JSON, or repeats a member name, is an error. Values of
 // other packages' types go through [jsonrpc.Marshal].
 func Marshal(v any) (json.RawMessage, error) {
-	if o, ok := v.(object); ok {
+	if o, ok := v.(object); ok && !isNil(o) {
 		return encode(o)
 	}
 	return jsonrpc.Marshal(v)
@@ -90,6 +91,9 @@ type objectPtr[T any] interface {
 	*T
 	object
 }
+
+// isNil reports whether o is a nil pointer; every object is a pointer.
+func isNil(o object) bool { return reflect.ValueOf(o).IsNil() }
 
 func decode(data []byte, o object) error {
 	return withCodec(data, func(c *codec) { c.readObject(o) })

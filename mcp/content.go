@@ -236,5 +236,5 @@ type RawContent struct {
 // ContentType implements [Content].
 func (v *RawContent) ContentType() string { return v.Type }
 
-// fields is not visited: the codec copies Raw.
+// fields is never called: the codec reads and writes Raw as a whole.
 func (*RawContent) fields(*codec) {}

@@ -78,7 +78,7 @@ var codecs = sync.Pool{New: func() any {
 func (c *codec) release() {
 	c.buf = bytes.Buffer{}
 	c.dec.Reset(&c.buf)
-	clear(c.path)
+	clear(c.path[:cap(c.path)]) // names share the data's memory
 	*c = codec{dec: c.dec, path: c.path[:0]}
 	codecs.Put(c)
 }

@@ -16,7 +16,7 @@ func (v Annotations) MarshalJSON() ([]byte, error) { return encode(&v) }
 func (v *Annotations) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *AudioContent) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v AudioContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *AudioContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
@@ -136,7 +136,7 @@ func (v ElicitationCompleteParams) MarshalJSON() ([]byte, error) { return encode
 func (v *ElicitationCompleteParams) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *EmbeddedResource) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v EmbeddedResource) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *EmbeddedResource) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
@@ -172,7 +172,7 @@ func (v Icon) MarshalJSON() ([]byte, error) { return encode(&v) }
 func (v *Icon) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *ImageContent) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v ImageContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *ImageContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
@@ -254,6 +254,12 @@ func (v LoggingMessageParams) MarshalJSON() ([]byte, error) { return encode(&v) 
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *LoggingMessageParams) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v MissingCapabilityData) MarshalJSON() ([]byte, error) { return encode(&v) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *MissingCapabilityData) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (v ModelHint) MarshalJSON() ([]byte, error) { return encode(&v) }
@@ -340,10 +346,16 @@ func (v ResourceContents) MarshalJSON() ([]byte, error) { return encode(&v) }
 func (v *ResourceContents) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *ResourceLink) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v ResourceLink) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *ResourceLink) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v ResourceNotFoundData) MarshalJSON() ([]byte, error) { return encode(&v) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *ResourceNotFoundData) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (v ResourceTemplate) MarshalJSON() ([]byte, error) { return encode(&v) }
@@ -468,7 +480,7 @@ func (v TasksCapability) MarshalJSON() ([]byte, error) { return encode(&v) }
 func (v *TasksCapability) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *TextContent) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v TextContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *TextContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
@@ -498,16 +510,28 @@ func (v ToolExecution) MarshalJSON() ([]byte, error) { return encode(&v) }
 func (v *ToolExecution) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *ToolResultContent) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v ToolResultContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *ToolResultContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (v *ToolUseContent) MarshalJSON() ([]byte, error) { return encode(v) }
+func (v ToolUseContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (v *ToolUseContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v URLElicitationRequiredData) MarshalJSON() ([]byte, error) { return encode(&v) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *URLElicitationRequiredData) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v UnsupportedVersionData) MarshalJSON() ([]byte, error) { return encode(&v) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *UnsupportedVersionData) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (v UpdateTaskParams) MarshalJSON() ([]byte, error) { return encode(&v) }

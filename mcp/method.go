@@ -1,7 +1,9 @@
 package mcp
 
-// Requests, by the name that goes over the wire. Which revision has which is
-// told by [MethodIn].
+import "strings"
+
+// Requests, by the name that goes over the wire. [LookupMethod] tells which
+// revision has which.
 const (
 	MethodInitialize            = "initialize"
 	MethodPing                  = "ping"
@@ -44,3 +46,130 @@ const (
 	MethodTasks                     = "notifications/tasks"
 	MethodSubscriptionsAcknowledged = "notifications/subscriptions/acknowledged"
 )
+
+// Sender says who may send a method.
+type Sender uint8
+
+// The senders.
+const (
+	FromClient Sender = 1 << iota
+	FromServer
+	FromEither = FromClient | FromServer
+)
+
+// MethodInfo says what a method is in one revision (protocol.md, appendix A).
+type MethodInfo struct {
+	Name string
+	// Notification is true for a method that is never answered.
+	Notification bool
+	Sender       Sender
+	// Capability is the path the server must have declared before a client may
+	// send the method (LC-11, DISC-15), for [ServerCapabilities.Has]. Empty
+	// when none is needed.
+	Capability string
+	// InputRequired is true when the answer may be an [InputRequiredResult]
+	// (MRTR-01).
+	InputRequired bool
+	// Cacheable is true when the answer carries ttlMs and cacheScope
+	// (CACHE-01).
+	Cacheable bool
+}
+
+// LookupMethod returns what the method is in revision v. ok is false when the
+// revision does not have it, as a message of its own: in the stateless era a
+// server's questions travel inside results (MRTR-03) and are not methods.
+func LookupMethod(name string, v Version) (info MethodInfo, ok bool) {
+	place := v.place()
+	if place < 0 {
+		return MethodInfo{}, false
+	}
+	for i := range methods {
+		m := &methods[i]
+		if m.name != name || place < m.since.place() || place > m.until.place() {
+			continue
+		}
+		stateless := v.Era() == EraStateless
+		return MethodInfo{
+			Name:          m.name,
+			Notification:  strings.HasPrefix(m.name, "notifications/"),
+			Sender:        m.sender,
+			Capability:    m.capability,
+			InputRequired: stateless && m.traits&mayAsk != 0,
+			Cacheable:     stateless && m.traits&mayCache != 0,
+		}, true
+	}
+	return MethodInfo{}, false
+}
+
+// MethodIn reports whether revision v has the method.
+func MethodIn(name string, v Version) bool {
+	_, ok := LookupMethod(name, v)
+	return ok
+}
+
+type traits uint8
+
+const (
+	mayAsk traits = 1 << iota
+	mayCache
+)
+
+const (
+	revA = Version2024_11_05
+	revB = Version2025_03_26
+	revC = Version2025_06_18
+	revD = Version2025_11_25
+	revE = Version2026_07_28
+)
+
+// methods has a row for each method and span of revisions in which it means
+// the same.
+var methods = [...]struct {
+	name         string
+	since, until Version
+	sender       Sender
+	capability   string
+	traits       traits
+}{
+	{MethodInitialize, revA, revD, FromClient, "", 0},
+	{MethodInitialized, revA, revD, FromClient, "", 0},
+	{MethodPing, revA, revD, FromEither, "", 0},
+	{MethodDiscover, revE, revE, FromClient, "", mayCache},
+	{MethodToolsList, revA, revE, FromClient, "tools", mayCache},
+	{MethodToolsCall, revA, revE, FromClient, "tools", mayAsk},
+	{MethodPromptsList, revA, revE, FromClient, "prompts", mayCache},
+	{MethodPromptsGet, revA, revE, FromClient, "prompts", mayAsk},
+	{MethodResourcesList, revA, revE, FromClient, "resources", mayCache},
+	{MethodResourceTemplatesList, revA, revE, FromClient, "resources", mayCache},
+	{MethodResourcesRead, revA, revE, FromClient, "resources", mayAsk | mayCache},
+	{MethodResourcesSubscribe, revA, revD, FromClient, "resources.subscribe", 0},
+	{MethodResourcesUnsubscribe, revA, revD, FromClient, "resources.subscribe", 0},
+	// The first revision has completion but no capability for it (LC-12).
+	{MethodCompletionComplete, revA, revA, FromClient, "", 0},
+	{MethodCompletionComplete, revB, revE, FromClient, "completions", 0},
+	{MethodLoggingSetLevel, revA, revD, FromClient, "logging", 0},
+	{MethodSubscriptionsListen, revE, revE, FromClient, "", 0},
+	{MethodRootsList, revA, revD, FromServer, "", 0},
+	{MethodSamplingCreateMessage, revA, revD, FromServer, "", 0},
+	{MethodElicitationCreate, revC, revD, FromServer, "", 0},
+	{MethodTasksGet, revD, revD, FromEither, "tasks", 0},
+	{MethodTasksResult, revD, revD, FromEither, "tasks", 0},
+	{MethodTasksList, revD, revD, FromEither, "tasks.list", 0},
+	{MethodTasksCancel, revD, revD, FromEither, "tasks.cancel", 0},
+	{MethodTasksGet, revE, revE, FromClient, "extensions." + ExtensionTasks, 0},
+	{MethodTasksUpdate, revE, revE, FromClient, "extensions." + ExtensionTasks, 0},
+	{MethodTasksCancel, revE, revE, FromClient, "extensions." + ExtensionTasks, 0},
+	{MethodCancelled, revA, revE, FromEither, "", 0},
+	{MethodProgress, revA, revD, FromEither, "", 0},
+	{MethodProgress, revE, revE, FromServer, "", 0},
+	{MethodMessage, revA, revE, FromServer, "", 0},
+	{MethodToolsListChanged, revA, revE, FromServer, "", 0},
+	{MethodResourcesListChanged, revA, revE, FromServer, "", 0},
+	{MethodResourcesUpdated, revA, revE, FromServer, "", 0},
+	{MethodPromptsListChanged, revA, revE, FromServer, "", 0},
+	{MethodRootsListChanged, revA, revD, FromClient, "", 0},
+	{MethodElicitationComplete, revD, revD, FromServer, "", 0},
+	{MethodTasksStatus, revD, revD, FromEither, "", 0},
+	{MethodTasks, revE, revE, FromServer, "", 0},
+	{MethodSubscriptionsAcknowledged, revE, revE, FromServer, "", 0},
+}

@@ -34,6 +34,11 @@ func (c *codec) readObject(o object) {
 		c.wrong("an object")
 		return
 	}
+	if raw, ok := o.(*RawContent); ok {
+		raw.Raw = c.next()
+		raw.Type = memberAhead(raw.Raw, "type")
+		return
+	}
 	c.token()
 	outer := c.frame
 	c.frame = frame{mode: reading, fresh: true}

@@ -13,6 +13,10 @@ import (
 
 // writeObject appends o.
 func (c *codec) writeObject(o object) {
+	if raw, ok := o.(*RawContent); ok {
+		c.writeRaw("content", raw.Raw)
+		return
+	}
 	outer := c.frame
 	c.frame = frame{mode: writing}
 	c.out = append(c.out, '{')
