@@ -12,20 +12,27 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// From makes an *Error of any error, nil of nil. It is the one place where
-// foreign errors are mapped; an *Error, wrapped or not, is returned as it is.
-// delivery is what the caller knows about the request; errors that prove more
-// (a refusal by the breaker, an answer of the server) overrule it.
+// From makes an *Error of any error, nil of nil. Foreign errors are mapped here
+// and nowhere else; an *Error, wrapped or not, is returned as it is. delivery is
+// what the caller knows about the request; errors that prove more (a refusal by
+// the breaker, an answer of the server, a request that was not sent) overrule
+// it.
 func From(err error, delivery Delivery) *Error {
+	if err == nil {
+		return nil
+	}
+	if e := as(err); e != nil {
+		return e
+	}
 	var (
 		rpc     *jsonrpc.Error
+		call    *jsonrpc.CallError
 		timeout net.Error
 	)
+	if errors.As(err, &call) && call.NotSent {
+		delivery = NotSent
+	}
 	switch {
-	case err == nil:
-		return nil
-	case as(err) != nil:
-		return as(err)
 	case errors.Is(err, breaker.ErrOpen):
 		return fromOpen(err)
 	case errors.As(err, &rpc):
@@ -34,12 +41,14 @@ func From(err error, delivery Delivery) *Error {
 			e.Cause = err
 		}
 		return e
+	case errors.Is(err, jsonrpc.ErrClosed):
+		return New(E201, KindClosed, delivery, "the client is closed", err)
 	case errors.Is(err, context.Canceled):
 		return Canceled(delivery, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return Timeout(delivery, "no answer", 0, err)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return Timeout(delivery, "no answer", 0, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, jsonrpc.ErrIdle), errors.Is(err, jsonrpc.ErrMaxWait),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return Timeout(delivery, "no answer in time", 0, err)
 	case errors.Is(err, jsonrpc.ErrInvalid):
 		return New(E203, KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
 	default:

@@ -11,6 +11,7 @@ const (
 	methodCallTool     = "tools/call"
 	methodReadResource = "resources/read"
 	codeDBLocked       = "DB_LOCKED"
+	codeRateLimit      = "RATE_LIMIT"
 )
 
 // MapOptions is what is known about a call besides the server's error. The zero
@@ -45,7 +46,7 @@ func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 	e.RPC = rpc
 	e.OriginalMCPCode = &code
 	e.Delivery = deliveryOf(rpc.Code)
-	if refusedByContract(h.code) {
+	if refusedByContract(p, h.code) {
 		e.Delivery = Rejected
 	}
 	return e
@@ -81,7 +82,7 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 	e.Kind = KindTool
 	e.OriginalMCPCode = h.number
 	e.Delivery = Answered
-	if refusedByContract(h.code) || (h.number != nil && *h.number == 429) {
+	if refusedByContract(p, h.code) || (h.number != nil && *h.number == 429) {
 		e.Delivery = Rejected
 	}
 	if e.Message = h.message; e.Message == "" {
@@ -133,5 +134,8 @@ func deliveryOf(code int64) Delivery {
 	return Answered
 }
 
-// refusedByContract: the COE contract says that these did nothing.
-func refusedByContract(code string) bool { return code == codeDBLocked || code == "RATE_LIMIT" }
+// refusedByContract: the COE family promises that these did nothing. Elsewhere
+// the same words promise nothing.
+func refusedByContract(p Profile, code string) bool {
+	return p == COE && (code == codeDBLocked || code == codeRateLimit)
+}

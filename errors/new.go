@@ -28,15 +28,14 @@ func Canceled(delivery Delivery, cause error) *Error {
 }
 
 // Timeout is the error of a call whose deadline passed, the caller's or ours.
-// It matches [context.DeadlineExceeded] whatever cause is. what says which time
-// ran out ("no answer", "no connection"); after is how long it was, 0 when the
-// deadline was the caller's.
+// It matches [context.DeadlineExceeded] whatever cause is. what says what did
+// not happen in time ("no answer", "no connection"); after is how long was
+// waited, 0 when the deadline was the caller's.
 func Timeout(delivery Delivery, what string, after time.Duration, cause error) *Error {
-	message := what + " before the deadline"
 	if after > 0 {
-		message = fmt.Sprintf("%s within %s", what, after)
+		what = fmt.Sprintf("%s within %s", what, after)
 	}
-	return New(E202, KindTimeout, delivery, message, cause)
+	return New(E202, KindTimeout, delivery, what, cause)
 }
 
 // Is makes errors.Is find the standard library's context errors and

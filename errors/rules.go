@@ -192,7 +192,7 @@ func coeTextRule(code string) (rule, bool) {
 		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
 	case "TIMEOUT":
 		return rule{code: E202, kind: KindTimeout, retryable: true}, true
-	case "RATE_LIMIT":
+	case codeRateLimit:
 		return rule{code: E601, kind: KindOverloaded, retryable: true}, true
 	case "RESOURCE_NOT_FOUND":
 		return rule{code: E206, kind: KindNotFound}, true

@@ -1,0 +1,151 @@
+package mcperrors_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+func TestErrorText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		err  *mcperrors.Error
+		want string
+	}{
+		{
+			"nothing known", &mcperrors.Error{Kind: mcperrors.KindTransport},
+			"transport error",
+		},
+		{
+			"the server's words",
+			mcperrors.Map(&jsonrpc.Error{Code: -32602, Message: "Invalid params: b"}, mcperrors.MapOptions{Tool: "add", Server: "calc", Method: "tools/call"}),
+			"Invalid params: b (code -32602) (tool add, server calc)",
+		},
+		{
+			"hostile words",
+			mcperrors.Map(&jsonrpc.Error{Code: 1, Message: "a\x1b[31mb\nc\u202ed"}, mcperrors.MapOptions{}),
+			"a\ufffd[31mb c\ufffdd (code 1)",
+		},
+		{
+			"cause", &mcperrors.Error{Message: "the connection failed", Method: "ping", Cause: errors.New("dial tcp: refused"), Attempts: 3},
+			"the connection failed: dial tcp: refused (method ping); 3 attempts",
+		},
+		{
+			"cause that the message has", &mcperrors.Error{Message: "unreachable: dial", Cause: errors.New("dial")},
+			"unreachable: dial",
+		},
+		{
+			"a process that ended",
+			&mcperrors.Error{
+				Message: "the server stopped before it answered", Delivery: mcperrors.Unknown,
+				Process: &mcperrors.ProcessEvidence{
+					Exited: true, Exit: 3, Age: 41234 * time.Microsecond,
+					Stderr: []string{"one", "two", "DB_PASSWORD=hunter2", "FATAL: DB_URL is not set"},
+				},
+			},
+			"the server stopped before it answered; the server exited with status 3 after 41ms; " +
+				"stderr: two | DB_PASSWORD=[redacted] | FATAL: DB_URL is not set; it may have been executed: look before repeating it",
+		},
+		{
+			"a process that a signal ended", &mcperrors.Error{Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
+			"m; the server was ended by SIGSEGV; stdout: Listening…",
+		},
+		{
+			"a process that runs", &mcperrors.Error{Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},
+			"m",
+		},
+		{
+			"http", &mcperrors.Error{Message: "the answer is not MCP", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
+			"the answer is not MCP; http status 200 from https://[redacted]@h/mcp?[redacted] (text/html)",
+		},
+		{
+			"when", &mcperrors.Error{Message: "m", RetryAfter: 1510 * time.Millisecond, Delivery: mcperrors.Rejected},
+			"m; try again in 1.5s",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, tt.err.Error())
+		})
+	}
+}
+
+func TestErrorTextIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	e := mcperrors.Map(&jsonrpc.Error{Message: long}, mcperrors.MapOptions{Server: long, Tool: long})
+	e.Cause = errors.New(long)
+	e.Process = &mcperrors.ProcessEvidence{Exited: true, Signal: long, Noise: long, Stderr: []string{long}}
+	e.HTTP = &mcperrors.HTTPEvidence{URL: long, ContentType: long}
+	require.Less(t, len(e.Error()), 2500)
+}
+
+// S2-EMAP-06.
+func TestJSONForm(t *testing.T) {
+	t.Parallel()
+	e := mcperrors.Map(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},
+		mcperrors.MapOptions{Server: "s", Method: "tools/call", Tool: "t", RequestID: "id"})
+	e.Attempts = 2
+	e.RetryAfter = 1500 * time.Millisecond
+	e.Cause = errors.New("Authorization: Bearer abc")
+	e.HTTP = &mcperrors.HTTPEvidence{Status: 500, URL: "https://h/?q=1", Body: "token=abc"}
+	e.Process = &mcperrors.ProcessEvidence{
+		Command: []string{"srv", "--api-key=abc", "--token", "abc"}, PID: 7, Exited: true, Exit: 139, Signal: "SIGSEGV",
+		Age: 5120 * time.Millisecond, Stderr: []string{"password: abc"}, Noise: "secret=abc",
+	}
+	got, err := json.Marshal(e)
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"code":"E303","kind":"server","message":"m?key=untouched","userMessage":"Export generation failed",
+		"suggestedAction":"Try again","retryable":true,"retryAfterMs":1500,"delivery":"answered",
+		"originalMCPCode":-32003,"server":"s","method":"tools/call","tool":"t","requestId":"id","attempts":2,
+		"rpc":{"code":-32003,"name":"","message":"m?key=untouched","data":{"a":1.50}},
+		"http":{"status":500,"url":"https://h/?[redacted]","body":"token=[redacted]"},
+		"process":{"command":["srv","--api-key=[redacted]","--token","[redacted]"],"pid":7,"exited":true,"exit":139,
+			"signal":"SIGSEGV","stderrTail":["password: [redacted]"],"noise":"secret=[redacted]","ageMs":5120},
+		"cause":"Authorization: [redacted]"
+	}`, string(got))
+	require.Contains(t, string(got), `1.50`, "data is the server's, digit for digit")
+	require.Equal(t, "https://h/?q=1", e.HTTP.URL, "the error itself is not changed")
+	require.Equal(t, "abc", e.Process.Command[3])
+
+	got, err = json.Marshal(mcperrors.Canceled(mcperrors.NotSent, nil))
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"code":"","kind":"canceled","message":"the call was cancelled","userMessage":"","suggestedAction":"","retryable":false,
+		"retryAfterMs":0,"delivery":"not-sent","originalMCPCode":null,"server":"","method":"","tool":"","requestId":"",
+		"attempts":0,"rpc":null,"http":null,"process":null,"cause":""
+	}`, string(got))
+}
+
+func TestJSONNamesOfCodes(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int64]string{
+		-32700: "ParseError", -32600: "InvalidRequest", -32601: "MethodNotFound", -32602: "InvalidParams", -32603: "InternalError",
+		-32020: "HeaderMismatch", -32021: "MissingRequiredClientCapability", -32022: "UnsupportedProtocolVersion",
+		-32042: "URLElicitationRequired", -32000: "", 7: "",
+	} {
+		raw, err := json.Marshal(mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{}))
+		require.NoError(t, err)
+		var got struct{ RPC struct{ Name string } }
+		require.NoError(t, json.Unmarshal(raw, &got))
+		require.Equal(t, want, got.RPC.Name)
+	}
+}
+
+func TestDeliveryNames(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[mcperrors.Delivery]string{
+		mcperrors.NotSent: "not-sent", mcperrors.Rejected: "rejected", mcperrors.Unknown: "unknown", mcperrors.Answered: "answered",
+	} {
+		require.Equal(t, want, d.String())
+	}
+}
