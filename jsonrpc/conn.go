@@ -25,6 +25,8 @@ var (
 	ErrDuplicateID = errors.New("a call with this id is in flight")
 )
 
+var errNoID = errors.New("a request needs an id")
+
 // CallError says why a call has no answer.
 type CallError struct {
 	// NotSent is true when it is proved that the peer did not get the whole
@@ -85,6 +87,7 @@ type Conn struct {
 
 	late, noise, faults atomic.Uint64
 	closing             sync.Once
+	closeOut            func() error // closes out, once
 	readDone            chan struct{}
 }
 
@@ -97,7 +100,7 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.Depth <= 0 {
 		cfg.Depth = DefaultDepth
 	}
-	c := &Conn{cfg: cfg, in: in, out: out, readDone: make(chan struct{})}
+	c := &Conn{cfg: cfg, in: in, out: out, closeOut: sync.OnceValue(out.Close), readDone: make(chan struct{})}
 	c.inflight.init()
 	c.w = newWriter(out, cfg.MessageBytes, func(err error) { c.inflight.breaks(err, c.w.left) })
 	go c.read()
@@ -121,16 +124,19 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 	if ctx.Err() != nil {
 		return Response{}, &CallError{NotSent: true, Err: context.Cause(ctx)}
 	}
+	if req.ID.IsZero() {
+		return Response{}, &CallError{NotSent: true, Err: errNoID}
+	}
 	cl, err := c.inflight.add(req.ID, wait)
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
-	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params})
+	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params}, cl)
 	if err != nil {
 		c.inflight.drop(cl)
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
-	c.inflight.placed(cl, at)
+	c.inflight.placed(cl, at, c.w.left)
 	return c.await(ctx, cl, at)
 }
 
@@ -143,7 +149,7 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 			resp, err := cl.response, cl.err
 			c.inflight.recycle(cl)
 			if err != nil {
-				return Response{}, &CallError{NotSent: !c.w.left(at), Err: err}
+				return Response{}, &CallError{NotSent: c.w.takeBack(at), Err: err}
 			}
 			return resp, nil
 		case <-ctx.Done():
@@ -170,7 +176,7 @@ func (c *Conn) Notify(ctx context.Context, n Notification) error {
 	if ctx.Err() != nil {
 		return &CallError{NotSent: true, Err: context.Cause(ctx)}
 	}
-	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}); err != nil {
+	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}, nil); err != nil {
 		return &CallError{NotSent: true, Err: err}
 	}
 	return nil
@@ -179,15 +185,22 @@ func (c *Conn) Notify(ctx context.Context, n Notification) error {
 // Respond answers a request of the peer. It never waits: an answer that finds
 // more than Config.MessageBytes queued is dropped with an error.
 func (c *Conn) Respond(resp Response) error {
+	resp.Result = oneLine(resp.Result)
+	if resp.Error != nil {
+		tidy := *resp.Error
+		tidy.Data = oneLine(tidy.Data)
+		resp.Error = &tidy
+	}
 	f := frame{response: &resp}
 	c.traceSent(&f)
 	_, err := c.w.acceptNow(&f)
 	return err
 }
 
-func (c *Conn) send(ctx context.Context, f frame) (span, error) {
+func (c *Conn) send(ctx context.Context, f frame, cl *call) (span, error) {
+	f.params = oneLine(f.params)
 	c.traceSent(&f)
-	return c.w.accept(ctx, &f)
+	return c.w.accept(ctx, &f, cl)
 }
 
 func (c *Conn) traceSent(f *frame) {
@@ -211,7 +224,7 @@ func (c *Conn) Done() <-chan struct{} { return c.readDone }
 // Fail answers every call in flight with reason, and every later one too. It
 // leaves the stream open: Close closes it.
 func (c *Conn) Fail(reason error) {
-	c.w.fail(reason)
+	_ = c.w.fail(reason) // only the reason, which the calls keep too
 	c.inflight.fail(reason)
 }
 
@@ -219,7 +232,8 @@ func (c *Conn) Fail(reason error) {
 // has left or a short grace has passed.
 func (c *Conn) CloseWrite() error {
 	c.w.drain(flushGrace)
-	return c.out.Close()
+	c.w.breaks(ErrClosed)
+	return c.closeOut()
 }
 
 // flushGrace is how long closing waits for a peer to read what is queued.
@@ -233,7 +247,7 @@ func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.inflight.fail(ErrClosed)
 		err = c.CloseWrite()
-		c.w.close(ErrClosed)
+		c.w.close()
 		err = errors.Join(err, c.in.Close())
 		timer := time.NewTimer(closeGrace)
 		defer timer.Stop()

@@ -63,11 +63,11 @@ func (t *inflight) add(id ID, wait Wait) (*call, error) {
 }
 
 // placed notes where a call's frame stands.
-func (t *inflight) placed(cl *call, at span) {
+func (t *inflight) placed(cl *call, at span, left func(span) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	cl.at = at
-	if t.broken != nil && t.calls[cl.id] == cl {
+	if t.broken != nil && t.calls[cl.id] == cl && !left(at) {
 		t.end(cl, t.broken)
 	}
 }
@@ -141,13 +141,16 @@ func (t *inflight) fail(reason error) {
 // already and that answered holds its end.
 func (t *inflight) drop(cl *call) bool {
 	t.mu.Lock()
-	_, there := t.calls[cl.id]
-	delete(t.calls, cl.id)
+	// Somebody else may wait under the same id, once this call was answered.
+	waits := t.calls[cl.id] == cl
+	if waits {
+		delete(t.calls, cl.id)
+	}
 	t.mu.Unlock()
-	if there {
+	if waits {
 		t.recycle(cl)
 	}
-	return there
+	return waits
 }
 
 // recycle keeps a call that has ended for the next one.
@@ -178,6 +181,7 @@ func (t *inflight) len() int {
 
 // start begins to count wait.
 func (cl *call) start(wait Wait) {
+	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0)
 	if wait == (Wait{}) {
 		cl.timer.Stop()
 		cl.idle, cl.until = 0, time.Time{}

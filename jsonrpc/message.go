@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Message is a [Request], a [Notification] or a [Response]; there are no
 // others.
@@ -97,4 +100,14 @@ func appendParams(dst []byte, params json.RawMessage) []byte {
 		dst = append(dst, params...)
 	}
 	return append(dst, '}')
+}
+
+// oneLine returns a raw value without line breaks, which would end a frame
+// (STDIO-01). JSON has them between tokens only, where a space does as well.
+func oneLine(raw json.RawMessage) json.RawMessage {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	raw = bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
+	return bytes.ReplaceAll(raw, []byte("\r"), []byte(" "))
 }

@@ -54,17 +54,44 @@ func (t *tryWriter) write(b []byte) (int, error) {
 }
 
 func (t *tryWriter) attempt(fd uintptr) bool {
-	t.n, t.err = 0, nil
+	t.n, t.err = writeFD(fd, t.buf)
+	return true // never wait here
+}
+
+// writeAll writes what w hands out until there is nothing more. While the
+// stream is full nothing is in its hands, so that frames can be taken back.
+func (t *tryWriter) writeAll(w *writer) error {
+	var n int
+	var failed error
+	err := t.conn.Write(func(fd uintptr) bool {
+		for {
+			buf := w.next(n)
+			if buf == nil {
+				return true
+			}
+			if n, failed = writeFD(fd, buf); failed != nil || n == 0 {
+				w.settle(0)
+				return failed != nil // else called again when there is room
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// writeFD writes once. 0 and no error mean that the stream is full.
+func writeFD(fd uintptr, b []byte) (int, error) {
 	for {
-		n, err := syscall.Write(int(fd), t.buf)
+		n, err := syscall.Write(int(fd), b)
 		switch {
 		case err == nil:
-			t.n = n
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case !errors.Is(err, syscall.EAGAIN):
-			t.err = err
+			return n, nil
+		case errors.Is(err, syscall.EAGAIN):
+			return 0, nil
+		case !errors.Is(err, syscall.EINTR):
+			return 0, err
 		}
-		return true // never wait here
 	}
 }

@@ -21,30 +21,29 @@ const inlineLimit = 32 << 10
 // So a peer that does not read never blocks a caller (STDIO-05), and many
 // concurrent small frames share one system call.
 //
-// Positions count bytes accepted since the start: a frame accepted at
-// [from, to) has not begun to leave while from >= taken, and has left
-// completely when to <= written.
+// Positions count bytes accepted since the start. What lies before written has
+// left, what lies before committed is in the hands of a write right now; a
+// frame that begins at or behind committed can still be taken back.
 type writer struct {
 	out    io.Writer
 	try    *tryWriter  // nil when out cannot be written to without blocking
 	limit  uint64      // bytes that may wait
-	broken func(error) // told once when out fails, under no lock
+	broken func(error) // told when out fails, under no lock
 
 	wake chan struct{} // work for the goroutine; capacity 1
 	quit chan struct{} // closed to end the goroutine
 	done chan struct{} // closed when it has ended
 
-	mu       sync.Mutex
-	queue    []segment
-	accepted uint64
-	taken    uint64
-	written  uint64
-	busy     bool // somebody writes
-	err      error
-	spare    []byte
-	room     chan struct{} // closed when bytes have left; nil when nobody waits
-	quiet    chan struct{} // closed when the writer falls idle; nil when nobody waits
-	current  []segment     // being written; owned by whoever is busy
+	mu        sync.Mutex
+	queue     []segment // the first is being written while busy
+	accepted  uint64
+	committed uint64
+	written   uint64
+	busy      bool // somebody writes, or will as soon as there is room
+	err       error
+	spare     []byte
+	room      chan struct{} // closed when there is room; nil when nobody waits
+	quiet     chan struct{} // closed when the writer falls idle; nil when nobody waits
 }
 
 // frame is one outgoing message.
@@ -70,17 +69,6 @@ func (f *frame) append(dst []byte) []byte {
 	return append(appendParams(f.appendHead(dst), f.params), '\n')
 }
 
-// segment is a run of bytes to write: many small frames, or one large one.
-type segment struct {
-	from, to uint64
-	small    []byte
-	sent     int // bytes of small that have left
-	large    [3][]byte
-	holes    []span // frames taken back, as positions
-}
-
-type span struct{ from, to uint64 }
-
 func newWriter(out io.Writer, limit int, broken func(error)) *writer {
 	w := &writer{
 		out: out, try: newTryWriter(out), limit: uint64(limit), broken: broken,
@@ -94,17 +82,36 @@ func newWriter(out io.Writer, limit int, broken func(error)) *writer {
 var errFull = errors.New("the peer does not read: too much waits to be sent")
 
 // accept queues one frame and writes what it can. It waits only while more
-// than the limit is queued already. The span says where the frame stands.
-func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
+// than the limit is queued already, no longer than ctx and, unless it is nil,
+// the call allow. The span says where the frame stands.
+func (w *writer) accept(ctx context.Context, f *frame, cl *call) (span, error) {
 	for {
 		at, err := w.acceptNow(f)
 		if err != errFull {
 			return at, err
 		}
+		if err := w.awaitRoom(ctx, cl); err != nil {
+			return span{}, err
+		}
+	}
+}
+
+// awaitRoom returns nil when it may be worth trying again.
+func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
+	var alarm <-chan time.Time
+	if cl != nil {
+		alarm = cl.timer.C
+	}
+	for {
 		select {
 		case <-w.roomMade():
+			return nil
 		case <-ctx.Done():
-			return span{}, context.Cause(ctx)
+			return context.Cause(ctx)
+		case <-alarm:
+			if err := cl.expired(); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -112,7 +119,7 @@ func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
 // acceptNow is accept without waiting: errFull instead.
 func (w *writer) acceptNow(f *frame) (span, error) {
 	w.mu.Lock()
-	if w.err != nil || w.accepted-w.written > w.limit {
+	if w.err != nil || w.full() {
 		defer w.mu.Unlock()
 		if w.err != nil {
 			return span{}, w.err
@@ -125,10 +132,17 @@ func (w *writer) acceptNow(f *frame) (span, error) {
 		return at, nil
 	}
 	w.busy = true
+	var buf []byte
+	if w.try != nil {
+		buf = w.advance(0)
+	}
 	w.mu.Unlock()
-	w.start()
+	w.start(buf)
 	return at, nil
 }
+
+// full reports whether more than the limit waits. Requires w.mu.
+func (w *writer) full() bool { return w.accepted-w.written > w.limit }
 
 // roomMade is closed as soon as it may be worth trying again.
 func (w *writer) roomMade() <-chan struct{} {
@@ -139,7 +153,7 @@ func (w *writer) roomMade() <-chan struct{} {
 		room = make(chan struct{})
 		w.room = room
 	}
-	if w.err != nil || w.accepted-w.written <= w.limit {
+	if w.err != nil || !w.full() {
 		close(room)
 		w.room = nil
 	}
@@ -153,12 +167,12 @@ func (w *writer) push(f *frame) span {
 		head := append(f.appendHead(nil), `,"params":`...)
 		w.accepted += uint64(len(head) + len(f.params) + len("}\n"))
 		at.to = w.accepted
-		w.queue = append(w.queue, segment{from: at.from, to: at.to, large: [3][]byte{head, f.params, []byte("}\n")}})
+		w.queue = append(w.queue, segment{span: at, large: [3][]byte{head, f.params, []byte("}\n")}})
 		return at
 	}
 	last := len(w.queue) - 1
-	if last < 0 || w.queue[last].small == nil {
-		w.queue = append(w.queue, segment{from: at.from, small: w.spare[:0]})
+	if last < 0 || w.queue[last].small == nil || w.queue[last].begun {
+		w.queue = append(w.queue, segment{span: span{from: at.from}, small: w.spare[:0]})
 		w.spare = nil
 		last++
 		if w.queue[last].small == nil {
@@ -173,24 +187,24 @@ func (w *writer) push(f *frame) span {
 	return at
 }
 
-// takeBack removes a frame that has not begun to leave and reports whether it
-// did: true proves that the peer will never see it.
+// takeBack makes sure that a frame does not reach the peer as a whole, if that
+// is still possible: true proves that it never will. To be asked once a frame.
 func (w *writer) takeBack(at span) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at.from < w.taken {
+	switch {
+	case at.to <= w.written:
+		return false
+	case w.err != nil && w.committed == w.written:
+		return true // nothing leaves any more
+	case at.from < w.committed:
 		return false
 	}
 	for i := range w.queue {
-		seg := &w.queue[i]
-		if at.from < seg.from || at.to > seg.to {
-			continue
+		if seg := &w.queue[i]; at.from >= seg.from && at.to <= seg.to {
+			seg.drop(at)
+			return true
 		}
-		if seg.small == nil {
-			seg.large = [3][]byte{}
-		}
-		seg.holes = append(seg.holes, at)
-		return true
 	}
 	return false
 }
@@ -202,31 +216,31 @@ func (w *writer) left(at span) bool {
 	return at.to <= w.written
 }
 
-// start writes without blocking, for whoever has just become busy.
-func (w *writer) start() {
+// start writes without blocking, beginning with buf, for whoever has just
+// become busy.
+func (w *writer) start(buf []byte) {
 	// A few rounds pick up what others queued meanwhile; then the caller has
 	// done enough for the others.
-	const rounds = 5
-	for round := 0; w.try != nil; round++ {
-		if !w.take() {
-			return
-		}
-		if round == rounds {
-			break
-		}
-		whole, err := w.tryCurrent()
+	const rounds = 8
+	for round := 0; buf != nil && round < rounds; round++ {
+		n, err := w.try.write(buf)
 		if err != nil {
+			w.settle(0)
 			w.breaks(err)
 			return
 		}
-		if !whole {
+		if n == 0 {
 			break
 		}
+		if buf = w.next(n); buf == nil {
+			return
+		}
 	}
+	w.settle(0)
 	w.wake <- struct{}{} // never blocks: only the busy one sends
 }
 
-// run writes what callers left, blocking as long as the stream does.
+// run writes what callers left, waiting for the stream to take it.
 func (w *writer) run() {
 	defer close(w.done)
 	for {
@@ -235,162 +249,115 @@ func (w *writer) run() {
 		case <-w.quit:
 			return
 		}
-		for w.take() {
-			if err := w.writeCurrent(); err != nil {
-				w.breaks(err)
-				return
-			}
+		write := w.writeAll
+		if w.try != nil {
+			write = func() error { return w.try.writeAll(w) }
+		}
+		if err := write(); err != nil {
+			w.breaks(err)
+			return
 		}
 	}
 }
 
-// take makes the queue current. false means that there is nothing to write,
-// and that the writer is idle from now on.
-func (w *writer) take() bool {
+// writeAll writes until the queue is empty, blocking as long as the stream does.
+func (w *writer) writeAll() error {
+	for buf := w.next(0); buf != nil; {
+		n, err := w.out.Write(buf)
+		if err == nil && n == 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			w.settle(n)
+			return err
+		}
+		buf = w.next(n)
+	}
+	return nil
+}
+
+// next notes that n bytes of its last answer have left and returns the bytes to
+// write next. nil means none: the writer is idle from now on, or has failed.
+func (w *writer) next(n int) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return false
+	return w.advance(n)
+}
+
+// settle notes that n bytes have left and that no write is under way, so that
+// all frames that have not begun to leave can be taken back again.
+func (w *writer) settle(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent(n)
+}
+
+// sent notes that n bytes have left. Requires w.mu.
+func (w *writer) sent(n int) {
+	if n > 0 {
+		w.queue[0].sent += n
+		w.written += uint64(n)
 	}
-	if len(w.current) > 0 {
-		return true
+	w.committed = w.written
+}
+
+// advance is next. Requires w.mu.
+func (w *writer) advance(n int) []byte {
+	w.sent(n)
+	for w.err == nil && len(w.queue) > 0 {
+		seg := &w.queue[0]
+		rest := seg.rest()
+		w.written = seg.from + uint64(seg.sent)
+		w.committed = w.written + uint64(len(rest))
+		if len(rest) > 0 {
+			seg.begun = true
+			w.tellRoom()
+			return rest
+		}
+		if seg.small != nil && w.spare == nil && cap(seg.small) <= lineBuffer {
+			w.spare = seg.small[:0]
+		}
+		w.queue = slices.Delete(w.queue, 0, 1)
 	}
-	if len(w.queue) == 0 {
+	w.tellRoom()
+	if w.err == nil {
 		w.busy = false
-		if w.quiet != nil {
-			close(w.quiet)
-			w.quiet = nil
-		}
-		return false
-	}
-	w.current, w.queue = w.queue, w.current[:0]
-	w.taken = w.accepted
-	for i := range w.current {
-		w.current[i].closeHoles()
-	}
-	return true
-}
-
-// closeHoles removes frames that were taken back from the bytes to write.
-func (s *segment) closeHoles() {
-	if len(s.holes) == 0 || s.small == nil {
-		return
-	}
-	slices.SortFunc(s.holes, func(a, b span) int { return int(int64(b.from) - int64(a.from)) })
-	for _, h := range s.holes {
-		s.small = slices.Delete(s.small, int(h.from-s.from), int(h.to-s.from))
-	}
-}
-
-// tryCurrent writes current without blocking. whole says that all of it left.
-func (w *writer) tryCurrent() (whole bool, err error) {
-	for len(w.current) > 0 {
-		rest := w.current[0].rest()
-		for len(rest) > 0 {
-			n, err := w.try.write(rest)
-			if err != nil {
-				return false, err
-			}
-			if n == 0 {
-				return false, nil
-			}
-			w.advance(n)
-			rest = w.current[0].rest()
-		}
-		w.finish()
-	}
-	return true, nil
-}
-
-func (w *writer) writeCurrent() error {
-	for len(w.current) > 0 {
-		for rest := w.current[0].rest(); len(rest) > 0; rest = w.current[0].rest() {
-			n, err := w.out.Write(rest)
-			w.advance(n)
-			if err != nil {
-				return err
-			}
-		}
-		w.finish()
+		w.tellQuiet()
 	}
 	return nil
 }
 
-// rest returns the next bytes of the segment to write.
-func (s *segment) rest() []byte {
-	if s.small != nil {
-		return s.small[s.sent:]
-	}
-	for _, part := range s.large {
-		if len(part) > 0 {
-			return part
-		}
-	}
-	return nil
-}
-
-// advance notes that n bytes of the current segment have left.
-func (w *writer) advance(n int) {
-	if n <= 0 {
-		return
-	}
-	seg := &w.current[0]
-	if seg.small != nil {
-		seg.sent += n
-	} else {
-		for i := range seg.large {
-			if len(seg.large[i]) > 0 {
-				seg.large[i] = seg.large[i][n:]
-				break
-			}
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(seg.holes) > 0 {
-		// Positions inside do not match any more. Counting all of it as gone
-		// can only turn "not sent" into "unknown", never the other way.
-		w.written = seg.to
-		return
-	}
-	w.written += uint64(n)
-}
-
-// finish drops the current segment, all of which has left.
-func (w *writer) finish() {
-	seg := w.current[0]
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.written = seg.to
-	if seg.small != nil && w.spare == nil && cap(seg.small) <= lineBuffer {
-		w.spare = seg.small[:0]
-	}
-	w.current = slices.Delete(w.current, 0, 1)
-	if w.room != nil {
+// tellRoom wakes those who wait for room, if there is some. Requires w.mu.
+func (w *writer) tellRoom() {
+	if w.room != nil && (w.err != nil || !w.full()) {
 		close(w.room)
 		w.room = nil
 	}
 }
 
-// breaks ends the writer because the stream failed.
-func (w *writer) breaks(err error) {
-	w.fail(err)
-	w.broken(err)
+// tellQuiet wakes those who wait for the end of writing. Requires w.mu.
+func (w *writer) tellQuiet() {
+	if w.quiet != nil {
+		close(w.quiet)
+		w.quiet = nil
+	}
 }
 
-// fail ends the writer: nothing is accepted any more.
-func (w *writer) fail(err error) {
+// breaks ends the writer because the stream failed or is about to be closed,
+// and tells what never left.
+func (w *writer) breaks(err error) { w.broken(w.fail(err)) }
+
+// fail ends the writer: nothing is accepted any more, and nothing leaves but
+// what a write has in its hands. It returns the first reason given.
+func (w *writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
 		w.err = err
 	}
-	for _, waiters := range []*chan struct{}{&w.room, &w.quiet} {
-		if *waiters != nil {
-			close(*waiters)
-			*waiters = nil
-		}
-	}
+	w.tellRoom()
+	w.tellQuiet()
+	return w.err
 }
 
 // drain waits until everything accepted has left, but no longer than bound.
@@ -414,8 +381,6 @@ func (w *writer) drain(bound time.Duration) {
 }
 
 // close ends the goroutine once its present write returns; close does not
-// wait for that, since only closing the stream makes it return.
-func (w *writer) close(err error) {
-	w.fail(err)
-	close(w.quit)
-}
+// wait for that, since only closing the stream makes it return. The writer has
+// failed before.
+func (w *writer) close() { close(w.quit) }
