@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,10 +29,47 @@ func everyType() map[string]func() object {
 		func() object { return &URLElicitationRequiredData{} },
 		func() object { return &MissingCapabilityData{} },
 		func() object { return &UnsupportedVersionData{} },
+		func() object { return &Completion{} },
+		func() object { return &CompletionArgument{} },
+		func() object { return &CompletionContext{} },
+		func() object { return &ElicitationCapability{} },
+		func() object { return &EmptyCapability{} },
+		func() object { return &ListChangedCapability{} },
+		func() object { return &ResourcesCapability{} },
+		func() object { return &SamplingCapability{} },
+		func() object { return &TaskElicitationCapability{} },
+		func() object { return &TaskRequestsCapability{} },
+		func() object { return &TaskSamplingCapability{} },
+		func() object { return &TaskToolsCapability{} },
+		func() object { return &TasksCapability{} },
 	} {
 		out[reflect.TypeOf(fresh()).Elem().Name()] = fresh
 	}
 	return out
+}
+
+// TestEveryTypeIsTested finds each coded type of the package in everyType.
+func TestEveryTypeIsTested(t *testing.T) {
+	t.Parallel()
+	known := everyType()
+	known["RawContent"] = nil // has no members of its own; see TestContentBlocks
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	found := 0
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Name.Name != "fields" || fn.Recv == nil {
+				continue
+			}
+			found++
+			typeName := fn.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name
+			require.Contains(t, known, typeName)
+		}
+	}
+	require.Len(t, known, found)
 }
 
 // TestUnknownMembers gives every type members it has no field for: they must
@@ -42,7 +83,7 @@ func TestUnknownMembers(t *testing.T) {
 		"progressToken":1,"progress":0.5,"action":"accept","protocolVersion":"2025-11-25","supportedVersions":[],"method":"m",
 		"completion":{"values":[]},"ref":{"type":"ref/prompt"},"argument":{"name":"n"},"notifications":{},"elicitationId":"e",
 		"messages":[],"maxTokens":1,"tools":[],"prompts":[],"resources":[],"resourceTemplates":[],"roots":[],"tasks":[],"contents":[],
-		"supported":[],"requiredCapabilities":{},"elicitations":[],"task":{"taskId":"t","status":"working"}`
+		"supported":[],"values":[],"requiredCapabilities":{},"elicitations":[],"task":{"taskId":"t","status":"working"}`
 	for name, fresh := range everyType() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

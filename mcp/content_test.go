@@ -65,6 +65,10 @@ func TestContentBlocks(t *testing.T) {
 			std, err := json.Marshal(got)
 			require.NoError(t, err)
 			requireSameJSON(t, []byte(tt.in), std)
+			raw := &RawContent{}
+			require.NoError(t, json.Unmarshal([]byte(tt.in), raw))
+			require.Equal(t, got.ContentType(), raw.ContentType())
+			requireSameJSON(t, []byte(tt.in), raw.Raw)
 		})
 	}
 }

@@ -100,8 +100,8 @@ func (c *codec) token() {
 	}
 }
 
-// next reads one value. It shares memory with the data, and cannot grow into
-// what follows it.
+// next reads one value. It shares memory with the data; the decoder clips its
+// capacity, so that appending cannot reach what follows.
 func (c *codec) next() []byte {
 	if c.err != nil {
 		return nil
@@ -111,7 +111,7 @@ func (c *codec) next() []byte {
 		c.syntax(err)
 		return nil
 	}
-	return raw[:len(raw):len(raw)]
+	return raw
 }
 
 func (c *codec) syntax(err error) {
@@ -131,7 +131,7 @@ func (c *codec) text(raw []byte) string {
 	inner := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		// The error only reports lone surrogates, which become U+FFFD.
-		inner, _ = jsontext.AppendUnquote(make([]byte, 0, len(inner)), raw)
+		inner, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	}
 	return unsafe.String(unsafe.SliceData(inner), len(inner))
 }
