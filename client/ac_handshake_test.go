@@ -1,0 +1,421 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// The ids of 16 goroutines, 10,000 of them, are UUIDs of version 4 and
+// distinct (S2-TYPE-02).
+func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	var seen sync.Map
+	s.on("ping", func(req jsonrpc.Request) any {
+		_, twice := seen.LoadOrStore(req.ID, true)
+		if twice {
+			t.Errorf("id %s came twice", req.ID)
+		}
+		return json.RawMessage(`{}`)
+	})
+	var work sync.WaitGroup
+	for range 16 {
+		work.Go(func() {
+			for range 10_000 / 16 {
+				if err := c.Ping(context.Background()); err != nil {
+					t.Errorf("ping: %v", err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	count := 0
+	seen.Range(func(id, _ any) bool {
+		count++
+		require.True(t, id.(jsonrpc.ID).IsString())
+		u, err := uuid.Parse(id.(jsonrpc.ID).String())
+		require.NoError(t, err)
+		require.Equal(t, uuid.Version(4), u.Version())
+		require.Equal(t, uuid.RFC4122, u.Variant())
+		return true
+	})
+	require.Equal(t, 10_000, count)
+}
+
+// A program of another module compiles against the exported types, and sees
+// the same values (S2-TYPE-04).
+func TestAC_001_8_TypesAreExported(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts the Go tool")
+	}
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	gomod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	gosum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	require.NoError(t, err)
+	own := strings.Replace(string(gomod), "module github.com/mainstay-mcp/mainstay", "module example.com/consumer", 1) +
+		"\nrequire github.com/mainstay-mcp/mainstay v0.0.0\nreplace github.com/mainstay-mcp/mainstay => " + root + "\n"
+	program := `package main
+
+import (
+	"fmt"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+var (
+	_ jsonrpc.Message = jsonrpc.Request{}
+	_ jsonrpc.Message = jsonrpc.Response{}
+	_ jsonrpc.Message = jsonrpc.Notification{}
+	_ error           = &jsonrpc.Error{}
+	_ error           = &mcperrors.Error{}
+
+	_ mcp.InitializeParams
+	_ mcp.InitializeResult
+	_ mcp.InitializeResponse
+	_ mcp.ToolDefinition
+	_ mcp.ToolCallParams
+	_ mcp.ToolCallResult
+	_ mcp.MCPServerCapabilities
+	_ mcp.ServerInfo
+)
+
+func main() {
+	fmt.Print(string(jsonrpc.Request{ID: jsonrpc.StringID("1"), Method: mcp.MethodPing}.AppendJSON(nil)))
+}
+`
+	for name, text := range map[string]string{"go.mod": own, "go.sum": string(gosum), "main.go": program} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	cmd := exec.Command("go", "run", "-mod=mod", ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "GONOSUMDB=*", "GONOSUMCHECK=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, `{"jsonrpc":"2.0","id":"1","method":"ping"}`, string(out))
+}
+
+// With the seed's client info and capabilities, step one is the seed's exact
+// message.
+func TestAC_002_1_InitializeCarriesClientInfoAndCapabilities(t *testing.T) {
+	t.Parallel()
+	_, s := connected(t,
+		client.WithProtocolVersion("2024-11-05"),
+		client.WithClientInfo(mcp.Implementation{Name: "hx-docling-ui", Version: "1.0.0"}),
+		client.WithCapabilities(mcp.ClientCapabilities{Extra: mcp.Members{{Name: "tools", Value: json.RawMessage(`{"listChanged":false}`)}}}))
+	var first struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      string          `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(s.received()[0]), &first))
+	require.Equal(t, "2.0", first.JSONRPC)
+	require.Equal(t, "initialize", first.Method)
+	require.NoError(t, uuid.Validate(first.ID))
+	require.JSONEq(t, `{"protocolVersion":"2024-11-05","clientInfo":{"name":"hx-docling-ui","version":"1.0.0"},"capabilities":{"tools":{"listChanged":false}}}`,
+		string(first.Params))
+}
+
+// Without options the client names itself and offers nothing it has no handler
+// for (decisions 24).
+func TestInitializeDefaults(t *testing.T) {
+	t.Parallel()
+	_, s := connected(t)
+	require.Contains(t, s.received()[0],
+		`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mainstay","version":"`+client.Version+`"}}`)
+}
+
+func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, answer string
+		code         mcperrors.Code
+		kind         mcperrors.Kind
+	}{
+		{"no tools", `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E205, mcperrors.KindUnsupported},
+		{"no version", `{"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol},
+		{"unknown version", `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion},
+		{"a stateless revision", `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion},
+		{"capabilities of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":[],"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol},
+		{"not an object", `"hello"`, mcperrors.E203, mcperrors.KindProtocol},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tr, s := newFake(t)
+			s.result("initialize", tt.answer)
+			_, err := client.Connect(context.Background(), tr)
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, tt.code, e.Code, e.Error())
+			require.Equal(t, tt.kind, e.Kind)
+			require.Equal(t, []string{"initialize"}, s.methods(), "nothing is sent after a bad answer")
+		})
+	}
+}
+
+func TestAC_002_3_InitializedIsANotification(t *testing.T) {
+	t.Parallel()
+	_, s := connected(t)
+	require.Equal(t, `{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`, s.received()[1])
+}
+
+// The order holds, and nothing overtakes: the server answers initialize only
+// after a while, and nothing else has come by then.
+func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		s.on("initialize", func(jsonrpc.Request) any {
+			time.Sleep(5 * time.Second)
+			require.Equal(t, []string{"initialize"}, s.methods())
+			return json.RawMessage(initResult)
+		})
+		c, err := client.Connect(context.Background(), tr)
+		require.NoError(t, err)
+		require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	tool, err := c.GetToolSchema(context.Background(), "echo")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`, string(tool.InputSchema))
+	require.Equal(t, 1, s.count("tools/list"))
+}
+
+// Neither concurrent calls nor the raw methods open the session again.
+func TestAC_002_6_NoReinitialization(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	var work sync.WaitGroup
+	for range 50 {
+		work.Go(func() {
+			_, err := c.CallTool(context.Background(), "echo", map[string]any{"message": "hi"})
+			if err != nil {
+				t.Errorf("call: %v", err)
+			}
+		})
+	}
+	work.Wait()
+	_, err := c.Call(context.Background(), "initialize", map[string]any{})
+	require.ErrorContains(t, err, "the session is open already")
+	require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	require.Error(t, c.Notify(context.Background(), "notifications/initialized", nil))
+	require.Equal(t, 1, s.count("initialize"))
+	require.Equal(t, 1, s.count("notifications/initialized"))
+}
+
+// Every way the handshake can fail is one descriptive error, nothing is sent
+// after it, and another attempt may succeed.
+func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		method   string
+		answer   any
+		code     mcperrors.Code
+		kind     mcperrors.Kind
+		contains string
+		sent     []string
+	}{
+		{"an error", "initialize", jsonrpc.NewError(-32603, "no database", nil), mcperrors.E201, mcperrors.KindServer, "no database", []string{"initialize"}},
+		{"neither result nor error", "initialize", rawLine(`{"jsonrpc":"2.0","id":null}`), mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
+		{"silence", "initialize", nil, mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
+		{"tools/list fails", "tools/list", jsonrpc.NewError(-32000, "busy", nil), mcperrors.E201, mcperrors.KindServer, "busy", []string{"initialize", "notifications/initialized", "tools/list"}},
+		{"tools/list is garbage", "tools/list", json.RawMessage(`{"tools":{}}`), mcperrors.E203, mcperrors.KindProtocol, "tools/list", []string{"initialize", "notifications/initialized", "tools/list"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tr, s := newFake(t)
+				s.on(tt.method, func(jsonrpc.Request) any { return tt.answer })
+				_, err := client.Connect(context.Background(), tr)
+				var e *mcperrors.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, tt.code, e.Code, e.Error())
+				require.Equal(t, tt.kind, e.Kind, e.Error())
+				require.Contains(t, e.Error(), tt.contains)
+				require.Equal(t, tt.method, e.Method)
+				require.Equal(t, tt.sent, s.methods())
+
+				again, _ := newFake(t)
+				c, err := client.Connect(context.Background(), again)
+				require.NoError(t, err)
+				require.NoError(t, c.Close())
+			})
+		})
+	}
+}
+
+// Not parallel: it sets the environment.
+func TestAC_002_8_ProtocolVersionFromEnvironment(t *testing.T) {
+	offered := func(opts ...client.Option) string {
+		c, s := connected(t, opts...)
+		require.NoError(t, c.Close())
+		var m struct{ Params struct{ ProtocolVersion string } }
+		require.NoError(t, json.Unmarshal([]byte(s.received()[0]), &m))
+		return m.Params.ProtocolVersion
+	}
+	t.Setenv("MCP_PROTOCOL_VERSION", "")
+	require.Equal(t, "2025-11-25", offered(), "unset: the newest session revision (decisions 12)")
+	t.Setenv("MCP_PROTOCOL_VERSION", "2024-11-05")
+	require.Equal(t, "2024-11-05", offered())
+	require.Equal(t, "2025-06-18", offered(client.WithProtocolVersion("2025-06-18")), "an option wins")
+	t.Setenv("MCP_PROTOCOL_VERSION", "yesterday")
+	tr, _ := newFake(t)
+	_, err := client.Connect(context.Background(), tr)
+	require.ErrorContains(t, err, "MCP_PROTOCOL_VERSION")
+	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
+}
+
+// 2024-11-05 is the floor that is accepted (decisions 12).
+func TestAnOlderRevisionIsAccepted(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2024-11-05", 1))
+	c, err := client.Connect(context.Background(), tr)
+	require.NoError(t, err)
+	require.Equal(t, mcp.Version2024_11_05, c.ProtocolVersion())
+	require.NoError(t, c.Close())
+}
+
+// A server that names what it supports in its refusal is asked once more (LC-06).
+func TestRefusedRevisionIsOfferedAgain(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.on("initialize", func(req jsonrpc.Request) any {
+		if strings.Contains(string(req.Params), "2025-03-26") {
+			return json.RawMessage(strings.Replace(initResult, "2025-11-25", "2025-03-26", 1))
+		}
+		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unsupported protocol version",
+			map[string]any{"supported": []string{"2024-11-05", "2025-03-26"}, "requested": "2025-11-25"})
+	})
+	c, err := client.Connect(context.Background(), tr)
+	require.NoError(t, err)
+	require.Equal(t, mcp.Version2025_03_26, c.ProtocolVersion())
+	require.Equal(t, 2, s.count("initialize"))
+	require.NoError(t, c.Close())
+}
+
+func TestAC_003_1_ToolsCapabilityIsRequired(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
+	c, err := client.Connect(context.Background(), tr)
+	require.NoError(t, err, "an empty object counts as supported")
+	require.NoError(t, c.Close())
+}
+
+func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
+	t.Parallel()
+	noTools := `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"s","version":"1"}}`
+	tr, s := newFake(t)
+	s.result("initialize", noTools)
+	_, err := client.Connect(context.Background(), tr)
+	var e *mcperrors.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, mcperrors.E205, e.Code)
+	require.Equal(t, "MCP server does not support tools capability", e.Message)
+	require.Equal(t, []string{"initialize"}, s.methods(), "no notification, no tools/list")
+
+	// The list is an option; empty requires nothing (decisions 23).
+	tr, s = newFake(t)
+	s.result("initialize", noTools)
+	c, err := client.Connect(context.Background(), tr, client.WithRequiredCapabilities())
+	require.NoError(t, err)
+	_, err = c.CallTool(context.Background(), "echo", nil)
+	require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), "refused here, without traffic")
+	require.NoError(t, c.Ping(context.Background()))
+	require.Equal(t, []string{"initialize", "notifications/initialized", "ping"}, s.methods())
+	require.NoError(t, c.Close())
+}
+
+func TestAC_003_3_ServerInfoIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c, _ := connected(t, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	require.NoError(t, c.Close())
+	require.Contains(t, log.String(), `"[MCP] Connected to fake v1.2.3"`)
+	require.Contains(t, log.String(), `"[MCP] Protocol version: 2025-11-25"`)
+}
+
+func TestAC_003_4_CapabilitiesAreKept(t *testing.T) {
+	t.Parallel()
+	c, _ := connected(t)
+	require.NotNil(t, c.Capabilities().Tools)
+	require.Nil(t, c.Capabilities().Prompts)
+	require.JSONEq(t, initResult, string(c.InitializeResult()))
+	require.Equal(t, "fake", c.ServerInfo().Name)
+}
+
+func TestAC_003_5_HasCapability(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":true},"logging":{},"experimental":{"x":{}}},"serverInfo":{"name":"s","version":"1"}}`)
+	c, err := client.Connect(context.Background(), tr)
+	require.NoError(t, err)
+	for name, want := range map[string]bool{
+		"tools": true, "tools.listChanged": false, "resources": true, "resources.subscribe": true,
+		"logging": true, "prompts": false, "experimental.x": true, "experimental.y": false, "": false,
+	} {
+		require.Equal(t, want, c.HasCapability(name), name)
+	}
+	require.NoError(t, c.Close())
+	require.False(t, (&client.Client{}).HasCapability("tools"), "before the handshake nothing is declared")
+}
+
+func TestAC_003_6_VersionMismatchIsAWarning(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	tr, s := newFake(t)
+	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2025-06-18", 1))
+	c, err := client.Connect(context.Background(), tr, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	require.NoError(t, err)
+	_, err = c.CallTool(context.Background(), "echo", map[string]any{"message": "works"})
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+	require.Contains(t, log.String(), "requested=2025-11-25 negotiated=2025-06-18")
+}
+
+// A transport of somebody else's may return plain errors.
+func TestConnectErrorsOfTransports(t *testing.T) {
+	t.Parallel()
+	_, err := client.Connect(context.Background(), nil)
+	require.ErrorContains(t, err, "needs a transport")
+	_, err = client.Connect(context.Background(), &transport.Stream{})
+	require.ErrorContains(t, err, "needs In and Out")
+	tr, _ := newFake(t)
+	_, err = client.Connect(context.Background(), tr, client.WithHTTP(transport.HTTP{}))
+	require.ErrorContains(t, err, "belong to Dial")
+}

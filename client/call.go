@@ -1,0 +1,231 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// CallOption sets up one call.
+type CallOption interface{ applyCall(*callOptions) }
+
+type callOptionFunc func(*callOptions)
+
+func (f callOptionFunc) applyCall(o *callOptions) { f(o) }
+
+type callOptions struct {
+	idle, max  time.Duration
+	timesSet   bool
+	progress   func(mcp.ProgressParams)
+	unverified bool
+}
+
+// WithProgress asks the server for progress and calls f with it, in order and
+// not on the goroutine that reads. f is not called any more once the call has
+// returned.
+func WithProgress(f func(mcp.ProgressParams)) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.progress = f })
+}
+
+// WithTimeouts replaces the client's idle timeout and maximum time for one
+// call; 0 means no bound.
+func WithTimeouts(idle, maximum time.Duration) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.idle, o.max, o.timesSet = idle, maximum, true })
+}
+
+// WithoutValidation sends the arguments of one tool call unchecked, and the
+// call even when the server's list has no such tool.
+func WithoutValidation() CallOption {
+	return callOptionFunc(func(o *callOptions) { o.unverified = true })
+}
+
+// call is one request on its way.
+type call struct {
+	method string
+	tool   string // for tools/call
+	params json.RawMessage
+	opts   callOptions
+	// handshake marks initialize, which is never cancelled (LC-10).
+	handshake bool
+	progress  *progressCall // nil unless progress was asked for
+	id        jsonrpc.ID    // of the last attempt
+	attempts  int
+}
+
+func newCall(method string, opts []CallOption) call {
+	cl := call{method: method}
+	for _, o := range opts {
+		if o != nil {
+			o.applyCall(&cl.opts)
+		}
+	}
+	return cl
+}
+
+// Call sends any request and returns the result as it came. params is an
+// object: nil to leave it out, a json.RawMessage as it is, or anything that
+// encodes to one. The methods of the handshake are refused: the session is
+// open.
+func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
+	if err := reserved(method); err != nil {
+		return nil, c.local(err, method)
+	}
+	cl := newCall(method, opts)
+	var err error
+	if cl.params, err = encodeObject("params", params); err != nil {
+		return nil, c.local(err, method)
+	}
+	return c.send(ctx, cl)
+}
+
+// send makes a call, with progress if it was asked for.
+func (c *Client) send(ctx context.Context, cl call) (json.RawMessage, error) {
+	if cl.opts.progress != nil {
+		return c.withProgress(ctx, cl)
+	}
+	return c.do(ctx, cl)
+}
+
+// Notify sends any notification; see [Client.Call] for params. It returns once
+// the server has accepted it (HTTP) or the transport has taken it (stdio).
+func (c *Client) Notify(ctx context.Context, method string, params any) error {
+	if err := reserved(method); err != nil {
+		return c.local(err, method)
+	}
+	raw, err := encodeObject("params", params)
+	if err != nil {
+		return c.local(err, method)
+	}
+	if c.isClosed() {
+		return c.local(errClosed(), method)
+	}
+	if err := c.conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw}); err != nil {
+		return c.failed(call{method: method}, err)
+	}
+	return nil
+}
+
+// Ping asks the server for a sign of life.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.do(ctx, call{method: mcp.MethodPing})
+	return err
+}
+
+// do is the way of every request: closed, limit, breaker, transport, verdict,
+// mapping of the error.
+func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
+	if c.isClosed() {
+		return nil, c.local(errClosed(), cl.method)
+	}
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) {
+		c.inFlight.Add(-1)
+		return nil, c.about(&cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
+			"too many calls in flight to this server", nil))
+	}
+	defer c.inFlight.Add(-1)
+	var permit breaker.Permit
+	if c.res.Breaker != nil {
+		var err error
+		if permit, err = c.res.Breaker.Acquire(); err != nil {
+			return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+		}
+	}
+	cl.id = c.cfg.nextID()
+	if cl.progress != nil {
+		id := cl.id // a copy, so that cl itself stays off the heap
+		cl.progress.id.Store(&id)
+	}
+	cl.attempts++
+	answer, err := c.conn.Call(ctx, transport.Request{
+		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: cl.params},
+		Wait:    c.wait(cl.opts),
+	})
+	permit.Settle(verdictOf(cl.method, answer, err))
+	if err != nil {
+		c.abandon(&cl, err)
+		return nil, c.failed(cl, err)
+	}
+	if answer.Error != nil {
+		return nil, c.refusedBy(&cl, answer)
+	}
+	return answer.Result, nil
+}
+
+func (c *Client) wait(o callOptions) jsonrpc.Wait {
+	if o.timesSet {
+		return jsonrpc.Wait{Idle: o.idle, Max: o.max}
+	}
+	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
+}
+
+// cancelTimeout bounds telling a server that a call was given up.
+const cancelTimeout = 5 * time.Second
+
+// abandon tells the server that nobody waits any more (UTIL-03, LC-15,
+// HTTP-22): for a call that may have arrived and that this side gave up.
+func (c *Client) abandon(cl *call, err error) {
+	f := failureOf(err)
+	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
+	if cl.handshake || !gaveUp || f.NotSent {
+		return
+	}
+	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: cl.id, Reason: f.Err.Error()})
+	if err != nil {
+		return // cannot happen: the members are an id and a text
+	}
+	c.behind(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+		defer cancel()
+		// The call has failed already; a server that cannot be told is one
+		// more reason why.
+		_ = c.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params})
+	})
+}
+
+func errClosed() *mcperrors.Error {
+	return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+}
+
+// encodeObject encodes what must be a JSON object; nil stays nil.
+func encodeObject(what string, v any) (json.RawMessage, error) {
+	var raw json.RawMessage
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		if v == nil {
+			return nil, nil
+		}
+		raw, err = jsonrpc.AppendValue(nil, v)
+	default:
+		raw, err = jsonrpc.Marshal(v)
+	}
+	if err == nil && string(raw) == "null" {
+		return nil, nil // a nil map or pointer
+	}
+	if err != nil {
+		return nil, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			"the "+what+" cannot be encoded: "+err.Error(), err)
+	}
+	if len(raw) == 0 || firstByte(raw) != '{' {
+		return nil, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			"the "+what+" must be a JSON object", nil)
+	}
+	return raw, nil
+}
+
+func firstByte(raw []byte) byte {
+	for _, b := range raw {
+		if b != ' ' && b != '\t' {
+			return b
+		}
+	}
+	return 0
+}

@@ -1,0 +1,147 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Client is an open connection to one server. Its methods may be called from
+// many goroutines at once. Close it when done.
+type Client struct {
+	cfg      *config
+	server   string // the transport's name
+	log      *slog.Logger
+	res      Resilience
+	cacheKey toolcache.Key
+	schemas  *compiledSchemas
+
+	conn     transport.Conn
+	inbox    *inbox
+	progress progressTable
+	inFlight atomic.Int64
+
+	// state is what the handshake told; nil before.
+	state atomic.Pointer[sessionState]
+
+	// life ends with Close; handlers and what is sent behind a caller's back
+	// run under it.
+	life   context.Context
+	end    context.CancelFunc
+	work   sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	close  sync.Once
+	err    error
+}
+
+// sessionState is what a server said of itself.
+type sessionState struct {
+	version      mcp.Version
+	info         mcp.Implementation
+	capabilities mcp.ServerCapabilities
+	instructions string
+	raw          json.RawMessage
+	profiles     map[string]string // tool to error profile, as announced
+}
+
+func newClient(cfg *config, server string) *Client {
+	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas()}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.cacheKey = c.newCacheKey()
+	c.inbox = newInbox(c)
+	return c
+}
+
+// start starts what runs beside the calls.
+func (c *Client) start() { c.work.Go(c.inbox.run) }
+
+// closeTimeout bounds what Close waits for besides the transport, which
+// bounds itself.
+const closeTimeout = time.Second
+
+// Close ends every call in flight with an error, tells the server, and waits
+// until connections, child process and goroutines are gone. A handler that
+// does not return is waited for one second. It may be called more than once.
+func (c *Client) Close() error {
+	c.close.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		c.end()
+		if c.conn != nil {
+			c.err = c.conn.Close()
+		}
+		c.inbox.stop()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.work.Wait()
+		}()
+		timer := time.NewTimer(closeTimeout)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
+		}
+	})
+	return c.err
+}
+
+// behind runs f beside the caller, within the client's life. f does not run
+// once the client is closed.
+func (c *Client) behind(f func(ctx context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.work.Go(func() { f(c.life) })
+	}
+}
+
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// ServerInfo returns what the server calls itself: a claim, for display and
+// logs only.
+func (c *Client) ServerInfo() mcp.Implementation { return c.told().info }
+
+// ProtocolVersion returns the revision that was negotiated.
+func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
+
+// Capabilities returns what the server declared (AC-003.4).
+func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabilities }
+
+// Instructions returns the server's text on how to use it; untrusted.
+func (c *Client) Instructions() string { return c.told().instructions }
+
+// InitializeResult returns the server's answer to initialize as it came.
+func (c *Client) InitializeResult() json.RawMessage { return c.told().raw }
+
+// HasCapability reports whether the server declared a capability: "tools",
+// "tools.listChanged", "resources.subscribe", "experimental.x" (AC-003.5). A
+// declared empty object counts; before the handshake nothing does.
+func (c *Client) HasCapability(name string) bool { return c.told().capabilities.Has(name) }
+
+// Breaker returns the breaker that guards the server, nil when it was switched
+// off. See [breaker.Handler] for a health endpoint.
+func (c *Client) Breaker() *breaker.Breaker { return c.res.Breaker }
+
+// told is what the handshake told, nothing before it.
+func (c *Client) told() *sessionState {
+	if s := c.state.Load(); s != nil {
+		return s
+	}
+	return &sessionState{}
+}

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Dial connects to a server over streamable HTTP. ctx bounds connecting only.
+func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
+	t := &transport.HTTP{}
+	if given := dialConfig(opts); given.http != nil {
+		*t = *given.http
+	}
+	t.URL = url
+	return connect(ctx, t, opts)
+}
+
+// DialCommand starts a program and connects to it over its stdin and stdout.
+// The program lives until [Client.Close], whatever becomes of ctx, which
+// bounds connecting only. Like everything given to the library it gets a safe
+// subset of the environment; see [WithCommand].
+func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
+	t := &transport.Command{}
+	if given := dialConfig(opts); given.command != nil {
+		*t = *given.command
+	}
+	t.Argv = argv
+	return connect(ctx, t, opts)
+}
+
+// Connect connects over any transport: it opens it, takes the three steps of
+// the handshake (initialize, check of the answer, notifications/initialized)
+// and then lists the tools to fill the schema cache, unless [WithPreload] says
+// not to. It fails with what failed first, and leaves nothing behind then.
+func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
+	if t == nil {
+		return nil, badOption(errors.New("Connect needs a transport"))
+	}
+	if given := dialConfig(opts); given.http != nil || given.command != nil {
+		return nil, badOption(errors.New("WithHTTP and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
+	}
+	return connect(ctx, t, opts)
+}
+
+func dialConfig(opts []Option) *config {
+	c := &config{}
+	for _, o := range opts {
+		if o != nil {
+			o.apply(c)
+		}
+	}
+	return c
+}
+
+func badOption(err error) error {
+	return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
+}
+
+func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client, error) {
+	cfg, err := newConfig(opts, t.String())
+	if err != nil {
+		return nil, badOption(err)
+	}
+	c := newClient(cfg, t.String())
+	if err := c.open(ctx, t); err != nil {
+		_ = c.Close() // what went wrong is in err already
+		return nil, err
+	}
+	return c, nil
+}
+
+// open opens the transport and the session.
+func (c *Client) open(ctx context.Context, t transport.Transport) error {
+	conn, err := t.Connect(ctx, c.handler())
+	if err != nil {
+		return c.failed(call{method: mcp.MethodInitialize}, err)
+	}
+	c.conn = conn
+	c.start()
+	if err := c.openSession(ctx); err != nil {
+		return err
+	}
+	if c.cfg.preload && c.HasCapability("tools") {
+		if _, err := c.cfg.cache.List(ctx, c.cacheKey, c.fetchTools); err != nil {
+			return c.cacheError(err, "")
+		}
+	}
+	return nil
+}
+
+func (c *Client) newCacheKey() toolcache.Key {
+	return toolcache.Key{Server: c.server, Partition: c.cfg.partition}
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// openSession takes the three steps of revisions 2024-11-05 to 2025-11-25:
+// initialize, check of the answer, notifications/initialized. Nothing else is
+// sent before the last one, and nothing after a step that failed.
+func (c *Client) openSession(ctx context.Context) error {
+	offered := mcp.Version(c.cfg.version)
+	raw, err := c.initialize(ctx, offered)
+	if other, ok := offerAgain(err, offered); ok {
+		offered = other
+		raw, err = c.initialize(ctx, offered)
+	}
+	if err != nil {
+		return err
+	}
+	state, err := c.checkInitialize(raw, offered)
+	if err != nil {
+		return err
+	}
+	c.conn.UseVersion(string(state.version))
+	if err := c.conn.Notify(ctx, initialized); err != nil {
+		return c.failed(call{method: mcp.MethodInitialized}, err)
+	}
+	c.state.Store(state)
+	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", state.info.Name, state.info.Version), "server", c.server)
+	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", state.version), "server", c.server)
+	return nil
+}
+
+// initialized has params, empty, as the seed writes it (AC-002.3).
+var initialized = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
+
+// initialize is step one. It is never cancelled by a notification: connecting
+// has failed when ctx ends, and the transport is closed (LC-10).
+func (c *Client) initialize(ctx context.Context, offered mcp.Version) (json.RawMessage, error) {
+	params, err := mcp.Marshal(&mcp.InitializeParams{
+		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.cfg.capabilities,
+	})
+	if err != nil {
+		return nil, badOption(err)
+	}
+	return c.do(ctx, call{method: mcp.MethodInitialize, params: params, handshake: true})
+}
+
+// offerAgain returns the revision to try when the server refused the one that
+// was offered and named those it supports (LC-06).
+func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) {
+		return "", false
+	}
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if jsonrpc.Unmarshal(rpc.Data, &data) != nil {
+		return "", false
+	}
+	known := mcp.Versions()
+	slices.Reverse(known)
+	for _, v := range known {
+		if v.Era() == mcp.EraSession && v != offered && slices.Contains(data.Supported, string(v)) {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// checkInitialize is step two.
+func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*sessionState, error) {
+	var res mcp.InitializeResult
+	if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
+		return nil, c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			"the answer to initialize is not what the protocol asks for: "+err.Error(), err), mcp.MethodInitialize)
+	}
+	if res.ProtocolVersion.Era() != mcp.EraSession {
+		mismatch := &VersionError{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()}
+		return nil, c.local(mcperrors.New(mcperrors.E209, mcperrors.KindVersion, mcperrors.Answered,
+			mismatch.Error(), mismatch), mcp.MethodInitialize)
+	}
+	if res.ProtocolVersion != offered {
+		c.log.Warn("[MCP] Protocol version mismatch", "server", c.server,
+			"requested", string(offered), "negotiated", string(res.ProtocolVersion))
+	}
+	for _, name := range c.cfg.required {
+		if !res.Capabilities.Has(name) {
+			return nil, c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.Answered,
+				fmt.Sprintf("MCP server does not support %s capability", name), nil), mcp.MethodInitialize)
+		}
+	}
+	return &sessionState{
+		version: res.ProtocolVersion, info: res.ServerInfo, capabilities: res.Capabilities,
+		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities),
+	}, nil
+}
+
+// VersionError says that a server answered with a revision this client does
+// not speak (LC-04). It is the cause of an error of kind version.
+type VersionError struct {
+	// Requested is what was asked for, Offered what the server answered,
+	// Supported what this client could have taken.
+	Requested, Offered mcp.Version
+	Supported          []mcp.Version
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the server answered with revision %q, which this client does not speak; it speaks %v",
+		jsonrpc.Printable(string(e.Offered), 40), e.Supported)
+}
+
+func sessionVersions() []mcp.Version {
+	return slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraSession })
+}
+
+// announcedProfiles reads which error profile the server names for each tool
+// (tools.md 1.2). What cannot be read is not announced.
+func announcedProfiles(caps mcp.ServerCapabilities) map[string]string {
+	var profiles map[string]string
+	if jsonrpc.Unmarshal(caps.Experimental["errorProfiles"], &profiles) != nil {
+		return nil
+	}
+	return profiles
+}
+
+// reserved refuses what belongs to the handshake: the session is opened once
+// (AC-002.6).
+func reserved(method string) error {
+	switch method {
+	case mcp.MethodInitialize, mcp.MethodInitialized:
+		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			"the session is open already; connect again for another one", nil)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// failed makes the error of a call from what its transport said. It is the
+// one place where transport failures become errors of the client.
+func (c *Client) failed(cl call, err error) error {
+	f := failureOf(err)
+	e := fromFailure(f)
+	e.Process = f.Process
+	if e.HTTP == nil {
+		e.HTTP = f.HTTP
+	}
+	return c.about(&cl, e)
+}
+
+// failureOf returns the failure in err. Transports of others may return plain
+// errors: about those nothing is known, so the request may have arrived.
+func failureOf(err error) *transport.Failure {
+	var f *transport.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &transport.Failure{Reason: transport.ReasonLost, Err: err}
+}
+
+func fromFailure(f *transport.Failure) *mcperrors.Error {
+	delivery := mcperrors.Unknown
+	switch {
+	case f.NotSent:
+		delivery = mcperrors.NotSent
+	case f.Rejected:
+		delivery = mcperrors.Rejected
+	}
+	switch f.Reason {
+	case transport.ReasonCanceled:
+		if errors.Is(f.Err, context.DeadlineExceeded) {
+			return mcperrors.Timeout(delivery, "no answer", 0, f.Err)
+		}
+		return mcperrors.Canceled(delivery, f.Err)
+	case transport.ReasonTimeout:
+		return mcperrors.Timeout(delivery, f.Err.Error(), 0, f.Err)
+	case transport.ReasonUnavailable:
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the server cannot be reached: "+f.Err.Error(), f)
+	case transport.ReasonLost:
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, lostText(f), f)
+	case transport.ReasonClosed:
+		return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, delivery, "the client was closed", f)
+	case transport.ReasonStatus:
+		e := mcperrors.FromHTTP(*f.HTTP, f.RetryAfter)
+		e.Cause = f
+		return e
+	case transport.ReasonSession:
+		return mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, delivery, f.Err.Error(), f)
+	case transport.ReasonConfig:
+		e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, f.Err.Error(), f)
+		e.Retryable = false // the same would happen again
+		e.SuggestedAction = "Contact support"
+		return e
+	case transport.ReasonProtocol, transport.ReasonTooLarge:
+	}
+	return mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, delivery, f.Err.Error(), f)
+}
+
+func lostText(f *transport.Failure) string {
+	if f.Process != nil && f.Process.Exited {
+		return "the server stopped before it answered"
+	}
+	return "the connection was lost before the answer: " + f.Err.Error()
+}
+
+// refusedBy makes the error of a call that the server answered with an error.
+func (c *Client) refusedBy(cl *call, answer transport.Answer) error {
+	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
+		Method: cl.method, Tool: cl.tool, Profile: c.cfg.profile,
+		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]),
+	})
+	e.HTTP = answer.HTTP
+	if e.Kind == mcperrors.KindNotFound && cl.method == mcp.MethodToolsCall {
+		// The list that had the tool is out of date.
+		c.cfg.cache.Invalidate(c.cacheKey)
+	}
+	return c.about(cl, e)
+}
+
+// about fills in which call an error is about.
+func (c *Client) about(cl *call, e *mcperrors.Error) error {
+	e.Server, e.Method, e.Tool, e.Attempts = c.server, cl.method, cl.tool, cl.attempts
+	if !cl.id.IsZero() {
+		e.RequestID = cl.id.String()
+	}
+	return e
+}
+
+// local makes the error of a call that ended before, or without, a request.
+func (c *Client) local(err error, method string) error {
+	e := mcperrors.From(err, mcperrors.NotSent)
+	e.Server, e.Method = c.server, method
+	return e
+}
+
+// undecodable is the error of a result that is not what the protocol asks for.
+func (c *Client) undecodable(cl *call, err error) error {
+	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		"the result of "+cl.method+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
+}

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Bounds on one walk of a list (resilience.md 3.10): what a server needs at
+// most, and an end for one that never stops.
+const (
+	maxPages = 1_000
+	maxItems = 100_000
+)
+
+// page is one page of a list.
+type page[T any] struct {
+	items []T
+	next  *string // nil at the end; an empty string is a cursor (UTIL-13)
+}
+
+// walk follows the cursors of a list. A cursor that was seen before ends the
+// walk with a warning, without the page it led to being repeated (UTIL-14). An
+// error is the last thing the walk yields.
+func walk[T any](ctx context.Context, c *Client, method string, fetch func(context.Context, *string) (page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		seen := map[string]bool{}
+		count := 0
+		var cursor *string
+		for range maxPages {
+			p, err := fetch(ctx, cursor)
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			for _, item := range p.items {
+				if count++; count > maxItems {
+					yield(zero, c.endless(method))
+					return
+				}
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if p.next == nil {
+				return
+			}
+			if seen[*p.next] {
+				c.log.Warn("[MCP] the server's list repeats a cursor; the walk ends here", "server", c.server, "method", method)
+				return
+			}
+			seen[*p.next] = true
+			cursor = p.next
+		}
+		yield(zero, c.endless(method))
+	}
+}
+
+func (c *Client) endless(method string) error {
+	return c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		"the server's list does not end", nil), method)
+}
+
+// fetchPage sends one list request and decodes the result into res.
+func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any) error {
+	cl := call{method: method}
+	if err := c.require(&cl, capability); err != nil {
+		return err
+	}
+	if cursor != nil {
+		cl.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
+	}
+	raw, err := c.do(ctx, cl)
+	if err != nil {
+		return err
+	}
+	if err := mcp.Unmarshal(raw, res); err != nil {
+		return c.undecodable(&cl, err)
+	}
+	return nil
+}
+
+// require refuses a call that needs a capability the server did not declare,
+// without traffic (LC-11).
+func (c *Client) require(cl *call, capability string) error {
+	if c.HasCapability(capability) {
+		return nil
+	}
+	return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		"MCP server does not support "+capability+" capability", nil))
+}

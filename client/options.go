@@ -1,0 +1,233 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Option sets up a client. Wrong options fail in Connect, none panics.
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+// config is everything options set. Its zero value is made usable by complete.
+type config struct {
+	logger       *slog.Logger
+	info         mcp.Implementation
+	capabilities mcp.ClientCapabilities
+	required     []string
+	version      string
+	preload      bool
+	cache        *toolcache.Cache
+	ttl          *time.Duration
+	partition    string
+	nextID       func() jsonrpc.ID
+	resilience   *Resilience
+	validation   Validation
+	profile      mcperrors.Profile
+	trace        transport.Trace
+	http         *transport.HTTP
+	command      *transport.Command
+
+	onNotification func(context.Context, jsonrpc.Notification)
+	onLog          func(context.Context, mcp.LoggingMessageParams)
+	onListChanged  func(context.Context, string)
+}
+
+// WithLogger makes the client log: connections, version mismatches, breaker
+// transitions, faults of the server. The default is silence.
+func WithLogger(l *slog.Logger) Option { return optionFunc(func(c *config) { c.logger = l }) }
+
+// WithClientInfo sets what the client calls itself; the default is mainstay
+// and its version.
+func WithClientInfo(info mcp.Implementation) Option {
+	return optionFunc(func(c *config) { c.info = info })
+}
+
+// WithCapabilities sets what the client offers servers. The default is what
+// the registered handlers imply (LC-13), nothing at present.
+func WithCapabilities(caps mcp.ClientCapabilities) Option {
+	return optionFunc(func(c *config) { c.capabilities = caps })
+}
+
+// WithRequiredCapabilities replaces the capabilities a server must have, as
+// [mcp.ServerCapabilities.Has] takes them. The default is "tools"; no names
+// require nothing (decisions 23).
+func WithRequiredCapabilities(names ...string) Option {
+	return optionFunc(func(c *config) { c.required = append([]string{}, names...) })
+}
+
+// WithProtocolVersion pins the revision to offer. It wins over the
+// environment variable MCP_PROTOCOL_VERSION; without both the newest is
+// offered (AC-002.8, decisions 12).
+func WithProtocolVersion(version string) Option {
+	return optionFunc(func(c *config) { c.version = version })
+}
+
+// WithPreload says whether Connect ends with a walk of tools/list; the default
+// is true. Without it schemas are fetched when [Client.GetToolSchema] asks, and
+// arguments are checked once they are known.
+func WithPreload(on bool) Option { return optionFunc(func(c *config) { c.preload = on }) }
+
+// WithToolCache shares a cache between clients of the same server and the same
+// credentials; see [WithCachePartition] for different ones.
+func WithToolCache(cache *toolcache.Cache) Option {
+	return optionFunc(func(c *config) { c.cache = cache })
+}
+
+// WithCachePartition keeps this client's schemas apart from those of other
+// clients that share its cache: name the credentials, not their secret.
+func WithCachePartition(name string) Option {
+	return optionFunc(func(c *config) { c.partition = name })
+}
+
+// WithToolCacheTTL sets how long tool schemas are fresh, 0 to ask the server
+// each time. It wins over the environment variable MCP_TOOL_CACHE_TTL (a number
+// of milliseconds or a Go duration); without both it is 5 minutes (AC-004.2).
+func WithToolCacheTTL(ttl time.Duration) Option {
+	return optionFunc(func(c *config) { c.ttl = &ttl })
+}
+
+// WithIDs replaces the generator of request ids, UUID v4 strings. It is called
+// from many goroutines and must never repeat an id.
+func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
+
+// WithResilience replaces [DefaultResilience].
+func WithResilience(r Resilience) Option {
+	return optionFunc(func(c *config) { c.resilience = &r })
+}
+
+// WithValidation sets what happens to arguments that do not fit the tool's
+// schema; the default is [ValidateStrict].
+func WithValidation(v Validation) Option { return optionFunc(func(c *config) { c.validation = v }) }
+
+// WithErrorProfile sets how the server's error codes are read when neither the
+// error nor the tool says; the default is the document conversion one.
+func WithErrorProfile(p mcperrors.Profile) Option {
+	return optionFunc(func(c *config) { c.profile = p })
+}
+
+// WithTrace shows all traffic to t, on the goroutines that send and read.
+func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c.trace = t }) }
+
+// WithHTTP sets how [Dial] reaches its server: headers, round tripper, limits.
+// Its URL is set by Dial.
+func WithHTTP(h transport.HTTP) Option { return optionFunc(func(c *config) { c.http = &h }) }
+
+// WithCommand sets how [DialCommand] runs its program: environment, folder,
+// times, limits. Its Argv is set by DialCommand.
+func WithCommand(cmd transport.Command) Option {
+	return optionFunc(func(c *config) { c.command = &cmd })
+}
+
+// OnNotification is called for every notification of the server but progress.
+// Handlers are called one after the other, in the order things came, never on
+// the goroutine that reads; ctx ends with the client. While a handler runs,
+// what comes is queued; beyond 1,024 the oldest are dropped and logged.
+func OnNotification(f func(ctx context.Context, n jsonrpc.Notification)) Option {
+	return optionFunc(func(c *config) { c.onNotification = f })
+}
+
+// OnLog is called for log messages of the server; see [OnNotification].
+func OnLog(f func(ctx context.Context, m mcp.LoggingMessageParams)) Option {
+	return optionFunc(func(c *config) { c.onLog = f })
+}
+
+// OnListChanged is called when the server says that a list has changed; method
+// is the notification's. The schema cache has been invalidated by then. See
+// [OnNotification].
+func OnListChanged(f func(ctx context.Context, method string)) Option {
+	return optionFunc(func(c *config) { c.onListChanged = f })
+}
+
+// newConfig applies options and the environment and checks the outcome. server
+// names the server for the breaker that is made when none is given.
+func newConfig(opts []Option, server string) (*config, error) {
+	c := &config{preload: true, required: []string{"tools"}, validation: ValidateStrict}
+	for _, o := range opts {
+		if o != nil {
+			o.apply(c)
+		}
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	if c.info.Name == "" && c.info.Version == "" {
+		c.info.Name, c.info.Version = "mainstay", Version
+	}
+	if c.nextID == nil {
+		c.nextID = newIDSource().next
+	}
+	if c.resilience == nil {
+		r := DefaultResilience()
+		r.Breaker = breaker.New(breaker.Settings{Name: server, Logger: c.logger})
+		c.resilience = &r
+	}
+	return c, errors.Join(c.resilience.check(), c.check(), c.completeVersion(), c.completeCache())
+}
+
+func (c *config) check() error {
+	switch {
+	case c.info.Name == "" || c.info.Version == "":
+		return errors.New("client info needs a name and a version")
+	case c.validation > ValidateStrict:
+		return fmt.Errorf("unknown validation mode %d", c.validation)
+	case c.profile != "" && !c.profile.Known():
+		return fmt.Errorf("unknown error profile %q", c.profile)
+	}
+	return nil
+}
+
+func (c *config) completeVersion() error {
+	source := "WithProtocolVersion"
+	if c.version == "" {
+		source = "MCP_PROTOCOL_VERSION"
+		c.version = os.Getenv(source)
+	}
+	if c.version == "" {
+		c.version = string(mcp.LatestSession)
+		return nil
+	}
+	switch v := mcp.Version(c.version); {
+	case !v.Known():
+		return fmt.Errorf("%s: revision %q is not known; known are %v", source, c.version, mcp.Versions())
+	case v.Era() != mcp.EraSession:
+		return fmt.Errorf("%s: revision %s is not spoken yet; the newest is %s", source, c.version, mcp.LatestSession)
+	}
+	return nil
+}
+
+func (c *config) completeCache() error {
+	if c.cache != nil {
+		if c.ttl != nil {
+			return errors.New("WithToolCacheTTL has no effect on a cache given with WithToolCache; set the TTL there")
+		}
+		return nil
+	}
+	settings := toolcache.Settings{}
+	if c.ttl != nil {
+		settings.TTL, settings.TTLSet = *c.ttl, true
+	} else {
+		ttl, set, err := toolcache.TTLFromEnv(os.LookupEnv)
+		if err != nil {
+			return err
+		}
+		settings.TTL, settings.TTLSet = ttl, set
+	}
+	var err error
+	c.cache, err = toolcache.New(settings)
+	return err
+}

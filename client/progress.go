@@ -1,0 +1,161 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// progressTable knows which call a progress token belongs to. Tokens are
+// integers that never repeat on a connection (UTIL-08).
+type progressTable struct {
+	mu    sync.Mutex
+	last  int64
+	calls map[jsonrpc.ID]*progressCall
+}
+
+// progressCall is a call that asked for progress.
+type progressCall struct {
+	token jsonrpc.ID
+	f     func(mcp.ProgressParams)
+	id    atomic.Pointer[jsonrpc.ID] // of the request now under way
+
+	mu      sync.Mutex
+	pending int           // notifications queued for f
+	ended   bool          // f is not started any more
+	quiet   chan struct{} // closed when nothing is pending; nil when nobody waits
+}
+
+// progressGrace is how long a call that has its answer waits for the handler
+// to see what came before the answer.
+const progressGrace = time.Second
+
+// withProgress makes a call whose params carry a progress token.
+func (c *Client) withProgress(ctx context.Context, cl call) (json.RawMessage, error) {
+	p := c.progress.add(cl.opts.progress)
+	defer p.finish(ctx)
+	defer c.progress.remove(p)
+	var err error
+	if cl.params, err = addToken(cl.params, p.token); err != nil {
+		return nil, c.local(err, cl.method)
+	}
+	cl.progress = p
+	return c.do(ctx, cl)
+}
+
+// addToken puts the token into the params' _meta.
+func addToken(params json.RawMessage, token jsonrpc.ID) (json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	meta := map[string]json.RawMessage{}
+	if params != nil {
+		if err := jsonrpc.Unmarshal(params, &members); err != nil {
+			return nil, err
+		}
+	}
+	if raw, ok := members["_meta"]; ok {
+		if err := jsonrpc.Unmarshal(raw, &meta); err != nil {
+			return nil, err
+		}
+	}
+	meta["progressToken"] = token.AppendJSON(nil)
+	raw, err := jsonrpc.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	members["_meta"] = raw
+	return jsonrpc.Marshal(members)
+}
+
+func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	p := &progressCall{token: jsonrpc.IntID(t.last), f: f}
+	if t.calls == nil {
+		t.calls = make(map[jsonrpc.ID]*progressCall)
+	}
+	t.calls[p.token] = p
+	return p
+}
+
+func (t *progressTable) remove(p *progressCall) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, p.token)
+}
+
+func (t *progressTable) find(token jsonrpc.ID) *progressCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls[token]
+}
+
+func (p *progressCall) queued() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pending++
+}
+
+// settled says that one queued notification was delivered or dropped.
+func (p *progressCall) settled() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending--; p.pending == 0 && p.quiet != nil {
+		close(p.quiet)
+		p.quiet = nil
+	}
+}
+
+func (p *progressCall) deliver(params mcp.ProgressParams) {
+	defer p.settled()
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	if !ended {
+		p.f(params)
+	}
+}
+
+// finish waits, not for long, until f has seen what came before the answer.
+// f is not started any more after that.
+func (p *progressCall) finish(ctx context.Context) {
+	p.mu.Lock()
+	if p.pending > 0 && ctx.Err() == nil {
+		p.quiet = make(chan struct{})
+		quiet := p.quiet
+		p.mu.Unlock()
+		timer := time.NewTimer(progressGrace)
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		p.mu.Lock()
+	}
+	p.ended = true
+	p.mu.Unlock()
+}
+
+// onProgress starts the call's idle timeout anew, at once, and queues the
+// notification for its handler. Unknown and finished tokens are dropped
+// (UTIL-09).
+func (c *Client) onProgress(n jsonrpc.Notification) {
+	var params mcp.ProgressParams
+	if err := mcp.Unmarshal([]byte(n.Params), &params); err != nil {
+		c.log.Warn("[MCP] a progress notification of the server cannot be read", "server", c.server, "error", err)
+		return
+	}
+	if p := c.progress.find(params.ProgressToken); p != nil {
+		if id := p.id.Load(); id != nil {
+			c.conn.Touch(*id)
+		}
+		p.queued()
+		c.inbox.put(item{progress: p, params: params})
+	}
+}

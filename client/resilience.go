@@ -1,0 +1,48 @@
+package client
+
+import (
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+// Resilience is how a client keeps a bad server from hurting its application.
+// The zero Resilience switches everything off; [DefaultResilience] is what a
+// client has without options.
+type Resilience struct {
+	// Breaker guards the server; nil means none. Sharing follows the pointer:
+	// one breaker in two clients opens for both.
+	Breaker *breaker.Breaker
+	// IdleTimeout is how long nothing may come for a request; progress starts
+	// it anew. MaxTime bounds a request whatever comes. 0 means no bound but
+	// the caller's context.
+	IdleTimeout, MaxTime time.Duration
+	// MaxInFlight is how many requests may wait for answers; one more is
+	// refused at once. 0 means no bound.
+	MaxInFlight int
+}
+
+// Defaults of [DefaultResilience] (decisions 26, 27).
+const (
+	DefaultIdleTimeout = 60 * time.Second
+	DefaultMaxTime     = 10 * time.Minute
+	DefaultMaxInFlight = 10_000
+)
+
+// DefaultResilience returns deadlines, a limit on requests in flight and a
+// fresh breaker. A client without options has the same, with a breaker that is
+// named after its server and logs to its logger.
+func DefaultResilience() Resilience {
+	return Resilience{
+		Breaker:     breaker.New(breaker.Settings{}),
+		IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight,
+	}
+}
+
+func (r Resilience) check() error {
+	if r.IdleTimeout < 0 || r.MaxTime < 0 || r.MaxInFlight < 0 {
+		return errors.New("resilience: timeouts and limits must not be negative; 0 switches one off")
+	}
+	return nil
+}

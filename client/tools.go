@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// CallTool calls a tool. args is an object: nil to leave it out, a
+// json.RawMessage as it is, or anything that encodes to one. Arguments that do
+// not fit the tool's schema, and names the server does not have, are refused
+// before anything is sent; see [WithValidation].
+//
+// A result with IsError set is a result: give it to the model, or turn it into
+// an error with [ToolError].
+func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
+	cl := newCall(mcp.MethodToolsCall, opts)
+	cl.tool = tool
+	if err := c.require(&cl, "tools"); err != nil {
+		return nil, err
+	}
+	raw, err := encodeObject("arguments", args)
+	if err != nil {
+		return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+	}
+	if err := c.checkArguments(ctx, &cl, raw); err != nil {
+		return nil, err
+	}
+	buf := paramBuffers.Get().(*[]byte)
+	cl.params = appendToolParams((*buf)[:0], tool, raw)
+	result, err := c.send(ctx, cl)
+	// Transports keep params over 32 KiB; smaller ones were copied.
+	if *buf = cl.params; cap(*buf) <= maxParamBuffer {
+		paramBuffers.Put(buf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := &mcp.CallToolResult{}
+	if err := mcp.Unmarshal(result, res); err != nil {
+		return nil, c.undecodable(&cl, err)
+	}
+	return res, nil
+}
+
+// maxParamBuffer is the size up to which a params buffer may be used again.
+const maxParamBuffer = 32 << 10
+
+var paramBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func appendToolParams(dst []byte, tool string, args json.RawMessage) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = jsonrpc.AppendString(dst, tool)
+	if args != nil {
+		dst = append(dst, `,"arguments":`...)
+		dst = append(dst, args...)
+	}
+	return append(dst, '}')
+}
+
+// CallAs calls a tool and decodes what it returns: the structured content,
+// else the first text block read as JSON, else that text itself when Out is a
+// string. A result with IsError set is an error here.
+func CallAs[Out any](ctx context.Context, c *Client, tool string, in any, opts ...CallOption) (Out, error) {
+	var out Out
+	res, err := c.CallTool(ctx, tool, in, opts...)
+	if err != nil {
+		return out, err
+	}
+	cl := call{method: mcp.MethodToolsCall, tool: tool}
+	if res.IsError {
+		return out, c.about(&cl, c.toolError(res, tool))
+	}
+	if res.StructuredContent != nil {
+		err = jsonrpc.Unmarshal(res.StructuredContent, &out)
+	} else {
+		err = decodeText(res, &out)
+	}
+	if err != nil {
+		return out, c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err))
+	}
+	return out, nil
+}
+
+var errNoText = errors.New("it has neither structured content nor text")
+
+func decodeText(res *mcp.CallToolResult, out any) error {
+	for _, block := range res.Content {
+		text, ok := block.(*mcp.TextContent)
+		if !ok {
+			continue
+		}
+		err := jsonrpc.Unmarshal([]byte(text.Text), out)
+		if s, isString := out.(*string); err != nil && isString {
+			*s = text.Text
+			return nil
+		}
+		return err
+	}
+	return errNoText
+}
+
+// ToolError returns the error that a result with IsError set reports, nil for
+// any other result. Its kind is [mcperrors.KindTool].
+func ToolError(res *mcp.CallToolResult) error {
+	if res == nil || !res.IsError {
+		return nil
+	}
+	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall})
+}
+
+func (c *Client) toolError(res *mcp.CallToolResult, tool string) *mcperrors.Error {
+	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
+		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
+		ToolProfile: mcperrors.Profile(c.told().profiles[tool]),
+	})
+}
+
+// Tools walks the server's tools over all pages, past the schema cache. An
+// error is the last value.
+func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] {
+	return walk(ctx, c, mcp.MethodToolsList, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
+		res, err := c.ListTools(ctx, cursor)
+		if err != nil {
+			return page[mcp.Tool]{}, err
+		}
+		return page[mcp.Tool]{res.Tools, res.NextCursor}, nil
+	})
+}
+
+// ListTools returns one page; nil asks for the first.
+func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsResult, error) {
+	res := &mcp.ListToolsResult{}
+	if err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// GetToolSchema returns a tool from the schema cache, which asks the server
+// when the list is no longer fresh or does not have the name (AC-004.4). A name
+// the server does not have is E204.
+func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, error) {
+	if c.isClosed() {
+		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	}
+	tool, err := c.cfg.cache.Get(ctx, c.cacheKey, name, c.fetchTools)
+	if err != nil {
+		return nil, c.cacheError(err, name)
+	}
+	return tool, nil
+}
+
+// InvalidateTools makes the next use of the schema cache ask the server
+// (AC-004.5).
+func (c *Client) InvalidateTools() { c.cfg.cache.Invalidate(c.cacheKey) }
+
+// fetchTools is what the schema cache fetches with.
+func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, error) {
+	var tools []mcp.Tool
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// cacheError makes the client's error of the cache's.
+func (c *Client) cacheError(err error, tool string) error {
+	var already *mcperrors.Error
+	switch {
+	case errors.As(err, &already):
+		return already
+	case errors.Is(err, toolcache.ErrUnknownTool):
+		cl := call{method: mcp.MethodToolsCall, tool: tool}
+		return c.about(&cl, mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
+	}
+	return c.local(err, mcp.MethodToolsList)
+}

@@ -1,0 +1,237 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// HTTP reaches a server over streamable HTTP: every message is a POST to one
+// URL, every answer a JSON body or an event stream.
+type HTTP struct {
+	// URL is the server's endpoint, http or https.
+	URL string
+	// Header is sent with every request. Headers the protocol owns (Accept,
+	// Content-Type, Mcp-*) cannot be set here (HTTP-09).
+	Header http.Header
+	// RoundTripper sends the requests. nil means a pool of this connection's
+	// own that keeps as many idle connections as were in use, since the
+	// default of two per host opens a new one for most concurrent calls.
+	RoundTripper http.RoundTripper
+	// CloseTimeout bounds the DELETE that ends a session; 0 means 2 s.
+	CloseTimeout time.Duration
+	// Limits bounds what is taken from the server.
+	Limits Limits
+}
+
+// Times of the default pool (decisions 26) and its size: idle connections are
+// cheap, and a burst of calls must not reconnect.
+const (
+	dialTimeout    = 5 * time.Second
+	tlsTimeout     = 5 * time.Second
+	idleConnTime   = 90 * time.Second
+	idleConns      = 1024
+	defaultClosing = 2 * time.Second
+)
+
+// String implements [Transport]: the URL without user, query and fragment,
+// where secrets may be.
+func (h *HTTP) String() string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return "an unreadable URL"
+	}
+	return endpoint(u)
+}
+
+func endpoint(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// Connect implements [Transport]. Nothing is sent before the first call.
+func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
+	u, err := h.check()
+	if err != nil {
+		return nil, err
+	}
+	c := &httpConn{
+		url: u, static: h.Header.Clone(), handler: handler, limits: h.Limits.withDefaults(),
+		rt: h.RoundTripper, closeTimeout: orDefault(h.CloseTimeout, defaultClosing),
+		calls: make(map[*exchange]struct{}), done: make(chan struct{}),
+	}
+	if c.rt == nil {
+		c.pool = newPool()
+		c.rt = c.pool
+	}
+	c.renewHeader()
+	return c, nil
+}
+
+func newPool() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   tlsTimeout,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          idleConns,
+		MaxIdleConnsPerHost:   idleConns,
+		IdleConnTimeout:       idleConnTime,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+func (h *HTTP) check() (*url.URL, error) {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return nil, configError("the URL cannot be read; write it as https://host/path")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, configError("the URL %q is not http or https; write it as https://host/path", endpoint(u))
+	}
+	for name := range h.Header {
+		if reserved(name) {
+			return nil, configError("the header %s belongs to the protocol and cannot be set", name)
+		}
+	}
+	if h.CloseTimeout < 0 {
+		return nil, configError("CloseTimeout must not be negative")
+	}
+	return u, h.Limits.check()
+}
+
+func reserved(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "accept", "content-type", "content-length", "last-event-id":
+		return true
+	}
+	return strings.HasPrefix(name, "mcp-")
+}
+
+// httpConn is the connection to one endpoint. It holds no socket of its own
+// while nothing is in flight.
+type httpConn struct {
+	url          *url.URL
+	static       http.Header
+	handler      Handler
+	limits       Limits
+	rt           http.RoundTripper
+	pool         *http.Transport // nil when rt is the caller's
+	closeTimeout time.Duration
+	session
+
+	mu     sync.Mutex
+	calls  map[*exchange]struct{}
+	closed bool
+	work   sync.WaitGroup // exchanges and what they left to finish
+	done   chan struct{}
+	close  sync.Once
+}
+
+// Call implements [Conn].
+func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
+	x, err := c.begin(ctx, req.Wait)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer x.end()
+	resp, err := x.post(req.Request, req.Params)
+	if err != nil {
+		return Answer{}, err
+	}
+	return x.answer(req.Request, resp)
+}
+
+// Notify implements [Conn] (HTTP-04).
+func (c *httpConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
+	return c.tell(ctx, n, n.Params)
+}
+
+// Respond implements [Conn] (HTTP-20).
+func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
+	return c.tell(ctx, resp, nil)
+}
+
+func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) error {
+	x, err := c.begin(ctx, jsonrpc.Wait{Max: tellTimeout})
+	if err != nil {
+		return err
+	}
+	defer x.end()
+	resp, err := x.post(m, params)
+	if err != nil {
+		return err
+	}
+	return x.accepted(resp)
+}
+
+// tellTimeout bounds a POST that needs no answer but its status.
+const tellTimeout = 30 * time.Second
+
+// Touch implements [Conn]. Every message comes on its call's own stream here.
+func (c *httpConn) Touch(jsonrpc.ID) {}
+
+// Done implements [Conn].
+func (c *httpConn) Done() <-chan struct{} { return c.done }
+
+// Close implements [Conn]: it ends what is in flight, then the session.
+func (c *httpConn) Close() error {
+	c.close.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		for x := range c.calls {
+			x.cancel(jsonrpc.ErrClosed)
+		}
+		c.mu.Unlock()
+		c.work.Wait()
+		c.endSession()
+		if c.pool != nil {
+			c.pool.CloseIdleConnections()
+		}
+		close(c.done)
+	})
+	return nil
+}
+
+var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}
+
+// begin registers an exchange so that Close can end it.
+func (c *httpConn) begin(ctx context.Context, wait jsonrpc.Wait) (*exchange, error) {
+	if ctx.Err() != nil {
+		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: context.Cause(ctx)}
+	}
+	x := newExchange(ctx, c, wait)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		x.cancel(jsonrpc.ErrClosed)
+		return nil, errNoExchange
+	}
+	c.calls[x] = struct{}{}
+	c.work.Add(1)
+	x.startTimer()
+	return x, nil
+}
+
+// fault reports what the server did wrong without a call to blame it on.
+func (c *httpConn) fault(err error) {
+	if c.handler.OnFault != nil {
+		c.handler.OnFault(err)
+	}
+}
+
+// traceReceived shows a message that came.
+func (c *httpConn) traceReceived(frame []byte) {
+	if c.handler.Trace.Received != nil {
+		c.handler.Trace.Received(frame)
+	}
+}
+
+var errSession = errors.New("the server does not know this session any more")

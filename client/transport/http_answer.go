@@ -1,0 +1,290 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// answer reads the reply to a request, in either form (HTTP-03).
+func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, error) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return x.refused(req.ID, resp)
+	}
+	if err := x.c.noteSession(req.Method, resp.Header); err != nil {
+		return Answer{}, x.failure(ReasonProtocol, err)
+	}
+	switch mediaType(resp.Header) {
+	case "application/json":
+		data, err := x.readBody(resp)
+		if err != nil {
+			return Answer{}, err
+		}
+		return x.single(req.ID, data)
+	case "text/event-stream":
+		return x.stream(req.ID)
+	}
+	head, _ := io.ReadAll(io.LimitReader(x, drainBytes)) // evidence only
+	f := x.failure(ReasonProtocol, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
+		contentName(resp)))
+	f.HTTP = x.evidence(head)
+	return Answer{}, f
+}
+
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		// Parameters may be malformed; the type stands before them.
+		t, _, _ = strings.Cut(h.Get("Content-Type"), ";")
+		t = strings.ToLower(strings.TrimSpace(t))
+	}
+	return t
+}
+
+func contentName(resp *http.Response) string {
+	if t := mediaType(resp.Header); t != "" {
+		return jsonrpc.Printable(t, 100)
+	}
+	return fmt.Sprintf("status %d and no content type", resp.StatusCode)
+}
+
+// single decodes a JSON body, which must be the answer.
+func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
+	x.c.traceReceived(data)
+	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
+	if err != nil {
+		return Answer{}, x.undecodable(err, data)
+	}
+	resp, ok := m.(jsonrpc.Response)
+	switch {
+	case !ok:
+		err = errors.New("the server answered with a message that is no response")
+	case resp.ID != id && !resp.ID.IsZero():
+		err = errors.New("the server answered with the id of another request")
+	default:
+		return Answer{Response: resp}, nil
+	}
+	f := x.failure(ReasonProtocol, err)
+	f.HTTP = x.evidence(data)
+	return Answer{}, f
+}
+
+func (x *exchange) undecodable(err error, data []byte) *Failure {
+	f := x.failure(ReasonProtocol, err)
+	var broken *jsonrpc.DecodeError
+	if errors.As(err, &broken) && broken.TooLarge {
+		f.Reason = ReasonTooLarge
+	}
+	f.HTTP = x.evidence(data)
+	return f
+}
+
+// maxBadEvents is how many broken events a stream may have (SSE-06).
+const maxBadEvents = 100
+
+// stream reads events until the answer comes. Other messages are handed over
+// on the way.
+func (x *exchange) stream(id jsonrpc.ID) (Answer, error) {
+	events := sse.NewReader(x, x.c.limits.MessageBytes, x.c.limits.MessageBytes)
+	var bad error // the last event that could not be read
+	for count := 0; count < maxBadEvents; {
+		event, err := events.Next()
+		var over *sse.TooLongError
+		switch {
+		case errors.As(err, &over):
+			bad = x.tooLarge()
+			if token := id.AppendJSON(nil); bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token) {
+				return Answer{}, bad
+			}
+			count++
+			continue
+		case errors.Is(err, io.EOF) && bad != nil:
+			return Answer{}, bad
+		case errors.Is(err, io.EOF):
+			return Answer{}, x.failure(ReasonLost, errors.New("the event stream ended before the answer"))
+		case err != nil:
+			return Answer{}, x.broken(err)
+		case !event.IsMessage():
+			continue
+		}
+		resp, err := x.dispatch(id, bytes.Clone(event.Data))
+		if err != nil {
+			var broken *jsonrpc.DecodeError
+			bad = x.undecodable(err, event.Data)
+			if errors.As(err, &broken) && broken.ID == id {
+				return Answer{}, bad
+			}
+			x.c.fault(err)
+			count++
+			continue
+		}
+		if resp != nil {
+			x.drain()
+			return Answer{Response: *resp}, nil
+		}
+	}
+	return Answer{}, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
+}
+
+// dispatch hands a message of a stream over; the answer to id is returned.
+func (x *exchange) dispatch(id jsonrpc.ID, data []byte) (*jsonrpc.Response, error) {
+	x.c.traceReceived(data)
+	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
+	if err != nil {
+		return nil, err
+	}
+	switch m := m.(type) {
+	case jsonrpc.Response:
+		if m.ID == id || (m.ID.IsZero() && m.Error != nil) {
+			return &m, nil
+		}
+		x.c.fault(errors.New("an answer to another request came on this request's stream"))
+	case jsonrpc.Notification:
+		if x.c.handler.OnNotification != nil {
+			x.c.handler.OnNotification(m, id)
+		}
+	case jsonrpc.Request:
+		if x.c.handler.OnRequest != nil {
+			x.c.handler.OnRequest(m)
+		}
+	}
+	return nil, nil
+}
+
+// drain reads the end of a stream whose answer has come, for a moment: a
+// server ends it at once, and a body read to its end frees its connection for
+// the next call. The exchange's end closes the body after that.
+func (x *exchange) drain() {
+	x.draining = true
+	x.c.work.Go(func() {
+		timer := time.AfterFunc(drainTime, func() { x.cancel(nil) })
+		_, _ = io.CopyN(io.Discard, x.resp.Body, drainBytes)
+		timer.Stop()
+		_ = x.resp.Body.Close()
+		x.cancel(nil)
+	})
+}
+
+// drainTime is how long a stream may stay open after its answer.
+const drainTime = 100 * time.Millisecond
+
+// refused makes an answer or a failure of a reply that is not 2xx (HTTP-06).
+func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
+	head, _ := io.ReadAll(io.LimitReader(x, drainBytes)) // what came is what there is
+	evidence := x.evidence(head)
+	if rpc := rpcError(id, head, x.c.limits.Depth); rpc != nil {
+		x.c.traceReceived(head)
+		// 404 means a lost session unless the body says that it is the method
+		// that is not there (HTTP-16, DISC-14).
+		if resp.StatusCode != http.StatusNotFound || !x.inSession || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
+			return Answer{Response: *rpc, HTTP: evidence}, nil
+		}
+	}
+	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}
+	f.Err = fmt.Errorf("the server answered with status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		f.Rejected = true
+		if x.inSession {
+			f.Reason, f.Err = ReasonSession, errSession
+			x.c.dropSession()
+		}
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusMethodNotAllowed,
+		http.StatusNotAcceptable, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge, http.StatusTooEarly:
+		f.Rejected = true // refused before anything ran (resilience.md 3.1)
+	}
+	return Answer{}, f
+}
+
+// rpcError returns the JSON-RPC error in the body of a refusal, if it is one.
+func rpcError(id jsonrpc.ID, body []byte, depth int) *jsonrpc.Response {
+	m, err := jsonrpc.DecodeWithin(body, depth)
+	if err != nil {
+		return nil
+	}
+	resp, ok := m.(jsonrpc.Response)
+	if !ok || resp.Error == nil || (resp.ID != id && !resp.ID.IsZero()) {
+		return nil
+	}
+	return &resp
+}
+
+// retryAfter reads Retry-After, seconds or a date; 0 when it is not there or
+// makes no sense (HTTP-10).
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if n, err := strconv.Atoi(value); err == nil && n >= 0 {
+		return time.Duration(min(n, 1<<30)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// accepted judges the reply to a message that has no answer (HTTP-04).
+func (x *exchange) accepted(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusAccepted, http.StatusOK, http.StatusNoContent:
+		_, _ = io.CopyN(io.Discard, x, drainBytes)
+		return nil
+	}
+	answer, err := x.refused(jsonrpc.ID{}, resp)
+	if err == nil {
+		err = &Failure{Reason: ReasonStatus, Rejected: true, HTTP: answer.HTTP, Err: answer.Error}
+	}
+	return err
+}
+
+// readBody reads a JSON body within the limit: into one exact buffer when its
+// length was announced, in chunks that are joined once otherwise.
+func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
+	limit := int64(x.c.limits.MessageBytes)
+	if resp.ContentLength > limit {
+		return nil, x.tooLarge()
+	}
+	if resp.ContentLength >= 0 {
+		data := make([]byte, resp.ContentLength)
+		if _, err := io.ReadFull(x, data); err != nil {
+			return nil, x.broken(err)
+		}
+		return data, nil
+	}
+	var chunks [][]byte
+	total := int64(0)
+	for {
+		chunk := make([]byte, max(8<<10, total/8))
+		n, err := io.ReadFull(x, chunk)
+		chunks = append(chunks, chunk[:n])
+		total += int64(n)
+		switch {
+		case total > limit:
+			return nil, x.tooLarge()
+		case errors.Is(err, io.EOF) || (errors.Is(err, io.ErrUnexpectedEOF) && x.ended()):
+			return bytes.Join(chunks, nil), nil
+		case err != nil:
+			return nil, x.broken(err)
+		}
+	}
+}
+
+// ended tells the end of a body from a truncation: ReadFull reports both as
+// an unexpected end, but only a truncated body goes on to fail.
+func (x *exchange) ended() bool {
+	var probe [1]byte
+	_, err := x.resp.Body.Read(probe[:])
+	return errors.Is(err, io.EOF)
+}
+
+func (x *exchange) tooLarge() *Failure {
+	return x.failure(ReasonTooLarge, fmt.Errorf("the answer is over the limit of %d bytes", x.c.limits.MessageBytes))
+}

@@ -1,0 +1,52 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// broken classes an error of the HTTP layer.
+func (x *exchange) broken(err error) *Failure {
+	f := x.failure(ReasonLost, err)
+	cause := context.Cause(x.ctx)
+	var (
+		cert     *tls.CertificateVerificationError
+		unknown  x509.UnknownAuthorityError
+		hostname x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		plain    tls.RecordHeaderError
+		op       *net.OpError
+		dns      *net.DNSError
+	)
+	switch {
+	case x.caller.Err() != nil:
+		f.Reason, f.Err = ReasonCanceled, context.Cause(x.caller)
+	case errors.Is(cause, jsonrpc.ErrClosed):
+		f.Reason, f.Err = ReasonClosed, cause
+	case errors.Is(cause, jsonrpc.ErrIdle), errors.Is(cause, jsonrpc.ErrMaxWait):
+		f.Reason, f.Err = ReasonTimeout, cause
+	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid):
+		f.Reason, f.NotSent = ReasonConfig, true
+		f.Err = fmt.Errorf("the server's certificate is not accepted: %w", err)
+	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		f.Reason, f.NotSent = ReasonConfig, true
+		f.Err = fmt.Errorf("the server does not speak TLS here; try http:// (%w)", err)
+	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
+		f.Reason, f.NotSent = ReasonUnavailable, true
+	case x.resp == nil && f.NotSent:
+		// TLS and proxy failures, or a connection that broke under the
+		// request: the server never had all of it.
+		f.Reason = ReasonUnavailable
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		f.Err = fmt.Errorf("the connection ended in the middle of the exchange: %w", err)
+	}
+	return f
+}

@@ -1,0 +1,276 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// exchange is one POST and its reply, under one cancelable context and one
+// timer.
+type exchange struct {
+	c      *httpConn
+	caller context.Context // the context is the life of the exchange
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	wait  jsonrpc.Wait
+	began time.Time
+	seen  atomic.Int64 // when bytes last came, in nanoseconds since began
+	timer *time.Timer
+
+	body      *sentBody
+	resp      *http.Response
+	inSession bool // the request carried a session id
+	draining  bool // the body is closed by drain, not by end
+}
+
+func newExchange(ctx context.Context, c *httpConn, wait jsonrpc.Wait) *exchange {
+	x := &exchange{c: c, caller: ctx, wait: wait}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	return x
+}
+
+// startTimer starts the idle and the overall timeout.
+func (x *exchange) startTimer() {
+	if x.wait == (jsonrpc.Wait{}) {
+		return
+	}
+	x.began = time.Now()
+	first := x.wait.Idle
+	if first == 0 || (x.wait.Max > 0 && x.wait.Max < first) {
+		first = x.wait.Max
+	}
+	// The timer may fire before it is stored: the callback works on its own.
+	x.timer = time.AfterFunc(first, x.tick)
+}
+
+// tick ends the exchange when a timeout has passed, or waits for the next.
+func (x *exchange) tick() {
+	passed := time.Since(x.began)
+	if x.wait.Max > 0 && passed >= x.wait.Max {
+		x.cancel(jsonrpc.ErrMaxWait)
+		return
+	}
+	if x.wait.Idle > 0 && passed-time.Duration(x.seen.Load()) >= x.wait.Idle {
+		x.cancel(jsonrpc.ErrIdle)
+		return
+	}
+	next := x.wait.Max - passed
+	if x.wait.Idle > 0 {
+		idle := time.Duration(x.seen.Load()) + x.wait.Idle - passed
+		if x.wait.Max == 0 || idle < next {
+			next = idle
+		}
+	}
+	x.c.mu.Lock()
+	defer x.c.mu.Unlock()
+	if _, alive := x.c.calls[x]; alive {
+		x.timer.Reset(next)
+	}
+}
+
+// end releases the exchange.
+func (x *exchange) end() {
+	x.c.mu.Lock()
+	delete(x.c.calls, x)
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	x.c.mu.Unlock()
+	if !x.draining {
+		x.cancel(nil)
+		if x.resp != nil {
+			_ = x.resp.Body.Close()
+		}
+	}
+	x.c.work.Done()
+}
+
+const (
+	// maxRedirects bounds 307 and 308 answers (HTTP-07).
+	maxRedirects = 3
+	// drainBytes is what is read of an unwanted body to save its connection.
+	drainBytes = 64 << 10
+)
+
+// post sends m and returns the reply, whatever its status.
+func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error) {
+	x.body = newSentBody(m, params)
+	if x.c.handler.Trace.Sent != nil {
+		x.c.handler.Trace.Sent(m.AppendJSON(nil))
+	}
+	target := x.c.url
+	for range maxRedirects + 1 {
+		resp, err := x.roundTrip(target)
+		if err != nil {
+			return nil, x.broken(err)
+		}
+		x.resp = resp
+		next, err := redirect(target, resp)
+		if err != nil {
+			return nil, x.failure(ReasonConfig, err)
+		}
+		if next == nil {
+			return resp, nil
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+		_ = resp.Body.Close()
+		target = next
+	}
+	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a circle"))
+}
+
+func (x *exchange) roundTrip(target *url.URL) (*http.Response, error) {
+	header := *x.c.session.header.Load()
+	x.inSession = header.Get(headerSession) != ""
+	req := &http.Request{
+		Method: http.MethodPost, URL: target, Header: header, Host: target.Host,
+		Body: x.body.rewound(), ContentLength: x.body.size, GetBody: x.body.again,
+	}
+	return x.c.rt.RoundTrip(req.WithContext(x.ctx))
+}
+
+// redirect returns where a reply points, nil when it is no redirect. Only 307
+// and 308 keep a POST a POST, and only the same origin may see its headers
+// (HTTP-07).
+func redirect(from *url.URL, resp *http.Response) (*url.URL, error) {
+	switch resp.StatusCode {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+		return nil, fmt.Errorf("the server redirects (status %d) to %s; use that URL if it is right",
+			resp.StatusCode, target(from, resp))
+	default:
+		return nil, nil
+	}
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil || resp.Header.Get("Location") == "" {
+		return nil, errors.New("the server redirects without saying where")
+	}
+	if to.Scheme != from.Scheme || to.Host != from.Host {
+		return nil, fmt.Errorf("the server redirects to another origin, %s; use that URL if it is right", endpoint(to))
+	}
+	return to, nil
+}
+
+func target(from *url.URL, resp *http.Response) string {
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		return "nowhere"
+	}
+	return endpoint(to)
+}
+
+// failure makes a failure with the evidence of this exchange.
+func (x *exchange) failure(reason Reason, err error) *Failure {
+	return &Failure{Reason: reason, NotSent: !x.body.whole(), HTTP: x.evidence(nil), Err: err}
+}
+
+func (x *exchange) evidence(body []byte) *mcperrors.HTTPEvidence {
+	if x.resp == nil {
+		return nil
+	}
+	const shown = 2 << 10
+	return &mcperrors.HTTPEvidence{
+		Status: x.resp.StatusCode, URL: endpoint(x.c.url), ContentType: x.resp.Header.Get("Content-Type"),
+		Body: jsonrpc.Printable(string(body[:min(len(body), 4*shown)]), shown),
+	}
+}
+
+// Read reads the reply's body and notes that something came.
+func (x *exchange) Read(p []byte) (int, error) {
+	n, err := x.resp.Body.Read(p)
+	if n > 0 && x.wait.Idle > 0 {
+		x.seen.Store(int64(time.Since(x.began)))
+	}
+	return n, err
+}
+
+// sentBody is a request's body that knows whether all of it was taken: only
+// then can the server have the whole request. Large params are sent from where
+// they are.
+type sentBody struct {
+	parts [3][]byte
+	size  int64
+	taken atomic.Bool
+}
+
+// inlineParams is the size up to which params are copied into the body.
+const inlineParams = 32 << 10
+
+func newSentBody(m jsonrpc.Message, params json.RawMessage) *sentBody {
+	b := &sentBody{}
+	if len(params) <= inlineParams {
+		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))
+	} else {
+		b.parts[0] = append(headOf(m), `,"params":`...)
+		b.parts[1] = params
+		b.parts[2] = []byte("}")
+	}
+	for _, part := range b.parts {
+		b.size += int64(len(part))
+	}
+	return b
+}
+
+// headOf is the message without its params and closing brace.
+func headOf(m jsonrpc.Message) []byte {
+	switch m := m.(type) {
+	case jsonrpc.Request:
+		m.Params = nil
+		head := m.AppendJSON(nil)
+		return head[:len(head)-1]
+	case jsonrpc.Notification:
+		m.Params = nil
+		head := m.AppendJSON(nil)
+		return head[:len(head)-1]
+	}
+	return nil
+}
+
+// whole reports whether the HTTP layer took all of the body.
+func (b *sentBody) whole() bool { return b.taken.Load() }
+
+func (b *sentBody) rewound() io.ReadCloser {
+	b.taken.Store(false)
+	return &bodyReader{b: b, parts: b.parts}
+}
+
+// again is the request's GetBody: the HTTP layer asks for it when it proved
+// that nothing was sent.
+func (b *sentBody) again() (io.ReadCloser, error) { return b.rewound(), nil }
+
+type bodyReader struct {
+	b     *sentBody
+	parts [3][]byte
+}
+
+func (r *bodyReader) Read(p []byte) (int, error) {
+	for i := range r.parts {
+		if len(r.parts[i]) > 0 {
+			n := copy(p, r.parts[i])
+			r.parts[i] = r.parts[i][n:]
+			if r.left() == 0 {
+				r.b.taken.Store(true)
+			}
+			return n, nil
+		}
+	}
+	return 0, io.EOF
+}
+
+func (r *bodyReader) left() int {
+	return len(r.parts[0]) + len(r.parts[1]) + len(r.parts[2])
+}
+
+// Close implements io.Closer.
+func (r *bodyReader) Close() error { return nil }

@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Validation says what happens to arguments that do not fit a tool's schema.
+type Validation uint8
+
+const (
+	// ValidateOff sends every argument as it is.
+	ValidateOff Validation = iota
+	// ValidateWarn logs what does not fit and sends it.
+	ValidateWarn
+	// ValidateStrict refuses what does not fit a schema that compiled; a
+	// schema that does not compile is logged and judges nothing.
+	ValidateStrict
+)
+
+// compiledSchemas keeps compiled input schemas by their text, so that a tool
+// whose definition changes is compiled anew.
+type compiledSchemas struct{ cache *lru.Cache[string, *compiled] }
+
+type compiled struct {
+	schema *jsonschema.Resolved
+	names  []string // of the top-level properties
+	err    error
+}
+
+func newCompiledSchemas() *compiledSchemas {
+	const size = 1024
+	cache, _ := lru.New[string, *compiled](size) // fails for a negative size only
+	return &compiledSchemas{cache: cache}
+}
+
+// get returns the compiled schema. fresh is true the first time.
+func (s *compiledSchemas) get(text json.RawMessage) (c *compiled, fresh bool) {
+	if c, ok := s.cache.Get(string(text)); ok {
+		return c, false
+	}
+	c = compile(text)
+	s.cache.Add(string(text), c)
+	return c, true
+}
+
+func compile(text json.RawMessage) *compiled {
+	schema := &jsonschema.Schema{}
+	if err := json.Unmarshal(text, schema); err != nil {
+		return &compiled{err: err}
+	}
+	c := &compiled{names: slices.Sorted(maps.Keys(schema.Properties))}
+	// Without a loader a $ref that leaves the document fails to resolve: it is
+	// never fetched (TOOL-08).
+	c.schema, c.err = schema.Resolve(nil)
+	return c
+}
+
+// checkArguments judges arguments before they are sent (decisions 11).
+func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMessage) error {
+	if c.cfg.validation == ValidateOff || cl.opts.unverified {
+		return nil
+	}
+	schema, err := c.inputSchema(ctx, cl.tool)
+	if err != nil || schema == nil {
+		return err
+	}
+	compiled, fresh := c.schemas.get(schema)
+	if compiled.err != nil {
+		if fresh {
+			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
+				"tool", cl.tool, "error", compiled.err)
+		}
+		return nil
+	}
+	if err := compiled.judge(args); err != nil {
+		if c.cfg.validation == ValidateWarn {
+			c.log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.server, "tool", cl.tool, "error", err)
+			return nil
+		}
+		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			fmt.Sprintf("the arguments do not fit %s: %s", jsonrpc.Printable(cl.tool, 100), err), err))
+	}
+	return nil
+}
+
+// inputSchema returns the last schema seen of a tool, whatever its age: an old
+// one catches more mistakes than none (HDR-09). A name that the list does not
+// have is looked up once more before it is refused. nil means nothing is known.
+func (c *Client) inputSchema(ctx context.Context, tool string) (json.RawMessage, error) {
+	if t, _, ok := c.cfg.cache.Lookup(c.cacheKey, tool); ok {
+		return t.InputSchema, nil
+	}
+	if !c.cfg.preload || !c.HasCapability("tools") {
+		return nil, nil
+	}
+	t, err := c.GetToolSchema(ctx, tool)
+	if err != nil {
+		return nil, err
+	}
+	return t.InputSchema, nil
+}
+
+// judge checks arguments against the schema. nil arguments are an empty object
+// to every server.
+func (s *compiled) judge(args json.RawMessage) error {
+	if args == nil {
+		args = json.RawMessage(`{}`)
+	}
+	// The validator knows numbers as float64 only. This copy is for judging;
+	// what is sent keeps every digit. A number no float64 can hold cannot be
+	// judged, and what cannot be judged is sent (decisions 11).
+	var value any
+	if err := json.Unmarshal(args, &value); err != nil {
+		return nil
+	}
+	err := s.schema.Validate(value)
+	if err == nil {
+		return nil
+	}
+	text := strings.TrimPrefix(err.Error(), "validating root: ")
+	if hint := repairHint(s.names, args); hint != "" {
+		text += "; " + hint
+	}
+	return errors.New(text)
+}
