@@ -1,0 +1,601 @@
+package toolcache_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+var key = toolcache.Key{Server: "docling"}
+
+var eightTools = []string{
+	"convert_pdf", "convert_docx", "convert_xlsx", "convert_pptx",
+	"convert_url", "export_markdown", "export_html", "export_json",
+}
+
+// server is a tools/list that counts how often it is asked.
+type server struct {
+	mu    sync.Mutex
+	tools []mcp.Tool
+	err   error
+	took  time.Duration
+	asked atomic.Int32
+}
+
+func newServer(names ...string) *server {
+	s := &server{}
+	s.set(names...)
+	return s
+}
+
+func (s *server) set(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = nil
+	for _, name := range names {
+		s.tools = append(s.tools, mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+	}
+}
+
+func (s *server) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// list answers with the state at the time of the question, after a while.
+func (s *server) list(ctx context.Context) ([]mcp.Tool, error) {
+	s.asked.Add(1)
+	s.mu.Lock()
+	tools, err := s.tools, s.err
+	s.mu.Unlock()
+	if s.took > 0 {
+		select {
+		case <-time.After(s.took):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return tools, err
+}
+
+func newCache(t *testing.T, s toolcache.Settings) *toolcache.Cache {
+	t.Helper()
+	c, err := toolcache.New(s)
+	require.NoError(t, err)
+	return c
+}
+
+// get may be called on any goroutine.
+func get(t *testing.T, c *toolcache.Cache, s *server, name string) *mcp.Tool {
+	t.Helper()
+	tool, err := c.Get(t.Context(), key, name, s.list)
+	if err != nil || tool.Name != name {
+		t.Errorf("Get(%q) = %v, %v", name, tool, err)
+		return &mcp.Tool{}
+	}
+	return tool
+}
+
+func unknown(t *testing.T, c *toolcache.Cache, s *server, name string) {
+	t.Helper()
+	tool, err := c.Get(t.Context(), key, name, s.list)
+	require.Nil(t, tool)
+	require.ErrorIs(t, err, toolcache.ErrUnknownTool)
+	require.EqualError(t, err, "Unknown tool: "+name)
+	var e *toolcache.UnknownToolError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, name, e.Name)
+}
+
+func asked(t *testing.T, s *server, want int) {
+	t.Helper()
+	require.EqualValues(t, want, s.asked.Load(), "requests to the server")
+}
+
+func TestCache_S2_CACHE_01_OneListServesAllNames(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{}), newServer(eightTools...)
+	tools, err := c.List(t.Context(), key, s.list)
+	require.NoError(t, err)
+	require.Len(t, tools, 8)
+	for i, name := range eightTools {
+		require.Equal(t, name, tools[i].Name, "the server's order")
+		require.JSONEq(t, `{"type":"object"}`, string(get(t, c, s, name).InputSchema))
+	}
+	asked(t, s, 1)
+}
+
+func TestCache_S2_CACHE_02_TimeToLive(t *testing.T) {
+	t.Parallel()
+	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
+	for _, tt := range []struct {
+		name string
+		set  toolcache.Settings
+		hint *time.Duration
+		want time.Duration
+	}{
+		{"default", toolcache.Settings{}, nil, 300 * time.Second},
+		{"given", toolcache.Settings{TTL: time.Second}, nil, time.Second},
+		{"the server's", toolcache.Settings{}, ms(1500), 1500 * time.Millisecond},
+		{"the server's is longer than the default", toolcache.Settings{}, ms(3600_000), time.Hour},
+		{"the server's is below the bound", toolcache.Settings{TTL: time.Minute}, ms(1500), 1500 * time.Millisecond},
+		{"the server's is above the bound", toolcache.Settings{TTL: time.Minute}, ms(3600_000), time.Minute},
+		{"the server's is too long", toolcache.Settings{}, ms(1 << 40), 24 * time.Hour},
+		{"the server's is negative", toolcache.Settings{}, ms(-5), 0},
+		{"zero given", toolcache.Settings{TTLSet: true}, nil, 0},
+		{"zero given beats the server's", toolcache.Settings{TTLSet: true}, ms(1500), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCache(t, tt.set), newServer("a")
+				c.Store(key, []mcp.Tool{{Name: "a"}}, tt.hint)
+				if tt.want > 0 {
+					time.Sleep(tt.want - 1)
+					get(t, c, s, "a")
+					asked(t, s, 0)
+					time.Sleep(1)
+				}
+				get(t, c, s, "a")
+				asked(t, s, 1)
+			})
+		})
+	}
+}
+
+func TestCache_S2_CACHE_02_ZeroAsksEveryTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{TTLSet: true}), newServer("a")
+		for i := range 5 {
+			get(t, c, s, "a")
+			asked(t, s, i+1)
+		}
+		unknown(t, c, s, "b") // and an unknown name asks no second time
+		asked(t, s, 6)
+	})
+}
+
+func TestCache_S2_CACHE_03_RefreshAtExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{TTL: time.Minute}), newServer("a")
+		get(t, c, s, "a")
+		for i := range 3 {
+			time.Sleep(time.Minute - 1)
+			get(t, c, s, "a")
+			asked(t, s, i+1)
+			time.Sleep(1)
+			get(t, c, s, "a")
+			get(t, c, s, "a")
+			asked(t, s, i+2)
+		}
+	})
+}
+
+func TestCache_S2_CACHE_04_UnknownTool(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		get(t, c, s, "a")
+		unknown(t, c, s, "x") // one refresh
+		asked(t, s, 2)
+		unknown(t, c, s, "x") // none for a second
+		time.Sleep(time.Second - 1)
+		unknown(t, c, s, "x")
+		asked(t, s, 2)
+		unknown(t, c, s, "y") // another name has its own second
+		asked(t, s, 3)
+		s.set("a", "x")
+		time.Sleep(1)
+		get(t, c, s, "x")
+		asked(t, s, 4)
+	})
+}
+
+// Callers who ask for a new tool together wait for the refresh of the first of
+// them and do not take its being under way for an answer.
+func TestUnknownToolTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		get(t, c, s, "a")
+		unknown(t, c, s, "x")
+		time.Sleep(time.Second)
+		s.set("a", "x")
+		s.took = time.Second
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { get(t, c, s, "x") })
+		}
+		wg.Wait()
+		asked(t, s, 3)
+	})
+}
+
+func TestCache_S2_CACHE_05_Invalidate(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{}), newServer("a")
+	c.Invalidate(key) // nothing there: nothing happens
+	get(t, c, s, "a")
+	c.Invalidate(key)
+	c.Invalidate(key)
+	asked(t, s, 1)
+	get(t, c, s, "a")
+	get(t, c, s, "a")
+	asked(t, s, 2)
+}
+
+func TestCache_S2_CACHE_06_OneRefreshForAHundred(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		get(t, c, s, "a")
+		time.Sleep(toolcache.DefaultTTL)
+		s.took = time.Second
+		s.mu.Lock()
+		s.tools = []mcp.Tool{{Name: "a", InputSchema: json.RawMessage(`{"new":true}`)}}
+		s.mu.Unlock()
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if got := string(get(t, c, s, "a").InputSchema); got != `{"new":true}` {
+					t.Errorf("the schema from before the refresh: %s", got)
+				}
+			})
+		}
+		wg.Wait()
+		asked(t, s, 2)
+	})
+}
+
+func TestCache_S2_CACHE_07_ListIsReplacedWhole(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a", "b")
+		get(t, c, s, "b")
+		s.set("c", "a")
+		time.Sleep(toolcache.DefaultTTL)
+		tools, err := c.List(t.Context(), key, s.list)
+		require.NoError(t, err)
+		require.Len(t, tools, 2)
+		require.Equal(t, "c", tools[0].Name)
+		unknown(t, c, s, "b")
+		_, _, ok := c.Lookup(key, "b")
+		require.False(t, ok)
+	})
+}
+
+func TestCache_S2_CACHE_08_FailedRefresh(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	refused := errors.New("401")
+	for _, tt := range []struct {
+		name  string
+		set   toolcache.Settings
+		err   error
+		after time.Duration // since the end of the list
+		spoil bool          // invalidate
+		stale bool
+	}{
+		{"default", toolcache.Settings{}, down, 0, false, false},
+		{"option", toolcache.Settings{ServeStale: true}, down, 0, false, true},
+		{"option, an hour", toolcache.Settings{ServeStale: true}, down, time.Hour, false, true},
+		{"option, over an hour", toolcache.Settings{ServeStale: true}, down, time.Hour + 1, false, false},
+		{"option, invalidated", toolcache.Settings{ServeStale: true}, down, 0, true, false},
+		{"option, not for this error", toolcache.Settings{ServeStale: true, StaleIf: func(err error) bool { return !errors.Is(err, refused) }}, refused, 0, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCache(t, tt.set), newServer("a")
+				get(t, c, s, "a")
+				time.Sleep(toolcache.DefaultTTL + tt.after)
+				s.fail(tt.err)
+				if tt.spoil {
+					c.Invalidate(key)
+				}
+				for range 2 { // errors are not remembered
+					tool, err := c.Get(t.Context(), key, "a", s.list)
+					if tt.stale {
+						require.NoError(t, err)
+						require.Equal(t, "a", tool.Name)
+					} else {
+						require.ErrorIs(t, err, tt.err)
+						require.Nil(t, tool)
+					}
+				}
+				asked(t, s, 3)
+				_, fresh, ok := c.Lookup(key, "a") // nothing was spoilt
+				require.True(t, ok)
+				require.False(t, fresh)
+				s.fail(nil)
+				get(t, c, s, "a")
+				_, fresh, ok = c.Lookup(key, "a")
+				require.True(t, ok && fresh)
+			})
+		})
+	}
+}
+
+// S2-CACHE-09 is the client's, which calls Invalidate. Here: a question asked
+// before the change is no answer to one asked after it.
+func TestCache_S2_CACHE_09_EpochRule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("old")
+		s.took = 2 * time.Second
+		var wg sync.WaitGroup
+		wg.Go(func() { get(t, c, s, "old") }) // handed to who waited for it
+		time.Sleep(time.Second)
+		s.set("new")
+		c.Invalidate(key)
+		for range 10 {
+			wg.Go(func() { get(t, c, s, "new") })
+		}
+		synctest.Wait()
+		asked(t, s, 1) // one fetch at a time
+		time.Sleep(time.Second)
+		synctest.Wait()
+		_, fresh, ok := c.Lookup(key, "old")
+		require.True(t, ok)
+		require.False(t, fresh, "kept as stale")
+		wg.Wait()
+		asked(t, s, 2)
+		_, fresh, ok = c.Lookup(key, "new")
+		require.True(t, ok && fresh)
+	})
+}
+
+// S2-CACHE-10: the waiters may all go; the fetch ends by its own bound.
+func TestCache_S2_CACHE_10_FetchHasItsOwnBound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{FetchTimeout: 10 * time.Second}), newServer("a")
+		s.took = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Get(ctx, key, "a", s.list)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		start := time.Now()
+		_, err = c.Get(t.Context(), key, "a", s.list) // the same fetch
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 9*time.Second, time.Since(start))
+		asked(t, s, 1)
+	})
+}
+
+func TestFirstCallerGivingUpHurtsNobody(t *testing.T) {
+	t.Parallel()
+	type ctxKey struct{}
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		s.took = 5 * time.Second
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), ctxKey{}, "trace"))
+		var value any
+		fetch := func(ctx context.Context) ([]mcp.Tool, error) {
+			value = ctx.Value(ctxKey{})
+			return s.list(ctx)
+		}
+		var wg sync.WaitGroup
+		var got error
+		wg.Go(func() { _, got = c.Get(ctx, key, "a", fetch) })
+		synctest.Wait()
+		wg.Go(func() { get(t, c, s, "a") })
+		time.Sleep(time.Second)
+		cancel(gone)
+		wg.Wait()
+		require.ErrorIs(t, got, gone)
+		asked(t, s, 1)
+		require.Equal(t, "trace", value, "values go along, cancellation does not")
+	})
+}
+
+func TestCache_S2_CACHE_11_NoToolOfAListIsEvicted(t *testing.T) {
+	t.Parallel()
+	names := make([]string, 5000)
+	for i := range names {
+		names[i] = fmt.Sprintf("tool_%d", i)
+	}
+	c, s := newCache(t, toolcache.Settings{Size: 1}), newServer(names...)
+	for _, name := range names {
+		get(t, c, s, name)
+	}
+	asked(t, s, 1)
+}
+
+func TestListsAreBoundedAndApart(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, toolcache.Settings{Size: 2})
+	keys := []toolcache.Key{{Server: "a"}, {Server: "a", Partition: "p"}, {Server: "b"}}
+	for i, k := range keys {
+		c.Store(k, []mcp.Tool{{Name: "t", Title: fmt.Sprint(i)}}, nil)
+	}
+	_, _, ok := c.Lookup(keys[0], "t")
+	require.False(t, ok, "the one not used for longest went")
+	for i, k := range keys[1:] {
+		tool, _, ok := c.Lookup(k, "t")
+		require.True(t, ok)
+		require.Equal(t, fmt.Sprint(i+1), tool.Title)
+	}
+	c.Invalidate(keys[1])
+	_, fresh, _ := c.Lookup(keys[1], "t")
+	require.False(t, fresh)
+	_, fresh, _ = c.Lookup(keys[2], "t")
+	require.True(t, fresh)
+}
+
+func TestLookupWithoutIO(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, toolcache.Settings{})
+		_, _, ok := c.Lookup(key, "a")
+		require.False(t, ok)
+		c.Store(key, []mcp.Tool{{Name: "a"}}, nil)
+		time.Sleep(1000 * time.Hour)
+		tool, fresh, ok := c.Lookup(key, "a")
+		require.True(t, ok)
+		require.False(t, fresh)
+		require.Equal(t, "a", tool.Name)
+		_, _, ok = c.Lookup(key, "b")
+		require.False(t, ok)
+	})
+}
+
+// CACHE-14.
+func TestCallersCannotChangeTheCache(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{}), newServer("a", "b")
+	get(t, c, s, "a").Name = "poison"
+	tools, err := c.List(t.Context(), key, s.list)
+	require.NoError(t, err)
+	tools[1] = mcp.Tool{Name: "poison"}
+	found, _, _ := c.Lookup(key, "b")
+	found.Name = "poison"
+	s.tools[0].Name = "poison" // what the fetch returned is not kept either
+	get(t, c, s, "a")
+	get(t, c, s, "b")
+	asked(t, s, 1)
+}
+
+// TOOL-02.
+func TestFirstOfTheSameNameWins(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, toolcache.Settings{})
+	c.Store(key, []mcp.Tool{{Name: "a", Title: "1"}, {Name: "b"}, {Name: "a", Title: "2"}}, nil)
+	tools, err := c.List(t.Context(), key, nil)
+	require.NoError(t, err)
+	require.Len(t, tools, 2)
+	require.Equal(t, "1", tools[0].Title)
+	tool, _, _ := c.Lookup(key, "a")
+	require.Equal(t, "1", tool.Title)
+}
+
+// A fetch that ends its goroutine (a test's FailNow does) must not leave the
+// waiters waiting.
+func TestAbandonedFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		_, err := c.Get(t.Context(), key, "a", func(context.Context) ([]mcp.Tool, error) {
+			runtime.Goexit()
+			return nil, nil
+		})
+		require.ErrorContains(t, err, "abandoned")
+		get(t, c, s, "a")
+	})
+}
+
+func TestManyGoroutines(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{TTL: time.Microsecond, Size: 2, ServeStale: true}), newServer(eightTools...)
+	var wg sync.WaitGroup
+	for g := range 32 {
+		wg.Go(func() {
+			k := toolcache.Key{Server: "docling", Partition: fmt.Sprint(g % 3)}
+			for i := range 200 {
+				switch i % 8 {
+				case 0:
+					c.Invalidate(k)
+				case 1:
+					c.Store(k, []mcp.Tool{{Name: "convert_pdf"}}, nil)
+				case 2:
+					if _, err := c.List(t.Context(), k, s.list); err != nil {
+						t.Error(err)
+					}
+				case 3:
+					_, _ = c.Get(t.Context(), k, "no such tool", s.list)
+				default:
+					c.Lookup(k, "convert_pdf")
+					if tool, err := c.Get(t.Context(), k, "convert_pdf", s.list); err != nil || tool.Name != "convert_pdf" {
+						t.Error(tool, err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestSettingsValidate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		set  toolcache.Settings
+		want string
+	}{
+		{toolcache.Settings{TTL: -time.Second}, "TTL -1s"},
+		{toolcache.Settings{Size: -1}, "size -1"},
+		{toolcache.Settings{FetchTimeout: -1}, "fetch timeout -1ns"},
+	} {
+		_, err := toolcache.New(tt.set)
+		require.ErrorContains(t, err, tt.want)
+	}
+}
+
+func TestTTLFromEnv(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value string
+		want  time.Duration
+		set   bool
+		bad   bool
+	}{
+		{"", 0, false, false},
+		{"1000", time.Second, true, false},
+		{"300000", 5 * time.Minute, true, false},
+		{"2m", 2 * time.Minute, true, false},
+		{"1h30m", 90 * time.Minute, true, false},
+		{"0", 0, true, false},
+		{"0s", 0, true, false},
+		{"abc", 0, false, true},
+		{"-1", 0, false, true},
+		{"-5m", 0, false, true},
+		{"5 minutes", 0, false, true},
+		{"1.5", 0, false, true},
+		{" 5m", 0, false, true},
+		{"9223372036855", 0, false, true},
+		{"99999999999999999999", 0, false, true},
+		{"9999999h", 0, false, true},
+	} {
+		got, set, err := toolcache.TTLFromEnv(func(name string) (string, bool) {
+			require.Equal(t, "MCP_TOOL_CACHE_TTL", name)
+			return tt.value, true
+		})
+		require.Equal(t, tt.want, got, tt.value)
+		require.Equal(t, tt.set, set, tt.value)
+		if tt.bad {
+			require.ErrorContains(t, err, "MCP_TOOL_CACHE_TTL", tt.value)
+			require.ErrorContains(t, err, "write milliseconds (300000) or a duration (5m)", tt.value)
+		} else {
+			require.NoError(t, err, tt.value)
+		}
+	}
+	_, set, err := toolcache.TTLFromEnv(func(string) (string, bool) { return "", false })
+	require.NoError(t, err)
+	require.False(t, set)
+}
+
+func FuzzTTLFromEnv(f *testing.F) {
+	f.Add("5m")
+	f.Add("-0")
+	f.Add("300000")
+	f.Fuzz(func(t *testing.T, value string) {
+		d, set, err := toolcache.TTLFromEnv(func(string) (string, bool) { return value, true })
+		require.GreaterOrEqual(t, d, time.Duration(0))
+		require.False(t, set && err != nil)
+	})
+}

@@ -1,0 +1,32 @@
+package toolcache_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+func Example() {
+	fetch := func(context.Context) ([]mcp.Tool, error) {
+		fmt.Println("asking the server")
+		return []mcp.Tool{{Name: "convert_pdf", Title: "Convert a PDF"}}, nil
+	}
+	cache, err := toolcache.New(toolcache.Settings{})
+	if err != nil {
+		panic(err)
+	}
+	key := toolcache.Key{Server: "https://docling.example/mcp"}
+	for range 2 {
+		tool, err := cache.Get(context.Background(), key, "convert_pdf", fetch)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(tool.Title)
+	}
+	// Output:
+	// asking the server
+	// Convert a PDF
+	// Convert a PDF
+}
