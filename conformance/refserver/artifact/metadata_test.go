@@ -11,7 +11,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
-func quiet() *family.Call { return family.NewCall("store_artifact", nil, slog.New(slog.DiscardHandler)) }
+func quiet() *family.Call {
+	return family.NewCall("store_artifact", nil, slog.New(slog.DiscardHandler))
+}
 
 func TestMetadataFields(t *testing.T) {
 	t.Parallel()

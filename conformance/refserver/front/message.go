@@ -156,7 +156,11 @@ func idInPart(part []byte) json.RawMessage {
 		return nil
 	}
 	env, _ := members(part) // the error is the cut: what came before it counts
-	return usableID(env["id"])
+	id := usableID(env["id"])
+	if len(id) > 0 && id[0] != '"' && bytes.HasSuffix(part, id) {
+		return nil // a number at the cut may go on behind it
+	}
+	return id
 }
 
 var integer = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
