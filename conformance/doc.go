@@ -1,0 +1,22 @@
+// Package conformance judges MCP servers. It drives a server over the wire with
+// a raw driver of its own, so that no bug of a client can hide a bug of a
+// server, and reports check by check what holds, with the frames that prove
+// what does not:
+//
+//	subject := conformance.Command([]string{"./my-server"}, nil)
+//	report, err := conformance.Run(ctx, subject, conformance.Options{})
+//	if err != nil {
+//		return err // the server could not be reached at all
+//	}
+//	err = conformance.WriteText(os.Stdout, report, conformance.TextOptions{})
+//	os.Exit(report.ExitCode())
+//
+// The types to know are [Subject] (what is judged), [Scenario] and [Check]
+// (what must hold, with the sentence that says so) and [Report] (what was
+// found). A check that does not apply is skipped with a reason and never counts
+// as passed; a check that could not be established is unknown and makes the
+// verdict incomplete.
+//
+// The suite calls a tool only with leave: given by [Options], or granted by the
+// server in capabilities.experimental.conformance.sideEffects.
+package conformance

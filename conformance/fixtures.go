@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Settings of servers that offer the artifact family (tools.md 2.1).
+const (
+	envArtifacts  = "ARTIFACTS_BASE_DIR"
+	envChecklists = "VALIDATION_RESOURCES_DIR"
+)
+
+// Fixtures are the folders the suite shares with the server under test. For a
+// [CommandSubject] the run makes them and names them in the environment of the
+// program; for other subjects the caller may say which they are.
+type Fixtures struct {
+	// Artifacts is the folder the server stores artifacts in.
+	Artifacts string
+	// Checklists is a folder of checklists the server uses in place of its
+	// own. The suite writes its checklists there.
+	Checklists string
+}
+
+// profile is a way to start the subject.
+type profile int
+
+const (
+	// profilePlain is the subject with its own checklists.
+	profilePlain profile = iota
+	// profileChecklists is the subject with the checklists of the suite.
+	profileChecklists
+)
+
+// makeFixtures makes temporary folders for a program and returns what removes
+// them.
+func makeFixtures() (Fixtures, func(), error) {
+	root, err := os.MkdirTemp("", "mcp-conformance-")
+	if err != nil {
+		return Fixtures{}, nil, ours(err)
+	}
+	remove := func() { _ = os.RemoveAll(root) } // a temporary folder: nothing is lost when it stays
+	f := Fixtures{Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists")}
+	for _, dir := range []string{f.Artifacts, f.Checklists} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			remove()
+			return Fixtures{}, nil, ours(err)
+		}
+	}
+	return f, remove, nil
+}
+
+// environ returns the settings that make a program use the folders.
+func (f Fixtures) environ(p profile) []string {
+	var env []string
+	if f.Artifacts != "" {
+		env = append(env, envArtifacts+"="+f.Artifacts)
+	}
+	if p == profileChecklists {
+		env = append(env, envChecklists+"="+f.Checklists)
+	}
+	return env
+}
+
+// permissionsBind reports whether file permissions stop this process, which
+// they do not when it runs as the superuser; servers it starts run as the same
+// user.
+func permissionsBind() bool {
+	dir, err := os.MkdirTemp("", "mcp-conformance-")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
+		return false
+	}
+	return os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) != nil
+}
+
+// names returns the files below dir as slash paths, for a look at what a
+// server left behind.
+func names(dir string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() {
+			rel, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			found = append(found, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, ours(fmt.Errorf("look into the artifacts folder: %w", err))
+	}
+	return found, nil
+}

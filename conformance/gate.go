@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// gate is why a scenario does not run.
+type gate struct {
+	reason SkipReason
+	detail string
+	// broken: the server promised what is missing, so its checks fail.
+	broken   bool
+	expected string
+}
+
+// gate returns nil when the scenario applies and may run.
+func (r *runner) gate(sc *Scenario) *gate {
+	n := sc.Needs
+	target := r.report.Target
+	revision := mcp.Version(target.Revision)
+	switch {
+	case n.Transport != "" && n.Transport != target.Transport:
+		return &gate{reason: SkipTransport, detail: "a rule of " + string(n.Transport)}
+	case sc.Since != "" && revision != "" && !revision.AtLeast(sc.Since):
+		return &gate{reason: SkipNotInRevision, detail: "since " + string(sc.Since)}
+	case sc.Until != "" && revision != "" && !sc.Until.AtLeast(revision):
+		return &gate{reason: SkipNotInRevision, detail: "until " + string(sc.Until)}
+	case n.Capability != "" && !r.capabilities.has(n.Capability):
+		return &gate{reason: SkipNotDeclared, detail: "capabilities." + n.Capability + " absent"}
+	}
+	if g := r.toolGate(n); g != nil {
+		return g
+	}
+	switch {
+	case n.Control != "":
+		return &gate{reason: SkipControl, detail: "needs " + n.Control}
+	case n.Process && !r.subject.isProcess():
+		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program"}
+	case n.Artifacts && r.fixtures.Artifacts == "":
+		return &gate{reason: SkipControl, detail: "needs a look at the server's artifacts folder"}
+	case n.Checklists && r.fixtures.Checklists == "":
+		return &gate{reason: SkipControl, detail: "needs a folder of checklists for the server"}
+	}
+	return nil
+}
+
+func (r *runner) toolGate(n Needs) *gate {
+	for _, name := range n.Tools {
+		listed := slices.ContainsFunc(r.tools, func(t tool) bool { return t.Name == name })
+		switch {
+		case !listed && r.toolsErr != nil:
+			return &gate{reason: SkipPrerequisite, detail: "tools/list: " + r.toolsErr.Error()}
+		case !listed && n.Family != "" && r.declares(n.Family):
+			return &gate{
+				broken: true, expected: "the tools of a declared family",
+				detail: "family " + n.Family + " is declared and " + name + " is not listed",
+			}
+		case !listed:
+			return &gate{reason: SkipNoFixture, detail: "no tool " + name}
+		case !r.mayCall(name):
+			return &gate{reason: SkipSideEffects, detail: "no leave to call " + name}
+		}
+	}
+	return nil
+}
+
+// declares reports whether the server announces a family by its error profile.
+func (r *runner) declares(family string) bool {
+	var profiles map[string]string
+	if json.Unmarshal(r.capabilities.at("experimental.errorProfiles"), &profiles) != nil {
+		return false
+	}
+	for _, p := range profiles {
+		if p == family {
+			return true
+		}
+	}
+	return false
+}
+
+// officialFixtures begin the names of the tools of the official suite, made to
+// be called by suites (decisions 31).
+const officialFixtures = "test_"
+
+// mayCall reports whether there is leave to call a tool.
+func (r *runner) mayCall(name string) bool {
+	if r.grant == SideEffectsAll || slices.Contains(r.opts.AllowTools, name) || strings.HasPrefix(name, officialFixtures) {
+		return true
+	}
+	return r.grant == SideEffectsReadOnly && slices.ContainsFunc(r.tools, func(t tool) bool {
+		return t.Name == name && t.Annotations.ReadOnlyHint
+	})
+}
+
+// has reports whether a path such as "tools.listChanged" is declared: false
+// and null are not.
+func (c serverCapabilities) has(path string) bool {
+	raw := c.at(path)
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
+}
+
+// at returns the value at a path, nil when there is none.
+func (c serverCapabilities) at(path string) json.RawMessage {
+	members := map[string]json.RawMessage(c)
+	var raw json.RawMessage
+	for part := range strings.SplitSeq(path, ".") {
+		if members == nil {
+			return nil
+		}
+		raw = members[part]
+		members = nil
+		_ = json.Unmarshal(raw, &members) // not an object: nothing below it
+	}
+	return raw
+}
+
+// selects reports whether a check is asked for.
+func (o *Options) selects(sc *Scenario, check string) bool {
+	hit := func(pattern string) bool { return matches(pattern, sc, check) }
+	if len(o.Only) > 0 && !slices.ContainsFunc(o.Only, hit) {
+		return false
+	}
+	return !slices.ContainsFunc(o.Skip, hit)
+}
+
+func matches(pattern string, sc *Scenario, check string) bool {
+	return glob(pattern, check) || glob(pattern, sc.ID) || glob(pattern, sc.Area)
+}
+
+func matchesAny(pattern string, scenarios []Scenario) bool {
+	for i := range scenarios {
+		for _, c := range scenarios[i].Checks {
+			if matches(pattern, &scenarios[i], c.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// glob matches text against a pattern in which "*" stands for any characters.
+func glob(pattern, text string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	if !ok {
+		return false
+	}
+	for i := range len(text) + 1 {
+		if glob(rest, text[i:]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package conformance
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// areas are the sections of a report, in the order they are shown.
+var areas = []string{"lifecycle", "base", "errors", "tools", "concurrency", "http", "stdio", "validate_artifact", "store_artifact"}
+
+// Scenarios returns every scenario there is, in the order of a report. The
+// slice is the caller's own.
+func Scenarios() []Scenario {
+	all := registry()
+	for i := range all {
+		all[i].run = nil
+	}
+	return all
+}
+
+// registry returns every scenario, in the order of a report.
+func registry() []Scenario {
+	all := slices.Concat(
+		lifecycleScenarios(), gateScenarios(), framingScenarios(), idScenarios(), notificationScenarios(),
+		errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(),
+		httpScenarios(), httpSessionScenarios(), shutdownScenarios(), observedScenarios(),
+		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
+	)
+	slices.SortStableFunc(all, func(a, b Scenario) int {
+		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
+	})
+	return all
+}
+
+func areaRank(area string) int { return slices.Index(areas, area) }
+
+// compareIDs orders ids as people do: the numbers in them by value.
+func compareIDs(a, b string) int {
+	for a != "" && b != "" {
+		an, arest := leadingNumber(a)
+		bn, brest := leadingNumber(b)
+		if an >= 0 && bn >= 0 {
+			if an != bn {
+				return cmp.Compare(an, bn)
+			}
+			a, b = arest, brest
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// leadingNumber splits a number off the start of text; it is -1 when there is
+// none.
+func leadingNumber(text string) (int, string) {
+	rest := strings.TrimLeft(text, "0123456789")
+	n, err := strconv.Atoi(text[:len(text)-len(rest)])
+	if err != nil {
+		return -1, text
+	}
+	return n, rest
+}

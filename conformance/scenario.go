@@ -1,0 +1,71 @@
+package conformance
+
+import "github.com/mainstay-mcp/mainstay/mcp"
+
+// SideEffects is how much the suite may do to a server by calling its tools.
+type SideEffects string
+
+// The grants, from least to most.
+const (
+	// SideEffectsNone: no tool is called but those in Options.AllowTools.
+	SideEffectsNone SideEffects = "none"
+	// SideEffectsReadOnly: tools whose annotations say readOnlyHint are called.
+	SideEffectsReadOnly SideEffects = "read-only"
+	// SideEffectsAll: every tool may be called. For servers on test data.
+	SideEffectsAll SideEffects = "all"
+)
+
+// TransportKind is how a subject is reached.
+type TransportKind string
+
+// The transports the suite drives.
+const (
+	TransportStdio TransportKind = "stdio"
+	TransportHTTP  TransportKind = "http"
+)
+
+// Scenario is one conversation with a server and the checks it decides.
+type Scenario struct {
+	// ID never changes. Its checks are named ID or ID/word.
+	ID string
+	// Area groups scenarios in the report.
+	Area string
+	// Title says what the scenario looks at.
+	Title string
+	// Since and Until bound the revisions the scenario applies to, both
+	// included; empty means no bound.
+	Since, Until mcp.Version
+	// Needs gates the scenario on what the subject offers.
+	Needs Needs
+	// Checks are all checks the scenario decides. One it leaves undecided is
+	// reported as unknown.
+	Checks []Check
+
+	// last scenarios judge what was seen in all others and run after them.
+	last bool
+	run  func(t *trial) error
+}
+
+// Needs is what a subject must offer for a scenario to run.
+type Needs struct {
+	// Transport is the only transport the scenario is about; empty for all.
+	Transport TransportKind
+	// Capability is a path into the server's capabilities, such as "tools".
+	Capability string
+	// Family is the error profile that announces the tools: a server that
+	// declares it and does not list them fails (decisions 31).
+	Family string
+	// Tools are the tools called, by name.
+	Tools []string
+	// SideEffects is what calling them does.
+	SideEffects SideEffects
+	// Process: the server is a program the suite starts, stops, and whose
+	// standard error it reads.
+	Process bool
+	// Artifacts: the suite can look at the folder the server stores in.
+	Artifacts bool
+	// Checklists: the suite chooses the folder of the server's checklists.
+	Checklists bool
+	// Control is a switch no subject offers yet, such as "a clock".
+	Control string
+}

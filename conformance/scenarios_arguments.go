@@ -1,0 +1,392 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func toolArgumentScenarios() []Scenario {
+	tools := Needs{Capability: "tools"}
+	calling := Spec{Section: "server/tools#error-handling", Quote: "Servers MUST: Validate all tool inputs"}
+	params := Spec{Section: "schema#calltoolrequest", Quote: "Used by the client to invoke a tool provided by the server."}
+	return []Scenario{
+		{
+			ID: "TOOL-10", Area: "tools", Title: "tools/call with params of the wrong shape", Needs: tools,
+			Checks: []Check{
+				{ID: "TOOL-10/no-name", Title: "a call without a name is refused with -32602", Level: Should, House: Must, Spec: params},
+				{ID: "TOOL-10/name-type", Title: "a name that is not a string is refused with an error", Level: Must, Spec: params},
+				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: Must, Spec: params},
+				{ID: "TOOL-10/alive", Title: "the session works after them", Level: Must, Spec: params},
+			},
+			run: runBadCalls,
+		},
+		{
+			ID: "X-WIRE-08", Area: "tools", Title: "calls that lack a required argument", Needs: tools,
+			Checks: []Check{
+				{ID: "X-WIRE-08", Title: "dropping each required argument in turn is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-08/code", Title: "the refusal is the family's invalid-params error", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-08"}},
+			},
+			run: runMissingArguments,
+		},
+		{
+			ID: "X-WIRE-09", Area: "tools", Title: "arguments of the wrong JSON type", Needs: tools,
+			Checks: []Check{
+				{ID: "X-WIRE-09", Title: "each argument with a wrong JSON type is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-09/code", Title: "the refusal is the family's invalid-params error", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-09"}},
+				{ID: "X-WIRE-09/arguments", Title: "arguments that are no object are refused", Level: Must, Spec: calling},
+			},
+			run: runWrongTypes,
+		},
+		{
+			ID: "X-WIRE-10", Area: "tools", Title: "limits in input schemas", Needs: tools,
+			Checks: []Check{
+				{ID: "X-WIRE-10/length", Title: "the first length outside a string limit is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-10/pattern", Title: "a string that breaks its pattern is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-10/enum", Title: "a value outside an enum is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-10/range", Title: "the first number outside a range is refused", Level: Must, Spec: calling},
+				{ID: "X-WIRE-10/additional", Title: "an argument the schema rules out is refused", Level: Must, Spec: calling},
+			},
+			run: runLimits,
+		},
+	}
+}
+
+func runBadCalls(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for id, params := range pairs(
+		"TOOL-10/no-name", `{"arguments":{}}`,
+		"TOOL-10/name-type", `{"name":7}`,
+		"TOOL-10/params-type", `["`+unknownTool+`"]`,
+	) {
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodToolsCall, json.RawMessage(params))
+		if id == "TOOL-10/no-name" {
+			t.check(id, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+		} else {
+			t.check(id, err == nil && a.err != nil, "an error", a.orError(err))
+		}
+		if err != nil {
+			if s, err = t.fresh(); err != nil {
+				return err
+			}
+		}
+	}
+	return t.alive("TOOL-10/alive", s)
+}
+
+// schema is as much of an input schema as the suite makes arguments from.
+type schema struct {
+	Type                 json.RawMessage            `json:"type"`
+	Properties           map[string]json.RawMessage `json:"properties"`
+	Required             []string                   `json:"required"`
+	Enum                 []json.RawMessage          `json:"enum"`
+	Const                json.RawMessage            `json:"const"`
+	Default              json.RawMessage            `json:"default"`
+	Pattern              string                     `json:"pattern"`
+	MinLength            *int                       `json:"minLength"`
+	MaxLength            *int                       `json:"maxLength"`
+	Minimum              *float64                   `json:"minimum"`
+	Maximum              *float64                   `json:"maximum"`
+	MinItems             int                        `json:"minItems"`
+	Items                json.RawMessage            `json:"items"`
+	AdditionalProperties json.RawMessage            `json:"additionalProperties"`
+}
+
+// typed returns the one type of the schema, "" when it has none or several.
+func (s *schema) typed() string { return text(s.Type) }
+
+func readSchema(raw json.RawMessage) *schema {
+	var s schema
+	_ = json.Unmarshal(raw, &s) // judged by X-WIRE-07; what cannot be read makes no arguments
+	return &s
+}
+
+// sample makes a value that fits the schema, by its simple keywords.
+func (s *schema) sample() any {
+	switch {
+	case len(s.Const) > 0:
+		return s.Const
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case len(s.Default) > 0:
+		return s.Default
+	}
+	switch s.typed() {
+	case "string":
+		return s.sampleString()
+	case "integer", "number":
+		if s.Minimum != nil {
+			return *s.Minimum
+		}
+		if s.Maximum != nil {
+			return *s.Maximum
+		}
+		return 1
+	case "boolean":
+		return true
+	case "array":
+		list := []any{}
+		for range min(s.MinItems, 100) {
+			list = append(list, readSchema(s.Items).sample())
+		}
+		return list
+	case "object":
+		return s.sampleObject()
+	}
+	return "x"
+}
+
+func (s *schema) sampleString() string {
+	if strings.Contains(s.Pattern, `[A-Z]+-\d{3,}`) {
+		return "EPIC-006"
+	}
+	length := 8
+	if s.MinLength != nil {
+		length = max(length, *s.MinLength)
+	}
+	if s.MaxLength != nil {
+		length = min(length, *s.MaxLength)
+	}
+	return strings.Repeat("x", min(length, 1<<20))
+}
+
+func (s *schema) sampleObject() map[string]any {
+	out := map[string]any{}
+	for _, name := range s.Required {
+		out[name] = readSchema(s.Properties[name]).sample()
+	}
+	return out
+}
+
+// callable returns the tools there is leave to call; without any it skips all
+// checks of the scenario.
+func (t *trial) callable() []tool {
+	var out []tool
+	for _, tool := range t.runner.tools {
+		if t.runner.mayCall(tool.Name) {
+			out = append(out, tool)
+		}
+	}
+	if len(out) == 0 {
+		for _, c := range t.scenario.Checks {
+			reason, detail := SkipSideEffects, "no leave to call any tool"
+			if len(t.runner.tools) == 0 {
+				reason, detail = SkipNoFixture, "no tools"
+			}
+			t.skip(c.ID, reason, detail)
+		}
+	}
+	return out
+}
+
+// refusals gathers what a scenario learns from many calls that must each be
+// refused, and decides two checks by it.
+type refusals struct {
+	t     *trial
+	s     *session
+	tried int
+	// accepted and odd are the first call that was not refused, and the first
+	// that was, otherwise than the family does.
+	accepted, odd string
+}
+
+// try makes one call that must be refused. The refusal of a tool with a
+// profile is an error response; that of any other may be a result with
+// isError, too (TOOL-12).
+func (r *refusals) try(tool, what string, arguments any) error {
+	r.t.step(r.s)
+	r.tried++
+	a, err := r.t.call(r.s, tool, arguments)
+	if err != nil {
+		return fmt.Errorf("%s with %s: %w", tool, what, err)
+	}
+	result, _ := object(a.result)
+	isError := string(result["isError"]) == "true"
+	switch {
+	case a.err == nil && !isError:
+		if r.accepted == "" {
+			r.accepted = tool + " with " + what + ": " + a.describe()
+		}
+	case r.t.runner.family(tool) == familyArtifact && !a.hasCode(nil, codeInvalidParams), a.err != nil && a.err.Code != codeInvalidParams:
+		if r.odd == "" {
+			r.odd = tool + " with " + what + ": " + a.describe()
+		}
+	}
+	return nil
+}
+
+func (r *refusals) decide(refused, code string, err error) {
+	switch {
+	case r.accepted != "":
+		r.t.fail(refused, "a refusal", "%s", r.accepted)
+	case err != nil:
+		r.t.fail(refused, "a refusal", "%s", err.Error())
+	case r.tried == 0:
+		r.t.skip(refused, SkipNoFixture, "no schema says anything of the kind")
+	default:
+		r.t.pass(refused)
+	}
+	switch {
+	case code == "" || err != nil:
+	case r.tried == 0:
+		r.t.skip(code, SkipNoFixture, "no schema says anything of the kind")
+	default:
+		r.t.check(code, r.odd == "", "error -32602", "%s", r.odd)
+	}
+}
+
+func runMissingArguments(t *trial) error {
+	return t.refuse("X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool tool, s *schema) error {
+		for _, name := range s.Required {
+			arguments := s.sampleObject()
+			delete(arguments, name)
+			if err := r.try(tool.Name, "no "+name, arguments); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// refuse runs each over the tools there is leave to call and decides.
+func (t *trial) refuse(refused, code string, each func(*refusals, tool, *schema) error) error {
+	tools := t.callable()
+	if len(tools) == 0 {
+		return nil
+	}
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	r := &refusals{t: t, s: s}
+	for _, tool := range tools {
+		if err = each(r, tool, readSchema(tool.InputSchema)); err != nil {
+			break
+		}
+	}
+	r.decide(refused, code, err)
+	return err
+}
+
+// wrongFor is a value of another type for each type.
+var wrongFor = map[string]any{
+	"string": 7, "integer": "seven", "number": "seven", "boolean": "yes", "array": "list", "object": "object",
+}
+
+func runWrongTypes(t *trial) error {
+	if len(t.callable()) == 0 {
+		return nil
+	}
+	err := t.refuse("X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool tool, s *schema) error {
+		for _, name := range sortedKeys(s.Properties) {
+			wrong, known := wrongFor[readSchema(s.Properties[name]).typed()]
+			if !known {
+				continue
+			}
+			arguments := s.sampleObject()
+			arguments[name] = wrong
+			if err := r.try(tool.Name, fmt.Sprintf("%s=%v", name, wrong), arguments); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.refuse("X-WIRE-09/arguments", "", func(r *refusals, tool tool, _ *schema) error {
+		return r.try(tool.Name, "arguments that are a list", []any{1})
+	})
+}
+
+func runLimits(t *trial) error {
+	if len(t.callable()) == 0 {
+		return nil
+	}
+	outside := func(id string, value func(*schema) []any) error {
+		return t.refuse(id, "", func(r *refusals, tool tool, s *schema) error {
+			for _, name := range sortedKeys(s.Properties) {
+				for _, v := range value(readSchema(s.Properties[name])) {
+					arguments := s.sampleObject()
+					arguments[name] = v
+					what := name + " outside " + strings.TrimPrefix(id, "X-WIRE-10/")
+					if err := r.try(tool.Name, what, arguments); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	for _, c := range []struct {
+		id    string
+		value func(*schema) []any
+	}{
+		{"X-WIRE-10/length", outsideLength},
+		{"X-WIRE-10/pattern", outsidePattern},
+		{"X-WIRE-10/enum", outsideEnum},
+		{"X-WIRE-10/range", outsideRange},
+	} {
+		if err := outside(c.id, c.value); err != nil {
+			return err
+		}
+	}
+	return t.refuse("X-WIRE-10/additional", "", func(r *refusals, tool tool, s *schema) error {
+		if string(s.AdditionalProperties) != "false" {
+			return nil
+		}
+		arguments := s.sampleObject()
+		arguments["mainstay_unknown_argument"] = true
+		return r.try(tool.Name, "an unknown argument", arguments)
+	})
+}
+
+// outsideLength returns the nearest strings that are too short and too long.
+func outsideLength(s *schema) []any {
+	var out []any
+	if s.typed() != "string" {
+		return nil
+	}
+	if s.MinLength != nil && *s.MinLength > 0 {
+		out = append(out, strings.Repeat("x", min(*s.MinLength-1, 1<<20)))
+	}
+	if s.MaxLength != nil && *s.MaxLength < 1<<20 {
+		out = append(out, strings.Repeat("x", *s.MaxLength+1))
+	}
+	return out
+}
+
+// outsidePattern returns a string no pattern of the catalogue takes.
+func outsidePattern(s *schema) []any {
+	if s.typed() == "string" && strings.Contains(s.Pattern, `[A-Z]+-\d{3,}`) {
+		return []any{"epic-6"}
+	}
+	return nil
+}
+
+func outsideEnum(s *schema) []any {
+	const outside = "mainstay-not-in-the-enum"
+	allStrings := !slices.ContainsFunc(s.Enum, func(v json.RawMessage) bool { return !isString(v) })
+	if len(s.Enum) > 0 && allStrings {
+		return []any{outside}
+	}
+	return nil
+}
+
+func outsideRange(s *schema) []any {
+	var out []any
+	if s.Minimum != nil {
+		out = append(out, *s.Minimum-1)
+	}
+	if s.Maximum != nil {
+		out = append(out, *s.Maximum+1)
+	}
+	return out
+}

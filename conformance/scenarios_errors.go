@@ -1,0 +1,96 @@
+package conformance
+
+import "github.com/mainstay-mcp/mainstay/mcp"
+
+// Names no server has.
+const (
+	unknownMethod = "com.example.mainstay/no-such-method"
+	unknownTool   = "mainstay-no-such-tool"
+)
+
+func errorScenarios() []Scenario {
+	return []Scenario{
+		{
+			ID: "X-WIRE-03", Area: "errors", Title: "what does not exist",
+			Checks: []Check{
+				{ID: "X-WIRE-03/method", Title: "an unknown method is answered with -32601", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}},
+				{ID: "X-WIRE-03/case", Title: "method names are matched exactly", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}},
+			},
+			run: runUnknownMethod,
+		},
+		{
+			ID: "X-WIRE-03-TOOL", Area: "tools", Title: "a tool that does not exist",
+			Needs: Needs{Capability: "tools"},
+			Checks: []Check{
+				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: Should, House: Must, Spec: Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: Unknown tools"}},
+				{ID: "X-WIRE-03/tool-data", Title: "the error names the tool in data.tool", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-03"}},
+			},
+			run: runUnknownTool,
+		},
+		{
+			ID: "LC-11", Area: "errors", Title: "methods behind capabilities that were not declared",
+			Checks: []Check{
+				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Both parties MUST: Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Both parties MUST: Only use capabilities that were successfully negotiated"}},
+			},
+			run: runUndeclared,
+		},
+	}
+}
+
+func runUnknownMethod(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for id, method := range pairs("X-WIRE-03/method", unknownMethod, "X-WIRE-03/case", "Ping") {
+		t.step(s)
+		a, err := s.request(t.ctx, method, struct{}{})
+		t.check(id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runUnknownTool(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
+	if t.runner.house {
+		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	} else {
+		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams, codeMethodNotFound), "error -32602 (or -32601)", a.orError(err))
+	}
+	if t.forHouse("X-WIRE-03/tool-data") {
+		data, _ := object(a.errorData())
+		t.check("X-WIRE-03/tool-data", text(data["tool"]) == unknownTool, `data.tool "`+unknownTool+`"`, a.orError(err))
+	}
+	return err
+}
+
+func runUndeclared(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ id, capability, method string }{
+		{"LC-11/resources", "resources", mcp.MethodResourcesList},
+		{"LC-11/prompts", "prompts", mcp.MethodPromptsList},
+	} {
+		if t.runner.capabilities.has(c.capability) {
+			t.skip(c.id, SkipNotDeclared, "capabilities."+c.capability+" is declared")
+			continue
+		}
+		t.step(s)
+		a, err := s.request(t.ctx, c.method, nil)
+		t.check(c.id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func httpScenarios() []Scenario {
+	needs := Needs{Transport: TransportHTTP}
+	const (
+		sending   = "basic/transports#sending-messages-to-the-server"
+		listening = "basic/transports#listening-for-messages-from-the-server"
+	)
+	return []Scenario{
+		{
+			ID: "X-HTTP-01", Area: "http", Title: "answers to a POST", Needs: needs,
+			Checks: []Check{
+				{ID: "HTTP-04/accepted", Title: "a notification is answered with 202", Level: Must, Spec: Spec{Section: sending, Quote: "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body."}},
+				{ID: "HTTP-04/no-body", Title: "that answer has no body", Level: Must, Spec: Spec{Section: sending, Quote: "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body."}},
+				{ID: "HTTP-03/request", Title: "a request is answered with 200 and JSON or an event stream", Level: Must, Spec: Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, or Content-Type: application/json"}},
+				{ID: "HTTP-03/parameters", Title: "a Content-Type with a charset is taken", Level: Must, Spec: Spec{Section: sending, Quote: "The body of the POST request MUST be a single JSON-RPC request, notification, or response."}},
+				{ID: "HTTP-11/case", Title: "header names are compared without regard to case", Level: Must, Spec: Spec{Section: "basic/transports#session-management", Quote: "HTTP header names are case-insensitive (RFC 9110)."}},
+			},
+			run: runHTTPAnswers,
+		},
+		{
+			ID: "HTTP-19", Area: "http", Title: "GET", Needs: needs,
+			Checks: []Check{{ID: "HTTP-19/get", Title: "GET is answered with an event stream or 405", Level: Must, Spec: Spec{Section: listening, Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}}},
+			run:    runHTTPGet,
+		},
+		{
+			ID: "HTTP-15", Area: "http", Title: "the protocol version header", Needs: needs, Since: mcp.Version2025_06_18,
+			Checks: []Check{
+				{ID: "HTTP-15/invalid", Title: "an invalid version is answered with 400", Level: Must, Spec: Spec{Section: "basic/transports#protocol-version-header", Quote: "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request."}},
+				{ID: "HTTP-15/missing", Title: "a request without the header is served", Level: Should, Spec: Spec{Section: "basic/transports#protocol-version-header", Quote: "For backwards compatibility, if the server does not receive an MCP-Protocol-Version header, and has no other way to identify the version, the server SHOULD assume protocol version …"}},
+			},
+			run: runHTTPVersion,
+		},
+		{
+			ID: "X-SEC-02", Area: "http", Title: "the Origin header", Needs: needs,
+			Checks: []Check{
+				{ID: "X-SEC-02/foreign", Title: "a foreign Origin is refused with 403", Level: Must, Spec: Spec{Section: "basic/transports#security-warning", Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."}},
+				{ID: "X-SEC-02/none", Title: "a request without Origin is served", Level: Must, Spec: Spec{Section: "basic/transports#security-warning", Quote: "If the Origin header is present and is invalid, servers MUST respond with HTTP 403 Forbidden."}},
+			},
+			run: runHTTPOrigin,
+		},
+	}
+}
+
+// http returns the wire of a session as what it is on this transport.
+func (s *session) http() (*httpWire, error) {
+	w, ok := s.wire.(*httpWire)
+	if !ok {
+		return nil, ours(fmt.Errorf("transport %s has no headers", s.wire.transport()))
+	}
+	return w, nil
+}
+
+// exchange makes one HTTP request within the wait of an answer.
+func (t *trial) exchange(s *session, method string, body []byte, with http.Header) (*httpAnswer, error) {
+	w, err := s.http()
+	if err != nil {
+		return nil, err
+	}
+	t.step(s)
+	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	defer cancel()
+	return w.do(ctx, method, body, with)
+}
+
+// pingBody is a ping with an id of its own, for answers that are read as HTTP.
+func (s *session) pingBody() []byte { return message(s.newID(), mcp.MethodPing, nil) }
+
+// describe says in a line what came over HTTP.
+func (a *httpAnswer) describe(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	out := fmt.Sprintf("%d %s", a.status, a.header.Get("Content-Type"))
+	if len(a.body) > 0 {
+		out += ": " + clip(string(a.body), 120)
+	}
+	return strings.TrimSpace(out)
+}
+
+func (a *httpAnswer) is(err error, statuses ...int) bool {
+	if err != nil {
+		return false
+	}
+	for _, s := range statuses {
+		if a.status == s {
+			return true
+		}
+	}
+	return false
+}
+
+// served reports whether a request was answered with a response.
+func (a *httpAnswer) served(err error) bool {
+	return a.is(err, http.StatusOK) && received(a.body, nil).isResponse()
+}
+
+func runHTTPAnswers(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	note := message("", "notifications/com.example/unknown", nil)
+	a, err := t.exchange(s, http.MethodPost, note, nil)
+	t.check("HTTP-04/accepted", a.is(err, http.StatusAccepted), "202", "%s", a.describe(err))
+	if a.is(err, http.StatusAccepted) {
+		t.check("HTTP-04/no-body", len(a.body) == 0, "no body", "%s", a.describe(err))
+	} else {
+		t.skip("HTTP-04/no-body", SkipPrerequisite, "not accepted")
+	}
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
+	t.check("HTTP-03/request", a.served(err) && isAnswerType(a.header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Content-Type": {mediaJSON + "; charset=utf-8"}})
+	t.check("HTTP-03/parameters", a.served(err), "200 with a response", "%s", a.describe(err))
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	// The map keeps the spelling; only Set would write it the usual way.
+	lower := http.Header{"Content-Type": {}, "Accept": {}, "content-type": {mediaJSON}, "accept": {acceptBoth}}
+	if id := w.sessionID(); id != "" {
+		lower[headerSession], lower["mcp-session-id"] = nil, []string{id}
+	}
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), lower)
+	t.check("HTTP-11/case", a.served(err), "200 with a response", "%s", a.describe(err))
+	return nil
+}
+
+func isAnswerType(contentType string) bool {
+	media := mediaType(http.Header{"Content-Type": {contentType}})
+	return media == mediaJSON || media == mediaStream
+}
+
+func runHTTPGet(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	a, err := t.exchange(s, http.MethodGet, nil, nil)
+	ok := a.is(err, http.StatusMethodNotAllowed) || a.is(err, http.StatusOK) && mediaType(a.header) == mediaStream
+	t.check("HTTP-19/get", ok, "an event stream or 405", "%s", a.describe(err))
+	return nil
+}
+
+func runHTTPVersion(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {string(unknownVersion)}})
+	t.check("HTTP-15/invalid", a.is(err, http.StatusBadRequest), "400", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {}})
+	t.check("HTTP-15/missing", a.served(err), "200 with a response", "%s", a.describe(err))
+	return nil
+}
+
+func runHTTPOrigin(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Origin": {"http://evil.example"}})
+	t.check("X-SEC-02/foreign", a.is(err, http.StatusForbidden), "403", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
+	t.check("X-SEC-02/none", a.served(err), "200 with a response", "%s", a.describe(err))
+	return nil
+}

@@ -1,0 +1,68 @@
+package conformance
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func idScenarios() []Scenario {
+	spec := Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}
+	return []Scenario{{
+		ID: "X-WIRE-04", Area: "base", Title: "ids come back with the same value and JSON type",
+		Checks: []Check{
+			{ID: "X-WIRE-04/string", Title: "a string id that looks like a number stays a string", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/integer", Title: "an integer id stays an integer", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/uuid", Title: "a UUID comes back as it was", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/zero", Title: "the id 0 is an id", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/negative", Title: "a negative id comes back as it was", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/large", Title: "the largest integer every JSON reader keeps comes back exactly", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/unicode", Title: "an id beyond ASCII comes back as it was", Level: Must, Spec: spec},
+			{ID: "X-WIRE-04/error", Title: "an error answer has the id of its request, too", Level: Must, Spec: spec},
+		},
+		run: runIDs,
+	}}
+}
+
+func runIDs(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for check, id := range pairs(
+		"X-WIRE-04/string", `"7"`,
+		"X-WIRE-04/integer", `7`,
+		"X-WIRE-04/uuid", `"0b6c2f5e-6a3d-4c43-9f7e-2a1d8c5b9e04"`,
+		"X-WIRE-04/zero", `0`,
+		"X-WIRE-04/negative", `-3`,
+		"X-WIRE-04/large", `9007199254740991`,
+		"X-WIRE-04/unicode", `"größe-\"\\\u0001-日本-🦊"`,
+		"X-WIRE-04/error", `"e-1"`,
+	) {
+		method := mcp.MethodPing
+		if check == "X-WIRE-04/error" {
+			method = unknownMethod
+		}
+		t.step(s)
+		// Any response counts, for one with another id is what is looked for.
+		_, err := s.send(t.ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`"}`))
+		if err != nil {
+			return err
+		}
+		in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() || in.ended && in.to == id })
+		if err != nil {
+			t.fail(check, "a response with id "+id, err.Error())
+			return err
+		}
+		t.check(check, sameID(in.members["id"], id), "id "+id, "id %s", orAbsent(in.members["id"]))
+	}
+	return nil
+}
+
+// sameID compares ids as JSON values: type and value, not spelling.
+func sameID(got json.RawMessage, want string) bool {
+	if isString(got) || want[0] == '"' {
+		return isString(got) && want[0] == '"' && text(got) == text(json.RawMessage(want))
+	}
+	return string(got) == want
+}

@@ -1,0 +1,60 @@
+package conformance
+
+import (
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func notificationScenarios() []Scenario {
+	spec := Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}
+	return []Scenario{{
+		ID: "X-WIRE-05", Area: "base", Title: "notifications are never answered",
+		Checks: []Check{
+			{ID: "X-WIRE-05/unknown", Title: "an unknown notification is ignored in silence", Level: Must, Spec: spec},
+			{ID: "X-WIRE-05/request-method", Title: "a request's method without an id is not answered", Level: Must, Spec: spec},
+			{ID: "X-WIRE-05/bad-params", Title: "a notification with wrong params is not answered", Level: Must, Spec: spec},
+			{ID: "X-WIRE-05/cancelled", Title: "cancelling an unknown request changes nothing", Level: Must, Spec: Spec{
+				Section: "basic/utilities/cancellation#behavior-requirements",
+				Quote:   "Receivers MAY ignore a cancellation notification if: the referenced request is unknown",
+			}},
+			{ID: "X-WIRE-05/alive", Title: "the session works after them", Level: Must, Spec: spec},
+		},
+		run: runNotifications,
+	}}
+}
+
+func runNotifications(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	for id, frame := range pairs(
+		"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`,
+		"X-WIRE-05/request-method", `{"jsonrpc":"2.0","method":"ping"}`,
+		"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":{"not":"an id"}}}`,
+		"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":"never-sent","reason":"test"}}`,
+	) {
+		t.step(s)
+		answered, err := s.send(t.ctx, []byte(frame))
+		if err != nil {
+			t.fail(id, "silence", err.Error())
+			return err
+		}
+		if answered != nil && answered.status >= 300 && id != "X-WIRE-05/cancelled" {
+			// HTTP lets a server refuse a notification with an error status.
+			t.pass(id)
+			continue
+		}
+		stray, err := s.settle(t.ctx)
+		if err != nil {
+			t.fail(id, "an answer to the ping after it", err.Error())
+			return err
+		}
+		got := ""
+		for _, in := range stray {
+			got = clip(string(in.data), 160)
+		}
+		s.stash = nil
+		t.check(id, len(stray) == 0, "no answer", got)
+	}
+	return t.alive("X-WIRE-05/alive", s)
+}

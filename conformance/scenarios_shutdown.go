@@ -1,0 +1,120 @@
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func shutdownScenarios() []Scenario {
+	spec := Spec{Section: "basic/lifecycle#stdio", Quote: "First, closing the input stream to the child process (the server). Waiting for the server to exit"}
+	stdio := Needs{Transport: TransportStdio}
+	return []Scenario{
+		{
+			ID: "STDIO-08", Area: "stdio", Title: "the end of the input", Needs: stdio,
+			Checks: []Check{
+				{ID: "STDIO-08/ends", Title: "the server ends by itself within 5 s after its input ended", Level: Should, House: Must, Spec: spec},
+				{ID: "STDIO-08/status", Title: "it ends with status 0", Level: Should, Spec: spec},
+				{ID: "STDIO-08/handshake", Title: "it ends in the middle of a handshake, too", Level: Should, House: Must, Spec: spec},
+			},
+			run: runEndOfInput,
+		},
+		{
+			ID: "X-SHUT-01", Area: "stdio", Title: "calls under way when the input ends", Needs: stdio,
+			Checks: []Check{{ID: "X-SHUT-01", Title: "requests read before the end of the input are answered", Level: Should, House: Must, Spec: Spec{Seed: "X-SHUT-01"}}},
+			run:    runEndWithCalls,
+		},
+		{
+			ID: "X-WIRE-13", Area: "tools", Title: "revisions before structured content",
+			Needs: Needs{Capability: "tools", Family: familyArtifact, Tools: []string{toolValidate}, SideEffects: SideEffectsReadOnly},
+			Checks: []Check{{
+				ID: "X-WIRE-13", Title: "no structuredContent where it does not exist yet", Level: Must,
+				Spec: Spec{Seed: "X-WIRE-13"},
+			}},
+			run: runOldRevision,
+		},
+	}
+}
+
+func runEndOfInput(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	end := s.close()
+	t.check("STDIO-08/ends", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	switch {
+	case !end.prompt:
+		t.skip("STDIO-08/status", SkipPrerequisite, "it did not end by itself")
+	case end.exit < 0:
+		t.check("STDIO-08/status", end.err == nil, "no error", "%v", end.err)
+	default:
+		t.check("STDIO-08/status", end.exit == 0, "status 0", "status %d", end.exit)
+	}
+	s, err = t.raw()
+	if err != nil {
+		return err
+	}
+	if _, err := s.initialize(t.ctx, t.runner.revision); err != nil {
+		return err
+	}
+	end = s.close()
+	t.check("STDIO-08/handshake", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	return nil
+}
+
+func runEndWithCalls(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	const calls = 20
+	open := map[string]bool{}
+	for range calls {
+		id, err := s.post(t.ctx, mcp.MethodPing, nil)
+		if err != nil {
+			return err
+		}
+		open[id] = true
+	}
+	w, ok := s.wire.(*lineWire)
+	if !ok {
+		return ours(fmt.Errorf("transport %s has no end of input", s.wire.transport()))
+	}
+	if err := w.in.Close(); err != nil {
+		return err
+	}
+	for len(open) > 0 {
+		in, err := s.next1(t.ctx, func(in inbound) bool { return open[in.id()] })
+		if err != nil {
+			t.fail("X-SHUT-01", "20 answers", "%d of 20, then: %v", calls-len(open), err)
+			return nil
+		}
+		delete(open, in.id())
+	}
+	t.pass("X-SHUT-01")
+	return nil
+}
+
+func runOldRevision(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	if err := s.handshake(t.ctx, mcp.Version2024_11_05); err != nil {
+		return err
+	}
+	if s.opened.revision.AtLeast(mcp.Version2025_06_18) {
+		t.skip("X-WIRE-13", SkipNotInRevision, "the server does not speak "+string(mcp.Version2024_11_05))
+		return nil
+	}
+	t.step(s)
+	_, a, err := t.validate(s, prd(), idPRD)
+	if err != nil {
+		return err
+	}
+	result, _ := object(a.result)
+	structured, there := result["structuredContent"]
+	t.check("X-WIRE-13", !there, "no structuredContent", "%s", clip(string(structured), 120))
+	return nil
+}

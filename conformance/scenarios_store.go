@@ -1,0 +1,281 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// storeNeeds is what every scenario of store_artifact needs.
+func storeNeeds() Needs {
+	return Needs{Capability: "tools", Family: familyArtifact, Tools: []string{toolStore}, SideEffects: SideEffectsAll}
+}
+
+func storeScenarios() []Scenario {
+	needs := storeNeeds()
+	reading := needs
+	reading.Capability = "resources"
+	logs := needs
+	logs.Process = true
+	const area = "store_artifact"
+	return []Scenario{
+		{
+			ID: "S0-STORE-01", Area: area, Title: "the result of a store", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-01/fields", "S0-STORE-01", "the result has success, artifact_id, storage_path and resource_uri"),
+				must("S0-STORE-01/path", "S0-STORE-01", "storage_path ends in epic/EPIC-006_v1.md"),
+				must("S0-STORE-01/uri", "S0-STORE-01", "resource_uri is mcp://resources/artifacts/epics/EPIC-006_v1.md"),
+			},
+			run: runStoreResult,
+		},
+		{
+			ID: "S0-STORE-05", Area: area, Title: "metadata that lack a field", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-05/id", "S0-STORE-05", "a document without an id is refused"),
+				must("S0-STORE-05/status", "S0-STORE-05", "a document without a status is refused"),
+				must("S0-STORE-05/title", "S0-STORE-05", "a document without a title is refused"),
+				must("S0-STORE-05/nothing", "S0-STORE-05", "a refused document leaves no file"),
+			},
+			run: runStoreMissing,
+		},
+		{
+			ID: "S0-STORE-06", Area: area, Title: "versions", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-06/default", "S0-STORE-06", "a document without a version is version 1"),
+				must("S0-STORE-06/given", "S0-STORE-06", "**Version:** 3 is stored as _v3"),
+			},
+			run: runStoreVersions,
+		},
+		{
+			ID: "S0-STORE-11", Area: area, Title: "types of artifacts", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-11/folders", "S0-STORE-11", "each of the 10 types has its folder"),
+				must("S0-STORE-11/uris", "S0-STORE-11", "each of the 10 types has its plural in the URI"),
+			},
+			run: runStoreTypes,
+		},
+		{
+			ID: "S0-STORE-12", Area: area, Title: "reading what was stored", Needs: reading,
+			Checks: []Check{must("S0-STORE-12", "S0-STORE-12", "resources/read of the returned URI gives the content")},
+			run:    runStoreRead,
+		},
+		{
+			ID: "S0-STORE-14", Area: area, Title: "storing over a version", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-14/draft", "S0-STORE-14", "a draft is replaced"),
+				must("S0-STORE-14/approved", "S0-STORE-14", "an approved version is not: -32000 approved_immutable"),
+			},
+			run: runStoreOver,
+		},
+		{
+			ID: "S0-STORE-15", Area: area, Title: "the log of a store", Needs: logs,
+			Checks: []Check{
+				must("S0-STORE-15/started", "S0-STORE-15", "the started line has content_size"),
+				must("S0-STORE-15/completed", "S0-STORE-15", "the completed line has type, version, size, URI and duration"),
+			},
+			run: runStoreLog,
+		},
+	}
+}
+
+// stored is the result of store_artifact.
+type stored struct {
+	Success bool   `json:"success"`
+	ID      string `json:"artifact_id"`
+	Path    string `json:"storage_path"`
+	URI     string `json:"resource_uri"`
+}
+
+// store calls store_artifact.
+func (t *trial) store(s *session, content string) (stored, answer, error) {
+	var out stored
+	a, err := t.call(s, toolStore, storeArguments(content))
+	if err != nil {
+		return out, a, err
+	}
+	members, err := a.payload()
+	if err != nil {
+		return out, a, err
+	}
+	if err := json.Unmarshal(encode(members), &out); err != nil {
+		return out, a, fmt.Errorf("the result: %w", err)
+	}
+	return out, a, nil
+}
+
+// slash makes a path of the server's machine comparable.
+func slash(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+
+func runStoreResult(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	got, a, err := t.store(s, newDraft("EPIC-006").text())
+	if !t.check("S0-STORE-01/fields", err == nil && got.Success && got.ID == "EPIC-006" && got.Path != "" && got.URI != "",
+		"the four fields", "%s", a.orError(err)) {
+		return err
+	}
+	t.check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/EPIC-006_v1.md"), "…/epic/EPIC-006_v1.md", "%q", got.Path)
+	const uri = "mcp://resources/artifacts/epics/EPIC-006_v1.md"
+	t.check("S0-STORE-01/uri", got.URI == uri, uri, "%q", got.URI)
+	return nil
+}
+
+func runStoreMissing(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		check string
+		strip func(*draft)
+	}{
+		{"S0-STORE-05/id", func(d *draft) { d.id = "" }},
+		{"S0-STORE-05/status", func(d *draft) { d.status = "" }},
+		{"S0-STORE-05/title", func(d *draft) { d.title = "" }},
+	} {
+		d := newDraft("PRD-905")
+		c.strip(&d)
+		t.step(s)
+		a, err := t.call(s, toolStore, storeArguments(d.text()))
+		ok := a.hasCode(err, codeInvalidParams) && strings.Contains(a.err.Message, "Missing required metadata field")
+		t.check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	if t.runner.fixtures.Artifacts == "" {
+		t.skip("S0-STORE-05/nothing", SkipControl, "needs a look at the server's artifacts folder")
+		return nil
+	}
+	files, err := names(t.runner.fixtures.Artifacts)
+	if err != nil {
+		return err
+	}
+	left := ""
+	for _, f := range files {
+		if name := path.Base(f); strings.Contains(name, "PRD-905") || strings.HasPrefix(name, "_v") {
+			left = f
+		}
+	}
+	t.check("S0-STORE-05/nothing", left == "", "no file", "%s", left)
+	return nil
+}
+
+func runStoreVersions(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for check, version := range pairs("S0-STORE-06/default", "", "S0-STORE-06/given", "3") {
+		d := newDraft("HLS-906")
+		d.version = version
+		want := "_v" + version + ".md"
+		if version == "" {
+			want = "_v1.md"
+		}
+		t.step(s)
+		got, a, err := t.store(s, d.text())
+		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), "HLS-906"+want, "%s", a.orError(err))
+	}
+	return nil
+}
+
+func runStoreTypes(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	folder, uri := "", ""
+	for _, kind := range storedTypes {
+		id := kind.prefix + "-911"
+		t.step(s)
+		got, a, err := t.store(s, newDraft(id).text())
+		if err != nil {
+			folder = id + ": " + a.orError(err)
+			uri = folder
+			break
+		}
+		if !strings.HasSuffix(slash(got.Path), "/"+kind.folder+"/"+id+"_v1.md") {
+			folder = got.Path
+		}
+		if got.URI != "mcp://resources/artifacts/"+kind.plural+"/"+id+"_v1.md" {
+			uri = got.URI
+		}
+	}
+	t.check("S0-STORE-11/folders", folder == "", "{BASE}/<type>/<ID>_v1.md", "%s", folder)
+	t.check("S0-STORE-11/uris", uri == "", "mcp://resources/artifacts/<types>/<ID>_v1.md", "%s", uri)
+	return nil
+}
+
+func runStoreRead(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	content := newDraft("SPEC-912").text()
+	got, a, err := t.store(s, content)
+	if err != nil {
+		t.fail("S0-STORE-12", "a stored document", "%s", a.orError(err))
+		return err
+	}
+	t.step(s)
+	a, err = s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": got.URI})
+	var result struct {
+		Contents []struct{ URI, Text string } `json:"contents"`
+	}
+	ok := err == nil && a.err == nil && json.Unmarshal(a.result, &result) == nil &&
+		len(result.Contents) == 1 && result.Contents[0].Text == content
+	t.check("S0-STORE-12", ok, "the content that was stored", "%s", a.orError(err))
+	return err
+}
+
+func runStoreOver(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft("US-914")
+	if _, a, err := t.store(s, d.text()); err != nil {
+		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.orError(err))
+		return err
+	}
+	d.status, d.body = "Approved", "The second text.\n"
+	t.step(s)
+	_, a, err := t.store(s, d.text())
+	t.check("S0-STORE-14/draft", err == nil, "a result", "%s", a.orError(err))
+	if err != nil {
+		return nil
+	}
+	d.body = "The third text.\n"
+	t.step(s)
+	a, err = t.call(s, toolStore, storeArguments(d.text()))
+	data, _ := object(a.errorData())
+	t.check("S0-STORE-14/approved", a.hasCode(err, codeServer) && text(data["reason"]) == "approved_immutable",
+		`error -32000 with data.reason "approved_immutable"`, "%s", a.orError(err))
+	return err
+}
+
+func runStoreLog(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	arguments := storeArguments(newDraft("TASK-915").text())
+	task := "log-store-" + taskID
+	arguments["task_id"] = task
+	if _, err := t.call(s, toolStore, arguments); err != nil {
+		return err
+	}
+	line, found := t.logLine(s, toolStore+"_invocation_completed", "task_id", task)
+	missing := missingMembers(line, "artifact_id", "artifact_type", "version", "size_bytes", "resource_uri", "duration_ms")
+	t.check("S0-STORE-15/completed", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
+	line, found = t.logLine(s, toolStore+"_invocation_started", "task_id", task)
+	missing = missingMembers(line, "tool_name", "content_size")
+	t.check("S0-STORE-15/started", found && missing == "", "the members of a started line", "%s", lineFault(line, found, missing))
+	return nil
+}

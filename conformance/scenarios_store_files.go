@@ -1,0 +1,371 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// storeFileScenarios look at what store_artifact leaves on disk.
+func storeFileScenarios() []Scenario {
+	needs := storeNeeds()
+	needs.Artifacts = true
+	started := needs
+	started.Process = true
+	const area = "store_artifact"
+	return []Scenario{
+		{
+			ID: "S0-STORE-02", Area: area, Title: "the file of a document", Needs: needs,
+			Checks: []Check{must("S0-STORE-02", "S0-STORE-02", "the file equals the input byte for byte")},
+			run:    runFileContent,
+		},
+		{
+			ID: "S0-STORE-03", Area: area, Title: "the metadata of a document", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-03/keys", "S0-STORE-03", "the metadata have exactly the 8 keys"),
+				must("S0-STORE-03/values", "S0-STORE-03", "the metadata have the values of the document"),
+				must("S0-STORE-03/size", "S0-STORE-03", "size_bytes counts bytes, not characters"),
+				must("S0-STORE-07", "S0-STORE-07", "a document without a parent is stored with parent_id null"),
+			},
+			run: runFileMetadata,
+		},
+		{
+			ID: "S0-STORE-04", Area: area, Title: "a folder that is not there", Needs: needs,
+			Checks: []Check{must("S0-STORE-04", "S0-STORE-04", "the folder of a type is made when it is missing")},
+			run:    runFileFolder,
+		},
+		{
+			ID: "S0-STORE-08", Area: area, Title: "a store that cannot be finished", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-08/error", "S0-STORE-08", "a file that cannot be put in its place is an error"),
+				must("S0-STORE-08/clean", "S0-STORE-08", "no temporary file is left"),
+			},
+			run: runFileBlocked,
+		},
+		{
+			ID: "S0-STORE-09", Area: area, Title: "readers during writes", Needs: needs,
+			Checks: []Check{must("S0-STORE-09", "S0-STORE-09", "a reader during 200 overwrites never sees part of a file")},
+			run:    runFileReaders,
+		},
+		{
+			ID: "S0-STORE-10", Area: area, Title: "a folder that may not be written", Needs: started,
+			Checks: []Check{must("S0-STORE-10", "S0-STORE-10", "a read-only folder is -32000 Permission denied")},
+			run:    runFileReadOnly,
+		},
+		{
+			ID: "S0-STORE-13", Area: area, Title: "an id that climbs", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-13/refused", "S0-STORE-13", "an id with a path in it is refused with -32602"),
+				must("S0-STORE-13/outside", "S0-STORE-13", "nothing is written outside the artifacts folder"),
+			},
+			run: runFileTraversal,
+		},
+		{
+			ID: "S0-STORE-16", Area: area, Title: "stores of one document at once", Needs: needs,
+			Checks: []Check{
+				must("S0-STORE-16/whole", "S0-STORE-16", "the file is one of the inputs"),
+				must("S0-STORE-16/match", "S0-STORE-16", "the metadata belong to the same input"),
+			},
+			run: runFileParallel,
+		},
+	}
+}
+
+// artifact returns the path of a stored file, of its metadata with meta.
+func (t *trial) artifact(folder, id string, meta bool) string {
+	name := id + "_v1.md"
+	if meta {
+		name = id + "_v1_metadata.json"
+	}
+	return filepath.Join(t.runner.fixtures.Artifacts, folder, name)
+}
+
+// storeOr stores a document and fails the checks when that does not work.
+func (t *trial) storeOr(s *session, content string, checks ...string) (bool, error) {
+	_, a, err := t.store(s, content)
+	if err != nil {
+		for _, c := range checks {
+			t.fail(c, "a stored document", "%s", a.orError(err))
+		}
+		if errors.Is(err, errClosed) || errors.Is(err, errNoAnswer) {
+			return false, err
+		}
+		return false, nil
+	}
+	return true, nil
+}
+
+func runFileContent(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft("EPIC-902")
+	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
+	if ok, err := t.storeOr(s, d.text(), "S0-STORE-02"); !ok {
+		return err
+	}
+	got, err := os.ReadFile(t.artifact("epic", d.id, false))
+	switch {
+	case err != nil:
+		t.fail("S0-STORE-02", "the file", "%v", errors.Unwrap(err))
+	default:
+		t.check("S0-STORE-02", string(got) == d.text(), "the input", "%d bytes, other than the %d given", len(got), len(d.text()))
+	}
+	return nil
+}
+
+func runFileMetadata(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft("EPIC-903")
+	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
+	if ok, err := t.storeOr(s, d.text(), all...); !ok {
+		return err
+	}
+	meta, err := readMetadata(t.artifact("epic", d.id, true))
+	if err != nil {
+		for _, c := range all {
+			t.fail(c, "the metadata file", "%v", err)
+		}
+		return nil
+	}
+	want := []string{"artifact_id", "artifact_type", "file_path", "parent_id", "size_bytes", "status", "title", "version"}
+	t.check("S0-STORE-03/keys", slices.Equal(sortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(sortedKeys(meta), ", "))
+	ok := text(meta["artifact_id"]) == d.id && text(meta["artifact_type"]) == "epic" && string(meta["version"]) == "1" &&
+		text(meta["status"]) == d.status && text(meta["parent_id"]) == d.parent && text(meta["title"]) == d.title &&
+		strings.HasSuffix(slash(text(meta["file_path"])), "epic/EPIC-903_v1.md")
+	t.check("S0-STORE-03/values", ok, "those of the document", "%s", encode(meta))
+	t.check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", orAbsent(meta["size_bytes"]))
+
+	t.step(s)
+	orphan := newDraft("EPIC-907")
+	orphan.parent = ""
+	if ok, err := t.storeOr(s, orphan.text(), "S0-STORE-07"); !ok {
+		return err
+	}
+	meta, err = readMetadata(t.artifact("epic", orphan.id, true))
+	t.check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, orAbsent(meta["parent_id"]))
+	return nil
+}
+
+func readMetadata(path string) (map[string]json.RawMessage, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the path, which differs from run to run
+	}
+	members, ok := object(data)
+	if !ok {
+		return nil, errors.New("the metadata are no JSON object")
+	}
+	return members, nil
+}
+
+func runFileFolder(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(t.runner.fixtures.Artifacts, "spike")
+	if err := os.RemoveAll(folder); err != nil {
+		return ours(err)
+	}
+	if ok, err := t.storeOr(s, newDraft("SPIKE-904").text(), "S0-STORE-04"); !ok {
+		return err
+	}
+	_, err = os.Stat(t.artifact("spike", "SPIKE-904", false))
+	t.check("S0-STORE-04", err == nil, "the folder and the file", "no file")
+	return nil
+}
+
+// runFileBlocked puts a folder where the file belongs: the rename at the end
+// of an atomic write cannot work.
+func runFileBlocked(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	path := t.artifact("adr", "ADR-908", false)
+	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
+		return ours(err)
+	}
+	a, err := t.call(s, toolStore, storeArguments(newDraft("ADR-908").text()))
+	result, _ := object(a.result)
+	t.check("S0-STORE-08/error", err == nil && (a.err != nil || string(result["isError"]) == "true"), "an error", "%s", a.orError(err))
+	files, lookErr := names(t.runner.fixtures.Artifacts)
+	if lookErr != nil {
+		return lookErr
+	}
+	left := slices.IndexFunc(files, func(f string) bool {
+		return strings.Contains(f, "ADR-908") && !strings.Contains(f, "in the way")
+	})
+	if left >= 0 {
+		t.fail("S0-STORE-08/clean", "no file of the document", "%s", files[left])
+	} else {
+		t.pass("S0-STORE-08/clean")
+	}
+	if removeErr := os.RemoveAll(path); removeErr != nil {
+		return ours(removeErr)
+	}
+	return err
+}
+
+// overwrites is how often S0-STORE-09 writes one document.
+const overwrites = 200
+
+func runFileReaders(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	texts := [2]string{}
+	for i := range texts {
+		d := newDraft("US-909")
+		d.body = strings.Repeat(string(rune('a'+i)), 200_000*(i+1)) + "\nend of document\n"
+		texts[i] = d.text()
+	}
+	if ok, err := t.storeOr(s, texts[0], "S0-STORE-09"); !ok {
+		return err
+	}
+	path := t.artifact("backlog_story", "US-909", false)
+	stop := make(chan struct{})
+	found := make(chan string, 1)
+	go func() {
+		for {
+			data, err := os.ReadFile(path)
+			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
+				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
+				return
+			}
+			select {
+			case <-stop:
+				found <- ""
+				return
+			default:
+			}
+		}
+	}()
+	for i := range overwrites {
+		if _, a, storeErr := t.store(s, texts[(i+1)%2]); storeErr != nil {
+			err = fmt.Errorf("store %d: %s", i+1, a.orError(storeErr))
+			break
+		}
+	}
+	close(stop)
+	partial := <-found
+	if err != nil {
+		return err
+	}
+	t.check("S0-STORE-09", partial == "", "one of the two texts", "%s", partial)
+	return nil
+}
+
+func runFileReadOnly(t *trial) error {
+	if !t.runner.binds {
+		t.skip("S0-STORE-10", SkipControl, "file permissions do not bind this user")
+		return nil
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(t.runner.fixtures.Artifacts), "read-only-")
+	if err != nil {
+		return ours(err)
+	}
+	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
+		return ours(err)
+	}
+	s, err := t.open([]string{envArtifacts + "=" + dir})
+	if err != nil {
+		return err
+	}
+	if err := s.handshake(t.ctx, t.runner.revision); err != nil {
+		return err
+	}
+	t.step(s)
+	a, err := t.call(s, toolStore, storeArguments(newDraft("EPIC-910").text()))
+	ok := a.hasCode(err, codeServer) && strings.HasPrefix(a.err.Message, "Permission denied:")
+	t.check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.orError(err))
+	return err
+}
+
+func runFileTraversal(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	around := filepath.Dir(t.runner.fixtures.Artifacts)
+	before, err := names(around)
+	if err != nil {
+		return err
+	}
+	accepted := ""
+	for _, id := range []string{"../../EPIC-913", "EPIC-913/../../../x", "/tmp/EPIC-913", `..\EPIC-913`, "EPIC-913%2e%2e"} {
+		t.step(s)
+		a, err := t.call(s, toolStore, storeArguments(newDraft(id).text()))
+		if err != nil {
+			return err
+		}
+		if !a.hasCode(nil, codeInvalidParams) {
+			accepted = id + ": " + a.describe()
+		}
+	}
+	t.check("S0-STORE-13/refused", accepted == "", "error -32602", "%s", accepted)
+	after, err := names(around)
+	if err != nil {
+		return err
+	}
+	left := ""
+	for _, f := range after {
+		if !slices.Contains(before, f) {
+			left = f
+		}
+	}
+	t.check("S0-STORE-13/outside", left == "", "no new file", "%s", left)
+	return nil
+}
+
+func runFileParallel(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	const stores = 24
+	texts := make([]string, stores)
+	titles := make([]string, stores)
+	ids := make([]string, stores)
+	for i := range texts {
+		d := newDraft("PRD-916")
+		d.title = fmt.Sprintf("Writer number %02d", i)
+		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
+		texts[i], titles[i] = d.text(), d.title
+		if ids[i], err = s.post(t.ctx, mcp.MethodToolsCall, callParams(toolStore, storeArguments(texts[i]))); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if a, err := s.await(t.ctx, id); err != nil || a.err != nil {
+			return fmt.Errorf("a store: %s", a.orError(err))
+		}
+	}
+	data, err := os.ReadFile(t.artifact("prd", "PRD-916", false))
+	if err != nil {
+		t.fail("S0-STORE-16/whole", "the file", "%v", errors.Unwrap(err))
+		return nil
+	}
+	winner := slices.IndexFunc(texts, func(text string) bool { return bytes.Equal(data, []byte(text)) })
+	if !t.check("S0-STORE-16/whole", winner >= 0, "one of the inputs", "%d bytes that are none of them", len(data)) {
+		t.skip("S0-STORE-16/match", SkipPrerequisite, "the file is none of the inputs")
+		return nil
+	}
+	meta, err := readMetadata(t.artifact("prd", "PRD-916", true))
+	t.check("S0-STORE-16/match", err == nil && text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
+		titles[winner], "%v %s", err, encode(meta))
+	return nil
+}

@@ -1,0 +1,345 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// seed is the source of a requirement of the seed documents.
+func seed(id string) Spec { return Spec{Seed: id} }
+
+// must makes a check of a seed requirement.
+func must(id, requirement, title string) Check {
+	return Check{ID: id, Title: title, Level: Must, Spec: seed(requirement)}
+}
+
+func validateScenarios() []Scenario {
+	needs := Needs{Capability: "tools", Family: familyArtifact, Tools: []string{toolValidate}, SideEffects: SideEffectsReadOnly}
+	logs := needs
+	logs.Process = true
+	const area = "validate_artifact"
+	return []Scenario{
+		{
+			ID: "S0-VAL-01", Area: area, Title: "a PRD that passes", Needs: needs,
+			Checks: []Check{
+				must("S0-VAL-01/passed", "S0-VAL-01", "a complete PRD passes"),
+				must("S0-VAL-01/rate", "S0-VAL-01", `automated_pass_rate is "24/24"`),
+				must("S0-VAL-01/agent", "S0-VAL-01", "agent_review_required is 2"),
+				must("S0-VAL-01/results", "S0-VAL-01", "there are 26 results with ids of their own"),
+				must("S0-VAL-04", "S0-VAL-04", "an agent criterion has passed null and requires_agent_review true"),
+				must("S0-VAL-06", "S0-VAL-06", "pending agent criteria do not stop an artifact that passes"),
+				must("X-WIRE-11", "X-WIRE-11", "structuredContent, when present, is the same object as the text"),
+			},
+			run: runValidateGood,
+		},
+		{
+			ID: "S0-VAL-02", Area: area, Title: "the checklist follows from the id", Needs: logs,
+			Checks: []Check{
+				must("S0-VAL-02/epic", "S0-VAL-02", "EPIC-006 is judged by epic_validation_v1"),
+				must("S0-VAL-02/story", "S0-VAL-02", "US-040 is judged by backlog_story_validation_v1"),
+			},
+			run: runValidateChecklistID,
+		},
+		{
+			ID: "S0-VAL-03", Area: area, Title: "a PRD without a required section", Needs: needs,
+			Checks: []Check{
+				must("S0-VAL-03/result", "S0-VAL-03", "a failed criterion is a normal result"),
+				must("S0-VAL-03/criterion", "S0-VAL-03", `the criterion fails with "Missing sections"`),
+				must("S0-VAL-03/rate", "S0-VAL-03", `automated_pass_rate is "23/24"`),
+				must("S0-VAL-03/overall", "S0-VAL-03", "the artifact does not pass"),
+			},
+			run: runValidateMissingSection,
+		},
+		{
+			ID: "S0-VAL-07", Area: area, Title: "placeholders", Needs: needs,
+			Checks: []Check{
+				must("S0-VAL-07/draft", "S0-VAL-07", "a draft may have placeholder ids such as HLS-AAA"),
+				must("S0-VAL-07/leftover", "S0-VAL-07", "a field of the template left open fails its criterion"),
+			},
+			run: runValidatePlaceholders,
+		},
+		{
+			ID: "S0-VAL-08", Area: area, Title: "determinism", Needs: needs,
+			Checks: []Check{must("S0-VAL-08", "S0-VAL-08", "the same input gives the same bytes 50 times")},
+			run:    runValidateDeterminism,
+		},
+		{
+			ID: "S0-VAL-09", Area: area, Title: "an unknown prefix", Needs: needs,
+			Checks: []Check{must("S0-VAL-09", "S0-VAL-09", "an unknown prefix is refused with -32602 and the valid ones")},
+			run:    runValidatePrefix,
+		},
+		{
+			ID: "S0-VAL-12", Area: area, Title: "an id that climbs", Needs: needs,
+			Checks: []Check{
+				must("S0-VAL-12/refused", "S0-VAL-12", "../etc/passwd as an id is refused with -32602"),
+				must("S0-VAL-12/log", "S0-VAL-12", "the attempt is logged with artifact_id and tool_name"),
+			},
+			run: runValidateTraversal,
+		},
+		{
+			ID: "S0-VAL-15", Area: area, Title: "the log of a validation", Needs: logs,
+			Checks: []Check{
+				must("S0-VAL-15", "S0-VAL-15", "the completed line has the verdict and the duration"),
+				must("X-LOG-01/validate", "X-LOG-01", "each call writes one started and one completed line"),
+				must("X-LOG-02/validate", "X-LOG-02", "no log line holds the text of an artifact"),
+			},
+			run: runValidateLog,
+		},
+	}
+}
+
+func (t *trial) validate(s *session, content, id string) (verdict, answer, error) {
+	a, err := t.call(s, toolValidate, validateArguments(content, id))
+	v, err := readVerdict(a, err)
+	return v, a, err
+}
+
+func runValidateGood(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	v, a, err := t.validate(s, prd(), idPRD)
+	if err != nil {
+		t.fail("S0-VAL-01/passed", "a verdict", "%v", err)
+		return err
+	}
+	failed := v.describe()
+	if r, some := v.with(func(r verdictResult) bool { return string(r.Passed) == "false" }); some {
+		failed += fmt.Sprintf(", %s: %s", r.ID, r.Details)
+	}
+	t.check("S0-VAL-01/passed", v.passed(), "passed true", "%s", failed)
+	t.check("S0-VAL-01/rate", v.Rate == "24/24", `"24/24"`, "%q", v.Rate)
+	t.check("S0-VAL-01/agent", v.Agent != nil && *v.Agent == 2, "2", "%s", v.describe())
+	ids := map[string]bool{}
+	for _, r := range v.Results {
+		ids[r.ID] = true
+	}
+	t.check("S0-VAL-01/results", len(v.Results) == 26 && len(ids) == 26, "26 results", "%d with %d ids", len(v.Results), len(ids))
+	r, found := v.with(func(r verdictResult) bool { return r.ValidationType == "agent" })
+	t.check("S0-VAL-04", found && string(r.Passed) == "null" && r.AgentReview,
+		"passed null, requires_agent_review true", "%s", encode(r))
+	t.check("S0-VAL-06", v.passed() && v.Agent != nil && *v.Agent > 0, "passed true with agent criteria pending", "%s", v.describe())
+
+	result, _ := object(a.result)
+	structured, there := result["structuredContent"]
+	if !there {
+		t.skip("X-WIRE-11", SkipNotInRevision, "no structuredContent")
+		return nil
+	}
+	members, err := a.payload()
+	if err != nil {
+		return err
+	}
+	t.check("X-WIRE-11", sameJSON(structured, encode(members)), "the object of the text block", "%s", clip(string(structured), 160))
+	return nil
+}
+
+// sameJSON compares JSON texts as values.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return string(encode(x)) == string(encode(y))
+}
+
+func runValidateChecklistID(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ check, id, checklist string }{
+		{"S0-VAL-02/epic", "EPIC-006", "epic_validation_v1"},
+		{"S0-VAL-02/story", "US-040", "backlog_story_validation_v1"},
+	} {
+		t.step(s)
+		if _, _, err := t.validate(s, newDraft(c.id).text(), c.id); err != nil {
+			t.fail(c.check, "a verdict", "%v", err)
+			continue
+		}
+		line, found := t.logLine(s, toolValidate+"_invocation_completed", "artifact_id", c.id)
+		t.check(c.check, found && text(line["checklist_id"]) == c.checklist,
+			"checklist_id "+c.checklist+" in the completed line", "%s", describeLine(line, found))
+	}
+	return nil
+}
+
+// logLine returns the last log line of an event in which a member has a value.
+// The line may come a moment after the answer.
+func (t *trial) logLine(s *session, event, member, value string) (map[string]json.RawMessage, bool) {
+	var last map[string]json.RawMessage
+	eventually(t.ctx, s.wait, func() bool {
+		for _, line := range logLines(s.wire.stderr()) {
+			if text(line["event"]) == event && text(line[member]) == value {
+				last = line
+			}
+		}
+		return last != nil
+	})
+	return last, last != nil
+}
+
+func describeLine(line map[string]json.RawMessage, found bool) string {
+	if !found {
+		return "no such line"
+	}
+	return clip(string(encode(line)), 300)
+}
+
+func runValidateMissingSection(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	v, a, err := t.validate(s, prdWithout(prdSection), idPRD)
+	if !t.check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.orError(err)) {
+		return err
+	}
+	r, found := v.with(func(r verdictResult) bool { return strings.Contains(r.Details, "Missing sections") })
+	t.check("S0-VAL-03/criterion", found && string(r.Passed) == "false" && strings.Contains(r.Details, prdSection),
+		`a failed criterion with "Missing sections: `+prdSection+`"`, "%s", encode(r))
+	t.check("S0-VAL-03/rate", v.Rate == "23/24", `"23/24"`, "%q", v.Rate)
+	t.check("S0-VAL-03/overall", v.Passed != nil && !*v.Passed, "passed false", "%s", v.describe())
+	return nil
+}
+
+func runValidatePlaceholders(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	placeholder := func(r verdictResult) bool {
+		return string(r.Passed) == "false" && strings.Contains(strings.ToLower(r.Details), "placeholder")
+	}
+	v, _, err := t.validate(s, prd(), idPRD)
+	if err != nil {
+		return err
+	}
+	r, found := v.with(placeholder)
+	t.check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", encode(r))
+	t.step(s)
+	open := strings.Replace(prd(), "## Executive Summary\n", "## Executive Summary\n\n[Fill in]\n", 1)
+	v, _, err = t.validate(s, open, idPRD)
+	if err != nil {
+		return err
+	}
+	_, found = v.with(func(r verdictResult) bool {
+		return string(r.Passed) == "false" && strings.Contains(r.Details, "[Fill in]")
+	})
+	t.check("S0-VAL-07/leftover", found && !v.passed(), "a failed criterion that names [Fill in]", "%s", v.describe())
+	return nil
+}
+
+func runValidateDeterminism(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	var first string
+	for i := range 50 {
+		t.step(s)
+		a, err := t.call(s, toolValidate, validateArguments(prdWithout(prdSection), idPRD))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = string(a.result)
+		}
+		if string(a.result) != first {
+			t.fail("S0-VAL-08", "the bytes of the first answer", "other bytes in answer %d", i+1)
+			return nil
+		}
+	}
+	t.pass("S0-VAL-08")
+	return nil
+}
+
+func runValidatePrefix(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.call(s, toolValidate, validateArguments(prd(), "NOPE-001"))
+	ok := a.hasCode(err, codeInvalidParams) && strings.HasPrefix(a.err.Message, "Invalid params:")
+	for _, known := range storedTypes {
+		ok = ok && strings.Contains(a.err.Message, known.prefix)
+	}
+	t.check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.orError(err))
+	return err
+}
+
+func runValidateTraversal(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	const climbing = "../etc/passwd"
+	a, err := t.call(s, toolValidate, validateArguments(prd(), climbing))
+	t.check("S0-VAL-12/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	if !t.runner.subject.isProcess() {
+		t.skip("S0-VAL-12/log", SkipControl, "needs a server the suite starts as a program")
+		return err
+	}
+	var line map[string]json.RawMessage
+	eventually(t.ctx, s.wait, func() bool {
+		for _, l := range logLines(s.wire.stderr()) {
+			if text(l["artifact_id"]) == climbing && text(l["tool_name"]) == toolValidate && strings.Contains(string(encode(l)), "traversal") {
+				line = l
+			}
+		}
+		return line != nil
+	})
+	t.check("S0-VAL-12/log", line != nil, "a log line about it", "no such line")
+	return err
+}
+
+func runValidateLog(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	marker := "planted-" + strconv.Itoa(s.next) + "-do-not-log"
+	task := "log-" + taskID
+	arguments := validateArguments(prd()+"\n"+marker+"\n", idPRD)
+	arguments["task_id"] = task
+	if _, err := t.call(s, toolValidate, arguments); err != nil {
+		return err
+	}
+	line, found := t.logLine(s, toolValidate+"_invocation_completed", "task_id", task)
+	missing := missingMembers(line, "artifact_id", "checklist_id", "automated_pass_rate", "agent_review_count", "passed", "duration_ms")
+	t.check("S0-VAL-15", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
+
+	counts := map[string]int{}
+	complete := true
+	for _, l := range logLines(s.wire.stderr()) {
+		if event := text(l["event"]); text(l["task_id"]) == task && strings.HasPrefix(event, toolValidate+"_invocation_") {
+			counts[event]++
+			complete = complete && missingMembers(l, "timestamp", "event", "tool_name", "task_id") == ""
+		}
+	}
+	t.check("X-LOG-01/validate", complete && len(counts) == 2 && counts[toolValidate+"_invocation_started"] == 1 && counts[toolValidate+"_invocation_completed"] == 1,
+		"one started and one completed line", "%v", counts)
+	t.check("X-LOG-02/validate", !strings.Contains(s.wire.stderr(), marker), "no text of the artifact", "the planted words are in the log")
+	return nil
+}
+
+// missingMembers names the members a log line lacks.
+func missingMembers(line map[string]json.RawMessage, names ...string) string {
+	var missing []string
+	for _, name := range names {
+		if _, there := line[name]; !there {
+			missing = append(missing, name)
+		}
+	}
+	return strings.Join(missing, ", ")
+}
+
+func lineFault(line map[string]json.RawMessage, found bool, missing string) string {
+	if !found {
+		return "no such line"
+	}
+	return "no " + missing + " in " + clip(string(encode(line)), 300)
+}

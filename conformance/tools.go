@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Tools of the artifact family.
+const (
+	toolValidate   = "validate_artifact"
+	toolStore      = "store_artifact"
+	familyArtifact = "artifact"
+)
+
+// tool is one entry of tools/list.
+type tool struct {
+	Name        string          `json:"name"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations struct {
+		ReadOnlyHint bool `json:"readOnlyHint"`
+	} `json:"annotations"`
+
+	// members is the entry as received.
+	members map[string]json.RawMessage
+}
+
+// page is one answer to tools/list.
+type page struct {
+	tools []map[string]json.RawMessage
+	// next is nil at the end of the list: an empty string is a cursor.
+	next *string
+}
+
+// maxPages bounds a walk over a list.
+const maxPages = 200
+
+// listPages walks tools/list to its end.
+func listPages(ctx context.Context, s *session) ([]page, error) {
+	var pages []page
+	params := map[string]any{}
+	seen := map[string]bool{}
+	for len(pages) < maxPages {
+		a, err := s.request(ctx, mcp.MethodToolsList, params)
+		if err != nil {
+			return pages, err
+		}
+		p, err := readPage(a)
+		if err != nil {
+			return pages, err
+		}
+		pages = append(pages, p)
+		if p.next == nil {
+			return pages, nil
+		}
+		if seen[*p.next] {
+			return pages, fmt.Errorf("%w: the cursor %q comes back", errEndless, clip(*p.next, 60))
+		}
+		seen[*p.next] = true
+		params["cursor"] = *p.next
+	}
+	return pages, fmt.Errorf("%w: more than %d pages", errEndless, maxPages)
+}
+
+var errEndless = errors.New("the list does not end")
+
+func readPage(a answer) (page, error) {
+	var p page
+	result, ok := object(a.result)
+	if !ok {
+		return p, errors.New(a.describe())
+	}
+	if err := json.Unmarshal(result["tools"], &p.tools); err != nil || p.tools == nil {
+		return p, fmt.Errorf("tools is %s, not an array of objects", orAbsent(result["tools"]))
+	}
+	if next, there := result["nextCursor"]; there && string(next) != "null" {
+		if !isString(next) {
+			return p, fmt.Errorf("nextCursor is %s", orAbsent(next))
+		}
+		cursor := text(next)
+		p.next = &cursor
+	}
+	return p, nil
+}
+
+// listTools returns the tools of all pages, as far as they can be read.
+func listTools(ctx context.Context, s *session) ([]tool, error) {
+	pages, err := listPages(ctx, s)
+	if err != nil && !errors.Is(err, errEndless) {
+		return nil, err
+	}
+	var tools []tool
+	for _, p := range pages {
+		for _, members := range p.tools {
+			t := tool{members: members, Name: text(members["name"]), InputSchema: members["inputSchema"]}
+			_ = json.Unmarshal(members["annotations"], &t.Annotations) // hints: unreadable means absent
+			tools = append(tools, t)
+		}
+	}
+	return tools, nil
+}
+
+func callParams(name string, arguments any) any {
+	params := map[string]any{"name": name}
+	if arguments != nil {
+		params["arguments"] = arguments
+	}
+	return params
+}
+
+// call calls a tool and lets the observer look at the result.
+func (t *trial) call(s *session, name string, arguments any) (answer, error) {
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(name, arguments))
+	if err == nil && s.opened != nil {
+		t.runner.seen.callResult(a, s.opened.revision)
+		if t.runner.family(name) != "" && a.err != nil {
+			t.runner.seeProfile(name, a)
+		}
+	}
+	return a, err
+}
+
+// family returns the announced error profile of a tool, "" for none.
+func (r *runner) family(name string) string {
+	profiles, _ := object(r.capabilities.at("experimental.errorProfiles"))
+	return text(profiles[name])
+}
+
+func (r *runner) seeProfile(name string, a answer) {
+	data, _ := object(a.errorData())
+	r.seen.see(seenProfile, text(data["profile"]) == r.family(name), a.in, "data.profile is %s", orAbsent(data["profile"]))
+}
+
+// payload reads the result of a call as the JSON object in its text block
+// (tools.md 1.1).
+func (a answer) payload() (map[string]json.RawMessage, error) {
+	if a.err != nil {
+		return nil, errors.New(a.describe())
+	}
+	var result struct {
+		Content []struct{ Type, Text string } `json:"content"`
+		IsError bool                          `json:"isError"`
+	}
+	if err := json.Unmarshal(a.result, &result); err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	if result.IsError {
+		return nil, errors.New("a result with isError: " + clip(string(a.result), 160))
+	}
+	if len(result.Content) == 0 || result.Content[0].Type != "text" {
+		return nil, errors.New("no text block: " + clip(string(a.result), 160))
+	}
+	members, ok := object(json.RawMessage(result.Content[0].Text))
+	if !ok {
+		return nil, errors.New("the text is no JSON object: " + clip(result.Content[0].Text, 160))
+	}
+	return members, nil
+}

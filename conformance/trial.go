@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// trial is one scenario being run. It belongs to one goroutine.
+type trial struct {
+	ctx      context.Context
+	runner   *runner
+	scenario *Scenario
+
+	results []Result
+	own     []*session // opened for this scenario, closed at its end
+	// evidence is the traffic since the last send after the last decision.
+	trace    *trace
+	mark     int
+	lastTime time.Time
+}
+
+// check decides a check: ok passes it, else it fails or warns by its level.
+func (t *trial) check(id string, ok bool, expected, actual string, args ...any) bool {
+	if ok {
+		t.decide(id, Pass, Result{})
+		return true
+	}
+	if len(args) > 0 {
+		actual = fmt.Sprintf(actual, args...)
+	}
+	status := Warn
+	if t.level(t.find(id)) == Must {
+		status = Fail
+	}
+	t.decide(id, status, Result{Expected: expected, Actual: actual})
+	return false
+}
+
+func (t *trial) pass(id string) { t.decide(id, Pass, Result{}) }
+
+func (t *trial) fail(id, expected, actual string, args ...any) {
+	t.check(id, false, expected, actual, args...)
+}
+
+func (t *trial) skip(id string, reason SkipReason, detail string) {
+	t.decide(id, Skip, Result{Reason: reason, Detail: detail})
+}
+
+// forHouse skips the named checks when the server does not announce the error
+// profiles of this project, and reports whether it does.
+func (t *trial) forHouse(ids ...string) bool {
+	if t.runner.house {
+		return true
+	}
+	for _, id := range ids {
+		t.skip(id, SkipNotDeclared, "capabilities.experimental.errorProfiles absent")
+	}
+	return false
+}
+
+func (t *trial) find(id string) *Check {
+	for i := range t.scenario.Checks {
+		if t.scenario.Checks[i].ID == id {
+			return &t.scenario.Checks[i]
+		}
+	}
+	panic("conformance: scenario " + t.scenario.ID + " has no check " + id) // a bug the registry test finds
+}
+
+func (t *trial) level(c *Check) Level {
+	if t.runner.house && c.House != "" {
+		return c.House
+	}
+	return c.Level
+}
+
+func (t *trial) decided(id string) bool {
+	return slices.ContainsFunc(t.results, func(r Result) bool { return r.ID == id })
+}
+
+// decide records an outcome. The first decision of a check stands.
+func (t *trial) decide(id string, status Status, r Result) {
+	c := t.find(id)
+	if t.decided(id) {
+		return
+	}
+	r.Check, r.Scenario, r.Area, r.Level, r.Status = *c, t.scenario.ID, t.scenario.Area, t.level(c), status
+	now := time.Now()
+	r.Duration, t.lastTime = now.Sub(t.lastTime), now
+	if t.trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
+		r.Evidence = t.trace.since(t.mark)
+	}
+	t.results = append(t.results, r)
+	t.runner.emit(r)
+}
+
+// step begins a new piece of evidence.
+func (t *trial) step(s *session) {
+	t.trace, t.mark = s.trace, s.trace.mark()
+}
+
+// shared returns the session that scenarios share, initialized. What it needs
+// of it is undone when the scenario calls spoil.
+func (t *trial) shared() (*session, error) {
+	s, err := t.runner.sharedSession(t.ctx, t.profile())
+	if err != nil {
+		return nil, err
+	}
+	t.step(s)
+	return s, nil
+}
+
+// fresh returns a session of the scenario's own, initialized.
+func (t *trial) fresh() (*session, error) {
+	s, err := t.raw()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.handshake(t.ctx, t.runner.revision); err != nil {
+		return nil, err
+	}
+	t.step(s)
+	return s, nil
+}
+
+// raw returns a connection of the scenario's own on which nothing was sent.
+func (t *trial) raw() (*session, error) { return t.open(nil) }
+
+// open is raw with more in the environment of the program.
+func (t *trial) open(extra []string) (*session, error) {
+	s, err := t.runner.open(t.ctx, append(t.runner.profileEnv(t.profile()), extra...))
+	if err != nil {
+		return nil, err
+	}
+	t.own = append(t.own, s)
+	t.step(s)
+	return s, nil
+}
+
+func (t *trial) profile() profile {
+	if t.scenario.Needs.Checklists {
+		return profileChecklists
+	}
+	return profilePlain
+}
+
+// finish decides what the scenario left open and closes its sessions. err is
+// what the scenario returned.
+func (t *trial) finish(err error) {
+	for _, s := range t.own {
+		s.close()
+	}
+	for _, c := range t.scenario.Checks {
+		if t.decided(c.ID) {
+			continue
+		}
+		detail := "not reached"
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			detail = "the time for this scenario was over"
+		case err != nil:
+			detail = err.Error()
+		}
+		status := Unknown
+		var own *suiteError
+		if errors.As(err, &own) {
+			status = Error
+		}
+		t.decide(c.ID, status, Result{Detail: detail})
+	}
+}
+
+// suiteError is a fault of the suite or its machine: no folder could be made.
+type suiteError struct{ err error }
+
+func (e *suiteError) Error() string { return e.err.Error() }
+func (e *suiteError) Unwrap() error { return e.err }
+
+// ours marks err as a fault of the suite.
+func ours(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &suiteError{err}
+}

@@ -1,0 +1,339 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/sse"
+)
+
+// The headers of the transport, in the specification's spelling.
+const (
+	headerSession  = "Mcp-Session-Id"
+	headerRevision = "Mcp-Protocol-Version"
+	mediaJSON      = "application/json"
+	mediaStream    = "text/event-stream"
+	acceptBoth     = mediaJSON + ", " + mediaStream
+)
+
+// httpWire speaks streamable HTTP: each message is a POST of its own, its
+// answer is one JSON body or an event stream.
+type httpWire struct {
+	subject *URLSubject
+	client  *http.Client
+	trace   *trace
+	box     chan inbound
+	ctx     context.Context // ends every request when the wire closes
+	cancel  context.CancelFunc
+	readers sync.WaitGroup
+	once    sync.Once
+
+	mu       sync.Mutex
+	closed   bool
+	session  string // the session id, from the answer to initialize
+	nameless int
+	revision string // the negotiated revision, sent with each request once set
+}
+
+func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
+	rt := s.RoundTripper
+	if rt == nil {
+		rt = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}
+	}
+	// HTTP-07: a redirect is an answer to judge, not one to follow.
+	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	w := &httpWire{subject: s, client: client, trace: tr, box: make(chan inbound, inboxSize)}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return w
+}
+
+// request builds a request with the headers of the conversation; the headers
+// in with are set over them, and an empty list removes one.
+func (w *httpWire) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, w.subject.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range w.subject.Header {
+		req.Header[name] = values
+	}
+	w.mu.Lock()
+	session, revision := w.session, w.revision
+	w.mu.Unlock()
+	if session != "" {
+		req.Header.Set(headerSession, session)
+	}
+	if revision != "" {
+		req.Header.Set(headerRevision, revision)
+	}
+	switch method {
+	case http.MethodPost:
+		req.Header.Set("Accept", acceptBoth)
+		req.Header.Set("Content-Type", mediaJSON)
+	case http.MethodGet:
+		req.Header.Set("Accept", mediaStream)
+	}
+	for name, values := range with {
+		req.Header.Del(name)
+		for _, v := range values {
+			req.Header.Add(name, v)
+		}
+	}
+	return req, nil
+}
+
+// send posts one message. The messages of the answer go to the inbox.
+func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
+	if !w.begin() {
+		return nil, errClosed
+	}
+	// The request outlives this call, for its answer may be a stream: it ends
+	// with the wire. The caller waits for the status only.
+	req, err := w.request(w.ctx, http.MethodPost, data, nil)
+	if err != nil {
+		w.readers.Done()
+		return nil, err
+	}
+	w.trace.add(ToServer, data, &HTTPInfo{Method: http.MethodPost}, "")
+	to := w.token(data)
+	type outcome struct {
+		answer *httpAnswer
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer w.readers.Done()
+		resp, err := w.client.Do(req)
+		if err != nil {
+			done <- outcome{nil, fmt.Errorf("%w: %w", errClosed, err)}
+			return
+		}
+		defer resp.Body.Close()
+		w.learn(resp)
+		done <- outcome{&httpAnswer{status: resp.StatusCode, header: resp.Header, token: to}, nil}
+		w.readAnswer(resp, to)
+	}()
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// token names the answer to a message: by its id, or by a number of our own.
+func (w *httpWire) token(data []byte) string {
+	if id := received(data, nil).id(); id != "" {
+		return id
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nameless++
+	return "#" + strconv.Itoa(w.nameless)
+}
+
+// begin counts a reader in, unless the wire is closed.
+func (w *httpWire) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.readers.Add(1)
+	return true
+}
+
+// learn takes the session id from the first answer that has one: that to
+// initialize (HTTP-12, HTTP-13).
+func (w *httpWire) learn(resp *http.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id := resp.Header.Get(headerSession); w.session == "" && resp.StatusCode < 300 {
+		w.session = id
+	}
+}
+
+// sessionID returns the session id, "" when the server gave none.
+func (w *httpWire) sessionID() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
+
+// negotiated sets the revision that later requests name (HTTP-14).
+func (w *httpWire) negotiated(revision string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.revision = revision
+}
+
+// readAnswer delivers the messages of an answer, and then its end: a request
+// whose answer ended without a response will not get one any more.
+func (w *httpWire) readAnswer(resp *http.Response, to string) {
+	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}
+	end := inbound{to: to, ended: true, http: info, err: fmt.Errorf("HTTP %d %s", info.Status, info.ContentType)}
+	if mediaType(resp.Header) == mediaStream && resp.StatusCode < 300 {
+		w.readStream(resp.Body, info, to)
+	} else {
+		w.readBody(resp, info, &end)
+	}
+	select {
+	case w.box <- end:
+	case <-w.ctx.Done():
+	}
+}
+
+// readBody delivers a body that is one message.
+func (w *httpWire) readBody(resp *http.Response, info *HTTPInfo, end *inbound) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFrame+1))
+	in := inbound{data: body, http: info, to: end.to}
+	switch {
+	case len(body) > maxFrame:
+		in.err = errTooLarge
+	case err != nil:
+		in.err = err
+	case len(bytes.TrimSpace(body)) == 0:
+		w.trace.add(FromServer, nil, info, "no body")
+		return
+	default:
+		in = received(body, info)
+		in.to = end.to
+	}
+	if in.err != nil && resp.StatusCode >= 300 {
+		// The text around a refusal is no message and need not be one.
+		w.trace.add(FromServer, body, info, "")
+		end.data = body
+		return
+	}
+	w.deliver(in)
+}
+
+func (w *httpWire) readStream(body io.Reader, info *HTTPInfo, to string) {
+	events := sse.NewReader(body, maxFrame, maxFrame)
+	for {
+		e, err := events.Next()
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			w.deliver(inbound{err: errTooLarge, http: info, to: to})
+		case err != nil:
+			return // the end of the stream, or of the wire
+		case e.IsMessage():
+			in := received(bytes.Clone(e.Data), info)
+			in.to = to
+			w.deliver(in)
+		}
+	}
+}
+
+func (w *httpWire) deliver(in inbound) {
+	w.trace.received(in)
+	select {
+	case w.box <- in:
+	case <-w.ctx.Done():
+	}
+}
+
+// do makes one request and reads its whole answer, of a stream only what is
+// there when ctx ends or one event came. The headers in with are set over those
+// of the conversation; the names in without are removed.
+func (w *httpWire) do(ctx context.Context, method string, body []byte, with http.Header) (*httpAnswer, error) {
+	req, err := w.request(ctx, method, body, with)
+	if err != nil {
+		return nil, err
+	}
+	w.trace.add(ToServer, body, &HTTPInfo{Method: method}, describeHeaders(with))
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errClosed, err)
+	}
+	defer resp.Body.Close()
+	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
+	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}
+	if mediaType(resp.Header) == mediaStream {
+		if method != http.MethodGet { // a GET stream may stay silent for ever
+			events := sse.NewReader(resp.Body, maxFrame, maxFrame)
+			for {
+				e, err := events.Next()
+				if err != nil {
+					break
+				}
+				if e.IsMessage() {
+					answer.body = bytes.Clone(e.Data)
+					break
+				}
+			}
+		}
+	} else {
+		answer.body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a cut body is judged as what came
+	}
+	w.trace.add(FromServer, answer.body, info, "")
+	return answer, nil
+}
+
+func describeHeaders(h http.Header) string {
+	note := ""
+	for name, values := range h {
+		if note != "" {
+			note += ", "
+		}
+		switch {
+		case len(values) == 0:
+			note += "no " + name
+		case name == headerSession:
+			note += name + ": another session" // session ids are secrets
+		default:
+			note += name + ": " + values[0]
+		}
+	}
+	return note
+}
+
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+func (w *httpWire) inbox() <-chan inbound { return w.box }
+
+func (w *httpWire) stderr() string { return "" }
+
+func (w *httpWire) transport() TransportKind { return TransportHTTP }
+
+// close ends the session with DELETE (HTTP-18) and every request under way.
+func (w *httpWire) close() ending {
+	w.once.Do(func() {
+		w.mu.Lock()
+		session := w.session
+		w.mu.Unlock()
+		if session != "" {
+			ctx, cancel := context.WithTimeout(w.ctx, termGrace)
+			if req, err := w.request(ctx, http.MethodDelete, nil, nil); err == nil {
+				if resp, err := w.client.Do(req); err == nil {
+					_ = resp.Body.Close()
+				}
+			}
+			cancel()
+		}
+		w.mu.Lock()
+		w.closed = true
+		w.mu.Unlock()
+		w.cancel()
+		w.readers.Wait()
+		close(w.box)
+		if w.subject.RoundTripper == nil {
+			w.client.CloseIdleConnections()
+		}
+	})
+	return ending{prompt: true, exit: -1}
+}
