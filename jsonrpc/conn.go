@@ -56,7 +56,7 @@ type Config struct {
 	OnRequest func(Request)
 	// OnNotification gets the peer's notifications.
 	OnNotification func(Notification)
-	// OnNoise gets lines that are not JSON objects (STDIO-03).
+	// OnNoise gets lines that are neither JSON objects nor arrays (STDIO-03).
 	OnNoise func(line []byte)
 	// OnFault gets what is JSON but not a message, is over a limit, or cannot
 	// be told to belong to a call. Nothing else ends because of it.
@@ -295,23 +295,43 @@ func (c *Conn) read() {
 			c.cfg.OnReceived(text)
 		}
 		if text[0] != '{' && text[0] != '[' {
-			c.noise.Add(1)
-			if c.cfg.OnNoise != nil {
-				c.cfg.OnNoise(bytes.Clone(text))
-			}
+			c.hear(text)
 			continue
 		}
 		var e envelope
 		if err := s.scan(text, c.cfg.Depth, &e); err != nil {
 			var de *DecodeError
 			errors.As(err, &de)
-			c.fault(de)
+			c.broken(de, text, ln.open)
 			continue
 		}
 		if !ln.owned {
 			e.own()
 		}
 		c.dispatch(&e)
+	}
+}
+
+// broken sorts what could not be decoded.
+func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
+	switch {
+	case de.Syntax && text[0] == '[': // "[INFO] ready" is a log line
+		c.hear(text)
+	case de.Syntax && open:
+		// The peer went away in the middle of a message: that is how its call
+		// ends too, and the end of the stream is next.
+		de.ID = ID{}
+		c.fault(de)
+	default:
+		c.fault(de)
+	}
+}
+
+// hear reports noise.
+func (c *Conn) hear(text []byte) {
+	c.noise.Add(1)
+	if c.cfg.OnNoise != nil {
+		c.cfg.OnNoise(bytes.Clone(text))
 	}
 }
 
@@ -331,8 +351,12 @@ func (c *Conn) dispatch(e *envelope) {
 		// An error means that the answer cannot be sent: the peer is gone.
 		_ = c.Respond(Response{ID: req.ID, Error: NewError(CodeMethodNotFound, "Method not found", nil)})
 	default:
-		if !c.inflight.answer(e.id, Response{Result: e.result, Error: e.err}) {
+		switch {
+		case c.inflight.answer(e.id, Response{Result: e.result, Error: e.err}):
+		case e.id != nil:
 			c.late.Add(1)
+		default: // RPC-10: only an error may come without id
+			c.fault(&DecodeError{Reason: "an error that names no call: " + e.err.Error()})
 		}
 	}
 }
@@ -341,7 +365,7 @@ func (c *Conn) dispatch(e *envelope) {
 // be told (decisions 27).
 func (c *Conn) fault(de *DecodeError) {
 	c.faults.Add(1)
-	if !de.ID.IsZero() && c.inflight.failOne(de.ID, de) {
+	if !de.ID.IsZero() && !de.request && c.inflight.failOne(de.ID, de) {
 		return
 	}
 	if c.cfg.OnFault != nil {
@@ -355,6 +379,7 @@ func overLimit(s *scanner, ln line, depth int) *DecodeError {
 	var e envelope
 	// The line is cut, so this fails; what counts is the id met on the way.
 	_ = s.scan(ln.text, depth, &e)
+	de.request = e.asks()
 	if e.id != nil {
 		de.ID = ID{token: string(e.id)}
 	} else {

@@ -101,6 +101,9 @@ type DecodeError struct {
 }
 
 func (e *DecodeError) Error() string {
+	if len(e.Head) == 0 {
+		return "not a JSON-RPC message: " + e.Reason
+	}
 	return "not a JSON-RPC message: " + e.Reason + ": " + Printable(string(e.Head), 200)
 }
 
