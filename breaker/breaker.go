@@ -140,7 +140,11 @@ func (b *Breaker) enter(from, to State) {
 	if to != Closed {
 		ph.refusal = &OpenError{Name: b.set.Name, State: to, Until: ph.until}
 	}
-	old.next.Store(ph)
 	b.phase.Store(ph)
-	b.publish()
+	if b.set.Logger != nil || b.set.OnTransition != nil {
+		// Without a listener nobody would walk the chain, and the first phase
+		// would keep all later ones alive.
+		old.next.Store(ph)
+		b.publish()
+	}
 }

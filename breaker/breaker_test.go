@@ -22,7 +22,12 @@ func settle(t *testing.T, b *breaker.Breaker, v breaker.Verdict) {
 }
 
 // refused makes one call that must be refused.
-func refused(t *testing.T, b *breaker.Breaker) *breaker.OpenError {
+func refused(t *testing.T, b *breaker.Breaker) {
+	t.Helper()
+	_ = refusal(t, b)
+}
+
+func refusal(t *testing.T, b *breaker.Breaker) *breaker.OpenError {
 	t.Helper()
 	_, err := b.Acquire()
 	var open *breaker.OpenError
@@ -158,7 +163,7 @@ func TestAC_006_3_OpenRefusesAtOnce(t *testing.T) {
 		b := opened(t, breaker.Settings{Name: "db"})
 		time.Sleep(10 * time.Second)
 		before := time.Now()
-		open := refused(t, b)
+		open := refusal(t, b)
 		require.Equal(t, before, time.Now(), "no time passes in the bubble")
 		require.Equal(t, "Service temporarily unavailable (circuit open)", open.Error())
 		require.Equal(t, "db", open.Name)
@@ -241,7 +246,7 @@ func TestHalfOpenRefusalSaysSo(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		p, err := b.Acquire()
 		require.NoError(t, err)
-		open := refused(t, b)
+		open := refusal(t, b)
 		require.Equal(t, breaker.HalfOpen, open.State)
 		require.Equal(t, "db", open.Name)
 		require.Zero(t, open.RetryAfter())

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"context"
 	"log/slog"
 	"time"
 )
@@ -24,9 +23,6 @@ type Transition struct {
 // publish makes sure that a goroutine is telling what has not been told. It
 // never waits: it runs under the engine's lock.
 func (b *Breaker) publish() {
-	if b.set.Logger == nil && b.set.OnTransition == nil {
-		return
-	}
 	if b.telling.CompareAndSwap(false, true) {
 		go b.tell()
 	}
@@ -60,13 +56,15 @@ func (b *Breaker) announce(ph *phase) {
 		ConsecutiveFailures: int(ph.began),
 		Opens:               ph.opens,
 	}
-	level := slog.LevelInfo
 	if ph.state == Open {
 		t.OpenFor = b.set.Cooldown
-		level = slog.LevelWarn
 	}
 	if l := b.set.Logger; l != nil {
-		l.LogAttrs(context.Background(), level, "circuit breaker changed state",
+		log := l.Info
+		if ph.state == Open {
+			log = l.Warn
+		}
+		log("circuit breaker changed state",
 			slog.String("breaker", t.Name),
 			slog.String("from", t.From.String()),
 			slog.String("to", t.To.String()),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -84,6 +85,34 @@ func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
 		require.Equal(t, breaker.Closed, seen[2].To)
 		require.Zero(t, seen[2].OpenFor)
 	})
+}
+
+// Past states are not kept, whether or not somebody listens. Not parallel: it
+// measures the heap.
+func TestPastStatesAreForgotten(t *testing.T) {
+	for name, set := range map[string]breaker.Settings{
+		"nobody listens":   {FailureThreshold: 1, Cooldown: 1},
+		"somebody listens": {FailureThreshold: 1, Cooldown: 1, OnTransition: func(breaker.Transition) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := breaker.New(set)
+			heap := func() uint64 {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.HeapAlloc
+			}
+			before := heap()
+			const states = 100_000
+			for b.Snapshot().Generation < states {
+				if p, err := b.Acquire(); err == nil {
+					p.Settle(breaker.Failure)
+				}
+			}
+			require.Eventually(t, func() bool { return heap() < before+states*10 }, 10*time.Second, 10*time.Millisecond)
+			require.Equal(t, breaker.Open, b.State())
+		})
+	}
 }
 
 // Under load every transition is told once, in order, one at a time.

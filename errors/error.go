@@ -116,8 +116,13 @@ func (e *Error) Unwrap() []error {
 	if e.Cause != nil {
 		out = append(out, e.Cause)
 	}
-	if e.RPC != nil && e.Cause != error(e.RPC) {
+	if e.RPC != nil && !isItself(e.Cause, e.RPC) {
 		out = append(out, e.RPC)
 	}
 	return out
+}
+
+// isItself reports whether err is rpc and not something around it.
+func isItself(err error, rpc *jsonrpc.Error) bool {
+	return err == error(rpc) //nolint:errorlint // identity is the question
 }

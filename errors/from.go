@@ -37,7 +37,7 @@ func From(err error, delivery Delivery) *Error {
 		return fromOpen(err)
 	case errors.As(err, &rpc):
 		e := Map(rpc, MapOptions{})
-		if err != error(rpc) {
+		if !isItself(err, rpc) {
 			e.Cause = err
 		}
 		return e
