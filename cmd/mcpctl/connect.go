@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// childGrace is how long a program has to stop, once after its stdin is closed
+// and once after it is told to (decisions 26).
+const childGrace = 2 * time.Second
+
+// connection is a client and what there is to tell about it.
+type connection struct {
+	*client.Client
+	server target
+	// took is how long the handshake took, the program's start included.
+	took  time.Duration
+	close func()
+}
+
+// connect opens a connection. The caller closes it.
+func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*connection, error) {
+	stderr, closeStderr, err := a.serverStderr()
+	if err != nil {
+		return nil, err
+	}
+	limit := a.flags.idle
+	opts := []client.Option{
+		client.WithRequiredCapabilities(), client.WithPreload(false), client.WithValidation(client.ValidateOff),
+		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
+		client.WithTrace(a.trace()),
+	}
+	if version := a.pinned(); version != "" {
+		opts = append(opts, client.WithProtocolVersion(version))
+	}
+	var idle *http.Transport
+	if t.argv != nil {
+		command, err := a.command()
+		if err != nil {
+			closeStderr()
+			return nil, err
+		}
+		command.Stderr = stderr
+		limit = a.flags.startTimeout
+		opts = append(opts, client.WithCommand(command))
+	} else {
+		header, err := a.header()
+		if err != nil {
+			closeStderr()
+			return nil, err
+		}
+		idle = a.roundTripper()
+		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace}))
+	}
+	// The handshake has the time a start may take; calls get theirs one by one.
+	opts = append(opts, client.WithResilience(client.Resilience{IdleTimeout: limit, MaxTime: a.flags.maxTime}))
+	opts = append(opts, extra...)
+
+	began := time.Now()
+	c := &connection{server: t}
+	if t.argv != nil {
+		a.step("starting %s", t.argv[0])
+		c.Client, err = client.DialCommand(ctx, t.argv, opts...)
+	} else {
+		a.step("connecting to %s", withoutSecrets(t.url))
+		c.Client, err = client.Dial(ctx, t.url, opts...)
+	}
+	c.close = func() {
+		if c.Client != nil {
+			_ = c.Client.Close() // what matters has been answered
+		}
+		if idle != nil {
+			idle.CloseIdleConnections()
+		}
+		closeStderr()
+	}
+	if err != nil {
+		c.Client = nil
+		c.close()
+		return nil, &connecting{err, t}
+	}
+	c.took = time.Since(began)
+	info := c.ServerInfo()
+	a.step("connected to %s %s, revision %s, in %s", info.Name, info.Version, c.ProtocolVersion(), age(c.took))
+	return c, nil
+}
+
+// with runs f on a connection and closes it.
+func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c *connection) error, extra ...client.Option) error {
+	ctx, cancel := context.WithTimeout(ctx, a.flags.maxTime)
+	defer cancel()
+	c, err := a.connect(ctx, t, extra...)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return f(ctx, c)
+}
+
+// times bounds one request.
+func (a *app) times() client.CallOption { return client.WithTimeouts(a.flags.idle, a.flags.maxTime) }
+
+// pinned is the one revision to speak, "" for the newest both know.
+func (a *app) pinned() string {
+	switch {
+	case a.flags.revision != "":
+		return a.flags.revision
+	case a.flags.era == "modern":
+		return string(mcp.Latest)
+	case a.flags.era == "legacy":
+		return string(mcp.LatestSession)
+	case a.flags.era == "auto":
+		return ""
+	}
+	return a.flags.era
+}
+
+// roundTripper is net/http's with our time for reaching an address.
+func (a *app) roundTripper() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: a.flags.connectTimeout}).DialContext,
+		TLSHandshakeTimeout:   a.flags.connectTimeout,
+		ForceAttemptHTTP2:     true,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// withoutSecrets is a URL for people: no password, and no query, where tokens
+// stand.
+func withoutSecrets(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "the URL"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
+	"github.com/mainstay-mcp/mainstay/errors"
+)
+
+// failure is how a run that did not end well is told: the cause first, then
+// evidence, then what to do. It has two faces, for people and for programs.
+type failure struct {
+	kind    kind
+	message string
+	// evidence are the lines below the message, each with a short label.
+	evidence []fact
+	// findings are what is wrong with arguments, under the signature.
+	findings  []schema.Finding
+	signature string
+	// try are commands that may help, note a last remark.
+	try  []string
+	note string
+	// from is the error of the client, nil for what we found ourselves.
+	from *mcperrors.Error
+	// silent is set when the command has shown its outcome already.
+	silent bool
+}
+
+// fact is one line of evidence.
+type fact struct{ label, text string }
+
+func (f *failure) Error() string { return f.message }
+
+func usage(format string, args ...any) *failure {
+	return &failure{kind: kindUsage, message: fmt.Sprintf(format, args...)}
+}
+
+func (f *failure) add(label, format string, args ...any) {
+	f.evidence = append(f.evidence, fact{label, fmt.Sprintf(format, args...)})
+}
+
+// connecting marks the error of a handshake.
+type connecting struct {
+	err    error
+	server target
+}
+
+func (c *connecting) Error() string { return c.err.Error() }
+func (c *connecting) Unwrap() error { return c.err }
+
+// failureOf makes a failure of any error a command returns.
+func (a *app) failureOf(ctx context.Context, err error) *failure {
+	var (
+		own    *failure
+		client *mcperrors.Error
+		dial   *connecting
+	)
+	switch {
+	case errors.As(err, &own):
+	case errors.Is(err, operand.ErrForm):
+		own = operandFailure(err)
+	case errors.As(err, &client):
+		during := errors.As(err, &dial)
+		own = a.clientFailure(client, during)
+		if during {
+			a.explainConnecting(own, dial.server)
+		}
+	case strings.HasPrefix(err.Error(), "unknown command"):
+		own = unknownCommand(err)
+	default:
+		own = &failure{kind: kindBug, message: err.Error(), note: "this is a mistake of mcpctl; please report it with the command you typed"}
+	}
+	switch context.Cause(ctx) {
+	case errInterrupted:
+		own.kind, own.message, own.try = kindInterrupted, "interrupted", nil
+	case errTerminated:
+		own.kind, own.message, own.try = kindTerminated, "told to stop", nil
+	}
+	return own
+}
+
+func operandFailure(err error) *failure {
+	f := usage("%s", err)
+	var syntax *doc.SyntaxError
+	if errors.As(err, &syntax) && syntax.Text != "" {
+		f.add("", "%s", syntax.Text)
+		f.add("", "%s", syntax.Caret)
+	}
+	f.note = "nothing was sent"
+	return f
+}
+
+// unknownCommand turns cobra's several lines into a failure.
+func unknownCommand(err error) *failure {
+	first, rest, _ := strings.Cut(err.Error(), "\n")
+	f := usage("%s", first)
+	for line := range strings.Lines(rest) {
+		if name, ok := strings.CutPrefix(line, "\t"); ok {
+			f.try = append(f.try, "mcpctl "+strings.TrimSpace(name))
+		}
+	}
+	if len(f.try) == 0 {
+		f.try = []string{"mcpctl help"}
+	}
+	return f
+}
+
+// clientFailure tells an error of the client with its evidence.
+func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
+	f := &failure{kind: kindOf(e, during), message: e.Message, from: e}
+	if e.RPC != nil {
+		f.message = e.RPC.Message
+		f.add("code", "%s", rpcCode(e.RPC.Code))
+		if e.RPC.Data != nil {
+			f.add("data", "%s", e.RPC.Data)
+		}
+	}
+	if e.Tool != "" {
+		f.add("tool", "%s", e.Tool)
+	} else if e.Method != "" && e.RPC != nil {
+		f.add("method", "%s", e.Method)
+	}
+	if e.HTTP != nil && e.RPC == nil {
+		f.httpEvidence(e.HTTP)
+	}
+	if e.Process != nil {
+		a.processEvidence(f, e.Process)
+	}
+	switch f.kind {
+	case kindUnknownOutcome:
+		f.note = "it was sent and may have run: look before repeating it"
+		if e.Kind == mcperrors.KindTimeout {
+			f.try = append(f.try, "--timeout 5m waits longer")
+		}
+	case kindUnavailable:
+		if e.RetryAfter > 0 {
+			f.note = "wait " + e.RetryAfter.String()
+		}
+	case kindAuth:
+		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
+	}
+	return f
+}
+
+func rpcCode(code int64) string {
+	names := map[int64]string{
+		-32700: "parse error", -32600: "invalid request", -32601: "method not found", -32602: "invalid params", -32603: "internal error",
+	}
+	if name := names[code]; name != "" {
+		return fmt.Sprintf("%d (%s)", code, name)
+	}
+	return fmt.Sprintf("%d", code)
+}
+
+func (f *failure) httpEvidence(h *mcperrors.HTTPEvidence) {
+	f.add("url", "%s", h.URL)
+	if h.ContentType != "" {
+		f.add("status", "%d, %s", h.Status, h.ContentType)
+	} else {
+		f.add("status", "%d", h.Status)
+	}
+	if first := firstLine(h.Body); first != "" {
+		f.add("body", "%s", first)
+	}
+	if isPage(h) {
+		f.message = "the server answered with a web page, not with MCP"
+		f.try = append(f.try, "check the address: is this a login page, or the root of the site?")
+	}
+}
+
+func isPage(h *mcperrors.HTTPEvidence) bool {
+	return strings.Contains(strings.ToLower(h.ContentType), "html") || strings.HasPrefix(strings.ToLower(strings.TrimSpace(h.Body)), "<!doctype html")
+}
+
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			return short(line, 100)
+		}
+	}
+	return ""
+}
+
+func short(s string, limit int) string {
+	if runes := []rune(s); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return s
+}
+
+// shownStderr is how many lines of a program's stderr a person sees at once; -v
+// shows all that were kept.
+const shownStderr = 4
+
+func (a *app) processEvidence(f *failure, p *mcperrors.ProcessEvidence) {
+	f.add("program", "%s", short(strings.Join(p.Command, " "), 100))
+	switch {
+	case p.Exited && p.Signal != "":
+		f.add("ended", "by %s, after %s", p.Signal, age(p.Age))
+	case p.Exited:
+		f.add("exited", "status %d, after %s", p.Exit, age(p.Age))
+	}
+	if p.Noise != "" {
+		f.add("stdout", "%s", short(p.Noise, 100))
+	}
+	lines := p.Stderr
+	if a.flags.verbose == 0 {
+		lines = lines[max(0, len(lines)-shownStderr):]
+	}
+	if a.flags.serverStderr == "show" || a.flags.serverStderr == "hide" {
+		lines = nil
+	}
+	for _, line := range lines {
+		f.add("stderr", "%s", short(line, 200))
+	}
+}
+
+// explainConnecting says why a server cannot be reached, in words of its own
+// where the reason is a common one.
+func (a *app) explainConnecting(f *failure, t target) {
+	e := f.from
+	var (
+		dns    *net.DNSError
+		opErr  *net.OpError
+		commit = func(message string, try ...string) { f.message, f.try = message, append(f.try, try...) }
+	)
+	switch {
+	case t.argv != nil && errors.Is(e, exec.ErrNotFound):
+		f.evidence = nil
+		commit(fmt.Sprintf("program %s not found in PATH", t.argv[0]))
+		if near := suggest.Nearest(t.argv[0], a.programs()); len(near) > 0 {
+			f.try = append(f.try, "did you mean "+strings.Join(near, ", ")+"?")
+		}
+	case t.argv != nil && e.Process != nil && !e.Process.Exited && e.Process.PID == 0 && f.kind == kindUnreachable:
+		commit("the program cannot be started: " + rootCause(e))
+	case t.argv != nil && e.Process != nil && e.Process.Exited:
+		if name := missingVariable(e.Process.Stderr); name != "" {
+			f.try = append(f.try, "-e "+name+"=…")
+		} else if len(e.Process.Stderr) == 0 {
+			f.try = append(f.try, "run the program by itself and see what it says")
+		}
+	case t.argv != nil && e.Kind == mcperrors.KindTimeout:
+		f.try = append(f.try, "--start-timeout 5m waits longer")
+	case t.argv != nil:
+	case errors.Is(e, syscall.ECONNREFUSED):
+		f.evidence = nil
+		f.add("url", "%s", t.url)
+		commit("nothing listens on " + address(t.url))
+	case errors.As(e, &dns):
+		f.add("url", "%s", t.url)
+		commit("no host is called " + dns.Name)
+	case e.HTTP != nil && (e.HTTP.Status == 404 || e.HTTP.Status == 405):
+		commit(fmt.Sprintf("there is no MCP endpoint at this address (HTTP %d)", e.HTTP.Status))
+		if !strings.HasSuffix(strings.TrimRight(t.url, "/"), "/mcp") {
+			f.try = append(f.try, strings.TrimRight(t.url, "/")+"/mcp")
+		}
+	case errors.As(e, &opErr) && e.HTTP == nil:
+		f.add("url", "%s", t.url)
+		commit("cannot reach " + address(t.url) + ": " + rootCause(e))
+	case e.HTTP == nil:
+		f.add("url", "%s", t.url)
+	}
+}
+
+// rootCause is the innermost reason of an error.
+func rootCause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+				err = many.Unwrap()[0]
+				continue
+			}
+			return err.Error()
+		}
+		err = next
+	}
+}

@@ -1,0 +1,57 @@
+// Mcpctl talks to MCP servers from the command line: it lists and describes
+// their tools, calls them, sends any request, and runs the conformance suite
+// against them. `mcpctl help` has the rest.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// Causes of the end of run's context.
+var (
+	errInterrupted = errors.New("interrupted")
+	errTerminated  = errors.New("terminated")
+)
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// Taken, so that a write to a closed pipe is an error that run can clean up
+	// after, and not the end of the process. Ignoring it instead would be
+	// inherited by the servers we start.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		first := <-signals
+		if first == syscall.SIGTERM {
+			cancel(errTerminated)
+		} else {
+			cancel(errInterrupted)
+		}
+		// A second signal does not wait for anybody. A child sees its stdin end.
+		<-signals
+		os.Exit(exitCodes[kindInterrupted])
+	}()
+	os.Exit(run(ctx, os.Args[1:], streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		width:       width(),
+		env:         os.LookupEnv,
+	}))
+}
+
+func width() int {
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || columns < 20 {
+		return 80
+	}
+	return columns
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+)
+
+// result shows what a tool gave. A result that is an error is shown like any
+// other; the exit status and a line on stderr say that it is one.
+func (a *app) result(c *connection, tool *doc.Value, raw json.RawMessage, o callOptions) error {
+	result, err := doc.Parse(raw)
+	if err != nil || result.Kind() != doc.Object {
+		return a.broken(c, "the result of the call is not an object")
+	}
+	a.checkOutput(tool, result)
+	saved, err := a.save(tool.Get("name").Str(), result, o.save)
+	if err != nil {
+		return err
+	}
+	switch a.flags.output {
+	case formatJSON:
+		err = a.printJSON(raw)
+	case formatNDJSON:
+		err = a.printEvent("result", raw)
+	case formatRaw:
+		err = a.printRaw(raw)
+	default:
+		err = a.say(resultText(result, saved))
+	}
+	if err == nil && result.Get("isError").True() {
+		f := &failure{kind: kindNegative, message: "the tool reported an error"}
+		f.add("tool", "%s", tool.Get("name").Str())
+		return f
+	}
+	return err
+}
+
+// resultText is a result for people: text as text, structured content as JSON
+// when there is no text, everything else as a short line.
+func resultText(result *doc.Value, saved []string) string {
+	var b strings.Builder
+	texts := 0
+	for i, block := range result.Get("content").Items() {
+		line := ""
+		switch kind := block.Get("type").Str(); kind {
+		case "text":
+			texts++
+			line = visible.Text(block.Get("text").Str())
+		default:
+			line = blockLine(kind, block)
+			if i < len(saved) && saved[i] != "" {
+				line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"
+			}
+		}
+		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+	}
+	if structured := result.Get("structuredContent"); structured != nil && texts == 0 {
+		b.WriteString(visible.Text(string(indented(structured.AppendJSON(nil)))) + "\n")
+	}
+	return b.String()
+}
+
+// blockLine is one line for a content block that is not text.
+func blockLine(kind string, block *doc.Value) string {
+	switch kind {
+	case "image", "audio":
+		return visible.Line(fmt.Sprintf("[%s %s]", orWord(block.Get("mimeType").Str(), kind), size(decodedSize(block.Get("data").Str()))))
+	case "resource_link":
+		return visible.Line(strings.TrimSpace("[link " + block.Get("uri").Str() + " " + block.Get("name").Str() + "]"))
+	case "resource":
+		inner := block.Get("resource")
+		if text := inner.Get("text"); text.Kind() == doc.String {
+			return visible.Line("["+inner.Get("uri").Str()+"]") + "\n" + visible.Text(text.Str())
+		}
+		return visible.Line(fmt.Sprintf("[%s %s %s]", inner.Get("uri").Str(), orWord(inner.Get("mimeType").Str(), "data"), size(decodedSize(inner.Get("blob").Str()))))
+	}
+	return visible.Line(fmt.Sprintf("[%s %s]", orWord(kind, "content"), short(block.String(), 200)))
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+// decodedSize is the number of bytes that base64 text stands for.
+func decodedSize(text string) int {
+	return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+}
+
+func size(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// save writes the blocks that hold bytes into a folder and returns the path of
+// each, "" for blocks without.
+func (a *app) save(tool string, result *doc.Value, folder string) ([]string, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, usage("--save: %v", err)
+	}
+	blocks := result.Get("content").Items()
+	paths := make([]string, len(blocks))
+	number := 0
+	for i, block := range blocks {
+		data, media := block.Get("data").Str(), block.Get("mimeType").Str()
+		if inner := block.Get("resource"); inner != nil {
+			data, media = inner.Get("blob").Str(), inner.Get("mimeType").Str()
+		}
+		if data == "" {
+			continue
+		}
+		bytes, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			a.warn("block %d of the result is not base64 and was not saved", i+1)
+			continue
+		}
+		number++
+		path := filepath.Join(folder, fmt.Sprintf("%s-%d%s", fileName(tool), number, extension(media)))
+		if err := os.WriteFile(path, bytes, 0o644); err != nil {
+			return nil, usage("--save: %v", err)
+		}
+		paths[i] = path
+		if a.flags.output != formatHuman && !a.flags.quiet {
+			fmt.Fprintln(a.stderr, "saved "+path)
+		}
+	}
+	return paths, nil
+}
+
+// fileName keeps of a tool's name, which a server chose, what is safe in a
+// file's.
+func fileName(tool string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '_'
+	}, tool)
+	return orWord(short(name, 80), "result")
+}
+
+// extension is the usual ending for a media type. The common ones are here
+// because the system's table differs from machine to machine.
+func extension(media string) string {
+	kind, _, err := mime.ParseMediaType(media)
+	if err != nil {
+		return ".bin"
+	}
+	for known, ending := range map[string]string{
+		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+		"audio/wav": ".wav", "audio/mpeg": ".mp3", "application/pdf": ".pdf", "application/json": ".json", "text/plain": ".txt",
+		"application/gzip": ".gz", "application/zip": ".zip",
+	} {
+		if kind == known {
+			return ending
+		}
+	}
+	return ".bin"
+}
+
+// checkOutput tells when a result breaks the schema its tool declares for it.
+// The result is shown all the same.
+func (a *app) checkOutput(tool, result *doc.Value) {
+	declared, structured := tool.Get("outputSchema"), result.Get("structuredContent")
+	if declared == nil || result.Get("isError").True() {
+		return
+	}
+	if structured == nil {
+		a.warn("the tool declares a structured result and gave none")
+		return
+	}
+	judge, err := schema.NewJudge(declared)
+	if err != nil {
+		return // the schema says nothing that could be judged
+	}
+	for _, f := range judge.Findings(structured) {
+		a.warn("the result breaks the tool's own schema: %s %s", pointer(f), f.Message)
+	}
+}

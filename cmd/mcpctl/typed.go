@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sameServer are the flags that decide which server is reached and how; an
+// example line repeats them.
+var sameServer = map[string]bool{
+	"server": true, "era": true, "protocol-version": true, "header": true, "user-agent": true, "env": true, "env-file": true,
+	"inherit-env": true, "cwd": true, "start-timeout": true, "connect-timeout": true,
+}
+
+// typedFlags returns the flags of this run that an example line needs, as they
+// were typed: ${NAME} in a header stays what it is.
+func typedFlags(cmd *cobra.Command) []string {
+	var out []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !sameServer[f.Name] {
+			return
+		}
+		flag := "--" + f.Name
+		if f.Shorthand != "" {
+			flag = "-" + f.Shorthand
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			out = append(out, flag, v)
+		}
+	})
+	return out
+}
