@@ -88,14 +88,19 @@ func (s *Server) knownTool(req mcp.Request) error {
 
 // resourceError gives an unknown resource the code of the session era
 // (decisions 29): -32001 for mcp://resources/…, -32002 for the rest. go-sdk
-// sends -32602 in every revision.
+// sends -32602 in every revision, with data that are not JSON for some URIs
+// (it writes them with %q).
 func resourceError(req mcp.Request, err error) error {
 	p, ok := req.GetParams().(*mcp.ReadResourceParams)
 	var e *jsonrpc.Error
 	if !ok || !errors.As(err, &e) || e.Code != mcp.CodeResourceNotFound || e.Message != "Resource not found" {
 		return err
 	}
-	out := &jsonrpc.Error{Code: -32002, Message: "Resource not found: " + p.URI, Data: e.Data}
+	data, merr := json.Marshal(map[string]string{"uri": p.URI})
+	if merr != nil {
+		return merr
+	}
+	out := &jsonrpc.Error{Code: -32002, Message: "Resource not found: " + p.URI, Data: data}
 	if strings.HasPrefix(p.URI, "mcp://resources/") {
 		out.Code = family.CodeNotFound
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
@@ -171,4 +172,11 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An answer must go out even when its data cannot: the call waits for it.
+func TestFaultWithBadData(t *testing.T) {
+	t.Parallel()
+	f := &fault{id: json.RawMessage(`"x"`), err: &jsonrpc.Error{Code: 1, Message: "m", Data: json.RawMessage(`{"uri":"\x00"}`)}}
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}`, string(f.encode()))
 }

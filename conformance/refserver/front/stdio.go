@@ -77,7 +77,8 @@ type stdioConn struct {
 	writeMu sync.Mutex
 
 	mu      sync.Mutex
-	calls   map[string]bool // in flight, by id as JSON text; true when cancelled
+	calls   map[string]bool // not yet answered, by id as JSON text; true when cancelled
+	owed    int             // answers not yet written, those being written included
 	settled chan struct{}   // closed and replaced whenever a call settles
 	shake   handshake
 	initID  string
@@ -137,7 +138,7 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *stdioConn) drain(ctx context.Context) error {
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
-	if err := c.await(ctx, func() bool { return len(c.calls) == 0 }, t.C); err != nil {
+	if err := c.await(ctx, func() bool { return c.owed == 0 }, t.C); err != nil {
 		return err
 	}
 	return io.EOF
@@ -228,6 +229,7 @@ func (c *stdioConn) admit(m *message) *fault {
 		return invalidRequest(m.id, "duplicate_id", "id is already in use")
 	}
 	c.calls[id] = false
+	c.owed++
 	if first && c.shake == handshakeNone {
 		c.shake, c.initID = handshakePending, id
 	}
@@ -269,8 +271,11 @@ func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if !ok {
 		return errors.New("front: response to a request that did not come through here")
 	}
+	// The peer may use the id again as soon as it has read the answer, which
+	// is before send returns.
 	c.mu.Lock()
 	drop := c.calls[id]
+	delete(c.calls, id)
 	c.mu.Unlock()
 	var err error
 	if !drop { // the peer does not want the answer of a cancelled call
@@ -283,7 +288,7 @@ func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
 func (c *stdioConn) settle(id string, good bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.calls, id)
+	c.owed--
 	if c.shake == handshakePending && id == c.initID {
 		c.shake, c.initID = handshakeNone, ""
 		if good {
