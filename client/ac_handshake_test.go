@@ -282,7 +282,9 @@ func TestAC_002_8_ProtocolVersionFromEnvironment(t *testing.T) {
 	offered := func(opts ...client.Option) string {
 		c, s := connected(t, opts...)
 		require.NoError(t, c.Close())
-		var m struct{ Params struct{ ProtocolVersion string } }
+		var m struct {
+			Params struct{ ProtocolVersion string }
+		}
 		require.NoError(t, json.Unmarshal([]byte(s.received()[0]), &m))
 		return m.Params.ProtocolVersion
 	}

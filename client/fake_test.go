@@ -104,7 +104,9 @@ func (s *fakeServer) serve() {
 			continue
 		}
 		if answer == nil {
-			answer = func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil) }
+			answer = func(jsonrpc.Request) any {
+				return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil)
+			}
 		}
 		// An answer may take its time without holding up the others.
 		go s.reply(req, answer(req))

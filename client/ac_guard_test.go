@@ -1,0 +1,236 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+var hello = map[string]any{"message": "hi"}
+
+// trip fails calls until the client's breaker is open.
+func trip(t *testing.T, c *client.Client, s *fakeServer) {
+	t.Helper()
+	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
+	for range 5 {
+		_, err := c.CallTool(context.Background(), "echo", hello)
+		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err))
+	}
+}
+
+// The breaker's states as a client's user sees them; AC-006.1 to .6 are proved
+// on package breaker.
+func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		trip(t, c, s)
+		require.Equal(t, breaker.Open, c.Breaker().State())
+		sent := len(s.received())
+		_, err := c.CallTool(context.Background(), "echo", hello)
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, mcperrors.E201, e.Code)
+		require.Equal(t, mcperrors.KindCircuitOpen, e.Kind)
+		require.Equal(t, "Service temporarily unavailable (circuit open)", e.Message)
+		require.Equal(t, mcperrors.NotSent, e.Delivery)
+		require.Equal(t, 30*time.Second, e.RetryAfter)
+		require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
+		require.Len(t, s.received(), sent, "the server sees no request")
+	})
+}
+
+// HALF_OPEN lets one call through, and its success closes the circuit.
+func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		trip(t, c, s)
+		time.Sleep(30*time.Second + time.Nanosecond)
+		s.on("tools/call", func(jsonrpc.Request) any {
+			time.Sleep(time.Second)
+			return json.RawMessage(`{"content":[]}`)
+		})
+		before := s.count("tools/call")
+		refused := make(chan error, 20)
+		for range 20 {
+			go func() {
+				_, err := c.CallTool(context.Background(), "echo", hello)
+				refused <- err
+			}()
+		}
+		open, passed := 0, 0
+		for range 20 {
+			if err := <-refused; errors.Is(err, mcperrors.ErrCircuitOpen) {
+				open++
+			} else {
+				require.NoError(t, err)
+				passed++
+			}
+		}
+		require.Equal(t, 19, open)
+		require.Equal(t, 1, passed)
+		require.Equal(t, before+1, s.count("tools/call"))
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+	})
+}
+
+func TestAC_006_7_StateIsObservable(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		require.Equal(t, "CLOSED", c.Breaker().State().String())
+		health := func() (int, string) {
+			w := httptest.NewRecorder()
+			breaker.Handler(c.Breaker()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+			return w.Code, w.Body.String()
+		}
+		code, body := health()
+		require.Equal(t, http.StatusOK, code, body)
+		trip(t, c, s)
+		code, body = health()
+		require.Equal(t, http.StatusServiceUnavailable, code)
+		require.Contains(t, body, "OPEN")
+		require.Contains(t, body, "in-memory", "the breaker is named after its server")
+	})
+}
+
+func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		trip(t, c, s)
+		synctest.Wait()
+		require.Equal(t, 1, strings.Count(log.String(), "to=OPEN"), log.String())
+	}, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+}
+
+// What opens the circuit, and what does not (S2-CB-09, resilience.md 3.2).
+func TestWhatOpensTheCircuit(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		answer any
+		opens  bool
+	}{
+		{"internal error", jsonrpc.NewError(-32603, "x", nil), true},
+		{"server error", jsonrpc.NewError(-32000, "x", nil), true},
+		{"request timeout of the server", jsonrpc.NewError(-32001, "x", nil), true},
+		{"silence", nil, true},
+		{"invalid params", jsonrpc.NewError(-32602, "x", nil), false},
+		{"method not found", jsonrpc.NewError(-32601, "x", nil), false},
+		{"conversion failed", jsonrpc.NewError(-32002, "x", nil), false},
+		{"too many requests", jsonrpc.NewError(429, "x", nil), false},
+		{"a tool's own error", json.RawMessage(`{"content":[],"isError":true}`), false},
+		{"an application's code", jsonrpc.NewError(7, "x", nil), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on("tools/call", func(jsonrpc.Request) any { return tt.answer })
+				for range 5 {
+					_, _ = c.CallTool(context.Background(), "echo", hello) // only the verdict counts
+				}
+				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
+			})
+		})
+	}
+}
+
+// A caller who gives up says nothing about the server.
+func TestCancellationIsNeutral(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		for range 10 {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_, err := c.CallTool(ctx, "echo", hello)
+			cancel()
+			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		}
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+		require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
+
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := c.CallTool(ctx, "echo", hello)
+		require.ErrorIs(t, err, context.Canceled)
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Empty(t, e.Code)
+		require.Equal(t, mcperrors.NotSent, e.Delivery)
+	})
+}
+
+// One breaker in two clients opens for both; two clients have two otherwise
+// (S2-CB-12).
+func TestSharingABreaker(t *testing.T) {
+	t.Parallel()
+	shared := client.DefaultResilience()
+	a, sa := connected(t, client.WithResilience(shared))
+	b, _ := connected(t, client.WithResilience(shared))
+	other, _ := connected(t)
+	trip(t, a, sa)
+	_, err := b.CallTool(context.Background(), "echo", hello)
+	require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
+	_, err = other.CallTool(context.Background(), "echo", hello)
+	require.NoError(t, err)
+}
+
+// The profile decides what a code means: the error's own word, then what the
+// server announced for the tool, then what is configured (X-PROF-02).
+func TestErrorProfiles(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"errorProfiles":{"store":"artifact"}}},"serverInfo":{"name":"s","version":"1"}}`)
+	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert") })
+	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
+	c, err := client.Connect(context.Background(), tr)
+	require.NoError(t, err)
+	_, err = c.CallTool(context.Background(), "store", nil)
+	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
+	_, err = c.CallTool(context.Background(), "convert", nil)
+	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+	s.on("tools/call", func(jsonrpc.Request) any {
+		return jsonrpc.NewError(-32001, "gone", map[string]any{"profile": "artifact"})
+	})
+	_, err = c.CallTool(context.Background(), "convert", nil)
+	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
+	require.NoError(t, c.Close())
+}
+
+// A limit on calls in flight refuses the one too many at once.
+func TestMaxInFlight(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any {
+			time.Sleep(time.Second)
+			return json.RawMessage(`{"content":[]}`)
+		})
+		first := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(context.Background(), "echo", hello)
+			first <- err
+		}()
+		synctest.Wait()
+		_, err := c.CallTool(context.Background(), "echo", hello)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		require.NoError(t, <-first)
+	}, client.WithResilience(client.Resilience{MaxInFlight: 1}))
+}
