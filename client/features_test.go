@@ -1,0 +1,358 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// structured makes the fake server answer tools/call with one result.
+func structured(s *fakeServer, result string) { s.result("tools/call", result) }
+
+func TestCallAs(t *testing.T) {
+	t.Parallel()
+	type sum struct {
+		Total json.Number `json:"total"`
+	}
+	c, s := connected(t)
+	ctx := context.Background()
+
+	structured(s, `{"content":[{"type":"text","text":"ignored"}],"structuredContent":{"total":9007199254740993}}`)
+	got, err := client.CallAs[sum](ctx, c, "echo", hello)
+	require.NoError(t, err)
+	require.Equal(t, json.Number("9007199254740993"), got.Total)
+
+	structured(s, `{"content":[{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"{\"total\":7}"}]}`)
+	got, err = client.CallAs[sum](ctx, c, "echo", hello)
+	require.NoError(t, err)
+	require.Equal(t, json.Number("7"), got.Total)
+
+	structured(s, `{"content":[{"type":"text","text":"plain words"}]}`)
+	text, err := client.CallAs[string](ctx, c, "echo", hello)
+	require.NoError(t, err)
+	require.Equal(t, "plain words", text)
+
+	structured(s, `{"content":[{"type":"text","text":"plain words"}]}`)
+	_, err = client.CallAs[sum](ctx, c, "echo", hello)
+	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
+
+	structured(s, `{"content":[{"type":"text","text":"disk full"}],"isError":true}`)
+	_, err = client.CallAs[sum](ctx, c, "echo", hello)
+	require.Equal(t, mcperrors.KindTool, mcperrors.KindOf(err))
+	require.ErrorContains(t, err, "disk full")
+
+	structured(s, `{"content":[]}`)
+	_, err = client.CallAs[sum](ctx, c, "echo", hello)
+	require.ErrorContains(t, err, "neither structured content nor text")
+}
+
+// isError is a result until somebody asks (ERR-02, S2-EMAP-09).
+func TestToolError(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	structured(s, `{"content":[{"type":"text","text":"disk full"}],"isError":true}`)
+	res, err := c.CallTool(context.Background(), "echo", hello)
+	require.NoError(t, err)
+	require.True(t, res.IsError)
+	require.ErrorContains(t, client.ToolError(res), "disk full")
+	require.NoError(t, client.ToolError(&mcp.CallToolResult{}))
+	require.NoError(t, client.ToolError(nil))
+}
+
+// list answers a paginated method from a table of cursors.
+func list(s *fakeServer, method, member string, pages map[string]string) {
+	s.on(method, func(req jsonrpc.Request) any {
+		var p struct{ Cursor *string }
+		if req.Params != nil {
+			if err := json.Unmarshal(req.Params, &p); err != nil {
+				return jsonrpc.NewError(jsonrpc.CodeInvalidParams, err.Error(), nil)
+			}
+		}
+		key := "first"
+		if p.Cursor != nil {
+			key = *p.Cursor
+		}
+		page, ok := pages[key]
+		if !ok {
+			return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "bad cursor", nil)
+		}
+		return json.RawMessage(fmt.Sprintf(`{%q:%s}`, member, page))
+	})
+}
+
+func TestListsFollowCursors(t *testing.T) {
+	t.Parallel()
+	item := func(name string) string { return fmt.Sprintf(`{"name":%q,"uri":"x:/%s"}`, name, name) }
+	tests := []struct {
+		name  string
+		pages map[string]string
+		want  []string
+		err   string
+	}{
+		{"one page", map[string]string{"first": `[` + item("a") + `]`}, []string{"a"}, ""},
+		{"nothing", map[string]string{"first": `[]`}, nil, ""},
+		{"an empty string is a cursor", map[string]string{
+			"first": `[` + item("a") + `],"nextCursor":""`, "": `[` + item("b") + `]`,
+		}, []string{"a", "b"}, ""},
+		{"a cursor that does not advance ends the walk", map[string]string{
+			"first": `[` + item("a") + `],"nextCursor":"x"`, "x": `[` + item("b") + `],"nextCursor":"x"`,
+		}, []string{"a", "b"}, ""},
+		{"a circle ends the walk", map[string]string{
+			"first": `[` + item("a") + `],"nextCursor":"x"`, "x": `[` + item("b") + `],"nextCursor":"y"`,
+			"y": `[` + item("c") + `],"nextCursor":"x"`,
+		}, []string{"a", "b", "c"}, ""},
+		{"a null cursor is the end", map[string]string{"first": `[` + item("a") + `],"nextCursor":null`}, []string{"a"}, ""},
+		{"an error is the last value", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tr, s := newFake(t)
+			s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
+			list(s, "resources/list", "resources", tt.pages)
+			c, err := client.Connect(context.Background(), tr, client.WithRequiredCapabilities())
+			require.NoError(t, err)
+			var got []string
+			var last error
+			for r, err := range c.Resources(context.Background()) {
+				if last = err; err == nil {
+					got = append(got, r.Name)
+				}
+			}
+			require.Equal(t, tt.want, got)
+			if tt.err == "" {
+				require.NoError(t, last)
+			} else {
+				require.ErrorContains(t, last, tt.err)
+			}
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// A server whose list never ends is left after a bounded number of pages.
+func TestEndlessListIsBounded(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t, client.WithPreload(false))
+	n := 0
+	s.on("tools/list", func(jsonrpc.Request) any {
+		n++
+		return json.RawMessage(fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, n))
+	})
+	var last error
+	for _, err := range c.Tools(context.Background()) {
+		last = err
+	}
+	require.ErrorContains(t, last, "does not end")
+	require.Equal(t, 1000, s.count("tools/list"))
+}
+
+func TestListsNeedTheirCapability(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	ctx := context.Background()
+	_, e1 := c.ListResources(ctx, nil)
+	_, e2 := c.ListResourceTemplates(ctx, nil)
+	_, e3 := c.ListPrompts(ctx, nil)
+	for _, err := range []error{e1, e2, e3} {
+		require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	}
+	require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
+}
+
+// Progress reaches the call that asked, in order, all of it before the call
+// returns, and keeps the call alive.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(req jsonrpc.Request) any {
+			var p struct {
+				Meta struct {
+					ProgressToken json.RawMessage `json:"progressToken"`
+				} `json:"_meta"`
+			}
+			require.NoError(t, json.Unmarshal(req.Params, &p))
+			for i := range 5 {
+				time.Sleep(50 * time.Second) // the idle timeout is 60 s
+				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":5}`, p.Meta.ProgressToken, i+1))
+			}
+			s.notify("notifications/progress", `{"progressToken":"nobody's","progress":1}`)
+			return json.RawMessage(`{"content":[]}`)
+		})
+		var got []float64
+		_, err := c.CallTool(context.Background(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) {
+			got = append(got, p.Progress)
+		}))
+		require.NoError(t, err)
+		require.Equal(t, []float64{1, 2, 3, 4, 5}, got)
+	})
+}
+
+// Ten minutes are the end, whatever comes.
+func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		stop := make(chan struct{})
+		s.on("tools/call", func(jsonrpc.Request) any {
+			for {
+				select {
+				case <-stop:
+					return nil
+				case <-time.After(30 * time.Second):
+					s.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
+				}
+			}
+		})
+		began := time.Now()
+		_, err := c.CallTool(context.Background(), "echo", hello, client.WithProgress(func(mcp.ProgressParams) {}))
+		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+		require.Equal(t, 10*time.Minute, time.Since(began))
+		close(stop)
+	})
+}
+
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, what)
+	}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.notify("notifications/message", `{"level":"warning","logger":"db","data":{"n":1}}`)
+		s.notify("notifications/tools/list_changed", `{}`)
+		s.notify("notifications/custom", `{"x":1}`)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, []string{
+			"log warning db {\"n\":1}", "any notifications/message",
+			"changed notifications/tools/list_changed", "any notifications/tools/list_changed",
+			"any notifications/custom",
+		}, seen)
+	},
+		client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) {
+			note(fmt.Sprintf("log %s %s %s", m.Level, m.Logger, m.Data))
+		}),
+		client.OnListChanged(func(_ context.Context, method string) { note("changed " + method) }),
+		client.OnNotification(func(_ context.Context, n jsonrpc.Notification) { note("any " + n.Method) }))
+}
+
+// A handler may call the server: it is not on the goroutine that reads.
+func TestHandlersMayCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		done := make(chan error, 1)
+		var c *client.Client
+		c, err := client.Connect(context.Background(), tr, client.OnListChanged(func(ctx context.Context, _ string) {
+			done <- c.Ping(ctx)
+		}))
+		require.NoError(t, err)
+		s.notify("notifications/tools/list_changed", `{}`)
+		require.NoError(t, <-done)
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestRawCallAndNotify(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	s.on("custom/echo", func(req jsonrpc.Request) any { return req.Params })
+	raw, err := c.Call(context.Background(), "custom/echo", json.RawMessage(`{"b":1.0,"a":1e400}`))
+	require.NoError(t, err)
+	require.Equal(t, `{"b":1.0,"a":1e400}`, string(raw), "order and digits stay")
+	_, err = c.Call(context.Background(), "custom/none", nil)
+	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.Rejected, mcperrors.DeliveryOf(err))
+	_, err = c.Call(context.Background(), "custom/echo", []int{1})
+	require.ErrorContains(t, err, "must be a JSON object")
+	require.NoError(t, c.Notify(context.Background(), "notifications/custom", map[string]any{"x": 1}))
+	require.NoError(t, c.Ping(context.Background()))
+	require.Equal(t, 1, s.count("notifications/custom"))
+}
+
+// Close ends what is in flight, is quick, may be repeated, and nothing works
+// after it.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		c, err := client.Connect(context.Background(), tr, client.WithResilience(client.Resilience{}))
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(context.Background(), "echo", hello)
+			ended <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, c.Close())
+		require.Less(t, time.Since(began), time.Second)
+		err = <-ended
+		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		require.NoError(t, c.Close())
+		for _, err := range []error{
+			c.Ping(context.Background()), c.Notify(context.Background(), "x", nil), second(c.GetToolSchema(context.Background(), "echo")),
+			second(c.CallTool(context.Background(), "echo", hello)),
+		} {
+			require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err))
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Wrong options fail in Connect, with a word on what to do.
+func TestWrongOptions(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]client.Option{
+		"not known":              client.WithProtocolVersion("1999-01-01"),
+		"not spoken yet":         client.WithProtocolVersion("2026-07-28"),
+		"name and a version":     client.WithClientInfo(mcp.Implementation{Name: "x"}),
+		"unknown error profile":  client.WithErrorProfile("nonsense"),
+		"unknown validation":     client.WithValidation(9),
+		"must not be negative":   client.WithResilience(client.Resilience{IdleTimeout: -1}),
+		"tool cache: TTL -1ns: ": client.WithToolCacheTTL(-1),
+	} {
+		tr, s := newFake(t)
+		_, err := client.Connect(context.Background(), tr, opt)
+		require.ErrorContains(t, err, name)
+		var e *mcperrors.Error
+		require.True(t, errors.As(err, &e))
+		require.Equal(t, mcperrors.NotSent, e.Delivery)
+		require.Empty(t, s.received())
+	}
+}
+
+// Every method of a result type that must be decoded fails on its own, not
+// with the connection.
+func TestUndecodableResults(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	s.result("tools/call", `{"content":{}}`)
+	_, err := c.CallTool(context.Background(), "echo", hello)
+	require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
+	require.True(t, strings.Contains(err.Error(), "content"), err.Error())
+	require.NoError(t, c.Ping(context.Background()))
+}
