@@ -226,6 +226,25 @@ func TestUnknownToolTogether(t *testing.T) {
 	})
 }
 
+// The second between refreshes for a name does not keep a caller from an answer
+// that is on its way.
+func TestUnknownToolJoinsARefreshUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{}), newServer("a")
+		get(t, c, s, "a")
+		unknown(t, c, s, "x")
+		s.set("a", "x", "y")
+		s.took = time.Second
+		var wg sync.WaitGroup
+		wg.Go(func() { get(t, c, s, "y") })
+		time.Sleep(time.Millisecond)
+		get(t, c, s, "x")
+		wg.Wait()
+		asked(t, s, 3)
+	})
+}
+
 func TestCache_S2_CACHE_05_Invalidate(t *testing.T) {
 	t.Parallel()
 	c, s := newCache(t, toolcache.Settings{}), newServer("a")
