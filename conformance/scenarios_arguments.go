@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func toolArgumentScenarios() []Scenario {
 			Checks: []Check{
 				{ID: "TOOL-10/no-name", Title: "a call without a name is refused with -32602", Level: Should, House: Must, Spec: params},
 				{ID: "TOOL-10/name-type", Title: "a name that is not a string is refused with an error", Level: Must, Spec: params},
-				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: Must, Spec: params},
+				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: Should, House: Must, Spec: params},
 				{ID: "TOOL-10/alive", Title: "the session works after them", Level: Must, Spec: params},
 			},
 			run: runBadCalls,
@@ -66,16 +67,15 @@ func runBadCalls(t *trial) error {
 		"TOOL-10/params-type", `["`+unknownTool+`"]`,
 	) {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodToolsCall, json.RawMessage(params))
+		rpcID := s.newID()
+		a, err := s.provoke(t.ctx, rpcID, message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
 		if id == "TOOL-10/no-name" {
 			t.check(id, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
 		} else {
 			t.check(id, err == nil && a.err != nil, "an error", a.orError(err))
 		}
-		if err != nil {
-			if s, err = t.fresh(); err != nil {
-				return err
-			}
+		if err != nil && !errors.Is(err, errNoAnswer) {
+			return err
 		}
 	}
 	return t.alive("TOOL-10/alive", s)

@@ -67,7 +67,7 @@ func runWrongEnvelope(t *trial) error {
 	) {
 		t.step(s)
 		rpcID := text(received([]byte(frame), nil).members["id"])
-		a, err := s.ask(t.ctx, `"`+rpcID+`"`, []byte(frame))
+		a, err := s.provoke(t.ctx, `"`+rpcID+`"`, []byte(frame))
 		ok := a.hasCode(err, codeInvalidRequest)
 		if id != "X-WIRE-01/method" {
 			ok = ok && a.in.id() == `"`+rpcID+`"`
@@ -87,12 +87,7 @@ func runNotJSON(t *trial) error {
 		"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`,
 	) {
 		t.step(s)
-		sent, err := s.send(t.ctx, []byte(frame))
-		if err != nil {
-			t.fail(id, "error -32700", err.Error())
-			continue
-		}
-		a, err := s.awaitError(t.ctx, sent)
+		a, err := s.provoke(t.ctx, "", []byte(frame))
 		rpcID, there := a.in.members["id"]
 		t.check(id, a.hasCode(err, codeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.orError(err))
 	}

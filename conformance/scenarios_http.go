@@ -125,10 +125,9 @@ func runHTTPAnswers(t *trial) error {
 	if err != nil {
 		return err
 	}
-	// The map keeps the spelling; only Set would write it the usual way.
-	lower := http.Header{"Content-Type": {}, "Accept": {}, "content-type": {mediaJSON}, "accept": {acceptBoth}}
+	lower := http.Header{"content-type": {mediaJSON}, "accept": {acceptBoth}}
 	if id := w.sessionID(); id != "" {
-		lower[headerSession], lower["mcp-session-id"] = nil, []string{id}
+		lower["mcp-session-id"] = []string{id}
 	}
 	a, err = t.exchange(s, http.MethodPost, s.pingBody(), lower)
 	t.check("HTTP-11/case", a.served(err), "200 with a response", "%s", a.describe(err))

@@ -71,6 +71,11 @@ func validateScenarios() []Scenario {
 			run:    runValidatePrefix,
 		},
 		{
+			ID: "X-WIRE-10-BOUNDARY", Area: area, Title: "the last value inside a limit", Needs: needs,
+			Checks: []Check{must("X-WIRE-10/boundary", "X-WIRE-10", "a task_id of 128 characters, of any alphabet, is taken")},
+			run:    runValidateBoundary,
+		},
+		{
 			ID: "S0-VAL-12", Area: area, Title: "an id that climbs", Needs: needs,
 			Checks: []Check{
 				must("S0-VAL-12/refused", "S0-VAL-12", "../etc/passwd as an id is refused with -32602"),
@@ -269,6 +274,19 @@ func runValidatePrefix(t *trial) error {
 	}
 	t.check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.orError(err))
 	return err
+}
+
+func runValidateBoundary(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	arguments := validateArguments(prd(), idPRD)
+	arguments["task_id"] = strings.Repeat("ä", 128)
+	a, err := t.call(s, toolValidate, arguments)
+	_, err = readVerdict(a, err)
+	t.check("X-WIRE-10/boundary", err == nil, "a verdict", "%v", err)
+	return nil
 }
 
 func runValidateTraversal(t *trial) error {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
 }
 
 // request builds a request with the headers of the conversation; the headers
-// in with are set over them, and an empty list removes one.
+// in with take their place, spelled as they are, and an empty list removes one.
 func (w *httpWire) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, w.subject.URL, bytes.NewReader(body))
 	if err != nil {
@@ -81,10 +82,12 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 	case http.MethodGet:
 		req.Header.Set("Accept", mediaStream)
 	}
-	for name, values := range with {
+	for name := range with {
 		req.Header.Del(name)
-		for _, v := range values {
-			req.Header.Add(name, v)
+	}
+	for name, values := range with {
+		if len(values) > 0 {
+			req.Header[name] = values // as spelled
 		}
 	}
 	return req, nil
@@ -242,8 +245,7 @@ func (w *httpWire) deliver(in inbound) {
 }
 
 // do makes one request and reads its whole answer, of a stream only what is
-// there when ctx ends or one event came. The headers in with are set over those
-// of the conversation; the names in without are removed.
+// there when ctx ends or one event came. with is as for request.
 func (w *httpWire) do(ctx context.Context, method string, body []byte, with http.Header) (*httpAnswer, error) {
 	req, err := w.request(ctx, method, body, with)
 	if err != nil {
@@ -278,22 +280,21 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	return answer, nil
 }
 
+// describeHeaders says which headers are special, without the secrets among
+// them.
 func describeHeaders(h http.Header) string {
-	note := ""
-	for name, values := range h {
-		if note != "" {
-			note += ", "
-		}
-		switch {
+	var notes []string
+	for _, name := range sortedKeys(h) {
+		switch values := h[name]; {
 		case len(values) == 0:
-			note += "no " + name
-		case name == headerSession:
-			note += name + ": another session" // session ids are secrets
+			notes = append(notes, "no "+name)
+		case strings.EqualFold(name, headerSession):
+			notes = append(notes, name+": a session id")
 		default:
-			note += name + ": " + values[0]
+			notes = append(notes, name+": "+values[0])
 		}
 	}
-	return note
+	return strings.Join(notes, ", ")
 }
 
 func mediaType(h http.Header) string {
