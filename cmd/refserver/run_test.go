@@ -180,7 +180,7 @@ func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	defer func() { require.NoError(t, l.Close()) }()
 	var out, log bytes.Buffer
 	require.Equal(t, exitFailed, run(t.Context(), []string{"--http", l.Addr().String()}, vars{}.lookup, strings.NewReader(""), &out, &log))
 	event(t, log.String(), "server_failed")

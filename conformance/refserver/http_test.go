@@ -42,7 +42,7 @@ func serve(t *testing.T) *site {
 	}()
 	t.Cleanup(func() {
 		stop()
-		<-s.ended
+		require.NoError(t, <-s.ended)
 		s.client.CloseIdleConnections()
 		require.NoError(t, srv.Close())
 	})

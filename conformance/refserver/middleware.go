@@ -93,7 +93,7 @@ func (s *Server) knownTool(req mcp.Request) error {
 func resourceError(req mcp.Request, err error) error {
 	p, ok := req.GetParams().(*mcp.ReadResourceParams)
 	var e *jsonrpc.Error
-	if !ok || !errors.As(err, &e) || e.Code != mcp.CodeResourceNotFound || e.Message != "Resource not found" {
+	if !ok || !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || e.Message != "Resource not found" {
 		return err
 	}
 	data, merr := json.Marshal(map[string]string{"uri": p.URI})

@@ -124,7 +124,7 @@ func (w *wire) recv() answer {
 	var a answer
 	require.NoError(w.t, json.Unmarshal(w.out.Bytes(), &a), w.out.Text())
 	require.Equal(w.t, "2.0", a.JSONRPC)
-	require.True(w.t, (a.Result == nil) != (a.Error == nil), "exactly one of result and error: %s", w.out.Text())
+	require.NotEqual(w.t, a.Result == nil, a.Error == nil, "exactly one of result and error: %s", w.out.Text())
 	return a
 }
 

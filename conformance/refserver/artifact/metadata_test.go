@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -21,12 +20,18 @@ func TestMetadataFields(t *testing.T) {
 		name, text string
 		want       map[string]string
 	}{
-		{"S0's example", "## Metadata\n**Story ID:** EPIC-006\n**Title:** \"MCP Server Integration\"\n**Status:** \"Draft\"\n**Parent PRD:** PRD-006\n",
-			map[string]string{"artifact_id": "EPIC-006", "title": "MCP Server Integration", "status": "Draft", "parent": "PRD-006"}},
-		{"list, colon outside, CRLF", "## Metadata\r\n- **HLS ID**: HLS-012\r\n* **Version** : 3\r\n",
-			map[string]string{"artifact_id": "HLS-012", "version": "3"}},
-		{"parenthesis", "## Metadata\n**Status:** Draft (v3)\n**Title:** \"A (b)\" (working title)\n**Version:** 2 (draft)",
-			map[string]string{"status": "Draft", "title": "A (b)", "version": "2"}},
+		{
+			"S0's example", "## Metadata\n**Story ID:** EPIC-006\n**Title:** \"MCP Server Integration\"\n**Status:** \"Draft\"\n**Parent PRD:** PRD-006\n",
+			map[string]string{"artifact_id": "EPIC-006", "title": "MCP Server Integration", "status": "Draft", "parent": "PRD-006"},
+		},
+		{
+			"list, colon outside, CRLF", "## Metadata\r\n- **HLS ID**: HLS-012\r\n* **Version** : 3\r\n",
+			map[string]string{"artifact_id": "HLS-012", "version": "3"},
+		},
+		{
+			"parenthesis", "## Metadata\n**Status:** Draft (v3)\n**Title:** \"A (b)\" (working title)\n**Version:** 2 (draft)",
+			map[string]string{"status": "Draft", "title": "A (b)", "version": "2"},
+		},
 		{"title without quotes keeps its own", "## Metadata\n**Title:** Billing (Phase 2)", map[string]string{"title": "Billing (Phase 2)"}},
 		{"the first counts", "## Metadata\n**Epic ID:** EPIC-001\n**Story ID:** EPIC-002", map[string]string{"artifact_id": "EPIC-001"}},
 		{"parent is no id", "## Metadata\n**Parent PRD ID:** PRD-001\n**US ID:** US-002", map[string]string{"parent": "PRD-001", "artifact_id": "US-002"}},
@@ -96,7 +101,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Add("## Metadata\n```\n**X ID:**")
 	f.Add("##  **1. Metadata** ##\n- **Parent**: —\n**Version:** v0007")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := parseMetadata(context.Background(), quiet(), text)
+		m, err := parseMetadata(t.Context(), quiet(), text)
 		if err != nil {
 			_, ok := err.(*family.Error)
 			require.True(t, ok, "%T: %v", err, err)

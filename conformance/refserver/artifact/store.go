@@ -81,7 +81,7 @@ func (s *store) put(content string, m *metadata) (*storedMetadata, error) {
 	if err != nil {
 		return nil, diskError(err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // only a handle on the folder
 	if err := root.MkdirAll(m.Type.Name, 0o755); err != nil {
 		return nil, diskError(err)
 	}
@@ -225,11 +225,11 @@ func (s *store) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only
 	return io.ReadAll(f)
 }

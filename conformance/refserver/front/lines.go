@@ -3,6 +3,7 @@ package front
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -46,7 +47,7 @@ func (l *lineReader) read() (line, error) {
 			part, got.over = part[:room], true
 		}
 		got.data = append(got.data, part...)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if len(bytes.TrimRight(got.data, "\r\n")) > l.max {

@@ -39,26 +39,6 @@ type message struct {
 	params json.RawMessage // nil when absent or null
 }
 
-// fault is the answer to a message that cannot be passed on. It is a value,
-// not an error of this process: the peer broke the rules. A nil err is a bad
-// notification, which JSON-RPC lets nobody answer.
-type fault struct {
-	id  json.RawMessage // nil is written as null
-	err *jsonrpc.Error
-}
-
-func invalidRequest(id json.RawMessage, reason, format string, args ...any) *fault {
-	return &fault{id: id, err: rpcError(jsonrpc.CodeInvalidRequest, "Invalid Request: "+fmt.Sprintf(format, args...), map[string]any{"reason": reason})}
-}
-
-func rpcError(code int64, text string, data map[string]any) *jsonrpc.Error {
-	e := &jsonrpc.Error{Code: code, Message: text}
-	if data != nil {
-		e.Data, _ = json.Marshal(data) // strings and ints: cannot fail
-	}
-	return e
-}
-
 // parse checks the envelope of one message. Exactly one of the results is set.
 // Member names are compared exactly and may not repeat: encoding/json's own
 // struct decoding would take "Method" for "method" and the last of two ids.
@@ -199,34 +179,6 @@ func deep(raw []byte) bool {
 		}
 	}
 	return false
-}
-
-// encode returns f as a response line or body, without a newline.
-func (f *fault) encode() []byte {
-	id := f.id
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	wire := *f.err
-	if !json.Valid(wire.Data) { // go-sdk itself writes such data for odd URIs
-		wire.Data = nil
-	}
-	b, _ := json.Marshal(struct { // every part is valid JSON: cannot fail
-		JSONRPC string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Error   jsonrpc.Error   `json:"error"`
-	}{"2.0", id, wire})
-	return b
-}
-
-// methodFault is the answer to a request for a method the server lacks.
-func methodFault(m *message) *fault {
-	return &fault{id: m.id, err: rpcError(jsonrpc.CodeMethodNotFound, "Method not found: "+clip(m.method), map[string]any{"method": clip(m.method)})}
-}
-
-// notInitialized is the answer to a call before the handshake.
-func notInitialized(id json.RawMessage) *fault {
-	return invalidRequest(id, "not_initialized", "server not initialized")
 }
 
 // checkInitialize refuses an `initialize` that go-sdk would answer with code 0.

@@ -128,7 +128,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"\"}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m, fault := parse(in)
-		require.True(t, (m == nil) != (fault == nil))
+		require.NotEqual(t, m == nil, fault == nil)
 		idInPart(in) // must not panic on anything
 		if m != nil {
 			require.True(t, m.kind == kindNotification || exactID(m.id))

@@ -195,7 +195,15 @@ func (c *stdioConn) take(l line) (jsonrpc.Message, *fault) {
 			m.params = c.cancelled(m.params)
 		}
 		return &jsonrpc.Request{Method: m.method, Params: m.params}, nil
+	case kindRequest:
+		return c.request(m)
 	}
+	return nil, nil
+}
+
+// request turns a request into one whose id is the text of the original, which
+// is how the id survives go-sdk unchanged.
+func (c *stdioConn) request(m *message) (jsonrpc.Message, *fault) {
 	if f := c.admit(m); f != nil {
 		return nil, f
 	}
@@ -330,51 +338,3 @@ func (c *stdioConn) Close() error {
 
 // SessionID is empty: stdio has one session.
 func (c *stdioConn) SessionID() string { return "" }
-
-// canonicalID writes equal ids in equal bytes.
-func canonicalID(id json.RawMessage) json.RawMessage {
-	var s string
-	if id[0] != '"' || json.Unmarshal(id, &s) != nil {
-		return id
-	}
-	out, err := json.Marshal(s)
-	if err != nil {
-		return id
-	}
-	return out
-}
-
-// encodeResponse writes resp with the id as the peer wrote it.
-func encodeResponse(id json.RawMessage, resp *jsonrpc.Response) []byte {
-	if resp.Error != nil {
-		return (&fault{id: id, err: wireError(resp.Error)}).encode()
-	}
-	b, err := json.Marshal(struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Result  json.RawMessage `json:"result"`
-	}{"2.0", id, resp.Result})
-	if err != nil {
-		return (&fault{id: id, err: rpcError(jsonrpc.CodeInternalError, "Internal error: result is not JSON", nil)}).encode()
-	}
-	return b
-}
-
-// wireError finds the code in err. go-sdk sends 0 where there is none.
-func wireError(err error) *jsonrpc.Error {
-	if e, ok := err.(*jsonrpc.Error); ok && e.Code != 0 {
-		return e
-	}
-	out := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-	var e *jsonrpc.Error
-	if errors.As(err, &e) && e.Code != 0 {
-		out.Code = e.Code
-	}
-	return out
-}
-
-func tooLarge(id json.RawMessage, limit int) *fault {
-	f := invalidRequest(id, "too_large", "message is larger than %d bytes", limit)
-	f.err = rpcError(f.err.Code, f.err.Message, map[string]any{"reason": "too_large", "limit": limit})
-	return f
-}
