@@ -60,12 +60,20 @@ type call struct {
 
 func newCall(method string, opts []CallOption) call {
 	cl := call{method: method}
-	for _, o := range opts {
-		if o != nil {
-			o.applyCall(&cl.opts)
-		}
+	if len(opts) > 0 { // without options nothing escapes to the heap
+		cl.opts = collect(opts)
 	}
 	return cl
+}
+
+func collect(opts []CallOption) callOptions {
+	var o callOptions
+	for _, opt := range opts {
+		if opt != nil {
+			opt.applyCall(&o)
+		}
+	}
+	return o
 }
 
 // Call sends any request and returns the result as it came. params is an
@@ -194,31 +202,42 @@ func errClosed() *mcperrors.Error {
 
 // encodeObject encodes what must be a JSON object; nil stays nil.
 func encodeObject(what string, v any) (json.RawMessage, error) {
-	var raw json.RawMessage
+	raw, err := appendObject(nil, what, v)
+	if len(raw) == 0 {
+		return nil, err
+	}
+	return raw, err
+}
+
+// appendObject appends what must be a JSON object, nothing for nil.
+func appendObject(dst []byte, what string, v any) ([]byte, error) {
+	start := len(dst)
 	var err error
 	switch v := v.(type) {
 	case nil:
-		return nil, nil
+		return dst, nil
 	case json.RawMessage:
 		if v == nil {
-			return nil, nil
+			return dst, nil
 		}
-		raw, err = jsonrpc.AppendValue(nil, v)
+		dst, err = jsonrpc.AppendValue(dst, v)
 	default:
+		var raw json.RawMessage
 		raw, err = jsonrpc.Marshal(v)
-	}
-	if err == nil && string(raw) == "null" {
-		return nil, nil // a nil map or pointer
+		dst = append(dst, raw...)
 	}
 	if err != nil {
-		return nil, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" cannot be encoded: "+err.Error(), err)
 	}
-	if len(raw) == 0 || firstByte(raw) != '{' {
-		return nil, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	if string(dst[start:]) == "null" { // a nil map or pointer
+		return dst[:start], nil
+	}
+	if firstByte(dst[start:]) != '{' {
+		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" must be a JSON object", nil)
 	}
-	return raw, nil
+	return dst, nil
 }
 
 func firstByte(raw []byte) byte {

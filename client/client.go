@@ -23,6 +23,7 @@ type Client struct {
 	res      Resilience
 	cacheKey toolcache.Key
 	schemas  *compiledSchemas
+	fetch    toolcache.Fetch // fetchTools, bound once
 
 	conn     transport.Conn
 	inbox    *inbox
@@ -58,6 +59,7 @@ func newClient(cfg *config, server string) *Client {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.cacheKey = c.newCacheKey()
 	c.inbox = newInbox(c)
+	c.fetch = c.fetchTools
 	return c
 }
 

@@ -86,7 +86,7 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 		return err
 	}
 	if c.cfg.preload && c.HasCapability("tools") {
-		if _, err := c.cfg.cache.List(ctx, c.cacheKey, c.fetchTools); err != nil {
+		if _, err := c.cfg.cache.List(ctx, c.cacheKey, c.fetch); err != nil {
 			return c.cacheError(err, "")
 		}
 	}

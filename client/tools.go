@@ -26,18 +26,21 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err := c.require(&cl, "tools"); err != nil {
 		return nil, err
 	}
-	raw, err := encodeObject("arguments", args)
-	if err != nil {
-		return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
-	}
-	if err := c.checkArguments(ctx, &cl, raw); err != nil {
-		return nil, err
-	}
 	buf := paramBuffers.Get().(*[]byte)
-	cl.params = appendToolParams((*buf)[:0], tool, raw)
-	result, err := c.send(ctx, cl)
+	params, start, err := appendToolParams((*buf)[:0], tool, args)
+	if err == nil {
+		cl.params = append(params, '}')
+		err = c.checkArguments(ctx, &cl, params[start:])
+	} else {
+		err = c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+	}
+	var result json.RawMessage
+	if err == nil {
+		result, err = c.send(ctx, cl)
+	}
 	// Transports keep params over 32 KiB; smaller ones were copied.
-	if *buf = cl.params; cap(*buf) <= maxParamBuffer {
+	if cap(params) <= maxParamBuffer {
+		*buf = params
 		paramBuffers.Put(buf)
 	}
 	if err != nil {
@@ -55,14 +58,22 @@ const maxParamBuffer = 32 << 10
 
 var paramBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func appendToolParams(dst []byte, tool string, args json.RawMessage) []byte {
+// appendToolParams appends the params of tools/call but for the closing brace.
+// The arguments stand from start on; there are none when that is the end.
+func appendToolParams(dst []byte, tool string, args any) (params []byte, start int, err error) {
 	dst = append(dst, `{"name":`...)
 	dst = jsonrpc.AppendString(dst, tool)
-	if args != nil {
-		dst = append(dst, `,"arguments":`...)
-		dst = append(dst, args...)
+	const member = `,"arguments":`
+	named := len(dst)
+	dst = append(dst, member...)
+	start = len(dst)
+	if dst, err = appendObject(dst, "arguments", args); err != nil {
+		return dst, start, err
 	}
-	return append(dst, '}')
+	if len(dst) == start {
+		return dst[:named], named, nil
+	}
+	return dst, start, nil
 }
 
 // CallAs calls a tool and decodes what it returns: the structured content,
@@ -152,7 +163,7 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
 	}
-	tool, err := c.cfg.cache.Get(ctx, c.cacheKey, name, c.fetchTools)
+	tool, err := c.cfg.cache.Get(ctx, c.cacheKey, name, c.fetch)
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}

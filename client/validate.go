@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,13 +30,17 @@ const (
 	ValidateStrict
 )
 
-// compiledSchemas keeps compiled input schemas by their text, so that a tool
-// whose definition changes is compiled anew.
-type compiledSchemas struct{ cache *lru.Cache[string, *compiled] }
+// compiledSchemas keeps the compiled input schema of each tool, for as long as
+// its text stays the same.
+type compiledSchemas struct {
+	cache *lru.Cache[string, *compiled]
+}
 
 type compiled struct {
+	text   json.RawMessage
 	schema *jsonschema.Resolved
-	names  []string // of the top-level properties
+	flat   *flatSchema // nil when the schema is not that simple
+	names  []string    // of the top-level properties
 	err    error
 }
 
@@ -46,21 +51,23 @@ func newCompiledSchemas() *compiledSchemas {
 }
 
 // get returns the compiled schema. fresh is true the first time.
-func (s *compiledSchemas) get(text json.RawMessage) (c *compiled, fresh bool) {
-	if c, ok := s.cache.Get(string(text)); ok {
+func (s *compiledSchemas) get(tool string, text json.RawMessage) (c *compiled, fresh bool) {
+	if c, ok := s.cache.Get(tool); ok && bytes.Equal(c.text, text) {
 		return c, false
 	}
 	c = compile(text)
-	s.cache.Add(string(text), c)
+	s.cache.Add(tool, c)
 	return c, true
 }
 
 func compile(text json.RawMessage) *compiled {
 	schema := &jsonschema.Schema{}
-	if err := json.Unmarshal(text, schema); err != nil {
-		return &compiled{err: err}
+	c := &compiled{text: text}
+	if c.err = json.Unmarshal(text, schema); c.err != nil {
+		return c
 	}
-	c := &compiled{names: slices.Sorted(maps.Keys(schema.Properties))}
+	c.names = slices.Sorted(maps.Keys(schema.Properties))
+	c.flat = flatten(schema)
 	// Without a loader a $ref that leaves the document fails to resolve: it is
 	// never fetched (TOOL-08).
 	c.schema, c.err = schema.Resolve(nil)
@@ -76,7 +83,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	if err != nil || schema == nil {
 		return err
 	}
-	compiled, fresh := c.schemas.get(schema)
+	compiled, fresh := c.schemas.get(cl.tool, schema)
 	if compiled.err != nil {
 		if fresh {
 			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
@@ -112,11 +119,14 @@ func (c *Client) inputSchema(ctx context.Context, tool string) (json.RawMessage,
 	return t.InputSchema, nil
 }
 
-// judge checks arguments against the schema. nil arguments are an empty object
+// judge checks arguments against the schema. No arguments are an empty object
 // to every server.
 func (s *compiled) judge(args json.RawMessage) error {
-	if args == nil {
+	if len(args) == 0 {
 		args = json.RawMessage(`{}`)
+	}
+	if s.flat != nil && s.flat.fits(args) {
+		return nil
 	}
 	// The validator knows numbers as float64 only. This copy is for judging;
 	// what is sent keeps every digit. A number no float64 can hold cannot be

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// flatCases are schemas and whether the fast check understands them.
+var flatCases = []struct {
+	schema string
+	flat   bool
+}{
+	{`{"type":"object"}`, true},
+	{`{"type":"object","properties":{}}`, true},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","description":"d","default":"x"},"b":{"type":"integer"},"c":{"type":"number"},"d":{"type":"boolean"},"e":{"type":"array"},"f":{"type":"object"},"g":{"type":"null"},"h":{}},"required":["a"],"additionalProperties":false}`, true},
+	{`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":true}`, true},
+	{`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{}}`, true},
+	{`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}`, false},
+	{`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":["string","null"]}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":"string","minLength":1}}}`, false},
+	{`{"type":"object","properties":{"a":{"const":null}}}`, false},
+	{`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`, false},
+	{`{"type":"object","properties":{"a":false}}`, false},
+	{`{"type":"object","required":["a"]}`, false},
+	{`{"type":"object","minProperties":1}`, false},
+	{`{"type":"object","patternProperties":{"^x":{"type":"string"}}}`, false},
+	{`{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]}`, false},
+	{`{"type":"object","dependentRequired":{"a":["b"]}}`, false},
+	{`{"anyOf":[{"type":"object"}]}`, false},
+	{`{"type":"object","$ref":"#/$defs/x","$defs":{"x":{"type":"object"}}}`, false},
+}
+
+func TestFlatSchemas(t *testing.T) {
+	t.Parallel()
+	for _, tt := range flatCases {
+		c := compile(json.RawMessage(tt.schema))
+		require.NoError(t, c.err, tt.schema)
+		require.Equal(t, tt.flat, c.flat != nil, tt.schema)
+	}
+}
+
+// What the fast check lets pass, the full validator lets pass: the fast one
+// may only save work.
+func FuzzFlatSchemaAgreesWithTheValidator(f *testing.F) {
+	for _, args := range []string{
+		`{}`, `{"a":"x"}`, `{"a":1}`, `{"a":"x","b":1.0}`, `{"a":"x","b":1}`, `{"a":"x","b":1e2,"c":-1.5}`,
+		`{"a":"x","d":true,"e":[],"f":{},"g":null,"h":3}`, `{"a":"x","z":1}`, `{"\u0061":"x"}`, `[]`, `null`,
+	} {
+		for i := range flatCases {
+			f.Add(i, args)
+		}
+	}
+	compiledCases := make([]*compiled, len(flatCases))
+	for i := range flatCases {
+		compiledCases[i] = compile(json.RawMessage(flatCases[i].schema))
+	}
+	f.Fuzz(func(t *testing.T, i int, args string) {
+		c := compiledCases[((i%len(flatCases))+len(flatCases))%len(flatCases)]
+		if c.flat == nil || !c.flat.fits(json.RawMessage(args)) {
+			return
+		}
+		var value any
+		if json.Unmarshal([]byte(args), &value) == nil {
+			require.NoError(t, c.schema.Validate(value), "%s %s", c.text, args)
+		}
+	})
+}
+
+// The fast check is what most calls need: it must say yes where it can.
+func TestFlatSchemaSaysYes(t *testing.T) {
+	t.Parallel()
+	c := compile(json.RawMessage(flatCases[2].schema))
+	require.True(t, c.flat.fits(json.RawMessage(`{"a":"x","b":-3,"c":1.5,"d":false,"e":[1],"f":{},"g":null,"h":"any"}`)))
+	for _, args := range []string{`{}`, `{"a":1}`, `{"a":"x","b":"1"}`, `{"a":"x","unknown":1}`, `{"a":"x","d":1}`, `[]`, `{"a":"x"`} {
+		require.False(t, c.flat.fits(json.RawMessage(args)), args)
+	}
+}
+
+func TestRepairHint(t *testing.T) {
+	t.Parallel()
+	known := []string{"message", "repository", "x"}
+	tests := []struct{ args, want string }{
+		{`{"mesage":1}`, `"mesage" is not an argument; did you mean "message"?`},
+		{`{"Message":1}`, `"Message" is not an argument; did you mean "message"?`},
+		{`{"repo":1}`, ""},
+		{`{"message":1,"x":2}`, ""},
+		{`{"massage":1,"repositry":1}`, `"massage" is not an argument; did you mean "message"? "repositry" is not an argument; did you mean "repository"?`},
+		{`[]`, ""},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, repairHint(known, json.RawMessage(tt.args)), tt.args)
+	}
+}
