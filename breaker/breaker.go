@@ -90,6 +90,9 @@ func New(s Settings) *Breaker {
 // Name returns the name given in the settings.
 func (b *Breaker) Name() string { return b.set.Name }
 
+// CountAll reports whether every error is to count; see [Settings].
+func (b *Breaker) CountAll() bool { return b.set.CountAll }
+
 // Acquire asks for leave to make one call. The permit must be settled; a probe
 // that is not settles itself as failed when its lease runs out. A refusal is
 // an [*OpenError], which matches [ErrOpen]; it is immediate.

@@ -150,6 +150,29 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 	}
 }
 
+// CountAll is the seed's literal rule: any error counts, but for the caller's
+// own cancellation.
+func TestCountAll(t *testing.T) {
+	t.Parallel()
+	all := client.Resilience{Breaker: breaker.New(breaker.Settings{CountAll: true})}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		for range 5 {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			_, err := c.CallTool(ctx, "echo", hello)
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "no such page", nil) })
+		for range 5 {
+			_, err := c.CallTool(context.Background(), "echo", hello)
+			require.Error(t, err)
+		}
+		require.Equal(t, breaker.Open, c.Breaker().State())
+	}, client.WithResilience(all))
+}
+
 // A caller who gives up says nothing about the server.
 func TestCancellationIsNeutral(t *testing.T) {
 	t.Parallel()

@@ -154,7 +154,7 @@ func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: cl.params},
 		Wait:    c.wait(cl.opts),
 	})
-	permit.Settle(verdictOf(cl.method, answer, err))
+	c.settle(permit, answer, err)
 	if err != nil {
 		c.abandon(&cl, err)
 		return nil, c.failed(cl, err)

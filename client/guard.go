@@ -6,10 +6,30 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
+// settle tells the breaker how an attempt went. With CountAll every error
+// counts, the seed's literal rule, but for what says nothing about a server:
+// the caller gave up, or the client was closed.
+func (c *Client) settle(permit breaker.Permit, answer transport.Answer, err error) {
+	if c.res.Breaker == nil {
+		return
+	}
+	verdict := verdictOf(answer, err)
+	if c.res.Breaker.CountAll() {
+		switch {
+		case err != nil && (failureOf(err).Reason == transport.ReasonCanceled || failureOf(err).Reason == transport.ReasonClosed):
+			permit.Release()
+			return
+		case err != nil || answer.Error != nil:
+			verdict = breaker.Failure
+		}
+	}
+	permit.Settle(verdict)
+}
+
 // verdictOf says what an attempt tells about the server's health
 // (resilience.md 3.2, with the tool level not built yet: what would open a
 // tool's circuit opens the server's, decisions 15). It is a pure function.
-func verdictOf(method string, answer transport.Answer, err error) breaker.Verdict {
+func verdictOf(answer transport.Answer, err error) breaker.Verdict {
 	if err != nil {
 		return failureVerdict(failureOf(err))
 	}

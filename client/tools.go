@@ -177,10 +177,16 @@ func (c *Client) InvalidateTools() { c.cfg.cache.Invalidate(c.cacheKey) }
 // fetchTools is what the schema cache fetches with.
 func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, error) {
 	var tools []mcp.Tool
+	seen := map[string]bool{}
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
 			return nil, err
 		}
+		if seen[tool.Name] { // the cache keeps the first (TOOL-02)
+			c.log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.server,
+				"tool", jsonrpc.Printable(tool.Name, 100))
+		}
+		seen[tool.Name] = true
 		tools = append(tools, tool)
 	}
 	return tools, nil

@@ -1,0 +1,18 @@
+package transport_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain runs the tests, or is one of the programs they start: see
+// child_test.go.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(programVariable); name != "" {
+		runProgram(name)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

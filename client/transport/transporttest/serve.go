@@ -1,0 +1,102 @@
+package transporttest
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// ServeLines serves the peer over a byte stream, one message a line, until in
+// ends. It returns when everything it has started has.
+func (p *Peer) ServeLines(ctx context.Context, in io.Reader, out io.Writer) {
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	var mu sync.Mutex
+	write := func(m jsonrpc.Message) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = out.Write(append(m.AppendJSON(nil), '\n')) // a client that is gone misses nothing
+	}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Decode(line)
+		if err != nil {
+			write(jsonrpc.Response{Error: jsonrpc.NewError(jsonrpc.CodeParseError, err.Error(), nil)})
+			continue
+		}
+		if answer := p.take(m); answer != nil {
+			work.Go(func() {
+				if resp := answer(ctx, write); resp != nil {
+					write(*resp)
+				}
+			})
+		}
+	}
+}
+
+// Style is the form an HTTP peer answers in.
+type Style uint8
+
+const (
+	// StyleJSON answers with a JSON body, except where the peer has more to
+	// say than the answer.
+	StyleJSON Style = iota
+	// StyleSSE answers with an event stream.
+	StyleSSE
+)
+
+// Handler serves the peer over streamable HTTP.
+func (p *Peer) Handler(style Style) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		m, err := jsonrpc.Decode(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		answer := p.take(m)
+		if answer == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		if method := m.(jsonrpc.Request).Method; style == StyleSSE || method == MethodNotify || method == MethodAsk {
+			stream(w, r, answer)
+			return
+		}
+		if resp := answer(r.Context(), func(jsonrpc.Message) {}); resp != nil {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(resp.AppendJSON(nil))
+		}
+	})
+}
+
+// stream answers one request with an event stream.
+func stream(w http.ResponseWriter, r *http.Request, answer func(context.Context, func(jsonrpc.Message)) *jsonrpc.Response) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	push := func(m jsonrpc.Message) {
+		_, _ = w.Write(sse.AppendEvent(nil, sse.Event{Data: m.AppendJSON(nil)}))
+		_ = http.NewResponseController(w).Flush() // fails with the connection
+	}
+	if resp := answer(r.Context(), push); resp != nil {
+		push(*resp)
+	}
+}
