@@ -60,3 +60,13 @@ func TestChecks(t *testing.T) {
 		})
 	}
 }
+
+func TestTraverses(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		"PRD-006": false, "PRD-006_v1.md": false, "": false, "a%41": false, "50%": false,
+		"..": true, "a/b": true, `a\b`: true, "a\x00": true, "%2E": true, "%2f": true, "%5C": true, "%00": true, "%252e": true,
+	} {
+		require.Equal(t, want, traverses(in), "%q", in)
+	}
+}

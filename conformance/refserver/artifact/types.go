@@ -78,23 +78,14 @@ func traversal(what, name string) *family.Error {
 }
 
 // traverses reports whether s could leave the folder it is joined to, also
-// when something on the way decodes it once or twice.
+// when something on the way decodes its percent escapes, once or repeatedly.
 func traverses(s string) bool {
-	s = strings.ToLower(s)
-	for range 3 {
-		if strings.Contains(s, "..") || strings.ContainsAny(s, "/\\\x00") {
-			return true
-		}
-		decoded := escapes.Replace(s)
-		if decoded == s {
-			return false
-		}
-		s = decoded
-	}
-	return true // escaped more often than anything honest is
+	return strings.Contains(s, "..") || strings.ContainsAny(s, "/\\\x00") || escaped.MatchString(s)
 }
 
-var escapes = strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", `\`, "%00", "\x00", "%25", "%")
+// escaped finds the escapes of what traverses looks for, and of the percent
+// sign itself, behind which they could hide.
+var escaped = regexp.MustCompile(`(?i)%(?:2e|2f|5c|00|25)`)
 
 // quoteID shortens what was given for an id to what a log line and an error
 // may carry: somebody may have put a whole document there.
