@@ -170,11 +170,8 @@ func (c *commandConn) Close() error {
 		c.rpc.Fail(jsonrpc.ErrClosed)
 		_ = c.rpc.CloseWrite() // a broken pipe is how a dead program shows
 		c.p.end()
-		c.err = c.rpc.Close()
+		c.err = c.streamConn.Close()
 		c.p.release()
-		if errors.Is(c.err, os.ErrClosed) {
-			c.err = nil // stdin was closed above
-		}
 	})
 	return c.err
 }

@@ -2,8 +2,10 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -104,5 +106,12 @@ func (c *streamConn) UseVersion(string) {}
 // Done implements [Conn].
 func (c *streamConn) Done() <-chan struct{} { return c.rpc.Done() }
 
-// Close implements [Conn].
-func (c *streamConn) Close() error { return c.rpc.Close() }
+// Close implements [Conn]. A socket is both In and Out, and so is closed twice,
+// as is the stdin of a program.
+func (c *streamConn) Close() error {
+	err := c.rpc.Close()
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
