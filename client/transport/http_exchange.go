@@ -35,6 +35,7 @@ type exchange struct {
 }
 
 func newExchange(ctx context.Context, c *httpConn, wait jsonrpc.Wait) *exchange {
+	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0) // as [jsonrpc.Conn] takes them
 	x := &exchange{c: c, caller: ctx, wait: wait}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	return x
