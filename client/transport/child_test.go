@@ -12,8 +12,11 @@ import (
 // a child.
 const programVariable = "MAINSTAY_TEST_PROGRAM"
 
-// program is the environment that makes this binary a program.
-func program(name string) []string { return []string{programVariable + "=" + name} }
+// program is the environment that makes this binary a program. A program that
+// is built with the race detector would sleep for a second before it exits.
+func program(name string) []string {
+	return []string{programVariable + "=" + name, "GORACE=atexit_sleep_ms=0"}
+}
 
 // programs are what the tests of [transport.Command] start. None sleeps for
 // ever: what a failed test leaves behind ends by itself.
