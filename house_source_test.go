@@ -129,6 +129,13 @@ func checkNames(f source) []string {
 // Each has its reason. Nothing but another process needs one.
 var sleepers = map[string]string{}
 
+func opensBubble(call *ast.CallExpr, synctest string) bool {
+	if fn, ok := call.Fun.(*ast.Ident); ok {
+		return fn.Name == "inBubble"
+	}
+	return synctest != "" && isCall(call, synctest, "Test")
+}
+
 func checkSleep(f source) []string {
 	if !f.isTest() {
 		return nil
@@ -141,12 +148,13 @@ func checkSleep(f source) []string {
 	if clock == "" {
 		return nil
 	}
-	// The bubble is the function given to synctest.Test: a literal, or a
+	// The bubble is the function given to synctest.Test, or to a helper of the
+	// package that is called inBubble and does just that: a literal, or a
 	// function of this file by its name.
 	var inside []ast.Node
 	named := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && bubbles != "" && isCall(call, bubbles, "Test") {
+		if call, ok := n.(*ast.CallExpr); ok && opensBubble(call, bubbles) {
 			for _, arg := range call.Args {
 				switch arg := arg.(type) {
 				case *ast.FuncLit:
@@ -339,6 +347,7 @@ func TestHouseRulesCanFail(t *testing.T) {
 		{"sleep under another name", "sleep", "p_test.go", "package p\nimport clock \"time\"\nfunc TestX() { clock.Sleep(1) }", "in TestX"},
 		{"sleep in a bubble", "sleep", "p_test.go", "package p\nimport (\"time\"; \"testing/synctest\")\nfunc TestX(t T) { synctest.Test(t, func(t T) { go func() { time.Sleep(1) }() }) }", ""},
 		{"sleep in a named bubble", "sleep", "p_test.go", "package p\nimport (\"time\"; \"testing/synctest\")\nfunc TestX(t T) { synctest.Test(t, run) }\nfunc run(t T) { time.Sleep(1) }", ""},
+		{"sleep in a helper's bubble", "sleep", "p_test.go", "package p\nimport \"time\"\nfunc TestX(t T) { inBubble(t, func(t T) { time.Sleep(1) }) }", ""},
 		{"sleep beside a bubble", "sleep", "p_test.go", "package p\nimport (\"time\"; \"testing/synctest\")\nfunc TestX(t T) { synctest.Test(t, func(t T) {}); time.Sleep(1) }", "in TestX"},
 		{"sleep of something else", "sleep", "p_test.go", "package p\nimport \"time\"\nvar _ time.Time\nfunc TestX() { robot.Sleep(1) }", ""},
 		{"skip with a reason", "skip", "p_test.go", "package p\nimport \"testing\"\nfunc TestX(t *testing.T) { t.Skip(\"needs a database\") }", ""},
