@@ -22,8 +22,8 @@ func (s *Server) Handler() http.Handler {
 }
 
 // Serve serves HTTP on l until ctx is done, and then answers the calls
-// that run, for up to ShutdownGrace, ends all sessions and closes l. A clean
-// end is a nil error.
+// that run, for up to ShutdownGrace, ends all sessions and closes l. After
+// that the server takes no more HTTP messages. A clean end is a nil error.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	hs := &http.Server{
 		Handler:           s.Handler(),
@@ -41,8 +41,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
 	defer cancel()
 	s.front.Drain(grace)
+	if grace.Err() != nil {
+		s.abort() // what still runs has had its time
+	}
 	s.closeSessions() // ends the GET streams, for which Shutdown would wait
-	err := hs.Shutdown(grace)
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	err := hs.Shutdown(shutdown)
 	if err != nil {
 		err = errors.Join(err, hs.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,10 +27,14 @@ type site struct {
 	ended   chan error
 }
 
-func serve(t *testing.T) *site {
+func serve(t *testing.T, change ...func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, release: make(chan struct{}), ended: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
-	srv, err := New(Options{extra: []*family.Family{probe(s.release)}})
+	opts := Options{extra: []*family.Family{probe(s.release)}}
+	for _, c := range change {
+		c(&opts)
+	}
+	srv, err := New(opts)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -222,4 +227,14 @@ func TestX_SHUT_01_HTTP(t *testing.T) {
 	require.NoError(t, <-s.ended)
 	_, err = io.ReadAll(stream.Body)
 	require.NoError(t, err, "the stream ended in order")
+}
+
+// A call that does not end is cancelled when the grace is over.
+func TestX_SHUT_01_HTTPGraceIsBounded(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(o *Options) { o.ShutdownGrace = time.Millisecond })
+	s.handshake()
+	s.do(http.MethodPost, callLine(t, "wait", map[string]any{}), "MCP-Protocol-Version", "2025-11-25")
+	s.stop()
+	require.NoError(t, <-s.ended)
 }

@@ -30,6 +30,10 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			err = coded(err)
 		}()
+		s.log.LogAttrs(ctx, slog.LevelDebug, "message", slog.String("method", method))
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.life, cancel)()
 		if err := s.gate(method, req); err != nil {
 			return nil, err
 		}

@@ -82,6 +82,11 @@ type Server struct {
 	dataDir   string
 	temporary bool
 
+	// life is the context of every call; abort ends it. go-sdk lets calls run
+	// on when their session is closed, and waits for them.
+	life  context.Context
+	abort context.CancelFunc
+
 	ready readySet
 	once  sync.Once
 	close error
@@ -100,6 +105,7 @@ func New(opts Options) (*Server, error) {
 		opts.ShutdownGrace = 10 * time.Second
 	}
 	s := &Server{opts: opts, log: opts.Logger, dataDir: opts.DataDir}
+	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the server, whoever makes it
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -205,11 +211,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 }
 
 // Close ends every session and removes the data folder if it is a temporary
-// one. It waits for running calls.
+// one. Calls still running are cancelled after ShutdownGrace; their answers
+// are lost (ServeStdio and Serve wait for them before they return).
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.closeSessions()
 		s.ready.wait()
+		s.abort()
 		if s.temporary {
 			s.close = os.RemoveAll(s.dataDir)
 		}
@@ -217,7 +225,10 @@ func (s *Server) Close() error {
 	return s.close
 }
 
+// closeSessions ends every session, waiting up to ShutdownGrace for the calls
+// that run and then cancelling them.
 func (s *Server) closeSessions() {
+	defer time.AfterFunc(s.opts.ShutdownGrace, s.abort).Stop()
 	for session := range s.mcp.Sessions() {
 		if err := session.Close(); err != nil && !errors.Is(err, io.EOF) {
 			s.log.Warn("session_close_failed", "error", err.Error())

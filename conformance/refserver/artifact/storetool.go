@@ -84,8 +84,8 @@ var documentName = regexp.MustCompile(`^([A-Z]+)-[0-9]{3,}_v[1-9][0-9]{0,2}\.md$
 // resource returns the document behind a resource URI.
 func (s *store) resource(_ context.Context, uri string) (string, error) {
 	missing := &family.Error{
-		Code: family.CodeNotFound, Message: "Resource not found: " + quoteID(uri),
-		Data: map[string]any{"uri": quoteID(uri)},
+		Code: family.CodeNotFound, Message: "Resource not found: " + quoted(uri),
+		Data: map[string]any{"uri": quoted(uri)},
 	}
 	rest := strings.TrimPrefix(uri, resourceRoot)
 	dir, file, _ := strings.Cut(rest, "/")

@@ -60,7 +60,7 @@ func prefixes() []string {
 // event of its own, with a warning in the log (S0).
 func checkID(ctx context.Context, call *family.Call, field, id string) (artifactType, error) {
 	if traverses(id) {
-		call.Warn(ctx, "Path traversal attempt detected", slog.String("artifact_id", quoteID(id)))
+		call.Warn(ctx, "Path traversal attempt detected", slog.String("artifact_id", quoted(id)))
 		return artifactType{}, traversal("Artifact ID", id)
 	}
 	if !idPattern.MatchString(id) || len(id) > maxID {
@@ -73,7 +73,7 @@ func traversal(what, name string) *family.Error {
 	return &family.Error{
 		Code:    codeInvalidParams,
 		Message: "Invalid params: " + what + " contains path traversal",
-		Data:    map[string]any{"resource_name": quoteID(name), "validation_failed": "path_traversal_check"},
+		Data:    map[string]any{"resource_name": quoted(name), "validation_failed": "path_traversal_check"},
 	}
 }
 
@@ -87,11 +87,12 @@ func traverses(s string) bool {
 // sign itself, behind which they could hide.
 var escaped = regexp.MustCompile(`(?i)%(?:2e|2f|5c|00|25)`)
 
-// quoteID shortens what was given for an id to what a log line and an error
+// quoted shortens what was given for a name to what a log line and an error
 // may carry: somebody may have put a whole document there.
-func quoteID(id string) string {
-	if r := []rune(id); len(r) > maxID {
-		return string(r[:maxID]) + "…"
+func quoted(name string) string {
+	const most = 256
+	if r := []rune(name); len(r) > most {
+		return string(r[:most]) + "…"
 	}
-	return id
+	return name
 }
