@@ -5,7 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -135,4 +139,61 @@ func TestCallAllocations(t *testing.T) {
 	result := testing.Benchmark(BenchmarkCallStdio)
 	t.Logf("%d allocations, %d bytes a call", result.AllocsPerOp(), result.AllocedBytesPerOp())
 	require.LessOrEqual(t, result.AllocsPerOp(), int64(10))
+}
+
+// httpPeer is an HTTP server that answers like pipePeer.
+func httpPeer(t testing.TB) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		_, rest, found := bytes.Cut(body, []byte(`"id":`))
+		if err != nil || !found {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		id, _, _ := bytes.Cut(rest, []byte(`,`))
+		result := strings.TrimSuffix(strings.TrimPrefix(echoResult, `"result":`), "}\n")
+		switch {
+		case bytes.Contains(body, []byte(`"method":"initialize"`)):
+			result = initResult
+		case bytes.Contains(body, []byte(`"method":"tools/list"`)):
+			result = oneTool
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(id)+`,"result":`+result+`}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// BenchmarkCallHTTP is a small call over HTTP with everything on.
+func BenchmarkCallHTTP(b *testing.B) {
+	ctx := context.Background()
+	c, err := client.Dial(ctx, httpPeer(b))
+	require.NoError(b, err)
+	defer c.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.CallTool(ctx, "echo", smallArgs); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNetHTTP is the floor of BenchmarkCallHTTP: the same bytes by
+// net/http alone, against the same server.
+func BenchmarkNetHTTP(b *testing.B) {
+	url := httpPeer(b)
+	body := []byte(`{"jsonrpc":"2.0","id":"b0e4ddbe-7a0c-4a3b-a6c9-7bb0b4fbd3f3","method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := http.Post(url, "application/json", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
 }

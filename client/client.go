@@ -25,7 +25,10 @@ type Client struct {
 	schemas  *compiledSchemas
 	fetch    toolcache.Fetch // fetchTools, bound once
 
-	conn     transport.Conn
+	conn      transport.Conn
+	connected chan struct{} // closed when conn is set
+	answering atomic.Int64  // requests of the server being answered
+
 	inbox    *inbox
 	progress progressTable
 	inFlight atomic.Int64
@@ -55,7 +58,7 @@ type sessionState struct {
 }
 
 func newClient(cfg *config, server string) *Client {
-	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas()}
+	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{})}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.cacheKey = c.newCacheKey()
 	c.inbox = newInbox(c)

@@ -81,6 +81,7 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 		return c.failed(call{method: mcp.MethodInitialize}, err)
 	}
 	c.conn = conn
+	close(c.connected)
 	c.start()
 	if err := c.openSession(ctx); err != nil {
 		return err

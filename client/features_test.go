@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -355,4 +356,29 @@ func TestUndecodableResults(t *testing.T) {
 	require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 	require.True(t, strings.Contains(err.Error(), "content"), err.Error())
 	require.NoError(t, c.Ping(context.Background()))
+}
+
+// eager is a transport whose server asks before Connect has returned.
+type eager struct{ *transport.Stream }
+
+func (e eager) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
+	conn, err := e.Stream.Connect(ctx, h)
+	h.OnRequest(jsonrpc.Request{ID: jsonrpc.IntID(7), Method: "ping"})
+	h.OnRequest(jsonrpc.Request{ID: jsonrpc.IntID(8), Method: "roots/list"})
+	return conn, err
+}
+
+// Ping is answered in any phase, what is not offered is refused, and a flood
+// of requests is bounded (UTIL-01, RPC-13).
+func TestRequestsOfTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		c, err := client.Connect(context.Background(), eager{tr})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, s.received(), `{"jsonrpc":"2.0","id":7,"result":{}}`)
+		require.Contains(t, s.received(), `{"jsonrpc":"2.0","id":8,"error":{"code":-32601,"message":"Method not found: roots/list"}}`)
+		require.NoError(t, c.Close())
+	})
 }

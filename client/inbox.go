@@ -148,14 +148,34 @@ func (c *Client) onRequest(req jsonrpc.Request) {
 	} else {
 		resp.Error = jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+req.Method, nil)
 	}
+	if c.answering.Add(1) > maxAnswering {
+		c.answering.Add(-1)
+		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
+		return
+	}
 	c.behind(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-		defer cancel()
-		if err := c.conn.Respond(ctx, resp); err != nil {
-			c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
-				"method", jsonrpc.Printable(req.Method, 100), "error", err)
-		}
+		defer c.answering.Add(-1)
+		c.respond(ctx, req.Method, resp)
 	})
+}
+
+// maxAnswering bounds the requests of the server that are being answered.
+const maxAnswering = 100
+
+// respond sends an answer. A server may ask as soon as the transport is open,
+// a moment before Connect has got the connection in hand.
+func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	select {
+	case <-c.connected:
+	case <-ctx.Done():
+		return
+	}
+	if err := c.conn.Respond(ctx, resp); err != nil {
+		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
+			"method", jsonrpc.Printable(method, 100), "error", err)
+	}
 }
 
 func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
