@@ -420,4 +420,8 @@ func TestConnectErrorsOfTransports(t *testing.T) {
 	tr, _ := newFake(t)
 	_, err = client.Connect(context.Background(), tr, client.WithHTTP(transport.HTTP{}))
 	require.ErrorContains(t, err, "belong to Dial")
+	_, err = client.Dial(context.Background(), "http://127.0.0.1:1", client.WithCommand(transport.Command{}))
+	require.ErrorContains(t, err, "belongs to DialCommand")
+	_, err = client.DialCommand(context.Background(), []string{"x"}, client.WithHTTP(transport.HTTP{}))
+	require.ErrorContains(t, err, "belongs to Dial")
 }

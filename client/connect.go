@@ -13,7 +13,11 @@ import (
 // Dial connects to a server over streamable HTTP. ctx bounds connecting only.
 func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	t := &transport.HTTP{}
-	if given := dialConfig(opts); given.http != nil {
+	given := dialConfig(opts)
+	if given.command != nil {
+		return nil, badOption(errors.New("WithCommand belongs to DialCommand"))
+	}
+	if given.http != nil {
 		*t = *given.http
 	}
 	t.URL = url
@@ -26,7 +30,11 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // subset of the environment; see [WithCommand].
 func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
 	t := &transport.Command{}
-	if given := dialConfig(opts); given.command != nil {
+	given := dialConfig(opts)
+	if given.http != nil {
+		return nil, badOption(errors.New("WithHTTP belongs to Dial"))
+	}
+	if given.command != nil {
 		*t = *given.command
 	}
 	t.Argv = argv
