@@ -50,8 +50,10 @@ func (c *Call) Started(ctx context.Context, attrs ...slog.Attr) {
 // Completed adds the tool's own fields to the line a success ends with.
 func (c *Call) Completed(attrs ...slog.Attr) { c.completed = append(c.completed, attrs...) }
 
-// Warn writes a warning about the call, such as a traversal attempt.
+// Warn writes a warning about the call, such as a traversal attempt. Like every
+// line of a call it comes after the first one.
 func (c *Call) Warn(ctx context.Context, event string, attrs ...slog.Attr) {
+	c.Started(ctx)
 	c.log.LogAttrs(ctx, slog.LevelWarn, event, append(c.common(), attrs...)...)
 }
 
