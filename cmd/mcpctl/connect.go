@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,6 +27,9 @@ type connection struct {
 	// took is how long the handshake took, the program's start included.
 	took  time.Duration
 	close func()
+	// cancelSent is closed when the server has been told of a call that was
+	// given up.
+	cancelSent chan struct{}
 }
 
 // connect opens a connection. The caller closes it.
@@ -32,10 +39,11 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		return nil, err
 	}
 	limit := a.flags.idle
+	c := &connection{server: t, cancelSent: make(chan struct{})}
 	opts := []client.Option{
 		client.WithRequiredCapabilities(), client.WithPreload(false), client.WithValidation(client.ValidateOff),
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
-		client.WithTrace(a.trace()),
+		client.WithTrace(watchCancel(a.trace(), c.cancelSent)),
 	}
 	if version := a.pinned(); version != "" {
 		opts = append(opts, client.WithProtocolVersion(version))
@@ -64,7 +72,6 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 	opts = append(opts, extra...)
 
 	began := time.Now()
-	c := &connection{server: t}
 	if t.argv != nil {
 		a.step("starting %s", t.argv[0])
 		c.Client, err = client.DialCommand(ctx, t.argv, opts...)
@@ -101,7 +108,45 @@ func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c 
 		return err
 	}
 	defer c.close()
-	return f(ctx, c)
+	err = f(ctx, c)
+	if gaveUp(err) {
+		c.farewell()
+	}
+	return err
+}
+
+// farewell waits until the server has been told that nobody waits any more for
+// a call. The client tells it behind the caller's back, and closing the client
+// would overtake that.
+func (c *connection) farewell() {
+	timer := time.NewTimer(childGrace)
+	defer timer.Stop()
+	select {
+	case <-c.cancelSent:
+	case <-timer.C:
+	}
+}
+
+// gaveUp reports whether a call ended by our own will after it went out.
+func gaveUp(err error) bool {
+	var e *mcperrors.Error
+	return errors.As(err, &e) && e.RPC == nil && e.Delivery == mcperrors.Unknown &&
+		(e.Kind == mcperrors.KindCanceled || e.Kind == mcperrors.KindTimeout)
+}
+
+// watchCancel closes sent when notifications/cancelled goes out.
+func watchCancel(t transport.Trace, sent chan struct{}) transport.Trace {
+	show := t.Sent
+	var once sync.Once
+	t.Sent = func(frame []byte) {
+		if show != nil {
+			show(frame)
+		}
+		if bytes.Contains(frame, []byte(`"`+mcp.MethodCancelled+`"`)) {
+			once.Do(func() { close(sent) })
+		}
+	}
+	return t
 }
 
 // times bounds one request.

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // failure is how a run that did not end well is told: the cause first, then
@@ -75,7 +76,7 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 			a.explainConnecting(own, dial.server)
 		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
-		own = unknownCommand(err)
+		own = a.unknownCommand(err)
 	default:
 		own = &failure{kind: kindBug, message: err.Error(), note: "this is a mistake of mcpctl; please report it with the command you typed"}
 	}
@@ -94,23 +95,28 @@ func operandFailure(err error) *failure {
 	if errors.As(err, &syntax) && syntax.Text != "" {
 		f.add("", "%s", syntax.Text)
 		f.add("", "%s", syntax.Caret)
+	} else if strings.Contains(err.Error(), "is not name=value") {
+		f.try = append(f.try, "mcpctl help syntax")
 	}
 	f.note = "nothing was sent"
 	return f
 }
 
-// unknownCommand turns cobra's several lines into a failure.
-func unknownCommand(err error) *failure {
-	first, rest, _ := strings.Cut(err.Error(), "\n")
-	f := usage("%s", first)
-	for line := range strings.Lines(rest) {
-		if name, ok := strings.CutPrefix(line, "\t"); ok {
-			f.try = append(f.try, "mcpctl "+strings.TrimSpace(name))
+// unknownCommand adds the commands that may have been meant.
+func (a *app) unknownCommand(err error) *failure {
+	f := usage("%s", strings.TrimSpace(firstLine(err.Error())))
+	var names []string
+	for _, c := range a.root.Commands() {
+		names = append(names, c.Name())
+	}
+	if _, word, found := strings.Cut(f.message, `"`); found {
+		word, _, _ = strings.Cut(word, `"`)
+		if near := suggest.Nearest(word, names); len(near) > 0 {
+			f.message += "; did you mean " + near[0] + "?"
+			return f
 		}
 	}
-	if len(f.try) == 0 {
-		f.try = []string{"mcpctl help"}
-	}
+	f.try = []string{"mcpctl help"}
 	return f
 }
 
@@ -120,7 +126,7 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 	if e.RPC != nil {
 		f.message = e.RPC.Message
 		f.add("code", "%s", rpcCode(e.RPC.Code))
-		if e.RPC.Data != nil {
+		if e.RPC.Data != nil && string(e.RPC.Data) != "null" {
 			f.add("data", "%s", e.RPC.Data)
 		}
 	}
@@ -128,6 +134,13 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 		f.add("tool", "%s", e.Tool)
 	} else if e.Method != "" && e.RPC != nil {
 		f.add("method", "%s", e.Method)
+	}
+	var broken *jsonrpc.DecodeError
+	if errors.As(e, &broken) {
+		f.message = "what the server sent is not a JSON-RPC message: " + broken.Reason
+		if len(broken.Head) > 0 && e.HTTP == nil {
+			f.add("received", "%s", short(string(broken.Head), 100))
+		}
 	}
 	if e.HTTP != nil && e.RPC == nil {
 		f.httpEvidence(e.HTTP)
@@ -249,6 +262,7 @@ func (a *app) explainConnecting(f *failure, t target) {
 			f.try = append(f.try, "run the program by itself and see what it says")
 		}
 	case t.argv != nil && e.Kind == mcperrors.KindTimeout:
+		f.message = "the program started and does not answer"
 		f.try = append(f.try, "--start-timeout 5m waits longer")
 	case t.argv != nil:
 	case errors.Is(e, syscall.ECONNREFUSED):

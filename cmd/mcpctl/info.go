@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func newInfoCmd(a *app) *cobra.Command {
@@ -53,7 +54,7 @@ func (a *app) info(c *connection) error {
 	add("about", server.Description)
 	add("website", server.WebsiteURL)
 	add("transport", c.server.transport())
-	add("era", c.ProtocolVersion().Era().String())
+	add("era", eraWord(c.ProtocolVersion().Era()))
 	add("revision", string(c.ProtocolVersion()))
 	result, err := doc.Parse(raw)
 	if err != nil {
@@ -65,11 +66,19 @@ func (a *app) info(c *connection) error {
 		add("instructions", c.Instructions())
 		return a.tsv(rows)
 	}
-	text := aligned(a.style(true), a.width, "", nil, rows)
+	text := aligned(a.style(true), 1<<16, "", nil, rows)
 	if c.Instructions() != "" {
 		text += "\n" + strings.TrimRight(visible.Text(c.Instructions()), "\n") + "\n"
 	}
 	return a.say(text)
+}
+
+// eraWord is the word --era takes.
+func eraWord(era mcp.Era) string {
+	if era == mcp.EraSession {
+		return "legacy"
+	}
+	return "modern"
 }
 
 func (t target) transport() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -78,7 +79,25 @@ func (j *Judge) Findings(args *doc.Value) []Finding {
 		// A keyword that is judged, but that we have no words of our own for.
 		return []Finding{{Message: lastReason(verdict.Error())}}
 	}
+	j.sort(e.found)
 	return e.found
+}
+
+// sort puts findings in the order of the signature, those without a place in
+// it last.
+func (j *Judge) sort(found []Finding) {
+	place := map[string]int{}
+	for i, f := range j.schema.Fields() {
+		place[escape(f.Name)] = i
+	}
+	of := func(f Finding) int {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		if at, known := place[name]; known {
+			return at
+		}
+		return len(place)
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return of(a) - of(b) })
 }
 
 // judge asks the validator, and tells a dialect it does not speak from a no.

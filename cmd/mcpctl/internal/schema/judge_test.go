@@ -15,10 +15,10 @@ func TestFindings(t *testing.T) {
 	}{
 		{"fits", add, `{"a":1,"b":2}`, nil},
 		{"everything at once", add, `{"a":"foo","mod":"x","mode":"fats"}`, []Finding{
-			{"/b", "is required"},
 			{"/a", `must be an integer, got "foo"`},
-			{"/mod", "is not a known property"},
+			{"/b", "is required"},
 			{"/mode", `must be one of "fast", "exact", "slow", got "fats"; did you mean "fast"?`},
+			{"/mod", "is not a known property"},
 		}},
 		{"nearest name", add, `{"a":1,"b":1,"mde":"fast"}`, []Finding{{"/mde", "is not a known property; did you mean mode?"}}},
 		{"integer with a point", add, `{"a":1.0,"b":9007199254740993}`, nil},

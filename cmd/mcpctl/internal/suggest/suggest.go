@@ -9,7 +9,7 @@ import (
 
 // Nearest returns up to three of names that are near to got, nearest first:
 // those within a third of its length in edits, at least two, and those that
-// begin with it or contain it. Case is ignored.
+// begin with it, or contain it when it is no mere syllable. Case is ignored.
 func Nearest(got string, names []string) []string {
 	type candidate struct {
 		name string
@@ -23,7 +23,7 @@ func Nearest(got string, names []string) []string {
 		away := distance(want, lower)
 		switch {
 		case away <= limit && away < utf8.RuneCountInString(got):
-		case len(want) >= 2 && (strings.HasPrefix(lower, want) || strings.Contains(lower, want)):
+		case len(want) >= 2 && strings.HasPrefix(lower, want), len(want) >= 4 && strings.Contains(lower, want):
 			away = limit + 1
 		default:
 			continue

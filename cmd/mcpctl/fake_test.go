@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fake is a small MCP server with switchable faults. It writes every frame it
+// gets to a file, so that tests can say what was sent and what was not.
+type fake struct {
+	mode   string
+	frames io.Writer
+	mu     sync.Mutex
+}
+
+// fakeTools are the tools of the fake. Their order, spacing and numbers are
+// part of the tests.
+const fakeTools = `{"name":"echo","title":"Echo","description":"Says it again","inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What to say"}},"required":["message"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}},
+{"name":"add","description":"Adds two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"integer","minimum":-1.50e3},"b":{"type":"integer"},"mode":{"type":"string","enum":["fast","exact"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["a","b"],"additionalProperties":false},"x-vendor":{"z":1.0,"a":9007199254740993}},
+{"name":"any","description":"Takes anything","inputSchema":{"type":"object"}},
+{"name":"image","inputSchema":{"type":"object"}},
+{"name":"fail","inputSchema":{"type":"object"}},
+{"name":"refuse","inputSchema":{"type":"object"}},
+{"name":"badout","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
+{"name":"hostile","description":"\u001b]0;owned\u0007 and \u202egnp.exe","inputSchema":{"type":"object"}},
+{"name":"loop","inputSchema":{"$ref":"#"}},
+{"name":"hang","inputSchema":{"type":"object"}},
+{"name":"progress","inputSchema":{"type":"object"}},
+{"name":"env","inputSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}},
+{"name":7,"description":"a tool whose name is a number"}`
+
+type fakeRequest struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Cursor    string          `json:"cursor"`
+		Version   string          `json:"protocolVersion"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// answer returns the frames that answer one frame; none for notifications and
+// for what the mode leaves without an answer.
+func (f *fake) answer(frame []byte) []string {
+	f.mu.Lock()
+	fmt.Fprintf(f.frames, "%s\n", frame)
+	f.mu.Unlock()
+	var r fakeRequest
+	if err := json.Unmarshal(frame, &r); err != nil || r.ID == nil {
+		return nil
+	}
+	result := func(text string) []string {
+		return []string{`{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":` + text + `}`}
+	}
+	failed := func(code int, message, data string) []string {
+		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
+	}
+	switch r.Method {
+	case "initialize":
+		if f.mode == "refuse-start" {
+			return failed(-32603, "not today", "null")
+		}
+		capabilities := `{"tools":{},"prompts":{"listChanged":true}}`
+		if f.mode == "no-tools" {
+			capabilities = `{}`
+		}
+		return result(`{"protocolVersion":"` + r.Params.Version + `","capabilities":` + capabilities + `,"serverInfo":{"name":"fake","version":"1.0"},"instructions":"Be\u001b[31m nice"}`)
+	case "ping":
+		return result(`{}`)
+	case "tools/list":
+		switch {
+		case f.mode == "circle":
+			return result(`{"tools":[],"nextCursor":"again"}`)
+		case f.mode == "no-list":
+			return result(`{"things":[]}`)
+		case f.mode == "truncated-list":
+			return []string{`{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"tools":[{"name":"echo","inpu`}
+		case f.mode == "oversized":
+			return result(`{"tools":[{"name":"echo","description":"` + strings.Repeat("x", 17<<20) + `","inputSchema":{"type":"object"}}]}`)
+		case r.Params.Cursor == "":
+			first, _, _ := strings.Cut(fakeTools, ",\n")
+			return result(`{"tools":[` + first + `],"nextCursor":"2"}`)
+		}
+		_, rest, _ := strings.Cut(fakeTools, ",\n")
+		return result(`{"tools":[` + strings.ReplaceAll(rest, "\n", "") + `]}`)
+	case "prompts/list":
+		return result(`{"prompts":[{"name":"greet","description":"A greeting","arguments":[{"name":"who","required":true},{"name":"how"}]}]}`)
+	case "tools/call":
+		return f.call(r, result, failed)
+	}
+	return failed(-32601, "Method not found", "null")
+}
+
+func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
+	switch r.Params.Name {
+	case "echo":
+		var args struct{ Message string }
+		_ = json.Unmarshal(r.Params.Arguments, &args)
+		text, _ := json.Marshal("Echo: " + args.Message)
+		return result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
+	case "add":
+		return result(`{"content":[],"structuredContent":{"z":1.0,"sum":9007199254740993}}`)
+	case "loop":
+		return result(`{"content":[]}`)
+	case "any":
+		return result(`{"structuredContent":` + string(r.Params.Arguments) + `,"content":[]}`)
+	case "image":
+		return result(`{"content":[{"type":"text","text":"Here:"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="},{"type":"resource_link","uri":"file:///x","name":"x"},{"type":"hologram","data":1}]}`)
+	case "fail":
+		return result(`{"content":[{"type":"text","text":"it did not work"}],"isError":true}`)
+	case "refuse":
+		return failed(-32050, "backend down", `{"z":1.0,"since":9007199254740993}`)
+	case "badout":
+		return result(`{"content":[{"type":"text","text":"n is x"}],"structuredContent":{"n":"x"}}`)
+	case "hostile":
+		return result(`{"content":[{"type":"text","text":"\u001b[31mred\u001b[0m \u202eevil\u007f"}]}`)
+	case "env":
+		var args struct{ Name string }
+		_ = json.Unmarshal(r.Params.Arguments, &args)
+		text, _ := json.Marshal(os.Getenv(args.Name))
+		return result(`{"content":[{"type":"text","text":` + string(text) + `}]}`)
+	case "progress":
+		token := string(r.Params.Meta.ProgressToken)
+		return append([]string{
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":1,"total":2,"message":"half"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"fake","data":"working"}}`,
+		}, result(`{"content":[{"type":"text","text":"done"}]}`)...)
+	case "hang":
+		return nil
+	}
+	return failed(-32602, "Unknown tool: "+r.Params.Name, "null")
+}
+
+// fakeServer is the program: fakeserver [MODE]. Frames go to the file FRAMES.
+func fakeServer() {
+	f := &fake{frames: io.Discard}
+	if len(os.Args) > 1 {
+		f.mode = os.Args[1]
+	}
+	if name := os.Getenv("FRAMES"); name != "" {
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		f.frames = file
+	}
+	switch f.mode {
+	case "exit":
+		fmt.Fprintln(os.Stderr, "FATAL: DB_URL is not set")
+		os.Exit(3)
+	case "banner":
+		fmt.Println("Hello I am a banner \x1b[31mon stdout!")
+	case "talk":
+		fmt.Fprintln(os.Stderr, "listening\x1b[2J")
+	case "mute":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			if f.mode == "stubborn" {
+				time.Sleep(time.Hour) // a server that does not stop; ended by the signal
+			}
+			return
+		}
+		if f.mode == "die-in-call" && strings.Contains(string(line), "tools/call") {
+			f.answer(line)
+			fmt.Fprintln(os.Stderr, "panic: boom")
+			os.Exit(9)
+		}
+		for _, answer := range f.answer(line[:len(line)-1]) {
+			fmt.Println(answer)
+		}
+	}
+}
+
+// fakeHTTP serves the fake over HTTP at /mcp, and faults at other paths.
+func fakeHTTP(frames io.Writer) http.Handler {
+	mux := http.NewServeMux()
+	serve := func(mode string) http.HandlerFunc {
+		f := &fake{mode: mode, frames: frames}
+		return func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.Method != http.MethodPost {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			if r.Header.Get("X-Test") != "" {
+				fmt.Fprintf(frames, "X-Test: %s\nUser-Agent: %s\n", r.Header.Get("X-Test"), r.UserAgent())
+			}
+			answers := f.answer(body)
+			if len(answers) == 0 {
+				if strings.Contains(string(body), `"hang"`) && strings.Contains(string(body), "tools/call") {
+					<-r.Context().Done()
+					return
+				}
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answers[len(answers)-1])
+		}
+	}
+	fixed := func(status int, media, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", media)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	mux.HandleFunc("/mcp", serve(""))
+	mux.HandleFunc("/truncated", serve("truncated-list"))
+	mux.HandleFunc("/oversized", serve("oversized"))
+	mux.HandleFunc("/html", fixed(http.StatusOK, "text/html", "<!doctype html>\n<title>Sign in</title>\n"))
+	mux.HandleFunc("/login", fixed(http.StatusUnauthorized, "text/plain", "who are you"))
+	mux.HandleFunc("/forbidden", fixed(http.StatusForbidden, "text/plain", "not you"))
+	mux.HandleFunc("/busy", fixed(http.StatusTooManyRequests, "text/plain", "later"))
+	mux.HandleFunc("/broken", fixed(http.StatusBadGateway, "text/plain", "bad gateway"))
+	return mux
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeServer})
+}
+
+// leakChecked fails a test run that leaves goroutines behind.
+type leakChecked struct{ m *testing.M }
+
+// Run implements [testscript.TestingM].
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+// TestScripts runs the folders of scripts. Each has a fake server over HTTP at
+// $URL, the program fakeserver, and the commands below.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob("testdata/script/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, dir := range folders {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			testscript.Run(t, testscript.Params{
+				Dir:                 dir,
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+				Setup:               setup,
+				Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "sent": sent},
+			})
+		})
+	}
+}
+
+func setup(env *testscript.Env) error {
+	name := filepath.Join(env.WorkDir, "frames")
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	server := httptest.NewServer(fakeHTTP(&lockedWriter{f: file}))
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	env.Setenv("URL", server.URL)
+	env.Setenv("CLOSED", closed.URL)
+	env.Setenv("FRAMES", name)
+	env.Setenv("ESC", "\x1b")
+	env.Defer(func() {
+		server.CloseClientConnections()
+		server.Close()
+		_ = file.Close()
+	})
+	return nil
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	f  *os.File
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.f.Write(p)
+}
+
+// exits runs a program and compares its exit status: exits STATUS PROGRAM ARG…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// sent counts the frames a fake server got: sent COUNT TEXT
+func sent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sent COUNT TEXT")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	for line := range strings.Lines(ts.ReadFile(ts.Getenv("FRAMES"))) {
+		if strings.Contains(line, args[1]) {
+			got++
+		}
+	}
+	if got != want {
+		ts.Fatalf("%d frames have %q, want %d", got, args[1], want)
+	}
+}
