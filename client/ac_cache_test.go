@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -36,7 +35,7 @@ func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		c, err := client.Connect(context.Background(), tr, opts...)
+		c, err := client.Connect(t.Context(), tr, opts...)
 		require.NoError(t, err)
 		f(t, c, s)
 		require.NoError(t, c.Close())
@@ -45,7 +44,7 @@ func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer
 
 func getSchema(t *testing.T, c *client.Client, name string) {
 	t.Helper()
-	_, err := c.GetToolSchema(context.Background(), name)
+	_, err := c.GetToolSchema(t.Context(), name)
 	require.NoError(t, err)
 }
 
@@ -90,7 +89,7 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 	})
 	t.Setenv("MCP_TOOL_CACHE_TTL", "abc")
 	tr, _ := newFake(t)
-	_, err := client.Connect(context.Background(), tr)
+	_, err := client.Connect(t.Context(), tr)
 	require.ErrorContains(t, err, "MCP_TOOL_CACHE_TTL")
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
@@ -102,7 +101,7 @@ func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		require.Equal(t, 1, s.count("tools/list"), "nobody asked, nothing was fetched")
 		getSchema(t, c, "fresh")
-		_, err := c.GetToolSchema(context.Background(), "echo")
+		_, err := c.GetToolSchema(t.Context(), "echo")
 		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err), "a tool that is gone disappears")
 	})
 }
@@ -110,7 +109,7 @@ func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 func TestAC_004_4_GetToolSchemaRefreshesOnceForUnknownNames(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		_, err := c.GetToolSchema(context.Background(), "nope")
+		_, err := c.GetToolSchema(t.Context(), "nope")
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, mcperrors.E204, e.Code)
@@ -118,7 +117,7 @@ func TestAC_004_4_GetToolSchemaRefreshesOnceForUnknownNames(t *testing.T) {
 		require.Equal(t, mcperrors.NotSent, e.Delivery)
 		require.Equal(t, 2, s.count("tools/list"))
 
-		_, err = c.CallTool(context.Background(), "nope", nil)
+		_, err = c.CallTool(t.Context(), "nope", nil)
 		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
 		require.Equal(t, 2, s.count("tools/list"), "not again within a second")
 		require.Zero(t, s.count("tools/call"), "and the call is not sent")
@@ -159,7 +158,7 @@ func TestAC_004_6_AllPhase1ToolsAreCached(t *testing.T) {
 		first := string(toolList(phase1[:4]...))
 		return json.RawMessage(strings.TrimSuffix(first, "}") + `,"nextCursor":"2"}`)
 	})
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
 	for _, name := range phase1 {
 		getSchema(t, c, name)
@@ -180,7 +179,7 @@ func TestConcurrentRefreshIsOneRequest(t *testing.T) {
 		var work sync.WaitGroup
 		for range 100 {
 			work.Go(func() {
-				if _, err := c.GetToolSchema(context.Background(), "echo"); err != nil {
+				if _, err := c.GetToolSchema(t.Context(), "echo"); err != nil {
 					t.Errorf("get: %v", err)
 				}
 			})
@@ -195,7 +194,7 @@ func TestConcurrentRefreshIsOneRequest(t *testing.T) {
 func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
-	ctx := context.Background()
+	ctx := t.Context()
 	for _, tt := range []struct {
 		name     string
 		args     any

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -28,7 +28,7 @@ func trip(t *testing.T, c *client.Client, s *fakeServer) {
 	t.Helper()
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
 	for range 5 {
-		_, err := c.CallTool(context.Background(), "echo", hello)
+		_, err := c.CallTool(t.Context(), "echo", hello)
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err))
 	}
 }
@@ -41,7 +41,7 @@ func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
 		trip(t, c, s)
 		require.Equal(t, breaker.Open, c.Breaker().State())
 		sent := len(s.received())
-		_, err := c.CallTool(context.Background(), "echo", hello)
+		_, err := c.CallTool(t.Context(), "echo", hello)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, mcperrors.E201, e.Code)
@@ -68,7 +68,7 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 		refused := make(chan error, 20)
 		for range 20 {
 			go func() {
-				_, err := c.CallTool(context.Background(), "echo", hello)
+				_, err := c.CallTool(t.Context(), "echo", hello)
 				refused <- err
 			}()
 		}
@@ -142,7 +142,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 				s.on("tools/call", func(jsonrpc.Request) any { return tt.answer })
 				for range 5 {
-					_, _ = c.CallTool(context.Background(), "echo", hello) // only the verdict counts
+					_, _ = c.CallTool(t.Context(), "echo", hello) // only the verdict counts
 				}
 				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
 			})
@@ -158,7 +158,7 @@ func TestCountAll(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		for range 5 {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := c.CallTool(ctx, "echo", hello)
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -166,7 +166,7 @@ func TestCountAll(t *testing.T) {
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "no such page", nil) })
 		for range 5 {
-			_, err := c.CallTool(context.Background(), "echo", hello)
+			_, err := c.CallTool(t.Context(), "echo", hello)
 			require.Error(t, err)
 		}
 		require.Equal(t, breaker.Open, c.Breaker().State())
@@ -179,7 +179,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		for range 10 {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := c.CallTool(ctx, "echo", hello)
 			cancel()
 			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
@@ -189,7 +189,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 		require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
 
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := c.CallTool(ctx, "echo", hello)
 		require.ErrorIs(t, err, context.Canceled)
@@ -209,9 +209,9 @@ func TestSharingABreaker(t *testing.T) {
 	b, _ := connected(t, client.WithResilience(shared))
 	other, _ := connected(t)
 	trip(t, a, sa)
-	_, err := b.CallTool(context.Background(), "echo", hello)
+	_, err := b.CallTool(t.Context(), "echo", hello)
 	require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
-	_, err = other.CallTool(context.Background(), "echo", hello)
+	_, err = other.CallTool(t.Context(), "echo", hello)
 	require.NoError(t, err)
 }
 
@@ -223,16 +223,16 @@ func TestErrorProfiles(t *testing.T) {
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"errorProfiles":{"store":"artifact"}}},"serverInfo":{"name":"s","version":"1"}}`)
 	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert") })
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
-	_, err = c.CallTool(context.Background(), "store", nil)
+	_, err = c.CallTool(t.Context(), "store", nil)
 	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
-	_, err = c.CallTool(context.Background(), "convert", nil)
+	_, err = c.CallTool(t.Context(), "convert", nil)
 	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
 	s.on("tools/call", func(jsonrpc.Request) any {
 		return jsonrpc.NewError(-32001, "gone", map[string]any{"profile": "artifact"})
 	})
-	_, err = c.CallTool(context.Background(), "convert", nil)
+	_, err = c.CallTool(t.Context(), "convert", nil)
 	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
 	require.NoError(t, c.Close())
 }
@@ -247,11 +247,11 @@ func TestMaxInFlight(t *testing.T) {
 		})
 		first := make(chan error, 1)
 		go func() {
-			_, err := c.CallTool(context.Background(), "echo", hello)
+			_, err := c.CallTool(t.Context(), "echo", hello)
 			first <- err
 		}()
 		synctest.Wait()
-		_, err := c.CallTool(context.Background(), "echo", hello)
+		_, err := c.CallTool(t.Context(), "echo", hello)
 		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.NoError(t, <-first)

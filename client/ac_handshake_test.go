@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -19,7 +18,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -41,7 +40,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 	for range 16 {
 		work.Go(func() {
 			for range 10_000 / 16 {
-				if err := c.Ping(context.Background()); err != nil {
+				if err := c.Ping(t.Context()); err != nil {
 					t.Errorf("ping: %v", err)
 				}
 			}
@@ -169,7 +168,7 @@ func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 			t.Parallel()
 			tr, s := newFake(t)
 			s.result("initialize", tt.answer)
-			_, err := client.Connect(context.Background(), tr)
+			_, err := client.Connect(t.Context(), tr)
 			var e *mcperrors.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tt.code, e.Code, e.Error())
@@ -196,7 +195,7 @@ func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 			require.Equal(t, []string{"initialize"}, s.methods())
 			return json.RawMessage(initResult)
 		})
-		c, err := client.Connect(context.Background(), tr)
+		c, err := client.Connect(t.Context(), tr)
 		require.NoError(t, err)
 		require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
 		require.NoError(t, c.Close())
@@ -206,7 +205,7 @@ func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
-	tool, err := c.GetToolSchema(context.Background(), "echo")
+	tool, err := c.GetToolSchema(t.Context(), "echo")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`, string(tool.InputSchema))
 	require.Equal(t, 1, s.count("tools/list"))
@@ -219,17 +218,17 @@ func TestAC_002_6_NoReinitialization(t *testing.T) {
 	var work sync.WaitGroup
 	for range 50 {
 		work.Go(func() {
-			_, err := c.CallTool(context.Background(), "echo", map[string]any{"message": "hi"})
+			_, err := c.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
 			if err != nil {
 				t.Errorf("call: %v", err)
 			}
 		})
 	}
 	work.Wait()
-	_, err := c.Call(context.Background(), "initialize", map[string]any{})
+	_, err := c.Call(t.Context(), "initialize", map[string]any{})
 	require.ErrorContains(t, err, "the session is open already")
 	require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
-	require.Error(t, c.Notify(context.Background(), "notifications/initialized", nil))
+	require.Error(t, c.Notify(t.Context(), "notifications/initialized", nil))
 	require.Equal(t, 1, s.count("initialize"))
 	require.Equal(t, 1, s.count("notifications/initialized"))
 }
@@ -259,7 +258,7 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr, s := newFake(t)
 				s.on(tt.method, func(jsonrpc.Request) any { return tt.answer })
-				_, err := client.Connect(context.Background(), tr)
+				_, err := client.Connect(t.Context(), tr)
 				var e *mcperrors.Error
 				require.ErrorAs(t, err, &e)
 				require.Equal(t, tt.code, e.Code, e.Error())
@@ -269,7 +268,7 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 				require.Equal(t, tt.sent, s.methods())
 
 				again, _ := newFake(t)
-				c, err := client.Connect(context.Background(), again)
+				c, err := client.Connect(t.Context(), again)
 				require.NoError(t, err)
 				require.NoError(t, c.Close())
 			})
@@ -295,7 +294,7 @@ func TestAC_002_8_ProtocolVersionFromEnvironment(t *testing.T) {
 	require.Equal(t, "2025-06-18", offered(client.WithProtocolVersion("2025-06-18")), "an option wins")
 	t.Setenv("MCP_PROTOCOL_VERSION", "yesterday")
 	tr, _ := newFake(t)
-	_, err := client.Connect(context.Background(), tr)
+	_, err := client.Connect(t.Context(), tr)
 	require.ErrorContains(t, err, "MCP_PROTOCOL_VERSION")
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
@@ -305,7 +304,7 @@ func TestAnOlderRevisionIsAccepted(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2024-11-05", 1))
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
 	require.Equal(t, mcp.Version2024_11_05, c.ProtocolVersion())
 	require.NoError(t, c.Close())
@@ -322,7 +321,7 @@ func TestRefusedRevisionIsOfferedAgain(t *testing.T) {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unsupported protocol version",
 			map[string]any{"supported": []string{"2024-11-05", "2025-03-26"}, "requested": "2025-11-25"})
 	})
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
 	require.Equal(t, mcp.Version2025_03_26, c.ProtocolVersion())
 	require.Equal(t, 2, s.count("initialize"))
@@ -333,7 +332,7 @@ func TestAC_003_1_ToolsCapabilityIsRequired(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err, "an empty object counts as supported")
 	require.NoError(t, c.Close())
 }
@@ -343,7 +342,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	noTools := `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"s","version":"1"}}`
 	tr, s := newFake(t)
 	s.result("initialize", noTools)
-	_, err := client.Connect(context.Background(), tr)
+	_, err := client.Connect(t.Context(), tr)
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, mcperrors.E205, e.Code)
@@ -353,11 +352,11 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	// The list is an option; empty requires nothing (decisions 23).
 	tr, s = newFake(t)
 	s.result("initialize", noTools)
-	c, err := client.Connect(context.Background(), tr, client.WithRequiredCapabilities())
+	c, err := client.Connect(t.Context(), tr, client.WithRequiredCapabilities())
 	require.NoError(t, err)
-	_, err = c.CallTool(context.Background(), "echo", nil)
+	_, err = c.CallTool(t.Context(), "echo", nil)
 	require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), "refused here, without traffic")
-	require.NoError(t, c.Ping(context.Background()))
+	require.NoError(t, c.Ping(t.Context()))
 	require.Equal(t, []string{"initialize", "notifications/initialized", "ping"}, s.methods())
 	require.NoError(t, c.Close())
 }
@@ -384,7 +383,7 @@ func TestAC_003_5_HasCapability(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":true},"logging":{},"experimental":{"x":{}}},"serverInfo":{"name":"s","version":"1"}}`)
-	c, err := client.Connect(context.Background(), tr)
+	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
 	for name, want := range map[string]bool{
 		"tools": true, "tools.listChanged": false, "resources": true, "resources.subscribe": true,
@@ -401,9 +400,9 @@ func TestAC_003_6_VersionMismatchIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	tr, s := newFake(t)
 	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2025-06-18", 1))
-	c, err := client.Connect(context.Background(), tr, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	c, err := client.Connect(t.Context(), tr, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	require.NoError(t, err)
-	_, err = c.CallTool(context.Background(), "echo", map[string]any{"message": "works"})
+	_, err = c.CallTool(t.Context(), "echo", map[string]any{"message": "works"})
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
@@ -413,15 +412,15 @@ func TestAC_003_6_VersionMismatchIsAWarning(t *testing.T) {
 // A transport of somebody else's may return plain errors.
 func TestConnectErrorsOfTransports(t *testing.T) {
 	t.Parallel()
-	_, err := client.Connect(context.Background(), nil)
+	_, err := client.Connect(t.Context(), nil)
 	require.ErrorContains(t, err, "needs a transport")
-	_, err = client.Connect(context.Background(), &transport.Stream{})
+	_, err = client.Connect(t.Context(), &transport.Stream{})
 	require.ErrorContains(t, err, "needs In and Out")
 	tr, _ := newFake(t)
-	_, err = client.Connect(context.Background(), tr, client.WithHTTP(transport.HTTP{}))
+	_, err = client.Connect(t.Context(), tr, client.WithHTTP(transport.HTTP{}))
 	require.ErrorContains(t, err, "belong to Dial")
-	_, err = client.Dial(context.Background(), "http://127.0.0.1:1", client.WithCommand(transport.Command{}))
+	_, err = client.Dial(t.Context(), "http://127.0.0.1:1", client.WithCommand(transport.Command{}))
 	require.ErrorContains(t, err, "belongs to DialCommand")
-	_, err = client.DialCommand(context.Background(), []string{"x"}, client.WithHTTP(transport.HTTP{}))
+	_, err = client.DialCommand(t.Context(), []string{"x"}, client.WithHTTP(transport.HTTP{}))
 	require.ErrorContains(t, err, "belongs to Dial")
 }

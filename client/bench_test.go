@@ -3,7 +3,6 @@ package client_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -33,7 +32,7 @@ func pipePeer(t testing.TB) *transport.Stream {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer outWrite.Close()
+		defer func() { _ = outWrite.Close() }()
 		lines := bufio.NewReaderSize(inRead, 64<<10)
 		var answer []byte
 		for {
@@ -69,7 +68,7 @@ func pipePeer(t testing.TB) *transport.Stream {
 
 func pipeClient(t testing.TB, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Connect(context.Background(), pipePeer(t), opts...)
+	c, err := client.Connect(t.Context(), pipePeer(t), opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -81,7 +80,7 @@ var smallArgs = json.RawMessage(`{"message":"hi"}`)
 // deadlines, argument check, schema cache.
 func BenchmarkCallStdio(b *testing.B) {
 	c := pipeClient(b)
-	ctx := context.Background()
+	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.CallTool(ctx, "echo", smallArgs); err != nil {
@@ -93,7 +92,7 @@ func BenchmarkCallStdio(b *testing.B) {
 // BenchmarkCallStdioBare is the same with everything off.
 func BenchmarkCallStdioBare(b *testing.B) {
 	c := pipeClient(b, client.WithResilience(client.Resilience{}), client.WithValidation(client.ValidateOff))
-	ctx := context.Background()
+	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.CallTool(ctx, "echo", smallArgs); err != nil {
@@ -105,7 +104,7 @@ func BenchmarkCallStdioBare(b *testing.B) {
 // BenchmarkCallStdio64 keeps 64 calls in flight.
 func BenchmarkCallStdio64(b *testing.B) {
 	c := pipeClient(b)
-	ctx := context.Background()
+	ctx := b.Context()
 	b.ReportAllocs()
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
@@ -121,7 +120,7 @@ func BenchmarkCallStdio64(b *testing.B) {
 // BenchmarkCacheHit reads a schema that is fresh.
 func BenchmarkCacheHit(b *testing.B) {
 	c := pipeClient(b)
-	ctx := context.Background()
+	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.GetToolSchema(ctx, "echo"); err != nil {
@@ -168,10 +167,10 @@ func httpPeer(t testing.TB) string {
 
 // BenchmarkCallHTTP is a small call over HTTP with everything on.
 func BenchmarkCallHTTP(b *testing.B) {
-	ctx := context.Background()
+	ctx := b.Context()
 	c, err := client.Dial(ctx, httpPeer(b))
 	require.NoError(b, err)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.CallTool(ctx, "echo", smallArgs); err != nil {

@@ -59,7 +59,8 @@ type sessionState struct {
 
 func newClient(cfg *config, server string) *Client {
 	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{})}
-	c.life, c.end = context.WithCancel(context.Background())
+	// A client outlives the context it was connected with.
+	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	c.cacheKey = c.newCacheKey()
 	c.inbox = newInbox(c)
 	c.fetch = c.fetchTools

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -105,7 +105,7 @@ func ExampleClient_CallTool_errors() {
 	}
 	defer c.Close()
 
-	_, err = c.CallTool(ctx, "greet", map[string]any{"nmae": "you"})
+	_, err = c.CallTool(ctx, "greet", map[string]any{"nam": "you"})
 	var e *mcperrors.Error
 	switch {
 	case errors.Is(err, mcperrors.ErrCircuitOpen):
@@ -118,7 +118,7 @@ func ExampleClient_CallTool_errors() {
 	fmt.Println(e.Message)
 	// Output:
 	// E203 invalid-arguments nothing was sent
-	// the arguments do not fit greet: required: missing properties: ["name"]; "nmae" is not an argument; did you mean "name"?
+	// the arguments do not fit greet: required: missing properties: ["name"]; "nam" is not an argument; did you mean "name"?
 }
 
 func ExampleClient_Tools() {

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,7 +177,7 @@ func (s *fakeServer) count(method string) int {
 func connected(t testing.TB, opts ...client.Option) (*client.Client, *fakeServer) {
 	t.Helper()
 	tr, s := newFake(t)
-	c, err := client.Connect(context.Background(), tr, opts...)
+	c, err := client.Connect(t.Context(), tr, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
 	return c, s

@@ -3,9 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,7 +13,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -29,7 +27,7 @@ func TestCallAs(t *testing.T) {
 		Total json.Number `json:"total"`
 	}
 	c, s := connected(t)
-	ctx := context.Background()
+	ctx := t.Context()
 
 	structured(s, `{"content":[{"type":"text","text":"ignored"}],"structuredContent":{"total":9007199254740993}}`)
 	got, err := client.CallAs[sum](ctx, c, "echo", hello)
@@ -66,7 +64,7 @@ func TestToolError(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
 	structured(s, `{"content":[{"type":"text","text":"disk full"}],"isError":true}`)
-	res, err := c.CallTool(context.Background(), "echo", hello)
+	res, err := c.CallTool(t.Context(), "echo", hello)
 	require.NoError(t, err)
 	require.True(t, res.IsError)
 	require.ErrorContains(t, client.ToolError(res), "disk full")
@@ -125,11 +123,11 @@ func TestListsFollowCursors(t *testing.T) {
 			tr, s := newFake(t)
 			s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
 			list(s, "resources/list", "resources", tt.pages)
-			c, err := client.Connect(context.Background(), tr, client.WithRequiredCapabilities())
+			c, err := client.Connect(t.Context(), tr, client.WithRequiredCapabilities())
 			require.NoError(t, err)
 			var got []string
 			var last error
-			for r, err := range c.Resources(context.Background()) {
+			for r, err := range c.Resources(t.Context()) {
 				if last = err; err == nil {
 					got = append(got, r.Name)
 				}
@@ -155,7 +153,7 @@ func TestEndlessListIsBounded(t *testing.T) {
 		return json.RawMessage(fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, n))
 	})
 	var last error
-	for _, err := range c.Tools(context.Background()) {
+	for _, err := range c.Tools(t.Context()) {
 		last = err
 	}
 	require.ErrorContains(t, last, "does not end")
@@ -165,7 +163,7 @@ func TestEndlessListIsBounded(t *testing.T) {
 func TestListsNeedTheirCapability(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
-	ctx := context.Background()
+	ctx := t.Context()
 	_, e1 := c.ListResources(ctx, nil)
 	_, e2 := c.ListResourceTemplates(ctx, nil)
 	_, e3 := c.ListPrompts(ctx, nil)
@@ -196,7 +194,7 @@ func TestProgress(t *testing.T) {
 			return json.RawMessage(`{"content":[]}`)
 		})
 		var got []float64
-		_, err := c.CallTool(context.Background(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) {
+		_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) {
 			got = append(got, p.Progress)
 		}))
 		require.NoError(t, err)
@@ -220,7 +218,7 @@ func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
 			}
 		})
 		began := time.Now()
-		_, err := c.CallTool(context.Background(), "echo", hello, client.WithProgress(func(mcp.ProgressParams) {}))
+		_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(mcp.ProgressParams) {}))
 		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
 		require.Equal(t, 10*time.Minute, time.Since(began))
 		close(stop)
@@ -263,7 +261,7 @@ func TestHandlersMayCall(t *testing.T) {
 		tr, s := newFake(t)
 		done := make(chan error, 1)
 		var c *client.Client
-		c, err := client.Connect(context.Background(), tr, client.OnListChanged(func(ctx context.Context, _ string) {
+		c, err := client.Connect(t.Context(), tr, client.OnListChanged(func(ctx context.Context, _ string) {
 			done <- c.Ping(ctx)
 		}))
 		require.NoError(t, err)
@@ -277,16 +275,16 @@ func TestRawCallAndNotify(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
 	s.on("custom/echo", func(req jsonrpc.Request) any { return req.Params })
-	raw, err := c.Call(context.Background(), "custom/echo", json.RawMessage(`{"b":1.0,"a":1e400}`))
+	raw, err := c.Call(t.Context(), "custom/echo", json.RawMessage(`{"b":1.0,"a":1e400}`))
 	require.NoError(t, err)
 	require.Equal(t, `{"b":1.0,"a":1e400}`, string(raw), "order and digits stay")
-	_, err = c.Call(context.Background(), "custom/none", nil)
+	_, err = c.Call(t.Context(), "custom/none", nil)
 	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
 	require.Equal(t, mcperrors.Rejected, mcperrors.DeliveryOf(err))
-	_, err = c.Call(context.Background(), "custom/echo", []int{1})
+	_, err = c.Call(t.Context(), "custom/echo", []int{1})
 	require.ErrorContains(t, err, "must be a JSON object")
-	require.NoError(t, c.Notify(context.Background(), "notifications/custom", map[string]any{"x": 1}))
-	require.NoError(t, c.Ping(context.Background()))
+	require.NoError(t, c.Notify(t.Context(), "notifications/custom", map[string]any{"x": 1}))
+	require.NoError(t, c.Ping(t.Context()))
 	require.Equal(t, 1, s.count("notifications/custom"))
 }
 
@@ -297,11 +295,11 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
-		c, err := client.Connect(context.Background(), tr, client.WithResilience(client.Resilience{}))
+		c, err := client.Connect(t.Context(), tr, client.WithResilience(client.Resilience{}))
 		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := c.CallTool(context.Background(), "echo", hello)
+			_, err := c.CallTool(t.Context(), "echo", hello)
 			ended <- err
 		}()
 		synctest.Wait()
@@ -313,8 +311,8 @@ func TestClose(t *testing.T) {
 		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 		require.NoError(t, c.Close())
 		for _, err := range []error{
-			c.Ping(context.Background()), c.Notify(context.Background(), "x", nil), second(c.GetToolSchema(context.Background(), "echo")),
-			second(c.CallTool(context.Background(), "echo", hello)),
+			c.Ping(t.Context()), c.Notify(t.Context(), "x", nil), second(c.GetToolSchema(t.Context(), "echo")),
+			second(c.CallTool(t.Context(), "echo", hello)),
 		} {
 			require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err))
 			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
@@ -337,10 +335,10 @@ func TestWrongOptions(t *testing.T) {
 		"tool cache: TTL -1ns: ": client.WithToolCacheTTL(-1),
 	} {
 		tr, s := newFake(t)
-		_, err := client.Connect(context.Background(), tr, opt)
+		_, err := client.Connect(t.Context(), tr, opt)
 		require.ErrorContains(t, err, name)
 		var e *mcperrors.Error
-		require.True(t, errors.As(err, &e))
+		require.ErrorAs(t, err, &e)
 		require.Equal(t, mcperrors.NotSent, e.Delivery)
 		require.Empty(t, s.received())
 	}
@@ -352,10 +350,10 @@ func TestUndecodableResults(t *testing.T) {
 	t.Parallel()
 	c, s := connected(t)
 	s.result("tools/call", `{"content":{}}`)
-	_, err := c.CallTool(context.Background(), "echo", hello)
+	_, err := c.CallTool(t.Context(), "echo", hello)
 	require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
-	require.True(t, strings.Contains(err.Error(), "content"), err.Error())
-	require.NoError(t, c.Ping(context.Background()))
+	require.ErrorContains(t, err, "content")
+	require.NoError(t, c.Ping(t.Context()))
 }
 
 // eager is a transport whose server asks before Connect has returned.
@@ -374,7 +372,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		c, err := client.Connect(context.Background(), eager{tr})
+		c, err := client.Connect(t.Context(), eager{tr})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, s.received(), `{"jsonrpc":"2.0","id":7,"result":{}}`)

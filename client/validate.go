@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -128,11 +128,8 @@ func (s *compiled) judge(args json.RawMessage) error {
 	if s.flat != nil && s.flat.fits(args) {
 		return nil
 	}
-	// The validator knows numbers as float64 only. This copy is for judging;
-	// what is sent keeps every digit. A number no float64 can hold cannot be
-	// judged, and what cannot be judged is sent (decisions 11).
-	var value any
-	if err := json.Unmarshal(args, &value); err != nil {
+	value, ok := forJudging(args)
+	if !ok {
 		return nil
 	}
 	err := s.schema.Validate(value)
@@ -144,4 +141,12 @@ func (s *compiled) judge(args json.RawMessage) error {
 		text += "; " + hint
 	}
 	return errors.New(text)
+}
+
+// forJudging decodes arguments for the validator, which knows numbers as
+// float64 only; what is sent keeps every digit. A number no float64 can hold
+// cannot be judged, and what cannot be judged is sent (decisions 11).
+func forJudging(args json.RawMessage) (value any, ok bool) {
+	err := json.Unmarshal(args, &value)
+	return value, err == nil
 }

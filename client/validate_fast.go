@@ -114,7 +114,7 @@ func hasKind(value []byte, kind string) bool {
 		return isNumber(value)
 	case "integer":
 		// 1.0 is an integer too, which the full validator knows.
-		return isNumber(value) && bytes.IndexAny(value, ".eE") < 0
+		return isNumber(value) && !bytes.ContainsAny(value, ".eE")
 	}
 	return false
 }
