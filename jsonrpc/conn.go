@@ -86,7 +86,9 @@ type Conn struct {
 	inflight inflight
 
 	late, noise, faults atomic.Uint64
-	closing             sync.Once
+	closing             atomic.Bool
+	closed              chan struct{} // closed when Close is done
+	closeErr            error
 	closeOut            func() error // closes out, once
 	readDone            chan struct{}
 }
@@ -100,7 +102,7 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.Depth <= 0 {
 		cfg.Depth = DefaultDepth
 	}
-	c := &Conn{cfg: cfg, in: in, out: out, closeOut: sync.OnceValue(out.Close), readDone: make(chan struct{})}
+	c := &Conn{cfg: cfg, in: in, out: out, closeOut: sync.OnceValue(out.Close), closed: make(chan struct{}), readDone: make(chan struct{})}
 	c.inflight.init()
 	c.w = newWriter(out, cfg.MessageBytes, func(err error) { c.inflight.breaks(err, c.w.left) })
 	go c.read()
@@ -243,23 +245,28 @@ const flushGrace = 200 * time.Millisecond
 // waits, a second at most, for the connection's goroutines, which end when
 // their streams do. It may be called more than once.
 func (c *Conn) Close() error {
-	var err error
-	c.closing.Do(func() {
-		c.inflight.fail(ErrClosed)
-		err = c.CloseWrite()
-		c.w.close()
-		err = errors.Join(err, c.in.Close())
-		timer := time.NewTimer(closeGrace)
-		defer timer.Stop()
-		for _, done := range []<-chan struct{}{c.w.done, c.readDone} {
-			select {
-			case <-done:
-			case <-timer.C:
-				err = errors.Join(err, errStuckStream)
-				return
-			}
+	if c.closing.CompareAndSwap(false, true) {
+		c.closeErr = c.close()
+		close(c.closed)
+	}
+	<-c.closed
+	return c.closeErr
+}
+
+func (c *Conn) close() error {
+	c.inflight.fail(ErrClosed)
+	err := c.CloseWrite()
+	c.w.close()
+	err = errors.Join(err, c.in.Close())
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	for _, done := range []<-chan struct{}{c.w.done, c.readDone} {
+		select {
+		case <-done:
+		case <-timer.C:
+			return errors.Join(err, errStuckStream)
 		}
-	})
+	}
 	return err
 }
 
