@@ -33,6 +33,8 @@ func TestMembersAllocatesNothing(t *testing.T) {
 	allocs := testing.AllocsPerRun(100, func() {
 		_ = Members(object, func(_, _ []byte) bool { n++; return true })
 	})
-	require.Zero(t, allocs)
+	if !raced {
+		require.Zero(t, allocs)
+	}
 	require.NotZero(t, n)
 }

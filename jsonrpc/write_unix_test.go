@@ -1,0 +1,197 @@
+//go:build unix
+
+package jsonrpc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newPipePeer connects over pipes of the system, as to a child process.
+func newPipePeer(t testing.TB, cfg Config) (conn *Conn, in, out *os.File) {
+	t.Helper()
+	in, connOut, err := os.Pipe()
+	require.NoError(t, err)
+	connIn, out, err := os.Pipe()
+	require.NoError(t, err)
+	conn = NewConn(connIn, connOut, cfg)
+	require.NotNil(t, conn.w.try, "pipes must be written without blocking")
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = out.Close()
+		_ = conn.Close()
+	})
+	return conn, in, out
+}
+
+// fill makes the pipe to the peer full, and returns what was sent.
+func fill(t *testing.T, c *Conn) (frames []string) {
+	t.Helper()
+	n := Notification{Method: "fill", Params: raw(`{"x":"` + strings.Repeat("f", 30_000) + `"}`)}
+	for !parked(c.w) {
+		require.NoError(t, c.Notify(t.Context(), n))
+		frames = append(frames, string(n.AppendJSON(nil)))
+	}
+	return frames
+}
+
+// parked reports whether the writer waits for room with nothing in its hands.
+func parked(w *writer) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy && w.committed == w.written
+}
+
+// A peer that does not read blocks nobody, and what it has not begun to get is
+// taken back (STDIO-05, performance.md section 2).
+func TestFullPipe(t *testing.T) {
+	t.Parallel()
+	conn, in, out := newPipePeer(t, Config{})
+	want := fill(t, conn)
+	p := &peer{T: t, conn: conn}
+
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var canceled []<-chan outcome
+	for i := range 50 {
+		req := Request{ID: IntID(int64(i)), Method: "canceled"}
+		if i%10 == 0 {
+			req.Params = raw(`{"x":"` + strings.Repeat("c", 100_000) + `"}`)
+		}
+		canceled = append(canceled, p.callWith(ctx, req, Wait{}))
+	}
+	short, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	(<-p.call(short, IntID(100), Wait{})).failed(t, context.DeadlineExceeded, true)
+	(<-p.call(t.Context(), IntID(101), Wait{Idle: time.Millisecond})).failed(t, ErrIdle, true)
+	kept := p.callWith(t.Context(), Request{ID: IntID(102), Method: "kept"}, Wait{})
+	for conn.InFlight() < 51 {
+		stop() // wait for all of them without a clock
+	}
+	cancel(cause)
+	for _, done := range canceled {
+		(<-done).failed(t, cause, true)
+	}
+
+	lines := bufio.NewReader(in)
+	read := func() string {
+		text, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		return strings.TrimSuffix(text, "\n")
+	}
+	for i := range want {
+		require.Equal(t, want[i], read())
+	}
+	require.Equal(t, `{"jsonrpc":"2.0","id":102,"method":"kept"}`, read(), "nothing of what was taken back")
+	_, err := io.WriteString(out, `{"jsonrpc":"2.0","id":102,"result":{}}`+"\n")
+	require.NoError(t, err)
+	require.NoError(t, (<-kept).err)
+}
+
+// A frame of which a part has left must leave as a whole, or the next one
+// would be glued to it.
+func TestCancelInTheMiddleOfAFrame(t *testing.T) {
+	t.Parallel()
+	conn, in, _ := newPipePeer(t, Config{})
+	p := &peer{T: t, conn: conn}
+	ctx, cancel := context.WithCancel(t.Context())
+	params := raw(`{"x":"` + strings.Repeat("p", 1<<20) + `"}`)
+	done := p.callWith(ctx, Request{ID: IntID(1), Method: "large", Params: params}, Wait{})
+	one := make([]byte, 1)
+	_, err := io.ReadFull(in, one)
+	require.NoError(t, err)
+	cancel()
+	(<-done).failed(t, context.Canceled, false)
+	require.NoError(t, conn.Notify(t.Context(), Notification{Method: "next"}))
+	lines := bufio.NewReader(io.MultiReader(strings.NewReader(string(one)), in))
+	text, err := lines.ReadBytes('\n')
+	require.NoError(t, err)
+	got, err := Decode(text)
+	require.NoError(t, err)
+	require.Equal(t, Request{ID: IntID(1), Method: "large", Params: params}, got)
+	text, err = lines.ReadBytes('\n')
+	require.NoError(t, err)
+	require.Equal(t, `{"jsonrpc":"2.0","method":"next"}`+"\n", string(text))
+}
+
+func TestCloseWithAFullPipe(t *testing.T) {
+	t.Parallel()
+	conn, _, _ := newPipePeer(t, Config{})
+	fill(t, conn)
+	p := &peer{T: t, conn: conn}
+	done := p.call(t.Context(), IntID(1), Wait{})
+	for conn.InFlight() == 0 {
+		_ = conn.Stats()
+	}
+	began := time.Now()
+	closed := make(chan error, 1)
+	go func() { closed <- conn.Close() }()
+	(<-done).failed(t, ErrClosed, true)
+	require.Less(t, time.Since(began), time.Second)
+	require.NoError(t, <-closed)
+}
+
+// EPIPE ends what cannot be sent; what was asked before may still be answered.
+func TestBrokenPipe(t *testing.T) {
+	t.Parallel()
+	conn, in, out := newPipePeer(t, Config{})
+	p := &peer{T: t, conn: conn}
+	asked := p.call(t.Context(), IntID(1), Wait{})
+	_, err := bufio.NewReader(in).ReadBytes('\n')
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	(<-p.call(t.Context(), IntID(2), Wait{})).failed(t, syscall.EPIPE, true)
+	(<-p.call(t.Context(), IntID(3), Wait{})).failed(t, syscall.EPIPE, true)
+	require.Empty(t, asked)
+	_, err = io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+	require.NoError(t, err)
+	require.NoError(t, (<-asked).err)
+}
+
+func TestBrokenPipeWhileItIsFull(t *testing.T) {
+	t.Parallel()
+	conn, in, _ := newPipePeer(t, Config{})
+	fill(t, conn)
+	p := &peer{T: t, conn: conn}
+	done := p.call(t.Context(), IntID(1), Wait{})
+	for conn.InFlight() == 0 {
+		_ = conn.Stats()
+	}
+	require.NoError(t, in.Close())
+	(<-done).failed(t, syscall.EPIPE, true)
+}
+
+// Files and terminals in blocking mode are written by the writer's goroutine.
+func TestStreamsThatCannotBeTried(t *testing.T) {
+	t.Parallel()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	require.Nil(t, newTryWriter(f))
+	require.Nil(t, newTryWriter(&strings.Builder{}))
+	w := newWriter(f, 1<<20, func(error) {})
+	_, err = w.acceptNow(small(1, 3))
+	require.NoError(t, err)
+	w.drain(time.Minute)
+	_ = w.fail(ErrClosed)
+	w.close()
+	<-w.done
+	require.NoError(t, f.Close())
+	got, err := os.ReadFile(f.Name())
+	require.NoError(t, err)
+	require.Equal(t, string(small(1, 3).append(nil)), string(got))
+}
+
+func TestManyAtOnceOverPipes(t *testing.T) {
+	t.Parallel()
+	conn, in, out := newPipePeer(t, Config{})
+	storm(t, &peer{T: t, conn: conn, in: bufio.NewReader(in), out: out, read: in})
+}
