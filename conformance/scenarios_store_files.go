@@ -230,7 +230,7 @@ func runFileReaders(t *trial) error {
 	texts := [2]string{}
 	for i := range texts {
 		d := newDraft("US-909")
-		d.body = strings.Repeat(string(rune('a'+i)), 200_000*(i+1)) + "\nend of document\n"
+		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
 		texts[i] = d.text()
 	}
 	if ok, err := t.storeOr(s, texts[0], "S0-STORE-09"); !ok {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Subject is what a run judges: a program, a URL or a function. Make one with
@@ -36,12 +37,14 @@ type CommandSubject struct {
 	// Stderr, when set, gets a copy of what the program writes to its
 	// standard error.
 	Stderr io.Writer
+
+	grace time.Duration // endGrace, but in tests
 }
 
 // Command returns the subject that starts argv for each conversation. env is
 // the whole environment; nil means that of this process.
 func Command(argv, env []string) *CommandSubject {
-	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env)}
+	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env), grace: endGrace}
 }
 
 func (s *CommandSubject) target() Target {
@@ -97,18 +100,21 @@ func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, err
 // and out until in ends or ctx is done, and then returns.
 type Serve func(ctx context.Context, in io.Reader, out io.Writer) error
 
-type inProcess struct{ serve Serve }
+type inProcess struct {
+	serve Serve
+	grace time.Duration // endGrace, but in tests
+}
 
 // InProcess returns the subject that calls serve, in a goroutine, for each
 // conversation. Nothing is started and nothing listens.
-func InProcess(serve Serve) Subject { return inProcess{serve} }
+func InProcess(serve Serve) Subject { return inProcess{serve, endGrace} }
 
 func (s inProcess) target() Target { return Target{Transport: TransportStdio, Tools: -1} }
 
 func (s inProcess) isProcess() bool { return false }
 
 func (s inProcess) open(ctx context.Context, tr *trace, _ []string) (wire, error) {
-	return newPipeWire(ctx, s.serve, tr), nil
+	return newPipeWire(ctx, s, tr), nil
 }
 
 // environ returns the environment of a program with extra on top: the last

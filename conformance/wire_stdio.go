@@ -3,6 +3,7 @@ package conformance
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -133,14 +134,14 @@ func (w *lineWire) close() ending {
 	return w.end
 }
 
-// newPipeWire runs serve on a pair of pipes.
-func newPipeWire(ctx context.Context, serve Serve, tr *trace) *lineWire {
+// newPipeWire runs the function of s on a pair of pipes.
+func newPipeWire(ctx context.Context, s inProcess, tr *trace) *lineWire {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() {
-		err := serve(ctx, serverIn, serverOut)
+		err := s.serve(ctx, serverIn, serverOut)
 		_ = serverIn.CloseWithError(io.ErrClosedPipe)
 		_ = serverOut.Close()
 		done <- err
@@ -150,7 +151,7 @@ func newPipeWire(ctx context.Context, serve Serve, tr *trace) *lineWire {
 		defer cancel()
 		begin := time.Now()
 		_ = clientOut.Close()
-		timer := time.NewTimer(endGrace)
+		timer := time.NewTimer(s.grace)
 		defer timer.Stop()
 		select {
 		case err := <-done:
@@ -202,7 +203,7 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	w.log = log
 	w.stop = func() ending {
 		defer out.Close()
-		return stopProcess(cmd, stdin, done)
+		return stopProcess(cmd, stdin, done, cmp.Or(s.grace, endGrace))
 	}
 	return w, nil
 }
@@ -218,7 +219,7 @@ func (s *CommandSubject) environment(extra []string) []string {
 // stopProcess ends a program in the order of the specification: close its
 // input, wait, terminate, wait, kill. What is left of its group is killed in
 // any case.
-func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error) ending {
+func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace time.Duration) ending {
 	begin := time.Now()
 	_ = stdin.Close()
 	end := ending{}
@@ -232,7 +233,7 @@ func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error) ending {
 			return false
 		}
 	}
-	end.prompt = waited(endGrace)
+	end.prompt = waited(grace)
 	if !end.prompt {
 		terminateGroup(cmd)
 		if !waited(termGrace) {

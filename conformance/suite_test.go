@@ -1,0 +1,145 @@
+package conformance
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// envFake makes this test binary a fake server, with the defect of a check.
+const envFake = "CONFORMANCE_TEST_FAKE"
+
+func TestMain(m *testing.M) {
+	if id, ok := os.LookupEnv(envFake); ok {
+		f := newFake(defects()[id].defect, os.Getenv(envArtifacts), os.Getenv(envChecklists), os.Stderr)
+		if err := f.serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(f.status)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// subject returns a server with the defect, and the folders it shares. A
+// program finds its defect in the table, by name.
+func (b broken) subject(t *testing.T, id, name string) (Subject, Fixtures) {
+	t.Helper()
+	if b.process {
+		s := Command([]string{os.Args[0]}, append(os.Environ(), envFake+"="+name))
+		s.grace = endPatience(name)
+		return s, Fixtures{}
+	}
+	root := t.TempDir()
+	fixtures := Fixtures{Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists")}
+	for _, dir := range []string{fixtures.Artifacts, fixtures.Checklists} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	// A function has one set of checklists: those of the suite where the
+	// scenario is about them, else its own.
+	checklists := ""
+	if scenarioOf(t, id).Needs.Checklists {
+		checklists = fixtures.Checklists
+	}
+	f := newFake(b.defect, fixtures.Artifacts, checklists, io.Discard)
+	if !b.http {
+		return inProcess{f.serve, endPatience(name)}, fixtures
+	}
+	server := httptest.NewServer(newFakeHTTP(f))
+	t.Cleanup(server.Close)
+	s := URL(server.URL, nil)
+	if b.spelling {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		s.RoundTripper = exactSpelling{transport}
+	}
+	return s, fixtures
+}
+
+func scenarioOf(t *testing.T, check string) Scenario {
+	t.Helper()
+	for _, sc := range registry() {
+		for _, c := range sc.Checks {
+			if c.ID == check {
+				return sc
+			}
+		}
+	}
+	require.Fail(t, "no scenario has the check", check)
+	return Scenario{}
+}
+
+// judge runs the suite for one check and returns its result.
+func (b broken) judge(t *testing.T, id, name string) Result {
+	t.Helper()
+	subject, fixtures := b.subject(t, id, name)
+	binds := true // the fake minds the modes of files itself
+	report, err := Run(t.Context(), subject, Options{
+		Only: append([]string{id}, b.also...), Fixtures: fixtures, Answer: patience(name), bind: &binds,
+	})
+	require.NoError(t, err)
+	at := slices.IndexFunc(report.Results, func(r Result) bool { return r.ID == id })
+	require.GreaterOrEqual(t, at, 0)
+	return report.Results[at]
+}
+
+// TestEveryCheckCanFail: each check has a server that breaks it, and passes
+// for the server that breaks nothing.
+func TestEveryCheckCanFail(t *testing.T) {
+	t.Parallel()
+	table := defects()
+	for _, sc := range registry() {
+		for _, c := range sc.Checks {
+			if sc.run == nil {
+				require.NotEmpty(t, sc.Needs.Control, "%s can only be skipped, and does not say why", c.ID)
+				continue
+			}
+			t.Run(c.ID, func(t *testing.T) {
+				t.Parallel()
+				b, there := table[c.ID]
+				require.True(t, there, "no defect makes this check fail")
+				got := b.judge(t, c.ID, c.ID)
+				require.Contains(t, []Status{Fail, Warn}, got.Status, "%+v", got)
+				require.NotEmpty(t, got.Actual)
+				require.NotEmpty(t, got.Expected)
+
+				healthy := b
+				healthy.defect = defect{features: healthyFeatures(b.features)}
+				healthy.spelling = false
+				got = healthy.judge(t, c.ID, "")
+				require.Equal(t, Pass, got.Status, "the healthy server: %+v", got)
+			})
+		}
+	}
+	for id := range table {
+		scenarioOf(t, id)
+	}
+}
+
+// healthyFeatures leaves out the features that are defects.
+func healthyFeatures(features []string) []string {
+	return slices.DeleteFunc(slices.Clone(features), func(f string) bool { return f != "asks" && f != "no-resources" })
+}
+
+// A healthy server has all the time it needs; a defect is not worth waiting for.
+func patience(name string) time.Duration {
+	if name == "" {
+		return DefaultAnswer
+	}
+	return time.Second
+}
+
+func endPatience(name string) time.Duration {
+	if name == "" {
+		return endGrace
+	}
+	return 300 * time.Millisecond
+}
