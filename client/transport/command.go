@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -29,7 +29,8 @@ type Command struct {
 	Inherit EnvPolicy
 	Env     []string
 	// Stderr gets a copy of the program's stderr. It is written to by one
-	// goroutine; while it blocks, the program's stderr is not read.
+	// goroutine; while it blocks, the program's stderr is not read. Close does
+	// not wait for a write that does not return.
 	Stderr io.Writer
 	// StopGrace is how long Close waits after closing stdin, KillGrace how
 	// long after the termination signal; 0 means 5 s each (decisions 26).
@@ -63,9 +64,12 @@ func (c *Command) String() string {
 
 // Connect implements [Transport]. It does not wait for the program to answer
 // anything.
-func (c *Command) Connect(_ context.Context, h Handler) (Conn, error) {
+func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 	if err := c.check(); err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: context.Cause(ctx)}
 	}
 	p := &process{
 		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr,
@@ -79,20 +83,33 @@ func (c *Command) Connect(_ context.Context, h Handler) (Conn, error) {
 			Process: &mcperrors.ProcessEvidence{Command: c.Argv},
 		}
 	}
-	noise := h.Trace.Noise
 	maxNoise := int64(c.MaxNoise)
 	if maxNoise == 0 {
 		maxNoise = defaultMaxNoise
 	}
 	var conn *commandConn
 	ready := make(chan struct{})
+	count := func(line []byte) {
+		if p.noise(line) > maxNoise {
+			<-ready
+			conn.rpc.Fail(errTooNoisy)
+		}
+	}
+	noise, fault := h.Trace.Noise, h.OnFault
 	h.Trace.Noise = func(line []byte) {
 		if noise != nil {
 			noise(line)
 		}
-		if p.noise(line) > maxNoise {
-			<-ready
-			conn.rpc.Fail(errTooNoisy)
+		count(line)
+	}
+	h.OnFault = func(err error) {
+		if fault != nil {
+			fault(err)
+		}
+		// "[INFO] ready" begins like JSON, and is a log line all the same.
+		var broken *jsonrpc.DecodeError
+		if errors.As(err, &broken) && broken.Syntax {
+			count(broken.Head)
 		}
 	}
 	conn = &commandConn{streamConn: newStreamConn(stdout, stdin, c.Limits, h), p: p}
@@ -111,6 +128,9 @@ func (c *Command) check() error {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
 			return configError("environment entry must be NAME=value, got one without a name or without =")
 		}
+	}
+	if c.Inherit > EnvNone {
+		return configError("unknown environment policy %d", c.Inherit)
 	}
 	if c.StopGrace < 0 || c.KillGrace < 0 || c.MaxNoise < 0 {
 		return configError("StopGrace, KillGrace and MaxNoise must not be negative")
@@ -210,6 +230,9 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 	inRead, inWrite := pipe()
 	outRead, outWrite := pipe()
 	errRead, errWrite := pipe()
+	if err == nil && c.Dir != "" {
+		_, err = os.Stat(c.Dir) // else the error would say that the program is not there
+	}
 	if err == nil {
 		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 		p.cmd.Dir = c.Dir
@@ -321,39 +344,38 @@ func (p *process) evidence() *mcperrors.ProcessEvidence {
 
 // end ends the process: wait, terminate, wait, kill. stdin is closed already.
 func (p *process) end() {
-	if !p.exitsWithin(p.stop) {
+	if !within(p.exited, p.stop) {
 		terminate(p.cmd)
-		if !p.exitsWithin(p.kill) {
+		if !within(p.exited, p.kill) {
 			kill(p.cmd)
-			p.exitsWithin(time.Second) // a kill cannot be refused, only delayed
+			within(p.exited, time.Second) // a kill cannot be refused, only delayed
 		}
 	}
 	// Children of the program are ended with it.
 	kill(p.cmd)
 }
 
-func (p *process) exitsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// release closes what is left and waits for the goroutines. One that is in the
+// hands of a Stderr writer that does not return is not waited for.
+func (p *process) release() {
+	within(p.stderrDone, outputGrace) // the last words of the program
+	_ = p.stderr.Close()
+	within(p.stderrDone, outputGrace)
 	select {
 	case <-p.exited:
-		return true
-	case <-timer.C:
-		return false
+		<-p.handled
+	default: // killed, and still not gone
 	}
 }
 
-// release closes what is left and waits for the goroutines.
-func (p *process) release() {
-	timer := time.NewTimer(outputGrace)
+// within reports whether done is closed within d.
+func within(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-p.stderrDone: // the last words of the program
+	case <-done:
+		return true
 	case <-timer.C:
-	}
-	_ = p.stderr.Close()
-	<-p.stderrDone
-	if p.exitsWithin(0) {
-		<-p.handled
+		return false
 	}
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -20,7 +21,8 @@ const (
 
 func (r *ring) add(line string) {
 	if len(line) > ringLineBytes {
-		line = line[:ringLineBytes] + "…"
+		// Not in the middle of a character.
+		line = strings.ToValidUTF8(line[:ringLineBytes], "") + "…"
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
