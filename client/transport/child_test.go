@@ -1,11 +1,18 @@
 package transport_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport/transporttest"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // programVariable names the program that this binary is when it is started as
@@ -18,10 +25,42 @@ func program(name string) []string {
 	return []string{programVariable + "=" + name, "GORACE=atexit_sleep_ms=0"}
 }
 
-// programs are what the tests of [transport.Command] start. None sleeps for
+// programs are what the tests of [transport.Command] start. None lives for
 // ever: what a failed test leaves behind ends by itself.
 var programs = map[string]func(){
 	"peer": servePeer,
+	"exit 3": func() {
+		fmt.Fprintln(os.Stderr, "starting\nboom: no configuration file")
+		os.Exit(3)
+	},
+	"exit 0 on request": func() {
+		requests(func(jsonrpc.Request) { os.Exit(0) })
+	},
+	"banner": func() {
+		fmt.Println("Server v1.0 is ready\n\n[INFO] listening\n{not json either")
+		servePeer()
+	},
+	"flood of stderr": func() {
+		line := strings.Repeat("e", 1000)
+		for n := range 5000 {
+			fmt.Fprintln(os.Stderr, n, line)
+		}
+		fmt.Fprintln(os.Stderr, "final words: "+strings.Repeat("ü", 400)+"\xff")
+		servePeer()
+	},
+	"deaf":         hold,
+	"ignore EOF":   func() { servePeer(); hold() },
+	"ignore TERM":  ignoreTerm,
+	"die at 64":    func() { dieAfter(64) },
+	"die at 1":     func() { dieAfter(1) },
+	"orphan":       func() { startChild(); requests(func(jsonrpc.Request) { os.Exit(0) }) },
+	"parent":       func() { startChild(); servePeer() },
+	"hold":         hold,
+	"environment":  tellEnvironment,
+	"truncate":     truncate,
+	"noise":        func() { requests(func(jsonrpc.Request) { fmt.Print(strings.Repeat("chatter\n", 60)) }) },
+	"carriage":     func() { answerEach(func(answer string) { fmt.Print("\r\n\r\n" + answer + "\r\n") }) },
+	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); os.Exit(0) }) },
 }
 
 func runProgram(name string) {
@@ -34,3 +73,85 @@ func runProgram(name string) {
 }
 
 func servePeer() { (&transporttest.Peer{}).ServeLines(context.Background(), os.Stdin, os.Stdout) }
+
+// hold does nothing, until it is ended.
+func hold() { <-time.After(time.Minute) }
+
+// requests reads requests until stdin ends.
+func requests(f func(jsonrpc.Request)) {
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Decode(line)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(98)
+		}
+		if req, ok := m.(jsonrpc.Request); ok {
+			f(req)
+		}
+	}
+}
+
+// answerEach has every request's answer written by f.
+func answerEach(f func(answer string)) {
+	requests(func(req jsonrpc.Request) {
+		f(string(jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)}.AppendJSON(nil)))
+	})
+}
+
+// dieAfter kills itself when it has read so many requests and not a byte more
+// than it must.
+func dieAfter(count int) {
+	seen := 0
+	one := make([]byte, 1)
+	for seen < count {
+		if _, err := io.ReadFull(os.Stdin, one); err != nil {
+			return
+		}
+		if one[0] == '\n' {
+			seen++
+		}
+	}
+	self, _ := os.FindProcess(os.Getpid())
+	_ = self.Kill()
+	hold()
+}
+
+// startChild starts a child that holds stdout and stderr, and tells its pid.
+func startChild() {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = program("hold")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(97)
+	}
+	fmt.Fprintln(os.Stderr, "child", cmd.Process.Pid)
+}
+
+func tellEnvironment() {
+	requests(func(req jsonrpc.Request) {
+		raw, _ := json.Marshal(map[string]any{"env": os.Environ()}) // strings always encode
+		fmt.Println(string(jsonrpc.Response{ID: req.ID, Result: raw}.AppendJSON(nil)))
+	})
+}
+
+// truncate answers "early" with a line that breaks off behind its id, "late"
+// with one that breaks off before it, everything else well.
+func truncate() {
+	requests(func(req jsonrpc.Request) {
+		id := string(req.ID.AppendJSON(nil))
+		switch req.Method {
+		case "early":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"text":"this is no`+"\n", id)
+		case "late":
+			fmt.Println(`{"jsonrpc":"2.0","result":{"text":"this is no`)
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
+		}
+	})
+}

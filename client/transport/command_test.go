@@ -1,0 +1,495 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// child is a connection to a program of this binary.
+type child struct {
+	*testing.T
+	transport.Conn
+	ids    chan int
+	stderr lines
+}
+
+// lines collects lines from another goroutine.
+type lines struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, line)
+}
+
+func (l *lines) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.text...)
+}
+
+// run starts a program; change may change how.
+func run(t *testing.T, name string, change func(*transport.Command)) *child {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	cmd := &transport.Command{Argv: []string{os.Args[0]}, Env: program(name)}
+	if change != nil {
+		change(cmd)
+	}
+	c := &child{T: t, ids: make(chan int, 1)}
+	c.ids <- 0
+	conn, err := cmd.Connect(t.Context(), transport.Handler{Trace: transport.Trace{Stderr: c.stderr.add}})
+	require.NoError(t, err)
+	c.Conn = conn
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	return c
+}
+
+// shortGraces makes Close quick with programs that do not want to end.
+func shortGraces(c *transport.Command) {
+	c.StopGrace, c.KillGrace = 50*time.Millisecond, 200*time.Millisecond
+}
+
+func (c *child) request(method, params string) transport.Request {
+	id := <-c.ids + 1
+	c.ids <- id
+	req := transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(int64(id)), Method: method}}
+	if params != "" {
+		req.Params = []byte(params)
+	}
+	return req
+}
+
+// works makes a call that must succeed.
+func (c *child) works() {
+	c.Helper()
+	_, err := c.Call(c.Context(), c.request("echo", `{}`))
+	require.NoError(c, err)
+}
+
+// fails makes a call that must fail, and no later than in a moment.
+func (c *child) fails(req transport.Request, reason transport.Reason) *transport.Failure {
+	c.Helper()
+	ctx, cancel := context.WithTimeoutCause(c.Context(), 20*time.Second, errors.New("the call hung"))
+	defer cancel()
+	_, err := c.Call(ctx, req)
+	return failure(c.T, err, reason)
+}
+
+// failure checks the class of a failure.
+func failure(t *testing.T, err error, reason transport.Reason) *transport.Failure {
+	t.Helper()
+	var f *transport.Failure
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, reason, f.Reason, "%v", err)
+	return f
+}
+
+// pid asks a failure for the program's process.
+func (c *child) pid() int {
+	c.Helper()
+	req := c.request("silent", "")
+	req.Wait.Max = time.Millisecond
+	return c.fails(req, transport.ReasonTimeout).Process.PID
+}
+
+// closes closes and wants that it takes no longer than bound.
+func (c *child) closes(bound time.Duration) {
+	c.Helper()
+	began := time.Now()
+	require.NoError(c, c.Close())
+	require.Less(c, time.Since(began), bound)
+}
+
+const soon = 5 * time.Second
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	require.Eventually(t, is, soon, 5*time.Millisecond, what)
+}
+
+// A program that ends at once fails the call at once, and says why it ended.
+func TestCommandExitsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := run(t, "exit 3", nil)
+	began := time.Now()
+	f := c.fails(c.request("initialize", ""), transport.ReasonLost)
+	require.Less(t, time.Since(began), soon)
+	require.True(t, f.Process.Exited)
+	require.Equal(t, 3, f.Process.Exit)
+	require.Empty(t, f.Process.Signal)
+	require.Equal(t, []string{os.Args[0]}, f.Process.Command)
+	require.Positive(t, f.Process.PID)
+	require.Positive(t, f.Process.Age)
+	require.Equal(t, []string{"starting", "boom: no configuration file"}, f.Process.Stderr)
+	<-c.Done()
+	require.True(t, reaped(f.Process.PID), "a zombie is left before Close")
+	// From now on nothing can be sent.
+	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
+	failure(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}), transport.ReasonLost)
+}
+
+// Status 0 in the middle of a call is an orderly end: the call fails typed
+// (STDIO-07).
+func TestCommandExitsMidCall(t *testing.T) {
+	t.Parallel()
+	c := run(t, "exit 0 on request", nil)
+	f := c.fails(c.request("echo", ""), transport.ReasonLost)
+	require.False(t, f.NotSent)
+	require.True(t, f.Process.Exited)
+	require.Zero(t, f.Process.Exit)
+}
+
+// What is no message is skipped, counted and shown (STDIO-03), whatever it
+// begins with.
+func TestCommandBanner(t *testing.T) {
+	t.Parallel()
+	c := run(t, "banner", nil)
+	c.works()
+	req := c.request("silent", "")
+	req.Wait.Idle = 10 * time.Millisecond
+	require.Equal(t, "Server v1.0 is ready", c.fails(req, transport.ReasonTimeout).Process.Noise)
+
+	// Three lines are noise; two are allowed.
+	c = run(t, "banner", func(cmd *transport.Command) { cmd.MaxNoise = 2 })
+	require.ErrorContains(t, c.fails(c.request("silent", ""), transport.ReasonLost), "must log to stderr")
+	c = run(t, "banner", func(cmd *transport.Command) { cmd.MaxNoise = 3 })
+	c.works()
+}
+
+// A program that talks too much on stdout is given up.
+func TestCommandTooMuchNoise(t *testing.T) {
+	t.Parallel()
+	c := run(t, "noise", func(cmd *transport.Command) { cmd.MaxNoise = 50 })
+	f := c.fails(c.request("echo", ""), transport.ReasonLost)
+	require.ErrorContains(t, f, "must log to stderr")
+	require.Equal(t, "chatter", f.Process.Noise)
+	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
+}
+
+// Stderr is drained, copied, and its end is kept (STDIO-04).
+func TestCommandStderrFlood(t *testing.T) {
+	t.Parallel()
+	var copied bytes.Buffer
+	c := run(t, "flood of stderr", func(cmd *transport.Command) { cmd.Stderr = &copied })
+	c.works()
+	last := func() string {
+		all := c.stderr.all()
+		if len(all) == 0 {
+			return ""
+		}
+		return all[len(all)-1]
+	}
+	eventually(t, "the last line", func() bool { return strings.HasPrefix(last(), "final words") })
+	require.True(t, strings.HasSuffix(last(), "ü\uFFFD"))
+	require.Len(t, c.stderr.all(), 5001)
+	req := c.request("silent", "")
+	req.Wait.Idle = 10 * time.Millisecond
+	tail := c.fails(req, transport.ReasonTimeout).Process.Stderr
+	require.Len(t, tail, 50)
+	require.True(t, strings.HasPrefix(tail[48], "4999 eee"))
+	for _, line := range tail {
+		require.LessOrEqual(t, len(line), 510)
+		require.Equal(t, strings.ToValidUTF8(line, "?"), line, "a character was cut in two")
+	}
+	require.NoError(t, c.Close())
+	require.Equal(t, 5001, strings.Count(copied.String(), "\n"))
+}
+
+// stuck is a writer that takes nothing until it is released.
+type stuck chan struct{}
+
+func (s stuck) Write(p []byte) (int, error) {
+	<-s
+	return len(p), nil
+}
+
+// Close does not wait for a writer that does not write.
+func TestCommandStderrCopyBlocks(t *testing.T) {
+	t.Parallel()
+	w := make(stuck)
+	c := run(t, "exit 3", func(cmd *transport.Command) { cmd.Stderr = w })
+	c.fails(c.request("echo", ""), transport.ReasonLost)
+	c.closes(soon)
+	close(w)
+}
+
+// A program that never reads blocks nobody (STDIO-05): contexts and timeouts
+// hold, and what did not leave is known not to be sent.
+func TestCommandDeaf(t *testing.T) {
+	t.Parallel()
+	c := run(t, "deaf", shortGraces)
+	large := fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("x", 1<<20))
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan error, 3)
+	for range 3 {
+		req := c.request("echo", large)
+		go func() {
+			_, err := c.Call(ctx, req)
+			results <- err
+		}()
+	}
+	// Behind them, a small call with a timeout and one with a deadline.
+	req := c.request("echo", `{}`)
+	req.Wait.Idle = 100 * time.Millisecond
+	c.fails(req, transport.ReasonTimeout)
+	late, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	began := time.Now()
+	_, err := c.Call(late, c.request("echo", `{}`))
+	failure(t, err, transport.ReasonCanceled)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), soon)
+	require.NoError(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}))
+	began = time.Now()
+	cancel()
+	notSent := 0
+	for range 3 {
+		if failure(t, <-results, transport.ReasonCanceled).NotSent {
+			notSent++
+		}
+	}
+	// One is in the pipe in part, and leaves if the program reads after all.
+	require.Equal(t, 2, notSent)
+	require.Less(t, time.Since(began), soon)
+	c.closes(soon)
+}
+
+// Every call to a program that is killed under it fails, and the program did
+// get them all.
+func TestCommandKilledMidCall(t *testing.T) {
+	t.Parallel()
+	c := run(t, "die at 64", nil)
+	var work sync.WaitGroup
+	for range 64 {
+		req := c.request("echo", `{}`)
+		work.Go(func() {
+			_, err := c.Call(t.Context(), req)
+			f, ok := errors.AsType[*transport.Failure](err)
+			if !ok || f.Reason != transport.ReasonLost || f.NotSent || f.Process.Exit != -1 || f.Process.Signal != "killed" {
+				t.Errorf("got %+v", err)
+			}
+		})
+	}
+	work.Wait()
+}
+
+// A program that dies with one request read: no other request reached it whole,
+// and every call knows that.
+func TestCommandKilledMidWrite(t *testing.T) {
+	t.Parallel()
+	c := run(t, "die at 1", nil)
+	large := fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("x", 300<<10)) // no pipe holds it
+	sent := make(chan bool, 64)
+	for range 64 {
+		req := c.request("echo", large)
+		go func() {
+			_, err := c.Call(t.Context(), req)
+			f, ok := errors.AsType[*transport.Failure](err)
+			if !ok || f.Reason != transport.ReasonLost {
+				t.Errorf("got %v", err)
+			}
+			sent <- ok && !f.NotSent
+		}()
+	}
+	count := 0
+	for range 64 {
+		if <-sent {
+			count++
+		}
+	}
+	require.Equal(t, 1, count)
+}
+
+// A child of the program keeps stdout open after the program has ended. The
+// bound is 250 ms (performance.md W7); one of three times is enough, for the
+// sake of busy machines.
+func TestCommandOrphanHoldsStdout(t *testing.T) {
+	t.Parallel()
+	var took time.Duration
+	for range 3 {
+		c := run(t, "orphan", nil)
+		began := time.Now()
+		f := c.fails(c.request("echo", ""), transport.ReasonLost)
+		took = time.Since(began)
+		require.True(t, f.Process.Exited)
+		require.False(t, f.NotSent)
+		require.NoError(t, c.Close())
+		eventually(t, "the orphan ends", func() bool { return gone(grandchild(c)) })
+		if took < 250*time.Millisecond {
+			return
+		}
+	}
+	t.Errorf("a call took %v to fail", took)
+}
+
+// grandchild is the process that the program has started.
+func grandchild(c *child) int {
+	c.Helper()
+	var pid int
+	eventually(c.T, "the pid of the child", func() bool {
+		_, err := fmt.Sscanf(strings.Join(c.stderr.all(), "\n"), "child %d", &pid)
+		return err == nil
+	})
+	return pid
+}
+
+// Close ends the whole group, and an answer without a last newline counts.
+func TestCommandCloseEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	c := run(t, "parent", nil)
+	c.works()
+	pid, grand := c.pid(), grandchild(c)
+	require.False(t, gone(pid))
+	require.False(t, gone(grand))
+	c.closes(soon)
+	require.True(t, reaped(pid))
+	eventually(t, "the child of the program ends", func() bool { return gone(grand) })
+}
+
+// Programs that do not want to end are made to (STDIO-06).
+func TestCommandCloseInsists(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ignore EOF", "ignore TERM", "deaf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := run(t, name, shortGraces)
+			if name != "deaf" {
+				c.works()
+			}
+			pid := c.pid()
+			began := time.Now()
+			c.closes(soon)
+			least := 50 * time.Millisecond
+			if name == "ignore TERM" {
+				least += 200 * time.Millisecond
+			}
+			require.GreaterOrEqual(t, time.Since(began), least)
+			require.True(t, reaped(pid))
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// A program that reads to the end of stdin is not signalled: it ends by itself.
+func TestCommandCloseIsPatient(t *testing.T) {
+	t.Parallel()
+	c := run(t, "peer", nil)
+	c.works()
+	pid := c.pid()
+	began := time.Now()
+	require.NoError(t, c.Close())
+	require.Less(t, time.Since(began), 5*time.Second, "it waited for the whole grace")
+	require.True(t, reaped(pid))
+}
+
+// A line that breaks off fails its own call at once when it told its id, and
+// shows up as noise when it did not.
+func TestCommandTruncatedLine(t *testing.T) {
+	t.Parallel()
+	c := run(t, "truncate", nil)
+	f := c.fails(c.request("early", ""), transport.ReasonProtocol)
+	require.ErrorIs(t, f, jsonrpc.ErrInvalid)
+	require.ErrorContains(t, f, "this is no")
+	require.NotNil(t, f.Process)
+	c.works()
+	req := c.request("late", "")
+	req.Wait.Idle = 50 * time.Millisecond
+	f = c.fails(req, transport.ReasonTimeout)
+	require.Contains(t, f.Process.Noise, "this is no")
+	c.works()
+}
+
+func TestCommandLineEnds(t *testing.T) {
+	t.Parallel()
+	run(t, "carriage", nil).works()
+	run(t, "no last line", nil).works()
+}
+
+// The default limit is 16 MiB: what is just below passes, what is above fails
+// its call only.
+func TestCommandSixteenMiB(t *testing.T) {
+	t.Parallel()
+	c := run(t, "peer", nil)
+	const limit = 16 << 20
+	answer, err := c.Call(t.Context(), c.request("large", fmt.Sprintf(`{"bytes":%d}`, limit-100)))
+	require.NoError(t, err)
+	require.Greater(t, len(answer.Result), limit-100)
+	f := c.fails(c.request("large", fmt.Sprintf(`{"bytes":%d}`, limit)), transport.ReasonTooLarge)
+	require.False(t, f.NotSent)
+	c.works()
+}
+
+// Nothing starts from what cannot work, and what did not start says why.
+func TestCommandCannotStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "readme")
+	require.NoError(t, os.WriteFile(text, []byte("not a program"), 0o600))
+	self := os.Args[0]
+	tests := []struct {
+		name   string
+		cmd    transport.Command
+		reason transport.Reason
+		text   string
+	}{
+		{"no argv", transport.Command{}, transport.ReasonConfig, "no program"},
+		{"empty name", transport.Command{Argv: []string{""}}, transport.ReasonConfig, "no program"},
+		{"missing", transport.Command{Argv: []string{filepath.Join(dir, "nothing-here"), "--token", "s"}}, transport.ReasonUnavailable, "nothing-here"},
+		{"not in the path", transport.Command{Argv: []string{"mainstay-no-such-program"}}, transport.ReasonUnavailable, "mainstay-no-such-program"},
+		{"not executable", transport.Command{Argv: []string{text}}, transport.ReasonUnavailable, "permission denied"},
+		{"folder missing", transport.Command{Argv: []string{self}, Dir: filepath.Join(dir, "nowhere")}, transport.ReasonUnavailable, "nowhere"},
+		{"environment", transport.Command{Argv: []string{self}, Env: []string{"TOKEN"}}, transport.ReasonConfig, "NAME=value"},
+		{"environment without name", transport.Command{Argv: []string{self}, Env: []string{"=x"}}, transport.ReasonConfig, "NAME=value"},
+		{"policy", transport.Command{Argv: []string{self}, Inherit: 9}, transport.ReasonConfig, "policy"},
+		{"grace", transport.Command{Argv: []string{self}, StopGrace: -1}, transport.ReasonConfig, "negative"},
+		{"noise", transport.Command{Argv: []string{self}, MaxNoise: -1}, transport.ReasonConfig, "negative"},
+		{"limits", transport.Command{Argv: []string{self}, Limits: transport.Limits{Depth: -1}}, transport.ReasonConfig, "negative"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tt.cmd.Connect(t.Context(), transport.Handler{})
+			f := failure(t, err, tt.reason)
+			require.True(t, f.NotSent)
+			require.ErrorContains(t, err, tt.text)
+			require.NotContains(t, tt.cmd.String(), "--token")
+			if tt.reason == transport.ReasonUnavailable {
+				require.Equal(t, tt.cmd.Argv, f.Process.Command)
+				require.Zero(t, f.Process.PID)
+			}
+		})
+	}
+}
+
+// A context that has ended starts nothing.
+func TestCommandContextEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("not any more")
+	cancel(cause)
+	conn, err := (&transport.Command{Argv: []string{os.Args[0]}, Env: program("peer")}).Connect(ctx, transport.Handler{})
+	if conn != nil {
+		require.NoError(t, conn.Close())
+	}
+	require.True(t, failure(t, err, transport.ReasonCanceled).NotSent)
+	require.ErrorIs(t, err, cause)
+}
