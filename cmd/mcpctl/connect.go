@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,9 +26,6 @@ type connection struct {
 	// took is how long the handshake took, the program's start included.
 	took  time.Duration
 	close func()
-	// cancelSent is closed when the server has been told of a call that was
-	// given up.
-	cancelSent chan struct{}
 }
 
 // connect opens a connection. The caller closes it.
@@ -39,11 +35,11 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		return nil, err
 	}
 	limit := a.flags.idle
-	c := &connection{server: t, cancelSent: make(chan struct{})}
+	c := &connection{server: t}
 	opts := []client.Option{
 		client.WithRequiredCapabilities(), client.WithPreload(false), client.WithValidation(client.ValidateOff),
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
-		client.WithTrace(watchCancel(a.trace(), c.cancelSent)),
+		client.WithTrace(a.trace()),
 	}
 	if version := a.pinned(); version != "" {
 		opts = append(opts, client.WithProtocolVersion(version))
@@ -109,44 +105,25 @@ func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c 
 	}
 	defer c.close()
 	err = f(ctx, c)
-	if gaveUp(err) {
-		c.farewell()
-	}
+	c.farewell(err)
 	return err
 }
 
-// farewell waits until the server has been told that nobody waits any more for
-// a call. The client tells it behind the caller's back, and closing the client
-// would overtake that.
-func (c *connection) farewell() {
-	timer := time.NewTimer(childGrace)
-	defer timer.Stop()
-	select {
-	case <-c.cancelSent:
-	case <-timer.C:
-	}
-}
-
-// gaveUp reports whether a call ended by our own will after it went out.
-func gaveUp(err error) bool {
+// farewell tells the server of a call that this side gave up. The client does
+// so behind its caller's back, which closing it right after can overtake; to
+// be told twice does a server no harm (UTIL-03).
+func (c *connection) farewell(err error) {
 	var e *mcperrors.Error
-	return errors.As(err, &e) && e.RPC == nil && e.Delivery == mcperrors.Unknown &&
-		(e.Kind == mcperrors.KindCanceled || e.Kind == mcperrors.KindTimeout)
-}
-
-// watchCancel closes sent when notifications/cancelled goes out.
-func watchCancel(t transport.Trace, sent chan struct{}) transport.Trace {
-	show := t.Sent
-	var once sync.Once
-	t.Sent = func(frame []byte) {
-		if show != nil {
-			show(frame)
-		}
-		if bytes.Contains(frame, []byte(`"`+mcp.MethodCancelled+`"`)) {
-			once.Do(func() { close(sent) })
-		}
+	if !errors.As(err, &e) || e.RPC != nil || e.Delivery != mcperrors.Unknown ||
+		(e.Kind != mcperrors.KindCanceled && e.Kind != mcperrors.KindTimeout) {
+		return
 	}
-	return t
+	ctx, cancel := context.WithTimeout(context.Background(), childGrace)
+	defer cancel()
+	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: jsonrpc.StringID(e.RequestID), Reason: e.Message})
+	if err == nil {
+		_ = c.Notify(ctx, mcp.MethodCancelled, params) // who cannot be told is left
+	}
 }
 
 // times bounds one request.
