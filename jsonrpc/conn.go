@@ -62,7 +62,8 @@ type Config struct {
 	// be told to belong to a call. Nothing else ends because of it.
 	OnFault func(*DecodeError)
 	// OnSent and OnReceived see every frame, without its newline. They may
-	// keep nothing of it.
+	// keep nothing of it. OnSent is called by whoever sends, from many
+	// goroutines at once, before the frame is queued.
 	OnSent, OnReceived func(frame []byte)
 }
 
@@ -94,7 +95,7 @@ type Conn struct {
 }
 
 // NewConn starts a connection that reads from in and writes to out, and closes
-// both in Close. It may close out early when the peer is gone.
+// both in Close.
 func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.MessageBytes <= 0 {
 		cfg.MessageBytes = 16 << 20

@@ -78,7 +78,8 @@ func TestCloseWrite(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, p.conn.CloseWrite())
 		require.Equal(t, flushGrace, time.Since(began))
-		(<-stuck).failed(t, ErrClosed, true)
+		// Whether its write had let go by then is a race, and either is true.
+		require.ErrorIs(t, (<-stuck).err, ErrClosed)
 		(<-p.call(t.Context(), IntID(3), Wait{})).failed(t, ErrClosed, true)
 		require.ErrorIs(t, p.conn.Notify(t.Context(), Notification{Method: "n"}), ErrClosed)
 		p.say(`{"jsonrpc":"2.0","id":1,"result":{}}`)
@@ -163,7 +164,7 @@ func storm(t *testing.T, p *peer) {
 }
 
 func stormOnce(ctx context.Context, c *Conn, rnd *rand.Rand, id string) error {
-	params := raw(fmt.Sprintf(`{"id":%q,"pad":"%s"}`, id, make([]byte, 0, 1)))
+	params := raw(fmt.Sprintf(`{"id":%q}`, id))
 	if rnd.IntN(20) == 0 {
 		params = raw(fmt.Sprintf(`{"id":%q,"pad":"%0*d"}`, id, inlineLimit+rnd.IntN(100_000), 0))
 	}

@@ -198,7 +198,9 @@ func TestHandlersOwnWhatTheyGet(t *testing.T) {
 			OnRequest:      func(r Request) { requests = append(requests, r) },
 			OnNotification: func(n Notification) { notes = append(notes, n) },
 		})
-		params := func(i int) string { return fmt.Sprintf(`{"i":%d,"x":"%s"}`, i, strings.Repeat("x", sizes[i%len(sizes)])) }
+		params := func(i int) string {
+			return fmt.Sprintf(`{"i":%d,"x":"%s"}`, i, strings.Repeat("x", sizes[i%len(sizes)]))
+		}
 		for i := range n {
 			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"r%d","method":"m%[1]d","params":%s}`, i, params(i)))
 			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"n%d","params":%s}`, i, params(i)))

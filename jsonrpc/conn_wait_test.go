@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,7 +112,7 @@ func TestBoundsHoldWhileWaitingForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Config{MessageBytes: 1000})
-		require.NoError(t, p.conn.Notify(t.Context(), Notification{Method: "n", Params: raw(`{"x":"` + string(make([]byte, 2000)) + `"}`)}))
+		require.NoError(t, p.conn.Notify(t.Context(), Notification{Method: "n", Params: raw(`{"x":"` + strings.Repeat("x", 2000) + `"}`)}))
 		began := time.Now()
 		(<-p.call(t.Context(), IntID(1), Wait{Idle: time.Second})).failed(t, ErrIdle, true)
 		require.Equal(t, time.Second, time.Since(began))

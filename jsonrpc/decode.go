@@ -312,7 +312,7 @@ func (e *envelope) classify() error {
 		return errResultID
 	case e.result != nil || e.err != nil:
 		e.kind = kindResponse
-		return nil
+		return nil //nolint:nilerr // e.err is what the peer says, not a failure to read it
 	}
 	return errNothing
 }

@@ -188,7 +188,7 @@ func TestScannerKeepsNoLargeMessage(t *testing.T) {
 	var e envelope
 	large := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`)
 	require.NoError(t, s.scan(large, DefaultDepth, &e))
-	require.Zero(t, len(s.dec.UnreadBuffer()))
+	require.Empty(t, s.dec.UnreadBuffer())
 	require.Less(t, cap(s.dec.UnreadBuffer()), 1<<20)
 }
 

@@ -54,7 +54,7 @@ func TestLineReader(t *testing.T) {
 				"errors": iotest.DataErrReader(strings.NewReader(tt.in)),
 			} {
 				got, tooLong := readLines(r, tt.limit)
-				require.Equal(t, len(tt.want), len(got), name)
+				require.Len(t, got, len(tt.want), name)
 				require.Equal(t, tt.want, got, name)
 				require.Equal(t, tt.tooLong, tooLong, name)
 			}
@@ -147,7 +147,7 @@ func FuzzLineReader(f *testing.F) {
 			}
 		}
 		got, _ := readLines(iotest.OneByteReader(bytes.NewReader(in)), limit)
-		require.Equal(t, len(kept), len(got))
+		require.Len(t, got, len(kept))
 		for i := range kept {
 			require.Equal(t, kept[i], got[i])
 		}

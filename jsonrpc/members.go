@@ -20,7 +20,7 @@ func Members(object []byte, visit func(name, value []byte) bool) error {
 	defer scanners.Put(s)
 	err := s.each(object, visit)
 	s.forget(object)
-	if err == errStop {
+	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err

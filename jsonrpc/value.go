@@ -47,10 +47,6 @@ func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v, unmarshalOptions)
 }
 
-// The codec has a Number of its own and takes encoding/json's for a string:
-// the three functions below make the latter a number in both directions.
-
-// exactNumber reads a number into an empty interface.
 // AppendValue appends one JSON value as it is, after checking that it is one:
 // numbers and member order stay, only line breaks go, which newline framing
 // does not allow (STDIO-01). Duplicate members and invalid UTF-8 are errors.
@@ -70,6 +66,10 @@ func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
 
 var errNotValue = errors.New("not one JSON value: it must be valid JSON without duplicate members")
 
+// The codec has a Number of its own and takes encoding/json's for a string:
+// the three functions below make the latter a number in both directions.
+
+// exactNumber reads a number into an empty interface.
 func exactNumber(dec *jsontext.Decoder, v *any) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -129,7 +129,8 @@ func writeNumber(enc *jsontext.Encoder, n stdjson.Number) error {
 func inName(at interface {
 	StackDepth() int
 	StackIndex(int) (jsontext.Kind, int64)
-}) bool {
+},
+) bool {
 	kind, n := at.StackIndex(at.StackDepth())
 	return kind == '{' && n%2 == 0
 }

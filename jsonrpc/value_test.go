@@ -98,9 +98,12 @@ func TestMarshalBehavesAsEncodingJSON(t *testing.T) {
 		Flag  *bool           `json:"flag"`
 	}
 	tests := []any{
-		nil, 1, "x", 1.5, 1e21, []string(nil), map[string]any{"b": 1, "a": []any{nil, true}},
-		map[int]string{2: "b", 1: "a"}, inner{When: time.Second, Raw: json.RawMessage(`{ "a" : 1 }`), Bytes: []byte("hi")},
-		&inner{}, "\u2028", json.Number("12345678901234567890"), struct{ A, b int }{1, 2},
+		nil, 1, "x", 1.5, 1e21, []string(nil),
+		map[string]any{"b": 1, "a": []any{nil, true}},
+		map[int]string{2: "b", 1: "a"},
+		inner{When: time.Second, Raw: json.RawMessage(`{ "a" : 1 }`), Bytes: []byte("hi")},
+		&inner{}, "\u2028", json.Number("12345678901234567890"),
+		struct{ A, b int }{1, 2},
 	}
 	for _, v := range tests {
 		want := &bytes.Buffer{}

@@ -87,7 +87,7 @@ var errFull = errors.New("the peer does not read: too much waits to be sent")
 func (w *writer) accept(ctx context.Context, f *frame, cl *call) (span, error) {
 	for {
 		at, err := w.acceptNow(f)
-		if err != errFull {
+		if !errors.Is(err, errFull) {
 			return at, err
 		}
 		if err := w.awaitRoom(ctx, cl); err != nil {
