@@ -273,6 +273,7 @@ func (a *app) explainConnecting(f *failure, t target) {
 		f.add("url", "%s", t.url)
 		commit("no host is called " + dns.Name)
 	case e.HTTP != nil && (e.HTTP.Status == 404 || e.HTTP.Status == 405):
+		f.try = nil
 		commit(fmt.Sprintf("there is no MCP endpoint at this address (HTTP %d)", e.HTTP.Status))
 		if !strings.HasSuffix(strings.TrimRight(t.url, "/"), "/mcp") {
 			f.try = append(f.try, strings.TrimRight(t.url, "/")+"/mcp")

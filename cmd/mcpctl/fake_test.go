@@ -226,6 +226,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	mux.HandleFunc("/truncated", serve("truncated-list"))
 	mux.HandleFunc("/oversized", serve("oversized"))
 	mux.HandleFunc("/html", fixed(http.StatusOK, "text/html", "<!doctype html>\n<title>Sign in</title>\n"))
+	mux.HandleFunc("/gone", fixed(http.StatusNotFound, "text/html", "<html>not here</html>"))
 	mux.HandleFunc("/login", fixed(http.StatusUnauthorized, "text/plain", "who are you"))
 	mux.HandleFunc("/forbidden", fixed(http.StatusForbidden, "text/plain", "not you"))
 	mux.HandleFunc("/busy", fixed(http.StatusTooManyRequests, "text/plain", "later"))

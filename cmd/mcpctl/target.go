@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,11 @@ func (a *app) server(l line) (target, []string, error) {
 		typed, operands = operands[0], operands[1:]
 	}
 	address, err := serverURL(typed)
+	if i := slices.IndexFunc(operands, looksLikeServer); err != nil && i >= 0 && !hasScheme.MatchString(typed) {
+		f := usage("the server stands before the other operands")
+		f.try = append(f.try, l.command+" "+operands[i]+" "+typed)
+		return target{}, nil, f
+	}
 	if err != nil {
 		return target{}, nil, err
 	}

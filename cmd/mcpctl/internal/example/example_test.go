@@ -55,7 +55,7 @@ func TestArguments(t *testing.T) {
 			"i=1 n=1 b=true z=null s=example"},
 		{"limits", `{"properties":{"a":{"type":"integer","minimum":5},"b":{"type":"integer","exclusiveMaximum":-3},"c":{"type":"number","exclusiveMinimum":0,"maximum":0.5},"d":{"type":"integer","multipleOf":7,"minimum":50},"e":{"type":"integer","minimum":3,"maximum":3}},"required":["a","b","c","d","e"]}`,
 			"a=10 b=-4 c=0.5 d=56 e=3"},
-		{"lengths", `{"properties":{"a":{"type":"string","minLength":10},"b":{"type":"string","maxLength":2}},"required":["a","b"]}`, "a=examplexxx b=ex"},
+		{"lengths", `{"properties":{"a":{"type":"string","minLength":10},"b":{"type":"string","maxLength":2}},"required":["a","b"]}`, `a='example e.' b=ex`},
 		{"enum, const, default", `{"properties":{"a":{"enum":["fast","exact"]},"b":{"const":5},"c":{"type":"string","default":"x"}},"required":["a","b","c"]}`, "a=fast b=5 c=x"},
 		{"patterns", `{"properties":{"a":{"type":"string","pattern":"^[A-Z]{3}-\\d+$"},"b":{"type":"string","pattern":"^(foo|bar)?x+$","minLength":4},"c":{"type":"string","pattern":"[a-f0-9]{8}"}},"required":["a","b","c"]}`,
 			"a=AAA-1 b=foox c=aaaaaaaa"},

@@ -196,7 +196,7 @@ func (g *generator) text(node *doc.Value, name string) *doc.Value {
 		s = byName(name)
 	}
 	if n := utf8.RuneCountInString(s); n < least {
-		s += strings.Repeat("x", least-n)
+		s = (strings.Repeat(s+" ", least/max(1, n)+1) + s)[:least-1] + "."
 	}
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:max(0, most)])
