@@ -269,6 +269,9 @@ func (e *envelope) set(member string, value []byte) error {
 		e.method = text
 		e.kind = kindNotification
 	case "params":
+		if string(value) == "null" {
+			return nil // some servers spell out that there are none
+		}
 		if value[0] != '{' {
 			return errParamsType
 		}
@@ -296,6 +299,9 @@ func (e *envelope) asks() bool {
 
 // classify decides what the members make together (RPC-07, RPC-11).
 func (e *envelope) classify() error {
+	if e.err != nil && string(e.result) == "null" {
+		e.result = nil // some servers write "result": null beside an error
+	}
 	switch {
 	case e.kind == kindNotification && (e.result != nil || e.err != nil):
 		return errMixed

@@ -31,6 +31,8 @@ func TestDecode(t *testing.T) {
 		{"a null result", `{"jsonrpc":"2.0","id":1,"result":null}`, Response{ID: IntID(1), Result: raw(`null`)}},
 		{"a null error after a result", `{"jsonrpc":"2.0","id":1,"result":{},"error":null}`, Response{ID: IntID(1), Result: raw(`{}`)}},
 		{"a null error before a result", `{"jsonrpc":"2.0","error":null,"id":1,"result":{}}`, Response{ID: IntID(1), Result: raw(`{}`)}},
+		{"a null result beside an error", `{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"m"}}`, Response{ID: IntID(1), Error: &Error{Code: 1, Message: "m"}}},
+		{"null params", `{"jsonrpc":"2.0","method":"m","params":null}`, Notification{Method: "m"}},
 		{"RPC-19: unknown members", `{"x":{"y":[]},"jsonrpc":"2.0","id":1,"result":{"z":1},"é":null}`, Response{ID: IntID(1), Result: raw(`{"z":1}`)}},
 		{"RPC-20: capitals are other names", `{"jsonrpc":"2.0","id":1,"ID":2,"Result":5,"RESULT":6,"result":{}}`, Response{ID: IntID(1), Result: raw(`{}`)}},
 		{"an escaped name is its name", `{"jsonrpc":"2.0","\u0069d":1,"res\u0075lt":{}}`, Response{ID: IntID(1), Result: raw(`{}`)}},
