@@ -168,6 +168,9 @@ func (r *runner) meet(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
+		}
 		u := &UnreachableError{Target: r.report.Target, Stderr: lastLines(s.wire.stderr()), Exit: -1, Err: err}
 		if end.prompt && errors.Is(err, errClosed) {
 			u.Exit = end.exit

@@ -25,7 +25,6 @@ type session struct {
 	pending map[string]bool // ids sent; true once answered
 	stash   []inbound       // responses nobody waited for yet
 	opened  *opening        // set once initialized
-	revive  bool            // the session was left in a state nobody should inherit
 }
 
 // opening is what the server said in answer to initialize.
@@ -329,8 +328,7 @@ func (s *session) handshake(ctx context.Context, version mcp.Version) error {
 // close ends the conversation and looks at what was left unread.
 func (s *session) close() ending {
 	s.drain()
-	end := s.wire.close()
-	return end
+	return s.wire.close()
 }
 
 // drain looks at what has arrived and waits for nothing.

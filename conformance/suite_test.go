@@ -134,7 +134,7 @@ func patience(name string) time.Duration {
 	if name == "" {
 		return DefaultAnswer
 	}
-	return time.Second
+	return 600 * time.Millisecond
 }
 
 func endPatience(name string) time.Duration {

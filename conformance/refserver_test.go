@@ -1,0 +1,123 @@
+package conformance_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// requirePassed holds a report against what the reference server promises:
+// everything passes, and only the named reasons skip.
+func requirePassed(t *testing.T, report *conformance.Report, least int, reasons ...conformance.SkipReason) {
+	t.Helper()
+	var text strings.Builder
+	require.NoError(t, conformance.WriteText(&text, report, conformance.TextOptions{}))
+	require.Equal(t, conformance.Passed, report.Verdict(), text.String())
+	require.Zero(t, report.ExitCode())
+	passed := 0
+	for _, res := range report.Results {
+		switch res.Status {
+		case conformance.Pass:
+			passed++
+		case conformance.Skip:
+			require.Contains(t, reasons, res.Reason, "%s: %s", res.ID, res.Detail)
+		default:
+			require.Failf(t, "not passed", "%s is %s: %s", res.ID, res.Status, res.Actual)
+		}
+	}
+	require.GreaterOrEqual(t, passed, least)
+}
+
+func TestReferenceServer_InProcess(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "base", "artifacts")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	srv, err := refserver.New(refserver.Options{ArtifactsDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), conformance.Options{
+		SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir},
+	})
+	require.NoError(t, err)
+	requirePassed(t, report, 130, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+}
+
+func TestReferenceServer_HTTP(t *testing.T) {
+	t.Parallel()
+	srv, err := refserver.New(refserver.Options{})
+	require.NoError(t, err)
+	server := httptest.NewServer(srv.Handler())
+	t.Cleanup(func() {
+		server.Close()
+		require.NoError(t, srv.Close())
+	})
+	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), conformance.Options{})
+	require.NoError(t, err)
+	require.True(t, report.Policy.Granted)
+	requirePassed(t, report, 125, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+}
+
+// TestReferenceServer_Command is the main job: the program, started by the
+// suite, in folders of the suite.
+func TestReferenceServer_Command(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: builds and starts programs")
+	}
+	program := filepath.Join(t.TempDir(), "refserver")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/refserver")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), conformance.Options{})
+	require.NoError(t, err)
+	requirePassed(t, report, 150, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+}
+
+// TestReferenceServer_Revisions: each revision of the session era.
+func TestReferenceServer_Revisions(t *testing.T) {
+	t.Parallel()
+	for _, revision := range mcp.Versions() {
+		if revision.Era() != mcp.EraSession {
+			continue
+		}
+		t.Run(string(revision), func(t *testing.T) {
+			t.Parallel()
+			srv, err := refserver.New(refserver.Options{})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, srv.Close()) })
+			report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), conformance.Options{
+				Revision: revision, Only: []string{"lifecycle", "base", "errors", "tools"},
+			})
+			require.NoError(t, err)
+			require.Equal(t, string(revision), report.Target.Revision)
+			requirePassed(t, report, 70, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotDeclared,
+				conformance.SkipNoFixture, conformance.SkipNotInRevision)
+		})
+	}
+}
+
+func TestRun_Cancelled(t *testing.T) {
+	t.Parallel()
+	srv, err := refserver.New(refserver.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = conformance.Run(ctx, conformance.InProcess(srv.ServeStdio), conformance.Options{
+		OnResult: func(conformance.Result) { cancel() },
+	})
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,211 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sampleReport has an outcome of each kind.
+func sampleReport() *Report {
+	check := func(id string, level Level, title string) Check {
+		return Check{ID: id, Level: level, Title: title, Spec: Spec{Section: "basic#messages", Quote: "All messages MUST follow JSON-RPC 2.0."}}
+	}
+	result := func(c Check, area string, status Status) Result {
+		return Result{Check: c, Scenario: c.ID, Area: area, Level: c.Level, Status: status, Duration: 1500 * time.Microsecond}
+	}
+	broken := result(check("RPC-07/exclusive", Must, "every response has exactly one of result and error"), "base", Fail)
+	broken.Expected, broken.Actual = "that of all", "both, with \x1b[31mcolour\x1b[0m"
+	broken.Evidence = []Frame{
+		{Dir: ToServer, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Size: 40},
+		{At: 2 * time.Millisecond, Dir: FromServer, Data: []byte("{\"id\":1,\"result\":{}\xff"), Size: 9000, HTTP: &HTTPInfo{Status: 200, ContentType: "application/json"}, Note: "cut"},
+	}
+	warned := result(check("UTIL-15/bad-cursor", Should, "a cursor the server never gave is answered with -32602"), "tools", Warn)
+	warned.Expected, warned.Actual = "error -32602", "result {}"
+	unknown := result(check("X-WIRE-12/pings", Must, "200 pings sent at once are each answered once"), "concurrency", Unknown)
+	unknown.Detail = "the server closed the connection"
+	fault := result(Check{ID: "S0-STORE-02", Level: Must, Title: "the file equals the input byte for byte", Spec: Spec{Seed: "S0-STORE-02"}}, "store_artifact", Error)
+	fault.Detail = "disk full"
+	skipped := result(check("HTTP-19/get", Must, "GET is answered with an event stream or 405"), "http", Skip)
+	skipped.Reason, skipped.Detail = SkipTransport, "a rule of http"
+	excluded := result(check("HTTP-19/other", Must, "not asked for"), "http", Skip)
+	excluded.Reason = SkipExcluded
+	return &Report{
+		StartedAt: time.Date(2026, 11, 20, 18, 4, 5, 120e6, time.UTC), Duration: 8123 * time.Millisecond,
+		Target: Target{
+			Transport: TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
+			Revision: "2025-11-25", Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16,
+		},
+		Policy: Policy{Revision: "2025-11-25", SideEffects: SideEffectsAll, Granted: true},
+		Results: []Result{
+			result(check("RPC-01/version", Must, `every message has jsonrpc "2.0"`), "base", Pass),
+			broken, warned, unknown, skipped, excluded, fault,
+		},
+	}
+}
+
+const sampleText = `MCP conformance · every\u202ething 2.0.0 · -- './my server' --flag · session 2025-11-25
+side effects: all (granted by the server) · 8.1 s
+
+base
+  ✓ MUST   RPC-01/version      every message has jsonrpc "2.0"
+  ✗ MUST   RPC-07/exclusive    every response has exactly one of result and error
+tools
+  ! SHOULD UTIL-15/bad-cursor  a cursor the server never gave is answered with -32602
+concurrency
+  ? MUST   X-WIRE-12/pings     200 pings sent at once are each answered once
+http
+  – MUST   HTTP-19/get         GET is answered with an event stream or 405 (transport: a rule of http)
+store_artifact
+  E MUST   S0-STORE-02         the file equals the input byte for byte
+
+✗ MUST   RPC-07/exclusive   spec 2025-11-25 basic#messages
+        every response has exactly one of result and error
+        "All messages MUST follow JSON-RPC 2.0."
+        expected that of all, got both, with \x1b[31mcolour\x1b[0m
+        → {"jsonrpc":"2.0","id":1,"method":"ping"}
+        ← 200 application/json  {"id":1,"result":{}` + "\uFFFD" + `… (9000 bytes)  [cut]
+        again: mcpctl conform server --only RPC-07/exclusive -- './my server' --flag
+
+! SHOULD UTIL-15/bad-cursor   spec 2025-11-25 basic#messages
+        a cursor the server never gave is answered with -32602
+        "All messages MUST follow JSON-RPC 2.0."
+        expected error -32602, got result {}
+        again: mcpctl conform server --only UTIL-15/bad-cursor -- './my server' --flag
+
+? MUST   X-WIRE-12/pings   spec 2025-11-25 basic#messages
+        200 pings sent at once are each answered once
+        "All messages MUST follow JSON-RPC 2.0."
+        the server closed the connection
+        again: mcpctl conform server --only X-WIRE-12/pings -- './my server' --flag
+
+E MUST   S0-STORE-02   requirement S0-STORE-02
+        the file equals the input byte for byte
+        disk full
+        again: mcpctl conform server --only S0-STORE-02 -- './my server' --flag
+
+failed · 1 broken requirement · 1 not established · 1 recommendation · 1 passed · 2 not applicable · 1 fault of the suite
+exit 1
+`
+
+func TestWriteText(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, WriteText(&b, sampleReport(), TextOptions{}))
+	require.Equal(t, sampleText, b.String())
+
+	b.Reset()
+	require.NoError(t, WriteText(&b, sampleReport(), TextOptions{Quiet: true, ASCII: true}))
+	require.Equal(t, "failed | 1 broken requirement | 1 not established | 1 recommendation | 1 passed | 2 not applicable | 1 fault of the suite\nexit 1\n", b.String())
+
+	b.Reset()
+	require.NoError(t, WriteText(&b, sampleReport(), TextOptions{Summary: true, Verbose: true, Color: true, Again: "again"}))
+	require.Contains(t, b.String(), "  base               \x1b[32m✓\x1b[0m 1   \x1b[31m✗\x1b[0m 1\n")
+	require.Contains(t, b.String(), "(1 transport)\n      HTTP-19/get transport: a rule of http\n")
+	require.Contains(t, b.String(), "again: again --only RPC-07/exclusive\n")
+
+	require.Error(t, WriteText(fullDisk{}, sampleReport(), TextOptions{}))
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWriteJSON(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, WriteJSON(&b, sampleReport()))
+	var got struct {
+		Kind    string
+		Version int
+		Tool    map[string]string
+		Run     struct{ StartedAt string }
+		Target  map[string]any
+		Summary struct {
+			Verdict string
+			Exit    int
+			Must    map[string]int
+			Should  map[string]int
+			Skip    int
+		}
+		Checks []struct {
+			ID, Status, Expected, Detail, Repro, Fingerprint string
+			Spec                                             map[string]string
+			Skip                                             map[string]string
+			DurationMs                                       float64
+			Evidence                                         []struct {
+				Dir, Frame, Base64, Note string
+				AtMs                     float64
+				Size                     int
+				HTTP                     map[string]any
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(b.Bytes(), &got))
+	require.Equal(t, "mcpctl.conform", got.Kind)
+	require.Equal(t, 1, got.Version)
+	require.Equal(t, "2026-11-20T18:04:05.120Z", got.Run.StartedAt)
+	require.Equal(t, map[string]any{"tools": map[string]any{}}, got.Target["capabilities"])
+	require.Equal(t, map[string]any{"tools": 16.0}, got.Target["surface"])
+	require.Equal(t, "failed", got.Summary.Verdict)
+	require.Equal(t, 1, got.Summary.Exit)
+	require.Equal(t, map[string]int{"pass": 1, "fail": 1, "unknown": 1, "error": 1}, got.Summary.Must)
+	require.Equal(t, map[string]int{"pass": 0, "warn": 1, "unknown": 0, "error": 0}, got.Summary.Should)
+	require.Equal(t, 2, got.Summary.Skip)
+	require.Len(t, got.Checks, 7)
+
+	broken := got.Checks[1]
+	require.Equal(t, "fail", broken.Status)
+	require.Equal(t, "https://modelcontextprotocol.io/specification/2025-11-25/basic#messages", broken.Spec["url"])
+	require.InDelta(t, 1.5, broken.DurationMs, 1e-9)
+	require.Len(t, broken.Evidence, 2)
+	require.Equal(t, "c2s", broken.Evidence[0].Dir)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, broken.Evidence[0].Frame)
+	require.Equal(t, 9000, broken.Evidence[1].Size)
+	require.Equal(t, map[string]any{"status": 200.0, "contentType": "application/json"}, broken.Evidence[1].HTTP)
+	require.Equal(t, map[string]string{"reason": "transport", "detail": "a rule of http"}, got.Checks[4].Skip)
+	require.Empty(t, got.Checks[4].Repro)
+	require.NotEqual(t, got.Checks[1].Fingerprint, got.Checks[2].Fingerprint)
+
+	var again bytes.Buffer
+	require.NoError(t, WriteJSON(&again, sampleReport()))
+	require.Equal(t, b.String(), again.String(), "the same report is the same bytes")
+}
+
+func TestFrameJSON_NotText(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "//4=", frameJSON(Frame{Data: []byte("\xff\xfe"), Size: 2}).Base64)
+	cut := frameJSON(Frame{Data: []byte("ab\xf0\x9f\xa6"), Size: 100})
+	require.Equal(t, "ab", cut.Frame, "a cut through a character is no reason for base64")
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	of := func(level Level, status Status, reason SkipReason) Result {
+		return Result{Level: level, Status: status, Reason: reason}
+	}
+	pass := of(Must, Pass, "")
+	for name, c := range map[string]struct {
+		results []Result
+		want    Verdict
+	}{
+		"all well":                     {[]Result{pass}, Passed},
+		"nothing at all":               {nil, Incomplete},
+		"only skips":                   {[]Result{of(Must, Skip, SkipNotDeclared)}, Incomplete},
+		"a control skip":               {[]Result{pass, of(Must, Skip, SkipControl)}, Passed},
+		"a missing prerequisite":       {[]Result{pass, of(Must, Skip, SkipPrerequisite)}, Incomplete},
+		"an open recommendation":       {[]Result{pass, of(Should, Unknown, "")}, Passed},
+		"an open requirement":          {[]Result{pass, of(Must, Unknown, "")}, Incomplete},
+		"a fault of the suite":         {[]Result{pass, of(Must, Error, "")}, Incomplete},
+		"a warning":                    {[]Result{pass, of(Should, Warn, "")}, Passed},
+		"a failure beside open ones":   {[]Result{of(Must, Unknown, ""), of(Must, Fail, "")}, Failed},
+		"a failure beside many passes": {[]Result{pass, pass, of(Must, Fail, "")}, Failed},
+	} {
+		r := Report{Results: c.results}
+		require.Equal(t, c.want, r.Verdict(), name)
+	}
+}

@@ -1,0 +1,306 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	scenarios, checks := map[string]bool{}, map[string]bool{}
+	for _, sc := range Scenarios() {
+		require.False(t, scenarios[sc.ID], sc.ID)
+		scenarios[sc.ID] = true
+		require.NotEmpty(t, sc.Title, sc.ID)
+		require.Contains(t, areas, sc.Area, sc.ID)
+		require.NotEmpty(t, sc.Checks, sc.ID)
+		require.Equal(t, len(sc.Needs.Tools) > 0, sc.Needs.SideEffects != "", "%s calls tools and says what that does", sc.ID)
+		for _, c := range sc.Checks {
+			require.False(t, checks[c.ID], c.ID)
+			checks[c.ID] = true
+			require.NotEmpty(t, c.Title, c.ID)
+			require.Contains(t, []Level{Must, Should, May}, c.Level, c.ID)
+			require.Contains(t, []Level{"", Must}, c.House, c.ID)
+			require.LessOrEqual(t, len([]rune(c.Spec.Quote)), 200, c.ID)
+			require.NotEqual(t, c.Spec.Section == "", c.Spec.Seed == "", "%s has one source", c.ID)
+			require.Equal(t, c.Spec.Section == "", c.Spec.Quote == "", "%s quotes the specification", c.ID)
+		}
+	}
+}
+
+func TestCompareIDs(t *testing.T) {
+	t.Parallel()
+	ids := []string{"X-2", "S0-VAL-10", "S0-VAL-2/b", "S0-VAL-2/a", "S0-VAL-02", "S0-VAL-2"}
+	slices.SortStableFunc(ids, compareIDs)
+	require.Equal(t, []string{"S0-VAL-02", "S0-VAL-2", "S0-VAL-2/a", "S0-VAL-2/b", "S0-VAL-10", "X-2"}, ids)
+}
+
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"S0-VAL-01", "S0-VAL-01", true},
+		{"S0-VAL-01", "S0-VAL-010", false},
+		{"S0-*", "S0-VAL-01/rate", true},
+		{"*/rate", "S0-VAL-01/rate", true},
+		{"*VAL*rate", "S0-VAL-01/rate", true},
+		{"*", "", true},
+		{"", "x", false},
+	} {
+		require.Equal(t, c.want, glob(c.pattern, c.text), "%q %q", c.pattern, c.text)
+	}
+}
+
+// healthy returns a subject with nothing wrong but its features.
+func healthy(features ...string) Subject {
+	return InProcess(newFake(defect{features: features}, "", "", io.Discard).serve)
+}
+
+func statuses(r *Report) map[string]Result {
+	out := map[string]Result{}
+	for _, res := range r.Results {
+		out[res.ID] = res
+	}
+	return out
+}
+
+// TestRun_Gates: why checks do not run, and that a skip is never a pass.
+func TestRun_Gates(t *testing.T) {
+	t.Parallel()
+	report, err := Run(t.Context(), healthy(), Options{
+		SideEffects: SideEffectsReadOnly, Skip: []string{"UTIL-01"}, AllowTools: []string{"limits"},
+	})
+	require.NoError(t, err)
+	got := statuses(report)
+	for id, want := range map[string]SkipReason{
+		"UTIL-01/operation":  SkipExcluded,
+		"HTTP-19/get":        SkipTransport,
+		"S0-STORE-01/fields": SkipSideEffects,
+		"S0-VAL-02/epic":     SkipControl,
+		"S0-VAL-13/after":    SkipControl,
+		"LC-11/resources":    SkipNotDeclared,
+	} {
+		require.Equal(t, Skip, got[id].Status, id)
+		require.Equal(t, want, got[id].Reason, id)
+	}
+	require.Equal(t, Pass, got["S0-VAL-01/rate"].Status, "a tool that says readOnlyHint")
+	require.Equal(t, Pass, got["X-WIRE-10/enum"].Status, "a tool that was named")
+	require.Equal(t, Passed, report.Verdict())
+	require.Contains(t, report.Summary().SkippedAreas, "store_artifact")
+	require.False(t, report.Policy.Granted)
+
+	report, err = Run(t.Context(), healthy(), Options{SideEffects: SideEffectsNone, Only: []string{"S0-*"}})
+	require.NoError(t, err)
+	require.Equal(t, Incomplete, report.Verdict(), "nothing was established")
+	require.Equal(t, 10, report.ExitCode())
+}
+
+func TestRun_Revisions(t *testing.T) {
+	t.Parallel()
+	report, err := Run(t.Context(), healthy(), Options{Revision: mcp.Version2025_03_26, Only: []string{"X-WIRE-07"}})
+	require.NoError(t, err)
+	require.Equal(t, "2025-03-26", report.Target.Revision)
+	require.Equal(t, SkipNotInRevision, statuses(report)["TOOL-05/characters"].Reason)
+}
+
+// TestRun_DeclaredFamily: a family that is announced and not there fails.
+func TestRun_DeclaredFamily(t *testing.T) {
+	t.Parallel()
+	d := result(mcp.MethodToolsList, func(_ *fakeConn, _ fakeMessage, r reply) {
+		r["tools"] = []any{fakeTools()[2]}
+		delete(r, "nextCursor")
+	})
+	report, err := Run(t.Context(), InProcess(newFake(d.defect, "", "", io.Discard).serve), Options{Only: []string{"S0-VAL-01"}})
+	require.NoError(t, err)
+	require.Equal(t, Fail, statuses(report)["S0-VAL-01/rate"].Status)
+	require.Equal(t, Failed, report.Verdict())
+	require.Equal(t, 1, report.ExitCode())
+}
+
+func TestRun_Options(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{
+		"a pattern that matches nothing": {Only: []string{"S9-*"}},
+		"a skip that matches nothing":    {Skip: []string{"nope"}},
+		"a revision without initialize":  {Revision: mcp.Version2026_07_28},
+		"an unknown revision":            {Revision: "1999-01-01"},
+		"unknown side effects":           {SideEffects: "some"},
+	} {
+		_, err := Run(t.Context(), healthy(), o)
+		require.Error(t, err, name)
+	}
+}
+
+// TestRun_Unreachable: a subject that never answers is an error, not a report.
+func TestRun_Unreachable(t *testing.T) {
+	t.Parallel()
+	var unreachable *UnreachableError
+	_, err := Run(t.Context(), URL("http://127.0.0.1:1/mcp", nil), Options{})
+	require.ErrorAs(t, err, &unreachable)
+	_, err = Run(t.Context(), URL("ftp://example.com", nil), Options{})
+	require.ErrorAs(t, err, &unreachable)
+	_, err = Run(t.Context(), Command(nil, nil), Options{})
+	require.ErrorAs(t, err, &unreachable)
+	_, err = Run(t.Context(), Command([]string{filepath.Join(t.TempDir(), "no-such-program")}, nil), Options{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	silent := inProcess{func(ctx context.Context, in io.Reader, _ io.Writer) error {
+		_, err := io.Copy(io.Discard, in)
+		return err
+	}, time.Second}
+	_, err = Run(t.Context(), silent, Options{StartTimeout: 50 * time.Millisecond})
+	require.ErrorAs(t, err, &unreachable)
+	require.ErrorIs(t, err, errNoAnswer)
+
+	if runtime.GOOS != "windows" {
+		_, err = Run(t.Context(), Command([]string{"sh", "-c", "echo DB_URL is not set >&2; exit 3"}, nil), Options{})
+		require.ErrorAs(t, err, &unreachable)
+		require.Equal(t, 3, unreachable.Exit)
+		require.Contains(t, unreachable.Stderr, "DB_URL is not set")
+	}
+}
+
+// TestRun_WrongAnswer: a server that answers, wrongly, is judged.
+func TestRun_WrongAnswer(t *testing.T) {
+	t.Parallel()
+	d := lifecycleDefects()["LC-01/answered"].defect
+	report, err := Run(t.Context(), InProcess(newFake(d, "", "", io.Discard).serve), Options{Answer: time.Second})
+	require.NoError(t, err)
+	got := statuses(report)
+	require.Equal(t, Fail, got["LC-01/answered"].Status)
+	require.NotEmpty(t, got["LC-01/answered"].Evidence)
+	require.Equal(t, Unknown, got["X-WIRE-03/method"].Status, "what builds on a session is not established")
+	require.Equal(t, Failed, report.Verdict())
+}
+
+// TestRun_Lost: a server that goes away in the middle leaves what comes after
+// unknown, never passed, and is started again for the next scenario.
+func TestRun_Lost(t *testing.T) {
+	t.Parallel()
+	d := onLine(`"größe-`).defect
+	d.features = []string{"dies"}
+	d.raw = func(c *fakeConn, line []byte) ([]any, bool) {
+		if bytes.Contains(line, []byte("größe-")) {
+			c.dead = true
+		}
+		return nil, c.dead
+	}
+	report, err := Run(t.Context(), InProcess(newFake(d, "", "", io.Discard).serve), Options{Only: []string{"base", "errors"}, Answer: 500 * time.Millisecond})
+	require.NoError(t, err)
+	got := statuses(report)
+	require.Equal(t, Pass, got["X-WIRE-04/large"].Status)
+	require.Equal(t, Fail, got["X-WIRE-04/unicode"].Status)
+	require.Equal(t, Unknown, got["X-WIRE-04/error"].Status)
+	require.Equal(t, Pass, got["X-WIRE-03/method"].Status)
+}
+
+// TestRun_Hostile: nothing a server writes stops the suite.
+func TestRun_Hostile(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(w io.Writer) error{
+		"an endless line": func(w io.Writer) error {
+			block := bytes.Repeat([]byte("x"), 1<<20)
+			for range 40 {
+				if _, err := w.Write(block); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"a flood of notifications": func(w io.Writer) error {
+			for range 20_000 {
+				if _, err := io.WriteString(w, `{"jsonrpc":"2.0","method":"notifications/x"}`+"\n"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"bytes that are no text": func(w io.Writer) error {
+			_, err := w.Write([]byte("\xff\xfe\x00\n[]\nnull\n7\n{\n"))
+			return err
+		},
+		"a hang": func(io.Writer) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
+				if err := write(out); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}, 50 * time.Millisecond}
+			report, err := Run(t.Context(), subject, Options{
+				Only: []string{"LC-01", "RPC-01", "STDIO-01/clean"}, Answer: 100 * time.Millisecond, StartTimeout: 100 * time.Millisecond,
+			})
+			if err != nil {
+				var unreachable *UnreachableError
+				require.ErrorAs(t, err, &unreachable)
+				return
+			}
+			require.NotEqual(t, Passed, report.Verdict())
+		})
+	}
+}
+
+// TestCommand_LeavesNothing: what a program starts ends with it.
+func TestCommand_LeavesNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no process groups")
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	script := `sleep 600 & echo $! > "$PIDFILE"; trap '' TERM; while :; do sleep 1; done`
+	s := Command([]string{"sh", "-c", script}, append(os.Environ(), "PIDFILE="+pidFile))
+	s.grace = 100 * time.Millisecond
+	_, err := Run(t.Context(), s, Options{StartTimeout: 500 * time.Millisecond})
+	require.Error(t, err)
+	data, err := os.ReadFile(pidFile)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	require.NoError(t, err)
+	gone := func() bool {
+		// A killed child of a dead parent may stay a zombie for a moment.
+		out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+		return err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+	}
+	require.True(t, eventually(t.Context(), 5*time.Second, gone), "the grandchild lives")
+}
+
+// TestErrors: faults of the suite are errors, not verdicts on the server.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	sc := Scenario{ID: "T-1", Area: "base", Checks: []Check{{ID: "T-1", Level: Must}}}
+	for _, c := range []struct {
+		err  error
+		want Status
+	}{
+		{ours(errors.New("disk full")), Error},
+		{errClosed, Unknown},
+		{nil, Unknown},
+		{context.DeadlineExceeded, Unknown},
+	} {
+		tr := &trial{runner: &runner{}, scenario: &sc}
+		tr.finish(c.err)
+		require.Equal(t, c.want, tr.results[0].Status)
+		r := Report{Results: append(tr.results, Result{Check: Check{Level: Must}, Level: Must, Status: Pass})}
+		require.Equal(t, Incomplete, r.Verdict())
+	}
+}
