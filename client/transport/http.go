@@ -16,7 +16,8 @@ import (
 // HTTP reaches a server over streamable HTTP: every message is a POST to one
 // URL, every answer a JSON body or an event stream.
 type HTTP struct {
-	// URL is the server's endpoint, http or https.
+	// URL is the server's endpoint, http or https. A user and password in it
+	// are sent as basic credentials.
 	URL string
 	// Header is sent with every request. Headers the protocol owns (Accept,
 	// Content-Type, Mcp-*) cannot be set here (HTTP-09).
@@ -62,7 +63,7 @@ func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
 		return nil, err
 	}
 	c := &httpConn{
-		url: u, static: h.Header.Clone(), handler: handler, limits: h.Limits.withDefaults(),
+		url: u, handler: handler, limits: h.Limits.withDefaults(),
 		rt: h.RoundTripper, closeTimeout: orDefault(h.CloseTimeout, defaultClosing),
 		calls: make(map[*exchange]struct{}), done: make(chan struct{}),
 	}
@@ -70,6 +71,7 @@ func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
 		c.pool = newPool()
 		c.rt = c.pool
 	}
+	c.session.first = firstHeader(h.Header, u.User)
 	c.renewHeader()
 	return c, nil
 }
@@ -119,7 +121,6 @@ func reserved(name string) bool {
 // while nothing is in flight.
 type httpConn struct {
 	url          *url.URL
-	static       http.Header
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper

@@ -20,7 +20,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(req.ID, resp)
 	}
-	if err := x.c.noteSession(req.Method, resp.Header); err != nil {
+	if err := x.noteSession(resp.Header); err != nil {
 		return Answer{}, x.failure(ReasonProtocol, err)
 	}
 	switch mediaType(resp.Header) {
@@ -33,11 +33,24 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 	case "text/event-stream":
 		return x.stream(req.ID)
 	}
-	head, _ := io.ReadAll(io.LimitReader(x, drainBytes)) // evidence only
+	head := x.head()
 	f := x.failure(ReasonProtocol, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
 		contentName(resp)))
 	f.HTTP = x.evidence(head)
 	return Answer{}, f
+}
+
+// headTime is how long the body of a refusal is read. Its status is known, so
+// nobody waits for a body without end.
+const headTime = 2 * time.Second
+
+// head reads the start of a body, for its error or as evidence: what came is
+// what there is. The exchange is of no other use after it.
+func (x *exchange) head() []byte {
+	timer := time.AfterFunc(headTime, func() { x.cancel(nil) })
+	defer timer.Stop()
+	head, _ := io.ReadAll(io.LimitReader(x, drainBytes))
+	return head
 }
 
 func mediaType(h http.Header) string {
@@ -105,6 +118,7 @@ func (x *exchange) stream(id jsonrpc.ID) (Answer, error) {
 			if token := id.AppendJSON(nil); bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token) {
 				return Answer{}, bad
 			}
+			x.c.fault(bad)
 			count++
 			continue
 		case errors.Is(err, io.EOF) && bad != nil:
@@ -179,13 +193,13 @@ const drainTime = 100 * time.Millisecond
 
 // refused makes an answer or a failure of a reply that is not 2xx (HTTP-06).
 func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
-	head, _ := io.ReadAll(io.LimitReader(x, drainBytes)) // what came is what there is
+	head := x.head()
 	evidence := x.evidence(head)
 	if rpc := rpcError(id, head, x.c.limits.Depth); rpc != nil {
 		x.c.traceReceived(head)
 		// 404 means a lost session unless the body says that it is the method
 		// that is not there (HTTP-16, DISC-14).
-		if resp.StatusCode != http.StatusNotFound || !x.inSession || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
+		if resp.StatusCode != http.StatusNotFound || x.session == "" || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
 			return Answer{Response: *rpc, HTTP: evidence}, nil
 		}
 	}
@@ -194,9 +208,9 @@ func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
 		f.Rejected = true
-		if x.inSession {
+		if x.session != "" {
 			f.Reason, f.Err = ReasonSession, errSession
-			x.c.dropSession()
+			x.c.dropSession(x.session)
 		}
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusMethodNotAllowed,
 		http.StatusNotAcceptable, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge, http.StatusTooEarly:
@@ -235,7 +249,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 func (x *exchange) accepted(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusAccepted, http.StatusOK, http.StatusNoContent:
-		_, _ = io.CopyN(io.Discard, x, drainBytes)
+		if resp.ContentLength != 0 {
+			x.drain() // whatever it says, and however long
+		}
 		return nil
 	}
 	answer, err := x.refused(jsonrpc.ID{}, resp)

@@ -13,6 +13,7 @@ import (
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // exchange is one POST and its reply, under one cancelable context and one
@@ -28,10 +29,11 @@ type exchange struct {
 	seen  atomic.Int64 // when bytes last came, in nanoseconds since began
 	timer *time.Timer
 
-	body      *sentBody
-	resp      *http.Response
-	inSession bool // the request carried a session id
-	draining  bool // the body is closed by drain, not by end
+	body     *sentBody
+	resp     *http.Response
+	opens    bool   // the request is initialize
+	session  string // the session id that the request carried
+	draining bool   // the body is closed by drain, not by end
 }
 
 func newExchange(ctx context.Context, c *httpConn, wait jsonrpc.Wait) *exchange {
@@ -107,6 +109,9 @@ const (
 // post sends m and returns the reply, whatever its status.
 func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error) {
 	x.body = newSentBody(m, params)
+	if req, ok := m.(jsonrpc.Request); ok {
+		x.opens = req.Method == mcp.MethodInitialize
+	}
 	if x.c.handler.Trace.Sent != nil {
 		x.c.handler.Trace.Sent(m.AppendJSON(nil))
 	}
@@ -133,7 +138,10 @@ func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error
 
 func (x *exchange) roundTrip(target *url.URL) (*http.Response, error) {
 	header := *x.c.session.header.Load()
-	x.inSession = header.Get(headerSession) != ""
+	if x.opens {
+		header = x.c.session.first
+	}
+	x.session = header.Get(headerSession)
 	req := &http.Request{
 		Method: http.MethodPost, URL: target, Header: header, Host: target.Host,
 		Body: x.body.rewound(), ContentLength: x.body.size, GetBody: x.body.again,

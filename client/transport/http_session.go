@@ -2,13 +2,13 @@ package transport
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
-
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Headers of the protocol, in canonical form.
@@ -23,9 +23,27 @@ type session struct {
 	mu      sync.Mutex
 	id      string
 	version string
-	// header is what every request is sent with: built once, never changed,
-	// shared by all requests.
+	// first is what initialize is sent with: a session begins without the id
+	// and the version of another (HTTP-14, HTTP-16). header is what everything
+	// else is sent with. Both are never changed, and shared by all requests.
+	first  http.Header
 	header atomic.Pointer[http.Header]
+}
+
+// firstHeader makes the header of initialize from what the caller has set.
+func firstHeader(static http.Header, user *url.Userinfo) http.Header {
+	h := static.Clone()
+	if h == nil {
+		h = make(http.Header)
+	}
+	if user != nil && h.Get("Authorization") == "" {
+		// [http.Client] does this, a round tripper does not.
+		password, _ := user.Password()
+		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	h.Set("Accept", "application/json, text/event-stream")
+	h.Set("Content-Type", "application/json")
+	return h
 }
 
 // UseVersion implements [Conn].
@@ -40,12 +58,7 @@ func (c *httpConn) UseVersion(version string) {
 func (c *httpConn) renewHeader() {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
-	h := c.static.Clone()
-	if h == nil {
-		h = make(http.Header)
-	}
-	h.Set("Accept", "application/json, text/event-stream")
-	h.Set("Content-Type", "application/json")
+	h := c.session.first.Clone()
 	if c.session.id != "" {
 		h.Set(headerSession, c.session.id)
 	}
@@ -67,38 +80,39 @@ var (
 )
 
 // noteSession adopts the session id of an answer to initialize, and refuses
-// one that appears or changes later (HTTP-12, HTTP-13). The id is a secret: it
-// is in no error and no log.
-func (c *httpConn) noteSession(method string, header http.Header) error {
+// another one than the request was sent with later (HTTP-12, HTTP-13). The id
+// is a secret: it is in no error and no log.
+func (x *exchange) noteSession(header http.Header) error {
 	id := header.Get(headerSession)
-	if id == "" {
-		return nil
-	}
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e {
 			return errSessionID
 		}
 	}
-	c.session.mu.Lock()
-	known := c.session.id
-	if method == mcp.MethodInitialize {
-		c.session.id = id
-	}
-	c.session.mu.Unlock()
-	if method == mcp.MethodInitialize {
-		c.renewHeader()
+	if x.opens {
+		x.c.setSession(id)
 		return nil
 	}
-	if id != known {
+	if id != "" && id != x.session {
 		return errSessionChanged
 	}
 	return nil
 }
 
-// dropSession forgets a session that the server does not know any more.
-func (c *httpConn) dropSession() {
+func (c *httpConn) setSession(id string) {
 	c.session.mu.Lock()
-	c.session.id = ""
+	c.session.id = id
+	c.session.mu.Unlock()
+	c.renewHeader()
+}
+
+// dropSession forgets a session that the server does not know any more, unless
+// there is another one already.
+func (c *httpConn) dropSession(id string) {
+	c.session.mu.Lock()
+	if c.session.id == id {
+		c.session.id = ""
+	}
 	c.session.mu.Unlock()
 	c.renewHeader()
 }
