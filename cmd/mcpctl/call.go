@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 

@@ -151,6 +151,9 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 		return usage("%v", err)
 	}
 	f := &failure{kind: kindUnreachable, message: unreachable.Error()}
+	if a.explainCommon(f, t, err) {
+		return f
+	}
 	if t.argv != nil {
 		f.add("program", "%s", short(strings.Join(t.argv, " "), 100))
 	} else {

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/mainstay-mcp/mainstay/errors"
+import mcperrors "github.com/mainstay-mcp/mainstay/errors"
 
 // kind is how a run ended. The names are a closed list: they are the kind of
 // the machine-readable error, and each has one exit code.

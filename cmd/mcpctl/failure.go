@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -80,10 +77,10 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 	default:
 		own = &failure{kind: kindBug, message: err.Error(), note: "this is a mistake of mcpctl; please report it with the command you typed"}
 	}
-	switch context.Cause(ctx) {
-	case errInterrupted:
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errInterrupted):
 		own.kind, own.message, own.try = kindInterrupted, "interrupted", nil
-	case errTerminated:
+	case errors.Is(cause, errTerminated):
 		own.kind, own.message, own.try = kindTerminated, "told to stop", nil
 	}
 	return own
@@ -160,6 +157,7 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 		}
 	case kindAuth:
 		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
+	default:
 	}
 	return f
 }
@@ -234,69 +232,5 @@ func (a *app) processEvidence(f *failure, p *mcperrors.ProcessEvidence) {
 	}
 	for _, line := range lines {
 		f.add("stderr", "%s", short(line, 200))
-	}
-}
-
-// explainConnecting says why a server cannot be reached, in words of its own
-// where the reason is a common one.
-func (a *app) explainConnecting(f *failure, t target) {
-	e := f.from
-	var (
-		dns    *net.DNSError
-		opErr  *net.OpError
-		commit = func(message string, try ...string) { f.message, f.try = message, append(f.try, try...) }
-	)
-	switch {
-	case t.argv != nil && errors.Is(e, exec.ErrNotFound):
-		f.evidence = nil
-		commit(fmt.Sprintf("program %s not found in PATH", t.argv[0]))
-		if near := suggest.Nearest(t.argv[0], a.programs()); len(near) > 0 {
-			f.try = append(f.try, "did you mean "+strings.Join(near, ", ")+"?")
-		}
-	case t.argv != nil && e.Process != nil && !e.Process.Exited && e.Process.PID == 0 && f.kind == kindUnreachable:
-		commit("the program cannot be started: " + rootCause(e))
-	case t.argv != nil && e.Process != nil && e.Process.Exited:
-		if name := missingVariable(e.Process.Stderr); name != "" {
-			f.try = append(f.try, "-e "+name+"=…")
-		} else if len(e.Process.Stderr) == 0 {
-			f.try = append(f.try, "run the program by itself and see what it says")
-		}
-	case t.argv != nil && e.Kind == mcperrors.KindTimeout:
-		f.message = "the program started and does not answer"
-		f.try = append(f.try, "--start-timeout 5m waits longer")
-	case t.argv != nil:
-	case errors.Is(e, syscall.ECONNREFUSED):
-		f.evidence = nil
-		f.add("url", "%s", t.url)
-		commit("nothing listens on " + address(t.url))
-	case errors.As(e, &dns):
-		f.add("url", "%s", t.url)
-		commit("no host is called " + dns.Name)
-	case e.HTTP != nil && (e.HTTP.Status == 404 || e.HTTP.Status == 405):
-		f.try = nil
-		commit(fmt.Sprintf("there is no MCP endpoint at this address (HTTP %d)", e.HTTP.Status))
-		if !strings.HasSuffix(strings.TrimRight(t.url, "/"), "/mcp") {
-			f.try = append(f.try, strings.TrimRight(t.url, "/")+"/mcp")
-		}
-	case errors.As(e, &opErr) && e.HTTP == nil:
-		f.add("url", "%s", t.url)
-		commit("cannot reach " + address(t.url) + ": " + rootCause(e))
-	case e.HTTP == nil:
-		f.add("url", "%s", t.url)
-	}
-}
-
-// rootCause is the innermost reason of an error.
-func rootCause(err error) string {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
-				err = many.Unwrap()[0]
-				continue
-			}
-			return err.Error()
-		}
-		err = next
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
-	"time"
+	"syscall"
 )
 
 // fake is a small MCP server with switchable faults. It writes every frame it
@@ -142,8 +143,12 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 	return failed(-32602, "Unknown tool: "+r.Params.Name, "null")
 }
 
-// fakeServer is the program: fakeserver [MODE]. Frames go to the file FRAMES.
-func fakeServer() {
+// fakeMain is the program: fakeserver [MODE]. Frames go to the file FRAMES.
+func fakeMain() {
+	os.Exit(fakeServer()) //nolint:forbidigo // this is a program's main, by the name testscript gives it
+}
+
+func fakeServer() int {
 	f := &fake{frames: io.Discard}
 	if len(os.Args) > 1 {
 		f.mode = os.Args[1]
@@ -152,35 +157,40 @@ func fakeServer() {
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return 1
 		}
 		f.frames = file
 	}
 	switch f.mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "FATAL: DB_URL is not set")
-		os.Exit(3)
+		return 3
 	case "banner":
 		fmt.Println("Hello I am a banner \x1b[31mon stdout!")
 	case "talk":
 		fmt.Fprintln(os.Stderr, "listening\x1b[2J")
 	case "mute":
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		return
+		return 0
 	}
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			if f.mode == "stubborn" {
-				time.Sleep(time.Hour) // a server that does not stop; ended by the signal
+			if f.mode == "stubborn" || f.mode == "deaf" {
+				told := make(chan os.Signal, 1)
+				signal.Notify(told, syscall.SIGTERM)
+				<-told
+				if f.mode == "deaf" {
+					<-told // there is no second one; only a kill ends this
+				}
 			}
-			return
+			return 0
 		}
 		if f.mode == "die-in-call" && strings.Contains(string(line), "tools/call") {
 			f.answer(line)
 			fmt.Fprintln(os.Stderr, "panic: boom")
-			os.Exit(9)
+			return 9
 		}
 		for _, answer := range f.answer(line[:len(line)-1]) {
 			fmt.Println(answer)

@@ -122,15 +122,8 @@ func (s style) bold(text string) string { return s.wrap("1", text) }
 func (s style) dim(text string) string  { return s.wrap("2", text) }
 func (s style) bad(text string) string  { return s.wrap("31", text) }
 
-// table writes rows: aligned under headings on a terminal, as tab-separated
-// values without headings in a pipe. Cells are marked here.
-func (a *app) table(indent string, headings []string, rows [][]string) error {
-	if !a.outTerminal {
-		return a.tsv(rows)
-	}
-	return a.say(aligned(a.style(true), a.width, indent, headings, rows))
-}
-
+// tsv writes rows as tab-separated values: the form of tables in a pipe. Cells
+// are marked here.
 func (a *app) tsv(rows [][]string) error {
 	var b strings.Builder
 	for _, row := range rows {

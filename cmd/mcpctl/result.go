@@ -37,9 +37,7 @@ func (a *app) result(c *connection, tool *doc.Value, raw json.RawMessage, o call
 		err = a.say(resultText(result, saved))
 	}
 	if err == nil && result.Get("isError").True() {
-		f := &failure{kind: kindNegative, message: "the tool reported an error"}
-		f.add("tool", "%s", tool.Get("name").Str())
-		return f
+		return &failure{kind: kindNegative, message: "the tool " + tool.Get("name").Str() + " reported an error"}
 	}
 	return err
 }
@@ -50,12 +48,11 @@ func resultText(result *doc.Value, saved []string) string {
 	var b strings.Builder
 	texts := 0
 	for i, block := range result.Get("content").Items() {
-		line := ""
-		switch kind := block.Get("type").Str(); kind {
-		case "text":
+		var line string
+		if kind := block.Get("type").Str(); kind == "text" {
 			texts++
 			line = visible.Text(block.Get("text").Str())
-		default:
+		} else {
 			line = blockLine(kind, block)
 			if i < len(saved) && saved[i] != "" {
 				line = strings.TrimSuffix(line, "]") + " → " + visible.Line(saved[i]) + "]"

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 type rpcOptions struct {

@@ -15,9 +15,9 @@ import (
 )
 
 // watchFrames gives what a program writes to its FRAMES to w, as it comes.
-func watchFrames(t *testing.T, w io.Writer) (name string, done chan error) {
+func watchFrames(t *testing.T, w io.Writer) (string, <-chan error) {
 	t.Helper()
-	name, done = t.TempDir()+"/frames", make(chan error, 1)
+	name, done := t.TempDir()+"/frames", make(chan error, 1)
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
 	go func() {
 		f, err := os.Open(name)

@@ -2,7 +2,6 @@ package doc
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -124,7 +123,7 @@ func FuzzParse(f *testing.F) {
 		v, err := Parse(data)
 		if err != nil {
 			var syntax *SyntaxError
-			require.True(t, errors.As(err, &syntax))
+			require.ErrorAs(t, err, &syntax)
 			return
 		}
 		require.True(t, json.Valid(data))

@@ -114,8 +114,15 @@ func (g *generator) kind(node *doc.Value) string {
 		}
 	}
 	for _, hint := range []struct{ key, kind string }{
-		{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"}, {"minItems", "array"},
-		{"minimum", "number"}, {"maximum", "number"}, {"exclusiveMinimum", "number"}, {"multipleOf", "number"},
+		{"properties", "object"},
+		{"required", "object"},
+		{"items", "array"},
+		{"prefixItems", "array"},
+		{"minItems", "array"},
+		{"minimum", "number"},
+		{"maximum", "number"},
+		{"exclusiveMinimum", "number"},
+		{"multipleOf", "number"},
 	} {
 		if node.Get(hint.key) != nil {
 			return hint.kind

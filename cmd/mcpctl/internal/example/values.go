@@ -164,8 +164,10 @@ func number(node *doc.Value, g *generator) *doc.Value {
 	if !hasUnder {
 		high = most
 	}
-	candidates := []float64{1, 0, unit, 10, -1, -unit, least, most, low + 1, high - 1, math.Ceil(low/unit) * unit,
-		(math.Floor(low/unit) + 1) * unit, math.Floor(high/unit) * unit, (math.Ceil(high/unit) - 1) * unit, (low + high) / 2}
+	candidates := []float64{
+		1, 0, unit, 10, -1, -unit, least, most, low + 1, high - 1, math.Ceil(low/unit) * unit,
+		(math.Floor(low/unit) + 1) * unit, math.Floor(high/unit) * unit, (math.Ceil(high/unit) - 1) * unit, (low + high) / 2,
+	}
 	for i := range candidates {
 		n := candidates[(i+g.turn/4)%len(candidates)]
 		if !math.IsInf(n, 0) && !math.IsNaN(n) && fits(n) {

@@ -36,8 +36,16 @@ var formats = map[string]string{
 func byName(name string) string {
 	lower := strings.ToLower(name)
 	for _, known := range []struct{ part, value string }{
-		{"message", "hi"}, {"text", "hello"}, {"prompt", "hello"}, {"query", "hello"}, {"url", "https://example.com/"},
-		{"uri", "https://example.com/"}, {"email", "user@example.com"}, {"date", "2026-01-31"}, {"path", "."}, {"dir", "."},
+		{"message", "hi"},
+		{"text", "hello"},
+		{"prompt", "hello"},
+		{"query", "hello"},
+		{"url", "https://example.com/"},
+		{"uri", "https://example.com/"},
+		{"email", "user@example.com"},
+		{"date", "2026-01-31"},
+		{"path", "."},
+		{"dir", "."},
 	} {
 		if strings.Contains(lower, known.part) {
 			return known.value

@@ -122,10 +122,10 @@ func (b *builder) index(at *doc.Value, s schema.Schema, next step) (index int, l
 }
 
 func (b *builder) leaf(s schema.Schema, pointer string) *doc.Value {
-	switch b.op.form {
-	case exact:
+	if b.op.form == exact {
 		return b.op.value
-	case coded:
+	}
+	if b.op.form == coded {
 		return doc.Text(b.op.text)
 	}
 	v, want, ok := s.Typed(b.op.text)

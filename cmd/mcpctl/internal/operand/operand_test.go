@@ -53,8 +53,11 @@ func TestBuild(t *testing.T) {
 		{"nothing", "", nil, `{}`},
 		{"typed", "", []string{"s=007", "i=7", "n=1.0", "b=true"}, `{"s":"007","i":7,"n":1.0,"b":true}`},
 		{"order as typed", "", []string{"n=1", "b=true", "i=2"}, `{"n":1,"b":true,"i":2}`},
-		{"exact numbers", "", []string{"a:=9007199254740993", "b:=1.0", "c:=1e400", "d:=-0", "e:=" + digits},
-			`{"a":9007199254740993,"b":1.0,"c":1e400,"d":-0,"e":` + digits + `}`},
+		{
+			"exact numbers", "",
+			[]string{"a:=9007199254740993", "b:=1.0", "c:=1e400", "d:=-0", "e:=" + digits},
+			`{"a":9007199254740993,"b":1.0,"c":1e400,"d":-0,"e":` + digits + `}`,
+		},
 		{"exact text", "", []string{`a:={"z": 1.0, "a":[ ]}`}, `{"a":{"z": 1.0, "a":[ ]}}`},
 		{"exact over several lines", "", []string{"a:={\n\"z\": 1.0\n}"}, `{"a":{"z":1.0}}`},
 		{"unknown name is a string", "", []string{"x=5"}, `{"x":"5"}`},

@@ -24,25 +24,42 @@ func TestFindings(t *testing.T) {
 		{"integer with a point", add, `{"a":1.0,"b":9007199254740993}`, nil},
 		{"huge number", `{"properties":{"a":{"type":"number"}}}`, `{"a":1e400}`, nil},
 		{"huge number over a limit", `{"properties":{"a":{"maximum":5}}}`, `{"a":1e400}`, []Finding{{"/a", "must be at most 5, got 1e400"}}},
-		{"limits", `{"properties":{"a":{"minimum":1,"multipleOf":2},"b":{"exclusiveMaximum":3},"s":{"minLength":2,"maxLength":3},"p":{"pattern":"^x"}}}`,
-			`{"a":-1,"b":3,"s":"a","p":"y"}`, []Finding{
-				{"/a", "must be at least 1, got -1"}, {"/a", "must be a multiple of 2, got -1"}, {"/b", "must be less than 3, got 3"},
-				{"/s", "must have at least 2 characters, has 1"}, {"/p", `must match ^x, got "y"`},
-			}},
-		{"deep", `{"properties":{"a/b":{"type":"array","items":{"properties":{"c~d":{"type":"boolean"}}}}}}`,
-			`{"a/b":[{},{"c~d":1}]}`, []Finding{{"/a~1b/1/c~0d", "must be a boolean, got 1"}}},
+		{
+			"limits", `{"properties":{"a":{"minimum":1,"multipleOf":2},"b":{"exclusiveMaximum":3},"s":{"minLength":2,"maxLength":3},"p":{"pattern":"^x"}}}`,
+			`{"a":-1,"b":3,"s":"a","p":"y"}`,
+			[]Finding{
+				{"/a", "must be at least 1, got -1"},
+				{"/a", "must be a multiple of 2, got -1"},
+				{"/b", "must be less than 3, got 3"},
+				{"/s", "must have at least 2 characters, has 1"},
+				{"/p", `must match ^x, got "y"`},
+			},
+		},
+		{
+			"deep", `{"properties":{"a/b":{"type":"array","items":{"properties":{"c~d":{"type":"boolean"}}}}}}`,
+			`{"a/b":[{},{"c~d":1}]}`,
+			[]Finding{{"/a~1b/1/c~0d", "must be a boolean, got 1"}},
+		},
 		{"array", `{"properties":{"a":{"minItems":3,"uniqueItems":true}}}`, `{"a":[1,1.0]}`, []Finding{
-			{"/a", "must have at least 3 items, has 2"}, {"/a/1", "is there already: no item may be there twice"}}},
+			{"/a", "must have at least 3 items, has 2"}, {"/a/1", "is there already: no item may be there twice"},
+		}},
 		{"tuple", `{"properties":{"a":{"prefixItems":[{"type":"string"}],"items":false}}}`, `{"a":[1,2]}`, []Finding{
-			{"/a/0", "must be a string, got 1"}, {"/a/1", "is one item too many"}}},
+			{"/a/0", "must be a string, got 1"}, {"/a/1", "is one item too many"},
+		}},
 		{"union", `{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, `{"a":true}`, []Finding{
-			{"/a", "fits none of the alternatives integer|string, got true"}}},
+			{"/a", "fits none of the alternatives integer|string, got true"},
+		}},
 		{"union, near", `{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"object","required":["x"]}]}}}`, `{"a":{}}`, []Finding{
-			{"/a/x", "is required"}}},
+			{"/a/x", "is required"},
+		}},
 		{"oneOf twice", `{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}}}`, `{"a":1}`, []Finding{
-			{"/a", "fits 2 of the alternatives, must fit exactly one"}}},
-		{"condition", `{"properties":{"k":{}},"if":{"properties":{"k":{"const":"a"}},"required":["k"]},"then":{"required":["x"]},"else":{"required":["y"]}}`,
-			`{"k":"a"}`, []Finding{{"/x", "is required"}}},
+			{"/a", "fits 2 of the alternatives, must fit exactly one"},
+		}},
+		{
+			"condition", `{"properties":{"k":{}},"if":{"properties":{"k":{"const":"a"}},"required":["k"]},"then":{"required":["x"]},"else":{"required":["y"]}}`,
+			`{"k":"a"}`,
+			[]Finding{{"/x", "is required"}},
+		},
 		{"together", `{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, []Finding{{"/b", "is required together with a"}}},
 		{"reference", `{"properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`, `{"a":"x"}`, []Finding{{"/a", `must be an integer, got "x"`}}},
 		{"not", `{"properties":{"a":{"not":{"const":1}}}}`, `{"a":1}`, []Finding{{"/a", "has a value that is ruled out"}}},
@@ -50,7 +67,8 @@ func TestFindings(t *testing.T) {
 		{"a keyword without words", `{"unevaluatedProperties":false,"properties":{"a":{}}}`, `{"b":1}`, []Finding{{"", "not: validated against <anonymous schema>"}}},
 		{"no schema", `true`, `{"a":1}`, nil},
 		{"draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":[{"type":"integer"}]}}}`, `{"a":["x"]}`, []Finding{
-			{"/a/0", `must be an integer, got "x"`}}},
+			{"/a/0", `must be an integer, got "x"`},
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

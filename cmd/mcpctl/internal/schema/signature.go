@@ -106,9 +106,17 @@ func (s Schema) Limits() []string {
 	var out []string
 	for _, node := range s.certain() {
 		for _, limit := range []struct{ key, words string }{
-			{"minimum", "≥ "}, {"exclusiveMinimum", "> "}, {"maximum", "≤ "}, {"exclusiveMaximum", "< "},
-			{"multipleOf", "multiple of "}, {"minLength", "length ≥ "}, {"maxLength", "length ≤ "},
-			{"minItems", "items ≥ "}, {"maxItems", "items ≤ "}, {"pattern", "matches "}, {"format", "format "},
+			{"minimum", "≥ "},
+			{"exclusiveMinimum", "> "},
+			{"maximum", "≤ "},
+			{"exclusiveMaximum", "< "},
+			{"multipleOf", "multiple of "},
+			{"minLength", "length ≥ "},
+			{"maxLength", "length ≤ "},
+			{"minItems", "items ≥ "},
+			{"maxItems", "items ≤ "},
+			{"pattern", "matches "},
+			{"format", "format "},
 		} {
 			switch v := node.Get(limit.key); v.Kind() {
 			case doc.Number:
