@@ -110,7 +110,7 @@ func (h *fakeHTTP) post(w http.ResponseWriter, r *http.Request) {
 type exactSpelling struct{ next http.RoundTripper }
 
 func (e exactSpelling) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, lower := r.Header["accept"]; lower {
+	if _, lower := r.Header["accept"]; lower { //nolint:staticcheck // the spelling is the point
 		rec := httptest.NewRecorder()
 		rec.WriteHeader(http.StatusNotAcceptable)
 		return rec.Result(), nil

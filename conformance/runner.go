@@ -179,7 +179,7 @@ func (r *runner) meet(ctx context.Context) error {
 	}
 	r.learn(s)
 	if s.opened != nil {
-		if _, err := s.notify(ctx, mcp.MethodInitialized, nil); err == nil && r.capabilities.has("tools") {
+		if err := s.initialized(ctx); err == nil && r.capabilities.has("tools") {
 			r.tools, r.toolsErr = listTools(ctx, s)
 			if r.toolsErr == nil {
 				r.report.Target.Tools = len(r.tools)

@@ -12,8 +12,8 @@ import (
 
 func toolArgumentScenarios() []Scenario {
 	tools := Needs{Capability: "tools"}
-	calling := Spec{Section: "server/tools#error-handling", Quote: "Servers MUST: Validate all tool inputs"}
-	params := Spec{Section: "schema#calltoolrequest", Quote: "Used by the client to invoke a tool provided by the server."}
+	calling := Spec{Section: "server/tools#security-considerations", Quote: "Servers MUST: - Validate all tool inputs"}
+	params := Spec{Section: "server/tools#error-handling", Quote: "Malformed requests (requests that fail to satisfy CallToolRequest schema)"}
 	return []Scenario{
 		{
 			ID: "TOOL-10", Area: "tools", Title: "tools/call with params of the wrong shape", Needs: tools,

@@ -22,7 +22,7 @@ func errorScenarios() []Scenario {
 			ID: "X-WIRE-03-TOOL", Area: "tools", Title: "a tool that does not exist",
 			Needs: Needs{Capability: "tools"},
 			Checks: []Check{
-				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: Should, House: Must, Spec: Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: Unknown tools"}},
+				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: Should, House: Must, Spec: Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: - Unknown tools"}},
 				{ID: "X-WIRE-03/tool-data", Title: "the error names the tool in data.tool", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-03"}},
 			},
 			run: runUnknownTool,
@@ -30,8 +30,8 @@ func errorScenarios() []Scenario {
 		{
 			ID: "LC-11", Area: "errors", Title: "methods behind capabilities that were not declared",
 			Checks: []Check{
-				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Both parties MUST: Only use capabilities that were successfully negotiated"}},
-				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Both parties MUST: Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
 			},
 			run: runUndeclared,
 		},

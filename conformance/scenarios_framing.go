@@ -8,34 +8,33 @@ import (
 )
 
 func framingScenarios() []Scenario {
-	jsonRPC := func(quote string) Spec { return Spec{Section: "basic#messages", Quote: quote} }
-	all := "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
+	jsonRPC := Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
 	return []Scenario{
 		{
 			ID: "X-WIRE-01", Area: "errors", Title: "a request that is not JSON-RPC 2.0",
 			Checks: []Check{
-				{ID: "X-WIRE-01/missing", Title: "a request without jsonrpc is answered with -32600 and its id", Level: Should, House: Must, Spec: jsonRPC(all)},
-				{ID: "X-WIRE-01/other", Title: `a request with jsonrpc "1.0" is answered with -32600 and its id`, Level: Should, House: Must, Spec: jsonRPC(all)},
-				{ID: "X-WIRE-01/method", Title: "a method that is not a string is answered with -32600", Level: Should, House: Must, Spec: jsonRPC(all)},
-				{ID: "X-WIRE-01/alive", Title: "the next valid request is answered", Level: Must, Spec: jsonRPC(all)},
+				{ID: "X-WIRE-01/missing", Title: "a request without jsonrpc is answered with -32600 and its id", Level: Should, House: Must, Spec: jsonRPC},
+				{ID: "X-WIRE-01/other", Title: `a request with jsonrpc "1.0" is answered with -32600 and its id`, Level: Should, House: Must, Spec: jsonRPC},
+				{ID: "X-WIRE-01/method", Title: "a method that is not a string is answered with -32600", Level: Should, House: Must, Spec: jsonRPC},
+				{ID: "X-WIRE-01/alive", Title: "the next valid request is answered", Level: Must, Spec: jsonRPC},
 			},
 			run: runWrongEnvelope,
 		},
 		{
 			ID: "X-WIRE-02", Area: "errors", Title: "a message that is not JSON",
 			Checks: []Check{
-				{ID: "X-WIRE-02/parse", Title: "a message that is not JSON is answered with -32700 and id null", Level: Should, House: Must, Spec: jsonRPC(all)},
-				{ID: "X-WIRE-02/truncated", Title: "a truncated message is answered with -32700 and id null", Level: Should, House: Must, Spec: jsonRPC(all)},
-				{ID: "X-WIRE-02/alive", Title: "the next valid request is answered", Level: Must, Spec: jsonRPC(all)},
+				{ID: "X-WIRE-02/parse", Title: "a message that is not JSON is answered with -32700 and id null", Level: Should, House: Must, Spec: jsonRPC},
+				{ID: "X-WIRE-02/truncated", Title: "a truncated message is answered with -32700 and id null", Level: Should, House: Must, Spec: jsonRPC},
+				{ID: "X-WIRE-02/alive", Title: "the next valid request is answered", Level: Must, Spec: jsonRPC},
 			},
 			run: runNotJSON,
 		},
 		{
 			ID: "RPC-01", Area: "base", Title: "messages as other clients write them",
 			Checks: []Check{
-				{ID: "RPC-01/escapes", Title: "an escaped spelling of a name is that name", Level: Must, Spec: jsonRPC(all)},
-				{ID: "RPC-01/whitespace", Title: "white space between the tokens of a message changes nothing", Level: Must, Spec: jsonRPC(all)},
-				{ID: "RPC-01/order", Title: "the order of members changes nothing", Level: Must, Spec: jsonRPC(all)},
+				{ID: "RPC-01/escapes", Title: "an escaped spelling of a name is that name", Level: Must, Spec: jsonRPC},
+				{ID: "RPC-01/whitespace", Title: "white space between the tokens of a message changes nothing", Level: Must, Spec: jsonRPC},
+				{ID: "RPC-01/order", Title: "the order of members changes nothing", Level: Must, Spec: jsonRPC},
 				{ID: "RPC-19/meta", Title: "unknown keys in _meta are ignored", Level: Must, Spec: Spec{Section: "basic#_meta", Quote: "The _meta property/parameter is reserved by MCP to allow clients and servers to attach additional metadata to their interactions."}},
 			},
 			run: runSpellings,

@@ -65,7 +65,7 @@ func runGate(t *trial) error {
 	t.step(s)
 	a, err := s.ping(t.ctx)
 	t.check("X-GATE-01/ping", err == nil && a.err == nil, "a result", a.orError(err))
-	if _, err := s.notify(t.ctx, mcp.MethodInitialized, nil); err != nil {
+	if err := s.initialized(t.ctx); err != nil {
 		return err
 	}
 	t.step(s)

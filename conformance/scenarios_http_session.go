@@ -19,7 +19,7 @@ func httpSessionScenarios() []Scenario {
 			{ID: "HTTP-16/unknown", Title: "a session id never given is answered with 404", Level: Should, House: Must, Spec: Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}},
 			{ID: "HTTP-18/delete", Title: "DELETE ends the session, or is answered with 405", Level: Must, Spec: Spec{Section: section, Quote: "The server MAY respond to this request with HTTP 405 Method Not Allowed, indicating that the server does not allow clients to terminate sessions."}},
 			{ID: "HTTP-16/ended", Title: "an ended session is answered with 404", Level: Must, Spec: Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}},
-			{ID: "HTTP-16/others", Title: "the end of one session leaves others alone", Level: Must, Spec: Spec{Section: section, Quote: "An MCP session consists of logically related interactions between a client and a server, beginning with the initialization phase."}},
+			{ID: "HTTP-16/others", Title: "the end of one session leaves others alone", Level: Must, Spec: Spec{Section: section, Quote: "An MCP \"session\" consists of logically related interactions between a client and a server, beginning with the initialization phase."}},
 		},
 		run: runHTTPSessions,
 	}}

@@ -29,7 +29,7 @@ func lifecycleScenarios() []Scenario {
 				},
 				{
 					ID: "LC-01/server-info", Title: "serverInfo has a name and a version", Level: Must,
-					Spec: Spec{Section: "schema#implementation", Quote: "The server MUST respond with its own capabilities and information"},
+					Spec: Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
 				},
 				{
 					ID: "LC-01/instructions", Title: "instructions, when present, is a string", Level: Must,
@@ -181,7 +181,7 @@ func runPing(t *trial) error {
 	} else {
 		t.check("UTIL-01/handshake", a.err == nil && isObject(a.result), "a result", a.describe())
 	}
-	if _, err := s.notify(t.ctx, mcp.MethodInitialized, nil); err != nil {
+	if err := s.initialized(t.ctx); err != nil {
 		return err
 	}
 	t.step(s)

@@ -14,7 +14,7 @@ func notificationScenarios() []Scenario {
 			{ID: "X-WIRE-05/bad-params", Title: "a notification with wrong params is not answered", Level: Must, Spec: spec},
 			{ID: "X-WIRE-05/cancelled", Title: "cancelling an unknown request changes nothing", Level: Must, Spec: Spec{
 				Section: "basic/utilities/cancellation#behavior-requirements",
-				Quote:   "Receivers MAY ignore a cancellation notification if: the referenced request is unknown",
+				Quote:   "Receivers MAY ignore cancellation notifications if: - The referenced request is unknown",
 			}},
 			{ID: "X-WIRE-05/alive", Title: "the session works after them", Level: Must, Spec: spec},
 		},

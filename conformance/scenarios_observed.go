@@ -9,7 +9,7 @@ func observedScenarios() []Scenario {
 		ID: "SEEN-BASE", Area: "base", Title: "every message of the run",
 		Checks: []Check{
 			{ID: seenVersion, Title: `every message has jsonrpc "2.0"`, Level: Must, Spec: rpc(all)},
-			{ID: seenExclusive, Title: "every response has exactly one of result and error", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Either a result or an error MUST be set. A response MUST NOT set both."}},
+			{ID: seenExclusive, Title: "every response has exactly one of result and error", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Responses are sent in reply to requests, containing either the result or error of the operation."}},
 			{ID: seenKnown, Title: "every response answers a request that was sent", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}},
 			{ID: seenOnce, Title: "no request is answered twice", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}},
 			{ID: seenError, Title: "every error has an integer code and a message", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Error codes MUST be integers."}},
@@ -19,7 +19,7 @@ func observedScenarios() []Scenario {
 	requests := Scenario{
 		ID: "SEEN-REQUESTS", Area: "base", Title: "every request and notification of the server",
 		Checks: []Check{
-			{ID: seenRequestID, Title: "ids of requests are strings or integers", Level: Must, Spec: Spec{Section: "basic#requests", Quote: "Requests MUST include a string or integer ID. Unlike base JSON-RPC, the ID MUST NOT be null."}},
+			{ID: seenRequestID, Title: "ids of requests are strings or integers", Level: Must, Spec: Spec{Section: "basic#requests", Quote: "Requests MUST include a string or integer ID."}},
 			{ID: seenParams, Title: "params are objects", Level: Must, Spec: rpc(all)},
 		},
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func shutdownScenarios() []Scenario {
-	spec := Spec{Section: "basic/lifecycle#stdio", Quote: "First, closing the input stream to the child process (the server). Waiting for the server to exit"}
+	spec := Spec{Section: "basic/lifecycle#stdio", Quote: "Waiting for the server to exit, or sending SIGTERM if the server does not exit within a reasonable time"}
 	stdio := Needs{Transport: TransportStdio}
 	return []Scenario{
 		{

@@ -249,7 +249,7 @@ func runStoreOver(t *trial) error {
 	_, a, err := t.store(s, d.text())
 	t.check("S0-STORE-14/draft", err == nil, "a result", "%s", a.orError(err))
 	if err != nil {
-		return nil
+		return fmt.Errorf("the second store: %w", err)
 	}
 	d.body = "The third text.\n"
 	t.step(s)

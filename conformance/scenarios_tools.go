@@ -30,9 +30,9 @@ func toolListScenarios() []Scenario {
 				{ID: "X-WIRE-07/unique", Title: "names are unique", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "name: Unique identifier for the tool"}},
 				{ID: "TOOL-05/characters", Title: "names have 1 to 128 of A-Z a-z 0-9 _ - .", Level: Should, Spec: Spec{Section: "server/tools#tool-names", Quote: "Tool names SHOULD be between 1 and 128 characters in length (inclusive)."}},
 				{ID: "X-WIRE-07/description", Title: "each tool has a description", Level: Should, House: Must, Spec: Spec{Section: "server/tools#tool", Quote: "description: Human-readable description of functionality"}},
-				{ID: "TOOL-06/object", Title: "inputSchema is a JSON object", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "inputSchema: MUST be a valid JSON Schema object (not null)"}},
+				{ID: "TOOL-06/object", Title: "inputSchema is a JSON object", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
 				{ID: "TOOL-07/root", Title: `inputSchema has type "object" at its root`, Level: Must, Spec: Spec{Section: "schema#tool", Quote: "A JSON Schema object defining the expected parameters for the tool."}},
-				{ID: "X-WIRE-07/compiles", Title: "inputSchema compiles as JSON Schema", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "inputSchema: MUST be a valid JSON Schema object (not null)"}},
+				{ID: "X-WIRE-07/compiles", Title: "inputSchema compiles as JSON Schema", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
 				{ID: "TOOL-03/output", Title: "outputSchema, when present, compiles as JSON Schema", Level: Must, Spec: Spec{Section: "server/tools#output-schema", Quote: "Tools may also provide an output schema for validation of structured results."}},
 				{ID: "TOOL-04/annotations", Title: "annotations, when present, have the types of the schema", Level: Must, Spec: Spec{Section: "schema#toolannotations", Quote: "Additional properties describing a Tool to clients."}},
 			},
@@ -41,7 +41,7 @@ func toolListScenarios() []Scenario {
 		{
 			ID: "UTIL-14", Area: "tools", Title: "pages of tools/list", Needs: tools,
 			Checks: []Check{
-				{ID: "UTIL-14/ends", Title: "following the cursors comes to an end", Level: Must, Spec: Spec{Section: "server/utilities/pagination#operations-supporting-pagination", Quote: "Clients SHOULD treat a missing nextCursor as the end of results"}},
+				{ID: "UTIL-14/ends", Title: "following the cursors comes to an end", Level: Must, Spec: Spec{Section: "server/utilities/pagination#implementation-guidelines", Quote: "Treat a missing nextCursor as the end of results"}},
 				{ID: "UTIL-14/disjoint", Title: "no tool stands on two pages", Level: Must, Spec: Spec{Section: "server/utilities/pagination", Quote: "Pagination allows servers to yield results in smaller chunks rather than all at once."}},
 				{ID: "UTIL-15/bad-cursor", Title: "a cursor the server never gave is answered with -32602", Level: Should, Spec: Spec{Section: "server/utilities/pagination#error-handling", Quote: "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."}},
 			},

@@ -71,7 +71,7 @@ func message(id, method string, params any) []byte {
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("conformance: a message that cannot be written: %v", err)) // only a bug in a scenario
+		panic(fmt.Sprintf("conformance: a message that cannot be written: %v", err)) //nolint:forbidigo // a bug in a scenario, which its own test meets
 	}
 	return data
 }
@@ -121,8 +121,10 @@ func (s *session) ask(ctx context.Context, id string, data []byte) (answer, erro
 	return s.await(ctx, id)
 }
 
-func (s *session) notify(ctx context.Context, method string, params any) (*httpAnswer, error) {
-	return s.send(ctx, message("", method, params))
+// initialized tells the server that the handshake is done.
+func (s *session) initialized(ctx context.Context) error {
+	_, err := s.send(ctx, message("", mcp.MethodInitialized, nil))
+	return err
 }
 
 // await returns the response with the given id.
@@ -288,9 +290,11 @@ func (s *session) initialize(ctx context.Context, version mcp.Version) (answer, 
 		return a, err
 	}
 	o := &opening{}
-	if a.err != nil || json.Unmarshal(a.result, &o.result) != nil || o.result == nil {
-		return a, nil
+	result, ok := object(a.result)
+	if !ok {
+		return a, nil // judged by the lifecycle scenarios
 	}
+	o.result = result
 	_ = json.Unmarshal(o.result["protocolVersion"], &o.revision) // judged by the lifecycle scenarios
 	o.capabilities = o.result["capabilities"]
 	s.opened = o
@@ -319,7 +323,7 @@ func (s *session) handshake(ctx context.Context, version mcp.Version) error {
 	case s.opened == nil:
 		return errors.New("initialize: the result is not an object")
 	}
-	if _, err := s.notify(ctx, mcp.MethodInitialized, nil); err != nil {
+	if err := s.initialized(ctx); err != nil {
 		return fmt.Errorf("initialized: %w", err)
 	}
 	return nil

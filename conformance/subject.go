@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -121,14 +120,4 @@ func (s inProcess) open(ctx context.Context, tr *trace, _ []string) (wire, error
 // value of a name wins, as exec.Cmd has it.
 func environ(base, extra []string) []string {
 	return append(slices.Clone(base), extra...)
-}
-
-// lookup returns the last value of name in env.
-func lookup(env []string, name string) (string, bool) {
-	for _, entry := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value, true
-		}
-	}
-	return "", false
 }

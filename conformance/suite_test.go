@@ -21,10 +21,11 @@ const envFake = "CONFORMANCE_TEST_FAKE"
 func TestMain(m *testing.M) {
 	if id, ok := os.LookupEnv(envFake); ok {
 		f := newFake(defects()[id].defect, os.Getenv(envArtifacts), os.Getenv(envChecklists), os.Stderr)
+		//nolint:forbidigo // this branch is the main of another program
 		if err := f.serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
+			os.Exit(1) //nolint:forbidigo // as above
 		}
-		os.Exit(f.status)
+		os.Exit(f.status) //nolint:forbidigo // as above
 	}
 	goleak.VerifyTestMain(m)
 }

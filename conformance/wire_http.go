@@ -119,7 +119,7 @@ func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 			done <- outcome{nil, fmt.Errorf("%w: %w", errClosed, err)}
 			return
 		}
-		defer resp.Body.Close()
+		defer func() { _ = resp.Body.Close() }()
 		w.learn(resp)
 		done <- outcome{&httpAnswer{status: resp.StatusCode, header: resp.Header, token: to}, nil}
 		w.readAnswer(resp, to)
@@ -256,7 +256,7 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errClosed, err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}
 	if mediaType(resp.Header) == mediaStream {

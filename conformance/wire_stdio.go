@@ -51,7 +51,7 @@ func (w *lineWire) read(out io.Reader) {
 		line, err := readLine(r, maxFrame)
 		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errTooLarge) {
 			in := received(bytes.TrimRight(line, "\r\n"), nil)
-			if err != nil && err != io.EOF {
+			if err != nil && !errors.Is(err, io.EOF) {
 				in.err, in.members = err, nil
 			}
 			w.deliver(in)
@@ -82,7 +82,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 			over = len(line) > limit
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err == nil && over:
 			return line[:limit], errTooLarge
@@ -202,7 +202,7 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	w := newLineWire(stdin, out, tr)
 	w.log = log
 	w.stop = func() ending {
-		defer out.Close()
+		defer func() { _ = out.Close() }()
 		return stopProcess(cmd, stdin, done, cmp.Or(s.grace, endGrace))
 	}
 	return w, nil
