@@ -41,6 +41,9 @@ func (x *exchange) broken(err error) *Failure {
 		f.Err = fmt.Errorf("the server does not speak TLS here; try http:// (%w)", err)
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		f.Reason, f.NotSent = ReasonUnavailable, true
+	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom"):
+		// What could not be written was the rest of the request.
+		f.Reason, f.NotSent = ReasonUnavailable, true
 	case x.resp == nil && f.NotSent:
 		// TLS and proxy failures, or a connection that broke under the
 		// request: the server never had all of it.
