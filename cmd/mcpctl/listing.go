@@ -43,7 +43,10 @@ func (a *app) walk(ctx context.Context, c *connection, l listing, page func(raw 
 			return nil, err
 		}
 		result, err := doc.Parse(raw)
-		if err != nil || result.Get(l.member).Kind() != doc.Array {
+		if err != nil {
+			return nil, a.broken(c, "the answer to %s cannot be read: %v", l.method, err)
+		}
+		if result.Get(l.member).Kind() != doc.Array {
 			return nil, a.broken(c, "the answer to %s has no list of %s", l.method, l.member)
 		}
 		if page != nil {

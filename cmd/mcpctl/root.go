@@ -34,7 +34,6 @@ first operand, with -s, or in MCPCTL_SERVER. A program after -- takes its place.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.flags.check() },
 	}
 	a.flags.register(root.PersistentFlags())
-	root.PersistentFlags().SortFlags = false
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newInfoCmd(a), newLsCmd(a), newDescribeCmd(a),
@@ -42,8 +41,19 @@ first operand, with -s, or in MCPCTL_SERVER. A program after -- takes its place.
 		newConformCmd(a), newVersionCmd(a),
 	)
 	root.AddCommand(topics()...)
-	root.SuggestionsMinimumDistance = 2
+	inGroups(root)
 	return root
+}
+
+// inGroups keeps flags in the order they are registered in, which is by what
+// they are about.
+func inGroups(cmd *cobra.Command) {
+	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags(), cmd.LocalFlags(), cmd.InheritedFlags()} {
+		set.SortFlags = false
+	}
+	for _, child := range cmd.Commands() {
+		inGroups(child)
+	}
 }
 
 // flagError adds the flag that may have been meant.
