@@ -165,9 +165,11 @@ func TestHTTPConnectionReuse(t *testing.T) {
 // A call whose connection is being made when it is cancelled was not sent.
 func TestHTTPCancelDial(t *testing.T) {
 	t.Parallel()
-	rt := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) }) // the HTTP layer goes on dialing, for the calls to come
+	rt := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		<-release
+		return nil, net.ErrClosed
 	}}
 	p := dial(t, &transport.HTTP{URL: "http://localhost", RoundTripper: rt})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
