@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // flags are the global flags, in the groups of the help.
@@ -49,7 +52,7 @@ const (
 
 func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVarP(&f.server, "server", "s", "", "the server, in place of the SERVER operand (MCPCTL_SERVER)")
-	set.Var(choice(&f.era, "auto", "auto", "modern", "legacy", "*"), "era", "era or revision to speak: auto, legacy, modern, or a date such as 2025-11-25")
+	set.Var(choice(&f.era, "auto", "auto", "modern", "legacy", "*"), "era", "era or revision to speak: auto, legacy, modern, or a date such as "+string(mcp.LatestSession))
 	set.StringVar(&f.revision, "protocol-version", "", "revision to speak, and no other")
 
 	set.StringArrayVarP(&f.headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is taken from the environment, @FILE reads one header a line")
@@ -114,7 +117,7 @@ func (c *choiceValue) String() string {
 
 // Set implements [pflag.Value].
 func (c *choiceValue) Set(s string) error {
-	date := len(s) == len("2025-11-25") && strings.Count(s, "-") == 2
+	date := dated.MatchString(s)
 	if s == "*" || (!slices.Contains(c.words, s) && (!date || !slices.Contains(c.words, "*"))) {
 		words := slices.DeleteFunc(slices.Clone(c.words), func(w string) bool { return w == "*" })
 		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
@@ -122,6 +125,9 @@ func (c *choiceValue) Set(s string) error {
 	*c.to = s
 	return nil
 }
+
+// dated is the form of a revision.
+var dated = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // Type implements [pflag.Value].
 func (c *choiceValue) Type() string { return "word" }
