@@ -195,10 +195,7 @@ func againLine(cmd *cobra.Command, t target) string {
 		return ""
 	}
 	words := append([]string{"mcpctl", "conform", "server"}, typedFlags(cmd)...)
-	if !t.byFlag {
-		words = append(words, t.typed)
-	}
-	return example.Quote(words)
+	return example.Quote(append(words, t.words()...))
 }
 
 // reportFiles reads json=FILE.

@@ -163,10 +163,7 @@ func (a *app) exampleLines(cmd *cobra.Command, t target, tool *doc.Value) string
 	}
 	words := []string{"mcpctl", "call"}
 	words = append(words, typedFlags(cmd)...)
-	if t.argv == nil && !t.byFlag {
-		words = append(words, t.typed)
-	}
-	words = append(words, name)
+	words = append(append(words, t.words()...), name)
 	words = append(words, operand.Format(args, schema.New(root))...)
 	if t.argv != nil {
 		words = append(append(words, "--"), t.argv...)

@@ -19,8 +19,21 @@ type target struct {
 	url  string
 	// typed is the server as typed, for example lines: "" for a program.
 	typed string
-	// byFlag says that typed came from -s.
-	byFlag bool
+	// byFlag says that typed came from -s, byEnv that it came from
+	// MCPCTL_SERVER.
+	byFlag, byEnv bool
+}
+
+// words are how an example line names a URL, beside the flags it repeats. What
+// the environment says is written out: the operand would not be looked at.
+func (t target) words() []string {
+	switch {
+	case t.argv != nil || t.byFlag:
+		return nil
+	case t.byEnv:
+		return []string{"-s", t.typed}
+	}
+	return []string{t.typed}
 }
 
 // line is what was typed for a command, flags apart.
@@ -65,6 +78,7 @@ func (a *app) server(l line) (target, []string, error) {
 	}
 	operands := l.operands
 	typed, byFlag := a.elsewhere(), a.flags.server != ""
+	byEnv := typed != "" && !byFlag
 	if typed == "" {
 		if len(operands) == 0 {
 			f := usage("no server: give a URL, or a program after --")
@@ -82,7 +96,7 @@ func (a *app) server(l line) (target, []string, error) {
 	if err != nil {
 		return target{}, nil, err
 	}
-	return target{url: address, typed: typed, byFlag: byFlag}, operands, nil
+	return target{url: address, typed: typed, byFlag: byFlag, byEnv: byEnv}, operands, nil
 }
 
 var (
