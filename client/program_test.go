@@ -1,0 +1,144 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// TestProgram is not a test: with the name of a program behind "--" it is that
+// program, for the tests that start one.
+func TestProgram(*testing.T) {
+	for i, arg := range os.Args {
+		if arg == "--" && i+1 < len(os.Args) {
+			programs[os.Args[i+1]]()
+			os.Exit(0)
+		}
+	}
+}
+
+// dialProgram connects to a program of this binary. It is given a minute to
+// live, and little time to end.
+func dialProgram(t *testing.T, name string, opts ...client.Option) (*client.Client, error) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	command := transport.Command{
+		Env:       []string{"GORACE=atexit_sleep_ms=0"},
+		StopGrace: 100 * time.Millisecond, KillGrace: time.Second,
+		Limits: transport.Limits{MessageBytes: 64 << 10},
+	}
+	argv := []string{os.Args[0], "-test.run=^TestProgram$", "--", name}
+	c, err := client.DialCommand(ctx, argv, append([]client.Option{client.WithCommand(command)}, opts...)...)
+	if err == nil {
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+	}
+	require.NoError(t, ctx.Err(), "connecting hung")
+	return c, err
+}
+
+// programs are servers over stdio, good and bad.
+var programs = map[string]func(){
+	"good": func() { serveLines(nil) },
+	"exit": func() {
+		fmt.Fprintln(os.Stderr, "fatal: API key is missing")
+		os.Exit(3)
+	},
+	"silent": func() { <-time.After(time.Minute) },
+	"banner": func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },
+	"HTML":   func() { fmt.Println("<html><body>Sign in</body></html>") },
+	"truncated": func() {
+		serveLines(func(req jsonrpc.Request) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025`, req.ID.AppendJSON(nil))
+		})
+	},
+	"huge": func() {
+		serveLines(func(req jsonrpc.Request) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"x":"%s"}}`, req.ID.AppendJSON(nil), strings.Repeat("x", 100<<10))
+		})
+	},
+	"broken tools": func() {
+		serveLines(func(req jsonrpc.Request) string {
+			id := req.ID.AppendJSON(nil)
+			switch {
+			case req.Method != "tools/call":
+				return ""
+			case strings.Contains(string(req.Params), "huge"):
+				return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("x", 100<<10))
+			case strings.Contains(string(req.Params), "truncated"):
+				return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"ty`, id)
+			}
+			return ""
+		})
+	},
+	"hold": func() { <-time.After(time.Minute) },
+	"orphan": func() {
+		child := exec.Command(os.Args[0], "-test.run=^TestProgram$", "--", "hold")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			os.Exit(9)
+		}
+		serveLines(func(req jsonrpc.Request) string {
+			if req.Method == "tools/call" {
+				os.Exit(1)
+			}
+			return ""
+		})
+	},
+}
+
+// serveLines answers on stdout what comes on stdin: what reply says, or well
+// where it says nothing.
+func serveLines(reply func(jsonrpc.Request) string) {
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := jsonrpc.Decode(line)
+		if err != nil {
+			os.Exit(98)
+		}
+		req, ok := m.(jsonrpc.Request)
+		if !ok {
+			continue
+		}
+		answer := ""
+		if reply != nil {
+			answer = reply(req)
+		}
+		if answer == "" {
+			answer = wellAnswered(req)
+		}
+		fmt.Println(answer)
+	}
+}
+
+// wellAnswered is what a server with the tool echo answers.
+func wellAnswered(req jsonrpc.Request) string {
+	resp := jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)}
+	switch req.Method {
+	case "initialize":
+		resp.Result = []byte(initResult)
+	case "tools/list":
+		resp.Result = []byte(oneTool)
+	case "tools/call":
+		resp.Result = []byte(`{"content":[{"type":"text","text":"done"}]}`)
+	}
+	return string(resp.AppendJSON(nil))
+}
