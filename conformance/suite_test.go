@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 func (b broken) subject(t *testing.T, id, name string) (Subject, Fixtures) {
 	t.Helper()
 	if b.process {
-		s := Command([]string{os.Args[0]}, append(os.Environ(), envFake+"="+name))
+		// The race detector makes each program wait a second before it ends.
+		s := Command([]string{os.Args[0]}, append(os.Environ(), "GORACE=atexit_sleep_ms=0", envFake+"="+name))
 		s.grace = endPatience(name)
 		return s, Fixtures{}
 	}
