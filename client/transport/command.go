@@ -177,7 +177,7 @@ func (c *commandConn) explain(err error) error {
 	}
 	if f.Reason == ReasonLost {
 		// The stream ends a moment before the process does.
-		c.p.settle(outputGrace)
+		c.p.settle()
 	}
 	f.Process = c.p.evidence()
 	return f
@@ -312,16 +312,12 @@ func (p *process) noise(line []byte) int64 {
 	return n
 }
 
-// settle waits until the process has ended and stderr is read, within bound.
-func (p *process) settle(bound time.Duration) {
-	timer := time.NewTimer(bound)
-	defer timer.Stop()
-	for _, done := range []chan struct{}{p.exited, p.stderrDone} {
-		select {
-		case <-done:
-		case <-timer.C:
-			return
-		}
+// settle waits, not for long, until the process has ended and what it wrote to
+// stderr last is read. A child of it may hold stderr open for ever, and then
+// its time has passed already.
+func (p *process) settle() {
+	if within(p.exited, outputGrace) {
+		within(p.stderrDone, outputGrace-time.Since(p.ended))
 	}
 }
 
