@@ -37,6 +37,7 @@ var importTable = []row{
 	{pkg: "breaker", why: "a breaker knows errors only as verdicts and is usable alone"},
 	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
 	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
+	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, why: "the vocabulary does no I/O"},
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "toolcache", may: []string{"mcp"}, why: "a cache is filled by a function, it does not know the client"},
@@ -47,7 +48,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "conformance/refserver/..."},
 		why:   "the client stands on all layers and never on its judge, except to be judged in tests",
 	},
@@ -64,7 +65,7 @@ var importTable = []row{
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/..."}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/inputschema"}, library...),
 		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -92,7 +93,7 @@ var externals = []external{
 	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
 	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
-	{module: "github.com/google/jsonschema-go", by: []string{"client", "conformance/...", "cmd/mcpctl/..."}, why: "arguments are validated before they are sent"},
+	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "client", "conformance/..."}, why: "arguments are validated before they are sent"},
 	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/refserver/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
 	{module: "github.com/spf13/cobra", by: []string{"cmd/mcpctl/..."}, why: "a command framework belongs to the command"},
 	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},
@@ -118,7 +119,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp"}
+var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema"}
 
 var reaches = []reach{
 	{

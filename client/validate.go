@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -38,7 +38,7 @@ type compiledSchemas struct {
 
 type compiled struct {
 	text   json.RawMessage
-	schema *jsonschema.Resolved
+	schema *inputschema.Schema
 	flat   *flatSchema // nil when the schema is not that simple
 	names  []string    // of the top-level properties
 	err    error
@@ -61,16 +61,12 @@ func (s *compiledSchemas) get(tool string, text json.RawMessage) (c *compiled, f
 }
 
 func compile(text json.RawMessage) *compiled {
-	schema := &jsonschema.Schema{}
 	c := &compiled{text: text}
-	if c.err = json.Unmarshal(text, schema); c.err != nil {
+	if c.schema, c.err = inputschema.Compile(text); c.err != nil {
 		return c
 	}
-	c.names = slices.Sorted(maps.Keys(schema.Properties))
-	c.flat = flatten(schema)
-	// Without a loader a $ref that leaves the document fails to resolve: it is
-	// never fetched (TOOL-08).
-	c.schema, c.err = schema.Resolve(nil)
+	c.names = slices.Sorted(maps.Keys(c.schema.Root.Properties))
+	c.flat = flatten(c.schema.Root)
 	return c
 }
 

@@ -1,15 +1,13 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 )
 
 // Finding is one thing that is wrong with the arguments.
@@ -24,7 +22,7 @@ type Finding struct {
 // google/jsonschema-go; the findings explain them. Safe for concurrent use.
 type Judge struct {
 	schema   Schema
-	resolved *jsonschema.Resolved
+	compiled *inputschema.Schema
 }
 
 // ErrCannotJudge is matched by the error of [NewJudge]: the schema cannot be
@@ -37,39 +35,25 @@ func NewJudge(root *doc.Value) (*Judge, error) {
 	if root == nil {
 		return j, nil
 	}
-	if reason := j.schema.unsafe(); reason != "" {
-		return nil, fmt.Errorf("%w: %s", ErrCannotJudge, reason)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(root.AppendJSON(nil), &s); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrCannotJudge, err)
-	}
-	resolved, err := s.Resolve(nil)
+	compiled, err := inputschema.Compile(root.AppendJSON(nil))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrCannotJudge, err)
+		return nil, fmt.Errorf("%w: %w", ErrCannotJudge, err)
 	}
-	if _, err := judge(resolved, doc.NewObject()); err != nil {
-		return nil, err
-	}
-	j.resolved = resolved
+	j.compiled = compiled
 	return j, nil
 }
 
 // Fits reports whether args fit the schema.
 func (j *Judge) Fits(args *doc.Value) bool {
-	if j.resolved == nil {
-		return true
-	}
-	ok, err := judge(j.resolved, args)
-	return ok || err != nil
+	return j.compiled == nil || j.compiled.Validate(args.Any()) == nil
 }
 
 // Findings returns everything that is wrong with args, nil when they fit.
 func (j *Judge) Findings(args *doc.Value) []Finding {
-	if j.resolved == nil {
+	if j.compiled == nil {
 		return nil
 	}
-	verdict := j.resolved.Validate(args.Any())
+	verdict := j.compiled.Validate(args.Any())
 	if verdict == nil {
 		return nil
 	}
@@ -98,15 +82,6 @@ func (j *Judge) sort(found []Finding) {
 		return len(place)
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return of(a) - of(b) })
-}
-
-// judge asks the validator, and tells a dialect it does not speak from a no.
-func judge(resolved *jsonschema.Resolved, args *doc.Value) (bool, error) {
-	err := resolved.Validate(args.Any())
-	if err != nil && strings.HasPrefix(err.Error(), "cannot validate version") {
-		return false, fmt.Errorf("%w: %v", ErrCannotJudge, err)
-	}
-	return err == nil, nil
 }
 
 // lastReason takes the validator's path through the schema off its message.

@@ -1,0 +1,158 @@
+package inputschema
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// unsafe returns why a schema must not be given to the validator, "" when it
+// may. The validator follows references without a bound, so a schema that
+// applies itself to the same value again, {"$ref": "#"}, would overflow the
+// stack, which nothing can recover from.
+func unsafe(document any) string {
+	w := walker{root: document, state: map[string]mark{}, anchors: map[string][]string{}}
+	w.index("", document)
+	if w.reason == "" {
+		w.walk("", document)
+	}
+	return w.reason
+}
+
+type mark uint8
+
+const (
+	open mark = iota + 1
+	done
+)
+
+// walker goes through a schema. A place is told by its JSON pointer.
+type walker struct {
+	root    any
+	state   map[string]mark
+	anchors map[string][]string // places by the name of their anchor
+	reason  string
+}
+
+// index notes anchors and refuses what would make "#" mean something else than
+// the root of the document, because visit could not see a loop then.
+func (w *walker) index(place string, v any) {
+	node, _ := v.(map[string]any)
+	if _, isText := node["$id"].(string); isText && place != "" {
+		w.reason = "it has a document of its own inside ($id)"
+	}
+	for _, key := range []string{"$ref", "$dynamicRef"} {
+		if ref, isText := node[key].(string); isText && !strings.HasPrefix(ref, "#") {
+			w.reason = "it refers to another document"
+		}
+	}
+	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+		if name, isText := node[key].(string); isText {
+			w.anchors[name] = append(w.anchors[name], place)
+		}
+	}
+	children(place, v, w.index)
+}
+
+// walk looks at every object of the document as a schema.
+func (w *walker) walk(place string, v any) {
+	if _, isObject := v.(map[string]any); isObject && w.reason == "" {
+		w.visit(place)
+	}
+	if w.reason == "" {
+		children(place, v, w.walk)
+	}
+}
+
+// visit follows what applies to the same value as the schema at place.
+func (w *walker) visit(place string) {
+	switch w.state[place] {
+	case open:
+		w.reason = "it refers to itself without end"
+		return
+	case done:
+		return
+	}
+	w.state[place] = open
+	node, _ := w.at(place).(map[string]any)
+	for _, next := range w.applied(place, node) {
+		if _, isObject := w.at(next).(map[string]any); isObject && w.reason == "" {
+			w.visit(next)
+		}
+	}
+	w.state[place] = done
+}
+
+// applied returns the places of the schemas that a schema applies to its own
+// value.
+func (w *walker) applied(place string, node map[string]any) []string {
+	var out []string
+	for _, key := range []string{"not", "if", "then", "else"} {
+		out = append(out, place+"/"+key)
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"} {
+		children(place+"/"+key, node[key], func(child string, _ any) { out = append(out, child) })
+	}
+	for _, key := range []string{"$ref", "$dynamicRef"} {
+		ref, isText := node[key].(string)
+		switch {
+		case !isText:
+		case ref == "#" || strings.HasPrefix(ref, "#/"):
+			out = append(out, unescapeURI(ref[1:]))
+		default:
+			// Whichever anchor of that name applies in the end, all must be safe.
+			out = append(out, w.anchors[ref[1:]]...)
+		}
+	}
+	return out
+}
+
+// at returns the value at a place, nil when there is none.
+func (w *walker) at(place string) any {
+	v := w.root
+	if place == "" {
+		return v
+	}
+	for _, token := range strings.Split(place[1:], "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[token]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil
+			}
+			v = in[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// children calls f with every value directly inside v, in a fixed order.
+func children(place string, v any, f func(place string, v any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			token := strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+			f(place+"/"+token, v[name])
+		}
+	case []any:
+		for i := range v {
+			f(place+"/"+strconv.Itoa(i), v[i])
+		}
+	}
+}
+
+// unescapeURI undoes the percent encoding of a fragment. What is not encoded
+// properly stays, and then leads nowhere.
+func unescapeURI(fragment string) string {
+	if plain, err := url.PathUnescape(fragment); err == nil {
+		return plain
+	}
+	return fragment
+}
