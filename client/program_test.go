@@ -42,13 +42,16 @@ func dialProgram(t *testing.T, name string, opts ...client.Option) (*client.Clie
 		StopGrace: 100 * time.Millisecond, KillGrace: time.Second,
 		Limits: transport.Limits{MessageBytes: 64 << 10},
 	}
-	argv := []string{os.Args[0], "-test.run=^TestProgram$", "--", name}
-	c, err := client.DialCommand(ctx, argv, append([]client.Option{client.WithCommand(command)}, opts...)...)
+	c, err := client.DialCommand(ctx, programArgv(name), append([]client.Option{client.WithCommand(command)}, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}
 	require.NoError(t, ctx.Err(), "connecting hung")
 	return c, err
+}
+
+func programArgv(name string) []string {
+	return []string{os.Args[0], "-test.run=^TestProgram$", "--", name}
 }
 
 // programs are servers over stdio, good and bad.
@@ -85,9 +88,9 @@ var programs = map[string]func(){
 			return ""
 		})
 	},
-	"hold": func() { <-time.After(time.Minute) },
 	"orphan": func() {
-		child := exec.Command(os.Args[0], "-test.run=^TestProgram$", "--", "hold")
+		argv := programArgv("silent")
+		child := exec.Command(argv[0], argv[1:]...)
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
 			os.Exit(9)

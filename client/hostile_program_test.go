@@ -1,0 +1,47 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/errors"
+)
+
+// A server that dies while a child of it holds stdout: the call in flight
+// fails, and says how the server ended.
+func TestHostileOrphan(t *testing.T) {
+	t.Parallel()
+	c, err := dialProgram(t, "orphan")
+	require.NoError(t, err)
+	began := time.Now()
+	_, err = c.CallTool(t.Context(), "echo", message)
+	require.Less(t, time.Since(began), 5*time.Second)
+	e := wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"stopped before it answered", "status 1"}}.check(t, err)
+	require.Equal(t, 1, e.Process.Exit)
+	require.True(t, e.Retryable)
+	_, err = c.CallTool(t.Context(), "echo", message)
+	wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), nil}.check(t, err)
+}
+
+// Connecting to a program that says nothing ends with its context, soon after
+// it even though the program does not want to end.
+func TestHostileSilentProgram(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := client.DialCommand(ctx, programArgv("silent"), client.WithCommand(transport.Command{
+		Env: []string{"GORACE=atexit_sleep_ms=0"}, StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
+	}))
+	e := wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.check(t, err)
+	require.ErrorIs(t, e, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 5*time.Second)
+}
