@@ -31,10 +31,10 @@ var programs = map[string]func(){
 	"peer": servePeer,
 	"exit 3": func() {
 		fmt.Fprintln(os.Stderr, "starting\nboom: no configuration file")
-		os.Exit(3)
+		exit(3)
 	},
 	"exit 0 on request": func() {
-		requests(func(jsonrpc.Request) { os.Exit(0) })
+		requests(func(jsonrpc.Request) { exit(0) })
 	},
 	"banner": func() {
 		fmt.Println("Server v1.0 is ready\n\n[INFO] listening\n{not json either")
@@ -53,26 +53,26 @@ var programs = map[string]func(){
 	"ignore TERM":  ignoreTerm,
 	"die at 64":    func() { dieAfter(64) },
 	"die at 1":     func() { dieAfter(1) },
-	"orphan":       func() { startChild(); requests(func(jsonrpc.Request) { os.Exit(0) }) },
+	"orphan":       func() { startChild(); requests(func(jsonrpc.Request) { exit(0) }) },
 	"parent":       func() { startChild(); servePeer() },
 	"hold":         hold,
 	"environment":  tellEnvironment,
 	"truncate":     truncate,
 	"noise":        func() { requests(func(jsonrpc.Request) { fmt.Print(strings.Repeat("chatter\n", 60)) }) },
 	"carriage":     func() { answerEach(func(answer string) { fmt.Print("\r\n\r\n" + answer + "\r\n") }) },
-	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); os.Exit(0) }) },
+	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); exit(0) }) },
 }
 
 func runProgram(name string) {
 	run := programs[name]
 	if run == nil {
 		fmt.Fprintln(os.Stderr, "no such program")
-		os.Exit(99)
+		exit(99)
 	}
 	run()
 }
 
-func servePeer() { (&transporttest.Peer{}).ServeLines(context.Background(), os.Stdin, os.Stdout) }
+func servePeer() { (&transporttest.Peer{}).ServeLines(context.Background(), os.Stdin, os.Stdout) } //nolint:forbidigo // a program's main
 
 // hold does nothing, until it is ended.
 func hold() { <-time.After(time.Minute) }
@@ -88,7 +88,7 @@ func requests(f func(jsonrpc.Request)) {
 		m, err := jsonrpc.Decode(line)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(98)
+			exit(98)
 		}
 		if req, ok := m.(jsonrpc.Request); ok {
 			f(req)
@@ -128,7 +128,7 @@ func startChild() {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(97)
+		exit(97)
 	}
 	fmt.Fprintln(os.Stderr, "child", cmd.Process.Pid)
 }
@@ -155,3 +155,6 @@ func truncate() {
 		}
 	})
 }
+
+// exit ends the program that this is.
+func exit(status int) { os.Exit(status) } //nolint:forbidigo // a program, not a test

@@ -159,7 +159,7 @@ func (x *exchange) dispatch(id jsonrpc.ID, data []byte) (*jsonrpc.Response, erro
 	switch m := m.(type) {
 	case jsonrpc.Response:
 		if m.ID == id || (m.ID.IsZero() && m.Error != nil) {
-			return &m, nil
+			return &m, nil //nolint:nilerr // m.Error is what the server says, not a failure to read it
 		}
 		x.c.fault(errors.New("an answer to another request came on this request's stream"))
 	case jsonrpc.Notification:

@@ -2,8 +2,7 @@ package transport_test
 
 import (
 	"context"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +22,7 @@ import (
 // quiet keeps a server's complaints out of the test's output.
 func quiet(h http.Handler) *httptest.Server {
 	srv := httptest.NewUnstartedServer(h)
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	return srv
 }
 

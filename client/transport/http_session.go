@@ -123,7 +123,7 @@ func (c *httpConn) endSession() {
 	if c.sessionID() == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout) //nolint:forbidigo // comes after every caller
 	defer cancel()
 	req := (&http.Request{Method: http.MethodDelete, URL: c.url, Header: *c.session.header.Load()}).WithContext(ctx)
 	resp, err := c.rt.RoundTrip(req)

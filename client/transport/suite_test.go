@@ -29,7 +29,7 @@ func TestSuiteSocket(t *testing.T) {
 	transporttest.Run(t, transporttest.Subject{New: func(t testing.TB, limits transport.Limits) transport.Transport {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		defer l.Close()
+		defer func() { require.NoError(t, l.Close()) }()
 		ours, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
 		server, err := l.Accept()

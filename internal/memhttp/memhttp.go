@@ -89,6 +89,7 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // listener gives the server the far ends of what was dialed.
 type listener struct{ s *Server }
 
+// Accept implements [net.Listener].
 func (l listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.s.ends:
@@ -98,11 +99,16 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
+// Close implements [net.Listener].
 func (listener) Close() error { return nil }
 
+// Addr implements [net.Listener].
 func (listener) Addr() net.Addr { return addr{} }
 
 type addr struct{}
 
+// Network implements [net.Addr].
 func (addr) Network() string { return "memory" }
-func (addr) String() string  { return "memory" }
+
+// String implements [net.Addr].
+func (addr) String() string { return "memory" }

@@ -2,6 +2,7 @@ package memhttp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -24,9 +25,8 @@ func get(ctx context.Context, s *Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	return string(body), err
+	return string(body), errors.Join(err, resp.Body.Close())
 }
 
 // An hour of the server's is over at once, and a connection is used again.

@@ -49,7 +49,7 @@ func testCancelledBefore(h *harness) {
 	if f := h.failed(err, transport.ReasonCanceled, true); !errors.Is(f, errEnough) {
 		h.Fatalf("got %v, want the context's cause", f)
 	}
-	h.failed(h.conn.Notify(ctx, jsonrpc.Notification{Method: "noted"}), transport.ReasonCanceled, true)
+	_ = h.failed(h.conn.Notify(ctx, jsonrpc.Notification{Method: "noted"}), transport.ReasonCanceled, true)
 	h.equal(h.seen(MethodEcho)+h.seen("noted"), 0)
 }
 
@@ -80,7 +80,7 @@ func testMax(h *harness) {
 	ctx, cancel := context.WithTimeout(h.Context(), h.pause)
 	defer cancel()
 	_, err := h.conn.Call(ctx, h.waiting(jsonrpc.Wait{Idle: -1, Max: -1}))
-	h.failed(err, transport.ReasonCanceled, false)
+	_ = h.failed(err, transport.ReasonCanceled, false)
 }
 
 func (h *harness) waiting(w jsonrpc.Wait) transport.Request {
@@ -161,8 +161,8 @@ func testCloseRace(h *harness) {
 func testAfterClose(h *harness) {
 	h.check(h.conn.Close())
 	_, err := h.conn.Call(h.Context(), h.request(MethodEcho, ""))
-	h.failed(err, transport.ReasonClosed, true)
-	h.failed(h.conn.Notify(h.Context(), jsonrpc.Notification{Method: "noted"}), transport.ReasonClosed, true)
+	_ = h.failed(err, transport.ReasonClosed, true)
+	_ = h.failed(h.conn.Notify(h.Context(), jsonrpc.Notification{Method: "noted"}), transport.ReasonClosed, true)
 	var f *transport.Failure
 	if err := h.conn.Respond(h.Context(), jsonrpc.Response{ID: jsonrpc.IntID(1)}); !errors.As(err, &f) || f.Reason != transport.ReasonClosed {
 		h.Fatalf("got %v, want that the connection was closed", err)

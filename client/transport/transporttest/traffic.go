@@ -101,7 +101,7 @@ func testTooLong(h *harness) {
 	other := h.start(h.Context(), h.request(MethodPark, `{"name":"a"}`))
 	for _, size := range []int{70 << 10, 1 << 20} {
 		_, err := h.conn.Call(h.Context(), h.request(MethodLarge, fmt.Sprintf(`{"bytes":%d}`, size)))
-		h.failed(err, transport.ReasonTooLarge, false)
+		_ = h.failed(err, transport.ReasonTooLarge, false)
 	}
 	h.call(MethodLarge, `{"bytes":60000}`)
 	h.call(MethodFree, `{"name":"a"}`)
@@ -111,7 +111,7 @@ func testTooLong(h *harness) {
 func testTooDeep(h *harness) {
 	for _, levels := range []int{30, 1_500, 20_000} {
 		_, err := h.conn.Call(h.Context(), h.request(MethodDeep, fmt.Sprintf(`{"levels":%d}`, levels)))
-		h.failed(err, transport.ReasonTooLarge, false)
+		_ = h.failed(err, transport.ReasonTooLarge, false)
 	}
 	h.call(MethodDeep, `{"levels":15}`)
 }
