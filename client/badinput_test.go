@@ -15,7 +15,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -27,7 +27,13 @@ type wantError struct {
 	says     []string             // all of these are in its text
 }
 
-func (want wantError) check(t *testing.T, err error) *mcperrors.Error {
+func (want wantError) check(t *testing.T, err error) {
+	t.Helper()
+	_ = want.in(t, err)
+}
+
+// in checks and returns the error for more.
+func (want wantError) in(t *testing.T, err error) *mcperrors.Error {
 	t.Helper()
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
@@ -68,7 +74,7 @@ func TestBadInputNothingIsSent(t *testing.T) {
 		t.Helper()
 		for _, tt := range tests {
 			_, err := c.CallTool(t.Context(), tt.tool, tt.args)
-			e := tt.want.check(t, err)
+			e := tt.want.in(t, err)
 			require.Zero(t, e.Attempts, tt.name)
 			require.Empty(t, e.RequestID, tt.name)
 			require.Equal(t, "tools/call", e.Method, tt.name)
@@ -117,16 +123,25 @@ func TestBadInputPrograms(t *testing.T) {
 		want    wantError
 		process func(t *testing.T, p *mcperrors.ProcessEvidence)
 	}{
-		{"exit", wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"stopped before it answered", "exited with status 3", "API key is missing"}},
+		{
+			"exit",
+			wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"stopped before it answered", "exited with status 3", "API key is missing"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) {
 				require.True(t, p.Exited)
 				require.Equal(t, 3, p.Exit)
 				require.Equal(t, []string{"fatal: API key is missing"}, p.Stderr)
-			}},
-		{"HTML", wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"exited with status 0", "<html>"}},
-			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.Contains(t, p.Noise, "<html>") }},
-		{"silent", wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
-			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.False(t, p.Exited) }},
+			},
+		},
+		{
+			"HTML",
+			wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"exited with status 0", "<html>"}},
+			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.Contains(t, p.Noise, "<html>") },
+		},
+		{
+			"silent",
+			wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
+			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.False(t, p.Exited) },
+		},
 		{"truncated", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"not a JSON-RPC message", "2025"}}, nil},
 		{"huge", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"longer than the limit"}}, nil},
 	}
@@ -138,7 +153,7 @@ func TestBadInputPrograms(t *testing.T) {
 				opts = append(opts, client.WithResilience(impatient))
 			}
 			_, err := dialProgram(t, tt.program, opts...)
-			e := tt.want.check(t, err)
+			e := tt.want.in(t, err)
 			require.Equal(t, "initialize", e.Method)
 			require.NotNil(t, e.Process)
 			if tt.process != nil {
@@ -154,7 +169,7 @@ func TestBadInputPrograms(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		_, err := client.DialCommand(t.Context(), nil)
-		wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no program"}}.check(t, err)
+		wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"no program"}}.check(t, err)
 	})
 }
 
@@ -230,7 +245,7 @@ func TestBadInputAddresses(t *testing.T) {
 		want      wantError
 	}{
 		{"closed port", closed.URL, 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"cannot be reached", "refused"}}},
-		{"no address", "", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"https://host/path"}}},
+		{"no address", "", 0, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"https://host/path"}}},
 		{"no such name", "http://no-such-host.invalid", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-host.invalid"}}},
 		{"HTML", replying(200, "text/html", "<html><h1>Portal</h1>"), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"text/html", "MCP endpoint"}}},
 		{"404", replying(404, "text/plain", "404 page not found"), 404, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Rejected), []string{"check the URL", "404"}}},
@@ -244,7 +259,7 @@ func TestBadInputAddresses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := dialWebsite(t, tt.url)
-			e := tt.want.check(t, err)
+			e := tt.want.in(t, err)
 			require.NotContains(t, e.Error(), "secret")
 			require.Equal(t, "initialize", e.Method)
 			if tt.status == 0 {

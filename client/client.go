@@ -38,9 +38,11 @@ type Client struct {
 
 	// life ends with Close; handlers and what is sent behind a caller's back
 	// run under it.
-	life   context.Context
-	end    context.CancelFunc
-	work   sync.WaitGroup
+	life    context.Context
+	end     context.CancelFunc
+	work    sync.WaitGroup // of everything under life
+	errands sync.WaitGroup // of what is sent behind a caller's back
+
 	mu     sync.Mutex
 	closed bool
 	close  sync.Once
@@ -70,9 +72,13 @@ func newClient(cfg *config, server string) *Client {
 // start starts what runs beside the calls.
 func (c *Client) start() { c.work.Go(c.inbox.run) }
 
-// closeTimeout bounds what Close waits for besides the transport, which
-// bounds itself.
-const closeTimeout = time.Second
+// What Close waits for besides the transport, which bounds itself: for what is
+// on its way to the server, such as the word that a call was given up, and for
+// handlers to return.
+const (
+	errandGrace  = 250 * time.Millisecond
+	closeTimeout = time.Second
+)
 
 // Close ends every call in flight with an error, tells the server, and waits
 // until connections, child process and goroutines are gone. A handler that
@@ -82,25 +88,37 @@ func (c *Client) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
+		if c.conn != nil {
+			waitFor(&c.errands, errandGrace)
+		}
 		c.end()
 		if c.conn != nil {
 			c.err = c.conn.Close()
 		}
 		c.inbox.stop()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.work.Wait()
-		}()
-		timer := time.NewTimer(closeTimeout)
-		defer timer.Stop()
-		select {
-		case <-done:
-		case <-timer.C:
+		if !waitFor(&c.work, closeTimeout) {
 			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
 		}
 	})
 	return c.err
+}
+
+// waitFor waits for a group, no longer than bound, and reports whether it is
+// done.
+func waitFor(group *sync.WaitGroup, bound time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		group.Wait()
+	}()
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // behind runs f beside the caller, within the client's life. f does not run
@@ -109,7 +127,11 @@ func (c *Client) behind(f func(ctx context.Context)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.work.Go(func() { f(c.life) })
+		c.errands.Add(1)
+		c.work.Go(func() {
+			defer c.errands.Done()
+			f(c.life)
+		})
 	}
 }
 

@@ -15,6 +15,14 @@ import (
 func (c *Client) failed(cl call, err error) error {
 	f := failureOf(err)
 	e := fromFailure(f)
+	if f.Reason == transport.ReasonTimeout {
+		wait := c.wait(cl.opts)
+		after := wait.Idle
+		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
+			after = wait.Max
+		}
+		e = mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
+	}
 	e.Process = f.Process
 	if e.HTTP == nil {
 		e.HTTP = f.HTTP
@@ -46,8 +54,6 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 			return mcperrors.Timeout(delivery, "no answer", 0, f.Err)
 		}
 		return mcperrors.Canceled(delivery, f.Err)
-	case transport.ReasonTimeout:
-		return mcperrors.Timeout(delivery, f.Err.Error(), 0, f.Err)
 	case transport.ReasonUnavailable:
 		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the server cannot be reached: "+f.Err.Error(), f)
 	case transport.ReasonLost:
@@ -65,7 +71,9 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		e.Retryable = false // the same would happen again
 		e.SuggestedAction = "Contact support"
 		return e
-	case transport.ReasonProtocol, transport.ReasonTooLarge:
+	case transport.ReasonOption:
+		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, delivery, f.Err.Error(), f)
+	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonTooLarge:
 	}
 	return mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, delivery, f.Err.Error(), f)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -380,3 +381,74 @@ func TestRequestsOfTheServer(t *testing.T) {
 		require.NoError(t, c.Close())
 	})
 }
+
+// The server is told of a call that was given up even when the client is
+// closed right after: Close lets what is on its way leave.
+func TestCancellationIsToldBeforeClose(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			tr, s := newFake(t)
+			s.on("tools/call", func(jsonrpc.Request) any { return nil })
+			c, err := client.Connect(t.Context(), tr)
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			_, err = c.CallTool(ctx, "echo", hello)
+			cancel()
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e)
+			require.NoError(t, c.Close())
+			synctest.Wait()
+			got := s.received()
+			require.Contains(t, got[len(got)-1], `"method":"notifications/cancelled","params":{"requestId":"`+e.RequestID+`"`)
+			require.Equal(t, 1, s.count("notifications/cancelled"))
+		})
+	}
+}
+
+// A schema is a program of the server's: none brings the client down, and one
+// that cannot judge keeps no call from being made.
+func TestHostileSchemas(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]string{
+		"endless":           `{"type":"object","$ref":"#"}`,
+		"elsewhere":         `{"type":"object","properties":{"a":{"$ref":"http://192.0.2.1/x"}}}`,
+		"a dialect unknown": `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr, s := newFake(t)
+			s.result("tools/list", `{"tools":[{"name":"x","inputSchema":`+schema+`}]}`)
+			c, err := client.Connect(t.Context(), tr)
+			require.NoError(t, err)
+			_, err = c.CallTool(t.Context(), "x", map[string]any{"a": 1})
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// What the caller put into params stays as it is and where it is; the token
+// joins the members of _meta.
+func TestProgressTokenJoinsParams(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	s.on("custom", func(req jsonrpc.Request) any { return req.Params })
+	progress := client.WithProgress(func(mcp.ProgressParams) {})
+	for params, want := range map[string]string{
+		``:                                   `{"_meta":{"progressToken":N}}`,
+		`{}`:                                 `{"_meta":{"progressToken":N}}`,
+		`{"b":1.0,"a":2}`:                    `{"b":1.0,"a":2,"_meta":{"progressToken":N}}`,
+		`{"_meta":{},"b":1}`:                 `{"_meta":{"progressToken":N},"b":1}`,
+		`{"b":1,"_meta":{"x/y":[1] },"c":2}`: `{"b":1,"_meta":{"x/y":[1],"progressToken":N},"c":2}`,
+	} {
+		got, err := c.Call(t.Context(), "custom", json.RawMessage(params), progress)
+		if params == "" {
+			got, err = c.Call(t.Context(), "custom", nil, progress)
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, tokens.ReplaceAllString(string(got), `"progressToken":N`))
+	}
+}
+
+var tokens = regexp.MustCompile(`"progressToken":\d+`)

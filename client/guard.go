@@ -79,7 +79,7 @@ func failureVerdict(f *transport.Failure) breaker.Verdict {
 			return breaker.Neutral // a portal or a wrong URL, not this server
 		}
 		return breaker.Failure
-	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonSession:
+	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonSession, transport.ReasonOption:
 	}
 	return breaker.Neutral
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -48,27 +49,42 @@ func (c *Client) withProgress(ctx context.Context, cl call) (json.RawMessage, er
 	return c.do(ctx, cl)
 }
 
-// addToken puts the token into the params' _meta.
+// addToken puts the token into the params' _meta. The other members stay as
+// they are, and where they are.
 func addToken(params json.RawMessage, token jsonrpc.ID) (json.RawMessage, error) {
-	members := map[string]json.RawMessage{}
-	meta := map[string]json.RawMessage{}
-	if params != nil {
-		if err := jsonrpc.Unmarshal(params, &members); err != nil {
-			return nil, err
-		}
+	member := append(token.AppendJSON([]byte(`"progressToken":`)), '}')
+	if len(params) == 0 {
+		params = json.RawMessage(`{}`)
 	}
-	if raw, ok := members["_meta"]; ok {
-		if err := jsonrpc.Unmarshal(raw, &meta); err != nil {
-			return nil, err
+	out := []byte{'{'}
+	hasMeta := false
+	err := jsonrpc.Members(params, func(name, value []byte) bool {
+		if len(out) > 1 {
+			out = append(out, ',')
 		}
-	}
-	meta["progressToken"] = token.AppendJSON(nil)
-	raw, err := jsonrpc.Marshal(meta)
+		out = append(jsonrpc.AppendString(out, string(name)), ':')
+		if string(name) != "_meta" || value[0] != '{' {
+			out = append(out, value...)
+			return true
+		}
+		hasMeta = true
+		out = append(out, bytes.TrimRight(value[:len(value)-1], " ")...)
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(out, member...)
+		return true
+	})
 	if err != nil {
 		return nil, err
 	}
-	members["_meta"] = raw
-	return jsonrpc.Marshal(members)
+	if !hasMeta {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, `"_meta":{`...), member...)
+	}
+	return append(out, '}'), nil
 }
 
 func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {

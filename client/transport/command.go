@@ -122,18 +122,18 @@ var errTooNoisy = errors.New("the program writes to stdout what is not MCP; it m
 
 func (c *Command) check() error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return configError("no program to run: give its name and arguments")
+		return optionError("no program to run: give its name and arguments")
 	}
 	for _, kv := range c.Env {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
-			return configError("environment entry must be NAME=value, got one without a name or without =")
+			return optionError("environment entry must be NAME=value, got one without a name or without =")
 		}
 	}
 	if c.Inherit > EnvNone {
-		return configError("unknown environment policy %d", c.Inherit)
+		return optionError("unknown environment policy %d", c.Inherit)
 	}
 	if c.StopGrace < 0 || c.KillGrace < 0 || c.MaxNoise < 0 {
-		return configError("StopGrace, KillGrace and MaxNoise must not be negative")
+		return optionError("StopGrace, KillGrace and MaxNoise must not be negative")
 	}
 	return c.Limits.check()
 }
@@ -234,7 +234,7 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 		_, err = os.Stat(c.Dir) // else the error would say that the program is not there
 	}
 	if err == nil {
-		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
+		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // ends with Close, not with the context of connecting
 		p.cmd.Dir = c.Dir
 		p.cmd.Env = environment(c.Inherit, c.Env)
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, errWrite

@@ -144,7 +144,7 @@ func TestCommandExitsAtOnce(t *testing.T) {
 	require.True(t, reaped(f.Process.PID), "a zombie is left before Close")
 	// From now on nothing can be sent.
 	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
-	failure(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}), transport.ReasonLost)
+	_ = failure(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}), transport.ReasonLost)
 }
 
 // Status 0 in the middle of a call is an orderly end: the call fails typed
@@ -227,7 +227,7 @@ func TestCommandStderrCopyBlocks(t *testing.T) {
 	t.Parallel()
 	w := make(stuck)
 	c := run(t, "exit 3", func(cmd *transport.Command) { cmd.Stderr = w })
-	c.fails(c.request("echo", ""), transport.ReasonLost)
+	_ = c.fails(c.request("echo", ""), transport.ReasonLost)
 	c.closes(soon)
 	close(w)
 }
@@ -250,12 +250,12 @@ func TestCommandDeaf(t *testing.T) {
 	// Behind them, a small call with a timeout and one with a deadline.
 	req := c.request("echo", `{}`)
 	req.Wait.Idle = 100 * time.Millisecond
-	c.fails(req, transport.ReasonTimeout)
+	_ = c.fails(req, transport.ReasonTimeout)
 	late, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer stop()
 	began := time.Now()
 	_, err := c.Call(late, c.request("echo", `{}`))
-	failure(t, err, transport.ReasonCanceled)
+	_ = failure(t, err, transport.ReasonCanceled)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), soon)
 	require.NoError(t, c.Notify(t.Context(), jsonrpc.Notification{Method: "n"}))
@@ -454,18 +454,18 @@ func TestCommandCannotStart(t *testing.T) {
 		reason transport.Reason
 		text   string
 	}{
-		{"no argv", transport.Command{}, transport.ReasonConfig, "no program"},
-		{"empty name", transport.Command{Argv: []string{""}}, transport.ReasonConfig, "no program"},
+		{"no argv", transport.Command{}, transport.ReasonOption, "no program"},
+		{"empty name", transport.Command{Argv: []string{""}}, transport.ReasonOption, "no program"},
 		{"missing", transport.Command{Argv: []string{filepath.Join(dir, "nothing-here"), "--token", "s"}}, transport.ReasonUnavailable, "nothing-here"},
 		{"not in the path", transport.Command{Argv: []string{"mainstay-no-such-program"}}, transport.ReasonUnavailable, "mainstay-no-such-program"},
 		{"not executable", transport.Command{Argv: []string{text}}, transport.ReasonUnavailable, "permission denied"},
 		{"folder missing", transport.Command{Argv: []string{self}, Dir: filepath.Join(dir, "nowhere")}, transport.ReasonUnavailable, "nowhere"},
-		{"environment", transport.Command{Argv: []string{self}, Env: []string{"TOKEN"}}, transport.ReasonConfig, "NAME=value"},
-		{"environment without name", transport.Command{Argv: []string{self}, Env: []string{"=x"}}, transport.ReasonConfig, "NAME=value"},
-		{"policy", transport.Command{Argv: []string{self}, Inherit: 9}, transport.ReasonConfig, "policy"},
-		{"grace", transport.Command{Argv: []string{self}, StopGrace: -1}, transport.ReasonConfig, "negative"},
-		{"noise", transport.Command{Argv: []string{self}, MaxNoise: -1}, transport.ReasonConfig, "negative"},
-		{"limits", transport.Command{Argv: []string{self}, Limits: transport.Limits{Depth: -1}}, transport.ReasonConfig, "negative"},
+		{"environment", transport.Command{Argv: []string{self}, Env: []string{"TOKEN"}}, transport.ReasonOption, "NAME=value"},
+		{"environment without name", transport.Command{Argv: []string{self}, Env: []string{"=x"}}, transport.ReasonOption, "NAME=value"},
+		{"policy", transport.Command{Argv: []string{self}, Inherit: 9}, transport.ReasonOption, "policy"},
+		{"grace", transport.Command{Argv: []string{self}, StopGrace: -1}, transport.ReasonOption, "negative"},
+		{"noise", transport.Command{Argv: []string{self}, MaxNoise: -1}, transport.ReasonOption, "negative"},
+		{"limits", transport.Command{Argv: []string{self}, Limits: transport.Limits{Depth: -1}}, transport.ReasonOption, "negative"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -49,9 +49,11 @@ const (
 	ReasonProtocol
 	// ReasonTooLarge: the answer is over a limit.
 	ReasonTooLarge
-	// ReasonConfig: what this side was told cannot work: a bad URL, option,
-	// certificate or redirect.
+	// ReasonConfig: what this side was told leads nowhere: a certificate that
+	// is not accepted, a redirect that must not be followed.
 	ReasonConfig
+	// ReasonOption: an option of the transport is wrong, its URL included.
+	ReasonOption
 )
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -59,8 +61,8 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-func configError(format string, args ...any) *Failure {
-	return &Failure{Reason: ReasonConfig, NotSent: true, Err: fmt.Errorf(format, args...)}
+func optionError(format string, args ...any) *Failure {
+	return &Failure{Reason: ReasonOption, NotSent: true, Err: fmt.Errorf(format, args...)}
 }
 
 // callFailure classes the errors of a [jsonrpc.Conn].

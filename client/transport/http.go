@@ -92,18 +92,18 @@ func newPool() *http.Transport {
 func (h *HTTP) check() (*url.URL, error) {
 	u, err := url.Parse(h.URL)
 	if err != nil {
-		return nil, configError("the URL cannot be read; write it as https://host/path")
+		return nil, optionError("the URL cannot be read; write it as https://host/path")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, configError("the URL %q is not http or https; write it as https://host/path", endpoint(u))
+		return nil, optionError("the URL %q is not http or https; write it as https://host/path", endpoint(u))
 	}
 	for name := range h.Header {
 		if reserved(name) {
-			return nil, configError("the header %s belongs to the protocol and cannot be set", name)
+			return nil, optionError("the header %s belongs to the protocol and cannot be set", name)
 		}
 	}
 	if h.CloseTimeout < 0 {
-		return nil, configError("CloseTimeout must not be negative")
+		return nil, optionError("CloseTimeout must not be negative")
 	}
 	return u, h.Limits.check()
 }
@@ -143,7 +143,7 @@ func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer x.end()
-	resp, err := x.post(req.Request, req.Params)
+	resp, err := x.post(req.Request, req.Params) //nolint:bodyclose // end closes it
 	if err != nil {
 		return Answer{}, err
 	}
@@ -166,7 +166,7 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) e
 		return err
 	}
 	defer x.end()
-	resp, err := x.post(m, params)
+	resp, err := x.post(m, params) //nolint:bodyclose // as above
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func TestHTTPUserInURL(t *testing.T) {
 		require.NotContains(t, text, "t0ken")
 	}
 	p = dial(t, &transport.HTTP{URL: address, Header: http.Header{"Authorization": {"Bearer x"}}})
-	p.fails("m", transport.ReasonStatus)
+	_ = p.fails("m", transport.ReasonStatus)
 	require.Equal(t, "Bearer x", s.received()[1].header.Get("Authorization"), "what was set by hand wins")
 }
 
@@ -78,7 +78,7 @@ func TestHTTPConfig(t *testing.T) {
 		"accept", "Content-Type", "content-length", "Last-Event-ID", "Mcp-Session-Id", "MCP-Protocol-Version", "mcp-method",
 	} {
 		_, err := (&transport.HTTP{URL: "http://localhost", Header: http.Header{name: {"x"}}}).Connect(t.Context(), transport.Handler{})
-		require.True(t, failure(t, err, transport.ReasonConfig).NotSent)
+		require.True(t, failure(t, err, transport.ReasonOption).NotSent)
 		require.ErrorContains(t, err, name)
 	}
 	tests := []struct {
@@ -97,7 +97,7 @@ func TestHTTPConfig(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := tt.h.Connect(t.Context(), transport.Handler{})
-			failure(t, err, transport.ReasonConfig)
+			_ = failure(t, err, transport.ReasonOption)
 			require.ErrorContains(t, err, tt.text)
 			require.NotContains(t, err.Error(), "?secret")
 			require.NotContains(t, tt.h.String(), "?secret")

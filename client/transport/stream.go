@@ -40,7 +40,7 @@ func (s *Stream) String() string {
 // Connect implements [Transport].
 func (s *Stream) Connect(_ context.Context, h Handler) (Conn, error) {
 	if s.In == nil || s.Out == nil {
-		return nil, configError("a stream transport needs In and Out")
+		return nil, optionError("a stream transport needs In and Out")
 	}
 	if err := s.Limits.check(); err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (l Limits) withDefaults() Limits {
 
 func (l Limits) check() error {
 	if l.MessageBytes < 0 || l.Depth < 0 {
-		return configError("limits must not be negative")
+		return optionError("limits must not be negative")
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -104,26 +101,7 @@ func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c 
 		return err
 	}
 	defer c.close()
-	err = f(ctx, c)
-	c.farewell(ctx, err)
-	return err
-}
-
-// farewell tells the server of a call that this side gave up. The client does
-// so behind its caller's back, which closing it right after can overtake; to
-// be told twice does a server no harm (UTIL-03).
-func (c *connection) farewell(ctx context.Context, err error) {
-	var e *mcperrors.Error
-	if !errors.As(err, &e) || e.RPC != nil || e.Delivery != mcperrors.Unknown ||
-		(e.Kind != mcperrors.KindCanceled && e.Kind != mcperrors.KindTimeout) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childGrace)
-	defer cancel()
-	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: jsonrpc.StringID(e.RequestID), Reason: e.Message})
-	if err == nil {
-		_ = c.Notify(ctx, mcp.MethodCancelled, params) // who cannot be told is left
-	}
+	return f(ctx, c)
 }
 
 // times bounds one request.
