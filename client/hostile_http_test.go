@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -160,7 +160,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 			c, err := dialWebsite(t, s.url)
 			require.NoError(t, err)
 			_, err = c.CallTool(t.Context(), "echo", message)
-			e := wantError{tt.code, tt.kind, one(tt.delivery), []string{fmt.Sprint(tt.status)}}.check(t, err)
+			e := wantError{tt.code, tt.kind, one(tt.delivery), []string{fmt.Sprint(tt.status)}}.in(t, err)
 			require.Equal(t, tt.again, e.Retryable)
 			require.Equal(t, tt.after, e.RetryAfter)
 			require.Equal(t, tt.status, e.HTTP.Status)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // A server that dies while a child of it holds stdout: the call in flight
@@ -21,7 +21,7 @@ func TestHostileOrphan(t *testing.T) {
 	began := time.Now()
 	_, err = c.CallTool(t.Context(), "echo", message)
 	require.Less(t, time.Since(began), 5*time.Second)
-	e := wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"stopped before it answered", "status 1"}}.check(t, err)
+	e := wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"stopped before it answered", "status 1"}}.in(t, err)
 	require.Equal(t, 1, e.Process.Exit)
 	require.True(t, e.Retryable)
 	_, err = c.CallTool(t.Context(), "echo", message)
@@ -41,7 +41,7 @@ func TestHostileSilentProgram(t *testing.T) {
 	_, err := client.DialCommand(ctx, programArgv("silent"), client.WithCommand(transport.Command{
 		Env: []string{"GORACE=atexit_sleep_ms=0"}, StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
 	}))
-	e := wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.check(t, err)
+	e := wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.in(t, err)
 	require.ErrorIs(t, e, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 5*time.Second)
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/errors"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -73,7 +73,7 @@ func TestHostileAnswers(t *testing.T) {
 				}
 				c, err := client.Connect(t.Context(), tr)
 				require.NoError(t, err)
-				defer c.Close()
+				defer func() { require.NoError(t, c.Close()) }()
 				parked := park(s, "ping")
 				other := make(chan error, 1)
 				go func() { other <- c.Ping(t.Context()) }()
@@ -356,7 +356,7 @@ func TestHostileCancelIsTold(t *testing.T) {
 		want = append(want, (<-parked).ID)
 		cancel()
 		err := <-done
-		e := wantError{"", mcperrors.KindCanceled, one(mcperrors.Unknown), []string{"cancelled"}}.check(t, err)
+		e := wantError{"", mcperrors.KindCanceled, one(mcperrors.Unknown), []string{"cancelled"}}.in(t, err)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, want[0].String(), e.RequestID)
 

@@ -23,7 +23,7 @@ func TestProgram(*testing.T) {
 	for i, arg := range os.Args {
 		if arg == "--" && i+1 < len(os.Args) {
 			programs[os.Args[i+1]]()
-			os.Exit(0)
+			exit(0)
 		}
 	}
 }
@@ -59,7 +59,7 @@ var programs = map[string]func(){
 	"good": func() { serveLines(nil) },
 	"exit": func() {
 		fmt.Fprintln(os.Stderr, "fatal: API key is missing")
-		os.Exit(3)
+		exit(3)
 	},
 	"silent": func() { <-time.After(time.Minute) },
 	"banner": func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },
@@ -93,11 +93,11 @@ var programs = map[string]func(){
 		child := exec.Command(argv[0], argv[1:]...)
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
-			os.Exit(9)
+			exit(9)
 		}
 		serveLines(func(req jsonrpc.Request) string {
 			if req.Method == "tools/call" {
-				os.Exit(1)
+				exit(1)
 			}
 			return ""
 		})
@@ -115,7 +115,7 @@ func serveLines(reply func(jsonrpc.Request) string) {
 		}
 		m, err := jsonrpc.Decode(line)
 		if err != nil {
-			os.Exit(98)
+			exit(98)
 		}
 		req, ok := m.(jsonrpc.Request)
 		if !ok {
@@ -145,3 +145,6 @@ func wellAnswered(req jsonrpc.Request) string {
 	}
 	return string(resp.AppendJSON(nil))
 }
+
+// exit ends the program that this is.
+func exit(status int) { os.Exit(status) } //nolint:forbidigo // a program, not a test

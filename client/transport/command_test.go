@@ -374,7 +374,12 @@ func TestCommandCloseInsists(t *testing.T) {
 	for _, name := range []string{"ignore EOF", "ignore TERM", "deaf"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := run(t, name, shortGraces)
+			c := run(t, name, func(cmd *transport.Command) {
+				shortGraces(cmd)
+				if name != "ignore TERM" {
+					cmd.KillGrace = time.Minute // it is TERM that ends the others
+				}
+			})
 			if name != "deaf" {
 				c.works()
 			}

@@ -117,6 +117,8 @@ func TestHTTPFailures(t *testing.T) {
 		{"303", answered(303, "", "", "Location", "http://[bad"), want{transport.ReasonConfig, false, 0, 303, "nowhere", ""}},
 		{"307 nowhere", answered(307, "", ""), want{transport.ReasonConfig, false, 0, 307, "without saying where", ""}},
 		{"308 to another origin", answered(308, "", "", "Location", "https://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "https://elsewhere.invalid/mcp;", ""}},
+		{"308 to another host", answered(308, "", "", "Location", "http://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://elsewhere.invalid/mcp;", ""}},
+		{"308 to another port", answered(308, "", "", "Location", "//127.0.0.1:1/"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://127.0.0.1:1/;", ""}},
 		{"307 in a circle", answered(307, "", "", "Location", "/"), want{transport.ReasonConfig, false, 0, 307, "circle", ""}},
 
 		{"hangs up", raw(""), want{transport.ReasonLost, false, 0, 0, "", ""}},
