@@ -452,7 +452,8 @@ func TestCommandCannotStart(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "readme")
 	require.NoError(t, os.WriteFile(text, []byte("not a program"), 0o600))
-	self := os.Args[0]
+	self := []string{os.Args[0]}
+	peer := program("peer") // for what starts where it should not
 	tests := []struct {
 		name   string
 		cmd    transport.Command
@@ -464,18 +465,21 @@ func TestCommandCannotStart(t *testing.T) {
 		{"missing", transport.Command{Argv: []string{filepath.Join(dir, "nothing-here"), "--token", "s"}}, transport.ReasonUnavailable, "nothing-here"},
 		{"not in the path", transport.Command{Argv: []string{"mainstay-no-such-program"}}, transport.ReasonUnavailable, "mainstay-no-such-program"},
 		{"not executable", transport.Command{Argv: []string{text}}, transport.ReasonUnavailable, "permission denied"},
-		{"folder missing", transport.Command{Argv: []string{self}, Dir: filepath.Join(dir, "nowhere")}, transport.ReasonUnavailable, "nowhere"},
-		{"environment", transport.Command{Argv: []string{self}, Env: []string{"TOKEN"}}, transport.ReasonOption, "NAME=value"},
-		{"environment without name", transport.Command{Argv: []string{self}, Env: []string{"=x"}}, transport.ReasonOption, "NAME=value"},
-		{"policy", transport.Command{Argv: []string{self}, Inherit: 9}, transport.ReasonOption, "policy"},
-		{"grace", transport.Command{Argv: []string{self}, StopGrace: -1}, transport.ReasonOption, "negative"},
-		{"noise", transport.Command{Argv: []string{self}, MaxNoise: -1}, transport.ReasonOption, "negative"},
-		{"limits", transport.Command{Argv: []string{self}, Limits: transport.Limits{Depth: -1}}, transport.ReasonOption, "negative"},
+		{"folder missing", transport.Command{Argv: self, Env: peer, Dir: filepath.Join(dir, "nowhere")}, transport.ReasonUnavailable, "nowhere"},
+		{"environment", transport.Command{Argv: self, Env: append(program("peer"), "TOKEN")}, transport.ReasonOption, "NAME=value"},
+		{"environment without name", transport.Command{Argv: self, Env: append(program("peer"), "=x")}, transport.ReasonOption, "NAME=value"},
+		{"policy", transport.Command{Argv: self, Env: peer, Inherit: 9}, transport.ReasonOption, "policy"},
+		{"grace", transport.Command{Argv: self, Env: peer, StopGrace: -1}, transport.ReasonOption, "negative"},
+		{"noise", transport.Command{Argv: self, Env: peer, MaxNoise: -1}, transport.ReasonOption, "negative"},
+		{"limits", transport.Command{Argv: self, Env: peer, Limits: transport.Limits{Depth: -1}}, transport.ReasonOption, "negative"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.cmd.Connect(t.Context(), transport.Handler{})
+			conn, err := tt.cmd.Connect(t.Context(), transport.Handler{})
+			if conn != nil {
+				_ = conn.Close()
+			}
 			f := failure(t, err, tt.reason)
 			require.True(t, f.NotSent)
 			require.ErrorContains(t, err, tt.text)
