@@ -76,7 +76,11 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	}
 	c := newClient(cfg, t.String())
 	if err := c.open(ctx, t); err != nil {
-		_ = c.Close() // what went wrong is in err already
+		// What else goes wrong matters less than err.
+		if a, ok := c.conn.(transport.Aborter); ok {
+			_ = a.Abort()
+		}
+		_ = c.Close()
 		return nil, err
 	}
 	return c, nil

@@ -107,7 +107,8 @@ func (s *fakeServer) serve() {
 				return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil)
 			}
 		}
-		// An answer may take its time without holding up the others.
+		// The answer is made before the next message is read, like in a server
+		// that does one thing at a time; only its writing holds up nobody.
 		go s.reply(req, answer(req))
 	}
 }

@@ -135,7 +135,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 		again    bool // Retryable
 		after    time.Duration
 	}{
-		{400, "", mcperrors.E203, mcperrors.KindProtocol, mcperrors.Rejected, false, 0},
+		{400, "", mcperrors.E203, mcperrors.KindProtocol, mcperrors.Unknown, false, 0},
 		{401, "", mcperrors.E208, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
 		{403, "", mcperrors.E208, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
 		{404, "", mcperrors.E501, mcperrors.KindSessionLost, mcperrors.Rejected, false, 0}, // there is a session

@@ -98,14 +98,15 @@ func httpError(status int) *Error {
 		e := New(E201, KindTransport, Rejected, "there is no MCP endpoint at this address: check the URL", nil)
 		e.Retryable, e.SuggestedAction = false, actionSupport
 		return e
-	case http.StatusConflict, http.StatusUnprocessableEntity:
-		return New(E203, KindProtocol, Unknown, "the server did not accept the request", nil)
+	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		return New(E203, KindProtocol, Rejected, "the server did not accept the request", nil)
 	}
 	switch {
 	case status >= 500:
 		return New(E201, KindServer, Unknown, "the server failed", nil)
 	case status >= 400:
-		return New(E203, KindProtocol, Rejected, "the server did not accept the request", nil)
+		// A bare 400 proves nothing: an application may say it half-way.
+		return New(E203, KindProtocol, Unknown, "the server did not accept the request", nil)
 	default:
 		return New(E203, KindProtocol, Unknown, "the answer is not MCP", nil)
 	}

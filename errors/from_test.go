@@ -129,7 +129,7 @@ func TestFromHTTP(t *testing.T) {
 	}{
 		{200, "E203", mcperrors.KindProtocol, false, unknown},
 		{302, "E203", mcperrors.KindProtocol, false, unknown},
-		{400, "E203", mcperrors.KindProtocol, false, rejected},
+		{400, "E203", mcperrors.KindProtocol, false, unknown},
 		{401, "E208", mcperrors.KindAuth, false, rejected},
 		{403, "E208", mcperrors.KindAuth, false, rejected},
 		{404, "E201", mcperrors.KindTransport, false, rejected},

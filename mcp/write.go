@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -58,7 +59,8 @@ func (c *codec) writeRaw(name string, raw json.RawMessage) {
 	out, err := jsontext.AppendFormat(c.out, raw, rawOptions...)
 	if err != nil {
 		c.syntax(err)
-		if e, ok := c.err.(*DecodeError); ok && e.Path == "" {
+		var e *DecodeError
+		if errors.As(c.err, &e) && e.Path == "" {
 			e.Path = name
 		}
 		return

@@ -196,6 +196,17 @@ func (c *commandConn) Close() error {
 	return c.err
 }
 
+// abortGrace is what a program gets at each step when connecting has failed:
+// there is no session to end properly, and somebody waits for the error.
+const abortGrace = 500 * time.Millisecond
+
+// Abort is Close for a connection that never came to be: it waits less for the
+// program. Not to be called at the same time as Close.
+func (c *commandConn) Abort() error {
+	c.p.stop, c.p.kill = min(c.p.stop, abortGrace), min(c.p.kill, abortGrace)
+	return c.Close()
+}
+
 // process is a child process and what it has said.
 type process struct {
 	cmd        *exec.Cmd

@@ -505,3 +505,14 @@ func TestCommandContextEnded(t *testing.T) {
 	require.True(t, failure(t, err, transport.ReasonCanceled).NotSent)
 	require.ErrorIs(t, err, cause)
 }
+
+// A program that never became a server is ended quicker: somebody waits for
+// the error.
+func TestCommandAbort(t *testing.T) {
+	t.Parallel()
+	c := run(t, "ignore TERM", func(c *transport.Command) { c.StopGrace, c.KillGrace = time.Minute, time.Minute })
+	c.works() // it ignores TERM from here on
+	began := time.Now()
+	require.NoError(t, c.Conn.(transport.Aborter).Abort())
+	require.Less(t, time.Since(began), 20*time.Second)
+}

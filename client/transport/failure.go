@@ -77,6 +77,8 @@ func callFailure(ctx context.Context, err error) *Failure {
 	switch {
 	case errors.Is(f.Err, jsonrpc.ErrClosed):
 		f.Reason = ReasonClosed
+	case errors.Is(f.Err, jsonrpc.ErrDuplicateID):
+		f.Reason = ReasonOption // the id generator's fault, not the server's
 	case errors.Is(f.Err, jsonrpc.ErrIdle), errors.Is(f.Err, jsonrpc.ErrMaxWait):
 		f.Reason = ReasonTimeout
 	case errors.As(f.Err, &broken):

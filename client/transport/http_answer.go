@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -205,16 +206,10 @@ func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
 	}
 	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}
 	f.Err = fmt.Errorf("the server answered with status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	switch resp.StatusCode {
-	case http.StatusNotFound:
-		f.Rejected = true
-		if x.session != "" {
-			f.Reason, f.Err = ReasonSession, errSession
-			x.c.dropSession(x.session)
-		}
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusMethodNotAllowed,
-		http.StatusNotAcceptable, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge, http.StatusTooEarly:
-		f.Rejected = true // refused before anything ran (resilience.md 3.1)
+	f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
+	if resp.StatusCode == http.StatusNotFound && x.session != "" {
+		f.Reason, f.Err = ReasonSession, errSession
+		x.c.dropSession(x.session)
 	}
 	return Answer{}, f
 }

@@ -41,6 +41,10 @@ type Conn interface {
 	Close() error
 }
 
+// Aborter is a [Conn] that can be closed quicker when the handshake on it has
+// failed. The client uses it when it is there.
+type Aborter interface{ Abort() error }
+
 // Request is one outgoing request.
 type Request struct {
 	jsonrpc.Request
