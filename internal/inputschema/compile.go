@@ -3,6 +3,7 @@
 package inputschema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,17 +29,23 @@ type Schema struct {
 // the same value without end, which would end the process.
 func Compile(text json.RawMessage) (*Schema, error) {
 	var document any
-	if err := json.Unmarshal(text, &document); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // limits keep their digits
+	if err := decoder.Decode(&document); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
+	exactKeywords(document)
 	if reason := unsafe(document); reason != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUnusable, reason)
 	}
-	s := &Schema{Root: &jsonschema.Schema{}}
-	if err := json.Unmarshal(text, s.Root); err != nil {
+	clean, err := json.Marshal(document)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	var err error
+	s := &Schema{Root: &jsonschema.Schema{}}
+	if err := json.Unmarshal(clean, s.Root); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
 	if s.resolved, err = s.Root.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}

@@ -47,6 +47,20 @@ func TestRecursionThroughValuesIsFine(t *testing.T) {
 	require.Error(t, s.Validate(map[string]any{"next": map[string]any{"n": "x"}}))
 }
 
+// A keyword is one in its own case only; names of properties are free.
+func TestKeywordsAreExact(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"$Ref":"#"}`, `{"allOF":[{"$ref":"#/allOf/0"}]}`, `{"TYPE":"string"}`, `{"ſype":"string","conſt":1}`} {
+		s, err := Compile(json.RawMessage(text))
+		require.NoError(t, err, text)
+		require.NoError(t, s.Validate(map[string]any{"a": 1.0}), text)
+	}
+	s, err := Compile(json.RawMessage(`{"type":"object","properties":{"Type":{"type":"string"},"NOT":{"Type":"string"}},"required":["Type"],"enum":[{"Type":"x"}]}`))
+	require.NoError(t, err)
+	require.NoError(t, s.Validate(map[string]any{"Type": "x"}))
+	require.Error(t, s.Validate(map[string]any{"Type": 1.0}))
+}
+
 // Whatever compiles can judge: no schema brings the process down.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
