@@ -26,8 +26,10 @@ func keywords() []string {
 		}
 	}
 	// Decoded by hand there, beside the fields.
-	for _, name := range []string{"type", "items", "dependencies", "const", "default", "minLength", "maxLength", "minItems", "maxItems",
-		"minProperties", "maxProperties", "minContains", "maxContains"} {
+	for _, name := range []string{
+		"type", "items", "dependencies", "const", "default", "minLength", "maxLength", "minItems", "maxItems",
+		"minProperties", "maxProperties", "minContains", "maxContains",
+	} {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
