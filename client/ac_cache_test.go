@@ -225,3 +225,32 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, s.count("tools/call"))
 }
+
+// A schema that has changed refuses nobody: what does not fit a list that is
+// not fresh is judged again by a fresh one.
+func TestChangedSchemaRefusesNobody(t *testing.T) {
+	t.Parallel()
+	for name, stale := range map[string]func(c *client.Client, s *fakeServer){
+		"list_changed": func(_ *client.Client, s *fakeServer) {
+			s.notify("notifications/tools/list_changed", "{}")
+			synctest.Wait()
+		},
+		"expiry":     func(*client.Client, *fakeServer) { <-time.After(5 * time.Minute) },
+		"invalidate": func(c *client.Client, _ *fakeServer) { c.InvalidateTools() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.result("tools/list", `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}`)
+				stale(c, s)
+				_, err := c.CallTool(t.Context(), "echo", map[string]any{"text": "fits the new one"})
+				require.NoError(t, err)
+				require.Equal(t, 2, s.count("tools/list"))
+				_, err = c.CallTool(t.Context(), "echo", hello)
+				require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
+				require.Equal(t, 2, s.count("tools/list"), "a fresh list is believed")
+				require.Equal(t, 1, s.count("tools/call"))
+			})
+		})
+	}
+}

@@ -75,19 +75,20 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	if c.cfg.validation == ValidateOff || cl.opts.unverified {
 		return nil
 	}
-	schema, err := c.inputSchema(ctx, cl.tool)
+	schema, fresh, err := c.inputSchema(ctx, cl.tool)
 	if err != nil || schema == nil {
 		return err
 	}
-	compiled, fresh := c.schemas.get(cl.tool, schema)
-	if compiled.err != nil {
-		if fresh {
-			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
-				"tool", cl.tool, "error", compiled.err)
+	misfit := c.misfit(cl.tool, schema, args)
+	if misfit != nil && !fresh {
+		// Nobody is refused by a list that may be out of date (AC-004.3).
+		tool, err := c.GetToolSchema(ctx, cl.tool)
+		if err != nil {
+			return err
 		}
-		return nil
+		misfit = c.misfit(cl.tool, tool.InputSchema, args)
 	}
-	if err := compiled.judge(args); err != nil {
+	if err := misfit; err != nil {
 		if c.cfg.validation == ValidateWarn {
 			c.log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.server, "tool", cl.tool, "error", err)
 			return nil
@@ -98,21 +99,36 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	return nil
 }
 
-// inputSchema returns the last schema seen of a tool, whatever its age: an old
-// one catches more mistakes than none (HDR-09). A name that the list does not
-// have is looked up once more before it is refused. nil means nothing is known.
-func (c *Client) inputSchema(ctx context.Context, tool string) (json.RawMessage, error) {
-	if t, _, ok := c.cfg.cache.Lookup(c.cacheKey, tool); ok {
-		return t.InputSchema, nil
+// inputSchema returns the last schema seen of a tool, whatever its age, and
+// whether it is fresh: an old one is good enough to let arguments pass
+// (HDR-09). A name that the list does not have is looked up once more before it
+// is refused. nil means nothing is known.
+func (c *Client) inputSchema(ctx context.Context, tool string) (schema json.RawMessage, fresh bool, err error) {
+	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey, tool); ok {
+		return t.InputSchema, fresh, nil
 	}
-	if !c.cfg.preload || !c.HasCapability("tools") {
-		return nil, nil
+	if !c.cfg.preload {
+		return nil, false, nil
 	}
 	t, err := c.GetToolSchema(ctx, tool)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return t.InputSchema, nil
+	return t.InputSchema, true, nil
+}
+
+// misfit says why arguments do not fit a schema, nil when they do or when the
+// schema cannot judge.
+func (c *Client) misfit(tool string, schema, args json.RawMessage) error {
+	compiled, first := c.schemas.get(tool, schema)
+	if compiled.err != nil {
+		if first {
+			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
+				"tool", tool, "error", compiled.err)
+		}
+		return nil
+	}
+	return compiled.judge(args)
 }
 
 // judge checks arguments against the schema. No arguments are an empty object

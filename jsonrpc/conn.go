@@ -282,11 +282,21 @@ func (c *Conn) read() {
 	defer close(c.readDone)
 	lines := newLineReader(c.in, c.cfg.MessageBytes)
 	s := newScanner()
+	told := false // of the line that is being skipped
+	lines.crossed = func(head []byte) {
+		if de := overLimit(s, line{text: head}, c.cfg.Depth); !de.ID.IsZero() {
+			told = true
+			c.fault(de)
+		}
+	}
 	for {
 		ln, err := lines.next()
 		switch {
 		case errors.Is(err, errTooLong):
-			c.fault(overLimit(s, ln, c.cfg.Depth))
+			if !told {
+				c.fault(overLimit(s, ln, c.cfg.Depth))
+			}
+			told = false
 			continue
 		case errors.Is(err, io.EOF):
 			c.Fail(ErrPeerClosed)

@@ -259,3 +259,29 @@ func TestTraceSeesEveryFrame(t *testing.T) {
 		require.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `noise`}, received)
 	})
 }
+
+// The call that an endless line answers fails when the limit is passed, not at
+// the end of the line, which never comes (decisions 27).
+func TestEndlessLineFailsItsCallAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &heard{}
+		cfg := h.config()
+		cfg.MessageBytes = 200 << 10
+		p := newPeer(t, cfg)
+		first := p.call(t.Context(), IntID(1), Wait{})
+		p.hear()
+		second := p.call(t.Context(), IntID(2), Wait{})
+		p.hear()
+		p.sayPart(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 300<<10))
+		synctest.Wait()
+		got := <-first
+		got.failed(t, ErrInvalid, false)
+		require.Empty(t, second)
+		p.say(strings.Repeat("y", 300<<10) + `"}`)
+		p.say(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+		require.NoError(t, (<-second).err, "the others go on once it has ended")
+		require.Equal(t, Stats{Faults: 1}, p.conn.Stats(), "told once")
+		require.Empty(t, h.faults)
+	})
+}

@@ -19,7 +19,10 @@ var errTooLong = errors.New("longer than the limit")
 type lineReader struct {
 	r     io.Reader
 	limit int
-	buf   []byte
+	// crossed, if set, is told the start of a line as soon as the limit is
+	// passed: the line may never end, and somebody waits for what it answers.
+	crossed func(head []byte)
+	buf     []byte
 	unread
 	err error
 }
@@ -134,6 +137,9 @@ func (l *lineReader) skip(chunks [][]byte, ended bool) (line, error) {
 	var tail []byte
 	for _, chunk := range chunks[max(0, len(chunks)-2):] { // the last may be short
 		tail = append(tail, chunk[max(0, len(chunk)-keep):]...)
+	}
+	if !ended && l.crossed != nil {
+		l.crossed(over.text)
 	}
 	scratch := make([]byte, lineBuffer)
 	for !ended {

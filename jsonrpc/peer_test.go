@@ -38,7 +38,13 @@ func (p *peer) end() {
 // say sends raw text and a newline.
 func (p *peer) say(text string) {
 	p.Helper()
-	_, err := io.WriteString(p.out, text+"\n")
+	p.sayPart(text + "\n")
+}
+
+// sayPart writes bytes without ending a line.
+func (p *peer) sayPart(text string) {
+	p.Helper()
+	_, err := io.WriteString(p.out, text)
 	require.NoError(p, err)
 }
 

@@ -122,6 +122,8 @@ func (x *exchange) stream(id jsonrpc.ID) (Answer, error) {
 			x.c.fault(bad)
 			count++
 			continue
+		case errors.Is(err, sse.ErrEndless):
+			return Answer{}, x.tooLarge()
 		case errors.Is(err, io.EOF) && bad != nil:
 			return Answer{}, bad
 		case errors.Is(err, io.EOF):

@@ -1,9 +1,11 @@
 package transport_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -123,4 +125,24 @@ func TestHTTPStreamBreaks(t *testing.T) {
 	p := dial(t, &transport.HTTP{URL: s.url})
 	require.ErrorContains(t, p.fails("m", transport.ReasonLost), "in the middle")
 	p.answers("another")
+}
+
+// An event whose line never ends fails the call as too large, not by a
+// timeout: the bytes that are dropped keep nobody alive.
+func TestHTTPEndlessEvent(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		chunk := bytes.Repeat([]byte("0"), 64<<10)
+		_, err := w.Write([]byte("data: "))
+		for err == nil && r.Context().Err() == nil {
+			_, err = w.Write(chunk)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	conn, err := (&transport.HTTP{URL: srv.URL, Limits: transport.Limits{MessageBytes: 1 << 16}}).Connect(t.Context(), transport.Handler{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	_, err = conn.Call(t.Context(), transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: "m"}})
+	require.ErrorContains(t, failure(t, err, transport.ReasonTooLarge), "over the limit")
 }

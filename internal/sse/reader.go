@@ -102,7 +102,8 @@ func NewReader(r io.Reader, maxLine, maxEvent int) *Reader {
 // valid until the next call. At the end of the stream the error is [io.EOF],
 // and an event that no blank line ended is discarded (SSE-02). An error that
 // matches [ErrTooLong] costs one event only and comes with what else is known
-// of that event; every other error is final and comes from the source.
+// of that event; every other error is final: that of the source, or
+// [ErrEndless].
 func (r *Reader) Next() (Event, error) {
 	r.event = Event{}
 	r.data, r.hasData, r.over = r.data[:0], false, nil
@@ -191,9 +192,16 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
+// leastDropped is what may be dropped of a line however small its limit is.
+const leastDropped = 1 << 20
+
+// ErrEndless is the final error of a stream with a line that goes on for as
+// much as its limit again: reading on would only keep its sender alive.
+var ErrEndless = errors.New("a line of the event stream does not end")
+
 // discardLine drops what is left of a line without keeping it.
 func (r *Reader) discardLine() error {
-	for {
+	for dropped := 0; ; {
 		window := r.buf[r.start:r.end]
 		if at := lineEnd(window); at >= 0 {
 			r.over.Tail = lastBytes(r.over.Tail, window[:at])
@@ -203,6 +211,10 @@ func (r *Reader) discardLine() error {
 		}
 		r.over.Tail = lastBytes(r.over.Tail, window)
 		r.start = r.end
+		if dropped += len(window); dropped > max(r.maxLine, leastDropped) {
+			r.err = ErrEndless
+			return r.err
+		}
 		if err := r.fill(); err != nil {
 			return err
 		}

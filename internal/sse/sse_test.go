@@ -257,3 +257,29 @@ func FuzzReader(f *testing.F) {
 		require.Equal(t, kept, again)
 	})
 }
+
+// zeros never ends.
+type zeros struct{ read int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	z.read += len(p)
+	return len(p), nil
+}
+
+// A line without end is given up, soon after its limit.
+func TestReader_EndlessLine(t *testing.T) {
+	t.Parallel()
+	endless := &zeros{}
+	r := sse.NewReader(io.MultiReader(strings.NewReader("data: x\n\ndata: "), endless), 1<<16, 1<<16)
+	event, err := r.Next()
+	require.NoError(t, err)
+	require.Equal(t, "x", string(event.Data))
+	_, err = r.Next()
+	require.ErrorIs(t, err, sse.ErrEndless)
+	_, err = r.Next()
+	require.ErrorIs(t, err, sse.ErrEndless, "and stays given up")
+	require.Less(t, endless.read, 4<<20)
+}
