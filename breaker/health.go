@@ -8,7 +8,8 @@ import (
 // Handler answers GET and HEAD with the state of the breakers as JSON, for
 // health checks: {"status":"ok","breakers":[…]} and 200, or status
 // "unavailable" and 503 when any of them is OPEN. Asking changes no state: a
-// breaker whose cooldown has passed is OPEN until a call comes.
+// breaker whose cooldown has passed is OPEN until a call comes. nil breakers
+// are left out.
 func Handler(bs ...*Breaker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -22,6 +23,9 @@ func Handler(bs ...*Breaker) http.Handler {
 		}{Status: "ok", Breakers: make([]Snapshot, 0, len(bs))}
 		status := http.StatusOK
 		for _, b := range bs {
+			if b == nil { // of a client whose breaker is off
+				continue
+			}
 			s := b.Snapshot()
 			health.Breakers = append(health.Breakers, s)
 			if s.State == Open {

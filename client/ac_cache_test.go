@@ -97,10 +97,19 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		s.on("tools/list", func(jsonrpc.Request) any { return toolList("fresh") })
-		time.Sleep(5 * time.Minute)
+		s.on("tools/list", func(jsonrpc.Request) any { return toolList("echo", "added") })
+		time.Sleep(5*time.Minute - time.Nanosecond)
+		getSchema(t, c, "echo")
+		require.Equal(t, 1, s.count("tools/list"), "one instant before")
+		time.Sleep(time.Nanosecond)
 		require.Equal(t, 1, s.count("tools/list"), "nobody asked, nothing was fetched")
-		getSchema(t, c, "fresh")
+		getSchema(t, c, "echo")
+		require.Equal(t, 2, s.count("tools/list"), "exactly one")
+		getSchema(t, c, "added")
+		require.Equal(t, 2, s.count("tools/list"))
+
+		s.on("tools/list", func(jsonrpc.Request) any { return toolList("added") })
+		time.Sleep(5 * time.Minute)
 		_, err := c.GetToolSchema(t.Context(), "echo")
 		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err), "a tool that is gone disappears")
 	})
@@ -253,4 +262,24 @@ func TestChangedSchemaRefusesNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Names that a model makes up do not make the client list the tools each time:
+// an answer that smells of an old list counts once in 10 s (decisions 28).
+func TestUnknownToolAnswersDoubtTheListNowAndThen(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "Unknown tool: echo", nil) })
+		for range 20 {
+			_, err := c.CallTool(t.Context(), "echo", hello)
+			require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+			getSchema(t, c, "echo")
+		}
+		require.Equal(t, 2, s.count("tools/list"))
+		time.Sleep(10 * time.Second)
+		_, err := c.CallTool(t.Context(), "echo", hello)
+		require.Error(t, err)
+		getSchema(t, c, "echo")
+		require.Equal(t, 3, s.count("tools/list"))
+	})
 }

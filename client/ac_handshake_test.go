@@ -184,16 +184,21 @@ func TestAC_002_3_InitializedIsANotification(t *testing.T) {
 	require.Equal(t, `{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`, s.received()[1])
 }
 
-// The order holds, and nothing overtakes: the server answers initialize only
-// after a while, and nothing else has come by then.
+// The order holds, and nothing overtakes: the server answers initialize after a
+// while, reads on meanwhile, and nothing else has come by then.
 func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		s.on("initialize", func(jsonrpc.Request) any {
-			time.Sleep(5 * time.Second)
-			require.Equal(t, []string{"initialize"}, s.methods())
-			return json.RawMessage(initResult)
+		s.on("initialize", func(req jsonrpc.Request) any {
+			go func() {
+				time.Sleep(5 * time.Second)
+				if got := s.methods(); len(got) != 1 {
+					t.Errorf("sent before the answer to initialize: %v", got)
+				}
+				s.reply(req, json.RawMessage(initResult))
+			}()
+			return nil
 		})
 		c, err := client.Connect(t.Context(), tr)
 		require.NoError(t, err)
@@ -335,6 +340,11 @@ func TestAC_003_1_ToolsCapabilityIsRequired(t *testing.T) {
 	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err, "an empty object counts as supported")
 	require.NoError(t, c.Close())
+
+	tr, s = newFake(t)
+	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
+	_, err = client.Connect(t.Context(), tr)
+	require.ErrorContains(t, err, "tools capability")
 }
 
 func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {

@@ -197,7 +197,9 @@ func (c *Client) abandon(cl *call, err error) {
 }
 
 func errClosed() *mcperrors.Error {
-	return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+	e.Retryable = false // it stays closed
+	return e
 }
 
 // encodeObject encodes what must be a JSON object; nil stays nil.

@@ -29,6 +29,9 @@ type Client struct {
 	connected chan struct{} // closed when conn is set
 	answering atomic.Int64  // requests of the server being answered
 
+	began   time.Time
+	doubted atomic.Int64 // when the list of tools was last doubted, since began
+
 	inbox    *inbox
 	progress progressTable
 	inFlight atomic.Int64
@@ -60,7 +63,7 @@ type sessionState struct {
 }
 
 func newClient(cfg *config, server string) *Client {
-	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{})}
+	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	c.cacheKey = c.newCacheKey()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -16,10 +17,12 @@ func (c *Client) failed(cl call, err error) error {
 	f := failureOf(err)
 	e := fromFailure(f)
 	if f.Reason == transport.ReasonTimeout {
-		wait := c.wait(cl.opts)
-		after := wait.Idle
-		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
-			after = wait.Max
+		var after time.Duration // not known for what was not a call
+		if wait := c.wait(cl.opts); cl.attempts > 0 {
+			after = wait.Idle
+			if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
+				after = wait.Max
+			}
 		}
 		e = mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
 	}
@@ -93,10 +96,22 @@ func (c *Client) refusedBy(cl *call, answer transport.Answer) error {
 	})
 	e.HTTP = answer.HTTP
 	if e.Kind == mcperrors.KindNotFound && cl.method == mcp.MethodToolsCall {
-		// The list that had the tool is out of date.
-		c.cfg.cache.Invalidate(c.cacheKey)
+		c.doubtTools()
 	}
 	return c.about(cl, e)
+}
+
+// doubtInterval is how far apart answers that smell of an old list of tools
+// have an effect (decisions 28): models make up names all the time.
+const doubtInterval = 10 * time.Second
+
+// doubtTools makes the list of tools stale, since the server does not know a
+// tool that is on it.
+func (c *Client) doubtTools() {
+	now, last := int64(time.Since(c.began))+1, c.doubted.Load() // 0 is never
+	if (last == 0 || now-last >= int64(doubtInterval)) && c.doubted.CompareAndSwap(last, now) {
+		c.cfg.cache.Invalidate(c.cacheKey)
+	}
 }
 
 // about fills in which call an error is about.

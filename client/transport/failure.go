@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -90,4 +91,22 @@ func callFailure(ctx context.Context, err error) *Failure {
 		f.Reason = ReasonCanceled
 	}
 	return f
+}
+
+// waitFor waits for a group, no longer than bound, and reports whether it is
+// done.
+func waitFor(group *sync.WaitGroup, bound time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		group.Wait()
+	}()
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -97,9 +98,12 @@ func (h *HTTP) check() (*url.URL, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, optionError("the URL %q is not http or https; write it as https://host/path", endpoint(u))
 	}
-	for name := range h.Header {
+	for name, values := range h.Header {
 		if reserved(name) {
 			return nil, optionError("the header %s belongs to the protocol and cannot be set", name)
+		}
+		if name == "" || strings.ContainsAny(name, " :\t\r\n\x00") || slices.ContainsFunc(values, breaksHeader) {
+			return nil, optionError("the header %q has a name or value that cannot be sent", name)
 		}
 	}
 	if h.CloseTimeout < 0 {
@@ -107,6 +111,9 @@ func (h *HTTP) check() (*url.URL, error) {
 	}
 	return u, h.Limits.check()
 }
+
+// breaksHeader reports values that would end their line.
+func breaksHeader(value string) bool { return strings.ContainsAny(value, "\r\n\x00") }
 
 func reserved(name string) bool {
 	name = strings.ToLower(name)
@@ -191,7 +198,9 @@ func (c *httpConn) Close() error {
 			x.cancel(jsonrpc.ErrClosed)
 		}
 		c.mu.Unlock()
-		c.work.Wait()
+		if !waitFor(&c.work, closeGrace) {
+			c.fault(errStuckTripper)
+		}
 		c.endSession()
 		if c.pool != nil {
 			c.pool.CloseIdleConnections()
@@ -200,6 +209,12 @@ func (c *httpConn) Close() error {
 	})
 	return nil
 }
+
+// closeGrace is how long Close waits for exchanges it has cancelled. Only a
+// RoundTripper that ignores its context takes longer.
+const closeGrace = time.Second
+
+var errStuckTripper = errors.New("the HTTP round tripper does not return when its request is cancelled")
 
 var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}
 
