@@ -2,7 +2,6 @@ package mcperrors
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -107,22 +106,10 @@ func processForm(p *ProcessEvidence) *processJSON {
 		return nil
 	}
 	safe := *p
-	safe.Command = redactCommand(p.Command)
+	safe.Command = RedactCommand(p.Command)
 	safe.Stderr = redactAll(p.Stderr)
 	safe.Noise = Redact(p.Noise)
 	return &processJSON{safe, p.Age.Milliseconds()}
-}
-
-// redactCommand also finds the value of an option that is an argument of its
-// own.
-func redactCommand(args []string) []string {
-	out := redactAll(args)
-	for i := 1; i < len(args); i++ {
-		if name := args[i-1]; strings.HasPrefix(name, "-") && !strings.Contains(name, "=") && isSecretName(name) {
-			out[i] = mask
-		}
-	}
-	return out
 }
 
 func redactAll(lines []string) []string {

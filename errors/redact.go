@@ -20,6 +20,24 @@ func Redact(s string, values ...string) string {
 	return redactWords(redactURLs(s))
 }
 
+// RedactCommand returns a program and its arguments without secrets: what
+// [Redact] finds in each, and the whole argument that follows an option whose
+// name says that it is secret, blanks and all (-token …, --password …). args is
+// not changed.
+func RedactCommand(args []string, values ...string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = Redact(arg, values...)
+		if i == 0 {
+			continue
+		}
+		if name := args[i-1]; strings.HasPrefix(name, "-") && !strings.Contains(name, "=") && isSecretName(name) {
+			out[i] = mask
+		}
+	}
+	return out
+}
+
 const mask = "[redacted]"
 
 // redactURLs takes the user part, query and fragment out of addresses.

@@ -58,6 +58,20 @@ func TestRedactValues(t *testing.T) {
 		mcperrors.Redact("cannot open s3cr3t-dsn: 1 of 1", "s3cr3t-dsn", "1", ""))
 }
 
+func TestRedactCommand(t *testing.T) {
+	t.Parallel()
+	given := []string{
+		"python3", "srv.py", "--token", "tok_12345678", "-password", "a b c", "--api-key=abc", "DB_PASSWORD=x", "--port", "80",
+		"postgres://me:pw@h/x", "my-value", "--token",
+	}
+	require.Equal(t, []string{
+		"python3", "srv.py", "--token", "[redacted]", "-password", "[redacted]", "--api-key=[redacted]", "DB_PASSWORD=[redacted]", "--port", "80",
+		"postgres://[redacted]@h/x", "[redacted]", "--token",
+	}, mcperrors.RedactCommand(given, "my-value"))
+	require.Equal(t, "tok_12345678", given[3], "what was given is not changed")
+	require.Empty(t, mcperrors.RedactCommand(nil))
+}
+
 // A secret in any of these places does not come out, whatever stands on the
 // lines around it.
 func FuzzRedact(f *testing.F) {

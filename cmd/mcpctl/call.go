@@ -61,7 +61,7 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 		f := usage("no tool: which one is to be called?")
 		f.try = append(f.try, "mcpctl ls "+strings.TrimSpace(t.typed))
 		if t.argv != nil {
-			f.try = []string{"mcpctl ls -- " + strings.Join(t.argv, " ")}
+			f.try = []string{"mcpctl ls -- " + strings.Join(mcperrors.RedactCommand(t.argv, a.secrets...), " ")}
 		}
 		return f
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/conformance"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -146,23 +147,23 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 	var unreachable *conformance.UnreachableError
 	if !errors.As(err, &unreachable) {
 		if ctx.Err() != nil {
-			return &failure{kind: kindIncomplete, message: "the run was not finished: " + err.Error()}
+			return &failure{kind: kindIncomplete, message: "the run was not finished: " + a.safe(err.Error())}
 		}
 		return usage("%v", err)
 	}
-	f := &failure{kind: kindUnreachable, message: unreachable.Error()}
+	f := &failure{kind: kindUnreachable, message: a.safe(unreachable.Error())}
 	if a.explainCommon(f, t, err) {
 		return f
 	}
 	if t.argv != nil {
-		f.add("program", "%s", short(strings.Join(t.argv, " "), 100))
+		f.add("program", "%s", short(strings.Join(mcperrors.RedactCommand(t.argv, a.secrets...), " "), 100))
 	} else {
 		f.add("url", "%s", withoutSecrets(t.url))
 	}
 	lines := strings.Split(strings.TrimSpace(unreachable.Stderr), "\n")
 	for _, line := range lines[max(0, len(lines)-shownStderr):] {
 		if line != "" && a.flags.serverStderr != "hide" {
-			f.add("stderr", "%s", short(line, 200))
+			f.add("stderr", "%s", short(a.safe(line), 200))
 		}
 	}
 	return f

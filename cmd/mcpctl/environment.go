@@ -48,6 +48,10 @@ func (a *app) programEnv() ([]string, error) {
 		}
 		out = append(out, e)
 	}
+	for _, e := range out {
+		name, value, _ := strings.Cut(e, "=")
+		a.keep(name, value)
+	}
 	return out, nil
 }
 
@@ -129,6 +133,12 @@ func (a *app) addHeader(header http.Header, line string) error {
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }) {
 		return usage("-H %s: the value has characters that a header cannot have", name)
+	}
+	if secretName(name) {
+		a.keep(name, value)
+		if _, credentials, found := strings.Cut(value, " "); found {
+			a.keep(name, credentials) // a server may repeat them without the scheme
+		}
 	}
 	header.Add(name, value)
 	return nil

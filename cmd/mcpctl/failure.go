@@ -70,7 +70,7 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 		during := errors.As(err, &dial)
 		own = a.clientFailure(client, during)
 		if during {
-			a.explainConnecting(own, dial.server)
+			a.explainConnecting(own, client, dial.server)
 		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = a.unknownCommand(err)
@@ -119,6 +119,7 @@ func (a *app) unknownCommand(err error) *failure {
 
 // clientFailure tells an error of the client with its evidence.
 func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
+	e = a.safeError(e)
 	f := &failure{kind: kindOf(e, during), message: e.Message, from: e}
 	if e.RPC != nil {
 		f.message = e.RPC.Message
@@ -134,9 +135,9 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 	}
 	var broken *jsonrpc.DecodeError
 	if errors.As(e, &broken) {
-		f.message = "what the server sent is not a JSON-RPC message: " + broken.Reason
+		f.message = "what the server sent is not a JSON-RPC message: " + a.safe(broken.Reason)
 		if len(broken.Head) > 0 && e.HTTP == nil {
-			f.add("received", "%s", short(string(broken.Head), 100))
+			f.add("received", "%s", short(a.safe(string(broken.Head)), 100))
 		}
 	}
 	if e.HTTP != nil && e.RPC == nil {

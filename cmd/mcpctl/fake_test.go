@@ -29,6 +29,7 @@ const fakeTools = `{"name":"echo","title":"Echo","description":"Says it again","
 {"name":"image","inputSchema":{"type":"object"}},
 {"name":"fail","inputSchema":{"type":"object"}},
 {"name":"refuse","inputSchema":{"type":"object"}},
+{"name":"gossip","inputSchema":{"type":"object"}},
 {"name":"badout","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
 {"name":"hostile","description":"\u001b]0;owned\u0007 and \u202egnp.exe","inputSchema":{"type":"object"}},
 {"name":"loop","inputSchema":{"$ref":"#"}},
@@ -122,6 +123,9 @@ func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int
 		return result(`{"content":[{"type":"text","text":"it did not work"}],"isError":true}`)
 	case "refuse":
 		return failed(-32050, "backend down", `{"z":1.0,"since":9007199254740993}`)
+	case "gossip":
+		data, _ := json.Marshal(map[string]any{"dsn": os.Getenv("DSN"), "since": json.Number("9007199254740993")})
+		return failed(-32051, "cannot open "+os.Getenv("DSN"), string(data))
 	case "badout":
 		return result(`{"content":[{"type":"text","text":"n is x"}],"structuredContent":{"n":"x"}}`)
 	case "hostile":
@@ -164,6 +168,10 @@ func fakeServer() int {
 	switch f.mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "FATAL: DB_URL is not set")
+		return 3
+	case "gossip":
+		fmt.Fprintln(os.Stderr, "password=hunter2222 and "+os.Getenv("DSN"))
+		fmt.Fprintln(os.Stderr, "Authorization: Bearer abcdefgh")
 		return 3
 	case "banner":
 		fmt.Println("Hello I am a banner \x1b[31mon stdout!")

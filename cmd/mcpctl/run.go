@@ -27,7 +27,9 @@ type streams struct {
 type app struct {
 	streams
 	flags flags
-	root  *cobra.Command
+	// secrets are values that no error shows.
+	secrets []string
+	root    *cobra.Command
 	// stdout takes data, stderr everything else; both stand before the streams.
 	stdout *pipe
 	stderr *pipe

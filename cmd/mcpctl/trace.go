@@ -16,7 +16,7 @@ func (a *app) trace() transport.Trace {
 	var once sync.Once
 	t := transport.Trace{Noise: func(line []byte) {
 		once.Do(func() {
-			a.warn("the server printed on stdout what is not a message, and was skipped: %q", short(string(line), 100))
+			a.warn("the server printed on stdout what is not a message, and was skipped: %q", short(a.safe(string(line)), 100))
 		})
 	}}
 	if a.flags.verbose > 1 {

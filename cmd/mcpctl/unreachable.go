@@ -14,8 +14,7 @@ import (
 
 // explainConnecting says why a server cannot be reached, in words of its own
 // where the reason is a common one.
-func (a *app) explainConnecting(f *failure, t target) {
-	e := f.from
+func (a *app) explainConnecting(f *failure, e *mcperrors.Error, t target) {
 	var (
 		dns   *net.DNSError
 		opErr *net.OpError
@@ -23,7 +22,7 @@ func (a *app) explainConnecting(f *failure, t target) {
 	switch {
 	case a.explainCommon(f, t, e):
 	case t.argv != nil && e.Process != nil && !e.Process.Exited && e.Process.PID == 0 && f.kind == kindUnreachable:
-		f.message = "the program cannot be started: " + rootCause(e)
+		f.message = "the program cannot be started: " + a.safe(rootCause(e))
 	case t.argv != nil && e.Process != nil && e.Process.Exited:
 		if name := missingVariable(e.Process.Stderr); name != "" {
 			f.try = append(f.try, "-e "+name+"=…")
@@ -40,12 +39,12 @@ func (a *app) explainConnecting(f *failure, t target) {
 	case e.HTTP != nil && (e.HTTP.Status == 404 || e.HTTP.Status == 405):
 		f.try = nil
 		f.message = fmt.Sprintf("there is no MCP endpoint at this address (HTTP %d)", e.HTTP.Status)
-		if !strings.HasSuffix(strings.TrimRight(t.url, "/"), "/mcp") {
-			f.try = append(f.try, strings.TrimRight(t.url, "/")+"/mcp")
+		if url := strings.TrimRight(withoutSecrets(t.url), "/"); !strings.HasSuffix(url, "/mcp") {
+			f.try = append(f.try, url+"/mcp")
 		}
 	case errors.As(e, &opErr) && e.HTTP == nil:
 		f.add("url", "%s", withoutSecrets(t.url))
-		f.message = "cannot reach " + address(t.url) + ": " + rootCause(e)
+		f.message = "cannot reach " + address(t.url) + ": " + a.safe(rootCause(e))
 	case e.HTTP == nil:
 		f.add("url", "%s", withoutSecrets(t.url))
 	}
