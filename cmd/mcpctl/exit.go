@@ -22,13 +22,14 @@ const (
 	kindBug            kind = "bug"
 	kindInterrupted    kind = "interrupted"
 	kindTerminated     kind = "terminated"
+	kindHangup         kind = "hangup"
 )
 
 // exitCodes are stable: scripts depend on them.
 var exitCodes = map[kind]int{
 	kindOK: 0, kindNegative: 1, kindUsage: 2, kindUnreachable: 3, kindAuth: 4, kindProtocol: 5, kindRPCError: 6,
 	kindUnknownOutcome: 7, kindNotFound: 8, kindInputRequired: 9, kindIncomplete: 10, kindUnavailable: 11,
-	kindBug: 70, kindInterrupted: 130, kindTerminated: 143,
+	kindBug: 70, kindInterrupted: 130, kindTerminated: 143, kindHangup: 129,
 }
 
 // exitBrokenPipe is 128 + SIGPIPE, what a shell shows for a program that a

@@ -82,6 +82,8 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 		own.kind, own.message, own.try = kindInterrupted, "interrupted", nil
 	case errors.Is(cause, errTerminated):
 		own.kind, own.message, own.try = kindTerminated, "told to stop", nil
+	case errors.Is(cause, errHangup):
+		own.kind, own.message, own.try = kindHangup, "the terminal was closed", nil
 	}
 	return own
 }

@@ -17,26 +17,38 @@ import (
 var (
 	errInterrupted = errors.New("interrupted")
 	errTerminated  = errors.New("terminated")
+	errHangup      = errors.New("terminal closed")
 )
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// The servers we start are in groups of their own: when the terminal is
+	// closed they hear of it from us only. Under nohup nobody is to hear of it.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	// Taken, so that a write to a closed pipe is an error that run can clean up
 	// after, and not the end of the process. Ignoring it instead would be
 	// inherited by the servers we start.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		first := <-signals
-		if first == syscall.SIGTERM {
+		switch <-signals {
+		case syscall.SIGTERM:
 			cancel(errTerminated)
-		} else {
+		case syscall.SIGHUP:
+			cancel(errHangup)
+		default:
 			cancel(errInterrupted)
 		}
 		// A second signal does not wait for anybody. A child sees its stdin end.
-		<-signals
-		os.Exit(exitCodes[kindInterrupted])
+		// A hangup is no second signal: shell and kernel send one each.
+		for again := range signals {
+			if again != syscall.SIGHUP {
+				os.Exit(exitCodes[kindInterrupted])
+			}
+		}
 	}()
 	os.Exit(run(ctx, os.Args[1:], streams{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,

@@ -39,7 +39,7 @@ const kindColumn = 76
 
 func (f *failure) human(s style) string {
 	first := "error: " + visible.Line(f.message)
-	if f.kind == kindInterrupted || f.kind == kindTerminated {
+	if f.kind == kindInterrupted || f.kind == kindTerminated || f.kind == kindHangup {
 		first = f.message
 	}
 	tag := "[" + string(f.kind) + "]"

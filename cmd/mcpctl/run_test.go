@@ -125,7 +125,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	for _, tt := range []struct {
 		cause error
 		code  int
-	}{{errInterrupted, 130}, {errTerminated, 143}} {
+	}{{errInterrupted, 130}, {errTerminated, 143}, {errHangup, 129}} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w := &watcher{text: "tools/call", do: func() { cancel(tt.cause) }}
 		url := serve(t, w) + "/mcp"

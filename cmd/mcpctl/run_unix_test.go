@@ -50,7 +50,7 @@ func TestSignals(t *testing.T) {
 		signal os.Signal
 		code   int
 		text   string
-	}{{os.Interrupt, 130, "interrupted"}, {syscall.SIGTERM, 143, "told to stop"}} {
+	}{{os.Interrupt, 130, "interrupted"}, {syscall.SIGTERM, 143, "told to stop"}, {syscall.SIGHUP, 129, "the terminal was closed"}} {
 		var stderr bytes.Buffer
 		called := make(chan struct{})
 		w := &watcher{text: "tools/call", do: func() { close(called) }}
@@ -66,6 +66,29 @@ func TestSignals(t *testing.T) {
 		require.Contains(t, stderr.String(), tt.text)
 		require.NoError(t, <-copied, "the program has ended")
 	}
+}
+
+// Under nohup a closed terminal changes nothing.
+func TestIgnoredHangup(t *testing.T) {
+	t.Parallel()
+	nohup, err := exec.LookPath("nohup")
+	if err != nil {
+		return // there is nothing that could have us ignore it
+	}
+	var stdout bytes.Buffer
+	called := make(chan struct{})
+	w := &watcher{text: "tools/call", do: func() { close(called) }}
+	name, copied := watchFrames(t, w)
+	cmd := exec.Command(nohup, "mcpctl", "call", "hang", "-o", "json", "-e", "FRAMES="+name, "--", "fakeserver")
+	cmd.Stdout, cmd.Stderr = &stdout, &stdout
+	require.NoError(t, cmd.Start())
+	<-called
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	require.Equal(t, 143, exit.ExitCode(), stdout.String())
+	require.NoError(t, <-copied, "the program has ended")
 }
 
 // A closed pipe ends the program quietly, as it does others.

@@ -29,6 +29,7 @@ const helpExitCodes = `Exit codes (stable)
    10  incomplete       a conformance run that could not establish everything
    11  unavailable      a limit, ours or the server's, refused the call; wait
    70  bug              a mistake of mcpctl
+  129  hangup           the terminal was closed
   130  interrupted      Ctrl-C
   141                   the reader of the output left
   143  terminated       the TERM signal
