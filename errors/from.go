@@ -78,8 +78,9 @@ func FromHTTP(evidence HTTPEvidence, retryAfter time.Duration) *Error {
 	return e
 }
 
-// httpError follows the rows of resilience.md §3.2. A 503 proves nothing about
-// the request: a proxy may have passed it on.
+// httpError follows the rows of resilience.md §3.2. A status that is no proof
+// of §3.1 says nothing about the request: a proxy may have passed it on before
+// a 503, and an application may say 410 or 501 half-way.
 func httpError(status int) *Error {
 	switch status {
 	case http.StatusUnauthorized:
@@ -93,11 +94,11 @@ func httpError(status int) *Error {
 	case http.StatusTooEarly:
 		return New(E201, KindServer, Rejected, "the server wants the request again, later", nil)
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return New(E209, KindUnsupported, Rejected, "the server does not support it", nil)
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMisdirectedRequest:
-		e := New(E201, KindTransport, Rejected, "there is no MCP endpoint at this address: check the URL", nil)
-		e.Retryable, e.SuggestedAction = false, actionSupport
-		return e
+		return New(E209, KindUnsupported, Unknown, "the server does not support it", nil)
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+		return noEndpoint(Rejected)
+	case http.StatusGone:
+		return noEndpoint(Unknown)
 	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
 		return New(E203, KindProtocol, Rejected, "the server did not accept the request", nil)
 	}
@@ -110,4 +111,11 @@ func httpError(status int) *Error {
 	default:
 		return New(E203, KindProtocol, Unknown, "the answer is not MCP", nil)
 	}
+}
+
+// noEndpoint is the error of an address where nobody speaks MCP.
+func noEndpoint(delivery Delivery) *Error {
+	e := New(E201, KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
+	e.Retryable, e.SuggestedAction = false, actionSupport
+	return e
 }

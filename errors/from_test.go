@@ -137,7 +137,7 @@ func TestFromHTTP(t *testing.T) {
 		{406, "E203", mcperrors.KindProtocol, false, rejected},
 		{408, "E202", mcperrors.KindServer, true, unknown},
 		{409, "E203", mcperrors.KindProtocol, false, unknown},
-		{410, "E201", mcperrors.KindTransport, false, rejected},
+		{410, "E201", mcperrors.KindTransport, false, unknown},
 		{413, "E203", mcperrors.KindProtocol, false, rejected},
 		{415, "E203", mcperrors.KindProtocol, false, rejected},
 		{421, "E201", mcperrors.KindTransport, false, rejected},
@@ -145,11 +145,11 @@ func TestFromHTTP(t *testing.T) {
 		{425, "E201", mcperrors.KindServer, true, rejected},
 		{429, "E601", mcperrors.KindOverloaded, true, rejected},
 		{500, "E201", mcperrors.KindServer, true, unknown},
-		{501, "E209", mcperrors.KindUnsupported, false, rejected},
+		{501, "E209", mcperrors.KindUnsupported, false, unknown},
 		{502, "E201", mcperrors.KindServer, true, unknown},
 		{503, "E201", mcperrors.KindServer, true, unknown},
 		{504, "E201", mcperrors.KindServer, true, unknown},
-		{505, "E209", mcperrors.KindUnsupported, false, rejected},
+		{505, "E209", mcperrors.KindUnsupported, false, unknown},
 		{599, "E201", mcperrors.KindServer, true, unknown},
 	} {
 		e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: tt.status, Body: "<html>"}, 2*time.Second)

@@ -12,6 +12,8 @@ const (
 	methodReadResource = "resources/read"
 	codeDBLocked       = "DB_LOCKED"
 	codeRateLimit      = "RATE_LIMIT"
+
+	codeTooManyRequests = 429 // the number for the same
 )
 
 // MapOptions is what is known about a call besides the server's error. The zero
@@ -46,7 +48,7 @@ func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 	e.RPC = rpc
 	e.OriginalMCPCode = &code
 	e.Delivery = deliveryOf(rpc.Code)
-	if refusedByContract(p, h.code) {
+	if refusedByContract(p, h.code, &code) {
 		e.Delivery = Rejected
 	}
 	return e
@@ -82,7 +84,7 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 	e.Kind = KindTool
 	e.OriginalMCPCode = h.number
 	e.Delivery = Answered
-	if refusedByContract(p, h.code) || (h.number != nil && *h.number == 429) {
+	if refusedByContract(p, h.code, h.number) {
 		e.Delivery = Rejected
 	}
 	if e.Message = h.message; e.Message == "" {
@@ -128,14 +130,15 @@ func (r rule) apply(h hints, o MapOptions) *Error {
 func deliveryOf(code int64) Delivery {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
-		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion, 429:
+		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
 		return Rejected
 	}
 	return Answered
 }
 
 // refusedByContract: the COE family promises that these did nothing. Elsewhere
-// the same words promise nothing.
-func refusedByContract(p Profile, code string) bool {
-	return p == COE && (code == codeDBLocked || code == codeRateLimit)
+// the same words and numbers promise nothing: a tool may have asked too often
+// of somebody else, half-way. number is nil when there is none.
+func refusedByContract(p Profile, code string, number *int64) bool {
+	return p == COE && (code == codeDBLocked || code == codeRateLimit || (number != nil && *number == codeTooManyRequests))
 }

@@ -298,8 +298,8 @@ func TestWhatIsMissing(t *testing.T) {
 // resilience.md §3.1: the proofs that nothing was done.
 func TestDeliveryOfAnswers(t *testing.T) {
 	t.Parallel()
-	rejected := []int64{-32700, -32600, -32601, -32602, -32020, -32021, -32022, 429}
-	answered := []int64{-32603, -32000, -32001, -32002, -32003, -32042, -32099, 0, 500, 503}
+	rejected := []int64{-32700, -32600, -32601, -32602, -32020, -32021, -32022}
+	answered := []int64{-32603, -32000, -32001, -32002, -32003, -32042, -32099, 0, 429, 500, 503}
 	for want, codes := range map[mcperrors.Delivery][]int64{mcperrors.Rejected: rejected, mcperrors.Answered: answered} {
 		for _, code := range codes {
 			e := mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{})
@@ -307,10 +307,17 @@ func TestDeliveryOfAnswers(t *testing.T) {
 			require.Equal(t, want == mcperrors.Rejected, mcperrors.SafeToRetry(e))
 		}
 	}
-	locked := &jsonrpc.Error{Code: -32603, Data: json.RawMessage(`{"code":"DB_LOCKED"}`)}
-	require.Equal(t, mcperrors.Rejected, mcperrors.Map(locked, mcperrors.MapOptions{Profile: mcperrors.COE}).Delivery)
-	require.Equal(t, mcperrors.Answered, mcperrors.Map(locked, mcperrors.MapOptions{}).Delivery,
-		"the contract is the COE family's: another server may mean anything")
+	for _, refusal := range []*jsonrpc.Error{
+		{Code: 429},
+		{Code: -32603, Data: json.RawMessage(`{"code":"DB_LOCKED"}`)},
+		{Code: -32603, Data: json.RawMessage(`{"code":"RATE_LIMIT"}`)},
+	} {
+		require.Equal(t, mcperrors.Rejected, mcperrors.Map(refusal, mcperrors.MapOptions{Profile: mcperrors.COE}).Delivery, refusal)
+		for _, profile := range []mcperrors.Profile{"", mcperrors.Docling, mcperrors.Artifact, mcperrors.Preflights, mcperrors.Plain, mcperrors.Assistant} {
+			require.Equal(t, mcperrors.Answered, mcperrors.Map(refusal, mcperrors.MapOptions{Profile: profile}).Delivery,
+				"the contract is the COE family's: another server may mean anything")
+		}
+	}
 }
 
 // S2-EMAP-08, second half: whatever a server sends, the map gives an error with

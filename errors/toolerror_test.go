@@ -70,6 +70,9 @@ func TestToolErrorCodes(t *testing.T) {
 		{"preflights", `"SESSION_NOT_FOUND"`, "E502", false, 0, mcperrors.Answered},
 		{"preflights", `"FILESYSTEM_ERROR"`, "E005", true, 0, mcperrors.Answered},
 		{"preflights", `"PATCH_EXTRACTION_FAILED"`, "E302", true, 0, mcperrors.Answered},
+		{"plain", `429`, "E201", true, 0, mcperrors.Answered},
+		{"docling", `429`, "E201", true, 0, mcperrors.Answered},
+		{"docling", `"RATE_LIMIT"`, "E201", true, 0, mcperrors.Answered},
 		{"docling", `"DB_LOCKED"`, "E201", true, 0, mcperrors.Answered},
 		{"artifact", `-32001`, "E206", false, 0, mcperrors.Answered},
 	} {
