@@ -456,6 +456,18 @@ func TestBreakersAreIndependent(t *testing.T) {
 	require.Equal(t, "b", b.Name())
 }
 
+// A verdict that somebody forgot to form neither closes a breaker nor opens it.
+func TestZeroVerdictIsNeutral(t *testing.T) {
+	t.Parallel()
+	var v breaker.Verdict
+	require.Equal(t, breaker.Neutral, v)
+	b := breaker.New(breaker.Settings{FailureThreshold: 2})
+	settle(t, b, breaker.Failure)
+	settle(t, b, v)
+	require.Equal(t, 1, b.Snapshot().ConsecutiveFailures, "the run stays as it is")
+	require.EqualValues(t, 1, b.Snapshot().Neutrals)
+}
+
 // S2-CB-14.
 func TestManyGoroutines(t *testing.T) {
 	t.Parallel()

@@ -100,7 +100,7 @@ func TestRandomWalkAgainstModel(t *testing.T) {
 					}
 				case n < 9 && len(out) > 0:
 					i := max(0, len(out)-1-rng.IntN(4))
-					v := breaker.Verdict(rng.IntN(3))
+					v := []breaker.Verdict{breaker.Success, breaker.Failure, breaker.Neutral}[rng.IntN(3)]
 					out[i].permit.Settle(v)
 					if !settled[i] {
 						settled[i] = true

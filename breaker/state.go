@@ -39,14 +39,15 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type Verdict uint8
 
 const (
+	// Neutral: nothing was learnt (the caller gave up, a limit refused). The
+	// run stays as it is; a probe's place is free again. It is the zero value:
+	// a verdict that nobody formed proves nothing.
+	Neutral Verdict = iota
 	// Success: the peer is well. In CLOSED it ends a run of failures, in
 	// HALF_OPEN it closes the breaker.
-	Success Verdict = iota
+	Success
 	// Failure: the peer is not well. It lengthens the run of failures.
 	Failure
-	// Neutral: nothing was learnt (the caller gave up, a limit refused). The
-	// run stays as it is; a probe's place is free again.
-	Neutral
 )
 
 // String returns success, failure or neutral.

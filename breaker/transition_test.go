@@ -133,7 +133,7 @@ func TestTransitionsAreInOrderOnce(t *testing.T) {
 		wg.Go(func() {
 			for i := range 500 {
 				if p, err := b.Acquire(); err == nil {
-					p.Settle(breaker.Verdict((g + i) % 2))
+					p.Settle([]breaker.Verdict{breaker.Success, breaker.Failure}[(g+i)%2])
 				}
 			}
 		})

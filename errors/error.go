@@ -82,12 +82,13 @@ type ProcessEvidence struct {
 type Delivery uint8
 
 const (
+	// Unknown: the request may have been executed. Look before repeating. It is
+	// the zero value: an error that nobody judged claims nothing.
+	Unknown Delivery = iota
 	// NotSent: no complete request left this process. Repeating is safe.
-	NotSent Delivery = iota
+	NotSent
 	// Rejected: the server refused before it did anything. Repeating is safe.
 	Rejected
-	// Unknown: the request may have been executed. Look before repeating.
-	Unknown
 	// Answered: the server ran the request and answered.
 	Answered
 )
@@ -99,10 +100,10 @@ func (d Delivery) String() string {
 		return "not-sent"
 	case Rejected:
 		return "rejected"
-	case Unknown:
-		return "unknown"
-	default:
+	case Answered:
 		return "answered"
+	default:
+		return "unknown"
 	}
 }
 

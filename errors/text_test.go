@@ -21,7 +21,11 @@ func TestErrorText(t *testing.T) {
 		want string
 	}{
 		{
-			"nothing known", &mcperrors.Error{Kind: mcperrors.KindTransport},
+			"nothing known, not even whether it was executed", &mcperrors.Error{Kind: mcperrors.KindTransport},
+			"transport error; it may have been executed: look before repeating it",
+		},
+		{
+			"an error of another Delivery does not say so", &mcperrors.Error{Kind: mcperrors.KindTransport, Delivery: mcperrors.NotSent},
 			"transport error",
 		},
 		{
@@ -35,11 +39,11 @@ func TestErrorText(t *testing.T) {
 			"a\ufffd[31mb c\ufffdd (code 1)",
 		},
 		{
-			"cause", &mcperrors.Error{Message: "the connection failed", Method: "ping", Cause: errors.New("dial tcp: refused"), Attempts: 3},
+			"cause", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "the connection failed", Method: "ping", Cause: errors.New("dial tcp: refused"), Attempts: 3},
 			"the connection failed: dial tcp: refused (method ping); 3 attempts",
 		},
 		{
-			"cause that the message has", &mcperrors.Error{Message: "unreachable: dial", Cause: errors.New("dial")},
+			"cause that the message has", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "unreachable: dial", Cause: errors.New("dial")},
 			"unreachable: dial",
 		},
 		{
@@ -55,15 +59,15 @@ func TestErrorText(t *testing.T) {
 				"stderr: two | DB_PASSWORD=[redacted] | FATAL: DB_URL is not set; it may have been executed: look before repeating it",
 		},
 		{
-			"a process that a signal ended", &mcperrors.Error{Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
+			"a process that a signal ended", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
 			"m; the server was ended by SIGSEGV; stdout: Listening…",
 		},
 		{
-			"a process that runs", &mcperrors.Error{Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},
+			"a process that runs", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},
 			"m",
 		},
 		{
-			"http", &mcperrors.Error{Message: "the answer is not MCP", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
+			"http", &mcperrors.Error{Delivery: mcperrors.Answered, Message: "the answer is not MCP", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
 			"the answer is not MCP; http status 200 from https://[redacted]@h/mcp?[redacted] (text/html)",
 		},
 		{
@@ -148,4 +152,7 @@ func TestDeliveryNames(t *testing.T) {
 	} {
 		require.Equal(t, want, d.String())
 	}
+	require.Equal(t, "unknown", mcperrors.Delivery(99).String())
+	require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(&mcperrors.Error{}), "who says nothing claims nothing")
+	require.False(t, mcperrors.SafeToRetry(&mcperrors.Error{}))
 }
