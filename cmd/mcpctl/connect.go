@@ -39,6 +39,10 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		client.WithTrace(a.trace()),
 	}
 	if version := a.pinned(); version != "" {
+		if err := a.checkRevision(mcp.Version(version)); err != nil {
+			closeStderr()
+			return nil, err
+		}
 		opts = append(opts, client.WithProtocolVersion(version))
 	}
 	var idle *http.Transport
@@ -61,7 +65,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace}))
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
-	opts = append(opts, client.WithResilience(client.Resilience{IdleTimeout: limit, MaxTime: a.flags.maxTime}))
+	opts = append(opts, client.WithResilience(client.Resilience{IdleTimeout: limit, MaxTime: a.left()}))
 	opts = append(opts, extra...)
 
 	began := time.Now()
@@ -84,7 +88,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 	if err != nil {
 		c.Client = nil
 		c.close()
-		return nil, &connecting{err, t}
+		return nil, &failed{err: err, server: t, connecting: true}
 	}
 	c.took = time.Since(began)
 	info := c.ServerInfo()
@@ -94,18 +98,45 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 
 // with runs f on a connection and closes it.
 func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c *connection) error, extra ...client.Option) error {
-	ctx, cancel := context.WithTimeout(ctx, a.flags.maxTime)
+	a.end = time.Now().Add(a.flags.maxTime)
+	ctx, cancel := context.WithDeadline(ctx, a.end.Add(lateGrace))
 	defer cancel()
 	c, err := a.connect(ctx, t, extra...)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	return f(ctx, c)
+	if err := f(ctx, c); err != nil {
+		return &failed{err: err, server: t}
+	}
+	return nil
 }
 
+// lateGrace is how much later than --max-time a run is cut off. Each request
+// ends by the time itself: one that timed out has evidence, one that was cut
+// off has none.
+const lateGrace = 250 * time.Millisecond
+
+// left is what is left of --max-time.
+func (a *app) left() time.Duration { return max(time.Millisecond, time.Until(a.end)) }
+
 // times bounds one request.
-func (a *app) times() client.CallOption { return client.WithTimeouts(a.flags.idle, a.flags.maxTime) }
+func (a *app) times() client.CallOption { return client.WithTimeouts(a.flags.idle, a.left()) }
+
+// checkRevision refuses what the client would refuse, in words of this program.
+func (a *app) checkRevision(v mcp.Version) error {
+	given := "--protocol-version " + a.flags.revision
+	if a.flags.revision == "" {
+		given = "--era " + a.flags.era
+	}
+	switch {
+	case !v.Known():
+		return usage("%s: no such revision is known; known are %v", given, mcp.Versions())
+	case v.Era() != mcp.EraSession:
+		return usage("%s: revision %s is not spoken yet; the newest is %s", given, v, mcp.LatestSession)
+	}
+	return nil
+}
 
 // pinned is the one revision to speak, "" for the newest both know.
 func (a *app) pinned() string {

@@ -46,31 +46,38 @@ func (f *failure) add(label, format string, args ...any) {
 	f.evidence = append(f.evidence, fact{label, fmt.Sprintf(format, args...)})
 }
 
-// connecting marks the error of a handshake.
-type connecting struct {
+// failed is an error of the client with the server it is about.
+type failed struct {
 	err    error
 	server target
+	// connecting marks the error of a handshake.
+	connecting bool
 }
 
-func (c *connecting) Error() string { return c.err.Error() }
-func (c *connecting) Unwrap() error { return c.err }
+func (f *failed) Error() string { return f.err.Error() }
+func (f *failed) Unwrap() error { return f.err }
 
 // failureOf makes a failure of any error a command returns.
 func (a *app) failureOf(ctx context.Context, err error) *failure {
 	var (
 		own    *failure
 		client *mcperrors.Error
-		dial   *connecting
+		where  *failed
 	)
 	switch {
 	case errors.As(err, &own):
 	case errors.Is(err, operand.ErrForm):
 		own = operandFailure(err)
 	case errors.As(err, &client):
-		during := errors.As(err, &dial)
-		own = a.clientFailure(client, during)
-		if during {
-			a.explainConnecting(own, client, dial.server)
+		if !errors.As(err, &where) {
+			where = &failed{}
+		}
+		own = a.clientFailure(client, where.connecting)
+		if where.connecting {
+			a.explainConnecting(own, client, where.server)
+		}
+		if client.Kind == mcperrors.KindTimeout {
+			a.explainTimeout(own, client, where)
 		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = a.unknownCommand(err)
@@ -151,16 +158,15 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 	switch f.kind {
 	case kindUnknownOutcome:
 		f.note = "it was sent and may have run: look before repeating it"
-		if e.Kind == mcperrors.KindTimeout {
-			f.try = append(f.try, "--timeout 5m waits longer")
-		}
-	case kindUnavailable:
-		if e.RetryAfter > 0 {
-			f.note = "wait " + e.RetryAfter.String()
-		}
 	case kindAuth:
 		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
 	default:
+	}
+	if e.RetryAfter > 0 {
+		if f.note != "" {
+			f.note += "; "
+		}
+		f.note += "wait " + e.RetryAfter.String()
 	}
 	return f
 }

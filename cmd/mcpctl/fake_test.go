@@ -178,6 +178,7 @@ func fakeServer() int {
 	case "talk":
 		fmt.Fprintln(os.Stderr, "listening\x1b[2J")
 	case "mute":
+		fmt.Fprintln(os.Stderr, "still loading")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	}
@@ -248,6 +249,29 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	mux.HandleFunc("/login", fixed(http.StatusUnauthorized, "text/plain", "who are you"))
 	mux.HandleFunc("/forbidden", fixed(http.StatusForbidden, "text/plain", "not you"))
 	mux.HandleFunc("/busy", fixed(http.StatusTooManyRequests, "text/plain", "later"))
+	mux.HandleFunc("/overloaded", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "full", http.StatusServiceUnavailable)
+	})
+	mux.HandleFunc("/overloaded-later", overloadedLater(serve("")))
+	mux.HandleFunc("/silent", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or a client that leaves is not seen
+		<-r.Context().Done()
+	})
 	mux.HandleFunc("/broken", fixed(http.StatusBadGateway, "text/plain", "bad gateway"))
 	return mux
+}
+
+// overloadedLater serves all but calls of tools, which it has no time for.
+func overloadedLater(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && strings.Contains(string(body), "tools/call") {
+			w.Header().Set("Retry-After", "7")
+			http.Error(w, "full", http.StatusServiceUnavailable)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		next(w, r)
+	}
 }

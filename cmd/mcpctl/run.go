@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,9 @@ type app struct {
 	flags flags
 	// secrets are values that no error shows.
 	secrets []string
-	root    *cobra.Command
+	// end is when --max-time has passed.
+	end  time.Time
+	root *cobra.Command
 	// stdout takes data, stderr everything else; both stand before the streams.
 	stdout *pipe
 	stderr *pipe

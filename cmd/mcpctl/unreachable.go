@@ -31,7 +31,6 @@ func (a *app) explainConnecting(f *failure, e *mcperrors.Error, t target) {
 		}
 	case t.argv != nil && e.Kind == mcperrors.KindTimeout:
 		f.message = "the program started and does not answer"
-		f.try = append(f.try, "--start-timeout 5m waits longer")
 	case t.argv != nil:
 	case errors.As(e, &dns):
 		f.add("url", "%s", withoutSecrets(t.url))
