@@ -89,12 +89,16 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	}
 }
 
+// methodInitialize opens a session. It executes nothing: there is nothing to
+// look after when its answer is lost.
+const methodInitialize = "initialize"
+
 // next says what to do when that is known.
 func (e *Error) next() string {
 	switch {
 	case e.RetryAfter > 0:
 		return "try again in " + roundAge(e.RetryAfter).String()
-	case e.Delivery == Unknown && e.Kind != KindCanceled:
+	case e.Delivery == Unknown && e.Kind != KindCanceled && e.Method != methodInitialize:
 		return "it may have been executed: look before repeating it"
 	}
 	return ""

@@ -47,6 +47,10 @@ func TestErrorText(t *testing.T) {
 			"unreachable: dial",
 		},
 		{
+			"a handshake, which executes nothing", &mcperrors.Error{Delivery: mcperrors.Unknown, Message: "no answer", Method: "initialize"},
+			"no answer (method initialize)",
+		},
+		{
 			"a process that ended",
 			&mcperrors.Error{
 				Message: "the server stopped before it answered", Delivery: mcperrors.Unknown,
@@ -90,6 +94,51 @@ func TestErrorTextIsBounded(t *testing.T) {
 	e.Process = &mcperrors.ProcessEvidence{Exited: true, Signal: long, Noise: long, Stderr: []string{long}}
 	e.HTTP = &mcperrors.HTTPEvidence{URL: long, ContentType: long}
 	require.Less(t, len(e.Error()), 2500)
+}
+
+// What a peer may send is up to 16 MiB; making the text reads the start of it.
+func TestErrorTextOfAHugeMessage(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{`token="x" `, "x", "ä\x1b ", "https://", "secret=\n", "\u202e"} {
+		e := mcperrors.Map(&jsonrpc.Error{Message: strings.Repeat(unit, 16<<20/len(unit))}, mcperrors.MapOptions{})
+		e.Cause = errors.New(e.Message)
+		start := time.Now()
+		text := e.Error()
+		require.Less(t, time.Since(start), 5*time.Second, unit)
+		require.LessOrEqual(t, len(text), 10<<10, unit)
+		require.NotEmpty(t, text)
+	}
+}
+
+// Where a long text is cut, no half of a secret stands: neither of one that its
+// end gives away nor of one that only its whole length does.
+func TestErrorTextIsCutBetweenWords(t *testing.T) {
+	t.Parallel()
+	const shown = 8 << 10
+	// What takes much room before, and little after, its secrets are taken out.
+	filler := func(n int) string { return "password=" + strings.Repeat("x", n-len("password= ")) + " " }
+	for _, tt := range []struct{ name, secret string }{
+		{"address", "https://hunter:" + strings.Repeat("2", 300) + "@host/"},
+		{"address in an address", "https://hunter://" + strings.Repeat("2", 300) + "@host/"},
+		{"token", "sk-hunter" + strings.Repeat("2", 300)},
+		{"query", "https://host/mcp?" + strings.Repeat("hunter", 50)},
+		{"member", `{"token":"hunter` + strings.Repeat("2", 300) + `"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for before := shown - len(tt.secret) - 2; before < shown+2; before++ {
+				text := (&mcperrors.Error{Message: filler(before) + tt.secret + " " + strings.Repeat("y", shown)}).Error()
+				require.NotContains(t, text, "hunter", before)
+				require.Contains(t, text, "…", before)
+			}
+		})
+	}
+	text := (&mcperrors.Error{Message: "https://hunter:" + strings.Repeat("2", 2*shown) + "@host/"}).Error()
+	require.NotContains(t, text, "hunter", "a single word")
+	text = (&mcperrors.Error{Message: "said: " + strings.Repeat("z", 2*shown)}).Error()
+	require.Contains(t, text, "said: z", "a long word is shown like any other")
+	text = (&mcperrors.Error{Message: filler(shown-1) + "ä" + strings.Repeat("ä", shown)}).Error()
+	require.NotContains(t, text, "\ufffd", "nor half of a character")
 }
 
 // S2-EMAP-06.
