@@ -95,7 +95,8 @@ func (a *app) describe(cmd *cobra.Command, t target, tool *doc.Value) error {
 	if said := claims(tool); len(said) > 0 {
 		b.WriteString("\n" + s.dim("the server claims") + "\n  " + visible.Line(strings.Join(said, "; ")) + "\n")
 	}
-	b.WriteString("\n" + s.dim("example") + "\n" + a.exampleLines(cmd, t, tool))
+	line, about := a.exampleLine(cmd, t, tool)
+	b.WriteString("\n" + s.dim("example"+about) + "\n" + line)
 	return a.say(b.String())
 }
 
@@ -152,14 +153,15 @@ func claims(tool *doc.Value) []string {
 	return out
 }
 
-// exampleLines is a line that, pasted, calls the tool with arguments its schema
-// accepts, on the same server with the same flags.
-func (a *app) exampleLines(cmd *cobra.Command, t target, tool *doc.Value) string {
+// exampleLine is a line that, pasted, calls the tool with arguments its schema
+// accepts, on the same server with the same flags. about says what to think of
+// them: a value that fits may still be one that the server does not know.
+func (a *app) exampleLine(cmd *cobra.Command, t target, tool *doc.Value) (text, about string) {
 	name := tool.Get("name").Str()
 	root := tool.Get("inputSchema")
-	args, ok := example.Arguments(root)
+	args, placeholders, ok := example.Arguments(root)
 	if !ok {
-		return "  no arguments were found that the input schema accepts; write them with --json\n"
+		return "  no arguments were found that the input schema accepts; write them with --json\n", ""
 	}
 	words := []string{"mcpctl", "call"}
 	words = append(words, typedFlags(cmd)...)
@@ -168,5 +170,8 @@ func (a *app) exampleLines(cmd *cobra.Command, t target, tool *doc.Value) string
 	if t.argv != nil {
 		words = append(append(words, "--"), t.argv...)
 	}
-	return "  " + visible.Line(example.Quote(words)) + "\n"
+	if placeholders {
+		about = " (built from the schema; values are placeholders)"
+	}
+	return "  " + visible.Line(example.Quote(words)) + "\n", about
 }

@@ -17,25 +17,27 @@ const attempts = 48
 
 // Arguments returns an object that the schema accepts; ok is false when none
 // was found. Only what is required is filled in, unless the schema asks for
-// more. A nil schema gets an empty object.
-func Arguments(root *doc.Value) (args *doc.Value, ok bool) {
+// more. A nil schema gets an empty object. placeholders says that a value of it
+// was made up here, not named by the schema: it has the right form, and may
+// mean nothing to the server.
+func Arguments(root *doc.Value) (args *doc.Value, placeholders, ok bool) {
 	if root == nil {
-		return doc.NewObject(), true
+		return doc.NewObject(), false, true
 	}
 	j, err := schema.NewJudge(root)
 	if err != nil {
 		// It cannot be judged, so nothing can be said about what fits. The first
 		// proposal is still the best guess, but it is no promise.
-		return nil, false
+		return nil, false, false
 	}
 	for turn := range attempts {
 		g := generator{root: root, schema: schema.New(root), turn: turn}
 		args := g.object(root, 0)
 		if args != nil && j.Fits(args) {
-			return args, true
+			return args, g.madeUp, true
 		}
 	}
-	return nil, false
+	return nil, false, false
 }
 
 // generator makes one proposal. turn decides which branches are taken: its
@@ -44,6 +46,8 @@ type generator struct {
 	root   *doc.Value
 	schema schema.Schema
 	turn   int
+	// madeUp is set by a value that the schema does not name.
+	madeUp bool
 }
 
 // pick takes one of n branches and uses up that much of the turn.
@@ -69,17 +73,21 @@ func (g *generator) value(node *doc.Value, name string, depth int) *doc.Value {
 	if v := declared(node, g); v != nil {
 		return v
 	}
-	switch g.kind(node) {
+	kind := g.kind(node)
+	switch kind {
 	case "object":
 		return g.object(node, depth)
 	case "array":
 		return g.array(node, depth)
+	case "null":
+		return literal("null")
+	}
+	g.madeUp = true
+	switch kind {
 	case "integer", "number":
 		return number(node, g)
 	case "boolean":
 		return literal("true")
-	case "null":
-		return literal("null")
 	}
 	return g.text(node, name)
 }

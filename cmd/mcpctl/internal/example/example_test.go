@@ -18,7 +18,7 @@ func roundTrip(t *testing.T, text string) (string, bool) {
 	t.Helper()
 	root, err := doc.Parse([]byte(text))
 	require.NoError(t, err)
-	args, ok := Arguments(root)
+	args, _, ok := Arguments(root)
 	if !ok {
 		return "", false
 	}
@@ -95,6 +95,32 @@ func TestArguments(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// What the schema names is an example of its author's; all else is a
+// placeholder, and said to be one.
+func TestPlaceholders(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{}`:                                     false,
+		`{"properties":{"a":{"type":"string"}}}`: false,
+		`{"properties":{"a":{"enum":["x"]},"b":{"const":1},"c":{"default":"d"},"e":{"examples":["f"]}},"required":["a","b","c","e"]}`:           false,
+		`{"properties":{"a":{"type":"array","items":{"enum":["x"]}},"n":{"type":"null"}},"required":["a","n"]}`:                                 false,
+		`{"properties":{"a":{"enum":["x"]},"b":{"type":"string"}},"required":["a","b"]}`:                                                        true,
+		`{"properties":{"a":{"type":"string","pattern":"^[A-Z]+-\\d{3,}$"}},"required":["a"]}`:                                                  true,
+		`{"properties":{"a":{"type":"integer"}},"required":["a"]}`:                                                                              true,
+		`{"properties":{"a":{"type":"boolean"}},"required":["a"]}`:                                                                              true,
+		`{"properties":{"o":{"properties":{"k":{"type":"number"}},"required":["k"]}},"required":["o"]}`:                                         true,
+		`{"properties":{"a":{"type":"array","items":{"enum":["x"]},"minItems":2,"uniqueItems":true}},"required":["a"],"not":{"type":"object"}}`: false, // no example at all
+	} {
+		root, err := doc.Parse([]byte(text))
+		require.NoError(t, err)
+		_, placeholders, _ := Arguments(root)
+		require.Equal(t, want, placeholders, text)
+	}
+	_, placeholders, ok := Arguments(nil)
+	require.True(t, ok)
+	require.False(t, placeholders)
 }
 
 func TestNoExample(t *testing.T) {

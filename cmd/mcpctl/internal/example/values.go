@@ -103,7 +103,9 @@ func (g *generator) array(node *doc.Value, depth int) *doc.Value {
 		v := g.value(orAny(item, nil), "", depth+1)
 		if node.Get("uniqueItems").True() {
 			g.turn = turn
-			v = distinct(v, i)
+			other := distinct(v, i)
+			g.madeUp = g.madeUp || (v != nil && !doc.Equal(v, other))
+			v = other
 		}
 		if v == nil {
 			if i < int(node.Get("minItems").Float()) {
