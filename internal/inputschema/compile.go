@@ -21,28 +21,37 @@ type Schema struct {
 	// Root is the schema as it was read; it must not be changed.
 	Root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
+	extent   extent
 }
 
 // Compile reads a schema of draft-07 or 2020-12. It refuses what is no schema,
 // what refers to other documents (they are never fetched, TOOL-08), dialects
-// the validator does not speak (TOOL-06), and schemas that apply themselves to
-// the same value without end, which would end the process.
+// the validator does not speak (TOOL-06), schemas that apply themselves to the
+// same value without end, which would end the process, and schemas so large or
+// so intertwined that judging by them would take for ever (TOOL-09).
 func Compile(text json.RawMessage) (*Schema, error) {
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("%w: it is longer than 1 MiB", ErrUnusable)
+	}
 	var document any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber() // limits keep their digits
 	if err := decoder.Decode(&document); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
+	if reason := oversized(document); reason != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnusable, reason)
+	}
 	exactKeywords(document)
-	if reason := unsafe(document); reason != "" {
+	most, reason := unsafe(document)
+	if reason != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUnusable, reason)
 	}
 	clean, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	s := &Schema{Root: &jsonschema.Schema{}}
+	s := &Schema{Root: &jsonschema.Schema{}, extent: most}
 	if err := json.Unmarshal(clean, s.Root); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
@@ -57,5 +66,16 @@ func Compile(text json.RawMessage) (*Schema, error) {
 }
 
 // Validate judges a decoded JSON value, whose numbers must be float64 or
-// integers: the validator takes a json.Number for a string. nil means it fits.
-func (s *Schema) Validate(value any) error { return s.resolved.Validate(value) }
+// integers: the validator takes a json.Number for a string. nil means that it
+// fits, or that nothing can be said because of [Schema.CanJudge].
+func (s *Schema) Validate(value any) error {
+	if !s.CanJudge(value) {
+		return nil
+	}
+	return s.resolved.Validate(value)
+}
+
+// CanJudge reports whether a value is judged at all. Schemas that apply to the
+// same value multiply with every level of it, so values that are very deep or
+// very large for their schema are not: it could take for ever (TOOL-09).
+func (s *Schema) CanJudge(value any) bool { return s.extent.affordable(value) }

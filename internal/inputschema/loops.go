@@ -9,30 +9,26 @@ import (
 )
 
 // unsafe returns why a schema must not be given to the validator, "" when it
-// may. The validator follows references without a bound, so a schema that
-// applies itself to the same value again, {"$ref": "#"}, would overflow the
-// stack, which nothing can recover from.
-func unsafe(document any) string {
-	w := walker{root: document, state: map[string]mark{}, anchors: map[string][]string{}}
+// may, and the largest extent of all its parts. The validator follows
+// references without a bound, so a schema that applies itself to the same value
+// again, {"$ref": "#"}, would overflow the stack, which nothing can recover
+// from; so would a long chain, and two references in each of 30 schemas to the
+// next would be followed two to the 30 times.
+func unsafe(document any) (most extent, reason string) {
+	w := walker{root: document, extents: map[string]extent{}, anchors: map[string]string{}}
 	w.index("", document)
 	if w.reason == "" {
 		w.walk("", document)
 	}
-	return w.reason
+	return w.most, w.reason
 }
-
-type mark uint8
-
-const (
-	open mark = iota + 1
-	done
-)
 
 // walker goes through a schema. A place is told by its JSON pointer.
 type walker struct {
 	root    any
-	state   map[string]mark
-	anchors map[string][]string // places by the name of their anchor
+	extents map[string]extent // by place; the zero extent while it is being found
+	most    extent
+	anchors map[string]string // places by the name of their anchor
 	reason  string
 }
 
@@ -50,7 +46,10 @@ func (w *walker) index(place string, v any) {
 	}
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if name, isText := node[key].(string); isText {
-			w.anchors[name] = append(w.anchors[name], place)
+			if other, there := w.anchors[name]; there && other != place {
+				w.reason = "it has an anchor twice"
+			}
+			w.anchors[name] = place
 		}
 	}
 	children(place, v, w.index)
@@ -59,31 +58,57 @@ func (w *walker) index(place string, v any) {
 // walk looks at every object of the document as a schema.
 func (w *walker) walk(place string, v any) {
 	if _, isObject := v.(map[string]any); isObject && w.reason == "" {
-		w.visit(place)
+		w.visit(place, 0)
 	}
 	if w.reason == "" {
 		children(place, v, w.walk)
 	}
 }
 
-// visit follows what applies to the same value as the schema at place.
-func (w *walker) visit(place string) {
-	switch w.state[place] {
-	case open:
+// visit follows what applies to the same value as the schema at place, which is
+// the end of a chain so long.
+func (w *walker) visit(place string, chain int) extent {
+	e, seen := w.extents[place]
+	switch {
+	case seen && e.cost == 0:
 		w.reason = "it refers to itself without end"
-		return
-	case done:
-		return
+		return e
+	case seen:
+		return e
+	case chain > maxChain:
+		w.reason = chainedTooLong
+		return e
 	}
-	w.state[place] = open
+	w.extents[place] = extent{}
 	node, _ := w.at(place).(map[string]any)
+	e = own(node)
 	for _, next := range w.applied(place, node) {
-		if _, isObject := w.at(next).(map[string]any); isObject && w.reason == "" {
-			w.visit(next)
+		switch w.at(next).(type) {
+		case map[string]any:
+			more := w.visit(next, chain+1)
+			e.cost += more.cost
+			e.growth += more.growth
+			e.chain = max(e.chain, more.chain+1)
+		case bool:
+			e.cost++
+		}
+		switch {
+		case w.reason != "":
+		case e.cost > maxCost:
+			w.reason = "too many of its parts apply to the same value"
+		case e.chain > maxChain: // its end was found before its beginning
+			w.reason = chainedTooLong
+		}
+		if w.reason != "" {
+			return e
 		}
 	}
-	w.state[place] = done
+	w.extents[place] = e
+	w.most = extent{cost: max(w.most.cost, e.cost), growth: max(w.most.growth, e.growth)}
+	return e
 }
+
+const chainedTooLong = "too many of its parts apply because of one another"
 
 // applied returns the places of the schemas that a schema applies to its own
 // value.
@@ -102,8 +127,9 @@ func (w *walker) applied(place string, node map[string]any) []string {
 		case ref == "#" || strings.HasPrefix(ref, "#/"):
 			out = append(out, unescapeURI(ref[1:]))
 		default:
-			// Whichever anchor of that name applies in the end, all must be safe.
-			out = append(out, w.anchors[ref[1:]]...)
+			if at, there := w.anchors[ref[1:]]; there {
+				out = append(out, at)
+			}
 		}
 	}
 	return out

@@ -1,0 +1,152 @@
+package inputschema
+
+import "strings"
+
+// Bounds on a schema (TOOL-09). They are far beyond what people write, and low
+// enough that whatever stays below is judged by in about a second.
+const (
+	maxBytes   = 1 << 20  // of text
+	maxObjects = 20_000   // anywhere in it
+	maxNesting = 512      // of objects and arrays
+	maxPlaces  = 32 << 20 // bytes of the JSON pointers of all values together
+	maxNested  = 32 << 20 // values times their nesting: the library reads a schema once a level
+	maxCost    = 10_000   // schemas that apply to one value
+	maxChain   = 128      // schemas that apply because another does, in a row
+	maxWork    = 4_000_000
+)
+
+// oversized returns why a document is too large to be looked at, "" when it is
+// not. Nothing that takes more than one pass may come before.
+func oversized(document any) string {
+	var m measure
+	m.add(document, 0, 0)
+	switch {
+	case m.deep:
+		return "it is nested too deep"
+	case m.objects > maxObjects:
+		return "it has too many parts"
+	case m.places > maxPlaces || m.nested > maxNested:
+		return "its names are too long for how deep they are"
+	}
+	return ""
+}
+
+// measure sums up a document in a single pass.
+type measure struct {
+	objects, places, nested int
+	deep                    bool
+}
+
+// add counts v, whose JSON pointer has so many bytes.
+func (m *measure) add(v any, place, nesting int) {
+	if m.deep = m.deep || nesting > maxNesting; m.deep {
+		return
+	}
+	m.places += place
+	switch v := v.(type) {
+	case map[string]any:
+		m.objects++
+		for name, value := range v {
+			m.nested += len(name) * nesting
+			m.add(value, place+1+len(name)+strings.Count(name, "~")+strings.Count(name, "/"), nesting+1)
+		}
+	case []any:
+		const digits = 7 // of an index, at most
+		for _, value := range v {
+			m.add(value, place+1+digits, nesting+1)
+		}
+	case string:
+		m.nested += len(v) * nesting
+	default:
+		m.nested += nesting
+	}
+}
+
+// extent is what it may take to judge a value by a schema.
+type extent struct {
+	// cost bounds how many schemas apply to the value itself.
+	cost int
+	// growth bounds how many schemas begin to apply to one value inside it.
+	growth int
+	// chain is how many schemas apply because of this one, in a row.
+	chain int
+}
+
+// own returns the extent of a schema without those it applies to its value.
+func own(node map[string]any) extent {
+	// The lists a schema has are gone through each time it applies.
+	const listed = 64
+	e := extent{cost: 1}
+	for _, value := range node {
+		switch value := value.(type) {
+		case map[string]any:
+			e.cost += len(value) / listed
+		case []any:
+			e.cost += len(value) / listed
+		}
+	}
+	count := func(keys ...string) (n int) {
+		for _, key := range keys {
+			if _, isSchema := node[key].(map[string]any); isSchema {
+				n++
+			}
+		}
+		return n
+	}
+	patterns, _ := node["patternProperties"].(map[string]any)
+	// What has a schema of its own has none of additionalProperties.
+	object := max(count("properties")+len(patterns), count("additionalProperties")) + count("unevaluatedProperties")
+	list := 0
+	for _, key := range []string{"items", "prefixItems", "additionalItems"} {
+		switch node[key].(type) {
+		case map[string]any, []any:
+			list = 1 // by the place in the list it is one of them
+		}
+	}
+	list += count("contains", "unevaluatedItems")
+	e.growth = max(object, list)
+	return e
+}
+
+// affordable reports whether a value can be judged within maxWork steps by a
+// schema none of whose parts is over the extent: every value inside is judged
+// at most cost times growth to the power of its nesting.
+func (e extent) affordable(value any) bool {
+	size, depth := weigh(value, 0)
+	work := float64(size) * float64(max(e.cost, 1))
+	for range depth {
+		if work *= float64(max(e.growth, 1)); work > maxWork {
+			return false
+		}
+	}
+	return work <= maxWork
+}
+
+// weigh returns the size of a value in steps and how deep it is. Texts count by
+// their length because the validator prints values into its errors.
+func weigh(value any, nesting int) (size, depth int) {
+	const step = 32 // bytes
+	size, depth = 1, nesting
+	inside := func(v any) {
+		if nesting < maxNesting {
+			n, d := weigh(v, nesting+1)
+			size, depth = size+n, max(depth, d)
+		} else {
+			size = maxWork + 1 // too deep for a recursion, here and there
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			size += 1 + len(name)/step
+			inside(v)
+		}
+	case []any:
+		for _, v := range value {
+			inside(v)
+		}
+	case string:
+		size += len(value) / step
+	}
+	return size, depth
+}

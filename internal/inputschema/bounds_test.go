@@ -1,0 +1,142 @@
+package inputschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// defs is a schema whose definitions refer to the next one, by text with the
+// verb %[2]s for the reference. Backwards turns the order of their names.
+func defs(n int, text string, backwards bool) string {
+	name := func(i int) string {
+		if backwards {
+			i = n - i
+		}
+		return fmt.Sprintf("d%06d", i)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"type":"object","$ref":"#/$defs/%s","$defs":{`, name(0))
+	for i := range n {
+		fmt.Fprintf(&b, `"%s":`+text+`,`, name(i), `{"$ref":"#/$defs/`+name(i+1)+`"}`)
+	}
+	fmt.Fprintf(&b, `"%s":{}}}`, name(n))
+	return b.String()
+}
+
+// A schema comes from a server: none may end the process or hold it up
+// (TOOL-09).
+func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
+	const chain, fork = `%[2]s`, `{"allOf":[%[2]s,%[2]s]}`
+	long := strings.Repeat("x", 400_000)
+	for name, text := range map[string]string{
+		"a chain":                  defs(1_000, chain, false),
+		"a chain from its end":     defs(1_000, chain, true),
+		"a chain over all bounds":  defs(300_000, chain, false),
+		"two to the 22":            defs(22, fork, false),
+		"two to the 60":            defs(60, fork, false),
+		"from the end":             defs(60, fork, true),
+		"by anyOf":                 defs(30, `{"anyOf":[%[2]s,%[2]s]}`, false),
+		"by keywords":              defs(30, `{"if":%[2]s,"then":%[2]s}`, false),
+		"booleans":                 `{"allOf":[true` + strings.Repeat(",true", 10_000) + `]}`,
+		"too long":                 `{"description":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"too many parts":           `{"properties":{"a":{}` + manyProperties(20_000) + `}}`,
+		"too deep":                 strings.Repeat(`{"properties":{"a":`, 300) + `{}` + strings.Repeat(`}}`, 300),
+		"too deep for the decoder": strings.Repeat(`[`, 200_000),
+		"a long name over many":    `{"properties":{"` + long + `":{"properties":{"a":{}` + manyProperties(15_000) + `}}}}`,
+		"a long text very deep":    strings.Repeat(`{"not":`, 400) + `{"description":"` + long + `"}` + strings.Repeat(`}`, 400),
+		"one anchor for many":      `{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, err := Compile(json.RawMessage(text))
+			require.ErrorIs(t, err, ErrUnusable)
+			require.Less(t, time.Since(began), 3*time.Second)
+		})
+	}
+}
+
+func manyProperties(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"p%d":{}`, i)
+	}
+	return b.String()
+}
+
+// What people write, and a good deal more, is not refused.
+func TestLargeSchemasAreJudgedBy(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a chain":        defs(100, `%[2]s`, false),
+		"a fork":         defs(10, `{"anyOf":[%[2]s,%[2]s]}`, false),
+		"many parts":     `{"properties":{"a":{}` + manyProperties(15_000) + `}}`,
+		"many branches":  `{"anyOf":[{"type":"string"}` + strings.Repeat(`,{"type":"object"}`, 5_000) + `]}`,
+		"many constants": `{"properties":{"a":{"enum":["x"` + strings.Repeat(`,"y"`, 50_000) + `]}}}`,
+		"deep":           strings.Repeat(`{"properties":{"a":`, 200) + `{}` + strings.Repeat(`}}`, 200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Compile(json.RawMessage(text))
+			require.NoError(t, err)
+			require.True(t, s.CanJudge(map[string]any{"a": "x"}))
+			require.NoError(t, s.Validate(map[string]any{"a": "x"}))
+		})
+	}
+}
+
+// nest returns a value so deep, with leaf at its bottom.
+func nest(depth int, leaf any) any {
+	for range depth {
+		leaf = map[string]any{"a": leaf}
+	}
+	return leaf
+}
+
+// Two schemas for each member judge the bottom of a value two to the power of
+// its depth times.
+func TestValuesThatWouldTakeForEver(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"properties and patterns": `{"properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}}}`,
+		"branches":                `{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`,
+		"the rest":                `{"anyOf":[{"additionalProperties":{"$ref":"#"}},{"additionalProperties":{"$ref":"#"}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Compile(json.RawMessage(text))
+			require.NoError(t, err)
+			require.True(t, s.CanJudge(nest(8, 1.0)))
+			deep := nest(60, 1.0)
+			require.False(t, s.CanJudge(deep))
+			require.NoError(t, s.Validate(deep), "comes back")
+		})
+	}
+	list, err := Compile(json.RawMessage(`{"items":{"$ref":"#"},"contains":{"$ref":"#"}}`))
+	require.NoError(t, err)
+	var deep any = []any{}
+	for range 60 {
+		deep = []any{deep}
+	}
+	require.False(t, list.CanJudge(deep))
+
+	// A plain list of lists is as deep as it likes, up to the depth of a message.
+	s, err := Compile(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":false}`))
+	require.NoError(t, err)
+	require.True(t, s.CanJudge(nest(500, map[string]any{})))
+	require.Error(t, s.Validate(nest(500, 1.0)))
+	require.False(t, s.CanJudge(nest(100_000, 1.0)))
+}
+
+// Values are printed into errors, so large ones cost more than their parts.
+func TestLargeValuesForManySchemas(t *testing.T) {
+	t.Parallel()
+	s, err := Compile(json.RawMessage(`{"anyOf":[{"type":"array"}` + strings.Repeat(`,{"type":"string"}`, 5_000) + `]}`))
+	require.NoError(t, err)
+	require.True(t, s.CanJudge(map[string]any{"a": strings.Repeat("x", 1_000)}))
+	require.False(t, s.CanJudge(map[string]any{"a": strings.Repeat("x", 1<<20)}))
+}
