@@ -10,7 +10,8 @@ import "strings"
 // than four bytes are left in: "1" is no secret and is everywhere.
 //
 // In doubt it takes out too much. It looks at each line by itself: a secret
-// that goes on in the next line is not found there.
+// that goes on in the next line is not found there. The time it takes grows with
+// the length of s and no faster.
 func Redact(s string, values ...string) string {
 	for _, v := range values {
 		if len(v) >= 4 {
@@ -98,7 +99,8 @@ func redactWords(s string) string {
 		skip, secret := secretAfter(word, rest)
 		switch {
 		case secret > 0:
-			b.WriteString(word + rest[:skip] + mask)
+			b.WriteString(s[:n+skip])
+			b.WriteString(mask)
 			s = rest[skip+secret:]
 		case isToken(word):
 			b.WriteString(mask)
@@ -115,14 +117,15 @@ func redactWords(s string) string {
 // token.
 func wordLen(s string) int {
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':
-		default:
+		if !inWord(s[i]) {
 			return i
 		}
 	}
 	return len(s)
+}
+
+func inWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
 // secretAfter finds the secret that word announces in rest: after skip bytes,
@@ -193,17 +196,17 @@ func untilSpace(s string) int {
 // untilQuote is the length of s up to the closing mark, which does not count
 // when a backslash stands before it, or up to the end of the line.
 func untilQuote(s, mark string) int {
-	line := s[:untilLineEnd(s)]
-	for from := 0; ; {
-		i := strings.Index(line[from:], mark)
-		if i < 0 {
-			return len(line)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\r' || c == '\n':
+			return i
+		case c != mark[0]:
+		case mark[0] != '\\' && i > 0 && s[i-1] == '\\':
+		case strings.HasPrefix(s[i:], mark):
+			return i
 		}
-		if at := from + i; mark[0] == '\\' || at == 0 || line[at-1] != '\\' {
-			return at
-		}
-		from += i + 1
 	}
+	return len(s)
 }
 
 // isScheme reports whether word announces HTTP credentials.
@@ -217,13 +220,16 @@ func isHeader(word string) bool {
 	return strings.HasSuffix(name, "authorization") || strings.HasSuffix(name, "cookie")
 }
 
+// punctuation takes out what names are written with or without.
+var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
+
 // isSecretName reports whether what a name stands for is a secret.
 func isSecretName(word string) bool {
 	name := strings.ToLower(word)
 	if strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "-key") {
 		return true
 	}
-	name = strings.NewReplacer("-", "", "_", "", ".", "").Replace(name)
+	name = punctuation.Replace(name)
 	for _, part := range []string{
 		"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 		"credential", "authorization", "cookie", "sessionid",
@@ -236,10 +242,13 @@ func isSecretName(word string) bool {
 	return strings.HasSuffix(name, "token") || strings.HasSuffix(name, "pwd")
 }
 
+// minToken is the length of the shortest word that may be a token, in bytes.
+const minToken = 16
+
 // isToken reports whether a word has the shape of a token of a well-known
 // issuer.
 func isToken(word string) bool {
-	if len(word) < 16 {
+	if len(word) < minToken {
 		return false
 	}
 	for _, prefix := range []string{

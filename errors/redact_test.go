@@ -3,6 +3,7 @@ package mcperrors_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,29 @@ func TestRedactCommand(t *testing.T) {
 	}, mcperrors.RedactCommand(given, "my-value"))
 	require.Equal(t, "tok_12345678", given[3], "what was given is not changed")
 	require.Empty(t, mcperrors.RedactCommand(nil))
+}
+
+// A peer's text is long and full of what Redact looks for: the time it takes
+// grows with the text and not with its square, which is 20 s for the first one.
+func TestRedactIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{
+		`token="x" `, `token='\'`, `token=\"x\"`, `token="`, `token=`, `"token" :`, "token  ", "--token ", "bearer ",
+		"authorization", "cookie: \n", "a://", "://", "a://@ ", "a://b?c ", `\"`, "-", "a ", "ä",
+	} {
+		long := strings.Repeat(unit, 1<<20/len(unit))
+		start := time.Now()
+		mcperrors.Redact(long)
+		require.Less(t, time.Since(start), 5*time.Second, unit)
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	long := strings.Repeat(`token="x" `, 1<<20/10)
+	b.SetBytes(int64(len(long)))
+	for b.Loop() {
+		mcperrors.Redact(long)
+	}
 }
 
 // A secret in any of these places does not come out, whatever stands on the

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Bounds of the text, in runes: it is one line in a log.
+// Bounds of the text, in runes: it is one line in a log. maxShownText is how
+// many bytes of a peer's text are read for that, out of up to 16 MiB.
 const (
 	maxMessageText = 500
 	maxCauseText   = 300
 	maxStderrText  = 200
+	maxShownText   = 8 << 10
 )
 
 // text is what happened, where, the evidence in short, what to do. Secrets are
@@ -114,5 +117,35 @@ func roundAge(d time.Duration) time.Duration {
 // show makes a text fit for a log line: no secrets, no control characters,
 // bounded.
 func show(s string, limit int) string {
-	return jsonrpc.Printable(Redact(s), limit)
+	start := head(s, maxShownText)
+	shown := Redact(start)
+	if len(start) < len(s) {
+		shown += "…"
+	}
+	return jsonrpc.Printable(shown, limit)
+}
+
+// head is the start of s, n bytes or less: where it is cut there is no part of a
+// word that is too short to know a token by, and none of an address, whose
+// secrets are known by what follows them.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for !utf8.RuneStart(s[n]) && n > 0 {
+		n--
+	}
+	end := n
+	for end > 0 && inWord(s[end-1]) {
+		end--
+	}
+	if n-end >= minToken {
+		end = n // enough of it to tell whether it is a secret
+	}
+	s = s[:end]
+	last := strings.LastIndexFunc(s, endsURL) + 1
+	if i := strings.Index(s[last:], "://"); i >= 0 {
+		s = s[:last+i+len("://")]
+	}
+	return s
 }
