@@ -37,7 +37,7 @@ func (a *app) programEnv() ([]string, error) {
 	for _, e := range a.flags.env {
 		name, _, found := strings.Cut(e, "=")
 		if name == "" {
-			return nil, usage("-e %s has no name before the =", e)
+			return nil, usage("-e is given a value without a name before the =")
 		}
 		if !found {
 			value, ok := a.env(name)

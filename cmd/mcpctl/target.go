@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // target is the server of a command: a program, or a URL.
@@ -68,11 +70,11 @@ func (a *app) elsewhere() string {
 func (a *app) server(l line) (target, []string, error) {
 	switch {
 	case l.dashed && a.flags.server != "":
-		return target{}, nil, usage("there are two servers: -s %s, and the program after --", a.flags.server)
+		return target{}, nil, usage("there are two servers: -s %s, and the program after --", mcperrors.Redact(a.flags.server))
 	case l.dashed && len(l.program) == 0:
 		return target{}, nil, usage("no program follows the --")
 	case l.dashed && len(l.operands) > 0 && looksLikeServer(l.operands[0]):
-		return target{}, nil, usage("there are two servers: %s, and the program after --", l.operands[0])
+		return target{}, nil, usage("there are two servers: %s, and the program after --", mcperrors.Redact(l.operands[0]))
 	case l.dashed:
 		return target{argv: l.program}, l.operands, nil
 	}
@@ -137,11 +139,11 @@ func serverURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return "", usage("%s is not a URL: %v", s, err)
+		return "", usage("%s is not a URL: %s", mcperrors.Redact(s), mcperrors.Redact(rootCause(err)))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", usage("unknown scheme %s: an MCP server has http or https", u.Scheme)
 	case u.Hostname() == "":
-		return "", usage("%s names no host", s)
+		return "", usage("%s names no host", mcperrors.Redact(s))
 	}
 	return s, nil
 }
