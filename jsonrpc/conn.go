@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Errors of a [Conn]. A call's error is a [*CallError] that wraps one of them
-// or the cause of its context's end.
+// Errors of a [Conn]. A call's error is a [*CallError] that wraps one of them,
+// or the error of its context and the cause of that.
 var (
 	// ErrClosed: the connection was closed on this side.
 	ErrClosed = errors.New("the connection is closed")
@@ -125,7 +125,7 @@ type Wait struct {
 // are written from where they are and must never be changed again.
 func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, error) {
 	if ctx.Err() != nil {
-		return Response{}, &CallError{NotSent: true, Err: context.Cause(ctx)}
+		return Response{}, &CallError{NotSent: true, Err: ended(ctx)}
 	}
 	if req.ID.IsZero() {
 		return Response{}, &CallError{NotSent: true, Err: errNoID}
@@ -134,11 +134,17 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
+	accepted := false
+	defer func() {
+		if !accepted { // also when OnSent panics
+			c.inflight.drop(cl)
+		}
+	}()
 	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params}, cl)
 	if err != nil {
-		c.inflight.drop(cl)
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
+	accepted = true
 	c.inflight.placed(cl, at, c.w.left)
 	return c.await(ctx, cl, at)
 }
@@ -156,7 +162,7 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 			}
 			return resp, nil
 		case <-ctx.Done():
-			reason = context.Cause(ctx)
+			reason = ended(ctx)
 		case <-cl.timer.C:
 			if reason = cl.expired(); reason == nil {
 				continue // touched meanwhile
@@ -177,7 +183,7 @@ func (c *Conn) Touch(id ID) { c.inflight.touch(id) }
 // and waits only while more than Config.MessageBytes are queued.
 func (c *Conn) Notify(ctx context.Context, n Notification) error {
 	if ctx.Err() != nil {
-		return &CallError{NotSent: true, Err: context.Cause(ctx)}
+		return &CallError{NotSent: true, Err: ended(ctx)}
 	}
 	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}, nil); err != nil {
 		return &CallError{NotSent: true, Err: err}

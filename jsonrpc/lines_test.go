@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -159,4 +160,29 @@ func abs(i int) int {
 		return -(i + 1)
 	}
 	return i
+}
+
+// A line over the limit is dropped while it comes.
+func TestLineReaderDoesNotHoldALineOverTheLimit(t *testing.T) {
+	const limit, size = 1 << 20, 64 << 20
+	l := newLineReader(io.MultiReader(io.LimitReader(same('x'), size), strings.NewReader("\nb\n")), limit)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := l.next()
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, errTooLong)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*limit))
+	got, err := l.next()
+	require.NoError(t, err)
+	require.Equal(t, "b", string(got.text))
+}
+
+// same is a stream of one byte.
+type same byte
+
+func (s same) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(s)
+	}
+	return len(p), nil
 }

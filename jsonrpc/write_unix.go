@@ -5,6 +5,8 @@ package jsonrpc
 import (
 	"errors"
 	"io"
+	"net"
+	"os"
 	"syscall"
 	"time"
 )
@@ -22,14 +24,26 @@ type tryWriter struct {
 	err error
 }
 
-// newTryWriter returns nil for a stream that is not a pollable descriptor.
+// newTryWriter returns nil for a stream that is not a pollable descriptor. Only
+// the types of the standard library are known to be nothing more: one that
+// embeds them has these methods too, and a Write of its own.
 func newTryWriter(w io.Writer) *tryWriter {
-	f, ok := w.(interface {
+	var f interface {
 		syscall.Conn
 		SetWriteDeadline(time.Time) error
-	})
+	}
+	switch w := w.(type) {
+	case *os.File:
+		f = w
+	case *net.TCPConn:
+		f = w
+	case *net.UnixConn:
+		f = w
+	default:
+		return nil
+	}
 	// A descriptor without deadlines is a blocking one.
-	if !ok || f.SetWriteDeadline(time.Time{}) != nil {
+	if f.SetWriteDeadline(time.Time{}) != nil {
 		return nil
 	}
 	conn, err := f.SyscallConn()

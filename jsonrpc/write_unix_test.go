@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -194,4 +195,41 @@ func TestManyAtOnceOverPipes(t *testing.T) {
 	t.Parallel()
 	conn, in, out := newPipePeer(t, Config{})
 	storm(t, &peer{T: t, conn: conn, in: bufio.NewReader(in), out: out, read: in})
+}
+
+// scrambling is a stream as encrypting, counting or throttling ones are made:
+// only its own Write may be used, whatever else it embeds.
+type scrambling struct{ *net.TCPConn }
+
+func (s scrambling) Write(b []byte) (int, error) {
+	other := make([]byte, len(b))
+	for i := range b {
+		other[i] = b[i] ^ 1
+	}
+	return s.TCPConn.Write(other)
+}
+
+func TestWrappedConnectionsWriteThemselves(t *testing.T) {
+	t.Parallel()
+	var listen net.ListenConfig
+	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var dial net.Dialer
+	c, err := dial.DialContext(t.Context(), "tcp", ln.Addr().String())
+	require.NoError(t, err)
+	server, err := ln.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = server.Close()
+		_ = ln.Close()
+	})
+	require.NotNil(t, newTryWriter(c), "a plain one is written to without blocking")
+	wrapped := scrambling{c.(*net.TCPConn)}
+	conn := NewConn(wrapped, wrapped, Config{})
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.Notify(t.Context(), Notification{Method: "x"}))
+	first := make([]byte, 1)
+	_, err = io.ReadFull(server, first)
+	require.NoError(t, err)
+	require.Equal(t, byte('{'^1), first[0])
 }

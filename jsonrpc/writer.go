@@ -107,7 +107,7 @@ func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
 		case <-w.roomMade():
 			return nil
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ended(ctx)
 		case <-alarm:
 			if err := cl.expired(); err != nil {
 				return err
@@ -193,7 +193,7 @@ func (w *writer) takeBack(at span) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case at.to <= w.written:
+	case w.arrived(at):
 		return false
 	case w.err != nil && w.committed == w.written:
 		return true // nothing leaves any more
@@ -209,12 +209,17 @@ func (w *writer) takeBack(at span) bool {
 	return false
 }
 
-// left reports whether a whole frame was accepted by the stream.
+// left reports whether a frame was accepted by the stream, so far that the peer
+// may act on it.
 func (w *writer) left(at span) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return at.to <= w.written
+	return w.arrived(at)
 }
+
+// arrived is left. Who reads lines runs a last one without its newline, so a
+// frame counts before that. Requires w.mu.
+func (w *writer) arrived(at span) bool { return at.to <= w.written+1 }
 
 // start writes without blocking, beginning with buf, for whoever has just
 // become busy.

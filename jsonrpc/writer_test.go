@@ -167,7 +167,7 @@ func TestWriterWaitsForRoom(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel(cause)
-		require.Equal(t, cause, <-done)
+		require.ErrorIs(t, <-done, cause)
 
 		for range 3 {
 			go func() {
