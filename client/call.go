@@ -144,6 +144,7 @@ func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
 			return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
 		}
 	}
+	defer permit.Release() // should a hook panic; a settled permit stays settled
 	cl.id = c.cfg.nextID()
 	if cl.progress != nil {
 		id := cl.id // a copy, so that cl itself stays off the heap
@@ -154,14 +155,17 @@ func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: cl.params},
 		Wait:    c.wait(cl.opts),
 	})
-	c.settle(permit, answer, err)
-	if err != nil {
+	switch {
+	case err != nil:
+		c.settle(permit, c.failureVerdict(&cl, failureOf(err)), true)
 		c.abandon(&cl, err)
 		return nil, c.failed(cl, err)
+	case answer.Error != nil:
+		e := c.refusedBy(&cl, answer)
+		c.settle(permit, answerVerdict(e), true)
+		return nil, e
 	}
-	if answer.Error != nil {
-		return nil, c.refusedBy(&cl, answer)
-	}
+	c.settle(permit, breaker.Success, false) // isError too: the server works
 	return answer.Result, nil
 }
 

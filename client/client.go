@@ -62,11 +62,11 @@ type sessionState struct {
 	profiles     map[string]string // tool to error profile, as announced
 }
 
-func newClient(cfg *config, server string) *Client {
-	c := &Client{cfg: cfg, server: server, log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
+func newClient(cfg *config, t transport.Transport) *Client {
+	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	c.cacheKey = c.newCacheKey()
+	c.cacheKey = cacheKey(cfg, t)
 	c.inbox = newInbox(c)
 	c.fetch = c.fetchTools
 	return c

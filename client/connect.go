@@ -74,7 +74,7 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	if err != nil {
 		return nil, badOption(err)
 	}
-	c := newClient(cfg, t.String())
+	c := newClient(cfg, t)
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if a, ok := c.conn.(transport.Aborter); ok {
@@ -106,6 +106,11 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	return nil
 }
 
-func (c *Client) newCacheKey() toolcache.Key {
-	return toolcache.Key{Server: c.server, Partition: c.cfg.partition}
+// cacheKey says whose tools a cache holds.
+func cacheKey(cfg *config, t transport.Transport) toolcache.Key {
+	key := toolcache.Key{Server: t.String(), Partition: cfg.partition}
+	if t, ok := t.(transport.Identified); ok {
+		key.Server = t.Identity()
+	}
+	return key
 }

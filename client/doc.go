@@ -17,7 +17,7 @@
 // and bounds on everything a server may send. Every error is a
 // [*mcperrors.Error], which says what happened, whether a later attempt may
 // succeed, and whether the request may have been executed. A tool that reports
-// isError is a result, not an error; see [ToolError].
+// isError is a result, not an error; see [Client.ToolError].
 //
 // The types to know are [Client], [Option] and [Resilience]. There is no
 // public session: a session is how a server of the older revisions keeps a

@@ -34,7 +34,7 @@ func (c *Client) openSession(ctx context.Context) error {
 		return c.failed(call{method: mcp.MethodInitialized}, err)
 	}
 	c.state.Store(state)
-	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", state.info.Name, state.info.Version), "server", c.server)
+	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(state.info.Name, 100), jsonrpc.Printable(state.info.Version, 50)), "server", c.server)
 	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", state.version), "server", c.server)
 	return nil
 }

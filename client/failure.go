@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -76,7 +77,7 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		return e
 	case transport.ReasonOption:
 		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, delivery, f.Err.Error(), f)
-	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonTooLarge:
+	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonTooLarge, transport.ReasonNotMCP:
 	}
 	return mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, delivery, f.Err.Error(), f)
 }
@@ -89,16 +90,42 @@ func lostText(f *transport.Failure) string {
 }
 
 // refusedBy makes the error of a call that the server answered with an error.
-func (c *Client) refusedBy(cl *call, answer transport.Answer) error {
+func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
 	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
 		Method: cl.method, Tool: cl.tool, Profile: c.cfg.profile,
 		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]),
 	})
+	if h := answer.HTTP; h != nil && statusDecides(h.Status) && !definedCode(answer.Error.Code) {
+		// A body beats the status where its code has a meaning; 401 with some
+		// code of the server's own is about who is asking all the same.
+		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)
+		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
+		e = byStatus
+	}
 	e.HTTP = answer.HTTP
 	if e.Kind == mcperrors.KindNotFound && cl.method == mcp.MethodToolsCall {
 		c.doubtTools()
 	}
 	return c.about(cl, e)
+}
+
+// statusDecides reports the statuses that say more than a code without meaning.
+func statusDecides(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// definedCode reports the codes that JSON-RPC or MCP give a meaning.
+func definedCode(code int64) bool {
+	switch code {
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
+		jsonrpc.CodeInternalError, -32002, -32020, -32021, -32022, -32042:
+		return true
+	}
+	return false
 }
 
 // doubtInterval is how far apart answers that smell of an old list of tools
@@ -115,7 +142,7 @@ func (c *Client) doubtTools() {
 }
 
 // about fills in which call an error is about.
-func (c *Client) about(cl *call, e *mcperrors.Error) error {
+func (c *Client) about(cl *call, e *mcperrors.Error) *mcperrors.Error {
 	e.Server, e.Method, e.Tool, e.Attempts = c.server, cl.method, cl.tool, cl.attempts
 	if !cl.id.IsZero() {
 		e.RequestID = cl.id.String()

@@ -3,9 +3,12 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +20,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // structured makes the fake server answer tools/call with one result.
@@ -68,9 +72,9 @@ func TestToolError(t *testing.T) {
 	res, err := c.CallTool(t.Context(), "echo", hello)
 	require.NoError(t, err)
 	require.True(t, res.IsError)
-	require.ErrorContains(t, client.ToolError(res), "disk full")
-	require.NoError(t, client.ToolError(&mcp.CallToolResult{}))
-	require.NoError(t, client.ToolError(nil))
+	require.ErrorContains(t, c.ToolError("echo", res), "disk full")
+	require.NoError(t, c.ToolError("echo", &mcp.CallToolResult{}))
+	require.NoError(t, c.ToolError("echo", nil))
 }
 
 // list answers a paginated method from a table of cursors.
@@ -452,3 +456,106 @@ func TestProgressTokenJoinsParams(t *testing.T) {
 }
 
 var tokens = regexp.MustCompile(`"progressToken":\d+`)
+
+// What the arguments hold is the caller's: an error names the place and the
+// rule, not the value.
+func TestValidationErrorsHoldNoValues(t *testing.T) {
+	t.Parallel()
+	tr, s := newFake(t)
+	s.result("tools/list", `{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"pin":{"type":"integer"},"mode":{"enum":["a"]},"in":{"type":"object","properties":{"n":{"minimum":5}}},"re":{"pattern":"^z"}},"additionalProperties":false}}]}`)
+	c, err := client.Connect(t.Context(), tr)
+	require.NoError(t, err)
+	for args, want := range map[string]string{
+		`{"pin":"hunter2"}`:       `/properties/pin: type: has type "string", want "integer"`,
+		`{"mode":"hunter2"}`:      `/properties/mode: does not satisfy enum`,
+		`{"in":{"n":2222.2222}}`:  `/properties/in/properties/n: does not satisfy minimum`,
+		`{"re":"hunter2"}`:        `/properties/re: does not satisfy pattern`,
+		`{"unknown":"hunter2"}`:   `additional properties`,
+		`{"pin":"` + long + `x"}`: `has type "string"`,
+	} {
+		_, err := c.CallTool(t.Context(), "x", json.RawMessage(args))
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter2")
+		require.NotContains(t, err.Error(), "2222")
+		require.Less(t, len(err.Error()), 1000)
+	}
+	require.NoError(t, c.Close())
+}
+
+var long = strings.Repeat("long", 100_000)
+
+// A hook that panics takes no permit with it: the probe it was can be tried
+// again at once.
+func TestPanickingHookLeaksNoPermit(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		trip(t, c, s)
+		time.Sleep(31 * time.Second)
+		bad.Store(true)
+		require.Panics(t, func() { _, _ = c.CallTool(t.Context(), "echo", hello) })
+		bad.Store(false)
+		s.result("tools/call", `{"content":[]}`)
+		_, err := c.CallTool(t.Context(), "echo", hello)
+		require.NoError(t, err)
+	}, client.WithIDs(func() jsonrpc.ID {
+		if bad.Load() {
+			panic("a generator's bug")
+		}
+		return jsonrpc.IntID(count.Add(1))
+	}))
+}
+
+var (
+	bad   atomic.Bool
+	count atomic.Int64
+)
+
+// A cause that the caller gave its context is found, and the context's own
+// error too.
+func TestContextCauses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		budget := errors.New("budget spent")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, budget)
+		defer cancel()
+		_, err := c.CallTool(ctx, "echo", hello)
+		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, budget)
+
+		ctx2, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { stop(budget) })
+		_, err = c.CallTool(ctx2, "echo", hello)
+		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err))
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, budget)
+
+		s.on("tools/list", func(jsonrpc.Request) any { return nil })
+		c.InvalidateTools()
+		ctx3, stop3 := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { stop3(budget) })
+		_, err = c.GetToolSchema(ctx3, "echo")
+		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err))
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, budget)
+	})
+}
+
+// A cache that two clients share keeps their servers apart, whatever they are
+// called.
+func TestSharedCacheKeepsServersApart(t *testing.T) {
+	t.Parallel()
+	cache, err := toolcache.New(toolcache.Settings{})
+	require.NoError(t, err)
+	a, _ := connected(t, client.WithToolCache(cache))
+	tr, s := newFake(t)
+	s.on("tools/list", func(jsonrpc.Request) any { return toolList("other") })
+	b, err := client.Connect(t.Context(), tr, client.WithToolCache(cache))
+	require.NoError(t, err)
+	getSchema(t, a, "echo")
+	getSchema(t, b, "other")
+	_, err = b.GetToolSchema(t.Context(), "echo")
+	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.NoError(t, b.Close())
+}

@@ -1,94 +1,98 @@
 package client
 
 import (
+	"net/http"
+
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
+
+// The verdicts below say what an attempt tells about the server's health
+// (resilience.md 3.2, with the tool level not built yet: what would open a
+// tool's circuit opens the server's, decisions 15).
 
 // settle tells the breaker how an attempt went. With CountAll every error
 // counts, the seed's literal rule, but for what says nothing about a server:
 // the caller gave up, or the client was closed.
-func (c *Client) settle(permit breaker.Permit, answer transport.Answer, err error) {
-	if c.res.Breaker == nil {
-		return
+func (c *Client) settle(permit breaker.Permit, v verdict, failed bool) {
+	switch {
+	case c.res.Breaker == nil:
+	case v == ownDoing:
+		permit.Release()
+	case failed && c.res.Breaker.CountAll():
+		permit.Settle(breaker.Failure)
+	default:
+		permit.Settle(v)
 	}
-	verdict := verdictOf(answer, err)
-	if c.res.Breaker.CountAll() {
-		switch {
-		case err != nil && (failureOf(err).Reason == transport.ReasonCanceled || failureOf(err).Reason == transport.ReasonClosed):
-			permit.Release()
-			return
-		case err != nil || answer.Error != nil:
-			verdict = breaker.Failure
-		}
-	}
-	permit.Settle(verdict)
 }
 
-// verdictOf says what an attempt tells about the server's health
-// (resilience.md 3.2, with the tool level not built yet: what would open a
-// tool's circuit opens the server's, decisions 15). It is a pure function.
-func verdictOf(answer transport.Answer, err error) breaker.Verdict {
-	if err != nil {
-		return failureVerdict(failureOf(err))
-	}
-	if answer.Error == nil {
-		return breaker.Success // isError too: the server works
-	}
-	switch code := answer.Error.Code; {
-	case code == jsonrpc.CodeParseError:
-		return breaker.Neutral
-	case code == jsonrpc.CodeInternalError:
-		return breaker.Failure
-	case code == codeRequestTimeout || code == codeServerError:
-		return breaker.Failure
-	case code == codeTooManyRequests:
-		return breaker.Neutral
-	case code == codeUnavailable || code == codeAppInternal:
-		return breaker.Failure
-	}
-	return breaker.Success // alive, and it said no
-}
+// verdict is a breaker's, or ownDoing.
+type verdict = breaker.Verdict
 
-// Codes of servers that say the server is not well. -32002 and -32003 are the
-// server's word on one document, -32004 and on have no meaning (ERR-05).
-const (
-	codeServerError     = -32000
-	codeRequestTimeout  = -32001
-	codeTooManyRequests = 429
-	codeAppInternal     = 500
-	codeUnavailable     = 503
-)
+// ownDoing is the verdict on what this side did: it never counts.
+const ownDoing verdict = 255
 
-func failureVerdict(f *transport.Failure) breaker.Verdict {
+// failureVerdict judges an attempt without an answer.
+func (c *Client) failureVerdict(cl *call, f *transport.Failure) verdict {
+	if f.Reason == transport.ReasonTimeout && cl.opts.timesSet && c.shorter(cl.opts) {
+		// Impatience of one caller must not close the server to all.
+		return breaker.Neutral
+	}
 	switch f.Reason {
-	case transport.ReasonUnavailable, transport.ReasonLost, transport.ReasonTimeout:
+	case transport.ReasonUnavailable, transport.ReasonLost, transport.ReasonTimeout, transport.ReasonTooLarge, transport.ReasonProtocol:
 		return breaker.Failure
 	case transport.ReasonConfig:
 		if f.HTTP == nil { // a certificate, not a redirect
 			return breaker.Failure
 		}
-		return breaker.Neutral
 	case transport.ReasonStatus:
 		return statusVerdict(f.HTTP.Status)
-	case transport.ReasonTooLarge:
-		return breaker.Failure
-	case transport.ReasonProtocol:
-		if f.HTTP != nil && f.HTTP.ContentType != "application/json" {
-			return breaker.Neutral // a portal or a wrong URL, not this server
-		}
-		return breaker.Failure
-	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonSession, transport.ReasonOption:
+	case transport.ReasonCanceled, transport.ReasonClosed:
+		return ownDoing
+	case transport.ReasonSession, transport.ReasonOption, transport.ReasonNotMCP:
 	}
 	return breaker.Neutral
 }
 
-func statusVerdict(status int) breaker.Verdict {
-	switch {
-	case status == 501 || status == 505:
+// shorter reports whether a call's own times are shorter than the client's.
+func (c *Client) shorter(o callOptions) bool {
+	less := func(own, general int64) bool { return own > 0 && (general == 0 || own < general) }
+	return less(int64(o.idle), int64(c.res.IdleTimeout)) || less(int64(o.max), int64(c.res.MaxTime))
+}
+
+// answerVerdict judges an answer that is an error, by what it means in the
+// server's profile: the same -32001 is a timeout to one family and a missing
+// resource to another.
+func answerVerdict(e *mcperrors.Error) verdict {
+	if e.HTTP != nil && statusDecides(e.HTTP.Status) && !definedCode(e.RPC.Code) {
+		return statusVerdict(e.HTTP.Status)
+	}
+	if e.RPC.Code == jsonrpc.CodeParseError {
 		return breaker.Neutral
-	case status >= 500, status == 404, status == 410:
+	}
+	switch e.Kind {
+	case mcperrors.KindOverloaded:
+		return breaker.Neutral
+	case mcperrors.KindTimeout:
+		return breaker.Failure
+	case mcperrors.KindServer:
+		// E3xx is the server's word on one document. Codes that MCP reserves
+		// and has not given a meaning have none (ERR-05).
+		if reserved := e.RPC.Code >= -32099 && e.RPC.Code <= -32020; e.Code == mcperrors.E201 && !reserved {
+			return breaker.Failure
+		}
+	default: // alive, and it said no
+	}
+	return breaker.Success
+}
+
+func statusVerdict(status int) verdict {
+	switch {
+	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported:
+		return breaker.Neutral
+	case status >= 500, status == http.StatusNotFound, status == http.StatusGone:
 		return breaker.Failure
 	}
 	return breaker.Neutral

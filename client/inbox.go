@@ -1,18 +1,18 @@
 package client
 
 import (
-	"context"
-	"strings"
 	"sync"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// inboxSize is how many notifications wait for a slow handler; the oldest go
-// first (UTIL-09).
-const inboxSize = 1024
+// How many notifications, and how many bytes of them, wait for a slow handler;
+// the oldest go first (UTIL-09).
+const (
+	inboxSize  = 1024
+	inboxBytes = 16 << 20
+)
 
 // inbox hands notifications to the application's handlers, in order, on one
 // goroutine that is not the one that reads.
@@ -23,6 +23,7 @@ type inbox struct {
 
 	mu      sync.Mutex
 	queue   []item
+	bytes   int // of what is queued
 	dropped int
 	stopped bool
 }
@@ -33,6 +34,9 @@ type item struct {
 	progress *progressCall
 	params   mcp.ProgressParams
 }
+
+// size is about what the item holds in memory.
+func (it item) size() int { return len(it.n.Params) + len(it.params.Message) }
 
 // drop says that nobody will see the item.
 func (it item) drop() {
@@ -53,14 +57,13 @@ func (b *inbox) put(it item) {
 		it.drop()
 		return
 	}
-	var oldest item
-	if len(b.queue) == inboxSize {
-		oldest, b.queue = b.queue[0], b.queue[1:]
+	b.queue = append(b.queue, it)
+	b.bytes += it.size()
+	for len(b.queue) > 1 && (len(b.queue) > inboxSize || b.bytes > inboxBytes) {
+		b.take().drop()
 		b.dropped++
 	}
-	b.queue = append(b.queue, it)
 	b.mu.Unlock()
-	oldest.drop()
 	select {
 	case b.wake <- struct{}{}:
 	default: // it will look
@@ -95,8 +98,16 @@ func (b *inbox) next() (it item, dropped int, ok bool) {
 		b.queue = nil
 		return item{}, dropped, false
 	}
-	it, b.queue = b.queue[0], b.queue[1:]
-	return it, dropped, true
+	return b.take(), dropped, true
+}
+
+// take removes the oldest item. Requires b.mu.
+func (b *inbox) take() item {
+	it := b.queue[0]
+	b.queue[0] = item{}
+	b.queue = b.queue[1:]
+	b.bytes -= it.size()
+	return it
 }
 
 func (b *inbox) stop() {
@@ -107,119 +118,7 @@ func (b *inbox) stop() {
 		for _, it := range b.queue {
 			it.drop()
 		}
-		b.queue = nil
+		b.queue, b.bytes = nil, 0
 		close(b.quit)
-	}
-}
-
-// handler is what the transport hands to: it returns at once, always.
-func (c *Client) handler() transport.Handler {
-	return transport.Handler{
-		OnRequest:      c.onRequest,
-		OnNotification: c.onNotification,
-		OnFault: func(err error) {
-			c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err)
-		},
-		Trace: c.traced(),
-	}
-}
-
-// traced adds a log line for stdout noise to the application's trace.
-func (c *Client) traced() transport.Trace {
-	t := c.cfg.trace
-	noise := t.Noise
-	t.Noise = func(line []byte) {
-		c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", c.server,
-			"line", jsonrpc.Printable(string(line), 200))
-		if noise != nil {
-			noise(line)
-		}
-	}
-	return t
-}
-
-// onRequest answers what a server may ask. Ping is answered in any phase and
-// before everything that waits for handlers (UTIL-01); the rest is not offered
-// (RPC-13).
-func (c *Client) onRequest(req jsonrpc.Request) {
-	resp := jsonrpc.Response{ID: req.ID}
-	if req.Method == mcp.MethodPing {
-		resp.Result = []byte(`{}`)
-	} else {
-		resp.Error = jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+req.Method, nil)
-	}
-	if c.answering.Add(1) > maxAnswering {
-		c.answering.Add(-1)
-		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
-		return
-	}
-	c.behind(func(ctx context.Context) {
-		defer c.answering.Add(-1)
-		c.respond(ctx, req.Method, resp)
-	})
-}
-
-// maxAnswering bounds the requests of the server that are being answered.
-const maxAnswering = 100
-
-// respond sends an answer. A server may ask as soon as the transport is open,
-// a moment before Connect has got the connection in hand.
-func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
-	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-	defer cancel()
-	select {
-	case <-c.connected:
-	case <-ctx.Done():
-		return
-	}
-	if err := c.conn.Respond(ctx, resp); err != nil {
-		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
-			"method", jsonrpc.Printable(method, 100), "error", err)
-	}
-}
-
-func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
-	switch {
-	case n.Method == mcp.MethodProgress:
-		c.onProgress(n)
-		return
-	case n.Method == mcp.MethodToolsListChanged:
-		// At once, not in its turn: a call that follows must not use what is
-		// known to be stale (CHG-02).
-		c.cfg.cache.Invalidate(c.cacheKey)
-	}
-	if c.wanted(n.Method) {
-		c.inbox.put(item{n: n})
-	}
-}
-
-func listChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
-
-// wanted keeps what no handler is for out of the inbox.
-func (c *Client) wanted(method string) bool {
-	return c.cfg.onNotification != nil ||
-		(c.cfg.onLog != nil && method == mcp.MethodMessage) ||
-		(c.cfg.onListChanged != nil && listChanged(method))
-}
-
-// deliver runs the handlers for one item.
-func (c *Client) deliver(it item) {
-	if it.progress != nil {
-		it.progress.deliver(it.params)
-		return
-	}
-	if c.cfg.onLog != nil && it.n.Method == mcp.MethodMessage {
-		var m mcp.LoggingMessageParams
-		if err := mcp.Unmarshal([]byte(it.n.Params), &m); err != nil {
-			c.log.Warn("[MCP] a log message of the server cannot be read", "server", c.server, "error", err)
-		} else {
-			c.cfg.onLog(c.life, m)
-		}
-	}
-	if c.cfg.onListChanged != nil && listChanged(it.n.Method) {
-		c.cfg.onListChanged(c.life, it.n.Method)
-	}
-	if c.cfg.onNotification != nil {
-		c.cfg.onNotification(c.life, it.n)
 	}
 }

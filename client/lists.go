@@ -14,12 +14,14 @@ import (
 const (
 	maxPages = 1_000
 	maxItems = 100_000
+	maxBytes = 64 << 20
 )
 
 // page is one page of a list.
 type page[T any] struct {
 	items []T
 	next  *string // nil at the end; an empty string is a cursor (UTIL-13)
+	bytes int     // of the page as it came
 }
 
 // walk follows the cursors of a list. A cursor that was seen before ends the
@@ -29,7 +31,7 @@ func walk[T any](ctx context.Context, c *Client, method string, fetch func(conte
 	return func(yield func(T, error) bool) {
 		var zero T
 		seen := map[string]bool{}
-		count := 0
+		count, bytes := 0, 0
 		var cursor *string
 		for range maxPages {
 			p, err := fetch(ctx, cursor)
@@ -37,8 +39,9 @@ func walk[T any](ctx context.Context, c *Client, method string, fetch func(conte
 				yield(zero, err)
 				return
 			}
+			bytes += p.bytes
 			for _, item := range p.items {
-				if count++; count > maxItems {
+				if count++; count > maxItems || bytes > maxBytes {
 					yield(zero, c.endless(method))
 					return
 				}
@@ -65,23 +68,25 @@ func (c *Client) endless(method string) error {
 		"the server's list does not end", nil), method)
 }
 
-// fetchPage sends one list request and decodes the result into res.
-func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any) error {
+// fetchPage sends one list request, decodes the result into res and returns its
+// size.
+func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any) (size int, err error) {
 	cl := call{method: method}
 	if err := c.require(&cl, capability); err != nil {
-		return err
+		return 0, err
 	}
 	if cursor != nil {
 		cl.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
 	raw, err := c.do(ctx, cl)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	size = len(raw)
 	if err := mcp.Unmarshal(raw, res); err != nil {
-		return c.undecodable(&cl, err)
+		return 0, c.undecodable(&cl, err)
 	}
-	return nil
+	return size, nil
 }
 
 // require refuses a call that needs a capability the server did not declare,

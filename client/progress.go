@@ -68,7 +68,7 @@ func addToken(params json.RawMessage, token jsonrpc.ID) (json.RawMessage, error)
 			return true
 		}
 		hasMeta = true
-		out = append(out, bytes.TrimRight(value[:len(value)-1], " ")...)
+		out = append(out, bytes.TrimRight(value[:len(value)-1], " \t\r\n")...)
 		if out[len(out)-1] != '{' {
 			out = append(out, ',')
 		}

@@ -11,18 +11,16 @@ import (
 // value.
 func (c *Client) Prompts(ctx context.Context) iter.Seq2[mcp.Prompt, error] {
 	return walk(ctx, c, mcp.MethodPromptsList, func(ctx context.Context, cursor *string) (page[mcp.Prompt], error) {
-		res, err := c.ListPrompts(ctx, cursor)
-		if err != nil {
-			return page[mcp.Prompt]{}, err
-		}
-		return page[mcp.Prompt]{res.Prompts, res.NextCursor}, nil
+		res := &mcp.ListPromptsResult{}
+		size, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res)
+		return page[mcp.Prompt]{res.Prompts, res.NextCursor, size}, err
 	})
 }
 
 // ListPrompts returns one page; nil asks for the first.
 func (c *Client) ListPrompts(ctx context.Context, cursor *string) (*mcp.ListPromptsResult, error) {
 	res := &mcp.ListPromptsResult{}
-	if err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res); err != nil {
 		return nil, err
 	}
 	return res, nil

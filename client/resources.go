@@ -11,18 +11,16 @@ import (
 // value.
 func (c *Client) Resources(ctx context.Context) iter.Seq2[mcp.Resource, error] {
 	return walk(ctx, c, mcp.MethodResourcesList, func(ctx context.Context, cursor *string) (page[mcp.Resource], error) {
-		res, err := c.ListResources(ctx, cursor)
-		if err != nil {
-			return page[mcp.Resource]{}, err
-		}
-		return page[mcp.Resource]{res.Resources, res.NextCursor}, nil
+		res := &mcp.ListResourcesResult{}
+		size, err := c.fetchPage(ctx, mcp.MethodResourcesList, "resources", cursor, res)
+		return page[mcp.Resource]{res.Resources, res.NextCursor, size}, err
 	})
 }
 
 // ListResources returns one page; nil asks for the first.
 func (c *Client) ListResources(ctx context.Context, cursor *string) (*mcp.ListResourcesResult, error) {
 	res := &mcp.ListResourcesResult{}
-	if err := c.fetchPage(ctx, mcp.MethodResourcesList, "resources", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodResourcesList, "resources", cursor, res); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -32,18 +30,16 @@ func (c *Client) ListResources(ctx context.Context, cursor *string) (*mcp.ListRe
 // error is the last value.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[mcp.ResourceTemplate, error] {
 	return walk(ctx, c, mcp.MethodResourceTemplatesList, func(ctx context.Context, cursor *string) (page[mcp.ResourceTemplate], error) {
-		res, err := c.ListResourceTemplates(ctx, cursor)
-		if err != nil {
-			return page[mcp.ResourceTemplate]{}, err
-		}
-		return page[mcp.ResourceTemplate]{res.ResourceTemplates, res.NextCursor}, nil
+		res := &mcp.ListResourceTemplatesResult{}
+		size, err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res)
+		return page[mcp.ResourceTemplate]{res.ResourceTemplates, res.NextCursor, size}, err
 	})
 }
 
 // ListResourceTemplates returns one page; nil asks for the first.
 func (c *Client) ListResourceTemplates(ctx context.Context, cursor *string) (*mcp.ListResourceTemplatesResult, error) {
 	res := &mcp.ListResourceTemplatesResult{}
-	if err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res); err != nil {
 		return nil, err
 	}
 	return res, nil

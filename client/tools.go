@@ -19,7 +19,7 @@ import (
 // before anything is sent; see [WithValidation].
 //
 // A result with IsError set is a result: give it to the model, or turn it into
-// an error with [ToolError].
+// an error with [Client.ToolError].
 func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
 	cl.tool = tool
@@ -87,7 +87,7 @@ func CallAs[Out any](ctx context.Context, c *Client, tool string, in any, opts .
 	}
 	cl := call{method: mcp.MethodToolsCall, tool: tool}
 	if res.IsError {
-		return out, c.about(&cl, c.toolError(res, tool))
+		return out, c.about(&cl, c.toolError(tool, res))
 	}
 	if res.StructuredContent != nil {
 		err = jsonrpc.Unmarshal(res.StructuredContent, &out)
@@ -119,16 +119,16 @@ func decodeText(res *mcp.CallToolResult, out any) error {
 	return errNoText
 }
 
-// ToolError returns the error that a result with IsError set reports, nil for
-// any other result. Its kind is [mcperrors.KindTool].
-func ToolError(res *mcp.CallToolResult) error {
+// ToolError returns the error that a tool's result with IsError set reports,
+// nil for any other result. Its kind is [mcperrors.KindTool].
+func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 	if res == nil || !res.IsError {
 		return nil
 	}
-	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall})
+	return c.about(&call{method: mcp.MethodToolsCall, tool: tool}, c.toolError(tool, res))
 }
 
-func (c *Client) toolError(res *mcp.CallToolResult, tool string) *mcperrors.Error {
+func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Error {
 	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
 		ToolProfile: mcperrors.Profile(c.told().profiles[tool]),
@@ -139,18 +139,16 @@ func (c *Client) toolError(res *mcp.CallToolResult, tool string) *mcperrors.Erro
 // error is the last value.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] {
 	return walk(ctx, c, mcp.MethodToolsList, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
-		res, err := c.ListTools(ctx, cursor)
-		if err != nil {
-			return page[mcp.Tool]{}, err
-		}
-		return page[mcp.Tool]{res.Tools, res.NextCursor}, nil
+		res := &mcp.ListToolsResult{}
+		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res)
+		return page[mcp.Tool]{res.Tools, res.NextCursor, size}, err
 	})
 }
 
 // ListTools returns one page; nil asks for the first.
 func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsResult, error) {
 	res := &mcp.ListToolsResult{}
-	if err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res); err != nil {
 		return nil, err
 	}
 	return res, nil

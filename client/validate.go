@@ -148,12 +148,41 @@ func (s *compiled) judge(args json.RawMessage) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.TrimPrefix(err.Error(), "validating root: ")
+	text := withoutValues(err.Error())
 	if hint := repairHint(s.names, args); hint != "" {
 		text += "; " + hint
 	}
 	return errors.New(text)
 }
+
+// withoutValues keeps the path and the rule of a validator's message. What the
+// arguments hold is the caller's, and an error ends up in logs.
+func withoutValues(message string) string {
+	path, rest := "", message
+	for strings.HasPrefix(rest, "validating ") {
+		place, after, found := strings.Cut(strings.TrimPrefix(rest, "validating "), ": ")
+		if !found {
+			break
+		}
+		if rest = after; place != "root" {
+			path = place + ": "
+		}
+	}
+	rule, detail, _ := strings.Cut(rest, ": ")
+	switch rule {
+	case "required", "additionalProperties", "dependentRequired", "unevaluatedProperties":
+		// These name members, not values.
+		return jsonrpc.Printable(path+rest, maxReason)
+	case "type":
+		if at := strings.LastIndex(detail, " has type "); at >= 0 {
+			return jsonrpc.Printable(path+"type:"+detail[at:], maxReason)
+		}
+	}
+	return jsonrpc.Printable(path+"does not satisfy "+rule, maxReason)
+}
+
+// maxReason bounds the reason in an error, in characters.
+const maxReason = 300
 
 // forJudging decodes arguments for the validator, which knows numbers as
 // float64 only; what is sent keeps every digit. A number no float64 can hold

@@ -55,6 +55,9 @@ const (
 	ReasonConfig
 	// ReasonOption: an option of the transport is wrong, its URL included.
 	ReasonOption
+	// ReasonNotMCP: what answered is no MCP endpoint: neither JSON nor an event
+	// stream came where one of them is due.
+	ReasonNotMCP
 )
 
 func (f *Failure) Error() string { return f.Err.Error() }

@@ -35,7 +35,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 		return x.stream(req.ID)
 	}
 	head := x.head()
-	f := x.failure(ReasonProtocol, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
+	f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
 		contentName(resp)))
 	f.HTTP = x.evidence(head)
 	return Answer{}, f
@@ -203,7 +203,7 @@ func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
 		// 404 means a lost session unless the body says that it is the method
 		// that is not there (HTTP-16, DISC-14).
 		if resp.StatusCode != http.StatusNotFound || x.session == "" || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
-			return Answer{Response: *rpc, HTTP: evidence}, nil
+			return Answer{Response: *rpc, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}, nil
 		}
 	}
 	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}

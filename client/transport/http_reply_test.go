@@ -81,10 +81,10 @@ func TestHTTPFailures(t *testing.T) {
 		reply replyFunc
 		want  want
 	}{
-		{"HTML", answered(200, "text/html; charset=utf-8", "<html><title>Portal</title>"), want{transport.ReasonProtocol, false, 0, 200, "MCP endpoint", "<title>Portal"}},
-		{"no content type", answered(200, "", good), want{transport.ReasonProtocol, false, 0, 200, "no content type", ""}},
-		{"202 to a request", answered(202, "", ""), want{transport.ReasonProtocol, false, 0, 202, "status 202", ""}},
-		{"204 to a request", answered(204, "", ""), want{transport.ReasonProtocol, false, 0, 204, "status 204", ""}},
+		{"HTML", answered(200, "text/html; charset=utf-8", "<html><title>Portal</title>"), want{transport.ReasonNotMCP, false, 0, 200, "MCP endpoint", "<title>Portal"}},
+		{"no content type", answered(200, "", good), want{transport.ReasonNotMCP, false, 0, 200, "no content type", ""}},
+		{"202 to a request", answered(202, "", ""), want{transport.ReasonNotMCP, false, 0, 202, "status 202", ""}},
+		{"204 to a request", answered(204, "", ""), want{transport.ReasonNotMCP, false, 0, 204, "status 204", ""}},
 		{"not JSON", answered(200, json, "oops"), want{transport.ReasonProtocol, false, 0, 200, "not a JSON-RPC message", "oops"}},
 		{"empty JSON", answered(200, json, ""), want{transport.ReasonProtocol, false, 0, 200, "no JSON", ""}},
 		{"JSON that breaks off", answered(200, json, `{"jsonrpc":"2.0","id":ID,"result":{"a":`), want{transport.ReasonProtocol, false, 0, 200, "not a JSON-RPC message", `{"a":`}},

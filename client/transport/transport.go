@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -57,6 +58,8 @@ type Answer struct {
 	jsonrpc.Response
 	// HTTP is set when an error came with a status that is not 2xx.
 	HTTP *mcperrors.HTTPEvidence
+	// RetryAfter is the server's wish that came with that status, 0 without one.
+	RetryAfter time.Duration
 }
 
 // Handler takes what a server sends by itself. The functions are called on the

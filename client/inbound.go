@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// handler is what the transport hands to: it returns at once, always.
+func (c *Client) handler() transport.Handler {
+	return transport.Handler{
+		OnRequest:      c.onRequest,
+		OnNotification: c.onNotification,
+		OnFault: func(err error) {
+			c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err)
+		},
+		Trace: c.traced(),
+	}
+}
+
+// traced adds a log line for stdout noise to the application's trace.
+func (c *Client) traced() transport.Trace {
+	t := c.cfg.trace
+	noise := t.Noise
+	t.Noise = func(line []byte) {
+		c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", c.server,
+			"line", jsonrpc.Printable(string(line), 200))
+		if noise != nil {
+			noise(line)
+		}
+	}
+	return t
+}
+
+// onRequest answers what a server may ask. Ping is answered in any phase and
+// before everything that waits for handlers (UTIL-01); the rest is not offered
+// (RPC-13).
+func (c *Client) onRequest(req jsonrpc.Request) {
+	resp := jsonrpc.Response{ID: req.ID}
+	if req.Method == mcp.MethodPing {
+		resp.Result = []byte(`{}`)
+	} else {
+		resp.Error = jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+jsonrpc.Printable(req.Method, 100), nil)
+	}
+	if c.answering.Add(1) > maxAnswering {
+		c.answering.Add(-1)
+		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
+		return
+	}
+	c.behind(func(ctx context.Context) {
+		defer c.answering.Add(-1)
+		c.respond(ctx, req.Method, resp)
+	})
+}
+
+// maxAnswering bounds the requests of the server that are being answered.
+const maxAnswering = 100
+
+// respond sends an answer. A server may ask as soon as the transport is open,
+// a moment before Connect has got the connection in hand.
+func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	select {
+	case <-c.connected:
+	case <-ctx.Done():
+		return
+	}
+	if err := c.conn.Respond(ctx, resp); err != nil {
+		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
+			"method", jsonrpc.Printable(method, 100), "error", err)
+	}
+}
+
+func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
+	switch {
+	case n.Method == mcp.MethodProgress:
+		c.onProgress(n)
+		return
+	case n.Method == mcp.MethodToolsListChanged:
+		// At once, not in its turn: a call that follows must not use what is
+		// known to be stale (CHG-02).
+		c.cfg.cache.Invalidate(c.cacheKey)
+	}
+	if c.wanted(n.Method) {
+		c.inbox.put(item{n: n})
+	}
+}
+
+func listChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+
+// wanted keeps what no handler is for out of the inbox.
+func (c *Client) wanted(method string) bool {
+	return c.cfg.onNotification != nil ||
+		(c.cfg.onLog != nil && method == mcp.MethodMessage) ||
+		(c.cfg.onListChanged != nil && listChanged(method))
+}
+
+// deliver runs the handlers for one item.
+func (c *Client) deliver(it item) {
+	if it.progress != nil {
+		it.progress.deliver(it.params)
+		return
+	}
+	if c.cfg.onLog != nil && it.n.Method == mcp.MethodMessage {
+		var m mcp.LoggingMessageParams
+		if err := mcp.Unmarshal([]byte(it.n.Params), &m); err != nil {
+			c.log.Warn("[MCP] a log message of the server cannot be read", "server", c.server, "error", err)
+		} else {
+			c.cfg.onLog(c.life, m)
+		}
+	}
+	if c.cfg.onListChanged != nil && listChanged(it.n.Method) {
+		c.cfg.onListChanged(c.life, it.n.Method)
+	}
+	if c.cfg.onNotification != nil {
+		c.cfg.onNotification(c.life, it.n)
+	}
+}
