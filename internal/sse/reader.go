@@ -180,16 +180,24 @@ var (
 )
 
 // lineEnd returns the index of the first CR or LF, or -1. Two vectorised
-// searches beat one loop over the bytes.
+// searches beat one loop over the bytes. They go block by block, because a LF
+// far behind many lines that end in CR would be searched for again in each.
 func lineEnd(b []byte) int {
-	lf := bytes.IndexByte(b, '\n')
-	if lf >= 0 {
-		b = b[:lf]
+	const block = 1 << 10
+	for from := 0; from < len(b); from += block {
+		part := b[from:min(from+block, len(b))]
+		lf := bytes.IndexByte(part, '\n')
+		if lf >= 0 {
+			part = part[:lf]
+		}
+		if cr := bytes.IndexByte(part, '\r'); cr >= 0 {
+			return from + cr
+		}
+		if lf >= 0 {
+			return from + lf
+		}
 	}
-	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
-		return cr
-	}
-	return lf
+	return -1
 }
 
 // leastDropped is what may be dropped of a line however small its limit is.

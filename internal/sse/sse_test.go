@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -282,4 +283,70 @@ func TestReader_EndlessLine(t *testing.T) {
 	_, err = r.Next()
 	require.ErrorIs(t, err, sse.ErrEndless, "and stays given up")
 	require.Less(t, endless.read, 4<<20)
+}
+
+// Lines that end in CR are found as fast as others, though the next LF may be
+// far away: here behind the end of what was read for a long line.
+func TestReader_ManyCarriageReturns(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	for name, input := range map[string]string{
+		"blank lines": ":" + strings.Repeat("x", size) + "\n" + strings.Repeat("\r", size),
+		"comments":    ":" + strings.Repeat("x", size) + "\n" + strings.Repeat(":x\r", size/3),
+		"and a LF":    ":" + strings.Repeat("x", size) + "\n" + strings.Repeat("\r", size) + "\n",
+	} {
+		began := time.Now()
+		_, err := sse.NewReader(strings.NewReader(input), 0, 0).Next()
+		require.Equal(t, io.EOF, err, name)
+		require.Less(t, time.Since(began), 2*time.Second, name)
+	}
+}
+
+// Ends of lines are found wherever they stand in what was read.
+func TestReader_LineEndsAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		for _, size := range []int{1, 1000, 1010, 1018, 1019, 1020, 1021, 1022, 1023, 1024, 1025, 2047, 2048, 2049, 10_000} {
+			data := strings.Repeat("x", size)
+			input := "data: " + data + end + end + "data: b" + end + end
+			got, err := readAll(sse.NewReader(strings.NewReader(input), 0, 0))
+			require.Equal(t, io.EOF, err)
+			require.Equal(t, []sse.Event{message(data), message("b")}, got)
+		}
+	}
+}
+
+// A line has a bound of its own, whatever an event may hold and whatever the
+// line says.
+func TestReader_LinesAreBounded(t *testing.T) {
+	t.Parallel()
+	const limit = 100
+	for _, field := range []string{"data: ", "id: ", "event: ", "retry: ", ": ", "other: "} {
+		for _, size := range []int{2 * limit, 5_000, 1 << 19} {
+			input := field + strings.Repeat("1", size) + "\ndata: a\n\ndata: b\n\n"
+			for name, source := range map[string]io.Reader{
+				"whole":  strings.NewReader(input),
+				"halves": iotest.HalfReader(strings.NewReader(input)),
+			} {
+				r := sse.NewReader(source, limit, 1<<20)
+				_, err := r.Next()
+				require.ErrorIs(t, err, sse.ErrTooLong, "%s %d %s", field, size, name)
+				e, err := r.Next()
+				require.NoError(t, err)
+				require.Equal(t, "b", string(e.Data))
+			}
+		}
+	}
+}
+
+// A line over the limit is not held, however long it gets before it is given up.
+func TestReader_DoesNotHoldALineOverTheLimit(t *testing.T) {
+	const limit = 64 << 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := sse.NewReader(io.MultiReader(strings.NewReader(": "), &zeros{}), limit, 0)
+	_, err := r.Next()
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, sse.ErrEndless)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*limit))
 }
