@@ -23,6 +23,8 @@ type Key struct {
 
 // Fetch returns all tools of a server, over all pages. Its context carries the
 // values of the first caller's, but neither its cancellation nor its deadline.
+// Several callers may share what it returns: an error that is the first one's
+// alone matches [ErrFetcherGone].
 type Fetch func(ctx context.Context) ([]mcp.Tool, error)
 
 // Cache keeps tool lists. Its methods may be called from many goroutines at
@@ -60,8 +62,8 @@ func New(s Settings) (*Cache, error) {
 // name, else after a refresh with fetch. A name that the fresh list does not
 // have causes one refresh a call, and one a second for the same name; if it is
 // still unknown the error is an [*UnknownToolError]. An error of fetch is
-// returned as it is and is not remembered. When ctx ends first the error is its
-// cause.
+// returned as it is and is not remembered. When ctx ends first the error matches
+// both ctx.Err() and its cause.
 func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
 	// Small enough to be inlined: the copy is on the caller's stack when the
 	// caller does not keep it (TestAllocations).

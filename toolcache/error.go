@@ -15,5 +15,9 @@ func (e *UnknownToolError) Error() string { return "Unknown tool: " + e.Name }
 // Unwrap lets errors.Is find [ErrUnknownTool].
 func (e *UnknownToolError) Unwrap() error { return ErrUnknownTool }
 
-// errAbandoned is what waiters get when a fetch ended its goroutine.
-var errAbandoned = errors.New("the fetch of the tool list was abandoned")
+// ErrFetcherGone is what a [Fetch] returns, wrapped or joined with what happened,
+// when it failed for a reason that is its owner's alone, such as a client that
+// was closed: it says nothing about the server. The caller who brought that Fetch
+// gets the error; callers who only shared it go on with their own. It is also the
+// error of a Fetch that ended its goroutine.
+var ErrFetcherGone = errors.New("the fetch of the tool list was abandoned")

@@ -2,6 +2,8 @@ package toolcache
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,20 +98,23 @@ type flight struct {
 
 // refresh returns the list as the server has it now: the result of the fetch
 // under way if that began in the current epoch, else of a new one, which waits
-// for the older to end.
+// for the older to end. When a fetch of somebody else's is abandoned, it goes on
+// with one of its own; each round ends one such fetch, so that it comes to that.
 func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch) (*snapshot, error) {
 	for {
-		f, current := c.join(ctx, l, fetch)
+		f, mine, current := c.join(ctx, l, fetch)
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, ended(ctx)
 		}
 		switch {
 		case !current:
 			continue
 		case f.err == nil:
 			return f.snap, nil
+		case !mine && errors.Is(f.err, ErrFetcherGone):
+			continue
 		}
 		if s := l.snap.Load(); c.mayServeStale(l, s, f.err) {
 			return s, nil
@@ -118,19 +123,30 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch) (*snapshot, e
 	}
 }
 
-// join returns the fetch under way, or starts one. current is false when the
-// fetch began before the last invalidation: its result is not for this caller.
-func (c *Cache) join(ctx context.Context, l *list, fetch Fetch) (f *flight, current bool) {
+// ended is the error of a caller whose context has ended. It says how (cancelled
+// or out of time) and why, which differ when the context was given a cause.
+func ended(ctx context.Context) error {
+	how, why := ctx.Err(), context.Cause(ctx)
+	if errors.Is(why, how) {
+		return why
+	}
+	return fmt.Errorf("%w: %w", how, why)
+}
+
+// join returns the fetch under way, or starts one, which is mine. current is
+// false when the fetch began before the last invalidation: its result is not for
+// this caller.
+func (c *Cache) join(ctx context.Context, l *list, fetch Fetch) (f *flight, mine, current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	epoch := l.epoch.Load()
 	if l.flight != nil {
-		return l.flight, l.flight.epoch == epoch
+		return l.flight, false, l.flight.epoch == epoch
 	}
-	f = &flight{epoch: epoch, done: make(chan struct{}), err: errAbandoned}
+	f = &flight{epoch: epoch, done: make(chan struct{}), err: ErrFetcherGone}
 	l.flight = f
 	go c.run(context.WithoutCancel(ctx), l, f, fetch)
-	return f, true
+	return f, true, true
 }
 
 // run fetches, keeps the result and lets the waiters go.
