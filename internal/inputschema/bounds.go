@@ -27,14 +27,17 @@ func oversized(document any) string {
 		return "it has too many parts"
 	case m.places > maxPlaces || m.nested > maxNested:
 		return "its names are too long for how deep they are"
+	case m.program > maxProgram:
+		return "its patterns are too large"
 	}
 	return ""
 }
 
 // measure sums up a document in a single pass.
 type measure struct {
-	objects, places, nested int
-	deep                    bool
+	objects, places, nested, program int
+
+	deep bool
 }
 
 // add counts v, whose JSON pointer has so many bytes.
@@ -46,6 +49,7 @@ func (m *measure) add(v any, place, nesting int) {
 	switch v := v.(type) {
 	case map[string]any:
 		m.objects++
+		m.addPatterns(v)
 		for name, value := range v {
 			m.nested += len(name) * nesting
 			m.add(value, place+1+len(name)+strings.Count(name, "~")+strings.Count(name, "/"), nesting+1)

@@ -36,6 +36,7 @@ func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
 	for name, text := range map[string]string{
 		"a chain":                  defs(1_000, chain, false),
 		"a chain from its end":     defs(1_000, chain, true),
+		"a chain nobody begins":    strings.Replace(defs(1_000, chain, true), `"$ref":"#/$defs/d001000",`, ``, 1),
 		"a chain over all bounds":  defs(300_000, chain, false),
 		"two to the 22":            defs(22, fork, false),
 		"two to the 60":            defs(60, fork, false),
@@ -49,6 +50,9 @@ func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
 		"too deep for the decoder": strings.Repeat(`[`, 200_000),
 		"a long name over many":    `{"properties":{"` + long + `":{"properties":{"a":{}` + manyProperties(15_000) + `}}}}`,
 		"a long text very deep":    strings.Repeat(`{"not":`, 400) + `{"description":"` + long + `"}` + strings.Repeat(`}`, 400),
+		"patterns that explode":    `{"allOf":[{}` + strings.Repeat(`,{"pattern":"(a{30}){30}(b{30}){30}"}`, 5_000) + `]}`,
+		"names that explode":       `{"patternProperties":{"` + strings.Repeat(`a{1000}`, 1_000) + `":{}}}`,
+		"classes that explode":     `{"pattern":"` + strings.Repeat(`\\pL{1000}`, 400) + `"}`,
 		"one anchor for many":      `{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,6 +81,7 @@ func TestLargeSchemasAreJudgedBy(t *testing.T) {
 		"many parts":     `{"properties":{"a":{}` + manyProperties(15_000) + `}}`,
 		"many branches":  `{"anyOf":[{"type":"string"}` + strings.Repeat(`,{"type":"object"}`, 5_000) + `]}`,
 		"many constants": `{"properties":{"a":{"enum":["x"` + strings.Repeat(`,"y"`, 50_000) + `]}}}`,
+		"patterns":       `{"allOf":[{}` + strings.Repeat(`,{"pattern":"^.{0,1000}$"}`, 200) + `]}`,
 		"deep":           strings.Repeat(`{"properties":{"a":`, 200) + `{}` + strings.Repeat(`}}`, 200),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ type Schema struct {
 // what refers to other documents (they are never fetched, TOOL-08), dialects
 // the validator does not speak (TOOL-06), schemas that apply themselves to the
 // same value without end, which would end the process, and schemas so large or
-// so intertwined that judging by them would take for ever (TOOL-09).
+// so intertwined that judging by them would take for ever or fill memory (TOOL-09).
 func Compile(text json.RawMessage) (*Schema, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%w: it is longer than 1 MiB", ErrUnusable)
