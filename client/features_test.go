@@ -482,7 +482,7 @@ func TestValidationErrorsHoldNoValues(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-var long = strings.Repeat("long", 100_000)
+var long = strings.Repeat("long", 5_000)
 
 // A hook that panics takes no permit with it: the probe it was can be tried
 // again at once.
@@ -559,3 +559,53 @@ func TestSharedCacheKeepsServersApart(t *testing.T) {
 	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
 	require.NoError(t, b.Close())
 }
+
+// A client that is closed while others wait for its fetch takes nobody with it.
+func TestClosingSharesNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache, err := toolcache.New(toolcache.Settings{})
+		require.NoError(t, err)
+		slow := func(s *fakeServer) {
+			s.on("tools/list", func(req jsonrpc.Request) any {
+				go func() {
+					time.Sleep(time.Second)
+					s.reply(req, json.RawMessage(oneTool))
+				}()
+				return nil
+			})
+		}
+		tra, sa := newFake(t)
+		trb, sb := newFake(t)
+		opts := []client.Option{client.WithToolCache(cache), client.WithPreload(false)}
+		a, err := client.Connect(t.Context(), named{tra}, opts...)
+		require.NoError(t, err)
+		b, err := client.Connect(t.Context(), named{trb}, opts...)
+		require.NoError(t, err)
+		slow(sa)
+		slow(sb)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := a.GetToolSchema(t.Context(), "echo")
+			ended <- err
+		}()
+		synctest.Wait()
+		go func() {
+			time.Sleep(time.Millisecond)
+			if err := a.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}()
+		getSchema(t, b, "echo")
+		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(<-ended))
+		require.NoError(t, b.Close())
+	})
+}
+
+// named is a transport that shares its identity with others of its kind.
+type named struct{ s *transport.Stream }
+
+func (n named) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
+	return n.s.Connect(ctx, h)
+}
+func (n named) String() string { return "named" }

@@ -142,7 +142,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 		{405, "", mcperrors.E201, mcperrors.KindTransport, mcperrors.Rejected, false, 0},
 		{429, "7", mcperrors.E601, mcperrors.KindOverloaded, mcperrors.Rejected, true, 7 * time.Second},
 		{500, "", mcperrors.E201, mcperrors.KindServer, mcperrors.Unknown, true, 0},
-		{501, "", mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, false, 0},
+		{501, "", mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Unknown, false, 0},
 		{503, "3", mcperrors.E201, mcperrors.KindServer, mcperrors.Unknown, true, 3 * time.Second},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -177,6 +178,10 @@ func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, error) {
 	var tools []mcp.Tool
 	seen := map[string]bool{}
 	for tool, err := range c.Tools(ctx) {
+		if mcperrors.KindOf(err) == mcperrors.KindClosed {
+			// Others may share this fetch, who are not closed.
+			return nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+		}
 		if err != nil {
 			return nil, err
 		}
