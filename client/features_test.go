@@ -462,18 +462,19 @@ var tokens = regexp.MustCompile(`"progressToken":\d+`)
 func TestValidationErrorsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
-	s.result("tools/list", `{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"pin":{"type":"integer"},"mode":{"enum":["a"]},"in":{"type":"object","properties":{"n":{"minimum":5}}},"re":{"pattern":"^z"}},"additionalProperties":false}}]}`)
+	s.result("tools/list", `{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"pin":{"type":"integer"},"mode":{"enum":["a"]},"in":{"type":"object","properties":{"n":{"maximum":5}}},"re":{"pattern":"^z"}},"additionalProperties":false}}]}`)
 	c, err := client.Connect(t.Context(), tr)
 	require.NoError(t, err)
 	for args, want := range map[string]string{
 		`{"pin":"hunter2"}`:       `/properties/pin: type: has type "string", want "integer"`,
 		`{"mode":"hunter2"}`:      `/properties/mode: does not satisfy enum`,
-		`{"in":{"n":2222.2222}}`:  `/properties/in/properties/n: does not satisfy minimum`,
+		`{"in":{"n":2222.2222}}`:  `/properties/in/properties/n: does not satisfy maximum`,
 		`{"re":"hunter2"}`:        `/properties/re: does not satisfy pattern`,
 		`{"unknown":"hunter2"}`:   `additional properties`,
 		`{"pin":"` + long + `x"}`: `has type "string"`,
 	} {
 		_, err := c.CallTool(t.Context(), "x", json.RawMessage(args))
+		require.Error(t, err, args)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 		require.NotContains(t, err.Error(), "2222")
