@@ -105,7 +105,7 @@ func TestTheEndOfAContextIsFoundWithItsCause(t *testing.T) {
 	}
 	late := func(ctx context.Context) (context.Context, func()) {
 		ctx, cancel := context.WithTimeoutCause(ctx, time.Second, cause)
-		return ctx, func() { time.Sleep(time.Second); synctest.Wait(); cancel() }
+		return ctx, func() { <-time.After(time.Second); synctest.Wait(); cancel() }
 	}
 	for _, tt := range []struct {
 		with func(context.Context) (context.Context, func())
