@@ -280,6 +280,9 @@ func (p *process) wait() {
 func (p *process) watch(rpc *jsonrpc.Conn) {
 	defer close(p.handled)
 	<-p.exited
+	// Children of the program are ended with it, at once: later its number may
+	// be that of another group.
+	kill(p.cmd)
 	timer := time.NewTimer(outputGrace)
 	defer timer.Stop()
 	select {
@@ -358,8 +361,6 @@ func (p *process) end() {
 			within(p.exited, time.Second) // a kill cannot be refused, only delayed
 		}
 	}
-	// Children of the program are ended with it.
-	kill(p.cmd)
 }
 
 // release closes what is left and waits for the goroutines. One that is in the

@@ -73,6 +73,7 @@ func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
 		c.rt = c.pool
 	}
 	c.session.first = firstHeader(h.Header, u.User)
+	u.User = nil // is in the header, and round trippers log URLs
 	c.renewHeader()
 	return c, nil
 }
@@ -87,6 +88,8 @@ func newPool() *http.Transport {
 		MaxIdleConnsPerHost:   idleConns,
 		IdleConnTimeout:       idleConnTime,
 		ExpectContinueTimeout: time.Second,
+
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 
@@ -119,6 +122,9 @@ func reserved(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "accept", "content-type", "content-length", "last-event-id":
+		return true
+	case "idempotency-key", "x-idempotency-key":
+		// The HTTP layer would send such a POST again by itself.
 		return true
 	}
 	return strings.HasPrefix(name, "mcp-")

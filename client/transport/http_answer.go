@@ -229,15 +229,19 @@ func rpcError(id jsonrpc.ID, body []byte, depth int) *jsonrpc.Response {
 	return &resp
 }
 
+// maxRetryAfter cuts what is beyond all sense before it overflows.
+const maxRetryAfter = 1 << 30 * time.Second
+
 // retryAfter reads Retry-After, seconds or a date; 0 when it is not there or
 // makes no sense (HTTP-10).
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
-	if n, err := strconv.Atoi(value); err == nil && n >= 0 {
-		return time.Duration(min(n, 1<<30)) * time.Second
+	// Out of range, ParseInt gives the number that is nearest.
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil && at.After(now) {
-		return at.Sub(now)
+		return min(at.Sub(now), maxRetryAfter)
 	}
 	return 0
 }

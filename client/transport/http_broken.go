@@ -34,16 +34,16 @@ func (x *exchange) broken(err error) *Failure {
 	case errors.Is(cause, jsonrpc.ErrIdle), errors.Is(cause, jsonrpc.ErrMaxWait):
 		f.Reason, f.Err = ReasonTimeout, cause
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid):
-		f.Reason, f.NotSent = ReasonConfig, true
+		f.Reason = ReasonConfig
 		f.Err = fmt.Errorf("the server's certificate is not accepted: %w", err)
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		f.Reason, f.NotSent = ReasonConfig, true
+		f.Reason = ReasonConfig
 		f.Err = fmt.Errorf("the server does not speak TLS here; try http:// (%w)", err)
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
-		f.Reason, f.NotSent = ReasonUnavailable, true
+		f.Reason = ReasonUnavailable
 	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom"):
 		// What could not be written was the rest of the request.
-		f.Reason, f.NotSent = ReasonUnavailable, true
+		f.Reason, f.NotSent = ReasonUnavailable, !x.body.earlier.Load()
 	case x.resp == nil && f.NotSent:
 		// TLS and proxy failures, or a connection that broke under the
 		// request: the server never had all of it.

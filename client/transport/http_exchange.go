@@ -31,6 +31,7 @@ type exchange struct {
 
 	body     *sentBody
 	resp     *http.Response
+	header   http.Header
 	opens    bool   // the request is initialize
 	session  string // the session id that the request carried
 	draining bool   // the body is closed by drain, not by end
@@ -109,9 +110,18 @@ const (
 // post sends m and returns the reply, whatever its status.
 func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error) {
 	x.body = newSentBody(m, params)
+	_, x.body.proves = x.c.rt.(*http.Transport)
 	if req, ok := m.(jsonrpc.Request); ok {
 		x.opens = req.Method == mcp.MethodInitialize
 	}
+	x.header = *x.c.session.header.Load()
+	switch {
+	case x.opens:
+		x.header = x.c.session.first
+	case x.c.sessionLost():
+		return nil, &Failure{Reason: ReasonSession, NotSent: true, Err: errSession}
+	}
+	x.session = x.header.Get(headerSession)
 	if x.c.handler.Trace.Sent != nil {
 		x.c.handler.Trace.Sent(m.AppendJSON(nil))
 	}
@@ -136,12 +146,18 @@ func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error
 	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a circle"))
 }
 
+// copyURL returns a copy that may be changed. User infos never change.
+func copyURL(u *url.URL) *url.URL {
+	c := *u
+	return &c
+}
+
 func (x *exchange) roundTrip(target *url.URL) (*http.Response, error) {
-	header := *x.c.session.header.Load()
-	if x.opens {
-		header = x.c.session.first
+	header := x.header
+	if x.c.pool == nil {
+		// What is the caller's may change what it is given.
+		header, target = header.Clone(), copyURL(target)
 	}
-	x.session = header.Get(headerSession)
 	req := &http.Request{
 		Method: http.MethodPost, URL: target, Header: header, Host: target.Host,
 		Body: x.body.rewound(), ContentLength: x.body.size, GetBody: x.body.again,
@@ -211,6 +227,11 @@ type sentBody struct {
 	parts [3][]byte
 	size  int64
 	taken atomic.Bool
+	// proves is set when a second try means that the first sent nothing, as
+	// it does with the HTTP layer of the standard library. With any other,
+	// earlier is set when all was taken before a second try.
+	proves  bool
+	earlier atomic.Bool
 }
 
 // inlineParams is the size up to which params are copied into the body.
@@ -246,16 +267,19 @@ func headOf(m jsonrpc.Message) []byte {
 	return nil
 }
 
-// whole reports whether the HTTP layer took all of the body.
-func (b *sentBody) whole() bool { return b.taken.Load() }
+// whole reports whether the HTTP layer took all of the body, in any try that
+// may have reached the server.
+func (b *sentBody) whole() bool { return b.taken.Load() || b.earlier.Load() }
 
 func (b *sentBody) rewound() io.ReadCloser {
-	b.taken.Store(false)
+	if b.taken.Swap(false) && !b.proves {
+		b.earlier.Store(true)
+	}
 	return &bodyReader{b: b, parts: b.parts}
 }
 
-// again is the request's GetBody: the HTTP layer asks for it when it proved
-// that nothing was sent.
+// again is the request's GetBody: the HTTP layer of the standard library asks
+// for it when it proved that nothing was sent.
 func (b *sentBody) again() (io.ReadCloser, error) { return b.rewound(), nil }
 
 type bodyReader struct {

@@ -242,3 +242,17 @@ func TestHTTPRedirect(t *testing.T) {
 		require.Equal(t, "Bearer t", got[2].header.Get("Authorization"))
 	}
 }
+
+// A redirect to another scheme of the same host is to another origin: the
+// headers hold credentials (HTTP-07).
+func TestHTTPRedirectScheme(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ posted) {
+		w.Header().Set("Location", "https://"+r.Host+"/mcp")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	p := dial(t, &transport.HTTP{URL: s.url})
+	f := p.fails("m", transport.ReasonConfig)
+	require.ErrorContains(t, f, "another origin, https://")
+	require.Len(t, s.received(), 1)
+}

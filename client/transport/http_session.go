@@ -23,6 +23,7 @@ type session struct {
 	mu      sync.Mutex
 	id      string
 	version string
+	lost    bool // the server does not know the session that was
 	// first is what initialize is sent with: a session begins without the id
 	// and the version of another (HTTP-14, HTTP-16). header is what everything
 	// else is sent with. Both are never changed, and shared by all requests.
@@ -74,6 +75,14 @@ func (c *httpConn) sessionID() string {
 	return c.session.id
 }
 
+// sessionLost reports whether there is no session where there was one: nothing
+// but initialize may be sent then (HTTP-16).
+func (c *httpConn) sessionLost() bool {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	return c.session.lost
+}
+
 var (
 	errSessionID      = errors.New("the server's session id has characters that are not allowed")
 	errSessionChanged = errors.New("the server changed the session id in the middle of the session")
@@ -101,7 +110,7 @@ func (x *exchange) noteSession(header http.Header) error {
 
 func (c *httpConn) setSession(id string) {
 	c.session.mu.Lock()
-	c.session.id = id
+	c.session.id, c.session.lost = id, false
 	c.session.mu.Unlock()
 	c.renewHeader()
 }
@@ -111,7 +120,7 @@ func (c *httpConn) setSession(id string) {
 func (c *httpConn) dropSession(id string) {
 	c.session.mu.Lock()
 	if c.session.id == id {
-		c.session.id = ""
+		c.session.id, c.session.lost = "", true
 	}
 	c.session.mu.Unlock()
 	c.renewHeader()
@@ -125,7 +134,7 @@ func (c *httpConn) endSession() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout) //nolint:forbidigo // comes after every caller
 	defer cancel()
-	req := (&http.Request{Method: http.MethodDelete, URL: c.url, Header: *c.session.header.Load()}).WithContext(ctx)
+	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: c.session.header.Load().Clone()}).WithContext(ctx)
 	resp, err := c.rt.RoundTrip(req)
 	if err != nil {
 		return

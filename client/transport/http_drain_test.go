@@ -1,0 +1,51 @@
+package transport_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+var (
+	note  = jsonrpc.Notification{Method: "n"}
+	reply = jsonrpc.Response{ID: jsonrpc.StringID("s"), Result: []byte(`{}`)}
+)
+
+// retryAfters are what Retry-After may say. Values beyond all sense are cut
+// where no overflow can make them short.
+var retryAfters = map[string]time.Duration{
+	"7":                             7 * time.Second,
+	"0":                             0,
+	"1073741824":                    1 << 30 * time.Second,
+	"1073741825":                    1 << 30 * time.Second,
+	"9223372036854775807":           1 << 30 * time.Second,
+	"99999999999999999999":          1 << 30 * time.Second,
+	"Fri, 31 Dec 9999 23:59:59 GMT": 1 << 30 * time.Second,
+	"-9223372036854775808":          0,
+	"-99999999999999999999":         0,
+}
+
+// A stream may stay open a moment after its answer, for its connection's sake,
+// and no longer.
+func TestHTTPDrainTime(t *testing.T) {
+	t.Parallel()
+	ended := make(chan time.Time, 1)
+	stream := func(w http.ResponseWriter, r *http.Request, p posted) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", p.id()))
+		<-r.Context().Done()
+		ended <- time.Now()
+	}
+	bubble(t, stream, func(t *testing.T, p *page, _ *web) {
+		began := time.Now()
+		_, err := p.Call(t.Context(), p.request("m")) // the caller's context would end the stream, too
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began), "nobody waits for the end of the stream")
+		require.Equal(t, 100*time.Millisecond, (<-ended).Sub(began))
+	})
+}
