@@ -34,7 +34,7 @@ var retryAfters = map[string]time.Duration{
 // and no longer.
 func TestHTTPDrainTime(t *testing.T) {
 	t.Parallel()
-	ended := make(chan time.Time, 1)
+	var ended chan time.Time // made inside the bubble
 	stream := func(w http.ResponseWriter, r *http.Request, p posted) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", p.id()))
@@ -42,6 +42,7 @@ func TestHTTPDrainTime(t *testing.T) {
 		ended <- time.Now()
 	}
 	bubble(t, stream, func(t *testing.T, p *page, _ *web) {
+		ended = make(chan time.Time, 1)
 		began := time.Now()
 		_, err := p.Call(t.Context(), p.request("m")) // the caller's context would end the stream, too
 		require.NoError(t, err)
