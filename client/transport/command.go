@@ -69,7 +69,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: context.Cause(ctx)}
+		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	}
 	p := &process{
 		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr,

@@ -69,6 +69,16 @@ func optionError(format string, args ...any) *Failure {
 	return &Failure{Reason: ReasonOption, NotSent: true, Err: fmt.Errorf(format, args...)}
 }
 
+// endOf is the error of a context that has ended: its own, and the cause the
+// caller gave it, where there is one.
+func endOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w (%w)", cause, err)
+}
+
 // callFailure classes the errors of a [jsonrpc.Conn].
 func callFailure(ctx context.Context, err error) *Failure {
 	f := &Failure{Reason: ReasonLost, Err: err}

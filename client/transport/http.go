@@ -227,7 +227,7 @@ var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.E
 // begin registers an exchange so that Close can end it.
 func (c *httpConn) begin(ctx context.Context, wait jsonrpc.Wait) (*exchange, error) {
 	if ctx.Err() != nil {
-		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: context.Cause(ctx)}
+		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	}
 	x := newExchange(ctx, c, wait)
 	c.mu.Lock()

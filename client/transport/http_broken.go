@@ -28,7 +28,7 @@ func (x *exchange) broken(err error) *Failure {
 	)
 	switch {
 	case x.caller.Err() != nil:
-		f.Reason, f.Err = ReasonCanceled, context.Cause(x.caller)
+		f.Reason, f.Err = ReasonCanceled, endOf(x.caller)
 	case errors.Is(cause, jsonrpc.ErrClosed):
 		f.Reason, f.Err = ReasonClosed, cause
 	case errors.Is(cause, jsonrpc.ErrIdle), errors.Is(cause, jsonrpc.ErrMaxWait):

@@ -1,6 +1,8 @@
 package transport_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -49,4 +52,30 @@ func TestHTTPDrainTime(t *testing.T) {
 		require.Zero(t, time.Since(began), "nobody waits for the end of the stream")
 		require.Equal(t, 100*time.Millisecond, (<-ended).Sub(began))
 	})
+}
+
+// Both the context's own error and the caller's cause are found.
+func TestHTTPContextCause(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(_ http.ResponseWriter, r *http.Request, _ posted) { <-r.Context().Done() }, func(t *testing.T, p *page, _ *web) {
+		cause := errors.New("budget spent")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		_, err := p.Call(ctx, p.request("m"))
+		f := failure(t, err, transport.ReasonCanceled)
+		require.ErrorIs(t, f, cause)
+		require.ErrorIs(t, f, context.DeadlineExceeded)
+	})
+}
+
+// A stream is one connection.
+func TestStreamConnectsOnce(t *testing.T) {
+	t.Parallel()
+	s, server := transport.InMemory()
+	conn, err := s.Connect(t.Context(), transport.Handler{})
+	require.NoError(t, err)
+	_, err = s.Connect(t.Context(), transport.Handler{})
+	require.True(t, failure(t, err, transport.ReasonOption).NotSent)
+	require.NoError(t, server.Close())
+	require.NoError(t, conn.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -21,6 +22,8 @@ type Stream struct {
 	Name string
 	// Limits bounds what is taken from the server.
 	Limits Limits
+
+	connected atomic.Bool
 }
 
 // InMemory returns a transport and the server's end of it.
@@ -44,6 +47,9 @@ func (s *Stream) Connect(_ context.Context, h Handler) (Conn, error) {
 	}
 	if err := s.Limits.check(); err != nil {
 		return nil, err
+	}
+	if s.connected.Swap(true) {
+		return nil, optionError("a stream can be connected once; open another one")
 	}
 	return newStreamConn(s.In, s.Out, s.Limits, h), nil
 }

@@ -22,6 +22,8 @@ type Transport interface {
 // goroutines at once.
 type Conn interface {
 	// Call sends a request and waits for its answer, within ctx and req.Wait.
+	// Params of up to 32 KiB must not be kept after Call has returned: the
+	// client uses their memory again. Larger ones are never changed.
 	// An answer that is a JSON-RPC error is an Answer. Errors are [*Failure].
 	Call(ctx context.Context, req Request) (Answer, error)
 	// Notify sends a notification and returns once the transport has taken it
