@@ -1,0 +1,195 @@
+package transport
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// process is a child process and what it has said.
+type process struct {
+	cmd        *exec.Cmd
+	argv       []string
+	began      time.Time
+	stderr     *os.File
+	copy       io.Writer
+	trace      func(string)
+	tail       ring
+	stop, kill time.Duration
+
+	noiseCount atomic.Int64
+	firstNoise atomic.Pointer[string]
+
+	exited     chan struct{} // closed when the process has been waited for
+	ended      time.Time     // before exited is closed
+	stderrDone chan struct{} // closed when stderr has been read to its end
+	handled    chan struct{} // closed when watch has ended
+}
+
+// start runs the program and returns our ends of its stdin and stdout.
+func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
+	var opened []*os.File
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				opened = append(opened, r, w)
+			}
+		}
+		return r, w
+	}
+	inRead, inWrite := pipe()
+	outRead, outWrite := pipe()
+	errRead, errWrite := pipe()
+	if err == nil && c.Dir != "" {
+		_, err = os.Stat(c.Dir) // else the error would say that the program is not there
+	}
+	if err == nil {
+		p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:noctx // ends with Close, not with the context of connecting
+		p.cmd.Dir = c.Dir
+		p.cmd.Env = environment(c.Inherit, c.Env)
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, errWrite
+		ownGroup(p.cmd)
+		p.began = time.Now()
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		for _, f := range opened {
+			_ = f.Close()
+		}
+		return nil, nil, err
+	}
+	for _, f := range []*os.File{inRead, outWrite, errWrite} {
+		_ = f.Close() // the child has its own copies
+	}
+	p.stderr = errRead
+	go p.readStderr()
+	go p.wait()
+	return inWrite, outRead, nil
+}
+
+// wait reaps the process as soon as it ends, so that it is never a zombie.
+func (p *process) wait() {
+	_ = p.cmd.Wait() // the status is in ProcessState
+	p.ended = time.Now()
+	close(p.exited)
+}
+
+// watch ends the calls in flight soon after the process has, even when a child
+// of it keeps stdout open.
+func (p *process) watch(rpc *jsonrpc.Conn) {
+	defer close(p.handled)
+	<-p.exited
+	// Children of the program are ended with it, at once: later its number may
+	// be that of another group.
+	kill(p.cmd)
+	timer := time.NewTimer(outputGrace)
+	defer timer.Stop()
+	select {
+	case <-rpc.Done():
+	case <-timer.C:
+		rpc.Fail(jsonrpc.ErrPeerClosed)
+	}
+}
+
+// readStderr drains stderr for as long as it is open, so that the program
+// never blocks on it.
+func (p *process) readStderr() {
+	defer close(p.stderrDone)
+	lines := bufio.NewReaderSize(p.stderr, 16<<10)
+	for {
+		text, prefix, err := lines.ReadLine()
+		if err != nil {
+			return
+		}
+		line := strings.ToValidUTF8(string(text), "\uFFFD")
+		for prefix && err == nil { // the rest of an overlong line is dropped
+			_, prefix, err = lines.ReadLine()
+		}
+		p.tail.add(line)
+		if p.copy != nil {
+			_, _ = io.WriteString(p.copy, line+"\n") // a copy for people
+		}
+		if p.trace != nil {
+			p.trace(line)
+		}
+	}
+}
+
+// noise counts a stdout line that is no message.
+func (p *process) noise(line []byte) int64 {
+	n := p.noiseCount.Add(1)
+	if n == 1 {
+		first := jsonrpc.Printable(string(line), 200)
+		p.firstNoise.Store(&first)
+	}
+	return n
+}
+
+// settle waits, not for long, until the process has ended and what it wrote to
+// stderr last is read. A child of it may hold stderr open for ever, and then
+// its time has passed already.
+func (p *process) settle() {
+	if within(p.exited, outputGrace) {
+		within(p.stderrDone, outputGrace-time.Since(p.ended))
+	}
+}
+
+// evidence says what is known of the process.
+func (p *process) evidence() *mcperrors.ProcessEvidence {
+	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began), Stderr: p.tail.tail()}
+	if first := p.firstNoise.Load(); first != nil {
+		e.Noise = *first
+	}
+	select {
+	case <-p.exited:
+		e.Exited = true
+		e.Age = p.ended.Sub(p.began)
+		e.Exit = p.cmd.ProcessState.ExitCode()
+		e.Signal = signalName(p.cmd.ProcessState)
+	default:
+	}
+	return e
+}
+
+// end ends the process: wait, terminate, wait, kill. stdin is closed already.
+func (p *process) end() {
+	if !within(p.exited, p.stop) {
+		terminate(p.cmd)
+		if !within(p.exited, p.kill) {
+			kill(p.cmd)
+			within(p.exited, time.Second) // a kill cannot be refused, only delayed
+		}
+	}
+}
+
+// release closes what is left and waits for the goroutines. One that is in the
+// hands of a Stderr writer that does not return is not waited for.
+func (p *process) release() {
+	within(p.stderrDone, outputGrace) // the last words of the program
+	_ = p.stderr.Close()
+	within(p.stderrDone, outputGrace)
+	select {
+	case <-p.exited:
+		<-p.handled
+	default: // killed, and still not gone
+	}
+}
+
+// within reports whether done is closed within d.
+func within(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
