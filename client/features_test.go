@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +18,6 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // structured makes the fake server answer tools/call with one result.
@@ -75,159 +72,6 @@ func TestToolError(t *testing.T) {
 	require.ErrorContains(t, c.ToolError("echo", res), "disk full")
 	require.NoError(t, c.ToolError("echo", &mcp.CallToolResult{}))
 	require.NoError(t, c.ToolError("echo", nil))
-}
-
-// list answers a paginated method from a table of cursors.
-func list(s *fakeServer, method, member string, pages map[string]string) {
-	s.on(method, func(req jsonrpc.Request) any {
-		var p struct{ Cursor *string }
-		if req.Params != nil {
-			if err := json.Unmarshal(req.Params, &p); err != nil {
-				return jsonrpc.NewError(jsonrpc.CodeInvalidParams, err.Error(), nil)
-			}
-		}
-		key := "first"
-		if p.Cursor != nil {
-			key = *p.Cursor
-		}
-		page, ok := pages[key]
-		if !ok {
-			return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "bad cursor", nil)
-		}
-		return json.RawMessage(fmt.Sprintf(`{%q:%s}`, member, page))
-	})
-}
-
-func TestListsFollowCursors(t *testing.T) {
-	t.Parallel()
-	item := func(name string) string { return fmt.Sprintf(`{"name":%q,"uri":"x:/%s"}`, name, name) }
-	tests := []struct {
-		name  string
-		pages map[string]string
-		want  []string
-		err   string
-	}{
-		{"one page", map[string]string{"first": `[` + item("a") + `]`}, []string{"a"}, ""},
-		{"nothing", map[string]string{"first": `[]`}, nil, ""},
-		{"an empty string is a cursor", map[string]string{
-			"first": `[` + item("a") + `],"nextCursor":""`, "": `[` + item("b") + `]`,
-		}, []string{"a", "b"}, ""},
-		{"a cursor that does not advance ends the walk", map[string]string{
-			"first": `[` + item("a") + `],"nextCursor":"x"`, "x": `[` + item("b") + `],"nextCursor":"x"`,
-		}, []string{"a", "b"}, ""},
-		{"a circle ends the walk", map[string]string{
-			"first": `[` + item("a") + `],"nextCursor":"x"`, "x": `[` + item("b") + `],"nextCursor":"y"`,
-			"y": `[` + item("c") + `],"nextCursor":"x"`,
-		}, []string{"a", "b", "c"}, ""},
-		{"a null cursor is the end", map[string]string{"first": `[` + item("a") + `],"nextCursor":null`}, []string{"a"}, ""},
-		{"an error is the last value", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			tr, s := newFake(t)
-			s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
-			list(s, "resources/list", "resources", tt.pages)
-			c, err := client.Connect(t.Context(), tr, client.WithRequiredCapabilities())
-			require.NoError(t, err)
-			var got []string
-			var last error
-			for r, err := range c.Resources(t.Context()) {
-				if last = err; err == nil {
-					got = append(got, r.Name)
-				}
-			}
-			require.Equal(t, tt.want, got)
-			if tt.err == "" {
-				require.NoError(t, last)
-			} else {
-				require.ErrorContains(t, last, tt.err)
-			}
-			require.NoError(t, c.Close())
-		})
-	}
-}
-
-// A server whose list never ends is left after a bounded number of pages.
-func TestEndlessListIsBounded(t *testing.T) {
-	t.Parallel()
-	c, s := connected(t, client.WithPreload(false))
-	n := 0
-	s.on("tools/list", func(jsonrpc.Request) any {
-		n++
-		return json.RawMessage(fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, n))
-	})
-	var last error
-	for _, err := range c.Tools(t.Context()) {
-		last = err
-	}
-	require.ErrorContains(t, last, "does not end")
-	require.Equal(t, 1000, s.count("tools/list"))
-}
-
-func TestListsNeedTheirCapability(t *testing.T) {
-	t.Parallel()
-	c, s := connected(t)
-	ctx := t.Context()
-	_, e1 := c.ListResources(ctx, nil)
-	_, e2 := c.ListResourceTemplates(ctx, nil)
-	_, e3 := c.ListPrompts(ctx, nil)
-	for _, err := range []error{e1, e2, e3} {
-		require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(err))
-		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
-	}
-	require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
-}
-
-// Progress reaches the call that asked, in order, all of it before the call
-// returns, and keeps the call alive.
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		s.on("tools/call", func(req jsonrpc.Request) any {
-			var p struct {
-				Meta struct {
-					ProgressToken json.RawMessage `json:"progressToken"`
-				} `json:"_meta"`
-			}
-			require.NoError(t, json.Unmarshal(req.Params, &p))
-			for i := range 5 {
-				time.Sleep(50 * time.Second) // the idle timeout is 60 s
-				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":5}`, p.Meta.ProgressToken, i+1))
-			}
-			s.notify("notifications/progress", `{"progressToken":"nobody's","progress":1}`)
-			return json.RawMessage(`{"content":[]}`)
-		})
-		var got []float64
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) {
-			got = append(got, p.Progress)
-		}))
-		require.NoError(t, err)
-		require.Equal(t, []float64{1, 2, 3, 4, 5}, got)
-	})
-}
-
-// Ten minutes are the end, whatever comes.
-func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		stop := make(chan struct{})
-		s.on("tools/call", func(jsonrpc.Request) any {
-			for {
-				select {
-				case <-stop:
-					return nil
-				case <-time.After(30 * time.Second):
-					s.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
-				}
-			}
-		})
-		began := time.Now()
-		_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(mcp.ProgressParams) {}))
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
-		require.Equal(t, 10*time.Minute, time.Since(began))
-		close(stop)
-	})
 }
 
 func TestHandlers(t *testing.T) {
@@ -410,85 +254,12 @@ func TestCancellationIsToldBeforeClose(t *testing.T) {
 	}
 }
 
-// A schema is a program of the server's: none brings the client down, and one
-// that cannot judge keeps no call from being made.
-func TestHostileSchemas(t *testing.T) {
-	t.Parallel()
-	for name, schema := range map[string]string{
-		"endless":           `{"type":"object","$ref":"#"}`,
-		"elsewhere":         `{"type":"object","properties":{"a":{"$ref":"http://192.0.2.1/x"}}}`,
-		"a dialect unknown": `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tr, s := newFake(t)
-			s.result("tools/list", `{"tools":[{"name":"x","inputSchema":`+schema+`}]}`)
-			c, err := client.Connect(t.Context(), tr)
-			require.NoError(t, err)
-			_, err = c.CallTool(t.Context(), "x", map[string]any{"a": 1})
-			require.NoError(t, err)
-			require.NoError(t, c.Close())
-		})
-	}
-}
-
-// What the caller put into params stays as it is and where it is; the token
-// joins the members of _meta.
-func TestProgressTokenJoinsParams(t *testing.T) {
-	t.Parallel()
-	c, s := connected(t)
-	s.on("custom", func(req jsonrpc.Request) any { return req.Params })
-	progress := client.WithProgress(func(mcp.ProgressParams) {})
-	for params, want := range map[string]string{
-		``:                                   `{"_meta":{"progressToken":N}}`,
-		`{}`:                                 `{"_meta":{"progressToken":N}}`,
-		`{"b":1.0,"a":2}`:                    `{"b":1.0,"a":2,"_meta":{"progressToken":N}}`,
-		`{"_meta":{},"b":1}`:                 `{"_meta":{"progressToken":N},"b":1}`,
-		`{"b":1,"_meta":{"x/y":[1] },"c":2}`: `{"b":1,"_meta":{"x/y":[1],"progressToken":N},"c":2}`,
-	} {
-		got, err := c.Call(t.Context(), "custom", json.RawMessage(params), progress)
-		if params == "" {
-			got, err = c.Call(t.Context(), "custom", nil, progress)
-		}
-		require.NoError(t, err)
-		require.Equal(t, want, tokens.ReplaceAllString(string(got), `"progressToken":N`))
-	}
-}
-
-var tokens = regexp.MustCompile(`"progressToken":\d+`)
-
-// What the arguments hold is the caller's: an error names the place and the
-// rule, not the value.
-func TestValidationErrorsHoldNoValues(t *testing.T) {
-	t.Parallel()
-	tr, s := newFake(t)
-	s.result("tools/list", `{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"pin":{"type":"integer"},"mode":{"enum":["a"]},"in":{"type":"object","properties":{"n":{"maximum":5}}},"re":{"pattern":"^z"}},"additionalProperties":false}}]}`)
-	c, err := client.Connect(t.Context(), tr)
-	require.NoError(t, err)
-	for args, want := range map[string]string{
-		`{"pin":"hunter2"}`:       `/properties/pin: type: has type "string", want "integer"`,
-		`{"mode":"hunter2"}`:      `/properties/mode: does not satisfy enum`,
-		`{"in":{"n":2222.2222}}`:  `/properties/in/properties/n: does not satisfy maximum`,
-		`{"re":"hunter2"}`:        `/properties/re: does not satisfy pattern`,
-		`{"unknown":"hunter2"}`:   `additional properties`,
-		`{"pin":"` + long + `x"}`: `has type "string"`,
-	} {
-		_, err := c.CallTool(t.Context(), "x", json.RawMessage(args))
-		require.Error(t, err, args)
-		require.ErrorContains(t, err, want)
-		require.NotContains(t, err.Error(), "hunter2")
-		require.NotContains(t, err.Error(), "2222")
-		require.Less(t, len(err.Error()), 1000)
-	}
-	require.NoError(t, c.Close())
-}
-
-var long = strings.Repeat("long", 5_000)
-
 // A hook that panics takes no permit with it: the probe it was can be tried
 // again at once.
 func TestPanickingHookLeaksNoPermit(t *testing.T) {
 	t.Parallel()
+	var bad atomic.Bool
+	var count atomic.Int64
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		trip(t, c, s)
 		time.Sleep(31 * time.Second)
@@ -505,11 +276,6 @@ func TestPanickingHookLeaksNoPermit(t *testing.T) {
 		return jsonrpc.IntID(count.Add(1))
 	}))
 }
-
-var (
-	bad   atomic.Bool
-	count atomic.Int64
-)
 
 // A cause that the caller gave its context is found, and the context's own
 // error too.
@@ -542,71 +308,3 @@ func TestContextCauses(t *testing.T) {
 		require.ErrorIs(t, err, budget)
 	})
 }
-
-// A cache that two clients share keeps their servers apart, whatever they are
-// called.
-func TestSharedCacheKeepsServersApart(t *testing.T) {
-	t.Parallel()
-	cache, err := toolcache.New(toolcache.Settings{})
-	require.NoError(t, err)
-	a, _ := connected(t, client.WithToolCache(cache))
-	tr, s := newFake(t)
-	s.on("tools/list", func(jsonrpc.Request) any { return toolList("other") })
-	b, err := client.Connect(t.Context(), tr, client.WithToolCache(cache))
-	require.NoError(t, err)
-	getSchema(t, a, "echo")
-	getSchema(t, b, "other")
-	_, err = b.GetToolSchema(t.Context(), "echo")
-	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
-	require.NoError(t, b.Close())
-}
-
-// A client that is closed while others wait for its fetch takes nobody with it.
-func TestClosingSharesNoFailure(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		cache, err := toolcache.New(toolcache.Settings{})
-		require.NoError(t, err)
-		slow := func(s *fakeServer) {
-			s.on("tools/list", func(req jsonrpc.Request) any {
-				go func() {
-					time.Sleep(time.Second)
-					s.reply(req, json.RawMessage(oneTool))
-				}()
-				return nil
-			})
-		}
-		tra, sa := newFake(t)
-		trb, sb := newFake(t)
-		opts := []client.Option{client.WithToolCache(cache), client.WithPreload(false)}
-		a, err := client.Connect(t.Context(), named{tra}, opts...)
-		require.NoError(t, err)
-		b, err := client.Connect(t.Context(), named{trb}, opts...)
-		require.NoError(t, err)
-		slow(sa)
-		slow(sb)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := a.GetToolSchema(t.Context(), "echo")
-			ended <- err
-		}()
-		synctest.Wait()
-		go func() {
-			time.Sleep(time.Millisecond)
-			if err := a.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		}()
-		getSchema(t, b, "echo")
-		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(<-ended))
-		require.NoError(t, b.Close())
-	})
-}
-
-// named is a transport that shares its identity with others of its kind.
-type named struct{ s *transport.Stream }
-
-func (n named) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
-	return n.s.Connect(ctx, h)
-}
-func (n named) String() string { return "named" }
