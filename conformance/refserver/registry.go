@@ -30,12 +30,25 @@ func (s *Server) addTool(f *family.Family, t *family.Tool) {
 			failure = f.Failure(err)
 			return nil, failure.Wire(f.Profile)
 		}
-		payload, err := family.Encode(result)
+		answer, ok := result.(*family.Result)
+		if !ok {
+			answer = &family.Result{Payload: result}
+		}
+		if answer.IsError {
+			call.Failed()
+		}
+		res := &mcp.CallToolResult{IsError: answer.IsError, Content: []mcp.Content{&mcp.TextContent{Text: answer.Text}}}
+		if answer.Payload == nil {
+			return res, nil
+		}
+		payload, err := family.Encode(answer.Payload)
 		if err != nil {
 			failure = family.Internal(err)
 			return nil, failure.Wire(f.Profile)
 		}
-		res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(payload)}}}
+		if answer.Text == "" {
+			res.Content = []mcp.Content{&mcp.TextContent{Text: string(payload)}}
+		}
 		if p := req.Session.InitializeParams(); p != nil && negotiated(p.ProtocolVersion) >= version20250618 {
 			res.StructuredContent = payload // tools.md §1.1: the member is unknown before
 		}

@@ -15,12 +15,15 @@ const maxTaskID = 128
 type Call struct {
 	Tool      string
 	Arguments json.RawMessage
+	// Origin says where the call came from; the server fills it in.
+	Origin Origin
 
 	log       *slog.Logger
 	taskID    string
 	begin     time.Time
 	started   bool
 	completed []slog.Attr
+	failed    bool
 }
 
 // NewCall returns the call of tool with its raw arguments, logging to log.
@@ -36,6 +39,27 @@ func NewCall(tool string, arguments json.RawMessage, log *slog.Logger) *Call {
 
 // TaskID returns the required argument task_id, which correlates a workflow.
 func (a Args) TaskID() (string, error) { return a.String("task_id", 1, maxTaskID) }
+
+// Task returns the correlation id of the call, or "": what its log lines carry
+// and what REST calls made for it send as X-Task-Id.
+func (c *Call) Task() string { return c.taskID }
+
+// SetTask sets the correlation id of a tool that has it under another name
+// than task_id. It comes before [Call.Started].
+func (c *Call) SetTask(id string) { c.taskID = id }
+
+// Log returns a logger for what happens during the call, whose lines carry
+// tool_name and task_id.
+func (c *Call) Log() *slog.Logger {
+	return c.log.With(slog.String("tool_name", c.Tool), slog.String("task_id", c.taskID))
+}
+
+// Failed is like [Call.Completed] for a failure that is answered in a result:
+// the last line then says success false with these fields.
+func (c *Call) Failed(attrs ...slog.Attr) {
+	c.failed = true
+	c.completed = append(c.completed, attrs...)
+}
 
 // Started writes the first log line with the tool's own fields. A tool calls
 // it as soon as it knows them; a call that fails earlier gets the line anyway.
@@ -62,6 +86,10 @@ func (c *Call) Warn(ctx context.Context, event string, attrs ...slog.Attr) {
 func (c *Call) Finish(ctx context.Context, failure *Error) {
 	c.Started(ctx)
 	took := slog.Float64("duration_ms", float64(time.Since(c.begin).Microseconds())/1000)
+	if failure == nil && c.failed {
+		c.emit(ctx, slog.LevelError, "invocation_failed", append(c.completed, slog.Bool("success", false), took))
+		return
+	}
 	if failure == nil {
 		c.emit(ctx, slog.LevelInfo, "invocation_completed", append(c.completed, slog.Bool("success", true), took))
 		return

@@ -11,13 +11,15 @@ package family
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A Family is a group of tools that share an error profile.
 type Family struct {
-	// Name is the family's name, as `--families` and the error profiles use it.
+	// Name is the family's name, as `--families`, the mounts and the error
+	// profiles use it.
 	Name string
 	// Profile is the error profile stamped on every error of the family.
 	Profile string
@@ -25,9 +27,29 @@ type Family struct {
 	Tools []Tool
 	// Resources are the resource templates the family serves.
 	Resources []Resource
+	// Direct says that every tool is also a JSON-RPC method of its own, served
+	// without a handshake, whose result is the bare payload (S1; tools.md §3.1).
+	Direct bool
+	// Admit, when set, is asked before each call of a tool, in the order of
+	// arrival. Nil admits everything (tools.md §3.5).
+	Admit func(ctx context.Context, call *Call) Quota
+	// Refuse answers a call that Admit did not admit, as Handle would.
+	Refuse func(ctx context.Context, call *Call, q Quota) (any, error)
+	// Register, when set, adds to a go-sdk server what a [Tool] cannot say
+	// (prompts, sampling, logging, subscriptions). It is called once for every
+	// endpoint that serves the family; [Family.Registered] names the tools it adds.
+	Register   func(*mcp.Server)
+	Registered []string
+	// Routes are HTTP endpoints beside MCP, by [http.ServeMux] pattern. They are
+	// served behind the same checks of Host, Origin and bearer token.
+	Routes map[string]http.Handler
 	// Classify turns an error that is not an [*Error] into one by the family's
 	// own table. Nil means every such error is internal (-32603).
 	Classify func(error) *Error
+	// Close, when set, flushes what calls left to be done and stops what the
+	// family started. It is called once, after the last call has ended; ctx
+	// bounds it.
+	Close func(ctx context.Context) error
 }
 
 // A Tool is one callable tool.
@@ -42,7 +64,8 @@ type Tool struct {
 	Idempotent bool
 	// Handle runs a call. Its result is marshalled once, and the same bytes
 	// become the text block and, where the revision knows it, the structured
-	// content. Handle may be called from many goroutines at once.
+	// content; a [Result] says it otherwise. Handle may be called from many
+	// goroutines at once.
 	Handle func(ctx context.Context, call *Call) (any, error)
 }
 
