@@ -130,14 +130,18 @@ func New(opts Options) (*Server, error) {
 
 // build makes the go-sdk server and the HTTP handler before it.
 func (s *Server) build() {
-	s.mcp = mcp.NewServer(
-		&mcp.Implementation{Name: Name, Title: "Mainstay reference server", Version: Version},
-		&mcp.ServerOptions{
-			Capabilities:              s.capabilities(),
-			InitializedHandler:        s.initialized,
-			SupportedProtocolVersions: sessionVersions(),
-			Logger:                    slog.New(slog.DiscardHandler), // go-sdk's own log is not in our form
-		})
+	opts := &mcp.ServerOptions{
+		Capabilities:              s.capabilities(),
+		InitializedHandler:        s.initialized,
+		SupportedProtocolVersions: sessionVersions(),
+		Logger:                    slog.New(slog.DiscardHandler), // go-sdk's own log is not in our form
+	}
+	for _, f := range s.families {
+		if f.Configure != nil {
+			f.Configure(opts)
+		}
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: Name, Title: "Mainstay reference server", Version: Version}, opts)
 	for _, f := range s.families {
 		for i := range f.Tools {
 			s.addTool(f, &f.Tools[i])

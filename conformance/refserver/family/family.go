@@ -40,6 +40,11 @@ type Family struct {
 	// endpoint that serves the family; [Family.Registered] names the tools it adds.
 	Register   func(*mcp.Server)
 	Registered []string
+	// Configure, when set, changes the options of a go-sdk server before it is
+	// made: what Register cannot say any more (capabilities, completion,
+	// subscriptions). It is called for every server that serves the family, with
+	// the options of the reference server filled in, Capabilities included.
+	Configure func(*mcp.ServerOptions)
 	// Routes are HTTP endpoints beside MCP, by [http.ServeMux] pattern. They are
 	// served behind the same checks of Host, Origin and bearer token.
 	Routes map[string]http.Handler
