@@ -8,15 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 )
@@ -54,23 +51,6 @@ type Options struct {
 	extra []*family.Family
 }
 
-// Families returns the names of the families this server can serve.
-func Families() []string { return []string{artifact.Name} }
-
-// CheckFamilies returns an error that names the first unknown family in names
-// and those there are, or says that there is none at all.
-func CheckFamilies(names []string) error {
-	if len(names) == 0 {
-		return fmt.Errorf("no family to serve, known: %s", strings.Join(Families(), ", "))
-	}
-	for _, name := range names {
-		if !slices.Contains(Families(), name) {
-			return fmt.Errorf("unknown family %q, known: %s", name, strings.Join(Families(), ", "))
-		}
-	}
-	return nil
-}
-
 // Server is the reference server. It serves any number of sessions at once,
 // over stdio and HTTP; all methods are safe for concurrent use.
 type Server struct {
@@ -80,7 +60,8 @@ type Server struct {
 	front     *front.HTTP
 	families  []*family.Family
 	dataDir   string
-	temporary bool
+	temporary bool // dataDir is removed at the end
+	sandbox   bool // nothing a tool stores outlives the server
 
 	// life is the context of every call; abort ends it. go-sdk lets calls run
 	// on when their session is closed, and waits for them.
@@ -109,19 +90,23 @@ func New(opts Options) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if s.dataDir == "" && opts.ArtifactsDir == "" {
+	if s.dataDir == "" {
 		dir, err := os.MkdirTemp("", "mainstay-refserver-")
 		if err != nil {
 			return nil, fmt.Errorf("data folder: %w", err)
 		}
 		s.dataDir, s.temporary = dir, true
 	}
-	if slices.Contains(opts.Families, artifact.Name) {
-		base := opts.ArtifactsDir
-		if base == "" {
-			base = filepath.Join(s.dataDir, "artifacts")
+	s.sandbox = s.temporary && opts.ArtifactsDir == ""
+	for _, m := range makers {
+		if !slices.Contains(opts.Families, m.name) {
+			continue
 		}
-		s.families = append(s.families, artifact.New(artifact.Options{BaseDir: base, ChecklistDir: opts.ChecklistDir}))
+		f, err := m.make(setup{Options: &s.opts, log: s.log, data: s.dataDir})
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("family %s: %w", m.name, err), s.Close())
+		}
+		s.families = append(s.families, f)
 	}
 	s.families = append(s.families, opts.extra...)
 	s.build()
@@ -178,7 +163,7 @@ func (s *Server) capabilities() *mcp.ServerCapabilities {
 		}
 	}
 	experimental := map[string]any{"errorProfiles": profiles}
-	if s.temporary {
+	if s.sandbox {
 		experimental["conformance"] = map[string]any{"sideEffects": "all"}
 	}
 	return &mcp.ServerCapabilities{
@@ -188,13 +173,10 @@ func (s *Server) capabilities() *mcp.ServerCapabilities {
 	}
 }
 
-// DataDir returns the folder the server keeps its data in and whether it is a
-// temporary one, removed by [Server.Close].
+// DataDir returns the folder the server keeps its data in, and whether all that
+// its tools store is temporary: gone after [Server.Close].
 func (s *Server) DataDir() (dir string, temporary bool) {
-	if s.dataDir == "" {
-		return s.opts.ArtifactsDir, false
-	}
-	return s.dataDir, s.temporary
+	return s.dataDir, s.sandbox
 }
 
 // ServeStdio serves one session over a pair of streams, until in ends or ctx

@@ -1,0 +1,78 @@
+package refserver
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/artifact"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+)
+
+// A maker is one row of the table of families.
+type maker struct {
+	name string
+	// make builds the family for a server. It is called once a server, and what
+	// it returns is closed by that server.
+	make func(setup) (*family.Family, error)
+	// httpOnly families are served over stdio only where they are named: the
+	// official suite speaks HTTP alone (decisions 30).
+	httpOnly bool
+}
+
+// setup is what a server offers a family that it makes.
+type setup struct {
+	*Options
+	// log is never nil.
+	log *slog.Logger
+	// data is the data folder. A family makes a folder of its own in it.
+	data string
+}
+
+// makers is the table of families, in the order they are listed and served.
+var makers = []maker{
+	{name: artifact.Name, make: makeArtifact},
+}
+
+func makeArtifact(s setup) (*family.Family, error) {
+	base := s.ArtifactsDir
+	if base == "" {
+		base = filepath.Join(s.data, "artifacts")
+	}
+	return artifact.New(artifact.Options{BaseDir: base, ChecklistDir: s.ChecklistDir}), nil
+}
+
+// Families returns the names of the families a server serves unless told
+// otherwise.
+func Families() []string { return names(func(m maker) bool { return !m.httpOnly }) }
+
+// HTTPFamilies returns the names of the families that cmd/refserver serves over
+// HTTP unless told otherwise: these are all there are.
+func HTTPFamilies() []string { return names(func(maker) bool { return true }) }
+
+func names(which func(maker) bool) []string {
+	var out []string
+	for _, m := range makers {
+		if which(m) {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
+
+// CheckFamilies returns an error that names the first unknown family in names
+// and those there are, or says that there is none at all.
+func CheckFamilies(names []string) error {
+	known := strings.Join(HTTPFamilies(), ", ")
+	if len(names) == 0 {
+		return fmt.Errorf("no family to serve, known: %s", known)
+	}
+	for _, name := range names {
+		if !slices.Contains(HTTPFamilies(), name) {
+			return fmt.Errorf("unknown family %q, known: %s", name, known)
+		}
+	}
+	return nil
+}
