@@ -30,6 +30,10 @@ type Family struct {
 	// Direct says that every tool is also a JSON-RPC method of its own, served
 	// without a handshake, whose result is the bare payload (S1; tools.md §3.1).
 	Direct bool
+	// Methods are JSON-RPC methods that are no tools, by name. They are served
+	// as the tools of a direct family are, without a handshake and with the bare
+	// payload as result, but no list names them and Admit is not asked.
+	Methods map[string]func(ctx context.Context, call *Call) (any, error)
 	// Admit, when set, is asked before each call of a tool, in the order of
 	// arrival. Nil admits everything (tools.md §3.5).
 	Admit func(ctx context.Context, call *Call) Quota
