@@ -41,7 +41,7 @@ func makeArtifact(s setup) (*family.Family, error) {
 	if base == "" {
 		base = filepath.Join(s.data, "artifacts")
 	}
-	return artifact.New(artifact.Options{BaseDir: base, ChecklistDir: s.ChecklistDir}), nil
+	return artifact.New(artifact.Options{BaseDir: base, ChecklistDir: s.ChecklistDir, Logger: s.log})
 }
 
 // Families returns the names of the families a server serves unless told

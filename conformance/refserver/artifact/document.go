@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,34 +32,46 @@ func newDocument(text string) *document {
 		}
 	}
 	fields := metadataFields(text)
-	d.draft = strings.EqualFold(fields["status"], "Draft")
+	d.draft = strings.EqualFold(fields["status"], statusDraft)
 	if v, err := strconv.Atoi(fields["version"]); err == nil {
 		d.version = v
 	}
 	return d
 }
 
-// outsideFences returns the lines of text that are not fenced code. A fence
-// that is never closed hides the rest, as it does when rendered.
+// outsideFences returns the lines of text that are not fenced code.
 func outsideFences(text string) []string {
 	var out []string
-	open := ""
-	for l := range strings.Lines(text) {
-		l = strings.TrimRight(l, "\r\n")
-		if m := fence.FindStringSubmatch(l); m != nil {
-			switch {
-			case open == "":
-				open = m[1]
-			case strings.HasPrefix(m[1], open) && strings.TrimSpace(l) == m[1]:
-				open = ""
-			}
-			continue
-		}
-		if open == "" {
-			out = append(out, l)
-		}
+	for _, l := range prose(text) {
+		out = append(out, l)
 	}
 	return out
+}
+
+// prose yields the lines of text that are not fenced code, with the offset at
+// which each begins. A fence that is never closed hides the rest, as it does
+// when rendered.
+func prose(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		open, next := "", 0
+		for l := range strings.Lines(text) {
+			at := next
+			next += len(l)
+			l = strings.TrimRight(l, "\r\n")
+			if m := fence.FindStringSubmatch(l); m != nil {
+				switch {
+				case open == "":
+					open = m[1]
+				case strings.HasPrefix(m[1], open) && strings.TrimSpace(l) == m[1]:
+					open = ""
+				}
+				continue
+			}
+			if open == "" && !yield(at, l) {
+				return
+			}
+		}
+	}
 }
 
 // normalHeading makes "## 3. **Risks** ##" and "risks" the same section.

@@ -170,3 +170,9 @@ const (
 	byHand     = `{"id":"CQ-03","category":"content_quality","description":"business agrees","validation_type":"manual"}`
 	unknown    = `{"id":"CQ-04","category":"content_quality","description":"check of the future","validation_type":"automated","check_type":"spelling"}`
 )
+
+// read reads a resource of artifacts as the server does.
+func (r *rig) read(t *testing.T, uri string) (string, error) {
+	t.Helper()
+	return artifactResource(r.store, research{files: researchFiles()}).Read(t.Context(), uri)
+}

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,7 +23,14 @@ type metadata struct {
 	Title    string
 }
 
-var statuses = []string{"Draft", "In Review", "Approved", "Planned", "In Progress", "Completed"}
+// The statuses the workflow itself gives or asks for.
+const (
+	statusDraft     = "Draft"
+	statusApproved  = "Approved"
+	statusFinalized = "Finalized" // of research documents, which nobody approves
+)
+
+var statuses = []string{statusDraft, "In Review", statusApproved, "Planned", "In Progress", "Completed"}
 
 var (
 	// **Key:** value, perhaps as a list item; the colon may stand outside.
@@ -38,8 +46,24 @@ var (
 // the first counts; an absent or empty value is absent.
 func metadataFields(text string) map[string]string {
 	fields := make(map[string]string)
+	for _, f := range metadataSection(text) {
+		if _, dup := fields[f.name]; !dup && f.value != "" {
+			fields[f.name] = f.value
+		}
+	}
+	return fields
+}
+
+// A metadataField is one line of the Metadata section; start and end are the
+// offsets of what stands after the key.
+type metadataField struct {
+	name, value string
+	start, end  int
+}
+
+func metadataSection(text string) (found []metadataField) {
 	inside := false
-	for _, l := range outsideFences(text) {
+	for at, l := range prose(text) {
 		if m := heading.FindStringSubmatch(l); m != nil {
 			level := len(sectionLevel.FindStringSubmatch(l)[1])
 			if inside && level <= 2 {
@@ -48,17 +72,31 @@ func metadataFields(text string) map[string]string {
 			inside = inside || level == 2 && normalHeading(m[1]) == "metadata"
 			continue
 		}
-		m := metadataLine.FindStringSubmatch(l)
+		m := metadataLine.FindStringSubmatchIndex(l)
 		if !inside || m == nil {
 			continue
 		}
-		name := fieldName(strings.ToLower(m[1]))
-		value := fieldValue(name, m[2])
-		if _, dup := fields[name]; !dup && name != "" && value != "" {
-			fields[name] = value
+		if name := fieldName(strings.ToLower(l[m[2]:m[3]])); name != "" {
+			found = append(found, metadataField{name, fieldValue(name, l[m[4]:m[5]]), at + m[4], at + m[5]})
 		}
 	}
-	return fields
+	return found
+}
+
+// withStatus returns text with another status in its Metadata section. Of the
+// line only the word changes, so that quotes and remarks stay.
+func withStatus(text, from, to string) string {
+	for _, f := range metadataSection(text) {
+		if f.name != "status" || f.value == "" {
+			continue
+		}
+		line := text[f.start:f.end]
+		if at := strings.Index(strings.ToLower(line), strings.ToLower(from)); at >= 0 {
+			return text[:f.start+at] + to + text[f.start+at+len(from):]
+		}
+		return text[:f.start] + to + text[f.end:]
+	}
+	return text
 }
 
 // fieldName maps the keys of the templates (Story ID, Epic ID, PRD ID …;
@@ -100,29 +138,38 @@ func unquote(v string) (string, bool) {
 	return "", false
 }
 
-// parseMetadata extracts and checks the metadata of a document. The order of
-// the checks is fixed, so that a document with several faults always gives the
-// same error.
+// maxVersion is the highest version of an artifact.
+const maxVersion = 999
+
+// parseMetadata extracts and checks the metadata of a document that a call
+// brought. An id that traverses is refused first, and logged.
 func parseMetadata(ctx context.Context, call *family.Call, text string) (*metadata, error) {
-	fields := metadataFields(text)
-	id := fields["artifact_id"]
-	if traverses(id) {
+	if id := metadataFields(text)["artifact_id"]; traverses(id) {
 		_, err := checkID(ctx, call, "artifact_id", id)
 		return nil, err
 	}
+	return readSection(text)
+}
+
+// readSection reads the Metadata section of a document. The order of the
+// checks is fixed, so that a document with several faults always gives the
+// same error.
+func readSection(text string) (*metadata, error) {
+	fields := metadataFields(text)
+	id := fields["artifact_id"]
 	for _, name := range []string{"artifact_id", "status", "title"} {
 		if fields[name] == "" {
 			return nil, family.Invalid(name, "missing", "Missing required metadata field: %s", name)
 		}
 	}
-	t, err := checkID(ctx, call, "artifact_id", id)
+	t, err := parseID("artifact_id", id)
 	if err != nil {
 		return nil, err
 	}
 	m := &metadata{ID: id, Type: t, Version: 1, Status: fields["status"], Title: fields["title"]}
 	if v, ok := fields["version"]; ok {
-		if m.Version, err = strconv.Atoi(strings.TrimPrefix(strings.ToLower(v), "v")); err != nil || m.Version < 1 || m.Version > 999 {
-			return nil, badField("version", "must be a whole number from 1 to 999")
+		if m.Version, err = strconv.Atoi(strings.TrimPrefix(strings.ToLower(v), "v")); err != nil || m.Version < 1 || m.Version > maxVersion {
+			return nil, badField("version", fmt.Sprintf("must be a whole number from 1 to %d", maxVersion))
 		}
 	}
 	if !slices.Contains(statuses, m.Status) {

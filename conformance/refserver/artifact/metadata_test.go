@@ -107,7 +107,8 @@ func FuzzMetadata(f *testing.F) {
 			require.True(t, ok, "%T: %v", err, err)
 			return
 		}
-		document, meta := names(m)
+		p := place{Type: m.Type, ID: m.ID, Version: m.Version, Dir: m.Type.Name}
+		document, meta := p.document(), p.metadata()
 		require.Regexp(t, `^[a-z_]+/[A-Z]+-[0-9]{3,}_v[1-9][0-9]{0,2}\.md$`, document)
 		require.Regexp(t, `^[a-z_]+/[A-Z]+-[0-9]{3,}_v[1-9][0-9]{0,2}_metadata\.json$`, meta)
 		require.NotEmpty(t, m.Title)

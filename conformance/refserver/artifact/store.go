@@ -2,15 +2,14 @@ package artifact
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
@@ -23,22 +22,20 @@ type folder interface {
 	Rename(from, to string) error
 	Remove(name string) error
 	ReadFile(name string) ([]byte, error)
+	Lstat(name string) (fs.FileInfo, error)
 	Close() error
 }
 
 // store keeps artifacts below base, in a folder per type.
 type store struct {
 	base string
-	open func(base string) (folder, error)
-
-	mu    sync.Mutex
-	locks map[string]*nameLock
-}
-
-// nameLock is the lock of one (type, id, version) and how many hold or await it.
-type nameLock struct {
-	sync.Mutex
-	users int
+	// plural names the folders as the URIs do (C-06).
+	plural bool
+	open   func(base string) (folder, error)
+	locks  locks
+	// settle, when set, ends what an earlier approval of an artifact left open.
+	// It is called with the lock of the artifact held.
+	settle func(ctx context.Context, root folder, id string) error
 }
 
 // storedMetadata is the metadata file: exactly these eight keys (S0).
@@ -53,9 +50,7 @@ type storedMetadata struct {
 	SizeBytes    int     `json:"size_bytes"`
 }
 
-func newStore(base string) *store {
-	return &store{base: base, open: openFolder, locks: make(map[string]*nameLock)}
-}
+func newStore(base string) *store { return &store{base: base, open: openFolder} }
 
 // openFolder opens base, making it first. It is opened anew for each use: the
 // folder may have been replaced since, and a store happens rarely.
@@ -66,53 +61,76 @@ func openFolder(base string) (folder, error) {
 	return os.OpenRoot(base)
 }
 
-// names are the places of one version of an artifact, relative to the base.
-func names(m *metadata) (document, meta string) {
-	stem := fmt.Sprintf("%s_v%d", m.ID, m.Version)
-	return path.Join(m.Type.Name, stem+".md"), path.Join(m.Type.Name, stem+"_metadata.json")
-}
+// view opens base for reading, and does not make it.
+func (s *store) view() (folder, error) { return os.OpenRoot(s.base) }
 
 // put writes content and its metadata, one after the other and each all or
 // nothing. An approved version is never replaced; any other is.
-func (s *store) put(content string, m *metadata) (*storedMetadata, error) {
-	document, meta := names(m)
-	defer s.lock(document)()
+func (s *store) put(ctx context.Context, content string, m *metadata) (*storedMetadata, place, error) {
 	root, err := s.open(s.base)
 	if err != nil {
-		return nil, diskError(err)
+		return nil, place{}, diskError(err)
 	}
 	defer func() { _ = root.Close() }() // only a handle on the folder
-	if err := root.MkdirAll(m.Type.Name, 0o755); err != nil {
+	release, err := s.hold(ctx, root, m.ID)
+	if err != nil {
+		return nil, place{}, diskError(err)
+	}
+	defer release()
+	if s.settle != nil {
+		if err := s.settle(ctx, root, m.ID); err != nil {
+			return nil, place{}, err
+		}
+	}
+	p, exists, err := s.locate(root, place{Type: m.Type, ID: m.ID, Version: m.Version})
+	if err != nil {
+		return nil, p, diskError(err)
+	}
+	stored, err := s.write(root, p, exists, content, m)
+	return stored, p, err
+}
+
+func (s *store) write(root folder, p place, exists bool, content string, m *metadata) (*storedMetadata, error) {
+	if err := root.MkdirAll(p.Dir, 0o755); err != nil {
 		return nil, diskError(err)
 	}
-	old, err := root.ReadFile(document)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diskError(err)
+	var old []byte
+	if exists {
+		var err error
+		if old, err = readFile(root, p.document()); err != nil {
+			return nil, diskError(err)
+		}
 	}
-	exists := err == nil
-	if exists && storedStatus(root, meta, old) == "Approved" {
+	if exists && storedStatus(root, p, old) == statusApproved {
 		return nil, &family.Error{
 			Code:    family.CodeServer,
 			Message: fmt.Sprintf("Artifact %s v%d is approved and cannot be replaced", m.ID, m.Version),
 			Data:    map[string]any{"reason": "approved_immutable", "artifact_id": m.ID, "version": m.Version},
 		}
 	}
-	stored := &storedMetadata{
-		ArtifactID: m.ID, ArtifactType: m.Type.Name, Version: m.Version, Status: m.Status,
-		ParentID: m.ParentID, Title: m.Title,
-		FilePath: filepath.Join(s.base, filepath.FromSlash(document)), SizeBytes: len(content),
-	}
+	stored := m.stored(s.path(p), len(content))
 	described, err := encodeMetadata(stored)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeAtomic(root, document, []byte(content)); err != nil {
+	if err := writeAtomic(root, p.document(), []byte(content)); err != nil {
 		return nil, diskError(err)
 	}
-	if err := writeAtomic(root, meta, described); err != nil {
-		return nil, diskError(errors.Join(err, restore(root, document, old, exists)))
+	if err := writeAtomic(root, p.metadata(), described); err != nil {
+		return nil, diskError(errors.Join(err, restore(root, p.document(), old, exists)))
 	}
 	return stored, nil
+}
+
+// path is where a document is, for people and metadata: below base.
+func (s *store) path(p place) string { return filepath.Join(s.base, filepath.FromSlash(p.document())) }
+
+// stored is the content of the metadata file of a document of size bytes.
+func (m *metadata) stored(file string, size int) *storedMetadata {
+	return &storedMetadata{
+		ArtifactID: m.ID, ArtifactType: m.Type.Name, Version: m.Version, Status: m.Status,
+		ParentID: m.ParentID, Title: m.Title, FilePath: file, SizeBytes: size,
+	}
 }
 
 // restore undoes the write of a document whose metadata could not be written,
@@ -126,12 +144,20 @@ func restore(root folder, document string, old []byte, exists bool) error {
 
 // storedStatus is the status of the version on disk: that of the metadata
 // file, else (it is lost or damaged) that of the document itself.
-func storedStatus(root folder, meta string, document []byte) string {
-	var stored storedMetadata
-	if data, err := root.ReadFile(meta); err == nil && json.Unmarshal(data, &stored) == nil {
+func storedStatus(root folder, p place, document []byte) string {
+	if stored, err := readMetadata(root, p); err == nil {
 		return stored.Status
 	}
 	return metadataFields(string(document))["status"]
+}
+
+func readMetadata(root folder, p place) (*storedMetadata, error) {
+	var stored storedMetadata
+	data, err := readFile(root, p.metadata())
+	if err == nil {
+		err = json.Unmarshal(data, &stored)
+	}
+	return &stored, err
 }
 
 // writeAtomic replaces name by data: a reader sees the old content or the new,
@@ -187,49 +213,13 @@ func encodeMetadata(m *storedMetadata) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// lock takes the lock of a name and returns what releases it.
-func (s *store) lock(name string) (unlock func()) {
-	s.mu.Lock()
-	l := s.locks[name]
-	if l == nil {
-		l = &nameLock{}
-		s.locks[name] = l
-	}
-	l.users++
-	s.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(s.locks, name)
-		}
-	}
-}
-
 // diskError classifies what the file system said.
 func diskError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, errReadOnly):
 		return permission(err, "the artifacts folder cannot be written")
-	case isTimeout(err):
+	case isTimeout(err), errors.Is(err, context.Canceled):
 		return err // classify knows it
 	}
 	return &family.Error{Code: codeInternal, Message: "Internal error: the artifact could not be stored", Data: map[string]any{"reason": "disk"}, Err: err}
-}
-
-// read returns the document at a path relative to the base.
-func (s *store) read(name string) ([]byte, error) {
-	root, err := os.OpenRoot(s.base)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	return io.ReadAll(f)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
@@ -63,6 +64,11 @@ func checkID(ctx context.Context, call *family.Call, field, id string) (artifact
 		call.Warn(ctx, "Path traversal attempt detected", slog.String("artifact_id", quoted(id)))
 		return artifactType{}, traversal("Artifact ID", id)
 	}
+	return parseID(field, id)
+}
+
+// parseID returns the type of an id, or the error for what is none.
+func parseID(field, id string) (artifactType, error) {
 	if !idPattern.MatchString(id) || len(id) > maxID {
 		return artifactType{}, family.Invalid(field, "pattern", `%s must match ^[A-Z]+-\d{3,}$ and have at most %d characters`, field, maxID)
 	}
@@ -95,4 +101,21 @@ func quoted(name string) string {
 		return string(r[:most]) + "…"
 	}
 	return name
+}
+
+func typeNames() string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = t.Name
+	}
+	return strings.Join(out, ", ")
+}
+
+// checkProject refuses what no name of a project has: control characters. All
+// else is text to the services, quotes and semicolons too.
+func checkProject(name string) error {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return family.Invalid("project_id", "characters", "project_id must not contain control characters")
+	}
+	return nil
 }

@@ -1,0 +1,119 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
+)
+
+// recovery bounds what a start spends on the approvals an earlier process left
+// open. Those it does not get to are settled by the next call.
+const recovery = 10 * time.Second
+
+// resume settles the open intent of an artifact whose lock is held: it carries
+// the approval to its end and returns the result, or takes it back and returns
+// nil, as it does when there is none. An error means that it is still open.
+func (a *approval) resume(ctx context.Context, id string) (*approveResult, error) {
+	it, err := readIntent(a.root, id)
+	if err != nil {
+		return nil, diskError(err)
+	}
+	if it == nil {
+		return nil, nil
+	}
+	a.it = it
+	if it.Stage == prepared {
+		return nil, a.takeBack(ctx)
+	}
+	ids, err := a.send(ctx)
+	var e *rest.Error
+	switch {
+	case errors.As(err, &e) && e.Kind == rest.Refused:
+		return nil, a.takeBack(ctx)
+	case err != nil:
+		failure := failedAt(serviceError(err), stepTasks)
+		failure.Data["undecided"] = true
+		a.leave(ctx, failure)
+		return nil, failure
+	}
+	if err := it.writeApproved(a.root); err != nil {
+		return nil, failedAt(diskErrorOf(err), stepWrite)
+	}
+	a.recovered(ctx, "completed")
+	return a.finish(ctx, ids)
+}
+
+// takeBack makes the artifact the draft it was and closes the intent.
+func (a *approval) takeBack(ctx context.Context) error {
+	err := a.it.restoreSaved(a.root)
+	if err == nil {
+		err = a.it.drop(a.root)
+	}
+	if err != nil {
+		return diskError(err)
+	}
+	a.recovered(ctx, "undone")
+	return nil
+}
+
+func (a *approval) recovered(ctx context.Context, outcome string) {
+	a.log.LogAttrs(ctx, slog.LevelWarn, "approval_recovered",
+		slog.String("artifact_id", a.it.ArtifactID), slog.String("outcome", outcome))
+}
+
+// settle is [approval.resume] for those who only need an artifact that nobody
+// is about to approve.
+func (a *approver) settle(ctx context.Context, root folder, id string) error {
+	run := &approval{approver: a, root: root, log: a.log.With(slog.String("tool_name", "approve_artifact"))}
+	_, err := run.resume(ctx, id)
+	return err
+}
+
+// recover settles what an earlier process left open. An approval whose lock is
+// taken belongs to a process that lives and will end it. One that cannot be
+// settled now is no reason not to start.
+func (a *approver) recover(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, recovery)
+	defer cancel()
+	root, err := a.store.view()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	ids, err := openIntents(root)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := a.recoverOne(ctx, root, id); err != nil {
+			a.log.LogAttrs(ctx, slog.LevelError, "approval_not_recovered",
+				slog.String("artifact_id", id), slog.String("cause", err.Error()))
+		}
+	}
+	return nil
+}
+
+func (a *approver) recoverOne(ctx context.Context, root folder, id string) error {
+	f, err := lockFile(root, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // closing unlocks
+	if locked, err := tryLock(f); err != nil || !locked {
+		return err
+	}
+	return a.settle(ctx, root, id)
+}
+
+// diskErrorOf is [diskError] for those who add to its data.
+func diskErrorOf(err error) *family.Error {
+	return (&family.Family{Classify: classify}).Failure(diskError(err))
+}

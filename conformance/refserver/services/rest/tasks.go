@@ -1,0 +1,63 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// A Task is a task as it is put into the queue: TaskMetadata v3 (tools.md §2.5).
+type Task struct {
+	ArtifactID string `json:"artifact_id"`
+	Generator  string `json:"generator"`
+	Status     string `json:"status"`
+	// TaskID is the caller's correlation id, not the service's id of the task.
+	TaskID      string  `json:"task_id"`
+	Description string  `json:"description,omitempty"`
+	Inputs      []Input `json:"inputs"`
+}
+
+// An Input is a resolved input of a generator (S0 GeneratorInput).
+type Input struct {
+	Name           string `json:"name"`
+	Classification string `json:"classification"`
+	ArtifactType   string `json:"artifact_type"`
+	ArtifactID     string `json:"artifact_id"`
+	ResourcePath   string `json:"resource_path"`
+	MCPResourceURI string `json:"mcp_resource_uri"`
+	Status         string `json:"status"`
+}
+
+// Tasks is the client of the Task Tracking service. It is safe for concurrent
+// use.
+type Tasks struct{ *caller }
+
+// NewTasks returns a client of the Task Tracking service.
+func NewTasks(opts Options) (*Tasks, error) {
+	c, err := newCaller("Task Tracking service", opts)
+	return &Tasks{c}, err
+}
+
+// Close gives back the connections that are not in use.
+func (t *Tasks) Close() { t.close() }
+
+// Add puts all the tasks into the queue of project, or none, and returns the
+// service's ids of them in their order. The key stands for this batch: with
+// the same key the service does the work once, however often it is asked, so
+// an answer that was lost is asked for again.
+func (t *Tasks) Add(ctx context.Context, workflow, key, project string, tasks []Task) ([]string, error) {
+	var answer struct {
+		TaskIDs []string `json:"task_ids"`
+	}
+	err := t.call(ctx, request{
+		method: http.MethodPost, path: "tasks/batch", task: workflow, key: key, repeatable: true,
+		body: map[string]any{"project_id": project, "tasks": tasks},
+	}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer.TaskIDs) != len(tasks) {
+		return nil, t.unusable(errors.New("not one id for each task"))
+	}
+	return answer.TaskIDs, nil
+}
