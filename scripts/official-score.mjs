@@ -1,0 +1,55 @@
+// Prints the score of one run of the official conformance suite as one line.
+//
+//   official-score.mjs REVISION TOTAL LOG RESULTS
+//
+// A scenario has passed when it made at least one check of its own that
+// succeeded, and none that failed or warned. The suite itself lets warnings
+// pass, and scenarios that checked nothing; the check of the wire format, which
+// every scenario makes for free, says nothing about the scenario. TOTAL is how
+// many have to pass. Exit 0: they did; 1: they did not.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [revision, total, log, results] = process.argv.slice(2);
+const lines = readFileSync(log, 'utf8').replace(/\x1b\[[0-9;]*m/g, '').split('\n');
+
+// Every scenario that was begun, also one that crashed and left no checks.
+const verdicts = new Map();
+const summary = new Map();
+for (const line of lines) {
+  const begun = /^=== Running scenario: (\S+) ===/.exec(line);
+  if (begun) verdicts.set(begun[1], 'left no checks');
+  const summed = /^[✓✗] (\S+): \d+ passed, (\d+) failed/.exec(line);
+  if (summed) summary.set(summed[1], Number(summed[2]));
+}
+
+const complaints = new Map();
+for (const folder of existsSync(results) ? readdirSync(results) : []) {
+  const file = join(results, folder, 'checks.json');
+  if (!existsSync(file)) continue;
+  const name = folder.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
+  const checks = JSON.parse(readFileSync(file, 'utf8'));
+  const bad = checks.filter((c) => c.status === 'FAILURE' || c.status === 'WARNING');
+  const good = checks.filter((c) => c.status === 'SUCCESS' && c.id !== 'wire-schema-valid');
+  complaints.set(name, bad);
+  if (bad.some((c) => c.status === 'FAILURE') || summary.get(name) > 0) verdicts.set(name, 'failed');
+  else if (bad.length > 0) verdicts.set(name, 'warned');
+  else if (good.length === 0) verdicts.set(name, 'checked nothing');
+  else if (!summary.has(name)) verdicts.set(name, 'is not in the summary');
+  else verdicts.set(name, 'passed');
+}
+
+const passed = [...verdicts.values()].filter((v) => v === 'passed').length;
+const others = [...verdicts].filter(([, v]) => v !== 'passed');
+const ok = others.length === 0 && passed === Number(total);
+console.log(`${ok ? 'ok   ' : 'FAIL '} official suite, ${revision}: ${passed}/${total} passed` +
+  (others.length > 0 ? '; ' + others.map(([name, v]) => `${name} ${v}`).join(', ') : ''));
+if (verdicts.size === 0) console.log('      ' + lines.filter(Boolean).slice(-3).join('\n      '));
+if (process.env.OFFICIAL_VERBOSE === '1') {
+  for (const [name] of others) {
+    for (const c of complaints.get(name) ?? []) {
+      console.log(`      ${name}: ${c.status} ${c.id}: ${(c.errorMessage ?? c.description ?? '').split('\n')[0].slice(0, 200)}`);
+    }
+  }
+}
+process.exit(ok ? 0 : 1);
