@@ -1,0 +1,198 @@
+// Package services runs the two REST services of S0, Task Tracking and ID
+// Management, on listeners of their own: embedded in the reference server by
+// default, so that nothing must be installed, and reached over HTTP like any
+// others (tools.md §2.9, §2.10, decisions 7).
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/api"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/ids"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/tasks"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+// Where S0 has the services when they are not embedded.
+const (
+	DefaultTasksAddr = "127.0.0.1:8080"
+	DefaultIDsAddr   = "127.0.0.1:8081"
+)
+
+const (
+	defaultCleanup = 5 * time.Minute
+	// cleanupTimeout bounds one round of the cleanup.
+	cleanupTimeout = 30 * time.Second
+	// keepKeys is how long a request can be repeated under its Idempotency-Key.
+	keepKeys = 24 * time.Hour
+)
+
+// Options configure the services. Only Store is required.
+type Options struct {
+	// Store is what both services work on. It is the caller's to close, after
+	// [Services.Close].
+	Store store.Store
+	// TasksAddr and IDsAddr are the addresses to listen on, host:port. Empty
+	// is a free port of the loopback interface.
+	TasksAddr, IDsAddr string
+	// APIKey, when set, is the bearer token the eight endpoints want.
+	APIKey string
+	// Reservation is how long a range of ids is held (RESERVATION_EXPIRATION_MINUTES).
+	// 0 is 15 minutes.
+	Reservation time.Duration
+	// Cleanup is how often expired reservations and old keys are deleted. 0 is
+	// 5 minutes; negative is never.
+	Cleanup time.Duration
+	// RequestTimeout bounds a request. 0 is 10 s.
+	RequestTimeout time.Duration
+	// Now is the clock expiries are measured by. Nil is [time.Now].
+	Now func() time.Time
+	// Logger takes a line for every request and every allocation. Nil is silence.
+	Logger *slog.Logger
+}
+
+// Services are the two running services.
+type Services struct {
+	// TasksURL and IDsURL are the base URLs, without a slash at the end.
+	TasksURL, IDsURL string
+
+	servers []*http.Server
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	log     *slog.Logger
+}
+
+// Start starts both services and the cleanup. ctx bounds the start alone; the
+// services run until [Services.Close].
+func Start(ctx context.Context, o Options) (*Services, error) {
+	if o.Store == nil {
+		return nil, errors.New("services need a store")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Cleanup == 0 {
+		o.Cleanup = defaultCleanup
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Services{stop: stop, log: o.Logger}
+	both := api.Options{APIKey: o.APIKey, Ping: o.Store.Ping, Timeout: o.RequestTimeout, Logger: o.Logger}
+	var err error
+	s.TasksURL, err = s.serve(ctx, life, o.TasksAddr, tasks.Name, o.APIKey != "", tasks.Handler(tasks.Options{Options: both, Store: o.Store, Now: o.Now}))
+	if err == nil {
+		s.IDsURL, err = s.serve(ctx, life, o.IDsAddr, ids.Name, o.APIKey != "",
+			ids.Handler(ids.Options{Options: both, Store: o.Store, Reservation: o.Reservation, Now: o.Now}))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	if o.Cleanup > 0 {
+		s.running.Go(func() { s.cleanup(life, o) })
+	}
+	return s, nil
+}
+
+// serve starts one service and returns its base URL.
+func (s *Services) serve(ctx, life context.Context, addr, name string, keyed bool, handler http.Handler) (string, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	tcp, ok := listener.Addr().(*net.TCPAddr)
+	if ok && !tcp.IP.IsLoopback() && !keyed {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "open_to_the_network", slog.String("service", name), slog.String("address", listener.Addr().String()))
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return life },
+		ErrorLog:          slog.NewLogLogger(s.log.With(slog.String("service", name)).Handler(), slog.LevelWarn),
+	}
+	s.servers = append(s.servers, server)
+	s.running.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.LogAttrs(life, slog.LevelError, "service_failed", slog.String("service", name), slog.String("error", err.Error()))
+		}
+	})
+	return "http://" + reachable(listener.Addr()), nil
+}
+
+// reachable is an address a client can dial: a listener on every interface is
+// reached over loopback.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+}
+
+// Close stops listening, lets the requests that run end, and stops the
+// cleanup. When ctx ends first it cuts them off, and returns ctx's error.
+func (s *Services) Close(ctx context.Context) error {
+	errs := make([]error, len(s.servers))
+	var closing sync.WaitGroup
+	for i, server := range s.servers {
+		closing.Go(func() {
+			if errs[i] = server.Shutdown(ctx); errs[i] != nil {
+				errs[i] = errors.Join(errs[i], server.Close())
+			}
+		})
+	}
+	closing.Wait()
+	s.stop()
+	s.running.Wait()
+	return errors.Join(errs...)
+}
+
+// cleanup deletes expired reservations and old keys, time and again
+// (tools.md §2.10).
+func (s *Services) cleanup(life context.Context, o Options) {
+	ticker := time.NewTicker(o.Cleanup)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-life.Done():
+			return
+		case <-ticker.C:
+			s.cleanupOnce(life, o)
+		}
+	}
+}
+
+func (s *Services) cleanupOnce(life context.Context, o Options) {
+	ctx, cancel := context.WithTimeout(life, cleanupTimeout)
+	defer cancel()
+	now := o.Now()
+	expired, err := o.Store.DeleteExpired(ctx, now)
+	if err == nil {
+		_, err = o.Store.DeleteKeys(ctx, now.Add(-keepKeys))
+	}
+	if err != nil {
+		if life.Err() == nil { // else the end came between
+			s.log.LogAttrs(ctx, slog.LevelError, "cleanup_failed", slog.String("service", ids.Name), slog.String("cause", err.Error()))
+		}
+		return
+	}
+	if expired > 0 {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "reservations_expired", slog.String("service", ids.Name), slog.Int("deleted_count", expired))
+	}
+}

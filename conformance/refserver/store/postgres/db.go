@@ -1,0 +1,214 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+const (
+	maxConns = 25
+	// connectTimeout bounds one attempt to connect, so that three fit into a
+	// request.
+	connectTimeout = 2 * time.Second
+	// conflictRetries is how often a transaction that lost against another
+	// process is repeated (tools.md §2.10).
+	conflictRetries = 5
+	conflictDelay   = 10 * time.Millisecond
+	// closeTimeout bounds the end of a pool: a connection that hangs is left
+	// to the operating system.
+	closeTimeout = 2 * time.Second
+)
+
+// connectDelays are the waits between tries to reach the database. Three tries
+// have two waits; the 400 ms of the series would come before a fourth (C-23).
+var connectDelays = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond}
+
+// database is a pool and the discipline of its transactions.
+type database struct {
+	pool  *pgxpool.Pool
+	locks keyedLocks
+	close sync.Once
+}
+
+func connect(ctx context.Context, url string) (*database, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err) // pgx redacts the password
+	}
+	config.MaxConns = maxConns
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "mainstay-refserver"
+	}
+	// The registry is small, and a scan of all of it would be a read of every
+	// sequence to the serializable checks: conflicts where there are none.
+	config.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &database{pool: pool}, nil
+}
+
+// end closes the pool. [pgxpool.Pool.Close] waits for every connection that is
+// still in use.
+func (db *database) end() {
+	db.close.Do(func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			db.pool.Close()
+		}()
+		timer := time.NewTimer(closeTimeout)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+		}
+	})
+}
+
+// serializable runs fn in a SERIALIZABLE transaction and commits unless fn
+// fails. key names the in-process lock taken first: without it 50 callers of
+// one row exhaust any small number of retries (decisions 7).
+func (db *database) serializable(ctx context.Context, key string, fn func(tx pgx.Tx) error) error {
+	unlock, err := db.locks.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, fn) })
+}
+
+// plain runs fn in a READ COMMITTED transaction, for what a row lock or one
+// statement decides.
+func (db *database) plain(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{}, fn) })
+}
+
+// lostError is a connection that failed before the commit was sent: the
+// transaction has left nothing, and may be repeated.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+func (db *database) once(ctx context.Context, options pgx.TxOptions, fn func(tx pgx.Tx) error) error {
+	tx, err := db.pool.BeginTx(ctx, options)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return lostError{err}
+	}
+	conn := tx.Conn()
+	if err := fn(tx); err != nil {
+		lost := conn.IsClosed()
+		// The caller's context may be over; the rollback gets its own moment.
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+		defer cancel()
+		rollback := tx.Rollback(end)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case lost || terminated(err):
+			return lostError{err}
+		case rollback != nil && !errors.Is(rollback, pgx.ErrTxClosed):
+			return errors.Join(err, rollback)
+		}
+		return err
+	}
+	err = tx.Commit(ctx)
+	if err == nil || conflict(err) {
+		return err
+	}
+	var said *pgconn.PgError
+	if errors.As(err, &said) && !terminated(err) {
+		return err // the server refused: it is rolled back
+	}
+	return fmt.Errorf("%w: the outcome of the commit is unknown: %w", store.ErrUnavailable, err)
+}
+
+// retry repeats once for as long as repeating is safe and may help.
+func (db *database) retry(ctx context.Context, once func() error) error {
+	conflicts, losses := 0, 0
+	for {
+		err := once()
+		var lost lostError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &lost):
+			if losses == len(connectDelays) {
+				return fmt.Errorf("%w: %w", store.ErrUnavailable, lost.error)
+			}
+			// What killed one connection has mostly killed the others.
+			db.pool.Reset()
+			if err := sleep(ctx, connectDelays[losses]); err != nil {
+				return fmt.Errorf("%w: %w", store.ErrUnavailable, lost.error)
+			}
+			losses++
+		case conflict(err):
+			if conflicts == conflictRetries {
+				return fmt.Errorf("%w: %w", store.ErrBusy, err)
+			}
+			base := conflictDelay << conflicts
+			if err := sleep(ctx, base/2+rand.N(base)); err != nil {
+				return err
+			}
+			conflicts++
+		default:
+			return err
+		}
+	}
+}
+
+// conflict reports whether another transaction won: serialization failure,
+// deadlock, or the same key inserted at the same time.
+func conflict(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "40001", "40P01":
+		return true
+	case "23505":
+		return e.TableName == "idempotency_keys" || e.TableName == "id_registry" || e.TableName == "tasks"
+	}
+	return false
+}
+
+// terminated reports whether the server said that it ends the connection or
+// takes none: an administrator's command, a crash, a start or a stop.
+func terminated(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "57P01", "57P02", "57P03", "57P05":
+		return true
+	}
+	return e.Code[:2] == "08"
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,2 @@
+DROP TABLE id_reservations;
+DROP TABLE id_registry;

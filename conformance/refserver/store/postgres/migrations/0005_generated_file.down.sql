@@ -1,0 +1,1 @@
+-- A checkpoint: PostgreSQL cannot take a value out of an enum (S4-MIG-01).

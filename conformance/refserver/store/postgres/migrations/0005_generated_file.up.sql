@@ -1,0 +1,1 @@
+ALTER TYPE artifacttype ADD VALUE IF NOT EXISTS 'generated_file';

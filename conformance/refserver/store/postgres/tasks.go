@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+// tasksLock is the in-process lock of batches, which share one sequence.
+const tasksLock = "tasks"
+
+const taskColumns = `task_id, project_id, artifact_id, generator, status, coalesce(description, ''), correlation_id, inputs_json::text,
+	created_at, updated_at, started_at, completed_at, worker, coalesce(completion_notes, '')`
+
+// AddTasks puts a batch into the queue, all of it or none.
+func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	var ids []string
+	err := s.db.serializable(ctx, tasksLock, func(tx pgx.Tx) error {
+		ids = nil
+		found, err := replay(ctx, tx, store.ScopeTaskBatch, b.Key, &ids)
+		if found || err != nil {
+			return err
+		}
+		var last int64
+		if err := tx.QueryRow(ctx, `SELECT last_number FROM task_sequence WHERE only_row = 1 FOR UPDATE`).Scan(&last); err != nil {
+			return err
+		}
+		rows := &pgx.Batch{} // one round trip for all of them
+		for i, n := range b.Tasks {
+			number := last + int64(i) + 1
+			t := n.Task(b.Project, number, b.Now)
+			if t.Status != store.Completed {
+				if err := checkQueued(ctx, tx, t); err != nil {
+					return err
+				}
+			}
+			if err := queueInsert(rows, t, number); err != nil {
+				return err
+			}
+			ids = append(ids, t.ID)
+		}
+		rows.Queue(`UPDATE task_sequence SET last_number = $1 WHERE only_row = 1`, last+int64(len(b.Tasks)))
+		if err := tx.SendBatch(ctx, rows).Close(); err != nil {
+			return err
+		}
+		return remember(ctx, tx, store.ScopeTaskBatch, b.Key, ids, b.Now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+func queueInsert(rows *pgx.Batch, t store.Task, number int64) error {
+	inputs, err := json.Marshal(t.Inputs)
+	if err != nil {
+		return err
+	}
+	rows.Queue(`INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
+		inputs_json, created_at, updated_at, started_at, completed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13)`,
+		t.ID, number, t.Project, t.ArtifactID, t.Generator, string(t.Status), t.Description, t.CorrelationID,
+		string(inputs), t.CreatedAt, t.UpdatedAt, optional(t.StartedAt), optional(t.CompletedAt))
+	return nil
+}
+
+// checkQueued refuses a second open task for an artifact.
+func checkQueued(ctx context.Context, tx pgx.Tx, t store.Task) error {
+	var queued bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM tasks WHERE project_id = $1 AND artifact_id = $2 AND status IN ('pending', 'in_progress'))`,
+		t.Project, t.ArtifactID).Scan(&queued)
+	if err == nil && queued {
+		return &store.DuplicateError{ArtifactID: t.ArtifactID}
+	}
+	return err
+}
+
+// NextTask returns the oldest task with the status.
+func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
+	var t *store.Task
+	err := s.db.plain(ctx, func(tx pgx.Tx) (err error) {
+		t, err = scanTask(tx.QueryRow(ctx,
+			`SELECT `+taskColumns+` FROM tasks WHERE project_id = $1 AND status = $2 ORDER BY task_number LIMIT 1`, project, string(status)))
+		return err
+	})
+	return t, err
+}
+
+// SetStatus applies a change to a task.
+func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*store.Task, error) {
+	var after store.Task
+	err := s.db.plain(ctx, func(tx pgx.Tx) error {
+		t, err := scanTask(tx.QueryRow(ctx, `SELECT `+taskColumns+` FROM tasks WHERE task_id = $1 FOR UPDATE`, id))
+		if err != nil {
+			return err
+		}
+		var changed bool
+		after, changed, err = t.Apply(c)
+		if err != nil || !changed {
+			return err
+		}
+		if t.Status == store.Completed { // back into the queue
+			if err := checkQueued(ctx, tx, after); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `UPDATE tasks SET status = $1, updated_at = $2, started_at = $3, completed_at = $4, worker = $5, completion_notes = $6 WHERE task_id = $7`,
+			string(after.Status), after.UpdatedAt, optional(after.StartedAt), optional(after.CompletedAt), after.Worker, after.CompletionNotes, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+// Tasks returns the tasks that pass the filter, oldest first.
+func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, total int, err error) {
+	where, args, err := conditions(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	var limit *int // NULL is no limit
+	if f.Limit > 0 {
+		limit = &f.Limit
+	}
+	err = s.db.plain(ctx, func(tx pgx.Tx) error {
+		tasks = nil
+		if err := tx.QueryRow(ctx, `SELECT count(*) FROM tasks WHERE `+where, args...).Scan(&total); err != nil {
+			return err
+		}
+		page := fmt.Sprintf(` ORDER BY task_number LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+		rows, err := tx.Query(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+page, append(args, limit, f.Offset)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			t, err := scanTask(rows)
+			if err != nil {
+				return err
+			}
+			tasks = append(tasks, *t)
+		}
+		return rows.Err()
+	})
+	return tasks, total, err
+}
+
+// conditions is the WHERE clause of a filter. Every value is a parameter.
+func conditions(f store.TaskFilter) (where string, args []any, err error) {
+	parts := []string{"TRUE"}
+	add := func(cond string, arg any) {
+		args = append(args, arg)
+		parts = append(parts, fmt.Sprintf(cond, len(args)))
+	}
+	if f.Project != "" {
+		add("project_id = $%d", f.Project)
+	}
+	if f.Status != "" {
+		add("status = $%d", string(f.Status))
+	}
+	if f.ArtifactID != "" {
+		add("artifact_id = $%d", f.ArtifactID)
+	}
+	if f.InputArtifactID != "" {
+		wanted, err := json.Marshal([]map[string]string{{"artifact_id": f.InputArtifactID}})
+		if err != nil {
+			return "", nil, err
+		}
+		add("inputs_json @> $%d::jsonb", string(wanted)) // served by the GIN index
+	}
+	if f.WithoutMandatory {
+		add("NOT EXISTS (SELECT 1 FROM jsonb_array_elements(inputs_json) AS input WHERE input->>'classification' = $%d)", store.Mandatory)
+	}
+	return strings.Join(parts, " AND "), args, nil
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(row pgx.Row) (*store.Task, error) {
+	var t store.Task
+	var inputs string
+	var started, completed *time.Time
+	err := row.Scan(&t.ID, &t.Project, &t.ArtifactID, &t.Generator, &t.Status, &t.Description, &t.CorrelationID, &inputs,
+		&t.CreatedAt, &t.UpdatedAt, &started, &completed, &t.Worker, &t.CompletionNotes)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, store.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.CreatedAt, t.UpdatedAt = t.CreatedAt.UTC(), t.UpdatedAt.UTC()
+	if started != nil {
+		t.StartedAt = started.UTC()
+	}
+	if completed != nil {
+		t.CompletedAt = completed.UTC()
+	}
+	return &t, json.Unmarshal([]byte(inputs), &t.Inputs)
+}

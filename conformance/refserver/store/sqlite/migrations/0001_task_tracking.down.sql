@@ -1,0 +1,2 @@
+DROP TABLE task_sequence;
+DROP TABLE tasks;

@@ -1,0 +1,1 @@
+-- A checkpoint: the type generated_file needs no change here (S4-MIG-01).

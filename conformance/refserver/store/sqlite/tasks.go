@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+const taskColumns = `task_id, project_id, artifact_id, generator, status, coalesce(description, ''), correlation_id, inputs_json,
+	created_at, updated_at, coalesce(started_at, ''), coalesce(completed_at, ''), worker, coalesce(completion_notes, '')`
+
+// AddTasks puts a batch into the queue, all of it or none.
+func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	var ids []string
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		found, err := replay(ctx, tx, store.ScopeTaskBatch, b.Key, &ids)
+		if found || err != nil {
+			return err
+		}
+		var last int64
+		if err := tx.QueryRowContext(ctx, `SELECT last_number FROM task_sequence`).Scan(&last); err != nil {
+			return err
+		}
+		ids = make([]string, 0, len(b.Tasks))
+		for i, n := range b.Tasks {
+			number := last + int64(i) + 1
+			t := n.Task(b.Project, number, b.Now)
+			if err := insertTask(ctx, tx, t, number); err != nil {
+				return err
+			}
+			ids = append(ids, t.ID)
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE task_sequence SET last_number = ?`, last+int64(len(b.Tasks))); err != nil {
+			return err
+		}
+		return remember(ctx, tx, store.ScopeTaskBatch, b.Key, ids, b.Now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+func insertTask(ctx context.Context, tx *sql.Tx, t store.Task, number int64) error {
+	if t.Status != store.Completed {
+		if err := checkQueued(ctx, tx, t); err != nil {
+			return err
+		}
+	}
+	inputs, err := json.Marshal(t.Inputs)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
+		inputs_json, created_at, updated_at, started_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.ID, number, t.Project, t.ArtifactID, t.Generator, string(t.Status), t.Description, t.CorrelationID,
+		string(inputs), formatInstant(t.CreatedAt), formatInstant(t.UpdatedAt), formatOptional(t.StartedAt), formatOptional(t.CompletedAt))
+	return err
+}
+
+// checkQueued refuses a second open task for an artifact.
+func checkQueued(ctx context.Context, tx *sql.Tx, t store.Task) error {
+	var one int
+	err := tx.QueryRowContext(ctx, `SELECT 1 FROM tasks WHERE project_id = ? AND artifact_id = ? AND status IN ('pending', 'in_progress')`,
+		t.Project, t.ArtifactID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &store.DuplicateError{ArtifactID: t.ArtifactID}
+}
+
+// NextTask returns the oldest task with the status.
+func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
+	return scanTask(s.db.reader.QueryRowContext(ctx,
+		`SELECT `+taskColumns+` FROM tasks WHERE project_id = ? AND status = ? ORDER BY task_number LIMIT 1`, project, string(status)))
+}
+
+// SetStatus applies a change to a task.
+func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*store.Task, error) {
+	var after store.Task
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		t, err := scanTask(tx.QueryRowContext(ctx, `SELECT `+taskColumns+` FROM tasks WHERE task_id = ?`, id))
+		if err != nil {
+			return err
+		}
+		var changed bool
+		after, changed, err = t.Apply(c)
+		if err != nil || !changed {
+			return err
+		}
+		if t.Status == store.Completed { // back into the queue
+			if err := checkQueued(ctx, tx, after); err != nil {
+				return err
+			}
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE tasks SET status = ?, updated_at = ?, started_at = ?, completed_at = ?, worker = ?, completion_notes = ? WHERE task_id = ?`,
+			string(after.Status), formatInstant(after.UpdatedAt), formatOptional(after.StartedAt), formatOptional(after.CompletedAt),
+			after.Worker, after.CompletionNotes, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+// Tasks returns the tasks that pass the filter, oldest first.
+func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, total int, err error) {
+	where, args := conditions(f)
+	// One transaction, so that the count and the page are of the same instant.
+	tx, err := s.db.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, 0, classify(err)
+	}
+	defer func() { err = errors.Join(err, classify(ignoreDone(tx.Rollback()))) }()
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM tasks WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, classify(err)
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` ORDER BY task_number LIMIT ? OFFSET ?`, append(args, limit, f.Offset)...)
+	if err != nil {
+		return nil, 0, classify(err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		t, err := scanTask(rows)
+		if err != nil {
+			return nil, 0, err
+		}
+		tasks = append(tasks, *t)
+	}
+	return tasks, total, classify(rows.Err())
+}
+
+// conditions is the WHERE clause of a filter. Every value is a parameter.
+func conditions(f store.TaskFilter) (where string, args []any) {
+	parts := []string{"TRUE"}
+	add := func(cond string, arg ...any) {
+		parts = append(parts, cond)
+		args = append(args, arg...)
+	}
+	if f.Project != "" {
+		add("project_id = ?", f.Project)
+	}
+	if f.Status != "" {
+		add("status = ?", string(f.Status))
+	}
+	if f.ArtifactID != "" {
+		add("artifact_id = ?", f.ArtifactID)
+	}
+	if f.InputArtifactID != "" {
+		add("EXISTS (SELECT 1 FROM json_each(inputs_json) WHERE json_extract(value, '$.artifact_id') = ?)", f.InputArtifactID)
+	}
+	if f.WithoutMandatory {
+		add("NOT EXISTS (SELECT 1 FROM json_each(inputs_json) WHERE json_extract(value, '$.classification') = ?)", store.Mandatory)
+	}
+	return strings.Join(parts, " AND "), args
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(row interface{ Scan(dest ...any) error }) (*store.Task, error) {
+	var t store.Task
+	var status, inputs, created, updated, started, completed string
+	err := row.Scan(&t.ID, &t.Project, &t.ArtifactID, &t.Generator, &status, &t.Description, &t.CorrelationID, &inputs,
+		&created, &updated, &started, &completed, &t.Worker, &t.CompletionNotes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, store.ErrNotFound
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	t.Status = store.Status(status)
+	if err := json.Unmarshal([]byte(inputs), &t.Inputs); err != nil {
+		return nil, err
+	}
+	if t.CreatedAt, err = parseInstant(created); err != nil {
+		return nil, err
+	}
+	if t.UpdatedAt, err = parseInstant(updated); err != nil {
+		return nil, err
+	}
+	if started != "" {
+		if t.StartedAt, err = parseInstant(started); err != nil {
+			return nil, err
+		}
+	}
+	if completed != "" {
+		if t.CompletedAt, err = parseInstant(completed); err != nil {
+			return nil, err
+		}
+	}
+	return &t, nil
+}
