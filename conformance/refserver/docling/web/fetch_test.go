@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -188,7 +187,7 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		u, err := ParseURL(text)
 		if err != nil {
-			require.True(t, errors.Is(err, ErrURL))
+			require.ErrorIs(t, err, ErrURL)
 			return
 		}
 		require.Contains(t, []string{"http", "https"}, u.Scheme)
