@@ -6,19 +6,34 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 )
 
-// Path is where the HTTP endpoint is mounted, with and without a final slash.
+// Path is where the HTTP endpoint of all families is mounted. Below it each
+// family has one of its own: /mcp/artifact. All are served with and without a
+// final slash.
 const Path = "/mcp"
 
-// Handler returns the streamable HTTP endpoint of the server, mounted at
-// [Path]. Sessions live until the client deletes them, an hour of silence, or
-// [Server.Close].
+// Handler returns all that the server serves over HTTP: the streamable HTTP
+// endpoints and the routes of the families. Sessions live until the client
+// deletes them, an hour of silence, or [Server.Close].
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(Path, s.front)
-	mux.Handle(Path+"/{$}", s.front)
-	return mux
+	for path, e := range s.mounts {
+		mux.Handle(path, e.http)
+		mux.Handle(path+"/{$}", e.http)
+	}
+	limit := int64(front.DefaultMaxBytes)
+	if s.opts.MaxMessageBytes > 0 {
+		limit = int64(s.opts.MaxMessageBytes)
+	}
+	for _, f := range s.families {
+		for pattern, route := range f.Routes {
+			mux.Handle(pattern, http.MaxBytesHandler(route, limit))
+		}
+	}
+	return s.gate.Wrap(mux)
 }
 
 // Serve serves HTTP on l until ctx is done, and then answers the calls
@@ -40,7 +55,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
 	defer cancel()
-	s.front.Drain(grace)
+	s.gate.Drain(grace)
 	if grace.Err() != nil {
 		s.abort() // what still runs has had its time
 	}

@@ -1,63 +1,111 @@
 package refserver
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 )
 
 // addTool registers t with go-sdk's untyped AddTool: the typed one would
 // answer bad arguments with isError results instead of the family's errors.
-func (s *Server) addTool(f *family.Family, t *family.Tool) {
-	s.mcp.AddTool(t.MCP(), func(ctx context.Context, req *mcp.CallToolRequest) (_ *mcp.CallToolResult, err error) {
-		call := family.NewCall(t.Name, req.Params.Arguments, s.log)
-		var failure *family.Error
-		defer func() {
-			// guard would recover as well, but knows neither the profile nor
-			// that the call still owes its last log line.
-			if v := recover(); v != nil {
-				failure = family.Internal(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
-				err = failure.Wire(f.Profile)
-			}
-			call.Finish(ctx, failure)
-		}()
-		result, err := t.Handle(ctx, call)
-		if err != nil {
-			failure = f.Failure(err)
-			return nil, failure.Wire(f.Profile)
+func (e *endpoint) addTool(t tool) {
+	e.mcp.AddTool(t.MCP(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		out := e.run(ctx, t, arrived(t, req))
+		if out.failure != nil {
+			return nil, out.failure.Wire(t.family.Profile)
 		}
-		answer, ok := result.(*family.Result)
-		if !ok {
-			answer = &family.Result{Payload: result}
-		}
-		if answer.IsError {
-			call.Failed()
-		}
-		res := &mcp.CallToolResult{IsError: answer.IsError, Content: []mcp.Content{&mcp.TextContent{Text: answer.Text}}}
-		if answer.Payload == nil {
-			return res, nil
-		}
-		payload, err := family.Encode(answer.Payload)
-		if err != nil {
-			failure = family.Internal(err)
-			return nil, failure.Wire(f.Profile)
-		}
-		if answer.Text == "" {
-			res.Content = []mcp.Content{&mcp.TextContent{Text: string(payload)}}
-		}
-		if p := req.Session.InitializeParams(); p != nil && negotiated(p.ProtocolVersion) >= version20250618 {
-			res.StructuredContent = payload // tools.md §1.1: the member is unknown before
+		res := &mcp.CallToolResult{IsError: out.isError, Content: []mcp.Content{&mcp.TextContent{Text: out.text}}}
+		// tools.md §1.1: the member is unknown before, and holds objects only.
+		if p := req.Session.InitializeParams(); p != nil && p.ProtocolVersion >= version20250618 && bytes.HasPrefix(out.payload, []byte("{")) {
+			res.StructuredContent = out.payload
 		}
 		return res, nil
 	})
 }
 
-func (s *Server) addResource(f *family.Family, r *family.Resource) {
-	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
+// arrived returns what the front found out about the call.
+func arrived(t tool, req *mcp.CallToolRequest) *front.Call {
+	c := &front.Call{Tool: t.Name, Arguments: req.Params.Arguments}
+	if req.Extra == nil {
+		return c
+	}
+	if ticket, ok := front.TicketOf(req.Extra.Header, req.Params.Meta); ok {
+		c.Origin, c.Quota = ticket.Origin, ticket.Quota
+	}
+	return c
+}
+
+// outcome is what a call of a tool came to: a failure, or the text and the
+// payload of its answer.
+type outcome struct {
+	payload json.RawMessage // nil for an answer of plain text alone
+	text    string
+	isError bool
+	failure *family.Error
+}
+
+// run calls t, whichever way the call came, and logs its two lines.
+func (e *endpoint) run(ctx context.Context, t tool, c *front.Call) (out outcome) {
+	call := family.NewCall(t.Name, c.Arguments, e.srv.log)
+	call.Origin = c.Origin
+	defer func() {
+		// guard would recover as well, but knows neither the profile nor
+		// that the call still owes its last log line.
+		if v := recover(); v != nil {
+			out = outcome{failure: family.Internal(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))}
+		}
+		if out.isError {
+			call.Failed()
+		}
+		call.Finish(ctx, out.failure)
+	}()
+	var result any
+	var err error
+	if c.Quota != nil && c.Quota.Refused {
+		result, err = t.refuse(ctx, call, *c.Quota)
+	} else {
+		result, err = t.Handle(ctx, call)
+	}
+	if err != nil {
+		return outcome{failure: t.family.Failure(err)}
+	}
+	answer, ok := result.(*family.Result)
+	if !ok {
+		answer = &family.Result{Payload: result}
+	}
+	out.text, out.isError = answer.Text, answer.IsError
+	if answer.Payload == nil && answer.Text != "" {
+		return out
+	}
+	if out.payload, err = family.Encode(answer.Payload); err != nil {
+		return outcome{failure: family.Internal(err)}
+	}
+	if out.text == "" {
+		out.text = string(out.payload)
+	}
+	return out
+}
+
+// refuse answers a call over the rate limit, in the words of the family if it
+// has some.
+func (t tool) refuse(ctx context.Context, call *family.Call, q family.Quota) (any, error) {
+	if t.family.Refuse != nil {
+		return t.family.Refuse(ctx, call, q)
+	}
+	return nil, &family.Error{Code: family.CodeServer, Message: "Too many requests", Data: map[string]any{
+		"reason": "rate_limit", "scope": q.Scope, "limit": q.Limit, "retry_after_seconds": q.RetryAfter.Seconds(),
+	}}
+}
+
+func (e *endpoint) addResource(f *family.Family, r *family.Resource) {
+	e.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: r.Name, Description: r.Description, URITemplate: r.URITemplate, MIMEType: r.MIMEType,
 	}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		text, err := r.Read(ctx, req.Params.URI)

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
@@ -42,6 +39,10 @@ type Options struct {
 	Logger *slog.Logger
 	// AllowedHosts are accepted in Host and Origin besides loopback names.
 	AllowedHosts []string
+	// Token, when not empty, is asked of every HTTP request as a bearer token.
+	Token string
+	// MaxSessions bounds the HTTP sessions of an endpoint; 0 is 4096.
+	MaxSessions int
 	// MaxMessageBytes bounds a line and a body; 0 is 16 MiB.
 	MaxMessageBytes int
 	// ShutdownGrace bounds the wait for running calls; 0 is 10 s.
@@ -56,9 +57,11 @@ type Options struct {
 type Server struct {
 	opts      Options
 	log       *slog.Logger
-	mcp       *mcp.Server
-	front     *front.HTTP
 	families  []*family.Family
+	root      *endpoint            // all families: stdio and Path
+	mounts    map[string]*endpoint // by path
+	gate      *front.Gate
+	closers   []closer // of what the families use, in the order it was started
 	dataDir   string
 	temporary bool // dataDir is removed at the end
 	sandbox   bool // nothing a tool stores outlives the server
@@ -68,9 +71,14 @@ type Server struct {
 	life  context.Context
 	abort context.CancelFunc
 
-	ready readySet
 	once  sync.Once
 	close error
+}
+
+// closer ends something a family uses.
+type closer struct {
+	name  string
+	close func(context.Context) error
 }
 
 // New returns a server. An unknown family or a data folder that cannot be made
@@ -84,6 +92,9 @@ func New(opts Options) (*Server, error) {
 	}
 	if opts.ShutdownGrace == 0 {
 		opts.ShutdownGrace = 10 * time.Second
+	}
+	if opts.MaxSessions == 0 {
+		opts.MaxSessions = 4096
 	}
 	s := &Server{opts: opts, log: opts.Logger, dataDir: opts.DataDir}
 	s.life, s.abort = context.WithCancel(context.Background()) //nolint:forbidigo // it lives as long as the server, whoever makes it
@@ -113,64 +124,21 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// build makes the go-sdk server and the HTTP handler before it.
+// build makes the endpoints and what stands before them.
 func (s *Server) build() {
-	opts := &mcp.ServerOptions{
-		Capabilities:              s.capabilities(),
-		InitializedHandler:        s.initialized,
-		SupportedProtocolVersions: sessionVersions(),
-		Logger:                    slog.New(slog.DiscardHandler), // go-sdk's own log is not in our form
-	}
+	s.root = newEndpoint(s, s.families)
+	s.mounts = map[string]*endpoint{Path: s.root}
 	for _, f := range s.families {
-		if f.Configure != nil {
-			f.Configure(opts)
-		}
+		s.mounts[Path+"/"+f.Name] = newEndpoint(s, []*family.Family{f})
 	}
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: Name, Title: "Mainstay reference server", Version: Version}, opts)
-	for _, f := range s.families {
-		for i := range f.Tools {
-			s.addTool(f, &f.Tools[i])
-		}
-		for i := range f.Resources {
-			s.addResource(f, &f.Resources[i])
-		}
-	}
-	s.mcp.AddReceivingMiddleware(s.guard)
-	session := mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return s.mcp },
-		&mcp.StreamableHTTPOptions{
-			EventStore:                 mcp.NewMemoryEventStore(nil), // without it no priming event is sent
-			MaxRequestBodyBytes:        -1,                           // the front has read and bounded the body
-			DisableLocalhostProtection: true,                         // the front checks Host, with AllowedHosts
-			SessionTimeout:             time.Hour,
-		})
-	s.front = front.NewHTTP(session, front.HTTPOptions{
-		Methods:      served,
-		HasSession:   s.hasSession,
-		MaxBytes:     s.opts.MaxMessageBytes,
-		AllowedHosts: s.opts.AllowedHosts,
-	})
+	s.gate = front.NewGate(front.GateOptions{AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token})
 }
 
-// capabilities announces the error profile of each tool (tools.md §1.2) and,
-// when the data are temporary, that a conformance run may call every tool
-// (decisions 31).
-func (s *Server) capabilities() *mcp.ServerCapabilities {
-	profiles := map[string]any{}
-	for _, f := range s.families {
-		for i := range f.Tools {
-			profiles[f.Tools[i].Name] = f.Profile
-		}
-	}
-	experimental := map[string]any{"errorProfiles": profiles}
-	if s.sandbox {
-		experimental["conformance"] = map[string]any{"sideEffects": "all"}
-	}
-	return &mcp.ServerCapabilities{
-		Experimental: experimental,
-		Tools:        &mcp.ToolCapabilities{},
-		Resources:    &mcp.ResourceCapabilities{},
-	}
+// lives returns a context that ends with ctx or with the server.
+func (s *Server) lives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.life, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // DataDir returns the folder the server keeps its data in, and whether all that
@@ -179,54 +147,85 @@ func (s *Server) DataDir() (dir string, temporary bool) {
 	return s.dataDir, s.sandbox
 }
 
-// ServeStdio serves one session over a pair of streams, until in ends or ctx
-// is done; both are a clean end, with a nil error. Calls that run at that
-// moment are answered first, for up to ShutdownGrace. If in is an io.Closer it
-// is closed at the end; out never is.
+// ServeStdio serves a pair of streams, until in ends or ctx is done; both are a
+// clean end, with a nil error. Calls that run at that moment are answered first,
+// for up to ShutdownGrace. If in is an io.Closer it is closed at the end; out
+// never is.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	t := &front.Stdio{
-		In: in, Out: out, Methods: served,
+		In: in, Out: out, Backend: s.root, Single: s.root.serveSingle,
 		MaxBytes: s.opts.MaxMessageBytes, Stop: ctx.Done(), Grace: s.opts.ShutdownGrace,
 	}
 	// The session must outlive ctx: its end is the front's, which drains.
-	session, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
+	session, err := s.root.mcp.Connect(context.WithoutCancel(ctx), t, nil)
 	if err != nil {
 		return err
 	}
-	return session.Wait()
+	err = session.Wait()
+	t.Wait()
+	return err
 }
 
-// Close ends every session and removes the data folder if it is a temporary
-// one. Calls still running are cancelled after ShutdownGrace; their answers
-// are lost (ServeStdio and Serve wait for them before they return).
+// Close ends every session, lets the families finish what calls left to be
+// done, and removes the data folder if it is a temporary one. Calls still
+// running are cancelled after ShutdownGrace; their answers are lost (ServeStdio
+// and Serve wait for them before they return).
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.closeSessions()
-		s.ready.wait()
-		s.abort()
-		if s.temporary {
-			s.close = os.RemoveAll(s.dataDir)
+		for _, e := range s.mounts {
+			e.sessions.wait()
 		}
+		s.abort()
+		var errs []error
+		for _, f := range slices.Backward(s.families) {
+			if f.Close != nil {
+				errs = append(errs, s.finish("family "+f.Name, f.Close))
+			}
+		}
+		for _, c := range slices.Backward(s.closers) {
+			errs = append(errs, s.finish(c.name, c.close))
+		}
+		if s.temporary {
+			errs = append(errs, os.RemoveAll(s.dataDir))
+		}
+		s.close = errors.Join(errs...)
 	})
 	return s.close
+}
+
+// finish runs one of the steps of Close, for up to ShutdownGrace. One that does
+// not heed its context is left behind.
+func (s *Server) finish(name string, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.ShutdownGrace) //nolint:forbidigo // the end of the server has no other bound
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- step(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select { // it may have heeded ctx
+		case err = <-done:
+		case <-time.After(time.Second):
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("closing %s: %w", name, err)
+	}
+	return nil
 }
 
 // closeSessions ends every session, waiting up to ShutdownGrace for the calls
 // that run and then cancelling them.
 func (s *Server) closeSessions() {
 	defer time.AfterFunc(s.opts.ShutdownGrace, s.abort).Stop()
-	for session := range s.mcp.Sessions() {
-		if err := session.Close(); err != nil && !errors.Is(err, io.EOF) {
-			s.log.Warn("session_close_failed", "error", err.Error())
+	for _, e := range s.mounts {
+		for session := range e.mcp.Sessions() {
+			if err := session.Close(); err != nil && !errors.Is(err, io.EOF) {
+				s.log.Warn("session_close_failed", "error", err.Error())
+			}
 		}
 	}
-}
-
-func (s *Server) hasSession(id string) bool {
-	for session := range s.mcp.Sessions() {
-		if session.ID() == id {
-			return true
-		}
-	}
-	return false
 }

@@ -2,71 +2,51 @@ package front
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-	"sync"
 )
 
 // HTTPOptions configures [HTTP].
 type HTTPOptions struct {
-	// Methods says which methods are served.
-	Methods Methods
-	// HasSession reports whether a session id is known.
-	HasSession func(id string) bool
+	// Backend is the server behind.
+	Backend Backend
+	// Session and Stateless are go-sdk's handlers of the two eras.
+	Session, Stateless http.Handler
 	// MaxBytes bounds a request body; 0 is [DefaultMaxBytes].
 	MaxBytes int
-	// AllowedHosts are host names (without port) accepted in Host and Origin
-	// besides the loopback ones.
-	AllowedHosts []string
 }
 
-// HTTP stands before go-sdk's streamable HTTP handler. It is an
-// [http.Handler], safe for concurrent use.
+// HTTP stands before go-sdk's streamable HTTP handlers. It is an
+// [http.Handler], safe for concurrent use, and belongs behind a [Gate].
 type HTTP struct {
-	session http.Handler
-	opts    HTTPOptions
-
-	mu       sync.Mutex
-	draining bool
-	running  sync.WaitGroup // POSTs being served; Add under mu
+	HTTPOptions
 }
 
-// NewHTTP returns the front of session, go-sdk's handler of the session era.
-func NewHTTP(session http.Handler, opts HTTPOptions) *HTTP {
+// NewHTTP returns the front of the handlers.
+func NewHTTP(opts HTTPOptions) *HTTP {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = DefaultMaxBytes
 	}
-	return &HTTP{session: session, opts: opts}
+	return &HTTP{HTTPOptions: opts}
 }
 
-const sessionHeader = "Mcp-Session-Id"
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+)
 
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if text := h.foreign(r); text != "" {
-		writeFault(w, http.StatusForbidden, &fault{err: rpcError(-32000, text, nil)})
-		return
-	}
+	r.Header.Del(ticketHeader)
 	if r.Method != http.MethodPost {
-		h.session.ServeHTTP(w, r)
+		h.stream(w, r)
 		return
 	}
-	if !h.enter() {
-		w.Header().Set("Retry-After", "1")
-		writeFault(w, http.StatusServiceUnavailable, &fault{err: rpcError(-32000, "server is shutting down", nil)})
-		return
-	}
-	defer h.running.Done()
 	// What go-sdk refuses by its headers it refuses without reading the body.
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "application/json" {
-		h.session.ServeHTTP(w, r)
+		h.Session.ServeHTTP(w, r)
 		return
 	}
 	body, f := h.body(w, r)
@@ -74,149 +54,205 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, http.StatusRequestEntityTooLarge, f)
 		return
 	}
-	if !h.admit(w, r, body) {
+	if isBatch(body) {
+		h.batch(w, r, body)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
-	h.session.ServeHTTP(w, r)
-}
-
-// Drain refuses new messages with 503 and waits until those being served are
-// answered, or ctx ends.
-func (h *HTTP) Drain(ctx context.Context) {
-	h.mu.Lock()
-	h.draining = true
-	h.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		h.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
+	m, f := parse(body)
+	switch {
+	case f != nil && f.err == nil: // a bad notification: refused, without an answer
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	case f != nil:
+		writeFault(w, http.StatusBadRequest, f)
+		return
+	}
+	era, f := h.era(r, m)
+	switch {
+	case f != nil:
+		writeFault(w, http.StatusBadRequest, f)
+	case era == EraStateless:
+		h.stateless(w, r, m, body)
+	default:
+		h.inSession(w, r, m, body)
 	}
 }
 
-func (h *HTTP) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.draining {
-		return false
+// era chooses the era of a message: by the header, else by the body. A body of
+// the stateless era under another header goes where that is refused (-32020).
+func (h *HTTP) era(r *http.Request, m *message) (Era, *fault) {
+	header := r.Header.Get(versionHeader)
+	body, named := m.version()
+	if header != "" && !served(h.Backend, header) {
+		if named && body != header {
+			return 0, mismatch(m.id, "MCP-Protocol-Version is not the revision of the body")
+		}
+		return 0, unsupported(m.id, header, h.Backend.Versions())
 	}
-	h.running.Add(1)
-	return true
+	switch {
+	case header != "" && EraOf(header) == EraStateless:
+		return EraStateless, nil
+	case named && EraOf(body) == EraStateless && (header == "" || r.Header.Get(sessionHeader) == ""):
+		return EraStateless, nil
+	}
+	return EraSession, nil
+}
+
+// stream serves what is no POST: the streams and the end of a session.
+func (h *HTTP) stream(w http.ResponseWriter, r *http.Request) {
+	if EraOf(r.Header.Get(versionHeader)) == EraStateless {
+		h.Stateless.ServeHTTP(w, r) // 405
+		return
+	}
+	id := r.Header.Get(sessionHeader)
+	if id != "" && !h.known(w, id, nil) {
+		return
+	}
+	h.Session.ServeHTTP(w, r)
+	if r.Method == http.MethodDelete {
+		h.Backend.Forget(id)
+	}
 }
 
 // body reads the whole body, up to the limit. Of one that is longer it keeps
 // enough to find the id.
 func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.opts.MaxBytes)))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.MaxBytes)))
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return nil, tooLarge(idInPart(b), h.opts.MaxBytes)
+		return nil, tooLarge(idInPart(b), h.MaxBytes)
 	}
 	// A body cut short by the peer is answered as what arrived: not JSON.
 	return b, nil
 }
 
-// admit answers the message in body itself, or reports that go-sdk can.
+// pass hands the message to go-sdk.
+func pass(next http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	next.ServeHTTP(w, r)
+}
+
+// known reports whether the session exists; if not it has been answered.
+func (h *HTTP) known(w http.ResponseWriter, id string, request json.RawMessage) bool {
+	if _, ok := h.Backend.Session(id); ok {
+		return true
+	}
+	writeFault(w, http.StatusNotFound, &fault{id: request, err: rpcError(-32001, "Session not found", map[string]any{"reason": "unknown_session"})})
+	return false
+}
+
+// inSession serves a message of the session era.
 //
 // The status of an answer: 400 for what is not a valid message (transport
 // page, "Sending Messages to the Server", item 4), 200 for a method that is
 // not served, because in the session era a JSON-RPC error is an ordinary
 // answer and 404 would say that the session is gone.
-func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	m, f := parse(body)
-	switch {
-	case f != nil && f.err == nil: // a bad notification: refused, without an answer
-		w.WriteHeader(http.StatusBadRequest)
-		return false
-	case f != nil:
-		writeFault(w, http.StatusBadRequest, f)
-		return false
-	}
+func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, body []byte) {
 	id := r.Header.Get(sessionHeader)
-	if id != "" && !h.opts.HasSession(id) {
-		writeFault(w, http.StatusNotFound, &fault{id: m.id, err: rpcError(-32001, "Session not found", map[string]any{"reason": "unknown_session"})})
-		return false
+	if id != "" && !h.known(w, id, m.id) {
+		return
 	}
-	if m.kind == kindResponse {
-		if id == "" {
-			writeFault(w, http.StatusBadRequest, notInitialized(nil))
-		}
-		return id != ""
+	if m.kind == kindRequest && h.Backend.IsDirect(m.method) {
+		h.direct(w, r, m)
+		return
 	}
-	if !h.opts.Methods(m.method) {
+	if m.kind != kindResponse && !h.Backend.Serves(EraSession, m.method) {
 		if m.kind == kindNotification {
 			w.WriteHeader(http.StatusAccepted)
 		} else {
 			writeFault(w, http.StatusOK, methodFault(m))
 		}
-		return false
+		return
 	}
 	if m.kind == kindRequest && m.id[0] != '"' && !exactFloat(m.id) {
-		// go-sdk's handler would answer under another number.
-		writeFault(w, http.StatusBadRequest, invalidRequest(m.id, "id", "an integer id beyond 2^53 cannot be served over HTTP"))
-		return false
+		writeFault(w, http.StatusBadRequest, inexactID(m.id))
+		return
 	}
-	if m.method == "initialize" && m.kind == kindRequest {
+	switch {
+	case m.method == "initialize" && m.kind == kindRequest:
 		if f := checkInitialize(m); f != nil {
 			writeFault(w, http.StatusBadRequest, f)
-			return false
+			return
 		}
-		return true
-	}
-	if id == "" {
+		if id == "" && h.Backend.Full() {
+			w.Header().Set("Retry-After", "1")
+			writeFault(w, http.StatusServiceUnavailable, &fault{id: m.id, err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
+			return
+		}
+	case id == "":
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
-		return false
+		return
+	default:
+		h.call(w, r, m, id)
 	}
-	return true
+	pass(h.Session, w, r, body)
 }
 
-// exactFloat reports whether the integer id survives go-sdk's float64.
-func exactFloat(id json.RawMessage) bool {
-	var n int64
-	const most = 1 << 53
-	return json.Unmarshal(id, &n) == nil && n >= -most && n <= most
-}
-
-// foreign returns why r may not come in, or "". A browser on this machine
-// sends the page's origin, and after DNS rebinding the attacker's name as the
-// host (transport page, "Security Warning").
-func (h *HTTP) foreign(r *http.Request) string {
-	if !h.allowed(hostname(r.Host)) {
-		return "Forbidden: Host is not served here"
+// stateless serves a message of the stateless era.
+func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, body []byte) {
+	if m.kind == kindResponse {
+		writeFault(w, http.StatusBadRequest, invalidRequest(m.id, "response", "nobody asked: the server sends no requests in this revision"))
+		return
 	}
-	for _, origin := range r.Header.Values("Origin") {
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || !h.allowed(u.Hostname()) {
-			return "Forbidden: Origin is not allowed"
+	if m.kind == kindRequest && h.Backend.IsDirect(m.method) {
+		h.direct(w, r, m)
+		return
+	}
+	if !h.Backend.Serves(EraStateless, m.method) {
+		if m.kind == kindNotification {
+			w.WriteHeader(http.StatusAccepted)
+		} else {
+			writeFault(w, http.StatusNotFound, methodFault(m)) // DISC-14
 		}
+		return
 	}
-	return ""
+	if m.kind == kindRequest && m.id[0] != '"' && !exactFloat(m.id) {
+		writeFault(w, http.StatusBadRequest, inexactID(m.id))
+		return
+	}
+	r.Header.Del(sessionHeader) // ignored in this era (HTTP-28)
+	h.call(w, r, m, "")
+	if m.method == listenMethod {
+		uncount(r)
+	}
+	w.Header().Set("X-Accel-Buffering", "no") // HTTP-37
+	pass(h.Stateless, w, r, body)
 }
 
-func (h *HTTP) allowed(host string) bool {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || slices.Contains(h.opts.AllowedHosts, host) {
-		return true
+// call finds out what there is to know about a `tools/call`, for its handler.
+func (h *HTTP) call(w http.ResponseWriter, r *http.Request, m *message, session string) {
+	if c := newCall(m, false); c != nil {
+		h.admit(w, r, c, session)
+		r.Header.Set(ticketHeader, c.ticket())
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
-func hostname(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
+// admit fills in where the call comes from and asks the rate limit.
+func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *Call, session string) {
+	c.Origin.Transport, c.Origin.Session = "http", session
+	if session != "" {
+		c.Origin.Version, _ = h.Backend.Session(session)
+	} else if !c.Origin.Direct {
+		c.Origin.Version = r.Header.Get(versionHeader)
 	}
-	return strings.Trim(hostport, "[]")
+	c.named(r.Header.Get("X-Agent-Name"), session, "http")
+	c.Quota = h.Backend.Admit(r.Context(), c)
+	limited(w.Header(), c.Quota)
+}
+
+// direct answers a tool that is called as a method of its own.
+func (h *HTTP) direct(w http.ResponseWriter, r *http.Request, m *message) {
+	writeJSON(w, http.StatusOK, h.directly(w, r, m))
 }
 
 func writeFault(w http.ResponseWriter, status int, f *fault) {
+	writeJSON(w, status, f.encode())
+}
+
+func writeJSON(w http.ResponseWriter, status int, b []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(f.encode()) // the client is gone: nobody is left to tell
+	_, _ = w.Write(b) // the client is gone: nobody is left to tell
 }

@@ -22,13 +22,20 @@ func behind() http.Handler {
 	})
 }
 
-func testHTTP(session http.Handler) *HTTP {
-	return NewHTTP(session, HTTPOptions{
-		Methods:      func(m string) bool { return m == "initialize" || m == "ping" || m == "notifications/initialized" },
-		HasSession:   func(id string) bool { return id == "known" },
-		MaxBytes:     400,
-		AllowedHosts: []string{"mcp.example"},
+// site is the front of session and of what answers "stateless", behind a gate.
+func site(session http.Handler) (http.Handler, *Gate, *backend) {
+	b := &backend{sessions: map[string]string{"known": "2025-11-25", "old": "2025-03-26"}}
+	stateless := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Behind", "stateless")
+		_, _ = io.Copy(w, r.Body)
 	})
+	gate := NewGate(GateOptions{AllowedHosts: []string{"mcp.example"}})
+	return gate.Wrap(NewHTTP(HTTPOptions{Backend: b, Session: session, Stateless: stateless, MaxBytes: 400})), gate, b
+}
+
+func testHTTP(session http.Handler) http.Handler {
+	h, _, _ := site(session)
+	return h
 }
 
 func TestHTTP(t *testing.T) {
@@ -117,7 +124,7 @@ func TestHTTPDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := testHTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+		h, gate, _ := site(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 		post := func() int {
 			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(initialize))
 			r.Host = "localhost"
@@ -133,11 +140,11 @@ func TestHTTPDrain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin := time.Now()
-		h.Drain(ctx)
+		gate.Drain(ctx)
 		require.Equal(t, time.Second, time.Since(begin), "the running call holds it up, ctx bounds it")
 		require.Equal(t, http.StatusServiceUnavailable, post())
 		close(release)
-		h.Drain(t.Context())
+		gate.Drain(t.Context())
 		require.Equal(t, http.StatusOK, <-first)
 	})
 }

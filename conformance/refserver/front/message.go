@@ -18,10 +18,6 @@ const (
 	maxDepth = 512
 )
 
-// Methods says which methods the server serves. A request for any other is
-// answered by the front, a notification of any other is dropped by it.
-type Methods func(method string) bool
-
 // kind is what a message turned out to be.
 type kind uint8
 
@@ -37,6 +33,15 @@ type message struct {
 	id     json.RawMessage // compact; nil for a notification
 	method string
 	params json.RawMessage // nil when absent or null
+	opened map[string]json.RawMessage
+}
+
+// open returns the members of the params.
+func (m *message) open() map[string]json.RawMessage {
+	if m.opened == nil && m.params != nil {
+		_ = json.Unmarshal(m.params, &m.opened) // parse has seen that it is an object
+	}
+	return m.opened
 }
 
 // parse checks the envelope of one message. Exactly one of the results is set.
@@ -52,7 +57,7 @@ func parse(raw []byte) (*message, *fault) {
 	switch first := bytes.TrimLeft(raw, " \t\r\n")[0]; first {
 	case '{':
 	case '[':
-		return nil, invalidRequest(nil, "batch", "batches are not supported")
+		return nil, invalidRequest(nil, "batch", "a batch is served in revision "+revisionWithBatches+" only, and not inside another")
 	default:
 		return nil, invalidRequest(nil, "not_object", "a message must be an object")
 	}

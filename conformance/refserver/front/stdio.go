@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 	"time"
@@ -16,15 +15,19 @@ import (
 const defaultGrace = 10 * time.Second
 
 // Stdio is an [mcp.Transport] over a pair of byte streams, one message a line.
-// It is used for one session.
+// It is used once: its own session is that of the session era, and each request
+// of the stateless era gets one by Single (decisions 5).
 type Stdio struct {
 	// In is read until its end. If it is an [io.Closer] it is closed when the
 	// session ends, which is what lets a blocked read return.
 	In io.Reader
 	// Out gets the answers, each in one Write. It is never closed.
 	Out io.Writer
-	// Methods says which methods are served.
-	Methods Methods
+	// Backend is the server behind.
+	Backend Backend
+	// Single serves a transport on a session of its own and returns when that
+	// has ended.
+	Single func(context.Context, mcp.Transport) error
 	// MaxBytes bounds a line; 0 is [DefaultMaxBytes].
 	MaxBytes int
 	// Stop, when closed, ends the reading as the end of In does.
@@ -32,10 +35,12 @@ type Stdio struct {
 	// Grace bounds the wait for running calls at the end; 0 is 10 s. Calls
 	// that take longer are cancelled.
 	Grace time.Duration
+
+	running sync.WaitGroup // direct calls and single sessions
 }
 
 // Connect starts reading.
-func (t *Stdio) Connect(context.Context) (mcp.Connection, error) {
+func (t *Stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 	most, grace := t.MaxBytes, t.Grace
 	if most == 0 {
 		most = DefaultMaxBytes
@@ -44,14 +49,20 @@ func (t *Stdio) Connect(context.Context) (mcp.Connection, error) {
 		grace = defaultGrace
 	}
 	c := &stdioConn{
-		in: t.In, out: t.Out, methods: t.Methods, max: most, stop: t.Stop, grace: grace,
+		in: t.In, out: t.Out, backend: t.Backend, single: t.Single, running: &t.running,
+		max: most, stop: t.Stop, grace: grace,
 		lines:  make(chan line),
 		closed: make(chan struct{}),
-		calls:  make(map[string]bool),
+		calls:  make(map[string]*pending),
 	}
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx)) // Close is its end
 	go c.readLines()
 	return c, nil
 }
+
+// Wait returns when nothing that was started for a request runs any more. It
+// comes after the end of the session.
+func (t *Stdio) Wait() { t.running.Wait() }
 
 // handshake is how far a session has come.
 type handshake uint8
@@ -65,23 +76,29 @@ const (
 type stdioConn struct {
 	in      io.Reader
 	out     io.Writer
-	methods Methods
+	backend Backend
+	single  func(context.Context, mcp.Transport) error
+	running *sync.WaitGroup
 	max     int
 	stop    <-chan struct{}
 	grace   time.Duration
+	life    context.Context
+	end     context.CancelFunc
 
-	lines  chan line // closed at the end of the input
+	lines  chan line         // closed at the end of the input
+	queue  []jsonrpc.Message // of a batch, to be read by go-sdk; Read's own
 	closed chan struct{}
 	once   sync.Once
 
 	writeMu sync.Mutex
 
 	mu      sync.Mutex
-	calls   map[string]bool // not yet answered, by id as JSON text; true when cancelled
-	owed    int             // answers not yet written, those being written included
-	settled chan struct{}   // closed and replaced whenever a call settles
+	calls   map[string]*pending // not yet answered, by id as JSON text
+	owed    int                 // answers not yet written, those being written included
+	settled chan struct{}       // closed and replaced whenever a call settles
 	shake   handshake
 	initID  string
+	version string // negotiated
 }
 
 func (c *stdioConn) readLines() {
@@ -105,6 +122,11 @@ func (c *stdioConn) readLines() {
 // answered, so that the gate never has to guess.
 func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
+		if len(c.queue) > 0 {
+			msg := c.queue[0]
+			c.queue = c.queue[1:]
+			return msg, nil
+		}
 		if err := c.await(ctx, func() bool { return c.shake != handshakePending }, nil); err != nil {
 			return nil, err
 		}
@@ -119,14 +141,8 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			if !ok {
 				return nil, c.drain(ctx)
 			}
-			msg, f := c.take(l)
-			if f != nil {
-				if err := c.reply(f); err != nil {
-					return nil, err
-				}
-			}
-			if msg != nil {
-				return msg, nil
+			if err := c.take(l); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -134,8 +150,9 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // drain waits until every call is answered and then reports the end of the
 // stream: go-sdk cancels what is still running at that moment and refuses to
-// write what it answers.
+// write what it answers. Subscriptions end now, with their result (CHG-08).
 func (c *stdioConn) drain(ctx context.Context) error {
+	c.endSubscriptions()
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
 	if err := c.await(ctx, func() bool { return c.owed == 0 }, t.C); err != nil {
@@ -170,147 +187,52 @@ func (c *stdioConn) await(ctx context.Context, ready func() bool, timeout <-chan
 	}
 }
 
-// take turns a line into a message for go-sdk, or into an answer, or neither.
-func (c *stdioConn) take(l line) (jsonrpc.Message, *fault) {
+// take deals with a line: what go-sdk is to see goes to the queue. An error is
+// one of the output.
+func (c *stdioConn) take(l line) error {
 	if l.over {
-		return nil, tooLarge(idInPart(l.data), c.max)
+		return c.reply(tooLarge(idInPart(l.data), c.max))
+	}
+	if isBatch(l.data) && c.batches() {
+		return c.takeBatch(l.data)
 	}
 	m, f := parse(l.data)
+	if f == nil {
+		f = c.accept(m, l.data, nil)
+	}
+	return c.reply(f)
+}
+
+// batches reports whether an array is welcome: where no handshake was made, and
+// in the one revision that has them (tools.md §3.1).
+func (c *stdioConn) batches() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shake == handshakeNone || c.version == revisionWithBatches
+}
+
+func (c *stdioConn) takeBatch(raw []byte) error {
+	parts, f := split(raw)
 	if f != nil {
-		return nil, f
+		return c.reply(f)
 	}
-	switch m.kind {
-	case kindResponse:
-		// The ids of our own requests are go-sdk's numbers: it knows them.
-		msg, err := jsonrpc.DecodeMessage(l.data)
-		if err != nil {
-			return nil, nil // nobody waits for a response that cannot be read
+	b := &batch{open: 1} // for this loop, so that early answers do not end it
+	for _, part := range parts {
+		m, f := parse(part)
+		if f == nil {
+			f = c.accept(m, part, b)
 		}
-		return msg, nil
-	case kindNotification:
-		if !c.methods(m.method) {
-			return nil, nil
-		}
-		if m.method == "notifications/cancelled" {
-			m.params = c.cancelled(m.params)
-		}
-		return &jsonrpc.Request{Method: m.method, Params: m.params}, nil
-	case kindRequest:
-		return c.request(m)
-	}
-	return nil, nil
-}
-
-// request turns a request into one whose id is the text of the original, which
-// is how the id survives go-sdk unchanged.
-func (c *stdioConn) request(m *message) (jsonrpc.Message, *fault) {
-	if f := c.admit(m); f != nil {
-		return nil, f
-	}
-	id, err := jsonrpc.MakeID(string(canonicalID(m.id)))
-	if err != nil {
-		return nil, invalidRequest(m.id, "id", "id must be a string or an integer")
-	}
-	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}, nil
-}
-
-// admit decides whether a request may be passed on, and counts it if so.
-func (c *stdioConn) admit(m *message) *fault {
-	if !c.methods(m.method) {
-		return methodFault(m)
-	}
-	first := m.method == "initialize"
-	if first {
-		if f := checkInitialize(m); f != nil {
-			return f
+		if f != nil && f.err != nil {
+			c.mu.Lock()
+			b.answers = append(b.answers, f.encode())
+			c.mu.Unlock()
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shake == handshakeNone && !first && m.method != "ping" {
-		return notInitialized(m.id)
-	}
-	id := string(canonicalID(m.id))
-	if _, dup := c.calls[id]; dup {
-		// go-sdk would answer neither call's id (it clears it and then takes
-		// the request for a notification).
-		return invalidRequest(m.id, "duplicate_id", "id is already in use")
-	}
-	c.calls[id] = false
-	c.owed++
-	if first && c.shake == handshakeNone {
-		c.shake, c.initID = handshakePending, id
-	}
-	return nil
-}
-
-// cancelled notes which call the notification names and writes its id the way
-// go-sdk knows it.
-func (c *stdioConn) cancelled(params json.RawMessage) json.RawMessage {
-	env := map[string]json.RawMessage{}
-	if json.Unmarshal(params, &env) != nil || !exactID(env["requestId"]) {
-		return params
-	}
-	id := string(canonicalID(env["requestId"]))
-	c.mu.Lock()
-	if _, running := c.calls[id]; running && id != c.initID { // initialize cannot be cancelled
-		c.calls[id] = true
-	}
-	c.mu.Unlock()
-	env["requestId"], _ = json.Marshal(id)
-	out, err := json.Marshal(env)
-	if err != nil {
-		return params
-	}
-	return out
-}
-
-// Write sends an answer, a request or a notification of the server.
-func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	resp, ok := msg.(*jsonrpc.Response)
-	if !ok {
-		b, err := jsonrpc.EncodeMessage(msg)
-		if err != nil {
-			return err
-		}
-		return c.send(b)
-	}
-	id, ok := resp.ID.Raw().(string)
-	if !ok {
-		return errors.New("front: response to a request that did not come through here")
-	}
-	// The peer may use the id again as soon as it has read the answer, which
-	// is before send returns.
-	c.mu.Lock()
-	drop := c.calls[id]
-	delete(c.calls, id)
-	c.mu.Unlock()
-	var err error
-	if !drop { // the peer does not want the answer of a cancelled call
-		err = c.send(encodeResponse(json.RawMessage(id), resp))
-	}
-	c.settle(id, resp.Error == nil)
-	return err
-}
-
-func (c *stdioConn) settle(id string, good bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.owed--
-	if c.shake == handshakePending && id == c.initID {
-		c.shake, c.initID = handshakeNone, ""
-		if good {
-			c.shake = handshakeDone
-		}
-	}
-	if c.settled != nil {
-		close(c.settled)
-		c.settled = nil
-	}
+	return c.finish(b)
 }
 
 func (c *stdioConn) reply(f *fault) error {
-	if f.err == nil {
+	if f == nil || f.err == nil {
 		return nil
 	}
 	return c.send(f.encode())
@@ -325,10 +247,28 @@ func (c *stdioConn) send(b []byte) error {
 	return err
 }
 
+// Write sends an answer, a request or a notification of the server.
+func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
+	resp, ok := msg.(*jsonrpc.Response)
+	if !ok {
+		b, err := jsonrpc.EncodeMessage(msg)
+		if err != nil {
+			return err
+		}
+		return c.send(b)
+	}
+	id, ok := resp.ID.Raw().(string)
+	if !ok {
+		return errForeignResponse
+	}
+	return c.answer(id, resp)
+}
+
 // Close ends the session at once.
 func (c *stdioConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
+		c.end()
 		if in, ok := c.in.(io.Closer); ok {
 			_ = in.Close() // only to wake the reader
 		}
@@ -338,3 +278,12 @@ func (c *stdioConn) Close() error {
 
 // SessionID is empty: stdio has one session.
 func (c *stdioConn) SessionID() string { return "" }
+
+// protocolVersion reads the revision in the result of `initialize`.
+func protocolVersion(result json.RawMessage) string {
+	var r struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(result, &r) // go-sdk has written it
+	return r.ProtocolVersion
+}

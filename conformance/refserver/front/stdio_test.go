@@ -21,6 +21,7 @@ import (
 // ask (pings the client).
 type peer struct {
 	t       *testing.T
+	backend *backend
 	in      *io.PipeWriter
 	out     *bufio.Reader
 	stop    chan struct{}
@@ -50,13 +51,21 @@ func newPeer(t *testing.T, most int) *peer {
 	server.AddTool(&mcp.Tool{Name: "ask", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{}, r.Session.Ping(ctx, nil)
 	})
-	known := func(m string) bool {
-		return m == "initialize" || m == "ping" || strings.HasPrefix(m, "tools/") || strings.HasPrefix(m, "notifications/")
+	p.backend = &backend{}
+	single := func(ctx context.Context, t mcp.Transport) error {
+		session, err := server.Connect(ctx, t, nil)
+		if err != nil {
+			return err
+		}
+		return session.Wait()
 	}
-	session, err := server.Connect(t.Context(), &Stdio{In: inR, Out: outW, Methods: known, MaxBytes: most, Stop: p.stop}, nil)
+	transport := &Stdio{In: inR, Out: outW, Backend: p.backend, Single: single, MaxBytes: most, Stop: p.stop}
+	session, err := server.Connect(t.Context(), transport, nil)
 	require.NoError(t, err)
 	go func() {
-		p.ended <- session.Wait()
+		err := session.Wait()
+		transport.Wait()
+		p.ended <- err
 		_ = outW.Close()
 	}()
 	return p
@@ -117,7 +126,7 @@ func TestStdioBadMessagesCostThemselvesOnly(t *testing.T) {
 	p.ask(`{oops`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 	p.ask(`{"id":4,"method":"ping"}`, `{"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"Invalid Request: jsonrpc must be \"2.0\"","data":{"reason":"jsonrpc"}}}`)
 	p.ask(`{"jsonrpc":"2.0","id":"n","method":"nope"}`, `{"jsonrpc":"2.0","id":"n","error":{"code":-32601,"message":"Method not found: nope","data":{"method":"nope"}}}`)
-	p.ask(`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: batches are not supported","data":{"reason":"batch"}}}`)
+	p.ask(`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch is served in revision 2025-03-26 only, and not inside another","data":{"reason":"batch"}}}`)
 	// Notifications are never answered, whatever is wrong with them.
 	p.send(`{"jsonrpc":"2.0","method":"nope"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":[]}`,
 		`{"jsonrpc":"2.0","method":"tools/list"}`, `{"jsonrpc":"2.0","id":99,"result":{}}`)

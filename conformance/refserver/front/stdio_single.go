@@ -1,0 +1,130 @@
+package front
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// listenMethod is the one request of the stateless era that has no end of its own.
+const listenMethod = "subscriptions/listen"
+
+// single is the transport of one request of the stateless era over stdio. A
+// shared session would keep the first caller's capabilities (DISC-11).
+type single struct {
+	conn *stdioConn
+	key  string
+	req  *jsonrpc.Request
+
+	in   chan jsonrpc.Message
+	done chan struct{}
+	once sync.Once
+}
+
+// alone starts a request on a session of its own.
+func (c *stdioConn) alone(m *message, b *batch) *fault {
+	if b != nil {
+		return invalidRequest(m.id, "batch", "a request of the stateless era must not be part of a batch")
+	}
+	id, ok := canonical(m.id)
+	if !ok {
+		return inexactID(m.id)
+	}
+	req := &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
+	s := &single{
+		conn: c, key: string(canonicalID(m.id)), req: req,
+		in:   make(chan jsonrpc.Message, 2), // the request and its cancellation
+		done: make(chan struct{}),
+	}
+	if f := c.enter(m, &pending{single: s}); f != nil {
+		return f
+	}
+	version, _ := m.version()
+	req.Extra = c.extra(m, version)
+	s.in <- req
+	c.running.Go(func() {
+		err := c.single(c.life, s)
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		// Nobody is left to answer if that has not happened yet.
+		_ = c.answer(s.key, &jsonrpc.Response{Error: fmt.Errorf("internal error: the session ended: %w", err)})
+	})
+	return nil
+}
+
+// endSubscriptions ends every subscription as if its peer had, but with the
+// result that says so.
+func (c *stdioConn) endSubscriptions() {
+	c.mu.Lock()
+	var all []*single
+	for _, p := range c.calls {
+		if p.single != nil && p.single.req.Method == listenMethod {
+			all = append(all, p.single)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range all {
+		s.cancel()
+	}
+}
+
+// cancel tells the session that its request is cancelled. Once is enough.
+func (s *single) cancel() {
+	params, _ := json.Marshal(map[string]any{"requestId": s.req.ID.Raw()}) // a string or a number
+	select {
+	case s.in <- &jsonrpc.Request{Method: "notifications/cancelled", Params: params}:
+	default:
+	}
+}
+
+// Connect makes s its own connection.
+func (s *single) Connect(context.Context) (mcp.Connection, error) { return s, nil }
+
+// Read returns the request, then its cancellation if there is one, and the end
+// once the request is answered.
+func (s *single) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-s.in:
+		return msg, nil
+	case <-s.done:
+		return nil, io.EOF
+	case <-s.conn.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write sends what belongs to the request; its answer is the last of it.
+func (s *single) Write(_ context.Context, msg jsonrpc.Message) error {
+	switch msg := msg.(type) {
+	case *jsonrpc.Response:
+		err := s.conn.answer(s.key, msg)
+		_ = s.Close()
+		return err
+	case *jsonrpc.Request:
+		if msg.IsCall() { // a server asks nothing in this era (RPC-14)
+			return fmt.Errorf("front: %s is no request of the stateless era", msg.Method)
+		}
+	}
+	b, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	return s.conn.send(b)
+}
+
+// Close ends the session of the request.
+func (s *single) Close() error {
+	s.once.Do(func() { close(s.done) })
+	return nil
+}
+
+// SessionID is empty: there is no session to speak of.
+func (s *single) SessionID() string { return "" }
