@@ -89,7 +89,7 @@ func (b *Builder) List(parent Parent) *Group { return b.Group(parent, List, "lis
 func (b *Builder) Text(parent Parent, label Label, text string) *Text {
 	t := &Text{Item: b.item(parent, "texts", len(b.doc.Texts), label), Orig: text, Text: text}
 	if label == Code {
-		t.Floating = t.Floating.filled()
+		t.Language, t.Floating = "unknown", t.Floating.filled()
 	}
 	b.doc.Texts = append(b.doc.Texts, t)
 	return t

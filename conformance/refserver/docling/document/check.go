@@ -10,7 +10,7 @@ import (
 // in structure, list items in lists, tables without overlap, pages that exist,
 // and texts that equal their source where nothing formats them (S2-CONV-06).
 func Check(d *Document) error {
-	if err := checkStructure(d); err != nil {
+	if err := CheckStructure(d); err != nil {
 		return err
 	}
 	nodes := d.index()
@@ -52,17 +52,17 @@ func checkText(t *Text, nodes map[string]Parent) error {
 	return nil
 }
 
-// checkStructure is what also a document from elsewhere must pass before it is
+// CheckStructure is what also a document from elsewhere must pass before it is
 // walked: other writers leave list items alone or let cells overlap, and readers
 // make the best of it.
-func checkStructure(d *Document) error {
+func CheckStructure(d *Document) error {
 	if err := checkVersion(d); err != nil {
 		return err
 	}
 	if err := checkTree(d); err != nil {
 		return err
 	}
-	cells := 0
+	cells, text := 0, 0
 	for _, t := range d.Tables {
 		n, err := checkCells(t)
 		if err != nil {
@@ -70,6 +70,11 @@ func checkStructure(d *Document) error {
 		}
 		if cells += n; cells > MaxCells {
 			return tooLargef("over %d table cells", MaxCells)
+		}
+		for _, c := range t.Data.Cells {
+			if text += len(c.Text) * (c.EndRow - c.StartRow) * (c.EndCol - c.StartCol); text > maxCellText {
+				return tooLargef("over %d bytes in table cells, merged ones repeated", maxCellText)
+			}
 		}
 	}
 	return nil
@@ -145,7 +150,7 @@ func checkGrid(t *Table, read [][]Cell) error {
 		return nil
 	}
 	same := slices.EqualFunc(t.Data.Grid(), read, func(a, b []Cell) bool {
-		return slices.EqualFunc(a, b, Cell.equal)
+		return slices.EqualFunc(a, b, sameCell)
 	})
 	if !same {
 		return invalidf("grid of %s differs from its cells", t.SelfRef)
@@ -153,9 +158,8 @@ func checkGrid(t *Table, read [][]Cell) error {
 	return nil
 }
 
-func (c Cell) equal(o Cell) bool {
-	same := func(a, b *BBox) bool { return a == b || a != nil && b != nil && *a == *b }
-	if !same(c.BBox, o.BBox) || (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
+func sameCell(c, o Cell) bool {
+	if (c.BBox == nil) != (o.BBox == nil) || c.BBox != nil && *c.BBox != *o.BBox {
 		return false
 	}
 	c.BBox, c.Ref, o.BBox, o.Ref = nil, nil, nil, nil

@@ -63,7 +63,19 @@ func Decode(data []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d, checkStructure(d)
+	if d.Version == "1.0.0" {
+		layersOfFirst(d)
+	}
+	return d, CheckStructure(d)
+}
+
+// layersOfFirst mends documents of 1.0.0, the version before layers.
+func layersOfFirst(d *Document) {
+	for _, t := range d.Texts {
+		if t.Label == PageHeader || t.Label == PageFooter {
+			t.Layer = LayerFurniture
+		}
+	}
 }
 
 func (w *readWire) document() (*Document, error) {
@@ -71,7 +83,7 @@ func (w *readWire) document() (*Document, error) {
 	if w.Version != nil {
 		d.Version = *w.Version
 	}
-	err := errors.Join(
+	err := cmp.Or(
 		readRoot(w.Furniture, d.Furniture), readRoot(w.Body, d.Body),
 		readAll(w.Groups, &d.Groups, func(g *Group) error { return groupDefaults(g) }),
 		readTexts(w.Texts, d), readTables(w.Tables, d),

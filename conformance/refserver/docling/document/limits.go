@@ -13,6 +13,8 @@ const (
 	MaxPages = 100_000   // pages of one document
 	MaxBytes = 128 << 20 // of JSON
 
+	maxCellText = 32 << 20 // bytes in all cells, once for every place they cover
+
 )
 
 var (

@@ -43,7 +43,8 @@ func NewCell(row, col, rows, cols int, text string) Cell {
 
 // Grid is the table as rows of columns: a merged cell stands in every place it
 // covers, a place without a cell has an empty one. Of two cells on one place
-// the later wins, as in other readers; Check refuses such a table.
+// the later wins, as in other readers; Check refuses such a table. What a cell
+// refers to stands in Cells alone.
 func (d *TableData) Grid() [][]Cell {
 	grid := make([][]Cell, max(d.NumRows, 0))
 	for row := range grid {
@@ -53,6 +54,7 @@ func (d *TableData) Grid() [][]Cell {
 		}
 	}
 	for _, c := range d.Cells {
+		c.Ref = nil
 		for row := max(c.StartRow, 0); row < min(c.EndRow, d.NumRows); row++ {
 			for col := max(c.StartCol, 0); col < min(c.EndCol, d.NumCols); col++ {
 				grid[row][col] = c

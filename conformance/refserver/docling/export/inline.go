@@ -1,0 +1,167 @@
+package export
+
+import (
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// content is the text of t as Markdown, or that of the inline group in its place.
+func (m *markdown) content(t *document.Text) string {
+	if g := inlineOf(t, m.find); g != nil {
+		return m.inline(g)
+	}
+	return dressed(escape(strings.TrimSpace(t.Text)), t)
+}
+
+// inline joins the texts of an inline group to one line.
+func (m *markdown) inline(g *document.Group) string {
+	var line strings.Builder
+	var last string
+	var look *document.Formatting
+	for _, ref := range g.Children {
+		var part string
+		var formatting *document.Formatting
+		switch n := m.find(ref).(type) {
+		case *document.Text:
+			if !m.shows(n.Layer) {
+				continue
+			}
+			formatting = n.Formatting
+			switch n.Label {
+			case document.Code:
+				part = dressed(codeSpan(n.Text), n)
+			case document.Formula:
+				part = formula(n, "$")
+			default:
+				part = m.content(n)
+			}
+		case *document.Picture:
+			part = m.image(n.Image)
+		case *document.Group:
+			part = m.inline(n)
+		default:
+		}
+		if part == "" {
+			continue
+		}
+		if spaceBetween(last, part, look, formatting) {
+			line.WriteByte(' ')
+		}
+		line.WriteString(part)
+		last, look = part, formatting
+	}
+	return line.String()
+}
+
+// dressed puts the look and the link around a text. Underline and scripts have
+// no Markdown.
+func dressed(text string, t *document.Text) string {
+	if text == "" {
+		return ""
+	}
+	if f := t.Formatting; f != nil {
+		if f.Bold {
+			text = "**" + text + "**"
+		}
+		if f.Italic {
+			text = "*" + text + "*"
+		}
+		if f.Strikethrough {
+			text = "~~" + text + "~~"
+		}
+	}
+	if harmless(t.Hyperlink) {
+		text = "[" + text + "](" + target(t.Hyperlink) + ")"
+	}
+	return text
+}
+
+// target is a link's address as Markdown takes it.
+func target(link string) string {
+	link = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, link)
+	if strings.ContainsAny(link, " ()") {
+		return "<" + link + ">"
+	}
+	return link
+}
+
+// escape makes a text mean itself: underscores and HTML (not quotes).
+func escape(text string) string { return special.Replace(text) }
+
+var special = strings.NewReplacer(`\_`, `\_`, "_", `\_`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
+
+// opener matches the start of a line that would be more than text: a heading, a
+// list item, a rule, a fence, a table, a link definition.
+var opener = regexp.MustCompile(
+	`^(?:#{1,6}(?:\s|$)|[-+*](?:\s|$)|-{2,}|=+\s*$|\*{2,}\s*$|\x60{3}|~{3}|\||:-|\[[^\]]*\]:|(\d{1,9})[.)](?:\s|$))`)
+
+// blockText is text that begins a block and must stay a paragraph: no line of it
+// may look like another block.
+func blockText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimLeft(line, " \t")
+		if line != "" && strings.IndexByte("#-+*=`~|:[0123456789", line[0]) >= 0 {
+			if m := opener.FindStringSubmatch(line); m != nil {
+				line = m[1] + `\` + line[len(m[1]):]
+			}
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// fenced is a code block whose fence is longer than any in it.
+func fenced(code string) string {
+	fence := "```"
+	for strings.Contains(code, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + code + "\n" + fence
+}
+
+func codeSpan(code string) string {
+	code = oneLine(code)
+	tick := "`"
+	for strings.Contains(code, tick) {
+		tick += "`"
+	}
+	if len(tick) > 1 {
+		return tick + " " + code + " " + tick
+	}
+	return tick + code + tick
+}
+
+func formula(t *document.Text, mark string) string {
+	switch {
+	case t.Text != "":
+		return mark + t.Text + mark
+	case t.Orig != "":
+		return "<!-- formula-not-decoded -->"
+	}
+	return ""
+}
+
+// plain is text for HTML; line breaks stay, other control characters go.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.ReplaceAll(html.EscapeString(text), "\n", "<br>")
+}

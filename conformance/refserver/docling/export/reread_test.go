@@ -1,0 +1,150 @@
+package export_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"golang.org/x/net/html"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/export"
+)
+
+// seen is what a Markdown parser finds.
+type seen struct {
+	headings []string   // "2 text"
+	items    []string   // "1 text", by depth
+	cells    [][]string // all rows of all tables
+}
+
+func reread(source string) seen {
+	var s seen
+	depth := 0
+	src := []byte(source)
+	tree := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(src))
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if _, ok := n.(*ast.List); ok {
+			if entering {
+				depth++
+			} else {
+				depth--
+			}
+		}
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			s.headings = append(s.headings, string(rune('0'+n.Level))+" "+words(n, src))
+		case *ast.ListItem:
+			s.items = append(s.items, string(rune('0'+depth))+" "+words(n.FirstChild(), src))
+		case *east.TableHeader, *east.TableRow:
+			var row []string
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				row = append(row, words(c, src))
+			}
+			s.cells = append(s.cells, row)
+		}
+		return ast.WalkContinue, nil
+	})
+	return s
+}
+
+// words is the text of a node as a reader sees it.
+func words(n ast.Node, src []byte) string {
+	var out strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			out.Write(t.Segment.Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	plain := strings.NewReplacer(`\_`, "_", `\#`, "#", `\\`, `\`).Replace(out.String())
+	return html.UnescapeString(plain)
+}
+
+func TestMarkdownIsReadBack_S2_EXP_02(t *testing.T) {
+	t.Parallel()
+	markdown, err := export.Markdown(everything(t), export.Options{})
+	require.NoError(t, err)
+	got := reread(markdown)
+	require.Equal(t, []string{"1 The snake_case title", "2 First & foremost", "3 # of items: 3 #", "6 Deep"}, got.headings)
+	require.Equal(t, []string{
+		"1 one", "1 two", "2 first", "2 second mixed", "2 fourth", "3 deepest", "1 three in two lines",
+		"1 a) lettered", "1 numbered by place", "1 and the next", "1 done", "1 to do",
+	}, got.items)
+	require.Equal(t, [][]string{
+		{"Name", "Years", "Years"}, {"Name", "2025", "2026"}, {"a|b c_d", "1,250.5", "-3"}, {`<i>wide</i> \`, `<i>wide</i> \`, ""},
+	}, got.cells)
+}
+
+func TestTextStaysText_S2_EXP_02(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"# x", "#", "- x", "-", "+ x", "* x", "1. x", "12) x", "===", "=", "---", "***", "* * *", "```", "~~~", "| a | b |\n|---|---|",
+		"a | b\n:-- | --", "[x]: y", "    code", "\tcode", "a\n# x", "a\n===", "a\n1. b", "<div>\nx", "> quote", "2026. was a year",
+	} {
+		b := document.NewBuilder("text", nil)
+		b.Paragraph(nil, line)
+		b.Paragraph(nil, "after")
+		d, err := b.Document()
+		require.NoError(t, err)
+		markdown, err := export.Markdown(d, export.Options{})
+		require.NoError(t, err)
+		tree := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader([]byte(markdown)))
+		require.Equal(t, 2, tree.ChildCount(), line)
+		for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+			require.Equal(t, ast.KindParagraph, n.Kind(), line)
+		}
+	}
+}
+
+func TestHTMLIsReadBack_S2_EXP_03(t *testing.T) {
+	t.Parallel()
+	page, err := export.HTML(everything(t), export.Options{ImageMode: export.Embedded})
+	require.NoError(t, err)
+	tree, err := html.Parse(strings.NewReader(page))
+	require.NoError(t, err)
+	var again strings.Builder
+	require.NoError(t, html.Render(&again, tree))
+	second, err := html.Parse(strings.NewReader(again.String()))
+	require.NoError(t, err)
+	require.Equal(t, elements(tree), elements(second), "well-formed: what a browser mends changes nothing")
+	count := map[string]int{}
+	for _, e := range elements(tree) {
+		count[e]++
+		if tag, _, attributes := strings.Cut(e, " "); attributes && tag == "li" {
+			count[tag]++
+		}
+	}
+	for element, want := range map[string]int{
+		"h1": 1, "h2": 1, "h3": 1, "h6": 1, "ul": 2, "ol": 3, "li": 10, "table": 1, "tr": 4, "caption": 1, "figcaption": 1,
+		`th rowspan="2"`: 1, `th colspan="2"`: 1, `td colspan="2"`: 1, "figure": 2, `li value="4"`: 1,
+		`img src="data:image/png;base64,iVBORw0KGgo=" alt=""`: 1, "b": 0, "i": 0, "script": 0, "code": 2, "sub": 1, `div class="page"`: 1,
+	} {
+		require.Equal(t, want, count[element], element)
+	}
+	require.NotContains(t, page, "javascript:")
+}
+
+// elements lists the start tags of a tree.
+func elements(n *html.Node) []string {
+	var list []string
+	for d := range n.Descendants() {
+		if d.Type != html.ElementNode {
+			continue
+		}
+		tag := d.Data
+		for _, a := range d.Attr {
+			tag += " " + a.Key + `="` + a.Val + `"`
+		}
+		list = append(list, tag)
+	}
+	return list
+}
