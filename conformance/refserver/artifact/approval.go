@@ -172,7 +172,7 @@ func (a *approval) execute(ctx context.Context, call *family.Call) (*approveResu
 	if len(a.it.Tasks) == 0 {
 		return a.finish(ctx, nil)
 	}
-	a.it.Stage, a.it.Key = sending, rand.Text()
+	a.it.Stage, a.it.Key, a.it.SentAt = sending, rand.Text(), time.Now()
 	if err := a.it.save(a.root); err != nil {
 		return nil, a.undo(ctx, stepTasks, diskError(err))
 	}

@@ -74,6 +74,18 @@ func New(opts Options) (*family.Family, error) {
 	if err := w.approver.recover(context.Background()); err != nil {
 		return nil, fmt.Errorf("open approvals: %w", err)
 	}
+	return w.family(opts), nil
+}
+
+// workflow is the parts the tools share.
+type workflow struct {
+	store    *store
+	ids      *rest.IDs
+	queue    *queue
+	approver *approver
+}
+
+func (w *workflow) family(opts Options) *family.Family {
 	files := resources(opts.ChecklistDir)
 	tools := []family.Tool{
 		validateTool(&validator{checklists: newChecklists(files)}), storeTool(w.store), approveTool(w.approver),
@@ -93,15 +105,7 @@ func New(opts Options) (*family.Family, error) {
 			w.queue.service.Close()
 			return nil
 		},
-	}, nil
-}
-
-// workflow is the parts the tools share.
-type workflow struct {
-	store    *store
-	ids      *rest.IDs
-	queue    *queue
-	approver *approver
+	}
 }
 
 func newWorkflow(opts Options) (*workflow, error) {

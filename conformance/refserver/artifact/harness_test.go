@@ -11,12 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is the family with its logs captured.
 type rig struct {
@@ -86,7 +83,7 @@ func (r *rig) put(t *testing.T, content string) (*storeResult, *family.Error) {
 }
 
 // records returns the log lines of one event.
-func (r *rig) records(t *testing.T, event string) []map[string]any {
+func (r *rig) records(t testing.TB, event string) []map[string]any {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +99,7 @@ func (r *rig) records(t *testing.T, event string) []map[string]any {
 }
 
 // prd is the PRD shipped as an example.
-func prd(t *testing.T) string {
+func prd(t testing.TB) string {
 	t.Helper()
 	data, err := os.ReadFile("../../../examples/artifacts/prd-006.json")
 	require.NoError(t, err)

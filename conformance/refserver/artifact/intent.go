@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 )
@@ -39,9 +40,16 @@ import (
 //   - if it says yes, the tasks exist (since now or since then) and the approval
 //     is carried to its end: both files as approved, the reservation confirmed;
 //   - if it refuses the batch, they do not and never will: the bytes are restored;
+//     unless the refusal is that the tasks are there, because it has forgotten the
+//     key, which looking for them tells;
 //   - if it does not answer, nobody knows. The bytes are restored, because an
 //     artifact is a draft until its approval is certain, and the intent stays
 //     for the next call or start, which asks again.
+//
+// A service keeps a key for a time only. After that a second request could add
+// the tasks a second time, but then no first one can be on its way any more, and
+// looking for the tasks is enough: their ids were reserved for them alone, and
+// they carry the workflow they belong to.
 //
 // An approval that makes no tasks has no second stage: it is done when its
 // intent is gone. While an intent is there, the artifact does not count as
@@ -64,6 +72,7 @@ type intent struct {
 
 	Project string      `json:"project_id,omitempty"`
 	Key     string      `json:"idempotency_key,omitempty"`
+	SentAt  time.Time   `json:"sent_at,omitzero"`
 	Tasks   []rest.Task `json:"tasks,omitempty"`
 }
 

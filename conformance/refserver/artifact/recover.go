@@ -15,6 +15,9 @@ import (
 // open. Those it does not get to are settled by the next call.
 const recovery = 10 * time.Second
 
+// keyLife is how long a service is sure to know a key; ours keep one a day.
+const keyLife = 12 * time.Hour
+
 // resume settles the open intent of an artifact whose lock is held: it carries
 // the approval to its end and returns the result, or takes it back and returns
 // nil, as it does when there is none. An error means that it is still open.
@@ -30,10 +33,9 @@ func (a *approval) resume(ctx context.Context, id string) (*approveResult, error
 	if it.Stage == prepared {
 		return nil, a.takeBack(ctx)
 	}
-	ids, err := a.send(ctx)
-	var e *rest.Error
+	ids, err := a.sent(ctx, time.Now())
 	switch {
-	case errors.As(err, &e) && e.Kind == rest.Refused:
+	case err == nil && ids == nil:
 		return nil, a.takeBack(ctx)
 	case err != nil:
 		failure := failedAt(serviceError(err), stepTasks)
@@ -46,6 +48,29 @@ func (a *approval) resume(ctx context.Context, id string) (*approveResult, error
 	}
 	a.recovered(ctx, "completed")
 	return a.finish(ctx, ids)
+}
+
+// sent returns the ids of the tasks an earlier process or call asked for, or
+// nil when they do not exist and never will.
+func (a *approval) sent(ctx context.Context, now time.Time) ([]string, error) {
+	if now.Sub(a.it.SentAt) < keyLife {
+		ids, err := a.send(ctx)
+		var e *rest.Error
+		if !errors.As(err, &e) || e.Kind != rest.Refused {
+			return ids, err
+		}
+	}
+	ctx, cancel := outlive(ctx, linger)
+	defer cancel()
+	ids := make([]string, len(a.it.Tasks))
+	for i, t := range a.it.Tasks {
+		var err error
+		ids[i], err = a.queue.service.Find(ctx, a.it.Workflow, a.it.Project, t.ArtifactID)
+		if err != nil || ids[i] == "" {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 // takeBack makes the artifact the draft it was and closes the intent.

@@ -67,7 +67,7 @@ func (r *rig) fault(op, name string, err error) {
 }
 
 // tree lists the files below the base.
-func (r *rig) tree(t *testing.T) []string {
+func (r *rig) tree(t testing.TB) []string {
 	t.Helper()
 	out := []string{}
 	require.NoError(t, filepath.WalkDir(r.base, func(path string, d fs.DirEntry, err error) error {
@@ -84,7 +84,7 @@ func (r *rig) tree(t *testing.T) []string {
 	return out
 }
 
-func (r *rig) file(t *testing.T, name string) string {
+func (r *rig) file(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.base, name))
 	require.NoError(t, err)

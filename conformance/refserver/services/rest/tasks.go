@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 )
 
 // A Task is a task as it is put into the queue: TaskMetadata v3 (tools.md §2.5).
@@ -60,4 +61,28 @@ func (t *Tasks) Add(ctx context.Context, workflow, key, project string, tasks []
 		return nil, t.unusable(errors.New("not one id for each task"))
 	}
 	return answer.TaskIDs, nil
+}
+
+// Find returns the service's id of the latest task of project that makes an
+// artifact and belongs to the workflow, or "" when there is none. A service
+// that does not say which workflow a task belongs to is taken to mean this one.
+func (t *Tasks) Find(ctx context.Context, workflow, project, artifactID string) (string, error) {
+	var answer struct {
+		Tasks []struct {
+			ID         string `json:"task_id"`
+			ArtifactID string `json:"artifact_id"`
+			Workflow   string `json:"correlation_id"`
+		} `json:"tasks"`
+	}
+	err := t.call(ctx, request{
+		method: http.MethodGet, path: "tasks", task: workflow, repeatable: true,
+		query: url.Values{"project": {project}, "artifact_id": {artifactID}},
+	}, &answer)
+	found := ""
+	for _, task := range answer.Tasks {
+		if task.ArtifactID == artifactID && (task.Workflow == workflow || task.Workflow == "") {
+			found = task.ID
+		}
+	}
+	return found, err
 }
