@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 )
 
-// linger is how long the services may still answer once the caller has gone.
-// It is shorter than the grace a server gives its calls when it shuts down.
-const linger = 5 * time.Second
+// defaultLinger is shorter than the grace a server gives its calls when it shuts
+// down.
+const defaultLinger = 5 * time.Second
 
 // The steps of an approval, as data.failed_step names them.
 const (
@@ -34,6 +34,8 @@ type approver struct {
 	queue *queue
 	ids   *rest.IDs
 	log   *slog.Logger
+	// linger is how long the services may still answer once the caller has gone.
+	linger time.Duration
 	// reached is called before each step, with its name; tests stop there.
 	reached func(step string)
 }
@@ -186,7 +188,7 @@ func (a *approval) execute(ctx context.Context, call *family.Call) (*approveResu
 // send asks for the tasks. The caller's cancellation does not take the request
 // back once it is out, so it is given time for its answer.
 func (a *approval) send(ctx context.Context) ([]string, error) {
-	ctx, cancel := outlive(ctx, linger)
+	ctx, cancel := outlive(ctx, a.linger)
 	defer cancel()
 	a.at(stepTasks)
 	adding := family.NewCall("add_task", nil, a.approver.log)
@@ -248,7 +250,7 @@ func (a *approval) undo(ctx context.Context, step string, cause error) error {
 // done. A reservation that cannot be confirmed only goes unrecorded, since its
 // ids are never handed out again.
 func (a *approval) finish(ctx context.Context, taskIDs []string) (*approveResult, error) {
-	ctx, cancel := outlive(ctx, linger)
+	ctx, cancel := outlive(ctx, a.linger)
 	defer cancel()
 	if len(taskIDs) > 0 {
 		a.event(ctx, "tasks_created", slog.Any("task_ids", taskIDs))

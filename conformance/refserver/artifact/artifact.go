@@ -132,7 +132,7 @@ func newWorkflow(opts Options) (*workflow, error) {
 	st := newStore(opts.BaseDir)
 	st.plural = opts.PluralDirs
 	q := &queue{service: tasks, store: st, research: r, project: cmp.Or(opts.ProjectID, defaultProject)}
-	a := &approver{store: st, queue: q, ids: ids, log: log}
+	a := &approver{store: st, queue: q, ids: ids, log: log, linger: defaultLinger}
 	st.settle = a.settle
 	return &workflow{store: st, ids: ids, queue: q, approver: a}, nil
 }

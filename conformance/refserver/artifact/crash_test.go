@@ -48,8 +48,7 @@ func approverChild(in io.Reader, out io.Writer) int {
 	w.approver.reached = func(step string) {
 		fmt.Fprintln(out, "step", step)
 		if step == job.StopAt {
-			_, _ = io.Copy(io.Discard, in) // until the kill
-			select {}
+			_, _ = io.Copy(io.Discard, in) // until the kill, or the end of the input
 		}
 	}
 	call := family.NewCall("approve_artifact", json.RawMessage(`{"artifact_id":"`+job.ID+`","task_id":"wf-child"}`), slog.New(slog.DiscardHandler))
@@ -58,34 +57,62 @@ func approverChild(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// killed runs a child on an artifact and kills it: at a step, or as soon as
-// delay after it is ready.
+// A spawned child and what it says.
+type spawned struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+}
+
+func (f *flow) spawn(t *testing.T, job childJob) *spawned {
+	t.Helper()
+	data, err := json.Marshal(job)
+	require.NoError(t, err)
+	c := &spawned{cmd: exec.CommandContext(t.Context(), os.Args[0])}
+	c.cmd.Env = append(os.Environ(), childEnv+"=1")
+	c.stdin, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.lines = bufio.NewScanner(out)
+	require.NoError(t, c.cmd.Start())
+	_, err = c.stdin.Write(data)
+	require.NoError(t, err)
+	return c
+}
+
+// until reads what the child says up to a line, which must come.
+func (c *spawned) until(t *testing.T, line string) {
+	t.Helper()
+	for c.lines.Scan() {
+		if c.lines.Text() == line {
+			return
+		}
+		require.False(t, strings.HasPrefix(c.lines.Text(), "end"), "%q never came: %s", line, c.lines.Text())
+	}
+	t.Fatalf("%q never came: %v", line, c.lines.Err())
+}
+
+// goOn lets the child leave the step it stopped at.
+func (c *spawned) goOn(t *testing.T) {
+	t.Helper()
+	require.NoError(t, c.stdin.Close())
+}
+
+// killed runs a child on an artifact and kills it: at a step, or some time
+// after it is ready.
 func (f *flow) killed(t *testing.T, id, step string, delay time.Duration) {
 	t.Helper()
-	job, err := json.Marshal(childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, step})
-	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=1")
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = stdin.Write(job)
-	require.NoError(t, err)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if step != "" && lines.Text() == "step "+step {
-			break
-		}
-		if step == "" && lines.Text() == "ready" {
-			<-time.After(delay)
-			break
-		}
-		require.False(t, strings.HasPrefix(lines.Text(), "end"), "step %q was never reached: %s", step, lines.Text())
+	c := f.spawn(t, childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, step})
+	if step != "" {
+		c.until(t, "step "+step)
+	} else {
+		c.until(t, "ready")
+		<-time.After(delay)
 	}
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
-	_ = stdin.Close()
+	_ = c.cmd.Process.Kill() // it may have ended
+	_ = c.cmd.Wait()
+	_ = c.stdin.Close()
 }
 
 // whole asserts that an artifact is approved with its tasks, or a draft without
@@ -169,7 +196,7 @@ func TestS0_APPROVE_26_KilledAnywhere(t *testing.T) {
 	recovered := 0
 	for i := range rounds {
 		id, text := f.numbered(t, i+1)
-		f.killed(t, id, "", time.Duration(rand.IntN(20_000))*time.Microsecond)
+		f.killed(t, id, "", time.Duration(rand.IntN(30_000))*time.Microsecond)
 		if f.afterKill(t, id, text) {
 			recovered++
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
@@ -153,7 +152,9 @@ func readIntent(root folder, id string) (*intent, error) {
 	return &it, nil
 }
 
-var intentName = regexp.MustCompile(`^([A-Z]+-[0-9]{3,})` + regexp.QuoteMeta(intentSuffix) + `$`)
+// intentName finds intents by their file names, and those a kill left half
+// written, under the name writeAtomic gives them first.
+var intentName = regexp.MustCompile(`^\.?([A-Z]+-[0-9]{3,})` + regexp.QuoteMeta(intentSuffix) + `(?:\.tmp)?$`)
 
 // openIntents lists the artifacts whose approval is open, of this process or
 // of another, alive or not.
@@ -164,8 +165,18 @@ func openIntents(root folder) (ids []string, err error) {
 			ids = append(ids, m[1])
 		}
 	}
-	slices.SortFunc(ids, strings.Compare)
-	return ids, err
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// sweep removes what a kill left half written of an intent. Without the whole
+// of it nothing had been changed.
+func sweep(root folder, id string) error {
+	err := root.Remove(tempName(intentFile(id)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // restoreSaved makes the files what they were before the approval.

@@ -60,7 +60,7 @@ func (a *approval) sent(ctx context.Context, now time.Time) ([]string, error) {
 			return ids, err
 		}
 	}
-	ctx, cancel := outlive(ctx, linger)
+	ctx, cancel := outlive(ctx, a.linger)
 	defer cancel()
 	ids := make([]string, len(a.it.Tasks))
 	for i, t := range a.it.Tasks {
@@ -135,7 +135,7 @@ func (a *approver) recoverOne(ctx context.Context, root folder, id string) error
 	if locked, err := tryLock(f); err != nil || !locked {
 		return err
 	}
-	return a.settle(ctx, root, id)
+	return errors.Join(a.settle(ctx, root, id), sweep(root, id))
 }
 
 // diskErrorOf is [diskError] for those who add to its data.

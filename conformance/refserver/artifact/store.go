@@ -164,8 +164,7 @@ func readMetadata(root folder, p place) (*storedMetadata, error) {
 // and a crash leaves one of them (S0: temp file, then rename). The data reach
 // the disk before the rename does, or a power cut could leave an empty file.
 func writeAtomic(root folder, name string, data []byte) (err error) {
-	dir, file := path.Split(name)
-	temp := dir + "." + file + ".tmp"
+	temp := tempName(name)
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
@@ -188,7 +187,13 @@ func writeAtomic(root folder, name string, data []byte) (err error) {
 	if err := root.Rename(temp, name); err != nil {
 		return err
 	}
-	return syncDir(root, path.Clean(dir))
+	return syncDir(root, path.Dir(name))
+}
+
+// tempName is S0's name for a file that is being written.
+func tempName(name string) string {
+	dir, file := path.Split(name)
+	return dir + "." + file + ".tmp"
 }
 
 // syncDir makes a rename durable. Not every file system can: that is no fault
