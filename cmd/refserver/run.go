@@ -20,24 +20,6 @@ const (
 	exitUsage  = 2
 )
 
-const usage = `usage: refserver [flags]
-
-The reference MCP server, over stdin and stdout or, with --http, over
-streamable HTTP at /mcp. Logs are JSON lines on stderr.
-
-flags:
-  --http ADDR         serve HTTP on ADDR, such as 127.0.0.1:8090 (port 0: a free one);
-                      without a host only this machine is served
-  --families LIST     the tool families to serve, comma separated (default: %s)
-  --data DIR          keep data in DIR (default: a temporary folder, removed at the end)
-  --allow-host NAMES  host names accepted in Host and Origin besides this machine's own
-  --debug             log at debug level
-
-environment:
-  ARTIFACTS_BASE_DIR        where store_artifact writes (default: DIR/artifacts)
-  VALIDATION_RESOURCES_DIR  where validate_artifact finds its checklists (default: built in)
-`
-
 // config is what the command line and the environment ask for.
 type config struct {
 	http  string
@@ -92,58 +74,6 @@ func serve(ctx context.Context, srv *refserver.Server, cfg *config, log *slog.Lo
 	if err != nil {
 		return err
 	}
-	log.Info("listening", "url", "http://"+l.Addr().String()+refserver.Path)
+	log.Info("listening", "url", "http://"+l.Addr().String()+refserver.Path, "families", cfg.opts.Families)
 	return srv.Serve(ctx, l)
-}
-
-// parse reads flags and environment. A flag wins over a variable.
-func parse(args []string, env func(string) (string, bool)) (*config, error) {
-	fs := flag.NewFlagSet("refserver", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // run prints the error
-	var (
-		addr     = fs.String("http", "", "")
-		families = fs.String("families", strings.Join(refserver.Families(), ","), "")
-		data     = fs.String("data", "", "")
-		hosts    = fs.String("allow-host", "", "")
-		debug    = fs.Bool("debug", false, "")
-	)
-	if err := fs.Parse(args); err != nil {
-		return nil, err
-	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	cfg := &config{debug: *debug, opts: refserver.Options{DataDir: *data, Families: list(*families)}}
-	if err := refserver.CheckFamilies(cfg.opts.Families); err != nil {
-		return nil, err
-	}
-	cfg.opts.AllowedHosts = list(strings.ToLower(*hosts))
-	cfg.opts.ArtifactsDir, _ = env("ARTIFACTS_BASE_DIR")
-	cfg.opts.ChecklistDir, _ = env("VALIDATION_RESOURCES_DIR")
-	if *addr == "" {
-		return cfg, nil
-	}
-	host, port, err := net.SplitHostPort(*addr)
-	if err != nil {
-		return nil, fmt.Errorf("--http: %w", err)
-	}
-	if host == "" {
-		host = "127.0.0.1" // ":8090" would open the server to the network (X-SEC-02)
-	}
-	cfg.http = net.JoinHostPort(host, port)
-	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
-		cfg.opts.AllowedHosts = append(cfg.opts.AllowedHosts, strings.ToLower(host))
-	}
-	return cfg, nil
-}
-
-// list splits a comma separated flag; empty parts do not count.
-func list(s string) []string {
-	out := []string{}
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out
 }

@@ -79,6 +79,9 @@ func (e *endpoint) add(f *family.Family) {
 	for i := range f.Resources {
 		e.addResource(f, &f.Resources[i])
 	}
+	for name, handle := range f.Methods {
+		e.direct[name] = tool{f, &family.Tool{Name: name, Handle: handle}}
+	}
 	for _, name := range f.Registered {
 		e.tools[name] = tool{family: f}
 	}

@@ -2,13 +2,13 @@ package refserver
 
 import (
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
 )
 
 // A maker is one row of the table of families.
@@ -16,32 +16,35 @@ type maker struct {
 	name string
 	// make builds the family for a server. It is called once a server, and what
 	// it returns is closed by that server.
-	make func(setup) (*family.Family, error)
+	make func(*setup) (*family.Family, error)
 	// httpOnly families are served over stdio only where they are named: the
 	// official suite speaks HTTP alone (decisions 30).
 	httpOnly bool
 }
 
-// setup is what a server offers a family that it makes.
-type setup struct {
-	*Options
-	// log is never nil.
-	log *slog.Logger
-	// data is the data folder. A family makes a folder of its own in it.
-	data string
-}
-
 // makers is the table of families, in the order they are listed and served.
 var makers = []maker{
 	{name: artifact.Name, make: makeArtifact},
+	{name: fixtures.Name, make: makeFixtures, httpOnly: true},
 }
 
-func makeArtifact(s setup) (*family.Family, error) {
+func makeArtifact(s *setup) (*family.Family, error) {
 	base := s.ArtifactsDir
 	if base == "" {
 		base = filepath.Join(s.data, "artifacts")
 	}
-	return artifact.New(artifact.Options{BaseDir: base, ChecklistDir: s.ChecklistDir, Logger: s.log})
+	tasksURL, idsURL, err := s.services()
+	if err != nil {
+		return nil, err
+	}
+	return artifact.New(artifact.Options{
+		BaseDir: base, ChecklistDir: s.ChecklistDir, Deprecated: s.Deprecated,
+		TasksURL: tasksURL, IDsURL: idsURL, APIKey: s.Services.APIKey, ProjectID: s.Services.ProjectID, Logger: s.log,
+	})
+}
+
+func makeFixtures(s *setup) (*family.Family, error) {
+	return fixtures.New(fixtures.Options{Logger: s.log}), nil
 }
 
 // Families returns the names of the families a server serves unless told

@@ -31,7 +31,7 @@ func TestX_LOG_01_TwoLinesACall(t *testing.T) {
 	require.NotNil(t, w.call("panic", map[string]any{"task_id": "gen-001"}).Error)
 	var events []string
 	for _, rec := range w.lines() {
-		if rec["level"] == "DEBUG" {
+		if !strings.Contains(rec["event"].(string), "_invocation_") {
 			continue
 		}
 		events = append(events, rec["event"].(string))

@@ -35,6 +35,17 @@ type Options struct {
 	// ChecklistDir is VALIDATION_RESOURCES_DIR: where validate_artifact reads
 	// its checklists, instead of the ones built in.
 	ChecklistDir string
+	// Services are the two services the artifact family stands on.
+	Services ServiceOptions
+	// DatabaseURL is DATABASE_URL, the PostgreSQL database that holds tasks, ids
+	// and generated artifacts; empty is an SQLite file in the data folder.
+	DatabaseURL string
+	// Durable has SQLite wait for the disk at every commit.
+	Durable bool
+	// Deprecated serves the tools that have been replaced.
+	Deprecated bool
+	// AllowFaultInjection serves what makes the server fail on purpose.
+	AllowFaultInjection bool
 	// Logger gets the JSON lines of [NewLogger]; nil drops them.
 	Logger *slog.Logger
 	// AllowedHosts are accepted in Host and Origin besides loopback names.
@@ -108,12 +119,14 @@ func New(opts Options) (*Server, error) {
 		}
 		s.dataDir, s.temporary = dir, true
 	}
-	s.sandbox = s.temporary && opts.ArtifactsDir == ""
+	s.sandbox = s.temporary && opts.ArtifactsDir == "" && opts.DatabaseURL == "" &&
+		opts.Services.TasksURL == "" && opts.Services.IDsURL == ""
+	ground := &setup{Options: &s.opts, log: s.log, data: s.dataDir, srv: s}
 	for _, m := range makers {
 		if !slices.Contains(opts.Families, m.name) {
 			continue
 		}
-		f, err := m.make(setup{Options: &s.opts, log: s.log, data: s.dataDir})
+		f, err := m.make(ground)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("family %s: %w", m.name, err), s.Close())
 		}

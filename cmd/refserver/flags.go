@@ -1,0 +1,147 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+)
+
+// flags are the values of the command line.
+type flags struct {
+	http, families, data, hosts, token string
+	debug                              bool
+
+	database, tasksAddr, idsAddr string
+	durable, deprecated, faults  bool
+}
+
+func define(fs *flag.FlagSet) *flags {
+	f := &flags{}
+	fs.StringVar(&f.http, "http", "", "")
+	fs.StringVar(&f.families, "families", "", "")
+	fs.StringVar(&f.data, "data", "", "")
+	fs.StringVar(&f.hosts, "allow-host", "", "")
+	fs.StringVar(&f.token, "token", "", "")
+	fs.BoolVar(&f.debug, "debug", false, "")
+	fs.StringVar(&f.tasksAddr, "tasks-addr", "", "")
+	fs.StringVar(&f.idsAddr, "ids-addr", "", "")
+	fs.BoolVar(&f.durable, "durable", false, "")
+	fs.BoolVar(&f.deprecated, "deprecated", false, "")
+	fs.BoolVar(&f.faults, "allow-fault-injection", false, "")
+	return f
+}
+
+// parse reads flags and environment. A flag wins over a variable.
+func parse(args []string, env func(string) (string, bool)) (*config, error) {
+	fs := flag.NewFlagSet("refserver", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // run prints the error
+	f := define(fs)
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	cfg := &config{debug: f.debug}
+	chosen := false
+	fs.Visit(func(set *flag.Flag) { chosen = chosen || set.Name == "families" })
+	switch {
+	case chosen:
+		cfg.opts.Families = list(f.families)
+	case f.http != "":
+		cfg.opts.Families = refserver.HTTPFamilies()
+	default:
+		cfg.opts.Families = refserver.Families()
+	}
+	if err := refserver.CheckFamilies(cfg.opts.Families); err != nil {
+		return nil, err
+	}
+	if err := f.options(&cfg.opts, variables(env)); err != nil {
+		return nil, err
+	}
+	return cfg, f.address(cfg)
+}
+
+// options fills in what the families are made with.
+func (f *flags) options(o *refserver.Options, env variables) error {
+	o.DataDir = f.data
+	o.AllowedHosts = list(strings.ToLower(f.hosts))
+	o.Token = env.or("REFSERVER_TOKEN", f.token)
+	o.ArtifactsDir = env.get("ARTIFACTS_BASE_DIR")
+	o.ChecklistDir = env.get("VALIDATION_RESOURCES_DIR")
+	o.DatabaseURL = env.get("DATABASE_URL")
+	o.Durable, o.Deprecated, o.AllowFaultInjection = f.durable, f.deprecated, f.faults
+	o.Services = refserver.ServiceOptions{
+		TasksURL: env.get("TASK_TRACKING_API_URL"), IDsURL: env.get("ID_MANAGEMENT_API_URL"),
+		TasksAddr: f.tasksAddr, IDsAddr: f.idsAddr,
+		APIKey: env.get("API_KEY"), ProjectID: env.get("PROJECT_ID"),
+	}
+	minutes, err := env.number("RESERVATION_EXPIRATION_MINUTES")
+	o.Services.Reservation = time.Duration(minutes) * time.Minute
+	return err
+}
+
+// address settles where to listen and which names that has.
+func (f *flags) address(cfg *config) error {
+	if f.http == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(f.http)
+	if err != nil {
+		return fmt.Errorf("--http: %w", err)
+	}
+	if host == "" {
+		host = "127.0.0.1" // ":8090" would open the server to the network (X-SEC-02)
+	}
+	cfg.http = net.JoinHostPort(host, port)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+		cfg.opts.AllowedHosts = append(cfg.opts.AllowedHosts, strings.ToLower(host))
+	}
+	return nil
+}
+
+// variables is the environment. A variable that is empty is not set.
+type variables func(string) (string, bool)
+
+func (v variables) get(name string) string {
+	s, _ := v(name)
+	return s
+}
+
+// or returns the flag if it is given, else the variable.
+func (v variables) or(name, flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return v.get(name)
+}
+
+// number returns a variable that counts something, or 0 when it is not set.
+func (v variables) number(name string) (int, error) {
+	text := v.get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 || n > 1<<30 {
+		return 0, fmt.Errorf("%s must be a positive number, not %q", name, text)
+	}
+	return n, nil
+}
+
+// list splits a comma separated flag; empty parts do not count.
+func list(s string) []string {
+	out := []string{}
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package main
+
+const usage = `usage: refserver [flags]
+
+The reference MCP server, over stdin and stdout or, with --http, over
+streamable HTTP: all families at /mcp, each one alone at /mcp/FAMILY. Logs are
+JSON lines on stderr. SIGINT and SIGTERM let running calls end first.
+
+serving:
+  --http ADDR         serve HTTP on ADDR, such as 127.0.0.1:8090 (port 0: a free one);
+                      without a host only this machine is served
+  --families LIST     the tool families to serve, comma separated (default: %s;
+                      with --http also the fixtures of the official conformance suite)
+  --allow-host NAMES  host names accepted in Host and Origin besides this machine's own
+  --token TOKEN       ask every HTTP request for this bearer token; better given by
+  REFSERVER_TOKEN     the variable, which does not show in the list of processes
+  --debug             log at debug level
+
+data:
+  --data DIR          keep data in DIR (default: a temporary folder, removed at the end)
+  --durable           wait for the disk at every commit (SQLite)
+  DATABASE_URL        the PostgreSQL database for tasks, ids and generated artifacts
+                      (default: an SQLite file in DIR)
+
+artifact:
+  ARTIFACTS_BASE_DIR        where artifacts are stored (default: DIR/artifacts)
+  VALIDATION_RESOURCES_DIR  where validate_artifact finds its checklists (default: built in)
+  TASK_TRACKING_API_URL     the Task Tracking service (default: started with the server)
+  ID_MANAGEMENT_API_URL     the ID Management service (default: started with the server)
+  --tasks-addr ADDR         what a started Task Tracking service listens on, such as
+                            127.0.0.1:8080 (default: a free port of this machine)
+  --ids-addr ADDR           the same for ID Management, such as 127.0.0.1:8081
+  API_KEY                   the key of both services
+  PROJECT_ID                the project of approvals (default: ai-agent-mcp-server)
+  RESERVATION_EXPIRATION_MINUTES  how long a range of ids is held (default: 15)
+  --deprecated              serve resolve_artifact_path too
+
+testing:
+  --allow-fault-injection  serve what makes the server fail on purpose
+`
