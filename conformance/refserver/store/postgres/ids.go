@@ -17,43 +17,55 @@ func sequenceLock(project, artifactType string) string { return "ids/" + artifac
 
 // NextID takes the next number of a sequence.
 func (s *Store) NextID(ctx context.Context, project, artifactType string, now time.Time) (store.Allocation, error) {
-	var a store.Allocation
-	err := s.db.serializable(ctx, sequenceLock(project, artifactType), func(tx pgx.Tx) error {
-		last, err := advance(ctx, tx, project, artifactType, 1, now)
-		a = store.Allocated(artifactType, last)
-		return err
+	return withSequence(ctx, s.db, project, artifactType, now, func() (store.Allocation, error) {
+		var a store.Allocation
+		err := s.db.serializable(ctx, sequenceLock(project, artifactType), func(tx pgx.Tx) error {
+			last, err := advance(ctx, tx, project, artifactType, 1, now)
+			if err == nil {
+				a = store.Allocated(artifactType, last)
+			}
+			return err
+		})
+		return a, err
 	})
-	if err != nil {
-		return store.Allocation{}, err
-	}
-	return a, nil
 }
 
 // ReserveIDs takes a contiguous range of a sequence.
 func (s *Store) ReserveIDs(ctx context.Context, r store.ReserveRequest) (store.Reservation, error) {
-	var res store.Reservation
-	err := s.db.serializable(ctx, sequenceLock(r.Project, r.Type), func(tx pgx.Tx) error {
-		res = store.Reservation{}
-		found, err := replay(ctx, tx, store.ScopeIDsReserve, r.Key, &res)
-		if found || err != nil {
-			return err
-		}
-		last, err := advance(ctx, tx, r.Project, r.Type, r.Count, r.Now)
-		if err != nil {
-			return err
-		}
-		res = r.Reserved(last)
-		_, err = tx.Exec(ctx, `INSERT INTO id_reservations (reservation_id, artifact_type, project_id, reserved_ids, expires_at, confirmed, created_at)
-			VALUES ($1, $2, $3, $4, $5, FALSE, $6)`, res.ID, res.Type, res.Project, res.IDs, res.ExpiresAt, store.Instant(r.Now))
-		if err != nil {
-			return err
-		}
-		return remember(ctx, tx, store.ScopeIDsReserve, r.Key, res, r.Now)
+	return withSequence(ctx, s.db, r.Project, r.Type, r.Now, func() (store.Reservation, error) {
+		lock := sequenceLock(r.Project, r.Type)
+		return answered(ctx, s.db, lock, store.ScopeIDsReserve, r.Key, r.Now, func(tx pgx.Tx) (store.Reservation, error) {
+			last, err := advance(ctx, tx, r.Project, r.Type, r.Count, r.Now)
+			if err != nil {
+				return store.Reservation{}, err
+			}
+			res := r.Reserved(last)
+			return res, insertReservation(ctx, tx, res, r.Now)
+		})
+	})
+}
+
+// errNoSequence says that a sequence has no row yet.
+var errNoSequence = errors.New("no such sequence")
+
+// withSequence runs fn, and when the sequence is not there makes it and runs
+// fn again. The row is made outside the serializable transaction, where a new
+// entry of the index would conflict with every sequence beside it.
+func withSequence[T any](ctx context.Context, db *database, project, artifactType string, now time.Time, fn func() (T, error)) (T, error) {
+	out, err := fn()
+	if !errors.Is(err, errNoSequence) {
+		return out, err
+	}
+	err = db.plain(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO id_registry (project_id, artifact_type, last_assigned_id, created_at, updated_at) VALUES ($1, $2, 0, $3, $3) ON CONFLICT DO NOTHING`,
+			project, artifactType, store.Instant(now))
+		return err
 	})
 	if err != nil {
-		return store.Reservation{}, err
+		var none T
+		return none, err
 	}
-	return res, nil
+	return fn()
 }
 
 // advance moves a sequence on by count and returns its new last number.
@@ -61,8 +73,7 @@ func advance(ctx context.Context, tx pgx.Tx, project, artifactType string, count
 	var last int64
 	err := tx.QueryRow(ctx, `SELECT last_assigned_id FROM id_registry WHERE project_id = $1 AND artifact_type = $2 FOR UPDATE`, project, artifactType).Scan(&last)
 	if errors.Is(err, pgx.ErrNoRows) {
-		_, err = tx.Exec(ctx, `INSERT INTO id_registry (project_id, artifact_type, last_assigned_id, created_at, updated_at) VALUES ($1, $2, 0, $3, $3)`,
-			project, artifactType, store.Instant(now))
+		return 0, errNoSequence
 	}
 	if err != nil {
 		return 0, err
@@ -74,6 +85,12 @@ func advance(ctx context.Context, tx pgx.Tx, project, artifactType string, count
 	_, err = tx.Exec(ctx, `UPDATE id_registry SET last_assigned_id = $1, updated_at = $2 WHERE project_id = $3 AND artifact_type = $4`,
 		last, store.Instant(now), project, artifactType)
 	return last, err
+}
+
+func insertReservation(ctx context.Context, tx pgx.Tx, res store.Reservation, now time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO id_reservations (reservation_id, artifact_type, project_id, reserved_ids, expires_at, confirmed, created_at)
+		VALUES ($1, $2, $3, $4, $5, FALSE, $6)`, res.ID, res.Type, res.Project, res.IDs, res.ExpiresAt, store.Instant(now))
+	return err
 }
 
 // ConfirmReservation keeps a reservation for good.

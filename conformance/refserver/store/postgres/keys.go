@@ -11,14 +11,52 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
 
-// replay looks a key up and decodes the answer given under it into answer.
-func replay(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answer any) (found bool, err error) {
+// answered runs fn in a serializable transaction and keeps its answer under the
+// key. When the key has an answer already, that is the answer; also when fn
+// failed, for the answer may have come from another process meanwhile, or from
+// this one by a commit whose outcome was lost.
+func answered[T any](ctx context.Context, db *database, lock, scope string, key store.Key, now time.Time, fn func(tx pgx.Tx) (T, error)) (T, error) {
+	var none T
+	var failed error
+	for {
+		var answer T
+		found, err := db.replay(ctx, scope, key, &answer)
+		switch {
+		case err != nil:
+			return none, err
+		case found:
+			return answer, nil
+		case failed != nil && !errors.Is(failed, errKeyTaken):
+			return none, failed
+		}
+		failed = db.serializable(ctx, lock, func(tx pgx.Tx) (err error) {
+			if answer, err = fn(tx); err != nil {
+				return err
+			}
+			return remember(ctx, tx, scope, key, answer, now)
+		})
+		if failed == nil {
+			return answer, nil
+		}
+		if key.Value == "" {
+			return none, failed
+		}
+	}
+}
+
+// replay looks a key up and decodes the answer given under it into answer. It
+// runs outside the serializable transaction: the lookup of a key that is not
+// there reads the whole index page where it would stand, and would conflict
+// with every other key that enters it. What makes keys unique is [remember].
+func (db *database) replay(ctx context.Context, scope string, key store.Key, answer any) (found bool, err error) {
 	if key.Value == "" {
 		return false, nil
 	}
 	var fingerprint, text string
-	err = tx.QueryRow(ctx, `SELECT fingerprint, answer::text FROM idempotency_keys WHERE scope = $1 AND key = $2`, scope, key.Value).
-		Scan(&fingerprint, &text)
+	err = db.plain(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT fingerprint, answer::text FROM idempotency_keys WHERE scope = $1 AND key = $2`, scope, key.Value).
+			Scan(&fingerprint, &text)
+	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
@@ -30,8 +68,8 @@ func replay(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answer 
 	return true, json.Unmarshal([]byte(text), answer)
 }
 
-// remember keeps an answer under its key. Two processes with the same key at
-// once conflict here, and the second finds the answer of the first.
+// remember keeps an answer under its key. Of two processes with the same key
+// at once the second fails here with [errKeyTaken], and has written nothing.
 func remember(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answer any, now time.Time) error {
 	if key.Value == "" {
 		return nil
@@ -40,10 +78,16 @@ func remember(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answe
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at) VALUES ($1, $2, $3, $4::json, $5)`,
+	tag, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at) VALUES ($1, $2, $3, $4::json, $5) ON CONFLICT DO NOTHING`,
 		scope, key.Value, key.Fingerprint, string(text), store.Instant(now))
+	if err == nil && tag.RowsAffected() == 0 {
+		return errKeyTaken
+	}
 	return err
 }
+
+// errKeyTaken says that another process has just answered under the key.
+var errKeyTaken = errors.New("the key was taken meanwhile")
 
 // DeleteKeys forgets the answers given before an instant.
 func (s *Store) DeleteKeys(ctx context.Context, before time.Time) (int, error) {

@@ -24,41 +24,29 @@ func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	var ids []string
-	err := s.db.serializable(ctx, tasksLock, func(tx pgx.Tx) error {
-		ids = nil
-		found, err := replay(ctx, tx, store.ScopeTaskBatch, b.Key, &ids)
-		if found || err != nil {
-			return err
-		}
+	return answered(ctx, s.db, tasksLock, store.ScopeTaskBatch, b.Key, b.Now, func(tx pgx.Tx) ([]string, error) {
 		var last int64
 		if err := tx.QueryRow(ctx, `SELECT last_number FROM task_sequence WHERE only_row = 1 FOR UPDATE`).Scan(&last); err != nil {
-			return err
+			return nil, err
 		}
+		var ids []string
 		rows := &pgx.Batch{} // one round trip for all of them
 		for i, n := range b.Tasks {
 			number := last + int64(i) + 1
 			t := n.Task(b.Project, number, b.Now)
 			if t.Status != store.Completed {
 				if err := checkQueued(ctx, tx, t); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			if err := queueInsert(rows, t, number); err != nil {
-				return err
+				return nil, err
 			}
 			ids = append(ids, t.ID)
 		}
 		rows.Queue(`UPDATE task_sequence SET last_number = $1 WHERE only_row = 1`, last+int64(len(b.Tasks)))
-		if err := tx.SendBatch(ctx, rows).Close(); err != nil {
-			return err
-		}
-		return remember(ctx, tx, store.ScopeTaskBatch, b.Key, ids, b.Now)
+		return ids, tx.SendBatch(ctx, rows).Close()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ids, nil
 }
 
 func queueInsert(rows *pgx.Batch, t store.Task, number int64) error {

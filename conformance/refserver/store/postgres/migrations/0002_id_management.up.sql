@@ -6,7 +6,7 @@ CREATE TABLE id_registry (
     created_at       TIMESTAMPTZ  NOT NULL DEFAULT now(),
     updated_at       TIMESTAMPTZ  NOT NULL DEFAULT now(),
     UNIQUE (project_id, artifact_type)
-);
+) WITH (fillfactor = 50); -- room for the next version of a row beside it
 CREATE TABLE id_reservations (
     reservation_id UUID         PRIMARY KEY,
     artifact_type  VARCHAR(10)  NOT NULL,

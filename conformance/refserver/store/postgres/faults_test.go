@@ -1,0 +1,251 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/storetest"
+)
+
+// TestManySequences_Analyzed runs the suite's part again when the planner knows
+// how small the registry is, and would rather read all of it.
+func TestManySequences_Analyzed(t *testing.T) {
+	t.Parallel()
+	st := openAt(t, schemaURL(t))
+	_, err := st.NextID(t.Context(), "p", "US", time.Now())
+	require.NoError(t, err)
+	_, err = st.db.pool.Exec(t.Context(), `ANALYZE id_registry`)
+	require.NoError(t, err)
+	storetest.ManySequences(t, func(testing.TB) store.Store { return st })
+}
+
+// TestTerminated has an administrator end the connection within a transaction:
+// it is repeated on another one, once, and is there once.
+func TestTerminated(t *testing.T) {
+	t.Parallel()
+	st := openAt(t, schemaURL(t, "pool_max_conns", "4"))
+	ctx := t.Context()
+	_, err := st.NextID(ctx, "p", "US", time.Now())
+	require.NoError(t, err)
+	tries := 0
+	err = st.db.serializable(ctx, "k", func(tx pgx.Tx) error {
+		tries++
+		if _, err := advance(ctx, tx, "p", "US", 1, time.Now()); err != nil {
+			return err
+		}
+		if tries == 1 {
+			_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pg_backend_pid())`)
+			return err
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, tries)
+	a, err := st.NextID(ctx, "p", "US", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, "US-003", a.ID)
+}
+
+// TestGone has PostgreSQL go away in the middle of a transaction and stay away:
+// three tries, a clear error, nothing written, and all is well when it is back.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	direct := schemaURL(t, "pool_max_conns", "4")
+	proxy := newProxy(t, direct)
+	st := openAt(t, proxy.url)
+	ctx := t.Context()
+	_, err := st.NextID(ctx, "p", "US", time.Now())
+	require.NoError(t, err)
+
+	tries := 0
+	begin := time.Now()
+	err = st.db.serializable(ctx, "k", func(tx pgx.Tx) error {
+		tries++
+		if _, err := advance(ctx, tx, "p", "US", 5, time.Now()); err != nil {
+			return err
+		}
+		proxy.cut()
+		_, err := tx.Exec(ctx, `SELECT 1`)
+		return err
+	})
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.Equal(t, 1, tries, "the other tries did not get as far")
+	require.GreaterOrEqual(t, time.Since(begin), 300*time.Millisecond, "three tries, 100 and 200 ms apart")
+	// pgx knocks more than once for one connection.
+	require.GreaterOrEqual(t, proxy.refusals(), int64(2), "S0-TASKAPI-14")
+
+	for name, call := range map[string]func() error{
+		"next":    func() error { _, err := st.NextID(ctx, "p", "US", time.Now()); return err },
+		"reserve": func() error { _, err := st.ReserveIDs(ctx, store.ReserveRequest{Project: "p", Type: "US", Count: 1}); return err },
+		"tasks":   func() error { _, _, err := st.Tasks(ctx, store.TaskFilter{}); return err },
+		"batch":   func() error { _, err := st.AddTasks(ctx, store.Batch{Project: "p"}); return err },
+		"delete":  func() error { _, err := st.DeleteExpired(ctx, time.Now()); return err },
+	} {
+		require.ErrorIs(t, call(), store.ErrUnavailable, name)
+	}
+	require.Error(t, st.Ping(ctx))
+
+	proxy.restore()
+	a, err := st.NextID(ctx, "p", "US", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, "US-002", a.ID, "nothing half written")
+	require.NoError(t, st.Ping(ctx))
+}
+
+// TestCommitLost cuts the connection when COMMIT has been sent: nobody can know
+// what became of it, so it is not repeated, but for a call with a key, which
+// finds out.
+func TestCommitLost(t *testing.T) {
+	t.Parallel()
+	proxy := newProxy(t, schemaURL(t, "pool_max_conns", "4"))
+	st := openAt(t, proxy.url)
+	ctx := t.Context()
+	_, err := st.NextID(ctx, "p", "US", time.Now())
+	require.NoError(t, err)
+
+	proxy.cutAnswerTo("commit")
+	_, err = st.NextID(ctx, "p", "US", time.Now())
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.ErrorContains(t, err, "outcome of the commit is unknown")
+
+	b := store.Batch{
+		Project: "p", Tasks: []store.NewTask{{ArtifactID: "HLS-001", Generator: "g", Status: store.Pending}},
+		Key: store.Key{Value: "k", Fingerprint: "f"}, Now: time.Now(),
+	}
+	proxy.cutAnswerTo("commit")
+	ids, err := st.AddTasks(ctx, b)
+	if err != nil { // the first attempt may have cut the lookup's own commit
+		require.ErrorIs(t, err, store.ErrUnavailable)
+		ids, err = st.AddTasks(ctx, b)
+	}
+	require.NoError(t, err)
+	require.Equal(t, []string{"TASK-001"}, ids)
+	_, total, err := st.Tasks(ctx, store.TaskFilter{})
+	require.NoError(t, err)
+	require.Equal(t, 1, total, "one set of rows")
+}
+
+// proxy is a way to the server that can be closed.
+type proxy struct {
+	url    string
+	target string
+
+	mu      sync.Mutex
+	conns   map[net.Conn]bool
+	down    bool
+	refused int64
+	// cutOn is what to wait for in what the client sends; then the connection
+	// is cut before the answer.
+	cutOn string
+}
+
+func newProxy(t *testing.T, direct string) *proxy {
+	t.Helper()
+	u, err := url.Parse(direct)
+	require.NoError(t, err)
+	p := &proxy{target: u.Host, conns: map[net.Conn]bool{}}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	u.Host = listener.Addr().String()
+	p.url = u.String()
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		p.cut()
+		running.Wait()
+	})
+	return p
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", p.target) //nolint:forbidigo // ends with cut
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	p.mu.Lock()
+	if p.down {
+		p.refused++
+		p.mu.Unlock()
+		return
+	}
+	p.conns[client], p.conns[server] = true, true
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { p.forward(server, client); _ = server.Close() })
+	both.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
+	both.Wait()
+}
+
+// forward passes on what the client sends. What it waits for it passes on as
+// well, but then nothing comes back.
+func (p *proxy) forward(server, client net.Conn) {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		cut := p.cutOn != "" && bytes.Contains(buf[:n], []byte(p.cutOn))
+		if cut {
+			p.cutOn = ""
+		}
+		p.mu.Unlock()
+		if cut {
+			_ = client.Close()
+		}
+		if _, err := server.Write(buf[:n]); err != nil || cut {
+			_, _ = io.Copy(io.Discard, server) // until the server has done its part
+			return
+		}
+	}
+}
+
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+	p.conns = map[net.Conn]bool{}
+}
+
+func (p *proxy) restore() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = false
+}
+
+func (p *proxy) cutAnswerTo(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutOn = text
+}
+
+func (p *proxy) refusals() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
+}

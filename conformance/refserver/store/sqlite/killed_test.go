@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+const killedVariable = "MAINSTAY_STORE_KILLED_CHILD"
+
+// killedChild says that this process is the one to be killed.
+func killedChild() (path string, ok bool) { return os.LookupEnv(killedVariable) }
+
+// runKilledChild takes a range of ids and stops between UPDATE and COMMIT,
+// where the test kills the process.
+func runKilledChild(path string) {
+	ctx := context.Background() //nolint:forbidigo // a process of its own
+	st, err := Open(ctx, path, Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = st.db.Write(ctx, func(tx *sql.Tx) error {
+		now := time.Now()
+		last, err := advance(ctx, tx, "p", "US", 3, now)
+		if err != nil {
+			return err
+		}
+		r := store.ReserveRequest{ID: uuid.New(), Project: "p", Type: "US", Count: 3, Now: now, ExpiresAt: now.Add(time.Minute)}
+		if err := insertReservation(ctx, tx, r.Reserved(last), now); err != nil {
+			return err
+		}
+		fmt.Println("written")
+		select {}
+	})
+	fmt.Println(err)
+}
+
+func TestKilled_S0_IDAPI_10(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	before := openAt(t, path, Options{})
+	_, err := before.NextID(t.Context(), "p", "US", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, before.Close())
+
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), exe)
+	child.Env = append(os.Environ(), killedVariable+"="+path)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	said, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "written\n", said)
+	require.NoError(t, child.Process.Kill())
+	require.Error(t, child.Wait())
+
+	st := openAt(t, path, Options{})
+	var rows int
+	require.NoError(t, st.db.reader.QueryRowContext(t.Context(), `SELECT count(*) FROM id_reservations`).Scan(&rows))
+	require.Zero(t, rows)
+	a, err := st.NextID(t.Context(), "p", "US", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, "US-002", a.ID, "the counter is where it was, and the dead process holds no lock")
+}

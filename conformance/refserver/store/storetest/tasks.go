@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+)
+
+func testBatch(t *testing.T, open Open) {
+	st := open(t)
+	ctx := t.Context()
+	// S0-TASKAPI-08: ids in the order of the batch, from one sequence.
+	first := task("HLS-012", input(store.Mandatory, "PRD-006"), store.Input{Name: "notes ✓ <&>", Classification: "recommended"})
+	require.Equal(t, []string{"TASK-001", "TASK-002"}, add(t, st, "p", first, task("HLS-013")))
+	require.Equal(t, []string{"TASK-003"}, add(t, st, "q", first))
+
+	got, err := st.NextTask(ctx, "p", store.Pending)
+	require.NoError(t, err)
+	require.Equal(t, &store.Task{
+		ID: "TASK-001", Project: "p", ArtifactID: "HLS-012", Generator: "hls-generator", Status: store.Pending, Description: "Generate HLS-012",
+		CorrelationID: "gen-001", Inputs: first.Inputs, CreatedAt: store.Instant(now), UpdatedAt: store.Instant(now),
+	}, got, "every column comes back")
+
+	// S0-TASKAPI-09, -10: all or none, and the ids that were not used are not lost.
+	var queued *store.DuplicateError
+	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-013")}, Now: now})
+	require.ErrorAs(t, err, &queued)
+	require.Equal(t, "HLS-013", queued.ArtifactID)
+	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-020")}, Now: now})
+	require.ErrorAs(t, err, &queued)
+	_, total, err := st.Tasks(ctx, store.TaskFilter{Project: "p"})
+	require.NoError(t, err)
+	require.Equal(t, 2, total)
+	require.Equal(t, []string{"TASK-004"}, add(t, st, "p", task("HLS-020")))
+
+	// Done artifacts may be queued again, and tasks may arrive as done.
+	done := task("HLS-030")
+	done.Status = store.Completed
+	add(t, st, "p", done, task("HLS-030"))
+	running := task("HLS-031")
+	running.Status = store.InProgress
+	add(t, st, "p", running)
+	got, err = st.NextTask(ctx, "p", store.InProgress)
+	require.NoError(t, err)
+	require.Equal(t, store.Instant(now), got.StartedAt)
+
+	_, err = st.NextTask(ctx, "nobody", store.Pending)
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// testOrder passes TASK-999, which sorts behind TASK-1000 as text.
+func testOrder(t *testing.T, open Open) {
+	st := open(t)
+	var many []store.NewTask
+	for i := range 1001 {
+		many = append(many, task(fmt.Sprintf("US-%03d", i)))
+	}
+	ids := add(t, st, "p", many...)
+	require.Equal(t, "TASK-1001", ids[1000])
+	got, total, err := st.Tasks(t.Context(), store.TaskFilter{Project: "p", Limit: 3, Offset: 998})
+	require.NoError(t, err)
+	require.Equal(t, 1001, total)
+	require.Equal(t, []string{"TASK-999", "TASK-1000", "TASK-1001"}, taskIDs(got))
+}
+
+func testStatus(t *testing.T, open Open) {
+	st := open(t)
+	ctx := t.Context()
+	id := add(t, st, "p", task("HLS-001"))[0]
+	later := store.Instant(now).Add(time.Second)
+	set := func(c store.Change) (*store.Task, error) {
+		c.Now = later
+		return st.SetStatus(ctx, id, c)
+	}
+	stored := func() store.Task {
+		got, _, err := st.Tasks(ctx, store.TaskFilter{Project: "p", ArtifactID: "HLS-001"})
+		require.NoError(t, err)
+		require.Len(t, got, 1)
+		return got[0]
+	}
+
+	var refused *store.TransitionError
+	_, err := set(store.Change{Status: store.Completed})
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "Invalid status transition: pending → completed", refused.Error())
+	require.Equal(t, store.Pending, stored().Status)
+
+	got, err := set(store.Change{Status: store.InProgress, Worker: "w1"})
+	require.NoError(t, err)
+	require.Equal(t, later, got.StartedAt)
+	require.Equal(t, *got, stored())
+	_, err = set(store.Change{Status: store.InProgress, Worker: "w2"})
+	require.ErrorIs(t, err, store.ErrClaimed)
+
+	later = later.Add(time.Second)
+	got, err = set(store.Change{Status: store.Completed, Notes: "it's done; -- ✓"})
+	require.NoError(t, err)
+	require.Equal(t, later, got.CompletedAt)
+	require.Equal(t, *got, stored())
+
+	_, err = set(store.Change{Status: store.Pending})
+	require.ErrorAs(t, err, &refused)
+	add(t, st, "p2", task("HLS-001"))
+	got, err = set(store.Change{Status: store.Pending, Reset: true})
+	require.NoError(t, err)
+	require.True(t, got.StartedAt.IsZero() && got.CompletedAt.IsZero() && got.CompletionNotes == "" && got.Worker == "")
+	require.Equal(t, *got, stored())
+
+	// A task that is done and queued again cannot come back beside its successor.
+	for _, s := range []store.Status{store.InProgress, store.Completed} {
+		_, err = set(store.Change{Status: s})
+		require.NoError(t, err)
+	}
+	add(t, st, "p", task("HLS-001"))
+	var queued *store.DuplicateError
+	_, err = set(store.Change{Status: store.Pending, Reset: true})
+	require.ErrorAs(t, err, &queued)
+
+	_, err = st.SetStatus(ctx, "TASK-999' OR '1'='1", store.Change{Status: store.InProgress, Now: now})
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// testTaskRace has two stores take the same tasks (S0-TASKAPI-16).
+func testTaskRace(t *testing.T, open Open) {
+	stores := []store.Store{open(t), open(t)}
+	var many []store.NewTask
+	for i := range 30 {
+		many = append(many, task(fmt.Sprintf("US-%03d", i)))
+	}
+	for _, id := range add(t, stores[0], "p", many...) {
+		start := make(chan struct{})
+		errs := make([]error, len(stores))
+		var both sync.WaitGroup
+		for i, st := range stores {
+			both.Go(func() {
+				<-start
+				_, errs[i] = st.SetStatus(t.Context(), id, store.Change{Status: store.InProgress, Now: now})
+			})
+		}
+		close(start)
+		both.Wait()
+		if errs[0] == nil {
+			require.ErrorIs(t, errs[1], store.ErrClaimed)
+		} else {
+			require.ErrorIs(t, errs[0], store.ErrClaimed)
+			require.NoError(t, errs[1])
+		}
+	}
+}
+
+func testFilter(t *testing.T, open Open) {
+	st := open(t)
+	add(t, st, "p",
+		task("HLS-001", input(store.Mandatory, "PRD-006")),
+		task("HLS-002", input(store.Mandatory, "PRD-0061"), input("recommended", "PRD-006")),
+		task("HLS-003", input("recommended", "PRD-007")),
+		task("HLS-004"),
+	)
+	add(t, st, "q", task("HLS-001", input(store.Mandatory, "PRD-006")))
+	_, err := st.SetStatus(t.Context(), "TASK-002", store.Change{Status: store.InProgress, Now: now})
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		name   string
+		filter store.TaskFilter
+		want   []string
+		total  int
+	}{
+		{"everything", store.TaskFilter{}, []string{"TASK-001", "TASK-002", "TASK-003", "TASK-004", "TASK-005"}, 5},
+		{"S0-TASKAPI-07 project", store.TaskFilter{Project: "q"}, []string{"TASK-005"}, 1},
+		{"S0-TASKAPI-07 status", store.TaskFilter{Project: "p", Status: store.InProgress}, []string{"TASK-002"}, 1},
+		{"artifact", store.TaskFilter{ArtifactID: "HLS-001"}, []string{"TASK-001", "TASK-005"}, 2},
+		{"S0-TASKAPI-11 depends on", store.TaskFilter{InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002", "TASK-005"}, 3},
+		{"S0-TASKAPI-11 in the project", store.TaskFilter{Project: "p", InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002"}, 2},
+		{"no wildcards", store.TaskFilter{InputArtifactID: "PRD-00_"}, nil, 0},
+		{"quotes are text", store.TaskFilter{InputArtifactID: `"}]' OR 1=1 --`}, nil, 0},
+		{"S0-TASKAPI-12 no mandatory input", store.TaskFilter{WithoutMandatory: true}, []string{"TASK-003", "TASK-004"}, 2},
+		{"page", store.TaskFilter{Limit: 2, Offset: 1}, []string{"TASK-002", "TASK-003"}, 5},
+		{"past the end", store.TaskFilter{Limit: 2, Offset: 9}, nil, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, total, err := st.Tasks(t.Context(), tc.filter)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, taskIDs(got))
+			require.Equal(t, tc.total, total)
+		})
+	}
+}
+
+func taskIDs(tasks []store.Task) []string {
+	var ids []string
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
