@@ -1,0 +1,28 @@
+package knowledge
+
+import (
+	"context"
+	"time"
+)
+
+// A Team answers questions from a base, after some time.
+type Team struct {
+	Base *Base
+	// Delay is how long an answer takes.
+	Delay time.Duration
+}
+
+// Ask waits for the team, by extra longer than usual, and searches. It ends
+// with the context.
+func (t *Team) Ask(ctx context.Context, question, hint string, extra time.Duration) (Answer, error) {
+	if wait := t.Delay + extra; wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return Answer{}, ctx.Err()
+		}
+	}
+	return t.Base.Search(question, hint), nil
+}

@@ -1,0 +1,238 @@
+// Package ledger keeps what the coe tools write down: tickets, and records of
+// observations, issues and test failures. It stands on a SQLite file, or on
+// memory, and outlives both a locked and an absent database (tools.md §3.4).
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What a write may fail with once the ledger has done what it could.
+var (
+	// ErrLocked is a database whose lock another one holds.
+	ErrLocked = errors.New("the database is locked")
+	// ErrUnavailable is a database that cannot be reached.
+	ErrUnavailable = errors.New("the database is unavailable")
+)
+
+// retries is how often a write is tried again that found the database locked
+// (S1: exponential, max 5).
+const retries = 5
+
+// A Ticket is a question or a problem for somebody to look at.
+type Ticket struct {
+	Number      int // 0 until it has been written
+	Title       string
+	Description string
+	Priority    int // 1 to 3, or 0
+	TaskID      string
+	Type        string
+	Agent       string
+	Open        bool
+	Created     time.Time
+}
+
+// Investigation is the type of the tickets that close with their task.
+const Investigation = "investigation"
+
+// A Kind is what a record is about.
+type Kind string
+
+// The kinds of records; their ids count separately.
+const (
+	Observation Kind = "observation"
+	Issue       Kind = "issue"
+	TestFailure Kind = "test_failure"
+)
+
+// A Record is an observation in either version (C-11), an issue or a failure.
+type Record struct {
+	Kind   Kind
+	ID     string
+	TaskID string
+	Agent  string
+	// Rank is 1 to 3, the most urgent first: only for sorting.
+	Rank    int
+	Body    json.RawMessage
+	Created time.Time
+}
+
+// A Tx is a write under way. All of it happens, or none.
+type Tx interface {
+	// AddTicket writes a ticket and returns it with its number.
+	AddTicket(ctx context.Context, t Ticket) (Ticket, error)
+	// CloseInvestigations closes the open investigations of a task and returns
+	// how many there were.
+	CloseInvestigations(ctx context.Context, taskID string) (int, error)
+	// AddRecords writes records.
+	AddRecords(ctx context.Context, rs ...Record) error
+}
+
+// background is the tool of what no call waits for.
+const background = ""
+
+// a backend is where a ledger writes.
+type backend interface {
+	// write runs f in a transaction. Its error is ErrLocked, ErrUnavailable, or
+	// what f returned.
+	write(ctx context.Context, f func(Tx) error) error
+	tickets(ctx context.Context) ([]Ticket, error)
+	records(ctx context.Context, k Kind) ([]Record, error)
+	// lastID returns the highest number of the ids of a kind.
+	lastID(ctx context.Context, k Kind) (int, error)
+	// hold takes the lock, as another program would; unreachable cuts the
+	// connection, or mends it.
+	hold(ctx context.Context) (release func() error, err error)
+	unreachable(yes bool)
+	close() error
+}
+
+// Options configures a [Ledger].
+type Options struct {
+	// Path is the SQLite file; empty keeps everything in memory.
+	Path string
+	// FirstTicket is the number of the first ticket; 0 is 1.
+	FirstTicket int
+	// Backoff is the wait before the first of five retries; each further one is
+	// twice as long. 0 is 50 ms.
+	Backoff time.Duration
+	// Strike, when set, is asked before each attempt to write for a tool
+	// whether the database is to be locked, or gone, for that attempt. The tool
+	// is "" for what is written in the background.
+	Strike func(tool string) Trouble
+	// Logger gets what happens in the background; nil drops it.
+	Logger *slog.Logger
+}
+
+// Trouble is what a test wants to happen to an attempt.
+type Trouble int
+
+// The troubles.
+const (
+	None Trouble = iota
+	Lock
+	Cut
+)
+
+// Ledger is safe for concurrent use. It is closed once.
+type Ledger struct {
+	opts    Options
+	log     *slog.Logger
+	store   backend
+	turn    chan struct{} // one writer at a time: the file has one lock
+	writes  atomic.Int64
+	pending pending
+
+	mu   sync.Mutex
+	last map[Kind]int
+}
+
+// Open opens the file, or makes it. A folder that cannot be written to is an
+// error now rather than at the first ticket.
+func Open(ctx context.Context, opts Options) (*Ledger, error) {
+	if opts.FirstTicket == 0 {
+		opts.FirstTicket = 1
+	}
+	if opts.Backoff == 0 {
+		opts.Backoff = 50 * time.Millisecond
+	}
+	l := &Ledger{opts: opts, log: opts.Logger, turn: make(chan struct{}, 1), last: map[Kind]int{}}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Path == "" {
+		l.store = newMemory(opts.FirstTicket)
+	} else {
+		l.store = &file{path: opts.Path, first: opts.FirstTicket}
+	}
+	for _, k := range []Kind{Observation, Issue, TestFailure} {
+		n, err := l.store.lastID(ctx, k)
+		if err != nil {
+			return nil, errors.Join(err, l.store.close())
+		}
+		l.last[k] = n
+	}
+	l.turn <- struct{}{}
+	l.pending.start(l)
+	return l, nil
+}
+
+// Number returns the next number of a kind. It is the caller's even when
+// nothing is written: an id is never given twice.
+func (l *Ledger) Number(k Kind) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last[k]++
+	return l.last[k]
+}
+
+// Write runs f in a transaction for a tool, again with growing waits while the
+// database is locked. f may run more than once.
+func (l *Ledger) Write(ctx context.Context, tool string, f func(Tx) error) error {
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { l.turn <- struct{}{} }()
+	wait := l.opts.Backoff
+	for attempt := 0; ; attempt++ {
+		err := l.attempt(ctx, tool, f)
+		if err == nil && tool != background {
+			l.recall()
+		}
+		if !errors.Is(err, ErrLocked) || attempt == retries {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		wait *= 2
+	}
+}
+
+// attempt writes once, in whatever trouble a test wants.
+func (l *Ledger) attempt(ctx context.Context, tool string, f func(Tx) error) (err error) {
+	l.writes.Add(1)
+	if l.opts.Strike != nil {
+		switch l.opts.Strike(tool) {
+		case Lock:
+			release, err := l.store.hold(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, release()) }()
+		case Cut:
+			l.store.unreachable(true)
+			defer l.store.unreachable(false)
+		case None:
+		}
+	}
+	return l.store.write(ctx, f)
+}
+
+// Writes returns how often a write has been tried.
+func (l *Ledger) Writes() int { return int(l.writes.Load()) }
+
+// Tickets returns every ticket that has been written, by number.
+func (l *Ledger) Tickets(ctx context.Context) ([]Ticket, error) { return l.store.tickets(ctx) }
+
+// Records returns every record of a kind that has been written, oldest first.
+func (l *Ledger) Records(ctx context.Context, k Kind) ([]Record, error) {
+	return l.store.records(ctx, k)
+}
+
+// Close writes what is still to be written, within ctx, and closes the file.
+func (l *Ledger) Close(ctx context.Context) error {
+	return errors.Join(l.pending.stop(ctx, l), l.store.close())
+}

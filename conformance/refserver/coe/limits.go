@@ -1,0 +1,39 @@
+package coe
+
+import (
+	"context"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/envelope"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+)
+
+// admit asks the rate limits for a call (tools.md §3.5).
+func (s *server) admit(_ context.Context, fc *family.Call) family.Quota {
+	return s.limits.Take(fc.Origin.Agent, time.Now())
+}
+
+// refuse answers a call over the limit in the form of the tool's version.
+func (s *server) refuse(ctx context.Context, fc *family.Call, q family.Quota) (any, error) {
+	c := newCall(fc)
+	f := numeric
+	for _, t := range s.tools {
+		if t.name == fc.Tool {
+			if v, err := t.pick(c); err == nil {
+				f = v.form
+			}
+		}
+	}
+	data := map[string]any{
+		"limit": q.Limit, "remaining": 0, "reset": q.Reset.Unix(),
+		"retry_after_seconds": envelope.Seconds(q.RetryAfter), "scope": q.Scope,
+	}
+	if f != enveloped {
+		return nil, envelope.Numeric(envelope.TooManyRequests, "", data)
+	}
+	failure := envelope.New(envelope.RateLimit, "Too Many Requests").Again(q.RetryAfter)
+	for name, value := range data {
+		failure.Detail(name, value)
+	}
+	return c.fail(ctx, f, failure)
+}

@@ -1,0 +1,63 @@
+package coe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/envelope"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/params"
+)
+
+func (s *server) ticketTool() tool {
+	return tool{
+		name: "createTicket", title: "Create ticket",
+		description: "Create a ticket for a person or another agent: a question, an investigation or a bug. Investigations close by " +
+			"themselves when their task is done. Call: /agent call MCP createTicket {json_props}",
+		pick: only(version{form: enveloped, writes: true, handle: s.ticket}),
+	}
+}
+
+type ticketAnswer struct {
+	Success bool       `json:"success"`
+	Ticket  ticketView `json:"ticket"`
+}
+
+type ticketView struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Status    string `json:"status"`
+	CreatedAt string `json:"created_at"`
+}
+
+func (s *server) ticket(ctx context.Context, c *call) (any, error) {
+	o := params.Read(c.Arguments, "title", "description", "priority", "task_id", "type")
+	o.Need("title")
+	t := ledger.Ticket{
+		Title: o.Filled("title", 200), Description: o.Text("description", 0), Priority: o.Int("priority", 1, 3, 0),
+		TaskID: optionalID(o), Type: "question", Agent: c.Origin.Agent, Created: c.now,
+	}
+	if o.Has("type") {
+		t.Type = o.Enum("type", "question", ledger.Investigation, "bug")
+	}
+	if err := o.Err(); err != nil {
+		return nil, err
+	}
+	c.Started(ctx, slog.String("type", t.Type))
+	written, kept, err := s.ledger.CreateTicket(ctx, c.Tool, t)
+	if errors.Is(err, ledger.ErrUnavailable) {
+		if kept {
+			c.Warn(ctx, "ticket_kept_in_memory")
+			return nil, unavailable().Cause(err).Detail("stored", "memory")
+		}
+		return nil, unavailable().Cause(err).Detail("stored", "nowhere")
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := fmt.Sprintf("TK-%03d", written.Number)
+	c.Completed(slog.String("ticket_id", id))
+	return &ticketAnswer{Success: true, Ticket: ticketView{id, written.Title, "open", envelope.Timestamp(written.Created)}}, nil
+}
