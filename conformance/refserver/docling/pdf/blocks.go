@@ -1,0 +1,184 @@
+package pdf
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// kind is what a block is.
+type kind int
+
+const (
+	paragraph kind = iota
+	heading
+	listItem
+	tableBlock
+)
+
+// A block is lines that belong together.
+type block struct {
+	kind  kind
+	lines []line
+	// Of a list item: how it is marked, where the mark stands, and its first
+	// line without the mark.
+	marker     string
+	enumerated bool
+	indent     float64
+	first      string
+}
+
+// A ruler knows what is usual in a document: the size of running text, whether
+// it is bold, and how far its base lines are apart.
+type ruler struct {
+	size, leading float64
+	bold          bool
+}
+
+func measure(pages []page) ruler {
+	sizes, gaps := map[float64]int{}, map[float64]int{}
+	bold, all := 0, 0
+	for _, p := range pages {
+		for i := range p.lines {
+			l := &p.lines[i]
+			n := utf8.RuneCountInString(l.text())
+			sizes[l.size] += n
+			all += n
+			if l.bold {
+				bold += n
+			}
+		}
+	}
+	r := ruler{size: mostFrequent(sizes), bold: bold*2 > all}
+	for _, p := range pages {
+		for i := 1; i < len(p.lines); i++ {
+			if a, b := &p.lines[i-1], &p.lines[i]; a.size == r.size && b.size == r.size && b.y < a.y {
+				gaps[math.Round((a.y-b.y)*2)/2]++
+			}
+		}
+	}
+	r.leading = mostFrequent(gaps)
+	return r
+}
+
+// isHeading says that a line is larger than running text, or bold on its own.
+func (r ruler) isHeading(l *line) bool {
+	if len([]rune(l.text())) > 200 || !strings.ContainsFunc(l.text(), unicode.IsLetter) {
+		return false
+	}
+	return l.size >= 1.15*r.size || l.bold && !r.bold && l.size >= 0.95*r.size
+}
+
+// apart says that there is more than a line's height between two lines, or that
+// they are not below each other at all.
+func (r ruler) apart(a, b *line) bool {
+	gap := a.y - b.y
+	usual := 1.5 * max(a.size, b.size)
+	if a.size == r.size && b.size == r.size {
+		usual = max(usual, 1.25*r.leading)
+	}
+	return a.page != b.page || gap <= 0 || gap > usual
+}
+
+// The marks of list items. Signs of a private area are those of symbol fonts.
+var (
+	bullet = regexp.MustCompile(`^([•\-*–◦▪▫●○■□·‣⁃∙➢✓]|[\x{e000}-\x{f8ff}])\s+(\S.*)$`)
+	number = regexp.MustCompile(`^(\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+(\S.*)$`)
+)
+
+// blocks puts the lines of a page together.
+func (r ruler) blocks(lines []line) []block {
+	var out []block
+	for i := 0; i < len(lines); {
+		if n, ok := tableAt(lines[i:], r); ok {
+			out = append(out, block{kind: tableBlock, lines: lines[i : i+n]})
+			i += n
+			continue
+		}
+		b := r.begin(&lines[i])
+		n := 1
+		for i+n < len(lines) && r.continues(&b, lines[i:i+n], &lines[i+n]) {
+			if _, table := tableAt(lines[i+n:], r); table {
+				break
+			}
+			n++
+		}
+		b.lines = lines[i : i+n]
+		if b.kind == heading && n > 3 && lines[i].size < 1.15*r.size {
+			b.kind = paragraph // bold, but not alone
+		}
+		out = append(out, b)
+		i += n
+	}
+	return out
+}
+
+// begin is the block that a line begins.
+func (r ruler) begin(l *line) block {
+	text := l.text()
+	b := block{kind: paragraph, first: text, indent: l.box.l}
+	if m := bullet.FindStringSubmatch(text); m != nil {
+		b.kind, b.marker, b.first = listItem, "-", m[2]
+		return b
+	}
+	if r.isHeading(l) {
+		b.kind = heading
+		return b
+	}
+	if m := number.FindStringSubmatch(text); m != nil {
+		b.kind, b.marker, b.first, b.enumerated = listItem, m[1], m[2], true
+	}
+	return b
+}
+
+// continues says that next is more of a block that has lines already.
+func (r ruler) continues(b *block, lines []line, next *line) bool {
+	last := &lines[len(lines)-1]
+	if r.apart(last, next) || math.Abs(last.size-next.size) > 0.1*last.size {
+		return false
+	}
+	if after := r.begin(next); b.kind == heading {
+		return after.kind == heading && last.bold == next.bold
+	} else if after.kind == listItem && (b.kind == listItem || after.marker == "-") || after.kind == heading {
+		return false
+	}
+	if b.kind == listItem {
+		return next.box.l > b.indent+0.3*next.size // hangs below the text, not the mark
+	}
+	// A first line that is indented, after a line that ends a sentence short of
+	// the margin, begins a paragraph of its own.
+	return next.box.l <= last.box.l+next.size || !endsSentence(last.text())
+}
+
+func endsSentence(text string) bool {
+	return strings.HasSuffix(text, ".") || strings.HasSuffix(text, ":") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?")
+}
+
+// text joins the lines of a block; a word divided at the end of a line is whole
+// again.
+func (b *block) text() string {
+	out := b.first
+	if b.kind == heading || b.kind == paragraph {
+		out = b.lines[0].text()
+	}
+	for i := range b.lines[1:] {
+		out = join(out, b.lines[i+1].text())
+	}
+	return strings.TrimSpace(strings.ReplaceAll(out, "\u00ad", ""))
+}
+
+func join(a, b string) string {
+	if strings.HasSuffix(a, "\u00ad") {
+		return a + b
+	}
+	if head, ok := strings.CutSuffix(a, "-"); ok {
+		before, _ := utf8.DecodeLastRuneInString(head)
+		after, _ := utf8.DecodeRuneInString(b)
+		if unicode.IsLower(before) && unicode.IsLower(after) {
+			return head + b
+		}
+	}
+	return a + " " + b
+}

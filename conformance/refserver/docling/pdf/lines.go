@@ -1,0 +1,272 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A segment is text of one line without a large gap in it: a word, a sentence
+// or the cell of a table.
+type segment struct {
+	text string
+	box  box
+	y    float64 // of the base line
+	size float64 // of most of its text
+	bold bool
+}
+
+// A line is what stands on one base line of a column of text.
+type line struct {
+	page     int
+	segments []segment
+	box      box
+	y, size  float64
+	bold     bool
+}
+
+// text is the line's text, its segments apart by a space.
+func (l *line) text() string {
+	parts := make([]string, len(l.segments))
+	for i, s := range l.segments {
+		parts[i] = s.text
+	}
+	return strings.Join(parts, " ")
+}
+
+func newLine(page int, segments []segment) line {
+	l := line{page: page, segments: segments, box: segments[0].box, y: segments[0].y, size: segments[0].size, bold: true}
+	most := 0
+	for _, s := range segments {
+		l.box = l.box.union(s.box)
+		l.bold = l.bold && s.bold
+		if len(s.text) > most {
+			most, l.y, l.size = len(s.text), s.y, s.size
+		}
+	}
+	return l
+}
+
+// rows puts glyphs whose base lines are within half the size of each other into
+// one row (tools.md §9.2), top to bottom, and the glyphs of a row left to right.
+func rows(glyphs []glyph) [][]glyph {
+	slices.SortStableFunc(glyphs, func(a, b glyph) int { return cmp.Compare(b.y, a.y) })
+	var out [][]glyph
+	for i := 0; i < len(glyphs); {
+		first, size := glyphs[i].y, glyphs[i].size
+		j := i
+		for ; j < len(glyphs) && first-glyphs[j].y < max(size, glyphs[j].size)/2; j++ {
+			if strings.TrimSpace(glyphs[j].text) != "" {
+				size = max(size, glyphs[j].size)
+			}
+		}
+		row := glyphs[i:j]
+		slices.SortStableFunc(row, func(a, b glyph) int { return cmp.Compare(a.x, b.x) })
+		out = append(out, row)
+		i = j
+	}
+	return out
+}
+
+// Gaps between glyphs, in sizes: from one on a word ends, from the other on a
+// segment does.
+const (
+	wordGap    = 0.17
+	segmentGap = 1.0
+)
+
+// split makes segments of a row.
+func split(row []glyph) []segment {
+	var out []segment
+	var part []glyph
+	end := math.Inf(-1)
+	for _, g := range row {
+		if strings.TrimSpace(g.text) == "" {
+			continue // a space is the gap it leaves
+		}
+		if len(part) > 0 {
+			last := part[len(part)-1]
+			if g.text == last.text && math.Abs(g.x-last.x) < g.size/10 && math.Abs(g.y-last.y) < g.size/10 {
+				continue // drawn twice, to look bold
+			}
+			if g.x-end > segmentGap*max(g.size, last.size) {
+				out = append(out, newSegment(part))
+				part = nil
+			}
+		}
+		part = append(part, g)
+		end = max(g.x+g.w, g.x)
+	}
+	if len(part) > 0 {
+		out = append(out, newSegment(part))
+	}
+	return out
+}
+
+func newSegment(part []glyph) segment {
+	s := segment{}
+	var text strings.Builder
+	sizes := map[float64]int{}
+	bold, end := 0, part[0].x
+	for i, g := range part {
+		if i > 0 && g.x-end > wordGap*g.size {
+			text.WriteByte(' ')
+		}
+		text.WriteString(g.text)
+		sizes[math.Round(g.size*2)/2] += len(g.text)
+		if g.bold {
+			bold++
+		}
+		end = g.x + g.w
+		b := box{g.x, g.y - 0.2*g.size, max(end, g.x), g.y + 0.8*g.size}
+		if i == 0 {
+			s.box, s.y = b, g.y
+			continue
+		}
+		s.box = s.box.union(b)
+	}
+	s.text = strings.TrimSpace(text.String())
+	s.size = mostFrequent(sizes)
+	s.bold = bold*10 >= len(part)*9
+	for _, g := range part {
+		if math.Abs(g.size-s.size) <= 0.5 {
+			s.y = g.y // of the text, not of a footnote's mark above it
+			break
+		}
+	}
+	return s
+}
+
+// mostFrequent is the key with the highest count; the larger one of equals.
+func mostFrequent(counts map[float64]int) float64 {
+	var best float64
+	most := 0
+	for v, n := range counts {
+		if n > most || n == most && v > best {
+			best, most = v, n
+		}
+	}
+	return best
+}
+
+// arrange makes lines of the rows of a page, in reading order: where most rows
+// respect a vertical gap, the left column comes before the right one.
+func arrange(page int, rows [][]segment) []line {
+	gap, ok := gutter(rows)
+	var out, right []line
+	flush := func() {
+		out = append(out, right...)
+		right = nil
+	}
+	for _, row := range rows {
+		if len(row) == 0 {
+			continue
+		}
+		if !ok {
+			out = append(out, newLine(page, row))
+			continue
+		}
+		if crosses(row, gap) {
+			flush()
+			out = append(out, newLine(page, row))
+			continue
+		}
+		n := slices.IndexFunc(row, func(s segment) bool { return s.box.l >= gap })
+		if n < 0 {
+			n = len(row)
+		}
+		if n > 0 {
+			out = append(out, newLine(page, row[:n]))
+		}
+		if n < len(row) {
+			right = append(right, newLine(page, row[n:]))
+		}
+	}
+	flush()
+	return out
+}
+
+func crosses(row []segment, x float64) bool {
+	return slices.ContainsFunc(row, func(s segment) bool { return s.box.l < x && s.box.r > x })
+}
+
+// gutter finds the x that separates two columns of running text. The cells of a
+// table respect one too, but do not fill their columns.
+func gutter(rows [][]segment) (x float64, ok bool) {
+	const fewest = 5 // rows with text on both sides
+	left, right := math.Inf(1), math.Inf(-1)
+	var ends []float64
+	for _, row := range rows {
+		for _, s := range row {
+			left, right = min(left, s.box.l), max(right, s.box.r)
+		}
+		if len(row) >= 2 {
+			for _, s := range row[1:] {
+				ends = append(ends, s.box.l-0.1)
+			}
+		}
+	}
+	if len(ends) < fewest {
+		return 0, false
+	}
+	width := right - left
+	best := 0
+	for _, at := range ends {
+		if at < left+width/4 || at > right-width/4 {
+			continue
+		}
+		if n := respect(rows, at, width); n > best {
+			best, x = n, at
+		}
+	}
+	return x, best >= fewest
+}
+
+// respect counts the rows with running text on both sides of x, or is zero when
+// they are not most of the rows or do not fill their side.
+func respect(rows [][]segment, x, width float64) int {
+	both, across, parts := 0, 0, 0
+	filled := [2]float64{}
+	extent := [2]box{{math.Inf(1), 0, math.Inf(-1), 0}, {math.Inf(1), 0, math.Inf(-1), 0}}
+	for _, row := range rows {
+		if len(row) == 0 {
+			continue
+		}
+		if crosses(row, x) {
+			across++
+			continue
+		}
+		var has [2]bool
+		for _, s := range row {
+			side := 0
+			if s.box.l >= x {
+				side = 1
+			}
+			has[side] = true
+			extent[side].l, extent[side].r = min(extent[side].l, s.box.l), max(extent[side].r, s.box.r)
+		}
+		if !has[0] || !has[1] {
+			continue
+		}
+		both++
+		parts += len(row)
+		for _, s := range row {
+			if s.box.l >= x {
+				filled[1] += s.box.r - s.box.l
+			} else {
+				filled[0] += s.box.r - s.box.l
+			}
+		}
+	}
+	if both <= across || both*5 < parts*2 { // more than five parts in two rows: a table
+		return 0
+	}
+	for side, e := range extent {
+		w := e.r - e.l
+		if w < width/4 || filled[side]/float64(both) < 0.6*w {
+			return 0
+		}
+	}
+	return both
+}

@@ -1,0 +1,165 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
+)
+
+// fewestRows is how many lines must repeat the positions of columns.
+const fewestRows = 3
+
+// A span is what a column covers of the width.
+type span struct{ l, r float64 }
+
+// tableAt says how many lines from the first on are a table: lines of several
+// segments whose columns agree. A line of fewer segments right below is the rest
+// of a cell.
+func tableAt(lines []line, r ruler) (n int, ok bool) {
+	full := 0
+	end := 0
+	var columns []span
+	for i := range lines {
+		l := &lines[i]
+		if i > 0 && (lines[i-1].page != l.page || lines[i-1].y-l.y > 4*l.size || lines[i-1].y <= l.y) {
+			break
+		}
+		merged, agree := overlay(columns, l.segments)
+		if !agree {
+			break
+		}
+		if len(l.segments) >= 2 {
+			columns = merged
+			full++
+			end = i + 1
+			continue
+		}
+		if i == 0 || r.isHeading(l) || len(columns) > 0 && l.segments[0].box.l < columns[0].r {
+			break // a table begins, and each of its rows, with more than one
+		}
+	}
+	return end, full >= fewestRows && len(columns) >= 2
+}
+
+// overlay adds segments to the columns they stand in. They disagree when one
+// stands in two columns, or two stand in one.
+func overlay(columns []span, segments []segment) (merged []span, agree bool) {
+	merged = slices.Clone(columns)
+	for _, s := range segments {
+		hit := -1
+		for i, c := range merged {
+			if s.box.l < c.r && s.box.r > c.l {
+				if hit >= 0 {
+					return columns, false
+				}
+				hit = i
+			}
+		}
+		if hit < 0 {
+			merged = append(merged, span{s.box.l, s.box.r})
+			continue
+		}
+		merged[hit] = span{min(merged[hit].l, s.box.l), max(merged[hit].r, s.box.r)}
+	}
+	slices.SortFunc(merged, func(a, b span) int { return cmp.Compare(a.l, b.l) })
+	for i := 1; i < len(merged); i++ {
+		if merged[i].l < merged[i-1].r {
+			return columns, false
+		}
+	}
+	taken := map[int]bool{}
+	for _, s := range segments {
+		i := columnOf(merged, s)
+		if taken[i] {
+			return columns, false
+		}
+		taken[i] = true
+	}
+	// With three segments and more the columns are few; where every line brings
+	// new ones, nothing repeats.
+	if len(columns) > 0 && len(merged) > len(columns)+1 && len(merged) > len(segments) {
+		return columns, false
+	}
+	return merged, true
+}
+
+func columnOf(columns []span, s segment) int {
+	best, at := math.Inf(-1), 0
+	for i, c := range columns {
+		if common := min(c.r, s.box.r) - max(c.l, s.box.l); common > best {
+			best, at = common, i
+		}
+	}
+	return at
+}
+
+// grid makes the cells of the lines of a table.
+func grid(lines []line, flip func(box) *document.BBox) document.TableData {
+	var columns []span
+	for i := range lines {
+		if len(lines[i].segments) >= 2 {
+			columns, _ = overlay(columns, lines[i].segments)
+		}
+	}
+	type cell struct {
+		text string
+		box  box
+	}
+	var rows [][]cell
+	for i := range lines {
+		if len(lines[i].segments) >= 2 || len(rows) == 0 {
+			rows = append(rows, make([]cell, len(columns)))
+		}
+		row := rows[len(rows)-1]
+		for _, s := range lines[i].segments {
+			c := &row[columnOf(columns, s)]
+			if c.text == "" {
+				*c = cell{s.text, s.box}
+				continue
+			}
+			c.text, c.box = join(c.text, s.text), c.box.union(s.box)
+		}
+	}
+	data := document.TableData{NumRows: len(rows), NumCols: len(columns)}
+	texts := make([]string, len(columns))
+	for i, c := range rows[0] {
+		texts[i] = c.text
+	}
+	header := headed(lines, texts)
+	for y, row := range rows {
+		for x, c := range row {
+			made := document.NewCell(y, x, 1, 1, c.text)
+			made.ColumnHeader = y == 0 && header
+			if c.text != "" {
+				made.BBox = flip(c.box)
+			}
+			data.Cells = append(data.Cells, made)
+		}
+	}
+	return data
+}
+
+// headed says that the first row is a header: alone in bold, or alone without a
+// number.
+func headed(lines []line, first []string) bool {
+	bold := 0
+	for i := range lines[1:] {
+		if lines[i+1].bold {
+			bold++
+		}
+	}
+	if lines[0].bold && bold*2 < len(lines) {
+		return true
+	}
+	numbers := 0
+	for i := range lines[1:] {
+		if strings.ContainsFunc(lines[i+1].text(), unicode.IsDigit) {
+			numbers++
+		}
+	}
+	return !strings.ContainsFunc(strings.Join(first, ""), unicode.IsDigit) && numbers*2 > len(lines)-1
+}
