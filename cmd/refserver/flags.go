@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/llm"
 )
 
 // flags are the values of the command line.
@@ -17,8 +21,12 @@ type flags struct {
 	http, families, data, hosts, token string
 	debug                              bool
 
-	database, tasksAddr, idsAddr string
-	durable, deprecated, faults  bool
+	tasksAddr, idsAddr          string
+	durable, deprecated, faults bool
+
+	nextTask, rates, workDir string
+	orchestrator, coeAdmin   bool
+	fault, permission        texts
 }
 
 func define(fs *flag.FlagSet) *flags {
@@ -34,6 +42,13 @@ func define(fs *flag.FlagSet) *flags {
 	fs.BoolVar(&f.durable, "durable", false, "")
 	fs.BoolVar(&f.deprecated, "deprecated", false, "")
 	fs.BoolVar(&f.faults, "allow-fault-injection", false, "")
+	fs.Var(&f.fault, "fault", "")
+	fs.StringVar(&f.nextTask, "coe-next-task", "", "")
+	fs.BoolVar(&f.orchestrator, "with-orchestrator", true, "")
+	fs.StringVar(&f.rates, "rate-limits", "on", "")
+	fs.Var(&f.permission, "coe-permission", "")
+	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
+	fs.StringVar(&f.workDir, "work-dir", "", "")
 	return f
 }
 
@@ -83,8 +98,73 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 		APIKey: env.get("API_KEY"), ProjectID: env.get("PROJECT_ID"),
 	}
 	minutes, err := env.number("RESERVATION_EXPIRATION_MINUTES")
+	if err != nil {
+		return err
+	}
 	o.Services.Reservation = time.Duration(minutes) * time.Minute
-	return err
+	o.Preflights.WorkDir, o.Preflights.LLM = f.workDir, llm.ConfigFromEnv(env.get)
+	return f.coe(&o.COE, env)
+}
+
+// coe fills in the options of the coe family.
+func (f *flags) coe(o *coe.Options, env variables) error {
+	o.NextTask, o.NoOrchestrator, o.Admin = coe.TaskShape(f.nextTask), !f.orchestrator, f.coeAdmin
+	var err error
+	if o.TokenLimit, err = env.number("COE_TOKEN_LIMIT"); err != nil {
+		return err
+	}
+	if o.Rates, err = rates(f.rates); err != nil {
+		return err
+	}
+	for _, text := range f.fault {
+		fault, err := faults.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--fault: %w", err)
+		}
+		o.Faults = append(o.Faults, fault)
+	}
+	for _, text := range f.permission {
+		agent, what, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("--coe-permission must be AGENT=%s or AGENT=%s, not %q", coe.ReadOnly, coe.Write, text)
+		}
+		if o.Permissions == nil {
+			o.Permissions = make(map[string]coe.Permission)
+		}
+		o.Permissions[agent] = coe.Permission(what)
+	}
+	return nil
+}
+
+// rates reads --rate-limits. A number is what one agent may call in a minute;
+// the other two limits keep their proportion to it.
+func rates(text string) (*limit.Rates, error) {
+	r := limit.Defaults()
+	switch text {
+	case "on":
+		return &r, nil
+	case "off":
+		return &limit.Rates{}, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 || n > 1<<20 {
+		return nil, fmt.Errorf("--rate-limits must be on, off or a positive number, not %q", text)
+	}
+	r.Global.Calls = max(1, n*r.Global.Calls/r.Agent.Calls)
+	r.Burst.Calls = max(1, n*r.Burst.Calls/r.Agent.Calls)
+	r.Agent.Calls = n
+	return &r, nil
+}
+
+// texts is a flag that may be given several times.
+type texts []string
+
+func (t *texts) String() string { return strings.Join(*t, ",") }
+
+// Set implements [flag.Value].
+func (t *texts) Set(s string) error {
+	*t = append(*t, s)
+	return nil
 }
 
 // address settles where to listen and which names that has.

@@ -35,6 +35,25 @@ artifact:
   RESERVATION_EXPIRATION_MINUTES  how long a range of ids is held (default: 15)
   --deprecated              serve resolve_artifact_path too
 
+coe:
+  --coe-next-task SHAPE     the answer of getNextTask: enhanced (default), implemented, legacy
+  --with-orchestrator=false let getNextTask answer ORCHESTRATOR_NOT_INITIALIZED
+  --rate-limits on|off|N    the limits of S1 (default), none, or N calls a minute and agent
+  --coe-permission AGENT=P  what an agent may do: read-only or write; * is every other
+                            agent; may be repeated (default: everything)
+  --coe-admin               serve clearQueue and resetPlan
+  COE_TOKEN_LIMIT           the token limit of questions (default: 5000)
+
+preflights:
+  --work-dir DIR            where the repository is sought when a call names none
+                            (default: an empty one in the data folder)
+  PREFLIGHTS_LLM_PROVIDER   mock (default), anthropic, openai or openrouter
+  PREFLIGHTS_LLM_MODEL      the model of the provider; its key is in the variable that
+                            the provider's own programs read
+  PREFLIGHTS_LLM_BASE_URL   another address of the provider
+
 testing:
-  --allow-fault-injection  serve what makes the server fail on purpose
+  --allow-fault-injection   serve _test/inject, which makes tools fail on purpose
+  --fault FAULT             arm a fault from the start, such as
+                            tool=createTicket,kind=db_locked,times=3; may be repeated
 `

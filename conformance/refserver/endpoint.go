@@ -224,7 +224,7 @@ func methods(opts *mcp.ServerOptions) map[front.Era]map[string]bool {
 	if opts.CompletionHandler != nil {
 		both = append(both, "completion/complete")
 	}
-	if opts.Capabilities.Logging != nil {
+	if opts.Capabilities.Logging != nil { //nolint:staticcheck // in force in every revision before the last
 		session = append(session, "logging/setLevel")
 	}
 	if opts.SubscribeHandler != nil {

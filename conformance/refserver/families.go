@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/artifact"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
 )
 
 // A maker is one row of the table of families.
@@ -25,6 +27,8 @@ type maker struct {
 // makers is the table of families, in the order they are listed and served.
 var makers = []maker{
 	{name: artifact.Name, make: makeArtifact},
+	{name: coe.Name, make: makeCOE},
+	{name: preflights.Name, make: makePreflights},
 	{name: fixtures.Name, make: makeFixtures, httpOnly: true},
 }
 
@@ -41,6 +45,25 @@ func makeArtifact(s *setup) (*family.Family, error) {
 		BaseDir: base, ChecklistDir: s.ChecklistDir, Deprecated: s.Deprecated,
 		TasksURL: tasksURL, IDsURL: idsURL, APIKey: s.Services.APIKey, ProjectID: s.Services.ProjectID, Logger: s.log,
 	})
+}
+
+func makeCOE(s *setup) (*family.Family, error) {
+	o := s.COE
+	if o.DataDir == "" {
+		o.DataDir = filepath.Join(s.data, coe.Name)
+	}
+	o.Logger = s.log
+	o.AllowFaultInjection = s.AllowFaultInjection
+	return coe.New(o)
+}
+
+func makePreflights(s *setup) (*family.Family, error) {
+	o := s.Preflights
+	if o.DataDir == "" {
+		o.DataDir = filepath.Join(s.data, preflights.Name)
+	}
+	o.Logger = s.log
+	return preflights.New(o)
 }
 
 func makeFixtures(s *setup) (*family.Family, error) {

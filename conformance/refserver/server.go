@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
 )
 
 // The server's name and version in serverInfo.
@@ -46,6 +48,10 @@ type Options struct {
 	Deprecated bool
 	// AllowFaultInjection serves what makes the server fail on purpose.
 	AllowFaultInjection bool
+	// COE and Preflights are the options of these families. What they lack of
+	// folders, Logger and fault injection the server fills in.
+	COE        coe.Options
+	Preflights preflights.Options
 	// Logger gets the JSON lines of [NewLogger]; nil drops them.
 	Logger *slog.Logger
 	// AllowedHosts are accepted in Host and Origin besides loopback names.
@@ -120,7 +126,7 @@ func New(opts Options) (*Server, error) {
 		s.dataDir, s.temporary = dir, true
 	}
 	s.sandbox = s.temporary && opts.ArtifactsDir == "" && opts.DatabaseURL == "" &&
-		opts.Services.TasksURL == "" && opts.Services.IDsURL == ""
+		opts.Services.TasksURL == "" && opts.Services.IDsURL == "" && opts.COE.DataDir == "" && opts.Preflights.WorkDir == ""
 	ground := &setup{Options: &s.opts, log: s.log, data: s.dataDir, srv: s}
 	for _, m := range makers {
 		if !slices.Contains(opts.Families, m.name) {

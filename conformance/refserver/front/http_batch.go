@@ -150,6 +150,10 @@ func (p *prefixed) Flush() { _ = http.NewResponseController(p.ResponseWriter).Fl
 // discard is where the answer to notifications goes: there is none.
 type discard struct{}
 
-func (discard) Header() http.Header         { return http.Header{} }
+// Header returns one that nobody reads.
+func (discard) Header() http.Header { return http.Header{} }
+
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
-func (discard) WriteHeader(int)             {}
+
+// WriteHeader does nothing.
+func (discard) WriteHeader(int) {}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -25,8 +26,8 @@ func (s *Store) SaveArtifact(ctx context.Context, a store.Artifact) error {
 // Artifact returns the artifact with the id.
 func (s *Store) Artifact(ctx context.Context, id uuid.UUID) (*store.Artifact, error) {
 	a := store.Artifact{ID: id}
-	err := s.db.plain(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT thread_id, artifact_type::text, title, content_markdown, created_at FROM artifacts WHERE id = $1`, id).
+	err := s.db.read(ctx, func(conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, `SELECT thread_id, artifact_type::text, title, content_markdown, created_at FROM artifacts WHERE id = $1`, id).
 			Scan(&a.ThreadID, &a.Type, &a.Title, &a.Content, &a.CreatedAt)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -104,36 +104,59 @@ func (db *database) plain(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{}, fn) })
 }
 
+// snapshot runs fn, which only reads, so that all it reads is of one instant.
+func (db *database) snapshot(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return db.retry(ctx, func() error {
+		return db.once(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
+	})
+}
+
+// read runs fn, which only reads, on a connection without a transaction.
+func (db *database) read(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
+	return db.retry(ctx, func() error {
+		conn, err := db.pool.Acquire(ctx)
+		if err != nil {
+			return lost(ctx, err, true)
+		}
+		defer conn.Release()
+		err = fn(conn)
+		return lost(ctx, err, conn.Conn().IsClosed())
+	})
+}
+
 // lostError is a connection that failed before the commit was sent: the
 // transaction has left nothing, and may be repeated.
 type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
 
+// lost returns err as a [lostError] when the connection is gone; when the
+// caller has given up that is the error instead.
+func lost(ctx context.Context, err error, closed bool) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case closed || terminated(err):
+		return lostError{err}
+	}
+	return err
+}
+
 func (db *database) once(ctx context.Context, options pgx.TxOptions, fn func(tx pgx.Tx) error) error {
 	tx, err := db.pool.BeginTx(ctx, options)
 	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return lostError{err}
+		return lost(ctx, err, true)
 	}
-	conn := tx.Conn()
 	if err := fn(tx); err != nil {
-		lost := conn.IsClosed()
+		closed := tx.Conn().IsClosed()
 		// The caller's context may be over; the rollback gets its own moment.
+		// When it fails the pool drops the connection, and so does the server.
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 		defer cancel()
-		rollback := tx.Rollback(end)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case lost || terminated(err):
-			return lostError{err}
-		case rollback != nil && !errors.Is(rollback, pgx.ErrTxClosed):
-			return errors.Join(err, rollback)
-		}
-		return err
+		_ = tx.Rollback(end)
+		return lost(ctx, err, closed)
 	}
 	err = tx.Commit(ctx)
 	if err == nil || conflict(err) {

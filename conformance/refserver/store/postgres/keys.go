@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -53,8 +54,8 @@ func (db *database) replay(ctx context.Context, scope string, key store.Key, ans
 		return false, nil
 	}
 	var fingerprint, text string
-	err = db.plain(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT fingerprint, answer::text FROM idempotency_keys WHERE scope = $1 AND key = $2`, scope, key.Value).
+	err = db.read(ctx, func(conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, `SELECT fingerprint, answer::text FROM idempotency_keys WHERE scope = $1 AND key = $2`, scope, key.Value).
 			Scan(&fingerprint, &text)
 	})
 	switch {

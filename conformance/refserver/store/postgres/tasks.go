@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -75,8 +76,8 @@ func checkQueued(ctx context.Context, tx pgx.Tx, t store.Task) error {
 // NextTask returns the oldest task with the status.
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
 	var t *store.Task
-	err := s.db.plain(ctx, func(tx pgx.Tx) (err error) {
-		t, err = scanTask(tx.QueryRow(ctx,
+	err := s.db.read(ctx, func(conn *pgxpool.Conn) (err error) {
+		t, err = scanTask(conn.QueryRow(ctx,
 			`SELECT `+taskColumns+` FROM tasks WHERE project_id = $1 AND status = $2 ORDER BY task_number LIMIT 1`, project, string(status)))
 		return err
 	})
@@ -121,7 +122,7 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Ta
 	if f.Limit > 0 {
 		limit = &f.Limit
 	}
-	err = s.db.plain(ctx, func(tx pgx.Tx) error {
+	err = s.db.snapshot(ctx, func(tx pgx.Tx) error {
 		tasks = nil
 		if err := tx.QueryRow(ctx, `SELECT count(*) FROM tasks WHERE `+where, args...).Scan(&total); err != nil {
 			return err
