@@ -4,10 +4,10 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help all test race lint fuzz conformance interop bench cover ci
+.PHONY: help all test race lint fuzz conformance official-server interop bench cover ci
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 all: ## format, vet, lint, test, conformance: what to run before a commit
 	.ci/run format vet lint test conformance
@@ -26,6 +26,9 @@ fuzz: ## every fuzz target for FUZZTIME seconds (30)
 
 conformance: ## the main job: judge the reference server
 	.ci/run conformance
+
+official-server: ## the official conformance suite against the reference server (needs npm)
+	.ci/run official
 
 interop: ## mcpctl against servers written by others (needs npm)
 	.ci/run interop
