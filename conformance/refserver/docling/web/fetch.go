@@ -29,8 +29,14 @@ var (
 	ErrURL       = errors.New("not a URL that is fetched")
 	ErrRedirects = fmt.Errorf("more than %d redirects", MaxRedirects)
 	ErrTooLarge  = fmt.Errorf("the document is over %d MiB", MaxBody>>20)
-	ErrStatus    = errors.New("the server did not deliver the document")
 )
+
+// A StatusError is an answer that is not the document.
+type StatusError struct{ Code int }
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the server answered with status %d", e.Code)
+}
 
 // A Resource is what was fetched.
 type Resource struct {
@@ -114,7 +120,7 @@ func (f *Fetcher) Fetch(ctx context.Context, u *url.URL) (*Resource, error) {
 	}
 	defer func() { _ = res.Body.Close() }() // it was read, or is not wanted
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w: status %d", ErrStatus, res.StatusCode)
+		return nil, &StatusError{res.StatusCode}
 	}
 	if res.ContentLength > f.most {
 		return nil, ErrTooLarge

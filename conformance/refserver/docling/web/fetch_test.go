@@ -147,7 +147,9 @@ func TestFetch_Limits(t *testing.T) {
 	_, err = get(t, small, srv.URL+"/bomb")
 	require.ErrorIs(t, err, ErrTooLarge)
 	_, err = get(t, local(), srv.URL+"/missing")
-	require.ErrorIs(t, err, ErrStatus)
+	var status *StatusError
+	require.ErrorAs(t, err, &status)
+	require.Equal(t, http.StatusNotFound, status.Code)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
