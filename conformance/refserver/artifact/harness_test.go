@@ -99,9 +99,12 @@ func (r *rig) records(t testing.TB, event string) []map[string]any {
 }
 
 // prd is the PRD shipped as an example.
-func prd(t testing.TB) string {
+func prd(t testing.TB) string { return example(t, "prd-006.json") }
+
+// example is the document of one of the shipped examples.
+func example(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("../../../examples/artifacts/prd-006.json")
+	data, err := os.ReadFile("../../../examples/artifacts/" + name)
 	require.NoError(t, err)
 	var args struct {
 		Content string `json:"artifact_content"`

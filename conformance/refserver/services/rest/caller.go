@@ -50,7 +50,8 @@ type caller struct {
 func newCaller(service string, opts Options) (*caller, error) {
 	base, err := url.Parse(opts.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("URL of the %s: %w", service, err)
+		// The cause alone: the text of the URL may hold a password.
+		return nil, fmt.Errorf("URL of the %s: %w", service, errors.Unwrap(err))
 	}
 	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("URL of the %s: %q is not an http or https URL", service, base.Redacted())
