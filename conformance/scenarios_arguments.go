@@ -214,7 +214,7 @@ func (r *refusals) try(tool, what string, arguments any) error {
 		if r.accepted == "" {
 			r.accepted = tool + " with " + what + ": " + a.describe()
 		}
-	case r.t.runner.family(tool) == familyArtifact && !a.hasCode(nil, codeInvalidParams), a.err != nil && a.err.Code != codeInvalidParams:
+	case !invalidArgument(r.t.runner.family(tool), a):
 		if r.odd == "" {
 			r.odd = tool + " with " + what + ": " + a.describe()
 		}
@@ -238,7 +238,7 @@ func (r *refusals) decide(refused, code string, err error) {
 	case r.tried == 0:
 		r.t.skip(code, SkipNoFixture, "no schema says anything of the kind")
 	default:
-		r.t.check(code, r.odd == "", "error -32602", "%s", r.odd)
+		r.t.check(code, r.odd == "", "the family's error for an invalid argument", "%s", r.odd)
 	}
 }
 

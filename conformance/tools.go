@@ -11,9 +11,8 @@ import (
 
 // Tools of the artifact family.
 const (
-	toolValidate   = "validate_artifact"
-	toolStore      = "store_artifact"
-	familyArtifact = "artifact"
+	toolValidate = "validate_artifact"
+	toolStore    = "store_artifact"
 )
 
 // tool is one entry of tools/list.
@@ -103,7 +102,7 @@ func listTools(ctx context.Context, s *session) ([]tool, error) {
 	return tools, nil
 }
 
-func callParams(name string, arguments any) any {
+func callParams(name string, arguments any) map[string]any {
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
@@ -111,9 +110,20 @@ func callParams(name string, arguments any) any {
 	return params
 }
 
-// call calls a tool and lets the observer look at the result.
+// callsPerAgent is how many calls the suite makes under one name: a server may
+// allow ten in a second (tools.md §3.5).
+const callsPerAgent = 8
+
+// call calls a tool and lets the observer look at the result. To a server of
+// the families it is an agent of its own in every scenario, so that no limit
+// on one agent's calls decides about another scenario (decisions 30).
 func (t *trial) call(s *session, name string, arguments any) (answer, error) {
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(name, arguments))
+	params := callParams(name, arguments)
+	if t.runner.family(name) != "" {
+		params["_meta"] = map[string]any{"agentName": fmt.Sprintf("conform/%s/%d", t.scenario.ID, t.calls/callsPerAgent)}
+		t.calls++
+	}
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
 	if err == nil && s.opened != nil {
 		t.runner.seen.callResult(a, s.opened.revision)
 		if t.runner.family(name) != "" && a.err != nil {

@@ -13,6 +13,7 @@ type trial struct {
 	ctx      context.Context
 	runner   *runner
 	scenario *Scenario
+	calls    int // of tools, in this scenario
 
 	results []Result
 	own     []*session // opened for this scenario, closed at its end
