@@ -9,7 +9,7 @@ trap 'rm -rf "$profile"' EXIT
 convert() { # format, source, further arguments
 	format=$1 source=$2
 	shift 2
-	soffice "-env:UserInstallation=file://$profile" --headless "$@" --convert-to "$format" --outdir . "sources/$source"
+	soffice "-env:UserInstallation=file://$profile" --headless "$@" --convert-to "$format" --outdir . "sources/$source" >/dev/null 2>&1
 }
 convert docx handbook.fodt
 for name in timetable chemistry lists; do

@@ -1,0 +1,184 @@
+package office
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+)
+
+// Limits of an archive. A part is unpacked only within them (S2-CONV-10).
+const (
+	maxEntries  = 10_000
+	maxPart     = 64 << 20  // bytes of one part, unpacked
+	maxUnpacked = 256 << 20 // bytes of all parts, unpacked
+	maxRatio    = 200       // unpacked to packed, for parts over ratioFrom
+	ratioFrom   = 1 << 20
+)
+
+// compoundFile begins the container of the older formats. An encrypted OOXML
+// file is one too, with the archive inside.
+var compoundFile = []byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1}
+
+// encryptedPackage is the name of the stream that holds an encrypted archive, in
+// the UTF-16 of a compound file's directory.
+var encryptedPackage = []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")
+
+// parts are the files of an OOXML archive by their name, without leading slash.
+type parts struct {
+	ctx   context.Context //nolint:containedctx // lives as long as one conversion
+	files map[string]*zip.File
+	main  string
+	read  int64 // bytes unpacked so far
+	nodes int   // XML elements kept so far
+
+	images int // bytes of embedded images so far
+}
+
+func open(ctx context.Context, data []byte) (*parts, error) {
+	switch {
+	case len(data) == 0:
+		return nil, failf(StageOpen, Empty, "the file has no bytes")
+	case bytes.HasPrefix(data, compoundFile) && bytes.Contains(data, encryptedPackage):
+		return nil, failf(StageOpen, Encrypted, "the file is protected by a password")
+	case bytes.HasPrefix(data, compoundFile):
+		return nil, failf(StageOpen, Unsupported, "a file of the format before OOXML")
+	case !bytes.HasPrefix(data, []byte("PK")):
+		return nil, failf(StageOpen, Corrupt, "the file is no zip archive")
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, failf(StageOpen, Corrupt, "zip: %w", err)
+	}
+	if len(archive.File) > maxEntries {
+		return nil, failf(StageOpen, TooLarge, "over %d files in the archive", maxEntries)
+	}
+	p := &parts{ctx: ctx, files: make(map[string]*zip.File, len(archive.File))}
+	var total uint64
+	for _, f := range archive.File {
+		if err := checkEntry(f); err != nil {
+			return nil, err
+		}
+		if total += f.UncompressedSize64; total > maxUnpacked {
+			return nil, failf(StageOpen, TooLarge, "over %d bytes unpacked", maxUnpacked)
+		}
+		name := strings.TrimPrefix(f.Name, "/")
+		if p.files[name] != nil {
+			return nil, failf(StageOpen, Corrupt, "two files have one name in the archive")
+		}
+		p.files[name] = f
+	}
+	return p, nil
+}
+
+// checkEntry judges a file by what the archive says of it. part does not trust
+// that and counts again.
+func checkEntry(f *zip.File) error {
+	switch {
+	case f.Flags&1 != 0:
+		return failf(StageOpen, Encrypted, "the archive is protected by a password")
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return failf(StageOpen, Unsupported, "compression method %d", f.Method)
+	case f.UncompressedSize64 > maxPart:
+		return failf(StageOpen, TooLarge, "a file of %d bytes in the archive", f.UncompressedSize64)
+	case f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/maxRatio > f.CompressedSize64:
+		return failf(StageOpen, TooLarge, "a file in the archive is packed more than %d to 1", maxRatio)
+	}
+	return nil
+}
+
+// part unpacks one file; nil without an error when there is none.
+func (p *parts) part(name string) ([]byte, error) {
+	f := p.files[name]
+	if f == nil {
+		return nil, nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, failf(StageOpen, Corrupt, "zip: %w", err)
+	}
+	left := min(maxPart, maxUnpacked-p.read)
+	data, err := io.ReadAll(io.LimitReader(r, left+1))
+	err = errors.Join(err, r.Close())
+	p.read += int64(len(data))
+	switch {
+	case int64(len(data)) > left:
+		return nil, failf(StageOpen, TooLarge, "over %d bytes unpacked", left)
+	case err != nil:
+		return nil, failf(StageOpen, Corrupt, "zip: %w", err)
+	}
+	return data, nil
+}
+
+// findMain finds the main part through the archive's relations, and holds its
+// media type against what the caller expects to read.
+func (p *parts) findMain(kind string) error {
+	rels, err := p.relations("")
+	if err != nil {
+		return err
+	}
+	for _, r := range rels {
+		if strings.HasSuffix(r.kind, "/officeDocument") {
+			p.main = r.target
+		}
+	}
+	types, err := p.tree("[Content_Types].xml")
+	if err != nil {
+		return err
+	}
+	if types == nil || p.main == "" || p.files[p.main] == nil {
+		return failf(StageOpen, Corrupt, "the archive has no main document")
+	}
+	for _, override := range types.all("Override") {
+		if strings.TrimPrefix(override.attr("PartName"), "/") == p.main {
+			if mediaType := override.attr("ContentType"); !strings.Contains(mediaType, kind) {
+				return failf(StageOpen, Unsupported, "the main document is of type %.100s", mediaType)
+			}
+			return nil
+		}
+	}
+	return failf(StageOpen, Corrupt, "the main document has no type")
+}
+
+// A relation leads from a part to another one, or out of the file.
+type relation struct {
+	kind     string
+	target   string // the name of a part, or an address
+	external bool
+}
+
+// relations are those of a part by their ids. The archive itself is "".
+func (p *parts) relations(part string) (map[string]relation, error) {
+	dir, base := path.Split(part)
+	root, err := p.tree(dir + "_rels/" + base + ".rels")
+	if err != nil || root == nil {
+		return nil, err
+	}
+	found := make(map[string]relation)
+	for _, e := range root.all("Relationship") {
+		r := relation{kind: e.attr("Type"), target: e.attr("Target"), external: e.attr("TargetMode") == "External"}
+		switch {
+		case r.external:
+		case strings.HasPrefix(r.target, "/"):
+			r.target = strings.TrimPrefix(path.Clean(r.target), "/")
+		default:
+			r.target = path.Join(dir, r.target)
+		}
+		found[e.attr("Id")] = r
+	}
+	return found, nil
+}
+
+// related is the target of the first relation of that kind.
+func related(rels map[string]relation, kind string) string {
+	best := ""
+	for _, r := range rels {
+		if strings.HasSuffix(r.kind, "/"+kind) && !r.external && (best == "" || r.target < best) {
+			best = r.target
+		}
+	}
+	return best
+}

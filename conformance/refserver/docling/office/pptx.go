@@ -1,0 +1,322 @@
+package office
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
+)
+
+// pptx reads slides in order: each is a page and a group.
+type pptx struct {
+	*document.Builder
+	*parts
+	Options
+	layouts map[string]*layout // slides share few
+	slide   slide
+}
+
+// slide is the slide being read.
+type slide struct {
+	no     int
+	group  *document.Group
+	rels   map[string]relation
+	layout *layout
+}
+
+func readPPTX(b *document.Builder, p *parts, o Options) error {
+	x := &pptx{Builder: b, parts: p, Options: o, layouts: map[string]*layout{}}
+	root, err := p.tree(p.main)
+	if err != nil {
+		return err
+	}
+	rels, err := p.relations(p.main)
+	if err != nil {
+		return err
+	}
+	size := root.child("sldSz")
+	width, height := float64(number(size.attr("cx"), 0)), float64(number(size.attr("cy"), 0))
+	read := 0
+	seen := map[string]bool{} // a slide stands once, also if the list says it twice
+	for i, id := range root.child("sldIdLst").all("sldId") {
+		name := rels[id.rel("id")].target
+		if !o.includes(i+1, read) || name == "" || seen[name] {
+			continue
+		}
+		read++
+		seen[name] = true
+		b.Page(i+1, width, height)
+		x.slide = slide{no: i + 1, group: b.Group(nil, document.Chapter, fmt.Sprintf("slide-%d", i))}
+		if err := x.readSlide(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *pptx) readSlide(name string) error {
+	root, err := x.tree(name)
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		return failf(StageParse, Corrupt, "%s is not there", name)
+	}
+	if x.slide.rels, err = x.relations(name); err != nil {
+		return err
+	}
+	name = related(x.slide.rels, "slideLayout")
+	if x.layouts[name] == nil {
+		if x.layouts[name], err = x.layout(name); err != nil {
+			return err
+		}
+	}
+	x.slide.layout = x.layouts[name]
+	if err := x.shapes(root.child("cSld", "spTree"), identity); err != nil {
+		return err
+	}
+	return x.speakerNotes(related(x.slide.rels, "notesSlide"))
+}
+
+// speakerNotes adds what stands in the body of the notes page, in the layer of notes.
+func (x *pptx) speakerNotes(name string) error {
+	root, err := x.tree(name)
+	if err != nil {
+		return err
+	}
+	for _, shape := range root.child("cSld", "spTree").all("sp") {
+		if placeholderOf(shape).kind != "body" {
+			continue
+		}
+		for _, p := range shape.child("txBody").all("p") {
+			if text := document.PlainText(x.runs(p)); text != "" {
+				x.Paragraph(x.slide.group, text).Layer = document.LayerNotes
+			}
+		}
+	}
+	return nil
+}
+
+// shapes reads the shapes of a slide or of a group in it.
+func (x *pptx) shapes(tree *element, place transform) error {
+	for _, shape := range tree.children() {
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		switch shape.name {
+		case "sp":
+			x.shape(shape, place)
+		case "pic":
+			picture := x.Picture(x.slide.group, x.image(x.slide.rels[shape.child("blipFill", "blip").rel("embed")].target, x.Options))
+			picture.Prov = x.prov(place.box(shape.child("spPr", "xfrm")), "")
+		case "graphicFrame":
+			if err := x.frame(shape, place); err != nil {
+				return err
+			}
+		case "grpSp":
+			if err := x.shapes(shape, place.within(shape.child("grpSpPr", "xfrm"))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shape is a text shape: what it is, its placeholder says.
+func (x *pptx) shape(e *element, place transform) {
+	holder := placeholderOf(e)
+	frame := e.child("spPr", "xfrm")
+	if frame == nil {
+		frame = x.slide.layout.frame(holder)
+	}
+	box := place.box(frame)
+	body := e.child("txBody")
+	switch holder.kind {
+	case "title", "ctrTitle", "subTitle":
+		var all []document.Run
+		for _, p := range body.all("p") {
+			if runs := x.runs(p); len(runs) > 0 {
+				if len(all) > 0 {
+					all = append(all, document.Run{Text: "\n"})
+				}
+				all = append(all, runs...)
+			}
+		}
+		if text := document.PlainText(all); text != "" {
+			var t *document.Text
+			if holder.kind == "subTitle" {
+				t = x.Header(x.slide.group, 1, "")
+			} else {
+				t = x.Title(x.slide.group, "")
+			}
+			x.Fill(t, all)
+			t.Prov = x.prov(box, text)
+		}
+	case "dt", "ftr", "sldNum", "hdr":
+		for _, p := range body.all("p") {
+			if text := document.PlainText(x.runs(p)); text != "" {
+				t := x.Text(x.slide.group, document.PageFooter, text)
+				t.Layer, t.Prov = document.LayerFurniture, x.prov(box, text)
+			}
+		}
+	default:
+		x.paragraphs(body, holder, box)
+	}
+}
+
+// paragraphs reads a text body: bullets nest by level, the rest are texts.
+func (x *pptx) paragraphs(body *element, holder placeholder, box document.BBox) {
+	l := lists{Builder: x.Builder}
+	var counts [maxListLevel + 1]int
+	for _, p := range body.all("p") {
+		runs := x.runs(p)
+		text := document.PlainText(runs)
+		if text == "" {
+			continue
+		}
+		level := min(max(number(p.child("pPr").attr("lvl"), 0), 0), maxListLevel)
+		bullet := x.slide.layout.bullet(p, body, holder, level)
+		clear(counts[level+1:])
+		if bullet == nil || bullet.name == "buNone" {
+			l.end()
+			clear(counts[:])
+			if node := x.Runs(x.slide.group, runs); node != nil {
+				x.locate(node, box)
+			}
+			continue
+		}
+		item := listItem{level: level, marker: "-"}
+		if bullet.name == "buAutoNum" {
+			if counts[level] == 0 {
+				counts[level] = number(bullet.attr("startAt"), 1) - 1
+			}
+			counts[level]++
+			item.enumerated, item.list = true, "numbered"
+			item.marker = autoNumber(bullet.attr("type"), counts[level])
+		}
+		l.item(x.slide.group, item, runs).Prov = x.prov(box, text)
+	}
+}
+
+// locate gives a text, or the texts of an inline group, their place.
+func (x *pptx) locate(node document.Parent, box document.BBox) {
+	if t, ok := node.(*document.Text); ok {
+		t.Prov = x.prov(box, t.Text)
+	}
+}
+
+func (x *pptx) prov(box document.BBox, text string) []document.Prov {
+	return []document.Prov{{PageNo: x.slide.no, BBox: box, CharSpan: [2]int{0, utf8.RuneCountInString(text)}}}
+}
+
+// autoNumber writes "3." or "c)" for types such as arabicPeriod, alphaLcParenR.
+func autoNumber(kind string, n int) string {
+	text := numeral(kind[:len(kind)-len(numberEnd(kind))], n)
+	switch numberEnd(kind) {
+	case "ParenBoth":
+		return "(" + text + ")"
+	case "ParenR":
+		return text + ")"
+	case "Plain":
+		return text
+	}
+	return text + "."
+}
+
+func numberEnd(kind string) string {
+	i := slices.IndexFunc([]string{"ParenBoth", "ParenR", "Period", "Plain"}, func(end string) bool { return strings.HasSuffix(kind, end) })
+	if i < 0 {
+		return ""
+	}
+	return []string{"ParenBoth", "ParenR", "Period", "Plain"}[i]
+}
+
+// frame is a graphic frame: a table, or a chart or diagram, which is a picture here.
+func (x *pptx) frame(e *element, place transform) error {
+	box := place.box(e.child("xfrm"))
+	content := e.child("graphic", "graphicData")
+	tbl := content.child("tbl")
+	if tbl == nil {
+		if len(content.children()) > 0 {
+			x.Picture(x.slide.group, nil).Prov = x.prov(box, "")
+		}
+		return nil
+	}
+	c := newCells()
+	rows := tbl.all("tr")
+	for i, row := range rows {
+		for col, cell := range row.all("tc") {
+			if merged(cell, "hMerge") || merged(cell, "vMerge") {
+				continue
+			}
+			if _, taken := c.taken[point{i, col}]; taken {
+				continue
+			}
+			var texts []string
+			for _, p := range cell.child("txBody").all("p") {
+				if text := document.PlainText(x.runs(p)); text != "" {
+					texts = append(texts, text)
+				}
+			}
+			rowSpan, colSpan := number(cell.attr("rowSpan"), 1), number(cell.attr("gridSpan"), 1)
+			if err := c.add(i, col, min(rowSpan, len(rows)-i), colSpan, strings.Join(texts, "\n")); err != nil {
+				return err
+			}
+		}
+	}
+	if len(c.list) == 0 {
+		return nil
+	}
+	data, err := c.data(len(rows), nil)
+	if err != nil {
+		return err
+	}
+	x.Table(x.slide.group, data).Prov = x.prov(box, "")
+	return nil
+}
+
+func merged(cell *element, name string) bool {
+	value := cell.attr(name)
+	return value == "1" || value == "true"
+}
+
+// runs reads the runs of a paragraph of a drawing.
+func (x *pptx) runs(p *element) []document.Run {
+	var list []document.Run
+	for _, kid := range p.children() {
+		switch kid.name {
+		case "r", "fld":
+			props := kid.child("rPr")
+			to := ""
+			if r := x.slide.rels[props.child("hlinkClick").rel("id")]; r.external {
+				to = link(r.target)
+			}
+			if text := kid.child("t"); text != nil {
+				list = append(list, document.Run{Text: text.text, Formatting: drawnLook(props, to != ""), Hyperlink: to})
+			}
+		case "br":
+			list = append(list, document.Run{Text: "\n"})
+		case "m", "oMathPara", "oMath":
+			if text := formulaText(kid); text != "" {
+				list = append(list, document.Run{Text: text, Label: document.Formula})
+			}
+		}
+	}
+	return list
+}
+
+func drawnLook(props *element, linked bool) *document.Formatting {
+	set := func(name string) bool { v := props.attr(name); return v == "1" || v == "true" }
+	f := document.Formatting{Bold: set("b"), Italic: set("i")}
+	f.Underline = props.attr("u") != "" && props.attr("u") != "none" && !linked
+	f.Strikethrough = props.attr("strike") != "" && props.attr("strike") != "noStrike"
+	switch baseline := number(props.attr("baseline"), 0); {
+	case baseline > 0:
+		f.Script = document.Superscript
+	case baseline < 0:
+		f.Script = document.Subscript
+	}
+	return f.Normal()
+}
