@@ -2,6 +2,7 @@ package services_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -49,7 +50,11 @@ func newRig(t testing.TB, change func(o *services.Options)) *rig {
 	var err error
 	r.Services, err = services.Start(t.Context(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.Close(t.Context())) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		require.NoError(t, r.Close(ctx))
+	})
 	return r
 }
 
@@ -123,7 +128,7 @@ func (r *rig) call(method, path, body string, header ...string) reply {
 	}
 	res, err := client.Do(req)
 	require.NoError(r.t, err)
-	defer res.Body.Close()
+	defer func() { require.NoError(r.t, res.Body.Close()) }()
 	text, err := io.ReadAll(res.Body)
 	require.NoError(r.t, err)
 	out := reply{status: res.StatusCode, header: res.Header, text: string(text)}

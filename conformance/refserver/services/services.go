@@ -26,14 +26,6 @@ const (
 	DefaultIDsAddr   = "127.0.0.1:8081"
 )
 
-const (
-	defaultCleanup = 5 * time.Minute
-	// cleanupTimeout bounds one round of the cleanup.
-	cleanupTimeout = 30 * time.Second
-	// keepKeys is how long a request can be repeated under its Idempotency-Key.
-	keepKeys = 24 * time.Hour
-)
-
 // Options configure the services. Only Store is required.
 type Options struct {
 	// Store is what both services work on. It is the caller's to close, after
@@ -97,7 +89,8 @@ func Start(ctx context.Context, o Options) (*Services, error) {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	if o.Cleanup > 0 {
-		s.running.Go(func() { s.cleanup(life, o) })
+		c := cleaner{store: o.Store, every: o.Cleanup, now: o.Now, log: o.Logger.With(slog.String("service", ids.Name))}
+		s.running.Go(func() { c.run(life) })
 	}
 	return s, nil
 }
@@ -161,38 +154,4 @@ func (s *Services) Close(ctx context.Context) error {
 	s.stop()
 	s.running.Wait()
 	return errors.Join(errs...)
-}
-
-// cleanup deletes expired reservations and old keys, time and again
-// (tools.md §2.10).
-func (s *Services) cleanup(life context.Context, o Options) {
-	ticker := time.NewTicker(o.Cleanup)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-life.Done():
-			return
-		case <-ticker.C:
-			s.cleanupOnce(life, o)
-		}
-	}
-}
-
-func (s *Services) cleanupOnce(life context.Context, o Options) {
-	ctx, cancel := context.WithTimeout(life, cleanupTimeout)
-	defer cancel()
-	now := o.Now()
-	expired, err := o.Store.DeleteExpired(ctx, now)
-	if err == nil {
-		_, err = o.Store.DeleteKeys(ctx, now.Add(-keepKeys))
-	}
-	if err != nil {
-		if life.Err() == nil { // else the end came between
-			s.log.LogAttrs(ctx, slog.LevelError, "cleanup_failed", slog.String("service", ids.Name), slog.String("cause", err.Error()))
-		}
-		return
-	}
-	if expired > 0 {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "reservations_expired", slog.String("service", ids.Name), slog.Int("deleted_count", expired))
-	}
 }
