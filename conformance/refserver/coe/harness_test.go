@@ -205,3 +205,30 @@ func (r *rig) records(k ledger.Kind) []ledger.Record {
 	require.NoError(r.t, err)
 	return recs
 }
+
+func mustMember(t testing.TB, raw json.RawMessage, name string) json.RawMessage {
+	t.Helper()
+	var m map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(raw, &m))
+	require.Contains(t, m, name)
+	return m[name]
+}
+
+func requireTimestamp(t testing.TB, v any) {
+	t.Helper()
+	s, ok := v.(string)
+	require.True(t, ok)
+	_, err := time.Parse(time.RFC3339, s)
+	require.NoError(t, err)
+}
+
+func familyCall(tool, args string) *family.Call {
+	return family.NewCall(tool, json.RawMessage(args), slog.New(slog.DiscardHandler))
+}
+
+func payloadOf(t testing.TB, res any) any {
+	t.Helper()
+	answer, ok := res.(*family.Result)
+	require.True(t, ok)
+	return answer.Payload
+}
