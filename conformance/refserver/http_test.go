@@ -30,7 +30,7 @@ type site struct {
 func serve(t *testing.T, change ...func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, release: make(chan struct{}), ended: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
-	opts := Options{extra: []*family.Family{probe(s.release)}}
+	opts := Options{Families: []string{"artifact"}, extra: []*family.Family{probe(s.release)}}
 	for _, c := range change {
 		c(&opts)
 	}

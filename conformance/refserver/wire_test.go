@@ -75,7 +75,7 @@ type wire struct {
 func dial(t *testing.T, change ...func(*Options)) *wire {
 	t.Helper()
 	w := &wire{t: t, logs: &logs{}, release: make(chan struct{}), ended: make(chan error, 1)}
-	opts := Options{Logger: NewLogger(w.logs, slog.LevelDebug), extra: []*family.Family{probe(w.release)}}
+	opts := Options{Families: []string{"artifact"}, Logger: NewLogger(w.logs, slog.LevelDebug), extra: []*family.Family{probe(w.release)}}
 	for _, c := range change {
 		c(&opts)
 	}

@@ -118,7 +118,11 @@ func TicketOf(header http.Header, meta map[string]any) (t Ticket, ok bool) {
 	if i, ok := meta[ticketKey].(float64); ok && i >= 0 && int(i) < len(all) {
 		text = all[int(i)]
 	}
-	return t, json.Unmarshal([]byte(text), &t) == nil
+	ok = json.Unmarshal([]byte(text), &t) == nil
+	if string(t.Origin.Meta) == "null" {
+		t.Origin.Meta = nil // there was none
+	}
+	return t, ok
 }
 
 func (c *Call) ticket() string {

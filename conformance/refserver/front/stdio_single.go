@@ -41,7 +41,8 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 		in:   make(chan jsonrpc.Message, 2), // the request and its cancellation
 		done: make(chan struct{}),
 	}
-	if f := c.enter(m, &pending{single: s}); f != nil {
+	p := &pending{single: s}
+	if f := c.enter(m, p); f != nil {
 		return f
 	}
 	version, _ := m.version()
@@ -52,8 +53,14 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}
-		// Nobody is left to answer if that has not happened yet.
-		_ = c.answer(s.key, &jsonrpc.Response{Error: fmt.Errorf("internal error: the session ended: %w", err)})
+		// Nobody is left to answer if that has not happened yet. The id may be
+		// another request's by now.
+		c.mu.Lock()
+		open := c.calls[s.key] == p
+		c.mu.Unlock()
+		if open {
+			_ = c.answer(s.key, &jsonrpc.Response{Error: fmt.Errorf("internal error: the session ended: %w", err)})
+		}
 	})
 	return nil
 }
