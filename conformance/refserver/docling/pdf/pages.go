@@ -27,12 +27,15 @@ type sheet struct {
 
 // size is the width and height as the page is shown.
 func (s *sheet) size() (width, height float64) {
-	width, height = s.box[2]-s.box[0], s.box[3]-s.box[1]
+	width, height = round(s.box[2]-s.box[0]), round(s.box[3]-s.box[1])
 	if s.rotate%180 != 0 {
 		return height, width
 	}
 	return width, height
 }
+
+// round keeps hundredths: more is noise of the program that wrote the file.
+func round(v float64) float64 { return math.Round(v*100) / 100 }
 
 // frame turns the coordinates of the content into those of the page as it is
 // shown, whose origin is at the bottom on the left.

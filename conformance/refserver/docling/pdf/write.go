@@ -3,7 +3,6 @@ package pdf
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -232,9 +231,7 @@ func (w *writer) locate(item *document.Item, no int, at box, text string) {
 	item.Prov = []document.Prov{{PageNo: no, BBox: *bbox(at), CharSpan: [2]int{0, utf8.RuneCountInString(text)}}}
 }
 
-// bbox is a box in the document's form; a hundredth of a point is enough, and
-// the same on every machine.
+// bbox is a box in the document's form.
 func bbox(b box) *document.BBox {
-	round := func(v float64) float64 { return math.Round(v*100) / 100 }
 	return &document.BBox{L: round(b.l), T: round(b.t), R: round(b.r), B: round(b.b), Origin: document.BottomLeft}
 }
