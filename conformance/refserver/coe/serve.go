@@ -90,9 +90,7 @@ func (s *server) run(ctx context.Context, t tool, fc *family.Call) (any, error) 
 }
 
 func newCall(fc *family.Call) *call {
-	if fc.Task() == "" {
-		fc.SetTask(taskOf(fc.Arguments))
-	}
+	fc.SetTask(taskOf(fc.Arguments))
 	return &call{Call: fc, now: time.Now()}
 }
 

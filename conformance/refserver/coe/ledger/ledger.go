@@ -221,6 +221,9 @@ func (l *Ledger) attempt(ctx context.Context, tool string, f func(Tx) error) (er
 	return l.store.write(ctx, f)
 }
 
+// Disconnect closes the connection to the database; the next write opens one.
+func (l *Ledger) Disconnect() error { return l.store.close() }
+
 // Writes returns how often a write has been tried.
 func (l *Ledger) Writes() int { return int(l.writes.Load()) }
 
