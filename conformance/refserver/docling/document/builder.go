@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Builder makes a document in reading order and keeps parents and children in
@@ -10,6 +11,7 @@ import (
 // in that node's layer; every returned node may be changed, except its place.
 type Builder struct {
 	doc *Document
+	at  *Prov
 }
 
 // NewBuilder begins a document.
@@ -70,8 +72,19 @@ func (b *Builder) place(parent Parent, kind string, index int) Node {
 	return n
 }
 
+// At sets where the items that are added from here on were found. The span of
+// characters is that of the whole item.
+func (b *Builder) At(page int, box BBox) { b.at = &Prov{PageNo: page, BBox: box} }
+
+// Anywhere ends At.
+func (b *Builder) Anywhere() { b.at = nil }
+
 func (b *Builder) item(parent Parent, kind string, index int, label Label) Item {
-	return Item{Node: b.place(parent, kind, index), Label: label, Prov: []Prov{}}
+	prov := []Prov{}
+	if b.at != nil {
+		prov = append(prov, *b.at)
+	}
+	return Item{Node: b.place(parent, kind, index), Label: label, Prov: prov}
 }
 
 // Group adds a group.
@@ -91,6 +104,7 @@ func (b *Builder) Text(parent Parent, label Label, text string) *Text {
 	if label == Code {
 		t.Language, t.Floating = "unknown", t.Floating.filled()
 	}
+	b.span(t)
 	b.doc.Texts = append(b.doc.Texts, t)
 	return t
 }
@@ -147,8 +161,15 @@ func (b *Builder) Fill(t *Text, runs []Run) {
 	}
 	t.Text = PlainText(runs)
 	t.Orig = t.Text
+	b.span(t)
 	if len(runs) == 1 {
 		t.Formatting, t.Hyperlink = runs[0].Formatting, runs[0].Hyperlink
+	}
+}
+
+func (b *Builder) span(t *Text) {
+	if b.at != nil {
+		t.Prov[0].CharSpan = [2]int{0, utf8.RuneCountInString(t.Text)}
 	}
 }
 

@@ -2,9 +2,7 @@ package office
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 )
@@ -77,6 +75,7 @@ func (x *pptx) readSlide(name string) error {
 	if err := x.shapes(root.child("cSld", "spTree"), identity); err != nil {
 		return err
 	}
+	x.Anywhere()
 	return x.speakerNotes(related(x.slide.rels, "notesSlide"))
 }
 
@@ -109,8 +108,8 @@ func (x *pptx) shapes(tree *element, place transform) error {
 		case "sp":
 			x.shape(shape, place)
 		case "pic":
-			picture := x.Picture(x.slide.group, x.image(x.slide.rels[shape.child("blipFill", "blip").rel("embed")].target, x.Options))
-			picture.Prov = x.prov(place.box(shape.child("spPr", "xfrm")), "")
+			x.At(x.slide.no, place.box(shape.child("spPr", "xfrm")))
+			x.Picture(x.slide.group, x.image(x.slide.rels[shape.child("blipFill", "blip").rel("embed")].target, x.Options))
 		case "graphicFrame":
 			if err := x.frame(shape, place); err != nil {
 				return err
@@ -131,7 +130,7 @@ func (x *pptx) shape(e *element, place transform) {
 	if frame == nil {
 		frame = x.slide.layout.frame(holder)
 	}
-	box := place.box(frame)
+	x.At(x.slide.no, place.box(frame))
 	body := e.child("txBody")
 	switch holder.kind {
 	case "title", "ctrTitle", "subTitle":
@@ -144,36 +143,31 @@ func (x *pptx) shape(e *element, place transform) {
 				all = append(all, runs...)
 			}
 		}
-		if text := document.PlainText(all); text != "" {
-			var t *document.Text
-			if holder.kind == "subTitle" {
-				t = x.Header(x.slide.group, 1, "")
-			} else {
-				t = x.Title(x.slide.group, "")
-			}
-			x.Fill(t, all)
-			t.Prov = x.prov(box, text)
+		switch {
+		case document.PlainText(all) == "":
+		case holder.kind == "subTitle":
+			x.Fill(x.Header(x.slide.group, 1, ""), all)
+		default:
+			x.Fill(x.Title(x.slide.group, ""), all)
 		}
 	case "dt", "ftr", "sldNum", "hdr":
 		for _, p := range body.all("p") {
 			if text := document.PlainText(x.runs(p)); text != "" {
-				t := x.Text(x.slide.group, document.PageFooter, text)
-				t.Layer, t.Prov = document.LayerFurniture, x.prov(box, text)
+				x.Text(x.slide.group, document.PageFooter, text).Layer = document.LayerFurniture
 			}
 		}
 	default:
-		x.paragraphs(body, holder, box)
+		x.paragraphs(body, holder)
 	}
 }
 
 // paragraphs reads a text body: bullets nest by level, the rest are texts.
-func (x *pptx) paragraphs(body *element, holder placeholder, box document.BBox) {
+func (x *pptx) paragraphs(body *element, holder placeholder) {
 	l := lists{Builder: x.Builder}
 	var counts [maxListLevel + 1]int
 	for _, p := range body.all("p") {
 		runs := x.runs(p)
-		text := document.PlainText(runs)
-		if text == "" {
+		if document.PlainText(runs) == "" {
 			continue
 		}
 		level := min(max(number(p.child("pPr").attr("lvl"), 0), 0), maxListLevel)
@@ -182,9 +176,7 @@ func (x *pptx) paragraphs(body *element, holder placeholder, box document.BBox) 
 		if bullet == nil || bullet.name == "buNone" {
 			l.end()
 			clear(counts[:])
-			if node := x.Runs(x.slide.group, runs); node != nil {
-				x.locate(node, box)
-			}
+			x.Runs(x.slide.group, runs)
 			continue
 		}
 		item := listItem{level: level, marker: "-"}
@@ -196,25 +188,15 @@ func (x *pptx) paragraphs(body *element, holder placeholder, box document.BBox) 
 			item.enumerated, item.list = true, "numbered"
 			item.marker = autoNumber(bullet.attr("type"), counts[level])
 		}
-		l.item(x.slide.group, item, runs).Prov = x.prov(box, text)
+		l.item(x.slide.group, item, runs)
 	}
-}
-
-// locate gives a text, or the texts of an inline group, their place.
-func (x *pptx) locate(node document.Parent, box document.BBox) {
-	if t, ok := node.(*document.Text); ok {
-		t.Prov = x.prov(box, t.Text)
-	}
-}
-
-func (x *pptx) prov(box document.BBox, text string) []document.Prov {
-	return []document.Prov{{PageNo: x.slide.no, BBox: box, CharSpan: [2]int{0, utf8.RuneCountInString(text)}}}
 }
 
 // autoNumber writes "3." or "c)" for types such as arabicPeriod, alphaLcParenR.
 func autoNumber(kind string, n int) string {
-	text := numeral(kind[:len(kind)-len(numberEnd(kind))], n)
-	switch numberEnd(kind) {
+	end := numberEnd(kind)
+	text := numeral(strings.TrimSuffix(kind, end), n)
+	switch end {
 	case "ParenBoth":
 		return "(" + text + ")"
 	case "ParenR":
@@ -226,21 +208,22 @@ func autoNumber(kind string, n int) string {
 }
 
 func numberEnd(kind string) string {
-	i := slices.IndexFunc([]string{"ParenBoth", "ParenR", "Period", "Plain"}, func(end string) bool { return strings.HasSuffix(kind, end) })
-	if i < 0 {
-		return ""
+	for _, end := range []string{"ParenBoth", "ParenR", "Period", "Plain"} {
+		if strings.HasSuffix(kind, end) {
+			return end
+		}
 	}
-	return []string{"ParenBoth", "ParenR", "Period", "Plain"}[i]
+	return ""
 }
 
 // frame is a graphic frame: a table, or a chart or diagram, which is a picture here.
 func (x *pptx) frame(e *element, place transform) error {
-	box := place.box(e.child("xfrm"))
+	x.At(x.slide.no, place.box(e.child("xfrm")))
 	content := e.child("graphic", "graphicData")
 	tbl := content.child("tbl")
 	if tbl == nil {
 		if len(content.children()) > 0 {
-			x.Picture(x.slide.group, nil).Prov = x.prov(box, "")
+			x.Picture(x.slide.group, nil)
 		}
 		return nil
 	}
@@ -273,7 +256,7 @@ func (x *pptx) frame(e *element, place transform) error {
 	if err != nil {
 		return err
 	}
-	x.Table(x.slide.group, data).Prov = x.prov(box, "")
+	x.Table(x.slide.group, data)
 	return nil
 }
 
