@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +29,9 @@ type flags struct {
 	nextTask, rates, workDir string
 	orchestrator, coeAdmin   bool
 	fault, permission        texts
+
+	networks                texts
+	program, model, session string
 }
 
 func define(fs *flag.FlagSet) *flags {
@@ -49,6 +54,10 @@ func define(fs *flag.FlagSet) *flags {
 	fs.Var(&f.permission, "coe-permission", "")
 	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
+	fs.Var(&f.networks, "docling-allow-network", "")
+	fs.StringVar(&f.program, "assistant-program", "", "")
+	fs.StringVar(&f.model, "assistant-model", "", "")
+	fs.StringVar(&f.session, "assistant-session-token", "", "")
 	return f
 }
 
@@ -103,6 +112,16 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	}
 	o.Services.Reservation = time.Duration(minutes) * time.Minute
 	o.Preflights.WorkDir, o.Preflights.LLM = f.workDir, llm.ConfigFromEnv(env.get)
+	o.Assistant.Program, o.Assistant.Model = f.program, f.model
+	o.Assistant.SessionToken = env.or("REFSERVER_SESSION_TOKEN", f.session)
+	o.Docling.InputRoots = filepath.SplitList(env.get("DOCLING_INPUT_ROOTS"))
+	for _, text := range f.networks {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return fmt.Errorf("--docling-allow-network: %w", err)
+		}
+		o.Docling.AllowNetworks = append(o.Docling.AllowNetworks, network)
+	}
 	return f.coe(&o.COE, env)
 }
 

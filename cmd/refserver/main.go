@@ -7,9 +7,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == worker.Argument { // docling starts itself so to convert a document
+		os.Exit(docling.WorkerMain(os.Stdin, os.Stdout))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr)
 	stop()

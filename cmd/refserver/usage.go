@@ -44,6 +44,12 @@ coe:
   --coe-admin               serve clearQueue and resetPlan
   COE_TOKEN_LIMIT           the token limit of questions (default: 5000)
 
+docling:
+  DOCLING_INPUT_ROOTS       the folders file_path may point into, separated as in PATH
+                            (default: none; files then come as content_base64)
+  --docling-allow-network NET  a network such as 127.0.0.0/8 that convert_url may reach
+                            although it is not public; may be repeated
+
 preflights:
   --work-dir DIR            where the repository is sought when a call names none
                             (default: an empty one in the data folder)
@@ -51,6 +57,12 @@ preflights:
   PREFLIGHTS_LLM_MODEL      the model of the provider; its key is in the variable that
                             the provider's own programs read
   PREFLIGHTS_LLM_BASE_URL   another address of the provider
+
+assistant:
+  --assistant-program PATH  the command-line agent that answers chats (default: a scripted one)
+  --assistant-model MODEL   the model it uses
+  --assistant-session-token TOKEN  a session token for save_artifact that is always valid,
+  REFSERVER_SESSION_TOKEN   for tests from outside (default: none)
 
 testing:
   --allow-fault-injection   serve _test/inject, which makes tools fail on purpose

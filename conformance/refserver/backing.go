@@ -5,14 +5,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/postgres"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/sqlite"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/backend"
 )
 
 // startTimeout bounds the start of what families stand on.
@@ -62,23 +59,13 @@ func (s *setup) store() (store.Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(s.srv.life, startTimeout)
 	defer cancel()
-	opened, err := s.open(ctx)
+	opened, err := backend.Open(ctx, backend.Options{URL: s.DatabaseURL, Dir: s.data, Durable: s.Durable})
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	s.opened = opened
 	s.onClose("store", func(context.Context) error { return opened.Close() })
 	return opened, nil
-}
-
-func (s *setup) open(ctx context.Context) (store.Store, error) {
-	if s.DatabaseURL != "" {
-		return postgres.Open(ctx, s.DatabaseURL)
-	}
-	if err := os.MkdirAll(s.data, 0o700); err != nil {
-		return nil, err
-	}
-	return sqlite.Open(ctx, filepath.Join(s.data, "mainstay.db"), sqlite.Options{Durable: s.Durable})
 }
 
 // services returns where the two services are, and starts them if they are

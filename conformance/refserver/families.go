@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/artifact"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/assistant"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
@@ -28,7 +30,9 @@ type maker struct {
 var makers = []maker{
 	{name: artifact.Name, make: makeArtifact},
 	{name: coe.Name, make: makeCOE},
+	{name: docling.Name, make: makeDocling},
 	{name: preflights.Name, make: makePreflights},
+	{name: assistant.Name, make: makeAssistant},
 	{name: fixtures.Name, make: makeFixtures, httpOnly: true},
 }
 
@@ -64,6 +68,24 @@ func makePreflights(s *setup) (*family.Family, error) {
 	}
 	o.Logger = s.log
 	return preflights.New(o)
+}
+
+func makeDocling(s *setup) (*family.Family, error) { return docling.New(s.Docling) }
+
+func makeAssistant(s *setup) (*family.Family, error) {
+	o := s.Assistant
+	if o.Store == nil {
+		st, err := s.store()
+		if err != nil {
+			return nil, err
+		}
+		o.Store = st
+	}
+	if o.BaseURL == nil {
+		o.BaseURL = s.srv.baseURL
+	}
+	o.Bearer, o.Logger = s.Token, s.log
+	return assistant.New(o)
 }
 
 func makeFixtures(s *setup) (*family.Family, error) {

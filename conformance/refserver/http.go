@@ -33,7 +33,34 @@ func (s *Server) Handler() http.Handler {
 			mux.Handle(pattern, http.MaxBytesHandler(route, limit))
 		}
 	}
-	return s.gate.Wrap(mux)
+	return s.gate.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && s.base.Load() == nil {
+			s.reachable(addr)
+		}
+		mux.ServeHTTP(w, r)
+	}))
+}
+
+// reachable notes where the server listens. A server on all addresses is
+// reached by the loopback one.
+func (s *Server) reachable(addr net.Addr) {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return // no network address
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	base := "http://" + net.JoinHostPort(host, port)
+	s.base.CompareAndSwap(nil, &base)
+}
+
+// baseURL returns where the server is reached over HTTP, "" while it is not.
+func (s *Server) baseURL() string {
+	if base := s.base.Load(); base != nil {
+		return *base
+	}
+	return ""
 }
 
 // Serve serves HTTP on l until ctx is done, and then answers the calls
@@ -46,6 +73,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		// No WriteTimeout: a stream lives as long as its session.
 	}
+	s.reachable(l.Addr())
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(l) }()
 	select {

@@ -9,9 +9,12 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/assistant"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights"
@@ -48,10 +51,13 @@ type Options struct {
 	Deprecated bool
 	// AllowFaultInjection serves what makes the server fail on purpose.
 	AllowFaultInjection bool
-	// COE and Preflights are the options of these families. What they lack of
-	// folders, Logger and fault injection the server fills in.
+	// COE, Docling, Preflights and Assistant are the options of these families.
+	// What they lack of folders, stores, addresses, loggers and fault injection
+	// the server fills in.
 	COE        coe.Options
+	Docling    docling.Options
 	Preflights preflights.Options
+	Assistant  assistant.Options
 	// Logger gets the JSON lines of [NewLogger]; nil drops them.
 	Logger *slog.Logger
 	// AllowedHosts are accepted in Host and Origin besides loopback names.
@@ -69,6 +75,14 @@ type Options struct {
 	extra []*family.Family
 }
 
+// local reports whether the tools reach nothing but the data folder: no folder
+// of the user's, no database or service elsewhere, no model that costs money.
+func (o *Options) local() bool {
+	return o.ArtifactsDir == "" && o.DatabaseURL == "" && o.Services.TasksURL == "" && o.Services.IDsURL == "" &&
+		o.COE.DataDir == "" && o.Assistant.Store == nil && o.Assistant.Program == "" &&
+		o.Preflights.WorkDir == "" && (o.Preflights.LLM.Provider == "" || o.Preflights.LLM.Provider == "mock")
+}
+
 // Server is the reference server. It serves any number of sessions at once,
 // over stdio and HTTP; all methods are safe for concurrent use.
 type Server struct {
@@ -78,7 +92,8 @@ type Server struct {
 	root      *endpoint            // all families: stdio and Path
 	mounts    map[string]*endpoint // by path
 	gate      *front.Gate
-	closers   []closer // of what the families use, in the order it was started
+	base      atomic.Pointer[string] // where HTTP is served, once it is
+	closers   []closer               // of what the families use, in the order it was started
 	dataDir   string
 	temporary bool // dataDir is removed at the end
 	sandbox   bool // nothing a tool stores outlives the server
@@ -125,8 +140,7 @@ func New(opts Options) (*Server, error) {
 		}
 		s.dataDir, s.temporary = dir, true
 	}
-	s.sandbox = s.temporary && opts.ArtifactsDir == "" && opts.DatabaseURL == "" &&
-		opts.Services.TasksURL == "" && opts.Services.IDsURL == "" && opts.COE.DataDir == "" && opts.Preflights.WorkDir == ""
+	s.sandbox = s.temporary && opts.local()
 	ground := &setup{Options: &s.opts, log: s.log, data: s.dataDir, srv: s}
 	for _, m := range makers {
 		if !slices.Contains(opts.Families, m.name) {
