@@ -123,7 +123,7 @@ func TestAPI_Idempotency(t *testing.T) {
 			again := r.call("POST", tc.path, tc.body, key...)
 			require.Equal(t, first.status, again.status)
 			require.Equal(t, first.text, again.text)
-			require.InDelta(t, 2, r.call("GET", "/tasks?project=p", "").body["total"], 0)
+			require.InDelta(t, 2, r.call("GET", "/tasks?project=p", "").body["count"], 0)
 		})
 	}
 	r := newRig(t, func(o *services.Options) { o.Store = openSQLite(t, dir) })

@@ -142,17 +142,16 @@ func TestTasks_List(t *testing.T) {
 	for _, tc := range []struct {
 		name, query string
 		want        []string
-		total       int
 	}{
-		{"S0-TASKAPI-07 by project", "project=p", []string{"TASK-001", "TASK-002", "TASK-003", "TASK-005"}, 4},
-		{"S0-TASKAPI-07 by status", "project=p&status=in_progress", []string{"TASK-002"}, 1},
-		{"other projects are hidden", "project=q", []string{"TASK-004"}, 1},
-		{"by artifact", "project_id=p&artifact_id=HLS-003", []string{"TASK-003"}, 1},
-		{"S0-TASKAPI-11 by input", "project=p&input_artifact_id=EPIC-006", []string{"TASK-005"}, 1},
-		{"a wildcard is text", "project=p&input_artifact_id=%25", []string{}, 0},
-		{"pages", "project=p&limit=2&offset=1", []string{"TASK-002", "TASK-003"}, 4},
-		{"S0-TASKAPI-12 without mandatory", "project=p&without_mandatory=true", []string{}, 0},
-		{"no such project", "project=%27%20OR%20%271%27=%271", []string{}, 0},
+		{"S0-TASKAPI-07 by project", "project=p", []string{"TASK-001", "TASK-002", "TASK-003", "TASK-005"}},
+		{"S0-TASKAPI-07 by status", "project=p&status=in_progress", []string{"TASK-002"}},
+		{"other projects are hidden", "project=q", []string{"TASK-004"}},
+		{"by artifact", "project_id=p&artifact_id=HLS-003", []string{"TASK-003"}},
+		{"S0-TASKAPI-11 by input", "project=p&input_artifact_id=EPIC-006", []string{"TASK-005"}},
+		{"a wildcard is text", "project=p&input_artifact_id=%25", []string{}},
+		{"pages", "project=p&limit=2&offset=1", []string{"TASK-002", "TASK-003"}},
+		{"S0-TASKAPI-12 without mandatory", "project=p&without_mandatory=true", []string{}},
+		{"no such project", "project=%27%20OR%20%271%27=%271", []string{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := r.call("GET", "/tasks?"+tc.query, "")
@@ -163,7 +162,6 @@ func TestTasks_List(t *testing.T) {
 			}
 			require.Equal(t, tc.want, ids)
 			require.Equal(t, float64(len(tc.want)), got.body["count"])
-			require.Equal(t, float64(tc.total), got.body["total"])
 		})
 	}
 	for query, detail := range map[string]string{
@@ -227,7 +225,7 @@ func TestTasks_BatchRefused(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { requireError(t, r.call("POST", "/tasks/batch", tc.body), 400, tc.detail) })
 	}
-	require.InDelta(t, 1, r.call("GET", "/tasks?project=p", "").body["total"], 0, "S0-TASKAPI-09: a batch with a bad task inserts nothing")
+	require.InDelta(t, 1, r.call("GET", "/tasks?project=p", "").body["count"], 0, "S0-TASKAPI-09: a batch with a bad task inserts nothing")
 }
 
 func TestTasks_BatchForms(t *testing.T) {

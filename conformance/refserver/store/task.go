@@ -17,9 +17,8 @@ type TaskStore interface {
 	// SetStatus applies a change to a task and returns the task as it is then.
 	// The errors are those of [Task.Apply], and [ErrNotFound].
 	SetStatus(ctx context.Context, id string, c Change) (*Task, error)
-	// Tasks returns the tasks that pass the filter, oldest first, and how many
-	// there are without Limit and Offset.
-	Tasks(ctx context.Context, f TaskFilter) (tasks []Task, total int, err error)
+	// Tasks returns the tasks that pass the filter, oldest first.
+	Tasks(ctx context.Context, f TaskFilter) ([]Task, error)
 }
 
 // Status is the state of a task.

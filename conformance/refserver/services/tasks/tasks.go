@@ -97,7 +97,7 @@ func (s *service) list(ctx context.Context, req *api.Request) (int, any, error) 
 	if f.WithoutMandatory, err = flag(req, "without_mandatory"); err != nil {
 		return 0, nil, err
 	}
-	found, total, err := s.Store.Tasks(ctx, f)
+	found, err := s.Store.Tasks(ctx, f)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -105,7 +105,7 @@ func (s *service) list(ctx context.Context, req *api.Request) (int, any, error) 
 	for _, t := range found {
 		tasks = append(tasks, wireTask(t))
 	}
-	return http.StatusOK, map[string]any{"success": true, "tasks": tasks, "count": len(tasks), "total": total}, nil
+	return http.StatusOK, map[string]any{"success": true, "tasks": tasks, "count": len(tasks)}, nil
 }
 
 func (s *service) setStatus(ctx context.Context, req *api.Request) (int, any, error) {

@@ -104,13 +104,6 @@ func (db *database) plain(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{}, fn) })
 }
 
-// snapshot runs fn, which only reads, so that all it reads is of one instant.
-func (db *database) snapshot(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	return db.retry(ctx, func() error {
-		return db.once(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
-	})
-}
-
 // read runs fn, which only reads, on a connection without a transaction.
 func (db *database) read(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
 	return db.retry(ctx, func() error {

@@ -113,22 +113,21 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 }
 
 // Tasks returns the tasks that pass the filter, oldest first.
-func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, total int, err error) {
+func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
 	where, args, err := conditions(f)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	var limit *int // NULL is no limit
 	if f.Limit > 0 {
 		limit = &f.Limit
 	}
-	err = s.db.snapshot(ctx, func(tx pgx.Tx) error {
+	page := fmt.Sprintf(` ORDER BY task_number LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	args = append(args, limit, f.Offset)
+	var tasks []store.Task
+	err = s.db.read(ctx, func(conn *pgxpool.Conn) error {
 		tasks = nil
-		if err := tx.QueryRow(ctx, `SELECT count(*) FROM tasks WHERE `+where, args...).Scan(&total); err != nil {
-			return err
-		}
-		page := fmt.Sprintf(` ORDER BY task_number LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
-		rows, err := tx.Query(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+page, append(args, limit, f.Offset)...)
+		rows, err := conn.Query(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+page, args...)
 		if err != nil {
 			return err
 		}
@@ -142,7 +141,7 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Ta
 		}
 		return rows.Err()
 	})
-	return tasks, total, err
+	return tasks, err
 }
 
 // conditions is the WHERE clause of a filter. Every value is a parameter.

@@ -115,34 +115,25 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 }
 
 // Tasks returns the tasks that pass the filter, oldest first.
-func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, total int, err error) {
+func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, err error) {
 	where, args := conditions(f)
-	// One transaction, so that the count and the page are of the same instant.
-	tx, err := s.db.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, 0, classify(err)
-	}
-	defer func() { err = errors.Join(err, classify(ignoreDone(tx.Rollback()))) }()
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM tasks WHERE `+where, args...).Scan(&total); err != nil {
-		return nil, 0, classify(err)
-	}
 	limit := f.Limit
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` ORDER BY task_number LIMIT ? OFFSET ?`, append(args, limit, f.Offset)...)
+	rows, err := s.db.reader.QueryContext(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` ORDER BY task_number LIMIT ? OFFSET ?`, append(args, limit, f.Offset)...)
 	if err != nil {
-		return nil, 0, classify(err)
+		return nil, classify(err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		t, err := scanTask(rows)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		tasks = append(tasks, *t)
 	}
-	return tasks, total, classify(rows.Err())
+	return tasks, classify(rows.Err())
 }
 
 // conditions is the WHERE clause of a filter. Every value is a parameter.

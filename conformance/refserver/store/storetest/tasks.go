@@ -33,9 +33,9 @@ func testBatch(t *testing.T, open Open) {
 	require.Equal(t, "HLS-013", queued.ArtifactID)
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-020")}, Now: now})
 	require.ErrorAs(t, err, &queued)
-	_, total, err := st.Tasks(ctx, store.TaskFilter{Project: "p"})
+	queue, err := st.Tasks(ctx, store.TaskFilter{Project: "p"})
 	require.NoError(t, err)
-	require.Equal(t, 2, total)
+	require.Len(t, queue, 2)
 	require.Equal(t, []string{"TASK-004"}, add(t, st, "p", task("HLS-020")))
 
 	// Done artifacts may be queued again, and tasks may arrive as done.
@@ -62,9 +62,8 @@ func testOrder(t *testing.T, open Open) {
 	}
 	ids := add(t, st, "p", many...)
 	require.Equal(t, "TASK-1001", ids[1000])
-	got, total, err := st.Tasks(t.Context(), store.TaskFilter{Project: "p", Limit: 3, Offset: 998})
+	got, err := st.Tasks(t.Context(), store.TaskFilter{Project: "p", Limit: 3, Offset: 998})
 	require.NoError(t, err)
-	require.Equal(t, 1001, total)
 	require.Equal(t, []string{"TASK-999", "TASK-1000", "TASK-1001"}, taskIDs(got))
 }
 
@@ -78,7 +77,7 @@ func testStatus(t *testing.T, open Open) {
 		return st.SetStatus(ctx, id, c)
 	}
 	stored := func() store.Task {
-		got, _, err := st.Tasks(ctx, store.TaskFilter{Project: "p", ArtifactID: "HLS-001"})
+		got, err := st.Tasks(ctx, store.TaskFilter{Project: "p", ArtifactID: "HLS-001"})
 		require.NoError(t, err)
 		require.Len(t, got, 1)
 		return got[0]
@@ -168,25 +167,23 @@ func testFilter(t *testing.T, open Open) {
 		name   string
 		filter store.TaskFilter
 		want   []string
-		total  int
 	}{
-		{"everything", store.TaskFilter{}, []string{"TASK-001", "TASK-002", "TASK-003", "TASK-004", "TASK-005"}, 5},
-		{"S0-TASKAPI-07 project", store.TaskFilter{Project: "q"}, []string{"TASK-005"}, 1},
-		{"S0-TASKAPI-07 status", store.TaskFilter{Project: "p", Status: store.InProgress}, []string{"TASK-002"}, 1},
-		{"artifact", store.TaskFilter{ArtifactID: "HLS-001"}, []string{"TASK-001", "TASK-005"}, 2},
-		{"S0-TASKAPI-11 depends on", store.TaskFilter{InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002", "TASK-005"}, 3},
-		{"S0-TASKAPI-11 in the project", store.TaskFilter{Project: "p", InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002"}, 2},
-		{"no wildcards", store.TaskFilter{InputArtifactID: "PRD-00_"}, nil, 0},
-		{"quotes are text", store.TaskFilter{InputArtifactID: `"}]' OR 1=1 --`}, nil, 0},
-		{"S0-TASKAPI-12 no mandatory input", store.TaskFilter{WithoutMandatory: true}, []string{"TASK-003", "TASK-004"}, 2},
-		{"page", store.TaskFilter{Limit: 2, Offset: 1}, []string{"TASK-002", "TASK-003"}, 5},
-		{"past the end", store.TaskFilter{Limit: 2, Offset: 9}, nil, 5},
+		{"everything", store.TaskFilter{}, []string{"TASK-001", "TASK-002", "TASK-003", "TASK-004", "TASK-005"}},
+		{"S0-TASKAPI-07 project", store.TaskFilter{Project: "q"}, []string{"TASK-005"}},
+		{"S0-TASKAPI-07 status", store.TaskFilter{Project: "p", Status: store.InProgress}, []string{"TASK-002"}},
+		{"artifact", store.TaskFilter{ArtifactID: "HLS-001"}, []string{"TASK-001", "TASK-005"}},
+		{"S0-TASKAPI-11 depends on", store.TaskFilter{InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002", "TASK-005"}},
+		{"S0-TASKAPI-11 in the project", store.TaskFilter{Project: "p", InputArtifactID: "PRD-006"}, []string{"TASK-001", "TASK-002"}},
+		{"no wildcards", store.TaskFilter{InputArtifactID: "PRD-00_"}, nil},
+		{"quotes are text", store.TaskFilter{InputArtifactID: `"}]' OR 1=1 --`}, nil},
+		{"S0-TASKAPI-12 no mandatory input", store.TaskFilter{WithoutMandatory: true}, []string{"TASK-003", "TASK-004"}},
+		{"page", store.TaskFilter{Limit: 2, Offset: 1}, []string{"TASK-002", "TASK-003"}},
+		{"past the end", store.TaskFilter{Limit: 2, Offset: 9}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, total, err := st.Tasks(t.Context(), tc.filter)
+			got, err := st.Tasks(t.Context(), tc.filter)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, taskIDs(got))
-			require.Equal(t, tc.total, total)
 		})
 	}
 }

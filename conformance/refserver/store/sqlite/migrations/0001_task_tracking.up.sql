@@ -22,7 +22,9 @@ CREATE TABLE tasks (
 CREATE INDEX idx_status ON tasks (status);
 CREATE INDEX idx_project_artifact ON tasks (project_id, artifact_id);
 CREATE INDEX idx_project_status ON tasks (project_id, status);
-CREATE INDEX idx_queue ON tasks (project_id, status, task_number); -- the oldest first
+-- The oldest first, with a status and without.
+CREATE INDEX idx_queue ON tasks (project_id, status, task_number);
+CREATE INDEX idx_project_order ON tasks (project_id, task_number);
 -- An artifact is in the queue once: what the check of a batch says, enforced.
 CREATE UNIQUE INDEX idx_queued_artifact ON tasks (project_id, artifact_id)
     WHERE status IN ('pending', 'in_progress');
