@@ -72,8 +72,8 @@ func TestS0_ADD_01_ThreeTasks(t *testing.T) {
 	require.Len(t, tasks, 3)
 	for i, task := range tasks {
 		require.Equal(t, res["artifact_ids"].([]any)[i], task.ArtifactID)
-		require.Equal(t, res["task_ids"].([]any)[i], task.ID)
-		require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v1.md", task.Inputs[0].ResourceURI)
+		require.Equal(t, res["task_ids"].([]any)[i], task.TaskID)
+		require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v1.md", task.Inputs[0].MCPResourceURI)
 	}
 	t.Run("S0-ADD-12", func(t *testing.T) {
 		sent := f.wire.to("/tasks/batch")[0]
@@ -294,5 +294,5 @@ func TestS0_ADD_18_AnswerLostAfterCommit(t *testing.T) {
 	require.Len(t, f.wire.to("/tasks/batch"), 2)
 	tasks := f.queued(t)
 	require.Len(t, tasks, 1)
-	require.Equal(t, res["task_ids"].([]any)[0], tasks[0].ID)
+	require.Equal(t, res["task_ids"].([]any)[0], tasks[0].TaskID)
 }

@@ -2,15 +2,17 @@ package artifact
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
 func TestS0_APPROVE_21_IDServiceDown(t *testing.T) {
@@ -181,15 +183,11 @@ func TestApproveGivesUp(t *testing.T) {
 		<-r.Context().Done()
 		return nil, context.Cause(r.Context())
 	})
-	done := make(chan error)
-	go func() {
-		_, failure := f.callRaw(gone, t, "approve_artifact", map[string]any{"artifact_id": "PRD-006", "task_id": "t"})
-		if failure == nil {
-			done <- errors.New("approved")
-			return
-		}
-		done <- nil
-	}()
+	var wg sync.WaitGroup
+	var failed *family.Error
+	wg.Go(func() {
+		_, failed = f.callRaw(gone, t, "approve_artifact", map[string]any{"artifact_id": "PRD-006", "task_id": "t"})
+	})
 	<-held
 	short, stop := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer stop()
@@ -197,7 +195,8 @@ func TestApproveGivesUp(t *testing.T) {
 	require.NotNil(t, failure)
 	require.Equal(t, "Request timeout: the call took too long", failure.Message)
 	cancel()
-	require.NoError(t, <-done)
+	wg.Wait()
+	require.NotNil(t, failed)
 	f.wire.heal()
 	f.restart(t)
 	f.whole(t, "PRD-006", text)
@@ -208,8 +207,11 @@ func TestApproveDiskFaults(t *testing.T) {
 	t.Parallel()
 	const document, meta, intent = "PRD-006_v1.md", "PRD-006_v1_metadata.json", "PRD-006.intent.json"
 	for _, tc := range []struct{ op, file, step string }{
-		{"open", "." + intent + ".tmp", stepIntent}, {"rename", intent, stepIntent},
-		{"write", "." + meta + ".tmp", stepStatus}, {"rename", meta, stepStatus}, {"rename", document, stepWrite},
+		{"open", "." + intent + ".tmp", stepIntent},
+		{"rename", intent, stepIntent},
+		{"write", "." + meta + ".tmp", stepStatus},
+		{"rename", meta, stepStatus},
+		{"rename", document, stepWrite},
 	} {
 		t.Run(tc.op+" "+tc.file, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,7 +65,7 @@ func TestS0_APPROVE_01_Result(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("HLS-%03d", i+1), task.ArtifactID)
 			require.Equal(t, "hls-generator", task.Generator)
 			require.Equal(t, fmt.Sprintf("Generate HLS-%03d from PRD-006", i+1), task.Description)
-			require.Equal(t, "wf-1", task.CorrelationID)
+			require.Equal(t, "wf-1", task.Of)
 		}
 		sent := f.wire.to("/tasks/batch")[0].Body["tasks"].([]any)[0].(map[string]any)["inputs"]
 		research := func(name string) map[string]any {
@@ -329,7 +328,7 @@ func TestS0_APPROVE_29_HighestVersion(t *testing.T) {
 	require.Equal(t, "artifacts/prds/PRD-006_v10.md", res["artifact_path"])
 	require.Contains(t, f.file(t, "prd/PRD-006_v10.md"), "Approved")
 	require.Contains(t, f.file(t, "prd/PRD-006_v9.md"), "Draft")
-	require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v10.md", f.queued(t)[0].Inputs[0].ResourceURI)
+	require.Equal(t, "mcp://resources/artifacts/prds/PRD-006_v10.md", f.queued(t)[0].Inputs[0].MCPResourceURI)
 }
 
 // C-06: whichever folder is set, artifacts are found in both.
@@ -386,7 +385,7 @@ func TestApproveHostileIDs(t *testing.T) {
 		_, failure := f.approve(t, id)
 		require.Equal(t, int64(-32602), failure.Code, id)
 	}
-	_, failure := f.callRaw(context.Background(), t, "approve_artifact", map[string]any{"artifact_id": 7, "task_id": "t"})
+	_, failure := f.callRaw(t.Context(), t, "approve_artifact", map[string]any{"artifact_id": 7, "task_id": "t"})
 	require.Equal(t, "Invalid params: artifact_id must be a string", failure.Message)
 	require.Empty(t, f.tree(t))
 	require.Empty(t, f.wire.sent)

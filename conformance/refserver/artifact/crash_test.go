@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
-	db "github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
 
 // childEnv makes this test binary a process that approves an artifact and is
@@ -52,7 +51,7 @@ func approverChild(in io.Reader, out io.Writer) int {
 		}
 	}
 	call := family.NewCall("approve_artifact", json.RawMessage(`{"artifact_id":"`+job.ID+`","task_id":"wf-child"}`), slog.New(slog.DiscardHandler))
-	_, err = approveTool(w.approver).Handle(context.Background(), call)
+	_, err = approveTool(w.approver).Handle(context.Background(), call) //nolint:forbidigo // it is the main function of a process
 	fmt.Fprintln(out, "end", err)
 	return 0
 }
@@ -120,7 +119,7 @@ func (f *flow) killed(t *testing.T, id, step string, delay time.Duration) {
 func (f *flow) whole(t *testing.T, id, text string) (approved bool) {
 	t.Helper()
 	name := filepath.Join("prd", id+"_v1")
-	var tasks []db.Task
+	var tasks []queuedTask
 	for _, task := range f.queued(t) {
 		if task.Inputs[0].ArtifactID == id {
 			tasks = append(tasks, task)
@@ -174,9 +173,14 @@ func TestS0_APPROVE_26_KilledAtEachStep(t *testing.T) {
 		step     string
 		approved bool
 	}{
-		{stepReserve, false}, {stepIntent, false}, {stepWrite, false}, {stepStatus, false}, {stepInputs, false},
+		{stepReserve, false},
+		{stepIntent, false},
+		{stepWrite, false},
+		{stepStatus, false},
+		{stepInputs, false},
 		{stepTasks, true}, // the request may be out: it is made again, and the approval ends
-		{stepConfirm, true}, {stepDone, true},
+		{stepConfirm, true},
+		{stepDone, true},
 	} {
 		id, text := f.numbered(t, i+1)
 		f.killed(t, id, tc.step, 0)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 	db "github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/sqlite"
 )
@@ -31,29 +33,34 @@ var shared = sharedServices{}
 type sharedServices struct {
 	once  sync.Once
 	err   error
-	dir   string
 	store db.Store
+	stop  func()
 	*services.Services
 }
 
-func (s *sharedServices) start() {
-	if s.dir, s.err = os.MkdirTemp("", "artifact-test-"); s.err != nil {
+func (s *sharedServices) start(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // of the first test that asks
+	dir, err := os.MkdirTemp("", "artifact-test-")
+	if s.err = err; err != nil {
 		return
 	}
-	ctx := context.Background()
-	if s.store, s.err = sqlite.Open(ctx, filepath.Join(s.dir, "services.db"), sqlite.Options{}); s.err == nil {
-		s.Services, s.err = services.Start(ctx, services.Options{Store: s.store, Cleanup: -1})
+	if s.store, s.err = sqlite.Open(ctx, filepath.Join(dir, "services.db"), sqlite.Options{}); s.err != nil {
+		return
+	}
+	s.Services, s.err = services.Start(ctx, services.Options{Store: s.store, Cleanup: -1})
+	s.stop = func() {
+		_ = s.Services.Close(ctx)
+		_ = s.store.Close()
+		_ = os.RemoveAll(dir)
 	}
 }
 
 // run runs the tests and stops the services before leaks are looked for.
 func (s *sharedServices) run(m *testing.M) int {
 	code := m.Run()
-	if s.Services != nil {
-		_ = s.Services.Close(context.Background())
-		_ = s.store.Close()
+	if s.stop != nil {
+		s.stop()
 	}
-	_ = os.RemoveAll(s.dir)
 	return code
 }
 
@@ -63,7 +70,7 @@ func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
-		os.Exit(approverChild(os.Stdin, os.Stdout))
+		os.Exit(approverChild(os.Stdin, os.Stdout)) //nolint:forbidigo // it is a process of its own
 	}
 	goleak.VerifyTestMain(runner(func() int { return shared.run(m) }))
 }
@@ -80,7 +87,7 @@ type flow struct {
 
 func newFlow(t testing.TB, change ...func(*Options)) *flow {
 	t.Helper()
-	shared.once.Do(shared.start)
+	shared.once.Do(func() { shared.start(t.Context()) })
 	require.NoError(t, shared.err)
 	w := &wire{base: &http.Transport{}}
 	f := &flow{rig: &rig{base: t.TempDir()}, wire: w}
@@ -95,7 +102,8 @@ func newFlow(t testing.TB, change ...func(*Options)) *flow {
 		c(&f.opts)
 	}
 	f.restart(t)
-	t.Cleanup(func() { require.NoError(t, f.family.Close(context.Background())) })
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() { require.NoError(t, f.family.Close(ctx)) })
 	return f
 }
 
@@ -165,12 +173,37 @@ func (f *flow) research(t testing.TB) {
 	}
 }
 
+// queuedTask is a task as the Task Tracking service shows it.
+type queuedTask struct {
+	rest.Task
+	Inputs []rest.Input `json:"inputs_json"`
+	Of     string       `json:"correlation_id"`
+}
+
 // queued are the tasks of the flow's project that are in the queue, in order.
-func (f *flow) queued(t testing.TB) []db.Task {
+func (f *flow) queued(t testing.TB) []queuedTask {
 	t.Helper()
-	tasks, _, err := shared.store.Tasks(t.Context(), db.TaskFilter{Project: f.opts.ProjectID})
+	var answer struct {
+		Tasks []queuedTask `json:"tasks"`
+	}
+	f.ask(t, http.MethodGet, "/tasks?limit=200&project="+url.QueryEscape(f.opts.ProjectID), "", &answer)
+	return answer.Tasks
+}
+
+// ask sends a request to the Task Tracking service, past the wire.
+func (f *flow) ask(t testing.TB, method, path, body string, out any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, shared.TasksURL+path, strings.NewReader(body))
 	require.NoError(t, err)
-	return tasks
+	resp, err := f.wire.base.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode, "%s", data)
+	if out != nil {
+		require.NoError(t, json.Unmarshal(data, out))
+	}
 }
 
 // untouched asserts that an artifact is the draft it was, and nothing is open.
