@@ -16,9 +16,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// asProgram makes the test binary the program itself.
+const asProgram = "MAINSTAY_TEST_REFSERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == worker.Argument {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const handshake = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
+)
+
+func parsed(t *testing.T, env vars, args ...string) refserver.Options {
+	t.Helper()
+	cfg, err := parse(args, env.lookup)
+	require.NoError(t, err)
+	return cfg.opts
+}
+
+func TestFamiliesByDefault(t *testing.T) {
+	t.Parallel()
+	five := []string{"artifact", "coe", "docling", "preflights", "assistant"}
+	require.Equal(t, five, parsed(t, vars{}).Families)
+	require.Equal(t, append(five, "fixtures"), parsed(t, vars{}, "--http", ":0").Families)
+	require.Equal(t, []string{"coe", "fixtures"}, parsed(t, vars{}, "--families", "coe, fixtures").Families)
+	require.Equal(t, []string{"coe"}, parsed(t, vars{}, "--families", "coe", "--http", ":0").Families)
+}
+
+func TestServiceAndStoreOptions(t *testing.T) {
+	t.Parallel()
+	o := parsed(t, vars{
+		"TASK_TRACKING_API_URL": "http://tasks", "ID_MANAGEMENT_API_URL": "http://ids", "API_KEY": "k", "PROJECT_ID": "p",
+		"RESERVATION_EXPIRATION_MINUTES": "7", "DATABASE_URL": "postgres://db", "REFSERVER_TOKEN": "from env",
+	}, "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated")
+	require.Equal(t, refserver.ServiceOptions{
+		TasksURL: "http://tasks", IDsURL: "http://ids", TasksAddr: "127.0.0.1:8080", IDsAddr: "127.0.0.1:8081",
+		APIKey: "k", ProjectID: "p", Reservation: 7 * time.Minute,
+	}, o.Services)
+	require.Equal(t, "postgres://db", o.DatabaseURL)
+	require.True(t, o.Durable && o.Deprecated)
+	require.Equal(t, "from env", o.Token)
+	require.Equal(t, "flag", parsed(t, vars{"REFSERVER_TOKEN": "from env"}, "--token", "flag").Token)
+}
+
+func TestCOEOptions(t *testing.T) {
+	t.Parallel()
+	o := parsed(t, vars{}).COE
+	require.False(t, o.NoOrchestrator || o.Admin)
+	require.Equal(t, limit.Defaults(), *o.Rates)
+	o = parsed(t, vars{"COE_TOKEN_LIMIT": "40"}, "--coe-next-task", "legacy", "--with-orchestrator=false", "--rate-limits", "50",
+		"--coe-admin", "--coe-permission", "ann=read-only", "--coe-permission", "*=write", "--fault", "tool=createTicket,kind=db_locked,times=3").COE
+	require.Equal(t, coe.Legacy, o.NextTask)
+	require.True(t, o.NoOrchestrator && o.Admin)
+	require.Equal(t, 40, o.TokenLimit)
+	require.Equal(t, []int{50, 250, 5}, []int{o.Rates.Agent.Calls, o.Rates.Global.Calls, o.Rates.Burst.Calls})
+	require.Equal(t, map[string]coe.Permission{"ann": coe.ReadOnly, "*": coe.Write}, o.Permissions)
+	require.Equal(t, []faults.Fault{{Tool: "createTicket", Kind: faults.Locked, Times: 3}}, o.Faults)
+	require.Equal(t, limit.Rates{}, *parsed(t, vars{}, "--rate-limits", "off").COE.Rates)
+	tiny := parsed(t, vars{}, "--rate-limits", "1").COE.Rates
+	require.Equal(t, []int{1, 5, 1}, []int{tiny.Agent.Calls, tiny.Global.Calls, tiny.Burst.Calls})
+}
+
+func TestOtherFamilyOptions(t *testing.T) {
+	t.Parallel()
+	o := parsed(t, vars{
+		"DOCLING_INPUT_ROOTS": "/a", "PREFLIGHTS_LLM_PROVIDER": "openai", "PREFLIGHTS_LLM_MODEL": "m", "REFSERVER_SESSION_TOKEN": "s",
+	}, "--docling-allow-network", "127.0.0.0/8", "--work-dir", "/w", "--assistant-program", "agent", "--assistant-model", "big")
+	require.Equal(t, []string{"/a"}, o.Docling.InputRoots)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, o.Docling.AllowNetworks)
+	require.Equal(t, []string{"openai", "m", "/w"}, []string{o.Preflights.LLM.Provider, o.Preflights.LLM.Model, o.Preflights.WorkDir})
+	require.Equal(t, []string{"agent", "big", "s"}, []string{o.Assistant.Program, o.Assistant.Model, o.Assistant.SessionToken})
+}
+
+func TestBadFlags(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		env  vars
+		args []string
+		want string
+	}{
+		{nil, []string{"--rate-limits", "some"}, "--rate-limits must be on, off or a positive number"},
+		{nil, []string{"--rate-limits", "-1"}, "--rate-limits"},
+		{nil, []string{"--fault", "nonsense"}, "--fault:"},
+		{nil, []string{"--coe-permission", "ann"}, "--coe-permission must be AGENT=read-only"},
+		{nil, []string{"--docling-allow-network", "127.0.0.1"}, "--docling-allow-network:"},
+		{vars{"COE_TOKEN_LIMIT": "many"}, nil, `COE_TOKEN_LIMIT must be a positive number, not "many"`},
+		{vars{"RESERVATION_EXPIRATION_MINUTES": "0"}, nil, "RESERVATION_EXPIRATION_MINUTES must be a positive number"},
+	} {
+		_, err := parse(tc.args, tc.env.lookup)
+		require.ErrorContains(t, err, tc.want)
+	}
+	// What only the families can judge ends the program too, before it serves.
+	var out, log bytes.Buffer
+	require.Equal(t, exitFailed, run(t.Context(), []string{"--families", "coe", "--coe-next-task", "odd"}, vars{}.lookup, strings.NewReader(""), &out, &log))
+	require.Contains(t, log.String(), `unknown shape "odd"`)
+}
+
+// Every flag and every variable is in the help text.
+func TestHelpIsComplete(t *testing.T) {
+	t.Parallel()
+	var out, log bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, vars{}.lookup, strings.NewReader(""), &out, &log))
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	define(fs)
+	fs.VisitAll(func(f *flag.Flag) { require.Regexp(t, `(?m)^  --`+f.Name+`\b`, log.String()) })
+	asked := map[string]bool{}
+	_, err := parse(nil, func(name string) (string, bool) {
+		asked[name] = true
+		return "", false
+	})
+	require.NoError(t, err)
+	for name := range asked {
+		require.Regexp(t, `(?m)^  `+name+`\b`, log.String())
+	}
+}

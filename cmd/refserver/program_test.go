@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// program is the program in a process of its own.
+type program struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	log *bufio.Reader
+}
+
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("signals are sent")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p := &program{Cmd: exec.CommandContext(t.Context(), self, args...)}
+	p.Env = append(os.Environ(), asProgram+"=1")
+	p.in, err = p.StdinPipe()
+	require.NoError(t, err)
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	log, err := p.StderrPipe()
+	require.NoError(t, err)
+	p.out, p.log = bufio.NewReader(out), bufio.NewReader(log)
+	require.NoError(t, p.Start())
+	return p
+}
+
+// logged reads the log up to the first match.
+func (p *program) logged(t *testing.T, pattern string) string {
+	t.Helper()
+	for {
+		l, err := p.log.ReadString('\n')
+		require.NoError(t, err)
+		if found := regexp.MustCompile(pattern).FindString(l); found != "" {
+			return found
+		}
+	}
+}
+
+// S1: SIGINT and SIGTERM finish the running requests and exit 0.
+func TestX_SHUT_01_Signals(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, "--families", "coe", "--allow-fault-injection", "--fault", "tool=getNextTask,kind=delay,delay=300ms")
+			p.logged(t, "standalone mode")
+			_, err := io.WriteString(p.in, `{"jsonrpc":"2.0","id":1,"method":"getNextTask"}`+"\n")
+			require.NoError(t, err)
+			p.logged(t, "getNextTask_invocation_started")
+			require.NoError(t, p.Process.Signal(sig))
+			rest, err := io.ReadAll(p.log)
+			require.NoError(t, err)
+			require.Contains(t, string(rest), "server_stopped")
+			answer, err := p.out.ReadString('\n')
+			require.NoError(t, err)
+			require.Contains(t, answer, `"id":1,"result"`)
+			require.NoError(t, p.Wait(), "exit 0")
+		})
+	}
+}
+
+// The program is its own converter process.
+func TestConvertsInAProcessOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--families", "docling", "--debug")
+	html := base64.StdEncoding.EncodeToString([]byte("%PDF-1.4\nno document"))
+	_, err := io.WriteString(p.in, handshake+`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"convert_pdf","arguments":{"content_base64":"`+html+`","filename":"x.pdf"}}}`+"\n")
+	require.NoError(t, err)
+	_, err = p.out.ReadString('\n')
+	require.NoError(t, err)
+	got, err := p.out.ReadString('\n')
+	require.NoError(t, err)
+	var a struct{ Error struct{ Code int64 } }
+	require.NoError(t, json.Unmarshal([]byte(got), &a))
+	require.Equal(t, int64(-32002), a.Error.Code, "the converter has looked at it: %s", got)
+	require.NoError(t, p.in.Close())
+	_, err = io.ReadAll(p.log)
+	require.NoError(t, err)
+	require.NoError(t, p.Wait())
+}
+
+// With HTTP the token guards everything, and the chat's agent still reaches the
+// server it runs in.
+func TestHTTP_TokenAndChat(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--http", "127.0.0.1:0", "--families", "assistant", "--token", "s3cret-token")
+	base := strings.TrimSuffix(p.logged(t, `http://127\.0\.0\.1:\d+/mcp`), "/mcp")
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	chat := func(token string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/api/threads/t-1/chat",
+			strings.NewReader(`{"content":"Write a plan","artifact_generation":true,"thread_type":"assistant"}`))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := client.Do(req)
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode, string(body)
+	}
+	status, _ := chat("")
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, body := chat("s3cret-token")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "event: artifact_created")
+	require.Contains(t, body, "event: message_complete")
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	rest, err := io.ReadAll(p.log)
+	require.NoError(t, err)
+	require.NotContains(t, string(rest), "s3cret")
+	require.NoError(t, p.Wait())
+}
