@@ -48,14 +48,15 @@ func (c *call) choose(later bool, older version, olderName string, newer version
 	var meta struct {
 		Version json.RawMessage `json:"version"`
 	}
-	if json.Unmarshal(c.Origin.Meta, &meta) != nil || len(meta.Version) == 0 {
-		return picked, nil
-	}
+	// A _meta that does not decode is the server's to refuse.
+	_ = json.Unmarshal(c.Origin.Meta, &meta)
 	switch strings.TrimPrefix(strings.Trim(string(meta.Version), `"`), "v") {
 	case olderName:
 		return older, nil
 	case newerName:
 		return newer, nil
+	case "", "null":
+		return picked, nil
 	}
 	return picked, &params.Violation{
 		Field: "_meta.version", Reason: params.Enum,

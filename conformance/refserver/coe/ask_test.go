@@ -232,7 +232,8 @@ func TestImmediate_S1_IMM_02_Timeout(t *testing.T) {
 			require.Equal(t, false, e["retryable"])
 			require.Nil(t, e["retry_after_seconds"])
 			require.Equal(t, true, p.payload["timeout"])
-			require.Equal(t, "", p.payload["answer"])
+			require.Empty(t, p.payload["answer"])
+			require.Contains(t, p.payload, "answer")
 			require.Contains(t, p.payload, "source")
 			require.Nil(t, p.payload["source"])
 		}

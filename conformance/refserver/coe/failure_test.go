@@ -230,7 +230,7 @@ func TestSecurity_S1_SEC_01_Permissions(t *testing.T) {
 	}
 	r.agent = "writer"
 	r.call("reportTaskDone", `{"taskId":"TASK-001","status":"done"}`).ok()
-	require.Len(t, r.records(ledger.Issue), 0)
+	require.Empty(t, r.records(ledger.Issue))
 
 	_, err := New(Options{Permissions: map[string]Permission{"x": "admin"}})
 	require.ErrorContains(t, err, "permission")

@@ -31,9 +31,5 @@ func (s *server) refuse(ctx context.Context, fc *family.Call, q family.Quota) (a
 	if f != enveloped {
 		return nil, envelope.Numeric(envelope.TooManyRequests, "", data)
 	}
-	failure := envelope.New(envelope.RateLimit, "Too Many Requests").Again(q.RetryAfter)
-	for name, value := range data {
-		failure.Detail(name, value)
-	}
-	return c.fail(ctx, f, failure)
+	return c.fail(ctx, f, envelope.New(envelope.RateLimit, "Too Many Requests").Again(q.RetryAfter).Details(data))
 }

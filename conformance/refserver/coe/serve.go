@@ -79,7 +79,7 @@ func (s *server) run(ctx context.Context, t tool, fc *family.Call) (any, error) 
 	if err := s.permit(c, v); err != nil {
 		return c.fail(ctx, v.form, err)
 	}
-	if err := s.strike(ctx, t, c, v.form); err != nil {
+	if err := s.strike(ctx, t, c); err != nil {
 		return c.fail(ctx, v.form, err)
 	}
 	res, err := v.handle(ctx, c)
@@ -124,7 +124,7 @@ func (s *server) permit(c *call, v version) error {
 }
 
 // strike lets happen what a test has asked for.
-func (s *server) strike(ctx context.Context, t tool, c *call, f form) error {
+func (s *server) strike(ctx context.Context, t tool, c *call) error {
 	if s.faults == nil {
 		return nil
 	}

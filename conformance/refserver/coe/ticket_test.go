@@ -127,7 +127,7 @@ func TestTicket_S1_TICKET_04_AnotherProgram(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.DataDir = dir })
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "coe.db")))
 	require.NoError(t, err)
-	defer db.Close()
+	defer func() { require.NoError(t, db.Close()) }()
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 	require.NoError(t, err)

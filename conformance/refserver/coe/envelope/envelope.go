@@ -106,6 +106,14 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Code returns the code of the failure.
 func (f *Failure) Code() Code { return f.body.Code }
 
+// Details adds members to details.
+func (f *Failure) Details(members map[string]any) *Failure {
+	for name, value := range members {
+		f = f.Detail(name, value)
+	}
+	return f
+}
+
 // Detail adds a member to details.
 func (f *Failure) Detail(name string, value any) *Failure {
 	if f.body.Details == nil {

@@ -157,6 +157,7 @@ type fileTx struct {
 	first int
 }
 
+// AddTicket implements [Tx].
 func (tx fileTx) AddTicket(ctx context.Context, t Ticket) (Ticket, error) {
 	// The number is taken in the same statement, so that two servers on one
 	// file give no number twice.
@@ -167,6 +168,7 @@ func (tx fileTx) AddTicket(ctx context.Context, t Ticket) (Ticket, error) {
 	return t, row.Scan(&t.Number)
 }
 
+// CloseInvestigations implements [Tx].
 func (tx fileTx) CloseInvestigations(ctx context.Context, taskID string) (int, error) {
 	res, err := tx.ExecContext(ctx, `UPDATE tickets SET open = 0 WHERE open AND task_id = ? AND type = ?`, taskID, Investigation)
 	if err != nil {
@@ -176,6 +178,7 @@ func (tx fileTx) CloseInvestigations(ctx context.Context, taskID string) (int, e
 	return int(n), err
 }
 
+// AddRecords implements [Tx].
 func (tx fileTx) AddRecords(ctx context.Context, rs ...Record) error {
 	for _, r := range rs {
 		_, err := tx.ExecContext(ctx, `INSERT INTO records (kind, number, id, task_id, agent, rank, body, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -214,12 +217,12 @@ func (f *file) records(ctx context.Context, k Kind) ([]Record, error) {
 }
 
 func list[T any](ctx context.Context, f *file, scan func(*sql.Rows) (T, error), query string, args ...any) (out []T, err error) {
-	err = f.with(ctx, func(db *sql.DB) error {
+	err = f.with(ctx, func(db *sql.DB) (err error) {
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer func() { err = errors.Join(err, rows.Close()) }()
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {

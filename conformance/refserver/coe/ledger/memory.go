@@ -93,6 +93,7 @@ type memoryTx struct {
 	records    []Record
 }
 
+// AddTicket implements [Tx].
 func (tx *memoryTx) AddTicket(_ context.Context, t Ticket) (Ticket, error) {
 	t.Number, t.Open = tx.nextTicket, true
 	tx.nextTicket++
@@ -100,6 +101,7 @@ func (tx *memoryTx) AddTicket(_ context.Context, t Ticket) (Ticket, error) {
 	return t, nil
 }
 
+// CloseInvestigations implements [Tx].
 func (tx *memoryTx) CloseInvestigations(_ context.Context, taskID string) (int, error) {
 	n := 0
 	for i := range tx.tickets {
@@ -111,6 +113,7 @@ func (tx *memoryTx) CloseInvestigations(_ context.Context, taskID string) (int, 
 	return n, nil
 }
 
+// AddRecords implements [Tx].
 func (tx *memoryTx) AddRecords(_ context.Context, rs ...Record) error {
 	tx.records = append(tx.records, rs...)
 	return nil

@@ -65,11 +65,16 @@ func (p *pending) run(ctx context.Context, l *Ledger) {
 	}
 }
 
-// stop ends the writer and writes what is left.
+// stop ends the writer and writes what is left. A lock is waited for as long as
+// ctx allows; a database that is gone is not.
 func (p *pending) stop(ctx context.Context, l *Ledger) error {
 	p.quit()
 	p.stopped.Wait()
-	return l.flush(ctx, background)
+	for {
+		if err := l.flush(ctx, background); !errors.Is(err, ErrLocked) {
+			return err
+		}
+	}
 }
 
 func (p *pending) signal() {

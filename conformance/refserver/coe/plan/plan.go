@@ -146,9 +146,8 @@ func (tx *Tx) depend(on, id string) {
 }
 
 // change replaces a task by a changed copy.
-func (tx *Tx) change(t *Task, f func(*Task)) *Task {
+func (tx *Tx) change(t *Task, f func(*Task)) {
 	c := *t
 	f(&c)
 	tx.tasks[t.ID] = &c
-	return &c
 }
