@@ -225,7 +225,7 @@ func TestApproveDiskFaults(t *testing.T) {
 			// Where the disk refuses the same write again, the next start undoes it.
 			require.Equal(t, tc.step == stepIntent, failure.Data["rolled_back"])
 			require.Empty(t, f.queued(t))
-			f.workflow.store.open = openFolder
+			f.workflow.store.open = openQuick
 			f.restart(t)
 			f.untouched(t, "prd/PRD-006_v1", text)
 		})

@@ -113,6 +113,9 @@ func (f *flow) restart(t testing.TB) {
 	var err error
 	f.workflow, err = newWorkflow(f.opts)
 	require.NoError(t, err)
+	if _, measured := t.(*testing.B); !measured {
+		f.workflow.store.open = openQuick
+	}
 	require.NoError(t, f.approver.recover(t.Context()))
 	f.family = f.workflow.family(f.opts)
 	f.rig.store = f.workflow.store

@@ -3,7 +3,6 @@ package artifact
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"regexp"
 )
 
@@ -38,7 +37,7 @@ func (r research) read(s *store, file string) ([]byte, error) {
 	var err error
 	name := file
 	if r.dir != "" {
-		root, err = os.OpenRoot(r.dir)
+		root, err = openTree(r.dir)
 	} else {
 		root, err = s.view()
 		name = researchDir + "/" + file

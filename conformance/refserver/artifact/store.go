@@ -15,7 +15,6 @@ import (
 )
 
 // folder is what the store needs of a directory tree that nothing may leave.
-// An [*os.Root] is one: it refuses "..", and symbolic links that lead out.
 type folder interface {
 	MkdirAll(name string, perm fs.FileMode) error
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -23,7 +22,20 @@ type folder interface {
 	Remove(name string) error
 	ReadFile(name string) ([]byte, error)
 	Lstat(name string) (fs.FileInfo, error)
+	// Sync has the disk keep what was written to f.
+	Sync(f *os.File) error
 	Close() error
+}
+
+// tree is a folder on the disk: an [os.Root] refuses "..", and symbolic links
+// that lead out.
+type tree struct{ *os.Root }
+
+func (tree) Sync(f *os.File) error { return f.Sync() }
+
+func openTree(dir string) (folder, error) {
+	root, err := os.OpenRoot(dir)
+	return tree{root}, err
 }
 
 // store keeps artifacts below base, in a folder per type.
@@ -58,11 +70,11 @@ func openFolder(base string) (folder, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return nil, err
 	}
-	return os.OpenRoot(base)
+	return openTree(base)
 }
 
 // view opens base for reading, and does not make it.
-func (s *store) view() (folder, error) { return os.OpenRoot(s.base) }
+func (s *store) view() (folder, error) { return openTree(s.base) }
 
 // put writes content and its metadata, one after the other and each all or
 // nothing. An approved version is never replaced; any other is.
@@ -176,7 +188,7 @@ func writeAtomic(root folder, name string, data []byte) (err error) {
 	}()
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Sync()
+		err = root.Sync(f)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -203,7 +215,7 @@ func syncDir(root folder, dir string) error {
 	if err != nil {
 		return nil //nolint:nilerr // the file is complete and in its place
 	}
-	_ = d.Sync()
+	_ = root.Sync(d)
 	return d.Close()
 }
 

@@ -22,7 +22,7 @@ import (
 // faulty is a folder in which one operation on one file goes wrong.
 type faulty struct {
 	folder
-	op   string // mkdir, open, write, rename
+	op   string // mkdir, open, write, sync, rename
 	name string // base name of the file it concerns
 	err  error
 }
@@ -51,6 +51,13 @@ func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 	return file, err
 }
 
+func (f *faulty) Sync(file *os.File) error {
+	if f.hits("sync", file.Name()) {
+		return &fs.PathError{Op: "sync", Path: file.Name(), Err: f.err}
+	}
+	return f.folder.Sync(file)
+}
+
 func (f *faulty) Rename(from, to string) error {
 	if f.hits("rename", to) {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: f.err}
@@ -61,7 +68,7 @@ func (f *faulty) Rename(from, to string) error {
 // fault makes one operation of the rig's store fail.
 func (r *rig) fault(op, name string, err error) {
 	r.store.open = func(base string) (folder, error) {
-		root, oerr := openFolder(base)
+		root, oerr := openQuick(base)
 		return &faulty{folder: root, op: op, name: name, err: err}, oerr
 	}
 }
@@ -128,7 +135,7 @@ func TestS0_STORE_04_MissingFolderIsMade(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.base = filepath.Join(r.base, "not", "yet")
-	r.store = newStore(r.base)
+	r.store = quickStore(r.base)
 	_, failure := r.put(t, epic("1", "Draft", ""))
 	require.Nil(t, failure)
 	require.ElementsMatch(t, []string{"epic/EPIC-006_v1.md", "epic/EPIC-006_v1_metadata.json"}, r.tree(t))
@@ -183,9 +190,11 @@ func TestS0_STORE_08_FaultLeavesOldOrNothing(t *testing.T) {
 	for _, tc := range []struct{ name, op, file string }{
 		{"open temp", "open", "." + document + ".tmp"},
 		{"write", "write", "." + document + ".tmp"},
+		{"sync", "sync", "." + document + ".tmp"},
 		{"rename", "rename", document},
 		{"open metadata temp", "open", "." + meta + ".tmp"},
 		{"write metadata", "write", "." + meta + ".tmp"},
+		{"sync metadata", "sync", "." + meta + ".tmp"},
 		{"rename metadata", "rename", meta},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -198,7 +207,7 @@ func TestS0_STORE_08_FaultLeavesOldOrNothing(t *testing.T) {
 			require.Equal(t, "Internal error: the artifact could not be stored", failure.Message)
 			require.Empty(t, r.tree(t), "target absent, no temp file")
 
-			r.store.open = openFolder
+			r.store.open = openQuick
 			_, failure = r.put(t, epic("1", "Draft", "old"))
 			require.Nil(t, failure)
 			before := r.file(t, "epic/"+meta)
@@ -218,7 +227,7 @@ func TestS0_STORE_09_ReaderNeverSeesAPart(t *testing.T) {
 	inputs := map[string]bool{}
 	texts := make([]string, 2)
 	for i := range texts {
-		texts[i] = epic("1", "Draft", strings.Repeat(fmt.Sprint(i), 50_000+i*30_000))
+		texts[i] = epic("1", "Draft", strings.Repeat(fmt.Sprint(i), 12_000+i*18_000))
 		inputs[texts[i]] = true
 	}
 	_, failure := r.put(t, texts[0])
@@ -325,7 +334,7 @@ func TestS0_STORE_13_TraversalInMetadata(t *testing.T) {
 		outer := t.TempDir()
 		r := newRig(t)
 		r.base = filepath.Join(outer, "base")
-		r.store = newStore(r.base)
+		r.store = quickStore(r.base)
 		_, failure := r.put(t, doc("**Epic ID:** "+id, "**Title:** Some title", "**Status:** Draft"))
 		require.NotNil(t, failure, id)
 		require.Equal(t, int64(-32602), failure.Code)

@@ -145,7 +145,7 @@ func TestS0_ERR_01_02_EachRow(t *testing.T) {
 		{"service 500", func() { f.wire.on("/ids/reserve", status(500, secret)) }, nil, -32603, "Internal error: "},
 		{"service 418", func() { f.wire.on("/ids/reserve", status(418, secret)) }, nil, -32603, "Internal error: "},
 	} {
-		f.workflow.store.open = openFolder
+		f.workflow.store.open = openQuick
 		f.wire.heal()
 		tc.fault()
 		args := tc.args
@@ -162,7 +162,7 @@ func TestS0_ERR_01_02_EachRow(t *testing.T) {
 			require.NotContains(t, string(wire), leak, tc.name)
 		}
 	}
-	f.workflow.store.open = openFolder
+	f.workflow.store.open = openQuick
 	f.untouched(t, "prd/PRD-006_v1", text)
 	require.NotContains(t, f.logs.String(), secret)
 }
