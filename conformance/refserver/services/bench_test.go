@@ -51,9 +51,9 @@ func BenchmarkREST(b *testing.B) {
 			}{
 				{"ids_next", "GET", r.IDsURL + "/ids/next?type=US&project=p", nil},
 				{"ids_reserve", "POST", r.IDsURL + "/ids/reserve", func() string { return `{"type":"HLS","count":3,"project_id":"p"}` }},
-				{"tasks_batch", "POST", r.TasksURL + "/tasks/batch", three},
 				{"tasks_next", "GET", r.TasksURL + "/tasks/next?project=p", nil},
 				{"tasks_by_input", "GET", r.TasksURL + "/tasks?project=p&input_artifact_id=PRD-300", nil},
+				{"tasks_batch", "POST", r.TasksURL + "/tasks/batch", three},
 			} {
 				b.Run(request.name, func(b *testing.B) {
 					report(b, load(b, func(client *http.Client) error {
