@@ -1,7 +1,6 @@
 package preflights
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -243,25 +242,18 @@ func TestSession_S3_SESS_04_FiftyAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const n = 50
-	type outcome struct {
-		answer *answer
-		err    error
-	}
-	done := make(chan outcome, n)
+	done := make(chan *answer, n)
 	for i := range n {
-		go func() {
-			raw, err := json.Marshal(i)
-			first := r.clarify(t, args{"user_intention": fmt.Sprintf("Plan the approach for part %s", raw)})
-			in := args{"user_intention": "same", "session_id": first.SessionID, "answers": args{"decision": "Part as planned"}}
-			done <- outcome{r.clarify(t, in), err}
-		}()
+		in := args{"user_intention": fmt.Sprintf("Plan the approach for part %d", i)}
+		in["session_id"] = r.clarify(t, in).SessionID
+		in["answers"] = args{"decision": "Part as planned"}
+		go func() { done <- r.outcome(t.Context(), in) }()
 	}
 	uids := map[string]bool{}
 	for range n {
 		o := <-done
-		require.NoError(t, o.err)
-		require.Equal(t, "completed", o.answer.Status, o.answer.text)
-		uids[o.answer.Created[0].UID] = true
+		require.Equal(t, "completed", o.Status, o.text)
+		uids[o.Created[0].UID] = true
 	}
 	require.Len(t, uids, n)
 	require.Len(t, r.names(t, "docs/adr"), n)

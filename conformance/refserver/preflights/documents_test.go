@@ -55,17 +55,14 @@ func TestADR_S3_UID_03_ClonesMergeByCopy(t *testing.T) {
 	b := newRig(t)
 	require.NoError(t, os.CopyFS(filepath.Join(b.root, "docs"), os.DirFS(filepath.Join(a.root, "docs"))))
 	const n = 20
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range n {
-			b.run(t, fmt.Sprintf("Plan approach B %d", i), nil)
-		}
-	}()
 	for i := range n {
+		in := args{"user_intention": fmt.Sprintf("Plan approach B %d", i), "answers": args{"decision": "B"}}
+		done := make(chan *answer)
+		go func() { done <- b.outcome(t.Context(), in) }()
 		a.run(t, fmt.Sprintf("Plan approach A %d", i), nil)
+		o := <-done
+		require.Equal(t, "completed", o.Status, o.text)
 	}
-	<-done
 	// The two branches meet: no name is there twice but for the common past.
 	for _, name := range b.names(t, "docs/adr")[1:] {
 		require.NotContains(t, a.names(t, "docs/adr"), name)

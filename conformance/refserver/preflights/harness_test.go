@@ -2,6 +2,7 @@ package preflights
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -142,6 +143,31 @@ func (r *rig) try(t testing.TB, tool string, in args) (*answer, *family.Error) {
 	require.NoError(t, json.Unmarshal(text, out))
 	out.text = string(text)
 	return out, nil
+}
+
+// outcome is like clarify, for other goroutines than the test's: what went
+// wrong stands in the answer.
+func (r *rig) outcome(ctx context.Context, in args) *answer {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return &answer{text: err.Error()}
+	}
+	res, err := r.clarifyTool().Handle(ctx, family.NewCall("require_clarification", raw, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return &answer{text: err.Error()}
+	}
+	if wrapped, ok := res.(*family.Result); ok {
+		res = wrapped.Payload
+	}
+	text, err := family.Encode(res)
+	out := &answer{text: string(text)}
+	if err == nil {
+		err = json.Unmarshal(text, out)
+	}
+	if err != nil {
+		return &answer{text: err.Error()}
+	}
+	return out
 }
 
 func (r *rig) call(t testing.TB, tool string, in args) *answer {

@@ -36,11 +36,34 @@ func (c *Change) Undo() error {
 }
 
 // Create writes a file that never changes again. It fails with [fs.ErrExist]
-// rather than touch a file that is there.
+// rather than touch a file that is there. Readers take no lock, so the file
+// must not be seen before it is complete: it is written beside its place and
+// linked into it, which is as exclusive as O_EXCL. Where the file system knows
+// no links, O_EXCL it is.
 func (c *Change) Create(name string, data []byte) error {
 	if err := c.folder(path.Dir(name)); err != nil {
 		return err
 	}
+	root := c.docs.docs
+	temp, err := c.beside(name, data, immutable)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	err = root.Link(temp, name)
+	if rerr := root.Remove(temp); err == nil && rerr != nil {
+		return errors.Join(rerr, root.Remove(name))
+	}
+	switch {
+	case err == nil:
+		c.undo = append(c.undo, func() error { return root.Remove(name) })
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	return c.createInPlace(name, data)
+}
+
+func (c *Change) createInPlace(name string, data []byte) error {
 	root := c.docs.docs
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, immutable)
 	if err != nil {
@@ -87,24 +110,34 @@ func (c *Change) Replace(name string, data []byte) error {
 
 // swap writes data beside name and renames it into its place.
 func (c *Change) swap(name string, data []byte, mode fs.FileMode) error {
+	temp, err := c.beside(name, data, mode)
+	if err != nil {
+		return err
+	}
 	root := c.docs.docs
-	temp := path.Join(path.Dir(name), "."+path.Base(name)+".tmp")
-	// Left from a crash; the lock says that nobody is at it.
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	err = fill(f, data)
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
+	if err := root.Rename(temp, name); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
 	return nil
+}
+
+// beside writes data to a file in the folder of name, and returns that file's
+// name.
+func (c *Change) beside(name string, data []byte, mode fs.FileMode) (temp string, err error) {
+	root := c.docs.docs
+	temp = path.Join(path.Dir(name), "."+path.Base(name)+".tmp")
+	// Left from a crash; the lock says that nobody is at it.
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := fill(f, data); err != nil {
+		return "", errors.Join(err, root.Remove(temp))
+	}
+	return temp, nil
 }
 
 // fill writes data to the disk: a rename must not overtake them, or a power
