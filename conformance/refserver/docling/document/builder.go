@@ -167,8 +167,9 @@ func (b *Builder) Fill(t *Text, runs []Run) {
 	}
 }
 
+// span fits the span of a text that At gave its place.
 func (b *Builder) span(t *Text) {
-	if b.at != nil {
+	if b.at != nil && len(t.Prov) == 1 {
 		t.Prov[0].CharSpan = [2]int{0, utf8.RuneCountInString(t.Text)}
 	}
 }

@@ -100,18 +100,31 @@ func (s styles) look(props *element, link bool) *document.Formatting {
 	set(&f.Underline, "u")
 	set(&f.Strikethrough, "strike", "dstrike")
 	f.Underline = f.Underline && !link
+	f.Script = script(levels)
+	return f.Normal()
+}
+
+// script is the place of a run relative to its line. LibreOffice writes it as a
+// position, in half points.
+func script(levels []*element) document.Script {
 	for _, level := range levels {
 		if e := level.child("vertAlign"); e != nil {
 			switch e.attr("val") {
 			case "superscript":
-				f.Script = document.Superscript
+				return document.Superscript
 			case "subscript":
-				f.Script = document.Subscript
+				return document.Subscript
 			}
-			break
+			return document.Baseline
+		}
+		switch position := number(level.child("position").attr("val"), 0); {
+		case position > 0:
+			return document.Superscript
+		case position < 0:
+			return document.Subscript
 		}
 	}
-	return f.Normal()
+	return document.Baseline
 }
 
 // number reads a small number of an attribute.

@@ -33,7 +33,7 @@ func (l *lists) end() { l.open = nil }
 
 // item adds an item: to the list it belongs to, or to a new one below the item
 // before.
-func (l *lists) item(parent document.Parent, item listItem, runs []document.Run) *document.Text {
+func (l *lists) item(parent document.Parent, item listItem, runs []document.Run) {
 	for len(l.open) > 0 {
 		top := l.open[len(l.open)-1]
 		if top.level < item.level || top.level == item.level && top.name == item.list {
@@ -50,7 +50,6 @@ func (l *lists) item(parent document.Parent, item listItem, runs []document.Run)
 	top := &l.open[len(l.open)-1]
 	top.last = l.ListItem(top.group, "", item.enumerated, item.marker)
 	l.Fill(top.last, runs)
-	return top.last
 }
 
 const (

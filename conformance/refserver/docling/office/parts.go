@@ -29,7 +29,7 @@ var encryptedPackage = []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x0
 
 // parts are the files of an OOXML archive by their name, without leading slash.
 type parts struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one conversion
+	ctx   context.Context // of the one conversion that they are read for
 	files map[string]*zip.File
 	main  string
 	read  int64 // bytes unpacked so far

@@ -10,7 +10,7 @@ import (
 
 // Limits of the XML of a file.
 const (
-	maxElements = 2_000_000
+	maxElements = 1_000_000
 	maxNesting  = 256
 )
 
@@ -191,19 +191,6 @@ func (e *element) find(name string, visit func(*element)) {
 		}
 		kid.find(name, visit)
 	}
-}
-
-// first is the first element of a name at any depth.
-func (e *element) first(name string) *element {
-	for _, kid := range e.children() {
-		if kid.name == name {
-			return kid
-		}
-		if found := kid.first(name); found != nil {
-			return found
-		}
-	}
-	return nil
 }
 
 // on reads a switch: <w:b/> and <w:b w:val="true"/> are on.
