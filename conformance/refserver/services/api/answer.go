@@ -37,7 +37,8 @@ func NotFound(format string, args ...any) *Error {
 
 // failure turns any error into an answer. Failures of the database are named
 // by their kind only: what a driver says may hold addresses and statements.
-func failure(err error) *Error {
+// Once ctx has ended, whatever came of it is that end.
+func failure(ctx context.Context, err error) *Error {
 	var e *Error
 	var unavailable string
 	switch {
@@ -49,7 +50,7 @@ func failure(err error) *Error {
 		unavailable = "Database is busy, try again later"
 	case errors.Is(err, store.ErrUnavailable):
 		unavailable = "Database is unavailable, try again later"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		unavailable = "Request timed out"
 	default:
 		return &Error{Status: http.StatusInternalServerError, Detail: "Internal server error", Err: err}

@@ -184,7 +184,7 @@ func (s *service) endpoint(handle func(ctx context.Context, req *Request) (int, 
 		status, body, err := handle(ctx, req)
 		level, outcome := slog.LevelInfo, []slog.Attr(nil)
 		if err != nil {
-			e := failure(err)
+			e := failure(ctx, err)
 			status, outcome = e.Status, e.attrs()
 			if level = slog.LevelWarn; status >= http.StatusInternalServerError {
 				level = slog.LevelError

@@ -140,8 +140,11 @@ func (db *DB) Write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		return classify(err)
 	}
 	if err := fn(tx); err != nil {
-		// The rollback of a connection that is gone fails: nothing was written.
-		return errors.Join(classify(err), ignoreDone(tx.Rollback()))
+		rollback := tx.Rollback()
+		if ctx.Err() != nil { // and the driver speaks of an interruption
+			return ctx.Err()
+		}
+		return errors.Join(classify(err), ignoreDone(rollback))
 	}
 	return classify(tx.Commit())
 }

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -163,4 +165,8 @@ func TestOpenFails(t *testing.T) {
 	require.ErrorContains(t, err, "open database")
 	_, err = Open(t.Context(), t.TempDir(), Options{})
 	require.Error(t, err, "a folder")
+	rubbish := filepath.Join(t.TempDir(), "a.db")
+	require.NoError(t, os.WriteFile(rubbish, bytes.Repeat([]byte("no database "), 1000), 0o600))
+	_, err = Open(t.Context(), rubbish, Options{})
+	require.ErrorContains(t, err, "file is not a database")
 }

@@ -12,8 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if path, ok := killedChild(); ok {
-		runKilledChild(path)
+	if asChild() {
 		return
 	}
 	goleak.VerifyTestMain(m)
