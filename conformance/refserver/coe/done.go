@@ -32,6 +32,9 @@ type doneReport struct {
 	observations   []string
 }
 
+// maxCriterion bounds the digits of a criterion's number, which errors repeat.
+const maxCriterion = 6
+
 func readDone(c *call) (*doneReport, error) {
 	o := params.Read(c.Arguments, "taskId", "status", "statusDetails", "implementationNotes", "filesModified", "testing",
 		"acceptanceCriteriaVerification", "followUpTasks", "observations")
@@ -49,7 +52,7 @@ func readDone(c *call) (*doneReport, error) {
 	readTesting(o)
 	criteria := o.Any("acceptanceCriteriaVerification")
 	for _, name := range criteria.Members() {
-		if strings.Trim(name, "0123456789") != "" || name == "" {
+		if strings.Trim(name, "0123456789") != "" || name == "" || len(name) > maxCriterion {
 			criteria.Fail("", params.Unknown, "acceptanceCriteriaVerification has members by number alone")
 			break
 		}

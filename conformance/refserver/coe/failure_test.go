@@ -259,3 +259,66 @@ func TestOptions(t *testing.T) {
 		require.ErrorContains(t, err, "coe: ", name)
 	}
 }
+
+// The rows of S1's error-injection tables: what is answered, and that the
+// recovery the table names works.
+func TestInject_S1_INJ_01_Rows(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		row, fault, tool, args string
+		code                   string
+		retryable, fallback    bool
+		recovery               [2]string // tool and arguments
+	}{
+		{
+			"DB locked", `{"tool":"createTicket","kind":"db_locked","times":6}`, "createTicket", `{"title":"Test"}`,
+			"DB_LOCKED", true, false, [2]string{"createTicket", `{"title":"Test"}`},
+		},
+		{
+			"Invalid input", ``, "createTicket", `{"description":"x"}`,
+			"INVALID_PARAM", false, false, [2]string{"createTicket", `{"title":"Test"}`},
+		},
+		{
+			"DB unavailable", `{"tool":"createTicket","kind":"db_down"}`, "createTicket", `{"title":"Test"}`,
+			"RESOURCE_NOT_FOUND", true, true, [2]string{"createTicket", `{"title":"Test"}`},
+		},
+		{
+			"Task not found", ``, "reportTaskStatus", `{"task_id":"TASK-999","status":"done"}`,
+			"RESOURCE_NOT_FOUND", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
+		},
+		{
+			"Invalid state", ``, "reportTaskStatus", `{"task_id":"TASK-001","status":"invalid_value"}`,
+			"INVALID_PARAM", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
+		},
+		{
+			"Cascaded failure", `{"tool":"reportTaskStatus","kind":"unblock"}`, "reportTaskStatus", `{"task_id":"TASK-004","status":"done"}`,
+			"INTERNAL_ERROR", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-004","status":"done"}`},
+		},
+		{
+			"Timeout", `{"tool":"askQuestion","kind":"delay","delay":"35s"}`, "askQuestion", `{"question":"Should we use X or Y?","context":{"taskId":"TASK-001"}}`,
+			"TIMEOUT", true, true, [2]string{"createTicket", `{"title":"Should we use X or Y?"}`},
+		},
+		{
+			"Token limit", ``, "askQuestion", `{"question":"x","context":` + quoted(17_000) + `}`,
+			"TOKEN_LIMIT_EXCEEDED", false, true, [2]string{"askQuestion", `{"question":"x","context":"shorter"}`},
+		},
+		{
+			"Invalid question", ``, "askQuestion", `{"question":"{\"broken"}`,
+			"INVALID_PARAM", false, false, [2]string{"askQuestion", `{"question":"whole"}`},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.tool+"/"+tt.row, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, onDisk(t), func(o *Options) { o.AnswerTimeout = 50 * time.Millisecond })
+			if tt.fault != "" {
+				r.call("_test/inject", tt.fault).ok()
+			}
+			p := r.call(tt.tool, tt.args)
+			e := p.enveloped(tt.code)
+			require.Equal(t, tt.retryable, e["retryable"])
+			require.Equal(t, tt.fallback, e["fallback_suggested"])
+			r.call(tt.recovery[0], tt.recovery[1]).ok()
+		})
+	}
+}

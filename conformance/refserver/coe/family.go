@@ -60,6 +60,9 @@ type Options struct {
 	// DataDir is the folder of the database of tickets and records, made if it
 	// is missing. Empty keeps them in memory.
 	DataDir string
+	// Durable waits for the disk at every commit. Without it a crash of the
+	// machine, not of the server, may lose the last tickets.
+	Durable bool
 	// NextTask is the shape of getNextTask's answer; empty is [Enhanced].
 	NextTask TaskShape
 	// NoOrchestrator lets getNextTask answer ORCHESTRATOR_NOT_INITIALIZED, as in
@@ -196,7 +199,7 @@ func newServer(opts Options) (*server, error) {
 	defer cancel()
 	var err error
 	s.ledger, err = ledger.Open(ctx, ledger.Options{
-		Path: path, FirstTicket: firstTicket, Backoff: opts.RetryBackoff, Strike: s.trouble, Logger: opts.Logger,
+		Path: path, Durable: opts.Durable, FirstTicket: firstTicket, Backoff: opts.RetryBackoff, Strike: s.trouble, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("coe: %w", err)

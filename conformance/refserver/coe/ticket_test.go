@@ -196,8 +196,8 @@ func TestTicket_S1_TICKET_06_Parallel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	// Two servers on one file, as two programs would be.
-	rigs := []*rig{newRig(t, func(o *Options) { o.DataDir = dir }), newRig(t, func(o *Options) { o.DataDir = dir })}
-	rigs[0].srv.opts.RetryBackoff = 5 * time.Millisecond
+	shared := func(o *Options) { o.DataDir, o.RetryBackoff = dir, 5*time.Millisecond }
+	rigs := []*rig{newRig(t, shared), newRig(t, shared)}
 	var mu sync.Mutex
 	ids := map[any]bool{}
 	var wg sync.WaitGroup

@@ -33,8 +33,9 @@ CREATE INDEX IF NOT EXISTS records_by_kind ON records (kind, number);
 // file is a ledger in a SQLite file. The connection is opened when it is needed
 // and given up after a failure, so that a database that comes back is found.
 type file struct {
-	path  string
-	first int
+	path    string
+	durable bool
+	first   int
 
 	mu  sync.Mutex
 	cut bool
@@ -43,10 +44,15 @@ type file struct {
 
 // source writes the data source name. The waits for a lock are ours, so that
 // they can be counted and cancelled.
-func source(path string) string {
+func source(path string, durable bool) string {
+	synchronous := "NORMAL" // in WAL: nothing torn, but the last commits may be lost with the power
+	if durable {
+		synchronous = "FULL"
+	}
 	// Characters with a meaning in URIs may stand in the name of a folder.
 	u := url.URL{Path: filepath.ToSlash(path)}
-	return "file:" + u.EscapedPath() + "?_pragma=busy_timeout(0)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"
+	return "file:" + u.EscapedPath() + "?_pragma=busy_timeout(0)&_pragma=journal_mode(WAL)&_pragma=synchronous(" +
+		synchronous + ")&_txlock=immediate"
 }
 
 func (f *file) connect(ctx context.Context) (*sql.DB, error) {
@@ -59,7 +65,7 @@ func (f *file) connect(ctx context.Context) (*sql.DB, error) {
 	if f.cut {
 		path = filepath.Join(path, "cut off") // below a file there is no file
 	}
-	db, err := sql.Open("sqlite", source(path))
+	db, err := sql.Open("sqlite", source(path, f.durable))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -135,7 +141,7 @@ func (f *file) unreachable(yes bool) {
 
 // hold takes the lock of the file over a connection of its own.
 func (f *file) hold(ctx context.Context) (func() error, error) {
-	db, err := sql.Open("sqlite", source(f.path))
+	db, err := sql.Open("sqlite", source(f.path, f.durable))
 	if err != nil {
 		return nil, err
 	}

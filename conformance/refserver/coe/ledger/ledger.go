@@ -97,6 +97,8 @@ type backend interface {
 type Options struct {
 	// Path is the SQLite file; empty keeps everything in memory.
 	Path string
+	// Durable waits for the disk at every commit.
+	Durable bool
 	// FirstTicket is the number of the first ticket; 0 is 1.
 	FirstTicket int
 	// Backoff is the wait before the first of five retries; each further one is
@@ -149,7 +151,7 @@ func Open(ctx context.Context, opts Options) (*Ledger, error) {
 	if opts.Path == "" {
 		l.store = newMemory(opts.FirstTicket)
 	} else {
-		l.store = &file{path: opts.Path, first: opts.FirstTicket}
+		l.store = &file{path: opts.Path, durable: opts.Durable, first: opts.FirstTicket}
 	}
 	for _, k := range []Kind{Observation, Issue, TestFailure} {
 		n, err := l.store.lastID(ctx, k)

@@ -199,7 +199,7 @@ func TestOpen_OddNames(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a ?b=c#d%20é&_pragma=x")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	l := open(t, Options{Path: filepath.Join(dir, "coe.db")})
+	l := open(t, Options{Path: filepath.Join(dir, "coe.db"), Durable: true})
 	_, _, err := l.CreateTicket(t.Context(), "", ticket("x"))
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(dir, "coe.db"))
