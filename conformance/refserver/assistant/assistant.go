@@ -99,7 +99,7 @@ type service struct {
 }
 
 func newService(opts Options) (*service, error) {
-	s := &service{store: opts.Store, tokens: opts.Registry, runner: opts.runner, log: opts.Logger, shut: func() error { return nil }}
+	s := &service{store: opts.Store, tokens: opts.Registry, runner: opts.runner, log: opts.Logger, shut: func() error { return nil }, maxContent: maxContent}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -56,8 +56,8 @@ func (s *service) save(ctx context.Context, call *family.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(content) > maxContent {
-		return nil, family.Invalid("content_markdown", "length", "content_markdown must be at most %d bytes", maxContent)
+	if len(content) > s.maxContent {
+		return nil, family.Invalid("content_markdown", "length", "content_markdown must be at most %d bytes", s.maxContent)
 	}
 	for name, text := range map[string]string{"title": title, "content_markdown": content} {
 		if !store.Storable(text) {

@@ -40,8 +40,6 @@ func play(act string) int {
 	case "hang":
 		fmt.Println(`{"type":"system"}`)
 		<-time.After(time.Minute) // until it is killed
-	case "long":
-		fmt.Printf("{\"x\":\"%s\"}\n{\"type\":\"system\"}\n", strings.Repeat("y", maxLine))
 	}
 	return 0
 }
@@ -99,10 +97,15 @@ func TestProgram_Ends(t *testing.T) {
 	defer cancel()
 	err = program(t, "hang").Run(ctx, Task{}, func(json.RawMessage) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
+}
 
-	var lines []string
-	require.NoError(t, program(t, "long").Run(t.Context(), Task{}, func(l json.RawMessage) { lines = append(lines, string(l)) }))
-	require.Equal(t, []string{`{"type":"system"}`}, lines)
+func TestLines_OverlongIsSkipped(t *testing.T) {
+	t.Parallel()
+	const most = 100_000
+	long := func(n int) string { return `{"x":"` + strings.Repeat("y", n-9) + "\"}\n" }
+	var got []int
+	require.NoError(t, lines(strings.NewReader(long(most+1)+long(most)+long(3*most)+"{}"), most, func(l json.RawMessage) { got = append(got, len(l)) }))
+	require.Equal(t, []int{most - 1, 2}, got)
 }
 
 func TestScripted_BadConfig(t *testing.T) {

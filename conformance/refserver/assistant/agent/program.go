@@ -65,7 +65,7 @@ func (p *Program) Run(ctx context.Context, t Task, event func(json.RawMessage)) 
 	}
 	// Who ends the process also ends its output; a grandchild may hold it open.
 	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
-	scanErr := lines(out, event)
+	scanErr := lines(out, maxLine, event)
 	switch err := cmd.Wait(); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -82,14 +82,14 @@ func prompt(t Task) string {
 	return t.System + "\n\n" + t.Content
 }
 
-// lines calls event for every line that is a JSON object.
-func lines(r io.Reader, event func(json.RawMessage)) error {
+// lines calls event for every line of at most most bytes that is a JSON object.
+func lines(r io.Reader, most int, event func(json.RawMessage)) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
 	skip := false
 	for {
 		part, err := br.ReadSlice('\n')
-		if skip = skip || len(line)+len(part) > maxLine; !skip {
+		if skip = skip || len(line)+len(part) > most; !skip {
 			line = append(line, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
