@@ -90,6 +90,9 @@ type service struct {
 	log    *slog.Logger
 	shut   func() error // closes the store, when it is ours
 
+	// maxContent is the constant, but in tests.
+	maxContent int
+
 	// life ends the chats when the family is closed.
 	life  context.Context
 	abort context.CancelFunc
