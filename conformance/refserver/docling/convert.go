@@ -71,7 +71,7 @@ func reason(err error) error {
 		return worker.Fail(worker.Encrypted, "%v", err)
 	case errors.Is(err, pdf.ErrNoPages), errors.Is(err, web.ErrEmpty):
 		return worker.Fail(worker.Empty, "%v", err)
-	case errors.Is(err, document.ErrTooLarge):
+	case errors.Is(err, document.ErrTooLarge), errors.Is(err, pdf.ErrTooMuch):
 		return worker.Fail(worker.TooLarge, "%v", err)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -50,7 +49,7 @@ func call(ctx context.Context, f *family.Family, tool string, args any) (any, *f
 		return nil, family.Internal(err)
 	}
 	i := slices.IndexFunc(f.Tools, func(t family.Tool) bool { return t.Name == tool })
-	c := family.NewCall(tool, raw, slog.New(slog.NewJSONHandler(io.Discard, nil)))
+	c := family.NewCall(tool, raw, slog.New(slog.DiscardHandler))
 	res, err := f.Tools[i].Handle(ctx, c)
 	failure := f.Failure(err)
 	c.Finish(ctx, failure)
@@ -80,13 +79,20 @@ func carry(name string, data []byte) args {
 }
 
 // refused requires that a tool fails with a code and a reason.
-func refused(t *testing.T, s *service, tool string, a any, code int64, reason string) *family.Error {
+func refused(t *testing.T, s *service, tool string, a any, code int64, reason string) {
 	t.Helper()
 	_, failure := call(t.Context(), s.family(), tool, a)
 	require.NotNil(t, failure, "%s succeeded", tool)
 	require.Equal(t, code, failure.Code, "%s: %v %v", failure.Message, failure.Data, failure.Err)
 	require.Equal(t, reason, failure.Data["reason"], "%s: %v", failure.Message, failure.Data)
-	return failure
+}
+
+// refusedAt requires the stage of the failure too.
+func refusedAt(t *testing.T, s *service, tool string, a any, code int64, stage, reason string) {
+	t.Helper()
+	refused(t, s, tool, a, code, reason)
+	_, failure := call(t.Context(), s.family(), tool, a)
+	require.Equal(t, stage, failure.Data["stage"])
 }
 
 // files are the files of the corpus in a format, without those made to fail.

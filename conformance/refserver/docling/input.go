@@ -155,12 +155,12 @@ func (s *service) open(path string) (*os.File, error) {
 		if !filepath.IsAbs(candidate) {
 			candidate = filepath.Join(root, candidate)
 		}
-		real, err := filepath.EvalSymlinks(candidate)
+		target, err := filepath.EvalSymlinks(candidate)
 		if err != nil {
 			missing = missing || below(root, filepath.Clean(candidate)) != ""
 			continue
 		}
-		if rel := below(root, real); rel != "" {
+		if rel := below(root, target); rel != "" {
 			return openBelow(root, rel)
 		}
 	}

@@ -44,7 +44,10 @@ func (c *tally) add(what string, took time.Duration, fault string) {
 func TestMutants_S2_CONV_09(t *testing.T) {
 	t.Parallel()
 	mutants, limit := 100, 2*time.Second
-	if os.Getenv(soak) != "" {
+	switch {
+	case underRace:
+		mutants = 10
+	case os.Getenv(soak) != "":
 		mutants, limit = 3000, 5*time.Second
 	}
 	for _, format := range []string{formatPDF, formatDOCX, formatXLSX, formatPPTX, formatHTML} {

@@ -183,7 +183,7 @@ func TestExportIsBounded(t *testing.T) {
 	t.Parallel()
 	b := document.NewBuilder("long", nil)
 	caption := b.PictureCaption(b.Picture(nil, nil), strings.Repeat("word ", 200_000))
-	for range 200 {
+	for range 40 {
 		b.Picture(nil, nil).Captions = []document.Ref{caption.Ref()}
 	}
 	d, err := b.Document()
@@ -192,4 +192,23 @@ func TestExportIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, document.ErrTooLarge)
 	_, err = export.HTML(d, export.Options{})
 	require.ErrorIs(t, err, document.ErrTooLarge)
+}
+
+// Whatever can be read can be exported, or is refused for its size.
+func FuzzExport(f *testing.F) {
+	data, err := os.ReadFile(filepath.Join("testdata", "every.json"))
+	require.NoError(f, err)
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := document.Decode(data)
+		if err != nil {
+			return
+		}
+		o := export.Options{ImageMode: export.Embedded, IncludeFurniture: true, PageBreak: "---"}
+		for _, write := range []func(*document.Document, export.Options) (string, error){export.Markdown, export.HTML, export.JSON} {
+			if _, err := write(d, o); err != nil {
+				require.ErrorIs(t, err, document.ErrTooLarge)
+			}
+		}
+	})
 }

@@ -32,6 +32,9 @@ func (d *docx) runs(p *element) *runs {
 
 func (r *runs) walk(e *element, to string) {
 	for _, kid := range e.children() {
+		if r.d.ctx.Err() != nil {
+			return // the next block says so
+		}
 		switch kid.name {
 		case "r":
 			r.run(kid, to)

@@ -166,6 +166,9 @@ func (x *pptx) paragraphs(body *element, holder placeholder) {
 	l := lists{Builder: x.Builder}
 	var counts [maxListLevel + 1]int
 	for _, p := range body.all("p") {
+		if x.ctx.Err() != nil {
+			return // the next shape says so
+		}
 		runs := x.runs(p)
 		if document.PlainText(runs) == "" {
 			continue

@@ -25,6 +25,9 @@ func placeholderOf(shape *element) placeholder {
 	return p
 }
 
+// maxPlaceholders bounds what is looked through for every paragraph.
+const maxPlaceholders = 100
+
 // A layout is what slides take from their layout and its master.
 type layout struct {
 	shapes []*element // placeholders, those of the layout before the master's
@@ -39,7 +42,8 @@ func (p *parts) layout(name string) (*layout, error) {
 		if err != nil || root == nil {
 			return l, err
 		}
-		l.shapes = append(l.shapes, root.child("cSld", "spTree").all("sp")...)
+		shapes := root.child("cSld", "spTree").all("sp")
+		l.shapes = append(l.shapes, shapes[:min(len(shapes), maxPlaceholders)]...)
 		if styles := root.child("txStyles"); styles != nil {
 			l.styles = styles
 		}

@@ -10,6 +10,7 @@ import (
 
 // Limits of the XML of a file.
 const (
+	maxXML      = 32 << 20 // bytes of one part; a tree takes many times that
 	maxElements = 1_000_000
 	maxNesting  = 256
 )
@@ -23,9 +24,18 @@ type element struct {
 	text  string // of text elements
 }
 
+// xml unpacks a part that is to be parsed.
+func (p *parts) xml(name string) ([]byte, error) {
+	data, err := p.part(name)
+	if len(data) > maxXML {
+		return nil, failf(StageParse, TooLarge, "%s: over %d bytes of XML", name, maxXML)
+	}
+	return data, err
+}
+
 // tree parses a part; nil without an error when there is none.
 func (p *parts) tree(name string) (*element, error) {
-	data, err := p.part(name)
+	data, err := p.xml(name)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -79,7 +89,7 @@ func (p *parts) tree(name string) (*element, error) {
 
 // scan gives the elements of a part without keeping them.
 func (p *parts) scan(name string, visit func(xml.StartElement)) error {
-	data, err := p.part(name)
+	data, err := p.xml(name)
 	if err != nil {
 		return err
 	}

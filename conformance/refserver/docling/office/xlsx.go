@@ -201,7 +201,11 @@ func (p *parts) verify() error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		data, err := p.part(name)
+		unpack := p.xml
+		if strings.HasPrefix(name, "xl/media/") {
+			unpack = p.part
+		}
+		data, err := unpack(name)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"errors"
 	"math"
 
 	"github.com/ledongthuc/pdf"
@@ -9,12 +8,11 @@ import (
 
 // The limits of what a page may draw.
 const (
-	maxOperators = 5_000_000
+	maxOperators = 2_000_000
+	objectCost   = 200 // in operators: what drawing another object takes
 	maxGlyphs    = 500_000
 	maxFormDepth = 8
 )
-
-var errContent = errors.New("a page draws too much")
 
 // A matrix is a, b, c, d, e, f of a coordinate transformation.
 type matrix [6]float64
@@ -66,7 +64,7 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 	var saved []state
 	pdf.Interpret(stream, func(stack *pdf.Stack, op string) {
 		if in.operators++; in.operators > maxOperators || len(in.glyphs) > maxGlyphs {
-			panic(errContent)
+			panic(ErrTooMuch) // the only way out of the library's loop; see read
 		}
 		args := make([]pdf.Value, stack.Len())
 		for i := len(args) - 1; i >= 0; i-- {
@@ -86,7 +84,7 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 				s.ctm = m.mul(s.ctm)
 			}
 		case "Do":
-			if len(args) == 1 {
+			if in.operators += objectCost; len(args) == 1 {
 				in.object(resources.Key("XObject").Key(args[0].Name()), resources, s.ctm, depth)
 			}
 		case "Tf":

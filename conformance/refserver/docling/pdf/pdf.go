@@ -20,6 +20,7 @@ import (
 var (
 	ErrEncrypted = errors.New("the document is encrypted")
 	ErrNoPages   = errors.New("the document has no such pages")
+	ErrTooMuch   = errors.New("a page draws too much")
 )
 
 // Options are what a caller may choose about a PDF.
@@ -62,7 +63,11 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 		s := all[no-1]
 		width, height := s.size()
 		b.Page(no, width, height)
-		pages = append(pages, read(in, no, &s))
+		found, err := read(in, no, &s)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, found)
 	}
 	write(b, pages)
 	return b.Document()
@@ -80,13 +85,21 @@ type page struct {
 // a rule or a bullet.
 const smallest = 20
 
-func read(in *interpreter, no int, s *sheet) page {
+// read reads a page. What the library panics with goes on up.
+func read(in *interpreter, no int, s *sheet) (p page, err error) {
+	defer func() {
+		if fault := recover(); fault == any(ErrTooMuch) {
+			err = ErrTooMuch
+		} else if fault != nil {
+			panic(fault)
+		}
+	}()
 	in.glyphs, in.images, in.operators = nil, nil, 0
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
 	width, height := s.size()
-	p := page{no: no, width: width, height: height}
+	p = page{no: no, width: width, height: height}
 	var table [][]segment
 	for _, row := range rows(onPage(in.glyphs, width, height)) {
 		if segments := split(row); len(segments) > 0 {
@@ -100,7 +113,7 @@ func read(in *interpreter, no int, s *sheet) page {
 			p.images = append(p.images, b)
 		}
 	}
-	return p
+	return p, nil
 }
 
 // onPage leaves out what is drawn beside the page.

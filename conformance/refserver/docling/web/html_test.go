@@ -163,7 +163,7 @@ text "alone"
 code Go "func f() {\n\treturn\n}"
 inline
   text "run"
-  code  "x < y"
+  code unknown "x < y"
   text "now"
 `},
 		{"pictures", `<p>a <img src=x.png alt="An x"> b</p><img src=y alt=""><figure><img src=z alt=zed><figcaption>The <b>z</b></figcaption></figure><img src="` + tiny + `">`, Options{}, `

@@ -1,0 +1,5 @@
+//go:build !race
+
+package docling
+
+const underRace = false
