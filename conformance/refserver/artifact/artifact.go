@@ -63,7 +63,7 @@ type Options struct {
 }
 
 // New returns the family. It first ends what approvals of an earlier process
-// left open, for 10 seconds at most. A URL or a base that cannot be used is an
+// left open, for 15 seconds at most. A URL or a base that cannot be used is an
 // error.
 func New(opts Options) (*family.Family, error) {
 	w, err := newWorkflow(opts)

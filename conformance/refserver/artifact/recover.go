@@ -12,7 +12,8 @@ import (
 )
 
 // recovery bounds what a start spends on the approvals an earlier process left
-// open. Those it does not get to are settled by the next call.
+// open, but for the answer it waits for at that moment. Those it does not get to
+// are drafts until the next call settles them.
 const recovery = 10 * time.Second
 
 // keyLife is how long a service is sure to know a key; ours keep one a day.
@@ -53,6 +54,9 @@ func (a *approval) resume(ctx context.Context, id string) (*approveResult, error
 // sent returns the ids of the tasks an earlier process or call asked for, or
 // nil when they do not exist and never will.
 func (a *approval) sent(ctx context.Context, now time.Time) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // no time is left to wait for the service
+	}
 	if now.Sub(a.it.SentAt) < keyLife {
 		ids, err := a.send(ctx)
 		var e *rest.Error

@@ -31,6 +31,7 @@ type folder interface {
 // that lead out.
 type tree struct{ *os.Root }
 
+// Sync is [os.File.Sync].
 func (tree) Sync(f *os.File) error { return f.Sync() }
 
 func openTree(dir string) (folder, error) {
