@@ -121,6 +121,9 @@ func TestS1_RATE_HeadersAndRefusals(t *testing.T) {
 	require.Contains(t, body, `{\"scope\":\"agent\",\"success\":false}`)
 	require.Contains(t, body, `"isError":true`)
 	require.Equal(t, []string{"2", "0", "1800000000", "3"}, headers)
+	s.session = ""
+	_, a := s.postAlone(aloneCall(t, "origin", map[string]any{}), "X-Agent-Name", "ann")
+	require.Contains(t, string(a.Result), `"isError":true`, "and in the other era")
 	body, _ = rate(`{"jsonrpc":"2.0","id":1,"method":"origin"}`)
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":{"scope":"agent","success":false}}`, body)
 }
@@ -142,6 +145,18 @@ func TestS1_RATE_OrderOfArrival(t *testing.T) {
 		refused[string(a.ID)] = strings.Contains(string(a.Result), `"isError":true`)
 	}
 	require.Equal(t, map[string]bool{"1": false, "2": false, "3": true, "4": true}, refused)
+}
+
+func TestOriginOfStatelessCalls(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(o *Options) { o.extra = []*family.Family{free()} })
+	_, a := s.postAlone(aloneCall(t, "origin", map[string]any{}), "X-Agent-Name", "ann")
+	var res struct{ StructuredContent family.Origin }
+	require.NoError(t, json.Unmarshal(a.Result, &res))
+	require.Equal(t, "ann", res.StructuredContent.Agent)
+	require.Equal(t, "http", res.StructuredContent.Transport)
+	require.Equal(t, "2026-07-28", res.StructuredContent.Version)
+	require.JSONEq(t, "{"+statelessMeta+"}", `{"_meta":`+string(res.StructuredContent.Meta)+"}")
 }
 
 func TestBatchOverHTTP(t *testing.T) {
@@ -171,6 +186,7 @@ func TestTokenAndRoutes(t *testing.T) {
 	t.Parallel()
 	var seen string
 	f := &family.Family{Name: "routes", Profile: "routes", Routes: map[string]http.Handler{
+		"GET /api/bug": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") }),
 		"POST /api/things/{id}": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, err := io.ReadAll(r.Body)
 			seen = r.PathValue("id") + string(b)
@@ -196,6 +212,8 @@ func TestTokenAndRoutes(t *testing.T) {
 	require.Equal(t, "7body", seen)
 	require.Equal(t, http.StatusRequestEntityTooLarge, s.do(http.MethodPost, strings.Repeat("x", 1001), "Authorization", "Bearer s3cret").StatusCode)
 	require.Equal(t, http.StatusMethodNotAllowed, s.do(http.MethodGet, "", "Authorization", "Bearer s3cret").StatusCode)
+	s.url = root + "/api/bug"
+	require.Equal(t, http.StatusInternalServerError, s.do(http.MethodGet, "", "Authorization", "Bearer s3cret").StatusCode)
 	s.url = root + Path
 	status, a := s.postAlone(alone("tools/list", ""), "Authorization", "Bearer s3cret")
 	require.Equal(t, http.StatusOK, status)

@@ -10,7 +10,8 @@
 //	defer srv.Close()
 //	err = srv.ServeStdio(ctx, in, out) // or http.Handler: srv.Handler()
 //
-// Tools come in families ([family.Family]), each with an error profile that is
+// All tools are served at [Path], those of one family below it. Tools come in
+// families ([family.Family]), each with an error profile that is
 // announced under capabilities.experimental.errorProfiles and stamped on every
 // error as data.profile. What go-sdk does not do on the wire is package front.
 package refserver

@@ -2,7 +2,9 @@ package refserver
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,6 +75,26 @@ func TestStateless_DISC_01_Stdio(t *testing.T) {
 	a = w.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	require.Nil(t, a.Error)
 	require.NotContains(t, string(a.Result), "resultType")
+}
+
+// DISC-11: callers that share a pipe share nothing else.
+func TestStateless_DISC_11_ConcurrentCallers(t *testing.T) {
+	t.Parallel()
+	w := dial(t)
+	const n = 200
+	line := alone("tools/call", `"name":"validate_artifact","arguments":{"artifact_content":"# x","artifact_id":"PRD-001","task_id":"t"}`) + "\n"
+	go func() {
+		for i := range n {
+			_, _ = io.WriteString(w.in, strings.Replace(line, `"e"`, strconv.Itoa(i), 1))
+		}
+	}()
+	seen := map[string]bool{}
+	for range n {
+		a := w.recv()
+		require.Nil(t, a.Error)
+		seen[string(a.ID)] = true
+	}
+	require.Len(t, seen, n)
 }
 
 func TestUnknownResource_DecisionsTwentyNine(t *testing.T) {

@@ -3,8 +3,11 @@ package refserver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
@@ -30,7 +33,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	for _, f := range s.families {
 		for pattern, route := range f.Routes {
-			mux.Handle(pattern, http.MaxBytesHandler(route, limit))
+			mux.Handle(pattern, s.route(http.MaxBytesHandler(route, limit)))
 		}
 	}
 	return s.gate.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,6 +42,25 @@ func (s *Server) Handler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	}))
+}
+
+// route serves an endpoint beside MCP. A panic in it is answered and logged like
+// one in a tool; net/http would cut the connection and write to stderr what is
+// no log line.
+func (s *Server) route(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			s.log.Error("panic", "route", r.Pattern, "error", fmt.Sprint(v), "stack", string(debug.Stack()))
+			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		}()
+		ctx, cancel := s.lives(r.Context())
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // reachable notes where the server listens. A server on all addresses is
@@ -71,6 +93,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		// No WriteTimeout: a stream lives as long as its session.
 	}
 	s.reachable(l.Addr())
