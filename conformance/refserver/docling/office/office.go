@@ -105,6 +105,9 @@ func convert(
 	if err := read(b, p); err != nil {
 		return nil, classify(ctx, err)
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // what was read is not all of it
+	}
 	if b.Empty() {
 		return nil, failf(StageBuild, Empty, "the file has no text, table or picture")
 	}

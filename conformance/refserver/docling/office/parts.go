@@ -120,11 +120,7 @@ func (p *parts) findMain(kind string) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rels {
-		if strings.HasSuffix(r.kind, "/officeDocument") {
-			p.main = r.target
-		}
-	}
+	p.main = related(rels, "officeDocument")
 	types, err := p.tree("[Content_Types].xml")
 	if err != nil {
 		return err
