@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -19,41 +18,41 @@ func testKeys(t *testing.T, open Open) {
 	ctx := t.Context()
 	batch := store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-001"), task("HLS-002")}, Key: store.Key{Value: "k", Fingerprint: "f"}, Now: now}
 	first, err := st.AddTasks(ctx, batch)
-	require.NoError(t, err)
+	noError(t, err)
 	r := reserve("p", "US", 3)
 	r.Key = batch.Key // another scope
 	range1, err := st.ReserveIDs(ctx, r)
-	require.NoError(t, err)
+	noError(t, err)
 
 	// After a restart, too, and when the reservation is gone.
-	require.NoError(t, st.Close())
+	noError(t, st.Close())
 	st = open(t)
 	_, err = st.DeleteExpired(ctx, r.ExpiresAt.Add(time.Hour))
-	require.NoError(t, err)
+	noError(t, err)
 	again, err := st.AddTasks(ctx, batch)
-	require.NoError(t, err)
-	require.Equal(t, first, again)
+	noError(t, err)
+	equal(t, first, again)
 	r.ID = uuid.New()
 	range2, err := st.ReserveIDs(ctx, r)
-	require.NoError(t, err)
-	require.Equal(t, range1, range2)
+	noError(t, err)
+	equal(t, range1, range2)
 	queue, err := st.Tasks(ctx, store.TaskFilter{})
-	require.NoError(t, err)
-	require.Len(t, queue, 2, "no new rows")
+	noError(t, err)
+	equal(t, 2, len(queue), "no new rows")
 
 	batch.Key.Fingerprint, r.Key.Fingerprint = "other", "other"
 	_, err = st.AddTasks(ctx, batch)
-	require.ErrorIs(t, err, store.ErrKeyReused)
+	errorIs(t, err, store.ErrKeyReused)
 	_, err = st.ReserveIDs(ctx, r)
-	require.ErrorIs(t, err, store.ErrKeyReused)
+	errorIs(t, err, store.ErrKeyReused)
 
 	// A call that failed keeps no key.
 	batch.Key = store.Key{Value: "k2", Fingerprint: "f"}
 	_, err = st.AddTasks(ctx, batch)
-	require.Error(t, err)
+	fails(t, err)
 	batch.Project = "q"
 	_, err = st.AddTasks(ctx, batch)
-	require.NoError(t, err)
+	noError(t, err)
 
 	// Many at once: one set of rows, one answer.
 	batch = store.Batch{Project: "r", Tasks: []store.NewTask{task("HLS-001")}, Key: store.Key{Value: "k3", Fingerprint: "f"}, Now: now}
@@ -70,15 +69,15 @@ func testKeys(t *testing.T, open Open) {
 	}
 	all.Wait()
 	for _, a := range answers {
-		require.Equal(t, answers[0], a)
+		equal(t, answers[0], a)
 	}
 
 	n, err := st.DeleteKeys(ctx, now)
-	require.NoError(t, err)
-	require.Zero(t, n)
+	noError(t, err)
+	equal(t, 0, n)
 	n, err = st.DeleteKeys(ctx, now.Add(time.Second))
-	require.NoError(t, err)
-	require.Equal(t, 4, n)
+	noError(t, err)
+	equal(t, 4, n)
 }
 
 func testArtifacts(t *testing.T, open Open) {
@@ -88,17 +87,17 @@ func testArtifacts(t *testing.T, open Open) {
 		ID: uuid.New(), ThreadID: "thread-1", Type: store.GeneratedFile, Title: "a|b \"c\"\n😀 '; DROP TABLE artifacts; --",
 		Content: "# Title\n\n" + strings.Repeat("long ✓ ", 100_000), CreatedAt: store.Instant(now),
 	}
-	require.NoError(t, st.SaveArtifact(ctx, want))
+	noError(t, st.SaveArtifact(ctx, want))
 	got, err := other.Artifact(ctx, want.ID)
-	require.NoError(t, err, "S4-SAVE-03: committed when the call returns")
-	require.Equal(t, &want, got, "S4-SAVE-02: exactly")
+	noError(t, err, "S4-SAVE-03: committed when the call returns")
+	equal(t, &want, got, "S4-SAVE-02: exactly")
 	_, err = st.Artifact(ctx, uuid.New())
-	require.ErrorIs(t, err, store.ErrNotFound)
+	errorIs(t, err, store.ErrNotFound)
 
 	// S4-PIT-03.
 	for _, kind := range []store.ArtifactType{store.UserStories, store.AcceptanceCriteria, store.RequirementsDoc, store.BRD, store.GeneratedFile} {
-		require.LessOrEqual(t, len(kind), 30)
-		require.NoError(t, st.SaveArtifact(ctx, store.Artifact{ID: uuid.New(), Type: kind, CreatedAt: now}))
+		holds(t, len(kind) <= 30, "%s fits the column", kind)
+		noError(t, st.SaveArtifact(ctx, store.Artifact{ID: uuid.New(), Type: kind, CreatedAt: now}))
 	}
 	for _, bad := range []store.Artifact{
 		{ID: uuid.New(), Type: "other"},
@@ -107,10 +106,10 @@ func testArtifacts(t *testing.T, open Open) {
 		{ID: uuid.New(), Type: store.BRD, Content: "\xff"},
 		{ID: want.ID, Type: store.BRD, Content: "the id is taken"},
 	} {
-		require.Error(t, st.SaveArtifact(ctx, bad))
+		fails(t, st.SaveArtifact(ctx, bad))
 		if bad.ID != want.ID {
 			_, err := st.Artifact(ctx, bad.ID)
-			require.ErrorIs(t, err, store.ErrNotFound)
+			errorIs(t, err, store.ErrNotFound)
 		}
 	}
 }
@@ -125,17 +124,17 @@ func testOpen(t *testing.T, open Open) {
 	}
 	all.Wait()
 	for _, st := range stores {
-		require.NotNil(t, st)
-		require.NoError(t, st.Ping(t.Context()))
+		holds(t, st != nil, "it opened")
+		noError(t, st.Ping(t.Context()))
 		_, err := st.NextID(t.Context(), "p", "US", now)
-		require.NoError(t, err)
-		require.NoError(t, st.Close())
-		require.NoError(t, st.Close(), "closing twice is harmless")
+		noError(t, err)
+		noError(t, st.Close())
+		noError(t, st.Close(), "closing twice is harmless")
 	}
 	a, err := open(t).NextID(t.Context(), "p", "US", now)
-	require.NoError(t, err)
-	require.Equal(t, "US-007", a.ID)
-	require.Error(t, stores[0].Ping(t.Context()), "closed")
+	noError(t, err)
+	equal(t, "US-007", a.ID)
+	fails(t, stores[0].Ping(t.Context()), "closed")
 }
 
 // testCancel ends the caller's context: the call ends with its error, and
@@ -145,12 +144,12 @@ func testCancel(t *testing.T, open Open) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := st.NextID(ctx, "p", "US", now)
-	require.ErrorIs(t, err, context.Canceled)
+	errorIs(t, err, context.Canceled)
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-001")}, Now: now})
-	require.ErrorIs(t, err, context.Canceled)
+	errorIs(t, err, context.Canceled)
 	_, err = st.Tasks(ctx, store.TaskFilter{})
-	require.ErrorIs(t, err, context.Canceled)
+	errorIs(t, err, context.Canceled)
 	a, err := st.NextID(t.Context(), "p", "US", now)
-	require.NoError(t, err)
-	require.Equal(t, "US-001", a.ID)
+	noError(t, err)
+	equal(t, "US-001", a.ID)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -16,43 +15,43 @@ func testSequence(t *testing.T, open Open) {
 	st := open(t)
 	next := func(project, kind string) store.Allocation {
 		a, err := st.NextID(t.Context(), project, kind, now)
-		require.NoError(t, err)
+		noError(t, err)
 		return a
 	}
 	// S0-NEXT-02: the first of a sequence.
-	require.Equal(t, store.Allocation{ID: "US-001"}, next("p", "US"))
+	equal(t, store.Allocation{ID: "US-001"}, next("p", "US"))
 	// S0-NEXT-01: the next one, with the one before.
 	_, err := st.ReserveIDs(t.Context(), reserve("p", "US", 69))
-	require.NoError(t, err)
-	require.Equal(t, store.Allocation{ID: "US-071", Last: "US-070"}, next("p", "US"))
+	noError(t, err)
+	equal(t, store.Allocation{ID: "US-071", Last: "US-070"}, next("p", "US"))
 	// S0-NEXT-06: a sequence for every project and type.
-	require.Equal(t, "US-001", next("q", "US").ID)
-	require.Equal(t, "HLS-001", next("p", "HLS").ID)
+	equal(t, "US-001", next("q", "US").ID)
+	equal(t, "HLS-001", next("p", "HLS").ID)
 	// S0-NEXT-03: beyond three digits.
 	_, err = st.ReserveIDs(t.Context(), reserve("p", "US", 928))
-	require.NoError(t, err)
-	require.Equal(t, store.Allocation{ID: "US-1000", Last: "US-999"}, next("p", "US"))
+	noError(t, err)
+	equal(t, store.Allocation{ID: "US-1000", Last: "US-999"}, next("p", "US"))
 	// Names are values, never SQL.
 	hostile := `p'; DROP TABLE id_registry; --"\%_`
-	require.Equal(t, "US-001", next(hostile, "US").ID)
-	require.Equal(t, "US-002", next(hostile, "US").ID)
+	equal(t, "US-001", next(hostile, "US").ID)
+	equal(t, "US-002", next(hostile, "US").ID)
 }
 
 func testReservation(t *testing.T, open Open) {
 	st := open(t)
 	r := reserve("p", "HLS", 11)
 	_, err := st.ReserveIDs(t.Context(), r)
-	require.NoError(t, err)
+	noError(t, err)
 	// S0-RES-01: contiguous from the last one on.
 	r = reserve("p", "HLS", 3)
 	got, err := st.ReserveIDs(t.Context(), r)
-	require.NoError(t, err)
-	require.Equal(t, store.Reservation{
+	noError(t, err)
+	equal(t, store.Reservation{
 		ID: r.ID, Project: "p", Type: "HLS", IDs: []string{"HLS-012", "HLS-013", "HLS-014"}, ExpiresAt: store.Instant(r.ExpiresAt),
 	}, got)
 	a, err := st.NextID(t.Context(), "p", "HLS", now)
-	require.NoError(t, err)
-	require.Equal(t, "HLS-015", a.ID)
+	noError(t, err)
+	equal(t, "HLS-015", a.ID)
 }
 
 func testExpiry(t *testing.T, open Open) {
@@ -62,43 +61,43 @@ func testExpiry(t *testing.T, open Open) {
 		r := reserve(project, "US", 2)
 		r.ExpiresAt = expires
 		_, err := st.ReserveIDs(ctx, r)
-		require.NoError(t, err)
+		noError(t, err)
 		return r.ID
 	}
 	at := store.Instant(now).Add(15 * time.Minute)
 
 	// S0-IDAPI-04: in time, and again, also after the expiry.
 	kept := made("p", at)
-	require.NoError(t, st.ConfirmReservation(ctx, kept, at.Add(-time.Microsecond)))
-	require.NoError(t, st.ConfirmReservation(ctx, kept, at.Add(time.Hour)))
+	noError(t, st.ConfirmReservation(ctx, kept, at.Add(-time.Microsecond)))
+	noError(t, st.ConfirmReservation(ctx, kept, at.Add(time.Hour)))
 	// S0-IDAPI-05: at the instant of expiry it is too late, and stays so.
 	late := made("p", at)
-	require.ErrorIs(t, st.ConfirmReservation(ctx, late, at), store.ErrNotFound)
-	require.ErrorIs(t, st.ConfirmReservation(ctx, late, at.Add(time.Hour)), store.ErrNotFound)
-	require.ErrorIs(t, st.ConfirmReservation(ctx, uuid.New(), now), store.ErrNotFound)
-	require.NoError(t, st.ConfirmReservation(ctx, late, now), "a refused confirmation leaves the row as it was")
+	errorIs(t, st.ConfirmReservation(ctx, late, at), store.ErrNotFound)
+	errorIs(t, st.ConfirmReservation(ctx, late, at.Add(time.Hour)), store.ErrNotFound)
+	errorIs(t, st.ConfirmReservation(ctx, uuid.New(), now), store.ErrNotFound)
+	noError(t, st.ConfirmReservation(ctx, late, now), "a refused confirmation leaves the row as it was")
 
 	// S0-IDAPI-06: five expired, three confirmed, two live.
 	for range 5 {
 		made("q", at)
 	}
 	for range 3 {
-		require.NoError(t, st.ConfirmReservation(ctx, made("q", at), now))
+		noError(t, st.ConfirmReservation(ctx, made("q", at), now))
 	}
 	live := []uuid.UUID{made("q", at.Add(time.Minute)), made("q", at.Add(time.Hour))}
 	n, err := st.DeleteExpired(ctx, at)
-	require.NoError(t, err)
-	require.Zero(t, n, "at the instant of expiry nothing is deleted yet")
+	noError(t, err)
+	equal(t, 0, n, "at the instant of expiry nothing is deleted yet")
 	n, err = st.DeleteExpired(ctx, at.Add(time.Microsecond))
-	require.NoError(t, err)
-	require.Equal(t, 5, n)
+	noError(t, err)
+	equal(t, 5, n)
 	for _, id := range live {
-		require.NoError(t, st.ConfirmReservation(ctx, id, now))
+		noError(t, st.ConfirmReservation(ctx, id, now))
 	}
 	// S0-IDAPI-07, C-14: the numbers do not come back.
 	a, err := st.NextID(ctx, "q", "US", now)
-	require.NoError(t, err)
-	require.Equal(t, "US-021", a.ID)
+	noError(t, err)
+	equal(t, "US-021", a.ID)
 }
 
 // testConcurrent has 50 callers take numbers, one by one and in ranges

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
@@ -54,7 +53,7 @@ func Soak() int {
 	if os.Getenv("MAINSTAY_SOAK") != "" {
 		return 10_000
 	}
-	return 1_000
+	return 500
 }
 
 var now = time.Date(2026, 10, 20, 14, 30, 6, 123_456_789, time.UTC)
@@ -80,7 +79,7 @@ func input(classification, artifact string) store.Input {
 func add(t *testing.T, st store.Store, project string, tasks ...store.NewTask) []string {
 	t.Helper()
 	ids, err := st.AddTasks(t.Context(), store.Batch{Project: project, Tasks: tasks, Now: now})
-	require.NoError(t, err)
+	noError(t, err)
 	return ids
 }
 
@@ -108,10 +107,10 @@ func (n *numbers) take(ids ...string) {
 // requireAll requires the ids 1 to last of the type, each once.
 func (n *numbers) requireAll(t *testing.T, kind string, last int) {
 	t.Helper()
-	require.Empty(t, n.twice, "ids that were handed out twice")
-	require.Len(t, n.seen, last)
+	holds(t, len(n.twice) == 0, "%v were handed out twice", n.twice)
+	equal(t, last, len(n.seen))
 	for i := 1; i <= last; i++ {
-		require.True(t, n.seen[store.FormatID(kind, int64(i))], "id %d is missing", i)
+		holds(t, n.seen[store.FormatID(kind, int64(i))], "id %d is missing", i)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 )
 
@@ -16,27 +14,25 @@ func testBatch(t *testing.T, open Open) {
 	ctx := t.Context()
 	// S0-TASKAPI-08: ids in the order of the batch, from one sequence.
 	first := task("HLS-012", input(store.Mandatory, "PRD-006"), store.Input{Name: "notes ✓ <&>", Classification: "recommended"})
-	require.Equal(t, []string{"TASK-001", "TASK-002"}, add(t, st, "p", first, task("HLS-013")))
-	require.Equal(t, []string{"TASK-003"}, add(t, st, "q", first))
+	equal(t, []string{"TASK-001", "TASK-002"}, add(t, st, "p", first, task("HLS-013")))
+	equal(t, []string{"TASK-003"}, add(t, st, "q", first))
 
 	got, err := st.NextTask(ctx, "p", store.Pending)
-	require.NoError(t, err)
-	require.Equal(t, &store.Task{
+	noError(t, err)
+	equal(t, &store.Task{
 		ID: "TASK-001", Project: "p", ArtifactID: "HLS-012", Generator: "hls-generator", Status: store.Pending, Description: "Generate HLS-012",
 		CorrelationID: "gen-001", Inputs: first.Inputs, CreatedAt: store.Instant(now), UpdatedAt: store.Instant(now),
 	}, got, "every column comes back")
 
 	// S0-TASKAPI-09, -10: all or none, and the ids that were not used are not lost.
-	var queued *store.DuplicateError
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-013")}, Now: now})
-	require.ErrorAs(t, err, &queued)
-	require.Equal(t, "HLS-013", queued.ArtifactID)
+	equal(t, "HLS-013", errorAs[*store.DuplicateError](t, err).ArtifactID)
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-020")}, Now: now})
-	require.ErrorAs(t, err, &queued)
+	errorAs[*store.DuplicateError](t, err)
 	queue, err := st.Tasks(ctx, store.TaskFilter{Project: "p"})
-	require.NoError(t, err)
-	require.Len(t, queue, 2)
-	require.Equal(t, []string{"TASK-004"}, add(t, st, "p", task("HLS-020")))
+	noError(t, err)
+	equal(t, 2, len(queue))
+	equal(t, []string{"TASK-004"}, add(t, st, "p", task("HLS-020")))
 
 	// Done artifacts may be queued again, and tasks may arrive as done.
 	done := task("HLS-030")
@@ -46,11 +42,11 @@ func testBatch(t *testing.T, open Open) {
 	running.Status = store.InProgress
 	add(t, st, "p", running)
 	got, err = st.NextTask(ctx, "p", store.InProgress)
-	require.NoError(t, err)
-	require.Equal(t, store.Instant(now), got.StartedAt)
+	noError(t, err)
+	equal(t, store.Instant(now), got.StartedAt)
 
 	_, err = st.NextTask(ctx, "nobody", store.Pending)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	errorIs(t, err, store.ErrNotFound)
 }
 
 // testOrder passes TASK-999, which sorts behind TASK-1000 as text.
@@ -61,10 +57,10 @@ func testOrder(t *testing.T, open Open) {
 		many = append(many, task(fmt.Sprintf("US-%03d", i)))
 	}
 	ids := add(t, st, "p", many...)
-	require.Equal(t, "TASK-1001", ids[1000])
+	equal(t, "TASK-1001", ids[1000])
 	got, err := st.Tasks(t.Context(), store.TaskFilter{Project: "p", Limit: 3, Offset: 998})
-	require.NoError(t, err)
-	require.Equal(t, []string{"TASK-999", "TASK-1000", "TASK-1001"}, taskIDs(got))
+	noError(t, err)
+	equal(t, []string{"TASK-999", "TASK-1000", "TASK-1001"}, taskIDs(got))
 }
 
 func testStatus(t *testing.T, open Open) {
@@ -78,50 +74,47 @@ func testStatus(t *testing.T, open Open) {
 	}
 	stored := func() store.Task {
 		got, err := st.Tasks(ctx, store.TaskFilter{Project: "p", ArtifactID: "HLS-001"})
-		require.NoError(t, err)
-		require.Len(t, got, 1)
+		noError(t, err)
+		equal(t, 1, len(got))
 		return got[0]
 	}
 
-	var refused *store.TransitionError
 	_, err := set(store.Change{Status: store.Completed})
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "Invalid status transition: pending → completed", refused.Error())
-	require.Equal(t, store.Pending, stored().Status)
+	equal(t, "Invalid status transition: pending → completed", errorAs[*store.TransitionError](t, err).Error())
+	equal(t, store.Pending, stored().Status)
 
 	got, err := set(store.Change{Status: store.InProgress, Worker: "w1"})
-	require.NoError(t, err)
-	require.Equal(t, later, got.StartedAt)
-	require.Equal(t, *got, stored())
+	noError(t, err)
+	equal(t, later, got.StartedAt)
+	equal(t, *got, stored())
 	_, err = set(store.Change{Status: store.InProgress, Worker: "w2"})
-	require.ErrorIs(t, err, store.ErrClaimed)
+	errorIs(t, err, store.ErrClaimed)
 
 	later = later.Add(time.Second)
 	got, err = set(store.Change{Status: store.Completed, Notes: "it's done; -- ✓"})
-	require.NoError(t, err)
-	require.Equal(t, later, got.CompletedAt)
-	require.Equal(t, *got, stored())
+	noError(t, err)
+	equal(t, later, got.CompletedAt)
+	equal(t, *got, stored())
 
 	_, err = set(store.Change{Status: store.Pending})
-	require.ErrorAs(t, err, &refused)
+	errorAs[*store.TransitionError](t, err)
 	add(t, st, "p2", task("HLS-001"))
 	got, err = set(store.Change{Status: store.Pending, Reset: true})
-	require.NoError(t, err)
-	require.True(t, got.StartedAt.IsZero() && got.CompletedAt.IsZero() && got.CompletionNotes == "" && got.Worker == "")
-	require.Equal(t, *got, stored())
+	noError(t, err)
+	holds(t, got.StartedAt.IsZero() && got.CompletedAt.IsZero() && got.CompletionNotes == "" && got.Worker == "", "a reset forgets")
+	equal(t, *got, stored())
 
 	// A task that is done and queued again cannot come back beside its successor.
 	for _, s := range []store.Status{store.InProgress, store.Completed} {
 		_, err = set(store.Change{Status: s})
-		require.NoError(t, err)
+		noError(t, err)
 	}
 	add(t, st, "p", task("HLS-001"))
-	var queued *store.DuplicateError
 	_, err = set(store.Change{Status: store.Pending, Reset: true})
-	require.ErrorAs(t, err, &queued)
+	errorAs[*store.DuplicateError](t, err)
 
 	_, err = st.SetStatus(ctx, "TASK-999' OR '1'='1", store.Change{Status: store.InProgress, Now: now})
-	require.ErrorIs(t, err, store.ErrNotFound)
+	errorIs(t, err, store.ErrNotFound)
 }
 
 // testTaskRace has two stores take the same tasks (S0-TASKAPI-16).
@@ -144,10 +137,10 @@ func testTaskRace(t *testing.T, open Open) {
 		close(start)
 		both.Wait()
 		if errs[0] == nil {
-			require.ErrorIs(t, errs[1], store.ErrClaimed)
+			errorIs(t, errs[1], store.ErrClaimed)
 		} else {
-			require.ErrorIs(t, errs[0], store.ErrClaimed)
-			require.NoError(t, errs[1])
+			errorIs(t, errs[0], store.ErrClaimed)
+			noError(t, errs[1])
 		}
 	}
 }
@@ -162,7 +155,7 @@ func testFilter(t *testing.T, open Open) {
 	)
 	add(t, st, "q", task("HLS-001", input(store.Mandatory, "PRD-006")))
 	_, err := st.SetStatus(t.Context(), "TASK-002", store.Change{Status: store.InProgress, Now: now})
-	require.NoError(t, err)
+	noError(t, err)
 	for _, tc := range []struct {
 		name   string
 		filter store.TaskFilter
@@ -182,8 +175,8 @@ func testFilter(t *testing.T, open Open) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := st.Tasks(t.Context(), tc.filter)
-			require.NoError(t, err)
-			require.Equal(t, tc.want, taskIDs(got))
+			noError(t, err)
+			equal(t, tc.want, taskIDs(got))
 		})
 	}
 }
