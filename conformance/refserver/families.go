@@ -57,7 +57,7 @@ func makeCOE(s *setup) (*family.Family, error) {
 		o.DataDir = filepath.Join(s.data, coe.Name)
 	}
 	o.Logger = s.log
-	o.AllowFaultInjection = s.AllowFaultInjection
+	o.AllowFaultInjection, o.Durable = s.AllowFaultInjection, s.Durable
 	return coe.New(o)
 }
 

@@ -264,47 +264,57 @@ func TestOptions(t *testing.T) {
 // recovery the table names works.
 func TestInject_S1_INJ_01_Rows(t *testing.T) {
 	t.Parallel()
+	type next struct{ tool, args string }
 	tests := []struct {
 		row, fault, tool, args string
 		code                   string
 		retryable, fallback    bool
-		recovery               [2]string // tool and arguments
+		recovery               next
 	}{
 		{
 			"DB locked", `{"tool":"createTicket","kind":"db_locked","times":6}`, "createTicket", `{"title":"Test"}`,
-			"DB_LOCKED", true, false, [2]string{"createTicket", `{"title":"Test"}`},
+			"DB_LOCKED", true, false,
+			next{"createTicket", `{"title":"Test"}`},
 		},
 		{
 			"Invalid input", ``, "createTicket", `{"description":"x"}`,
-			"INVALID_PARAM", false, false, [2]string{"createTicket", `{"title":"Test"}`},
+			"INVALID_PARAM", false, false,
+			next{"createTicket", `{"title":"Test"}`},
 		},
 		{
 			"DB unavailable", `{"tool":"createTicket","kind":"db_down"}`, "createTicket", `{"title":"Test"}`,
-			"RESOURCE_NOT_FOUND", true, true, [2]string{"createTicket", `{"title":"Test"}`},
+			"RESOURCE_NOT_FOUND", true, true,
+			next{"createTicket", `{"title":"Test"}`},
 		},
 		{
 			"Task not found", ``, "reportTaskStatus", `{"task_id":"TASK-999","status":"done"}`,
-			"RESOURCE_NOT_FOUND", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
+			"RESOURCE_NOT_FOUND", false, false,
+			next{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
 		},
 		{
 			"Invalid state", ``, "reportTaskStatus", `{"task_id":"TASK-001","status":"invalid_value"}`,
-			"INVALID_PARAM", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
+			"INVALID_PARAM", false, false,
+			next{"reportTaskStatus", `{"task_id":"TASK-001","status":"done"}`},
 		},
 		{
 			"Cascaded failure", `{"tool":"reportTaskStatus","kind":"unblock"}`, "reportTaskStatus", `{"task_id":"TASK-004","status":"done"}`,
-			"INTERNAL_ERROR", false, false, [2]string{"reportTaskStatus", `{"task_id":"TASK-004","status":"done"}`},
+			"INTERNAL_ERROR", false, false,
+			next{"reportTaskStatus", `{"task_id":"TASK-004","status":"done"}`},
 		},
 		{
 			"Timeout", `{"tool":"askQuestion","kind":"delay","delay":"35s"}`, "askQuestion", `{"question":"Should we use X or Y?","context":{"taskId":"TASK-001"}}`,
-			"TIMEOUT", true, true, [2]string{"createTicket", `{"title":"Should we use X or Y?"}`},
+			"TIMEOUT", true, true,
+			next{"createTicket", `{"title":"Should we use X or Y?"}`},
 		},
 		{
 			"Token limit", ``, "askQuestion", `{"question":"x","context":` + quoted(17_000) + `}`,
-			"TOKEN_LIMIT_EXCEEDED", false, true, [2]string{"askQuestion", `{"question":"x","context":"shorter"}`},
+			"TOKEN_LIMIT_EXCEEDED", false, true,
+			next{"askQuestion", `{"question":"x","context":"shorter"}`},
 		},
 		{
 			"Invalid question", ``, "askQuestion", `{"question":"{\"broken"}`,
-			"INVALID_PARAM", false, false, [2]string{"askQuestion", `{"question":"whole"}`},
+			"INVALID_PARAM", false, false,
+			next{"askQuestion", `{"question":"whole"}`},
 		},
 	}
 	for _, tt := range tests {
@@ -318,7 +328,7 @@ func TestInject_S1_INJ_01_Rows(t *testing.T) {
 			e := p.enveloped(tt.code)
 			require.Equal(t, tt.retryable, e["retryable"])
 			require.Equal(t, tt.fallback, e["fallback_suggested"])
-			r.call(tt.recovery[0], tt.recovery[1]).ok()
+			r.call(tt.recovery.tool, tt.recovery.args).ok()
 		})
 	}
 }
