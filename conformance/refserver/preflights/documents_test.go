@@ -54,7 +54,10 @@ func TestADR_S3_UID_03_ClonesMergeByCopy(t *testing.T) {
 	a.run(t, "Add a database", nil)
 	b := newRig(t)
 	require.NoError(t, os.CopyFS(filepath.Join(b.root, "docs"), os.DirFS(filepath.Join(a.root, "docs"))))
-	const n = 20
+	n := 20
+	if os.Getenv("MAINSTAY_SOAK") != "" {
+		n = 200
+	}
 	for i := range n {
 		in := args{"user_intention": fmt.Sprintf("Plan approach B %d", i), "answers": args{"decision": "B"}}
 		done := make(chan *answer)

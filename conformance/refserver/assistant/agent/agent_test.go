@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,6 +121,29 @@ func TestScripted_BadConfig(t *testing.T) {
 		s := &Scripted{Config: func() string { return tt.config }}
 		err := s.Run(t.Context(), Task{System: "session_token='abc'", Content: "x"}, func(json.RawMessage) {})
 		require.ErrorContains(t, err, tt.want, name)
+	}
+}
+
+func TestScripted_HeadersGoToTheServerAlone(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 4)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- "other" + r.Header.Get("Authorization") }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r.Header.Get("Authorization")
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	s := &Scripted{
+		Config: func() string {
+			return `{"mcpServers":{"assistant":{"type":"http","url":"` + server.URL + `/mcp","headers":{"Authorization":"Bearer ${` + Variable + `}"}}}}`
+		},
+		Getenv: func(name string) string { return map[string]string{Variable: "s3cret"}[name] },
+	}
+	require.Error(t, s.Run(t.Context(), Task{System: "session_token='abc'", Content: "x"}, func(json.RawMessage) {}))
+	require.Equal(t, "Bearer s3cret", <-seen)
+	for len(seen) > 0 {
+		require.NotContains(t, <-seen, "other")
 	}
 }
 

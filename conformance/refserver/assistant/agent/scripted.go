@@ -24,8 +24,6 @@ type Scripted struct {
 	Config func() string
 	// Getenv resolves ${NAME} in the headers of the configuration.
 	Getenv func(string) string
-	// Client makes the requests; nil is the default one.
-	Client *http.Client
 }
 
 // promptToken is how a prompt hands over the token.
@@ -96,16 +94,15 @@ func (s *Scripted) save(ctx context.Context, args map[string]any) (string, error
 	if !ok || server.Type == mcpconfig.Stdio {
 		return "", errors.New("mcp-config: the scripted agent needs a server \"assistant\" over http")
 	}
-	base := http.DefaultTransport
-	client := http.Client{}
-	if s.Client != nil {
-		client = *s.Client
-		if client.Transport != nil {
-			base = client.Transport
-		}
+	// A connection of the run's own, so that none outlives it; and no redirect,
+	// which would carry the headers to another host.
+	conn := &http.Transport{}
+	defer conn.CloseIdleConnections()
+	client := &http.Client{
+		Transport:     &withHeaders{base: conn, headers: server.Expanded(s.Getenv)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	client.Transport = &withHeaders{base: base, headers: server.Expanded(s.Getenv)}
-	transport := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &client, MaxRetries: -1, DisableStandaloneSSE: true}
+	transport := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "mainstay-scripted-agent", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
