@@ -143,6 +143,9 @@ func postgresURL(t testing.TB) string {
 	require.NoError(t, err)
 	q := u.Query()
 	q.Set("search_path", schema)
+	if _, measured := t.(*testing.B); !measured {
+		q.Set("synchronous_commit", "off") // no test has the power fail
+	}
 	u.RawQuery = q.Encode()
 	return u.String()
 }

@@ -46,6 +46,7 @@ func schemaURL(t testing.TB, options ...string) string {
 	require.NoError(t, err)
 	q := u.Query()
 	q.Set("search_path", schema)
+	q.Set("synchronous_commit", "off") // no test has the power fail
 	for i := 0; i < len(options); i += 2 {
 		q.Set(options[i], options[i+1])
 	}

@@ -26,9 +26,11 @@ func testBatch(t *testing.T, open Open) {
 
 	// S0-TASKAPI-09, -10: all or none, and the ids that were not used are not lost.
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-013")}, Now: now})
-	equal(t, "HLS-013", errorAs[*store.DuplicateError](t, err).ArtifactID)
+	var queued *store.DuplicateError
+	errorAs(t, err, &queued)
+	equal(t, "HLS-013", queued.ArtifactID)
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{task("HLS-020"), task("HLS-020")}, Now: now})
-	errorAs[*store.DuplicateError](t, err)
+	errorAs(t, err, &queued)
 	queue, err := st.Tasks(ctx, store.TaskFilter{Project: "p"})
 	noError(t, err)
 	equal(t, 2, len(queue))
@@ -80,7 +82,9 @@ func testStatus(t *testing.T, open Open) {
 	}
 
 	_, err := set(store.Change{Status: store.Completed})
-	equal(t, "Invalid status transition: pending → completed", errorAs[*store.TransitionError](t, err).Error())
+	var refused *store.TransitionError
+	errorAs(t, err, &refused)
+	equal(t, "Invalid status transition: pending → completed", refused.Error())
 	equal(t, store.Pending, stored().Status)
 
 	got, err := set(store.Change{Status: store.InProgress, Worker: "w1"})
@@ -97,7 +101,7 @@ func testStatus(t *testing.T, open Open) {
 	equal(t, *got, stored())
 
 	_, err = set(store.Change{Status: store.Pending})
-	errorAs[*store.TransitionError](t, err)
+	errorAs(t, err, &refused)
 	add(t, st, "p2", task("HLS-001"))
 	got, err = set(store.Change{Status: store.Pending, Reset: true})
 	noError(t, err)
@@ -111,7 +115,8 @@ func testStatus(t *testing.T, open Open) {
 	}
 	add(t, st, "p", task("HLS-001"))
 	_, err = set(store.Change{Status: store.Pending, Reset: true})
-	errorAs[*store.DuplicateError](t, err)
+	var queued *store.DuplicateError
+	errorAs(t, err, &queued)
 
 	_, err = st.SetStatus(ctx, "TASK-999' OR '1'='1", store.Change{Status: store.InProgress, Now: now})
 	errorIs(t, err, store.ErrNotFound)
