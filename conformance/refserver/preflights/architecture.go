@@ -170,7 +170,6 @@ func (s *service) readTool() family.Tool {
 			"latest decision record. It comes from the records in docs/adr and changes nothing.",
 		InputSchema: readSchema,
 		ReadOnly:    true,
-		Idempotent:  true,
 		Handle: func(ctx context.Context, call *family.Call) (any, error) {
 			out, err := s.read(ctx, call)
 			if err != nil {
