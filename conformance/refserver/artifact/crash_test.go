@@ -278,3 +278,21 @@ func TestIntentIsNotTrusted(t *testing.T) {
 		require.Empty(t, f.queued(t))
 	}
 }
+
+// A start that has no time left asks nobody, and leaves drafts.
+func TestRecoverWithoutTime(t *testing.T) {
+	t.Parallel()
+	f := newFlow(t)
+	text := f.family006(t)
+	f.killed(t, "PRD-006", stepConfirm, 0)
+	require.Contains(t, f.file(t, "prd/PRD-006_v1.md"), "Approved")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f.wire.on("/tasks/batch", nil)
+	f.wire.heal()
+	require.NoError(t, f.approver.recover(ctx))
+	require.Empty(t, f.wire.sent)
+	require.Equal(t, text, f.file(t, "prd/PRD-006_v1.md"))
+	f.restart(t)
+	require.True(t, f.whole(t, "PRD-006", text))
+}

@@ -93,7 +93,7 @@ func (s *store) parentApproved(root folder, d *draft) error {
 	parent := *d.stored.ParentID
 	e := unmet(parentApproved, d.place.ID, "Parent %s must be approved first", quoted(parent))
 	e.Data["parent_id"] = quoted(parent)
-	e.Data["detail"] = "Parent " + quoted(parent) + " not approved"
+	e.Data["summary"] = "Parent " + quoted(parent) + " not approved"
 	if !idPattern.MatchString(parent) || len(parent) > maxID {
 		return e
 	}
