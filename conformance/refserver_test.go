@@ -55,7 +55,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 
 func TestReferenceServer_HTTP(t *testing.T) {
 	t.Parallel()
-	srv, err := refserver.New(refserver.Options{})
+	srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies()})
 	require.NoError(t, err)
 	server := httptest.NewServer(srv.Handler())
 	t.Cleanup(func() {

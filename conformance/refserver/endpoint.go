@@ -94,9 +94,9 @@ func (e *endpoint) add(f *family.Family) {
 func (e *endpoint) handler() http.Handler {
 	server := func(*http.Request) *mcp.Server { return e.mcp }
 	session := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
-		EventStore:                 newEventStore(maxEventBytes), // without one no priming event is sent
-		MaxRequestBodyBytes:        -1,                           // the front has read and bounded the body
-		DisableLocalhostProtection: true,                         // the gate checks Host, with AllowedHosts
+		EventStore:                 e.srv.events, // without one no priming event is sent
+		MaxRequestBodyBytes:        -1,           // the front has read and bounded the body
+		DisableLocalhostProtection: true,         // the gate checks Host, with AllowedHosts
 		SessionTimeout:             sessionTimeout,
 	})
 	stateless := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
@@ -170,7 +170,13 @@ func (e *endpoint) Session(id string) (version string, ok bool) { return e.sessi
 func (e *endpoint) Forget(id string) { e.sessions.forget(id) }
 
 // Full implements [front.Backend].
-func (e *endpoint) Full() bool { return e.sessions.count() >= e.srv.opts.MaxSessions }
+func (e *endpoint) Full() bool {
+	open := 0
+	for _, mount := range e.srv.mounts {
+		open += mount.sessions.count()
+	}
+	return open >= e.srv.opts.MaxSessions
+}
 
 // IsDirect implements [front.Backend].
 func (e *endpoint) IsDirect(method string) bool {

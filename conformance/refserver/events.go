@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxEventBytes bounds what is kept of the streams of an endpoint.
+// maxEventBytes bounds what is kept of the streams of a server.
 const maxEventBytes = 64 << 20
 
 // eventOverhead is counted for each event besides its data.

@@ -64,7 +64,7 @@ type Options struct {
 	AllowedHosts []string
 	// Token, when not empty, is asked of every HTTP request as a bearer token.
 	Token string
-	// MaxSessions bounds the HTTP sessions of an endpoint; 0 is 4096.
+	// MaxSessions bounds the sessions of all endpoints; 0 is 4096.
 	MaxSessions int
 	// MaxMessageBytes bounds a line and a body; 0 is 16 MiB.
 	MaxMessageBytes int
@@ -92,6 +92,7 @@ type Server struct {
 	root      *endpoint            // all families: stdio and Path
 	mounts    map[string]*endpoint // by path
 	gate      *front.Gate
+	events    *eventStore            // of all endpoints
 	base      atomic.Pointer[string] // where HTTP is served, once it is
 	closers   []closer               // of what the families use, in the order it was started
 	dataDir   string
@@ -159,6 +160,7 @@ func New(opts Options) (*Server, error) {
 
 // build makes the endpoints and what stands before them.
 func (s *Server) build() {
+	s.events = newEventStore(maxEventBytes)
 	s.root = newEndpoint(s, s.families)
 	s.mounts = map[string]*endpoint{Path: s.root}
 	for _, f := range s.families {
