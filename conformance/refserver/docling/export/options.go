@@ -12,7 +12,7 @@ import (
 )
 
 // MaxBytes bounds an export. Indentation and padding can make much of little.
-const MaxBytes = 32 << 20
+const MaxBytes = 16 << 20
 
 // ImageMode says what stands for a picture.
 type ImageMode string
