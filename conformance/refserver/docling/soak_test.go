@@ -43,11 +43,11 @@ func (c *tally) add(what string, took time.Duration, fault string) {
 // die of it, the server's side never does.
 func TestMutants_S2_CONV_09(t *testing.T) {
 	t.Parallel()
+	if underRace {
+		t.Skip("what happens here happens in a converter process: nothing to race with, and too slow with the detector")
+	}
 	mutants, limit := 100, 2*time.Second
-	switch {
-	case underRace:
-		mutants = 10
-	case os.Getenv(soak) != "":
+	if os.Getenv(soak) != "" {
 		mutants, limit = 3000, 5*time.Second
 	}
 	for _, format := range []string{formatPDF, formatDOCX, formatXLSX, formatPPTX, formatHTML} {

@@ -54,7 +54,9 @@ func measure(pages []page) ruler {
 	r := ruler{size: mostFrequent(sizes), bold: bold*2 > all}
 	for _, p := range pages {
 		for i := 1; i < len(p.lines); i++ {
-			if a, b := &p.lines[i-1], &p.lines[i]; a.size == r.size && b.size == r.size && b.y < a.y {
+			a, b := &p.lines[i-1], &p.lines[i]
+			// More than two sizes is no distance of lines within a text.
+			if a.size == r.size && b.size == r.size && b.y < a.y && a.y-b.y <= 2*r.size {
 				gaps[math.Round((a.y-b.y)*2)/2]++
 			}
 		}
