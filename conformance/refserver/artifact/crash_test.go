@@ -98,17 +98,17 @@ func (c *spawned) goOn(t *testing.T) {
 	require.NoError(t, c.stdin.Close())
 }
 
-// killed runs a child on an artifact and kills it: at a step, or some time
-// after it is ready.
+// killed runs a child on an artifact and kills it: at a step where it waits, or
+// with a delay on its way from there.
 func (f *flow) killed(t *testing.T, id, step string, delay time.Duration) {
 	t.Helper()
-	c := f.spawn(t, childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, step})
-	if step != "" {
-		c.until(t, "step "+step)
-	} else {
-		c.until(t, "ready")
-		<-time.After(delay)
+	job := childJob{f.base, f.opts.TasksURL, f.opts.IDsURL, f.opts.ProjectID, id, step}
+	if delay > 0 {
+		job.StopAt = ""
 	}
+	c := f.spawn(t, job)
+	c.until(t, "step "+step)
+	<-time.After(delay)
 	_ = c.cmd.Process.Kill() // it may have ended
 	_ = c.cmd.Wait()
 	_ = c.stdin.Close()
@@ -197,10 +197,11 @@ func TestS0_APPROVE_26_KilledAnywhere(t *testing.T) {
 	}
 	f := newFlow(t)
 	f.put(t, epic("1", "Approved", ""))
+	steps := []string{stepReserve, stepIntent, stepWrite, stepStatus, stepInputs, stepTasks, stepConfirm, stepDone}
 	recovered := 0
 	for i := range rounds {
 		id, text := f.numbered(t, i+1)
-		f.killed(t, id, "", time.Duration(rand.IntN(30_000))*time.Microsecond)
+		f.killed(t, id, steps[rand.IntN(len(steps))], time.Duration(1+rand.IntN(4000))*time.Microsecond)
 		if f.afterKill(t, id, text) {
 			recovered++
 		}
