@@ -1,12 +1,15 @@
 package refserver
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -196,4 +199,36 @@ func TestMounts(t *testing.T) {
 	s.url, s.session = root, known
 	_, a = s.post(ping)
 	require.Nil(t, a.Error)
+}
+
+// HTTP-34: to close the stream is to cancel the call.
+func TestStateless_HTTP_34_ClosedStreamCancels(t *testing.T) {
+	t.Parallel()
+	log := &logs{}
+	s := serve(t, func(o *Options) { o.Logger = NewLogger(log, slog.LevelDebug) })
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(aloneCall(t, "wait", map[string]any{})))
+	require.NoError(t, err)
+	for name, value := range map[string]string{
+		"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+		"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "wait",
+	} {
+		r.Header.Set(name, value)
+	}
+	gone := make(chan error, 1)
+	go func() {
+		res, err := s.client.Do(r)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}
+		gone <- err
+	}()
+	await := func(event string) {
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), event) }, 10*time.Second, time.Millisecond)
+	}
+	await(`"method":"tools/call"`)
+	leave()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	await("wait_invocation_failed")
 }
