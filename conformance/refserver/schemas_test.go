@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func TestInputSchemas_X_WIRE_07(t *testing.T) {
 // document is at hand.
 func TestInputSchemasAreTheDocument(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../../shared/design/tools.md")
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "design", "tools.md"))
 	if err != nil {
 		t.Skip("the tool catalogue is not at hand")
 	}
