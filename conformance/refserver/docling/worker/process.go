@@ -28,6 +28,8 @@ type Limits struct {
 	Memory int64
 	// Output is how large a result may be, in bytes; zero is 64 MiB.
 	Output int64
+	// Start is how long a worker may take to say that it is one; zero is 20 s.
+	Start time.Duration
 }
 
 func (l Limits) filled() Limits {
@@ -36,6 +38,9 @@ func (l Limits) filled() Limits {
 	}
 	if l.Output <= 0 {
 		l.Output = 64 << 20
+	}
+	if l.Start <= 0 {
+		l.Start = 20 * time.Second
 	}
 	return l
 }
@@ -85,7 +90,9 @@ func Start(ctx context.Context, argv []string, limits Limits) (*Process, error) 
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
-	stop := context.AfterFunc(ctx, func() { killGroup(p.cmd) })
+	greeted, cancel := context.WithTimeout(ctx, p.limits.Start)
+	defer cancel()
+	stop := context.AfterFunc(greeted, func() { killGroup(p.cmd) })
 	defer stop()
 	said := make([]byte, len(greeting))
 	if _, err := io.ReadFull(p.out, said); err != nil || string(said) != greeting {

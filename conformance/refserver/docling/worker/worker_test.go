@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Argument {
 		os.Exit(Main(os.Stdin, os.Stdout, mischief)) //nolint:forbidigo // this is the main of the worker
 	}
+	if len(os.Args) > 1 && os.Args[1] == "mute" {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test is done with it
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -203,6 +207,16 @@ func TestStart_NotAWorker(t *testing.T) {
 		_, err := Start(t.Context(), argv, Limits{})
 		require.ErrorIs(t, err, ErrUnavailable)
 	}
+}
+
+func TestStart_SaysNothing(t *testing.T) {
+	t.Parallel()
+	_, err := Start(t.Context(), []string{os.Args[0], "mute"}, Limits{Start: 200 * time.Millisecond})
+	require.ErrorIs(t, err, ErrUnavailable)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = Start(ctx, []string{os.Args[0], "mute"}, Limits{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestStart_NoWorkerOfAWorker(t *testing.T) {
