@@ -49,6 +49,12 @@ func (s *Server) Handler() http.Handler {
 // no log line.
 func (s *Server) route(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave := s.routes.Enter()
+		if leave == nil {
+			front.Draining(w)
+			return
+		}
+		defer leave()
 		defer func() {
 			v := recover()
 			if v == nil {
@@ -85,6 +91,14 @@ func (s *Server) baseURL() string {
 	return ""
 }
 
+// drainRoutes waits for the routes first, for half of the grace: what runs
+// there may be a chat whose agent still has to call the server.
+func (s *Server) drainRoutes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.ShutdownGrace/2)
+	defer cancel()
+	s.routes.Drain(ctx)
+}
+
 // Serve serves HTTP on l until ctx is done, and then answers the calls
 // that run, for up to ShutdownGrace, ends all sessions and closes l. After
 // that the server takes no more HTTP messages. A clean end is a nil error.
@@ -106,6 +120,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
 	defer cancel()
+	s.drainRoutes(grace)
 	s.gate.Drain(grace)
 	if grace.Err() != nil {
 		s.abort() // what still runs has had its time

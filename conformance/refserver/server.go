@@ -92,6 +92,7 @@ type Server struct {
 	root      *endpoint            // all families: stdio and Path
 	mounts    map[string]*endpoint // by path
 	gate      *front.Gate
+	routes    front.Turnstile        // requests to the families' routes being served
 	events    *eventStore            // of all endpoints
 	base      atomic.Pointer[string] // where HTTP is served, once it is
 	closers   []closer               // of what the families use, in the order it was started

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // GateOptions configures a [Gate].
@@ -27,9 +26,7 @@ type Gate struct {
 	opts  GateOptions
 	token [sha256.Size]byte // of a fixed length, so that the time to compare tells nothing
 
-	mu       sync.Mutex
-	draining bool
-	running  sync.WaitGroup // requests being served; Add under mu
+	running Turnstile // requests being served
 }
 
 // NewGate returns a gate.
@@ -57,12 +54,11 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if !g.enter() {
-			w.Header().Set("Retry-After", "1")
-			writeFault(w, http.StatusServiceUnavailable, &fault{err: rpcError(-32000, "server is shutting down", nil)})
+		leave := g.running.Enter()
+		if leave == nil {
+			Draining(w)
 			return
 		}
-		leave := sync.OnceFunc(g.running.Done)
 		defer leave()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), uncountKey{}, leave)))
 	})
@@ -77,29 +73,12 @@ func uncount(r *http.Request) {
 
 // Drain refuses new requests with 503 and waits until those being served are
 // answered, or ctx ends.
-func (g *Gate) Drain(ctx context.Context) {
-	g.mu.Lock()
-	g.draining = true
-	g.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		g.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
+func (g *Gate) Drain(ctx context.Context) { g.running.Drain(ctx) }
 
-func (g *Gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.draining {
-		return false
-	}
-	g.running.Add(1)
-	return true
+// Draining answers a request that comes too late.
+func Draining(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	writeFault(w, http.StatusServiceUnavailable, &fault{err: rpcError(-32000, "server is shutting down", nil)})
 }
 
 // unknown returns the challenge for who does not have the token, or "".
