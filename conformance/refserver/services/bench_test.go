@@ -45,14 +45,26 @@ func BenchmarkREST(b *testing.B) {
 			for range 300 { // a queue of 900
 				require.Equal(b, http.StatusCreated, r.call("POST", "/tasks/batch", three()).status)
 			}
+			var reservations []string
+			for range 300 {
+				got := r.call("POST", "/ids/reserve", `{"type":"HLS","count":3,"project_id":"p"}`)
+				require.Equal(b, http.StatusOK, got.status)
+				reservations = append(reservations, fmt.Sprintf(`{"reservation_id":%q}`, got.body["reservation_id"]))
+			}
+			var confirmed atomic.Int64
+			// A confirmation that is repeated writes its row again.
+			confirm := func() string { return reservations[int(confirmed.Add(1))%len(reservations)] }
 			for _, request := range []struct {
 				name, method, path string
 				body               func() string
 			}{
 				{"ids_next", "GET", r.IDsURL + "/ids/next?type=US&project=p", nil},
 				{"ids_reserve", "POST", r.IDsURL + "/ids/reserve", func() string { return `{"type":"HLS","count":3,"project_id":"p"}` }},
+				{"ids_confirm", "POST", r.IDsURL + "/ids/confirm", confirm},
 				{"tasks_next", "GET", r.TasksURL + "/tasks/next?project=p", nil},
 				{"tasks_by_input", "GET", r.TasksURL + "/tasks?project=p&input_artifact_id=PRD-300", nil},
+				{"tasks_without_mandatory", "GET", r.TasksURL + "/tasks?project=p&without_mandatory=true", nil},
+				{"tasks_page", "GET", r.TasksURL + "/tasks?project=p&status=pending&limit=50&offset=600", nil},
 				{"tasks_batch", "POST", r.TasksURL + "/tasks/batch", three},
 			} {
 				b.Run(request.name, func(b *testing.B) {

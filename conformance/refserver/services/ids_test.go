@@ -151,6 +151,30 @@ func TestIDs_Confirm(t *testing.T) {
 	require.Equal(t, "HLS-005", r.call("GET", "/ids/next?type=HLS&project=p", "").body["next_id"])
 }
 
+// TestIDs_S0_APPROVE_23 leaves a range unconfirmed, as an approval does that was
+// rolled back: it expires, the cleanup deletes it, and later ranges are higher
+// before as well as after (C-14, S0-IDAPI-07).
+func TestIDs_S0_APPROVE_23(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	reserve := func() (id string, ids []any) {
+		got := r.call("POST", "/ids/reserve", `{"type":"HLS","count":3,"project_id":"p"}`)
+		require.Equal(t, 200, got.status, got.text)
+		return got.body["reservation_id"].(string), got.body["reserved_ids"].([]any)
+	}
+	lost, ids := reserve()
+	require.Equal(t, []any{"HLS-001", "HLS-002", "HLS-003"}, ids)
+	r.pass(15 * time.Minute)
+	kept, ids := reserve()
+	require.Equal(t, []any{"HLS-004", "HLS-005", "HLS-006"}, ids)
+	r.pass(time.Millisecond)
+	require.JSONEq(t, `{"success":true,"deleted_count":1}`, r.call("DELETE", "/ids/reservations/expired", "").text)
+	_, ids = reserve()
+	require.Equal(t, []any{"HLS-007", "HLS-008", "HLS-009"}, ids)
+	requireError(t, r.call("POST", "/ids/confirm", `{"reservation_id":"`+lost+`"}`), 404, "Reservation expired or not found")
+	require.Equal(t, 200, r.call("POST", "/ids/confirm", `{"reservation_id":"`+kept+`"}`).status)
+}
+
 // TestIDs_S0_NEXT_05 has 50 callers take ids over HTTP.
 func TestIDs_S0_NEXT_05(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ type Services struct {
 
 	servers []*http.Server
 	stop    context.CancelFunc
-	running sync.WaitGroup
+	work    *work
 	log     *slog.Logger
 }
 
@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Services, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Services{stop: stop, log: o.Logger}
+	s := &Services{stop: stop, work: newWork(), log: o.Logger}
 	both := api.Options{APIKey: o.APIKey, Ping: o.Store.Ping, Timeout: o.RequestTimeout, Logger: o.Logger}
 	var err error
 	s.TasksURL, err = s.serve(ctx, life, o.TasksAddr, tasks.Name, o.APIKey != "", tasks.Handler(tasks.Options{Options: both, Store: o.Store, Now: o.Now}))
@@ -90,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Services, error) {
 	}
 	if o.Cleanup > 0 {
 		c := cleaner{store: o.Store, every: o.Cleanup, now: o.Now, log: o.Logger.With(slog.String("service", ids.Name))}
-		s.running.Go(func() { c.run(life) })
+		s.run(func() { c.run(life) })
 	}
 	return s, nil
 }
@@ -110,7 +110,7 @@ func (s *Services) serve(ctx, life context.Context, addr, name string, keyed boo
 		s.log.LogAttrs(ctx, slog.LevelWarn, "open_to_the_network", slog.String("service", name), slog.String("address", listener.Addr().String()))
 	}
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           s.counted(handler),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,
@@ -120,7 +120,7 @@ func (s *Services) serve(ctx, life context.Context, addr, name string, keyed boo
 		ErrorLog:          slog.NewLogLogger(s.log.With(slog.String("service", name)).Handler(), slog.LevelWarn),
 	}
 	s.servers = append(s.servers, server)
-	s.running.Go(func() {
+	s.run(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.log.LogAttrs(life, slog.LevelError, "service_failed", slog.String("service", name), slog.String("error", err.Error()))
 		}
@@ -138,8 +138,32 @@ func reachable(addr net.Addr) string {
 	return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
 }
 
+// run runs fn beside the caller, until [Services.Close].
+func (s *Services) run(fn func()) {
+	if !s.work.begin() {
+		return
+	}
+	go func() {
+		defer s.work.done()
+		fn()
+	}()
+}
+
+// counted lets Close know of the requests that run.
+func (s *Services) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.work.begin() {
+			panic(http.ErrAbortHandler) // its connection is closed already
+		}
+		defer s.work.done()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // Close stops listening, lets the requests that run end, and stops the
-// cleanup. When ctx ends first it cuts them off, and returns ctx's error.
+// cleanup. When ctx ends first it cuts them off, and returns ctx's error. In
+// both cases nothing uses the store afterwards; should a request not heed that
+// it was cut off, the error says so.
 func (s *Services) Close(ctx context.Context) error {
 	errs := make([]error, len(s.servers))
 	var closing sync.WaitGroup
@@ -152,6 +176,5 @@ func (s *Services) Close(ctx context.Context) error {
 	}
 	closing.Wait()
 	s.stop()
-	s.running.Wait()
-	return errors.Join(errs...)
+	return errors.Join(errors.Join(errs...), s.work.end())
 }

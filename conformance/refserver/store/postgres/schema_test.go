@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -38,20 +37,6 @@ func TestSchema_S0_DB_01(t *testing.T) {
 	collect(t, st, definitions, `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()`)
 	require.Contains(t, definitions["idx_inputs_json"][0], "USING gin (inputs_json)")
 	require.Contains(t, definitions["idx_reservations_expires"][0], "WHERE (confirmed = false)")
-}
-
-// TestContainment_S0_TASKAPI_11 sees that the dependency query can use the GIN
-// index.
-func TestContainment_S0_TASKAPI_11(t *testing.T) {
-	t.Parallel()
-	st := openAt(t, schemaURL(t, "pool_max_conns", "4"))
-	where, args, err := conditions(store.TaskFilter{InputArtifactID: "PRD-006"})
-	require.NoError(t, err)
-	rows, err := st.db.pool.Query(t.Context(), `EXPLAIN SELECT * FROM tasks WHERE `+where, append([]any{pgx.QueryExecModeExec}, args...)...)
-	require.NoError(t, err)
-	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	require.Contains(t, strings.Join(plan, "\n"), "idx_inputs_json")
 }
 
 func TestConstraints_S0_TASKAPI_13(t *testing.T) {

@@ -73,12 +73,13 @@ func checkQueued(ctx context.Context, tx pgx.Tx, t store.Task) error {
 	return err
 }
 
+const nextTask = `SELECT ` + taskColumns + ` FROM tasks WHERE project_id = $1 AND status = $2 ORDER BY task_number LIMIT 1`
+
 // NextTask returns the oldest task with the status.
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
 	var t *store.Task
 	err := s.db.read(ctx, func(conn *pgxpool.Conn) (err error) {
-		t, err = scanTask(conn.QueryRow(ctx,
-			`SELECT `+taskColumns+` FROM tasks WHERE project_id = $1 AND status = $2 ORDER BY task_number LIMIT 1`, project, string(status)))
+		t, err = scanTask(conn.QueryRow(ctx, nextTask, project, string(status)))
 		return err
 	})
 	return t, err
@@ -114,20 +115,14 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 
 // Tasks returns the tasks that pass the filter, oldest first.
 func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
-	where, args, err := conditions(f)
+	query, args, err := selection(f)
 	if err != nil {
 		return nil, err
 	}
-	var limit *int // NULL is no limit
-	if f.Limit > 0 {
-		limit = &f.Limit
-	}
-	page := fmt.Sprintf(` ORDER BY task_number LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
-	args = append(args, limit, f.Offset)
 	var tasks []store.Task
 	err = s.db.read(ctx, func(conn *pgxpool.Conn) error {
 		tasks = nil
-		rows, err := conn.Query(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+page, args...)
+		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
@@ -142,6 +137,20 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, er
 		return rows.Err()
 	})
 	return tasks, err
+}
+
+// selection is the query of a filter.
+func selection(f store.TaskFilter) (query string, args []any, err error) {
+	where, args, err := conditions(f)
+	if err != nil {
+		return "", nil, err
+	}
+	var limit *int // NULL is no limit
+	if f.Limit > 0 {
+		limit = &f.Limit
+	}
+	page := fmt.Sprintf(` ORDER BY task_number LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	return `SELECT ` + taskColumns + ` FROM tasks WHERE ` + where + page, append(args, limit, f.Offset), nil
 }
 
 // conditions is the WHERE clause of a filter. Every value is a parameter.
@@ -168,7 +177,7 @@ func conditions(f store.TaskFilter) (where string, args []any, err error) {
 		add("inputs_json @> $%d::jsonb", string(wanted)) // served by the GIN index
 	}
 	if f.WithoutMandatory {
-		add("NOT EXISTS (SELECT 1 FROM jsonb_array_elements(inputs_json) AS input WHERE input->>'classification' = $%d)", store.Mandatory)
+		add("NOT inputs_json @> $%d::jsonb", `[{"classification": "`+store.Mandatory+`"}]`)
 	}
 	return strings.Join(parts, " AND "), args, nil
 }

@@ -23,6 +23,8 @@ func TestSchema_S0_DB_01(t *testing.T) {
 	collect(t, st, got.Columns, `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY c.cid`)
 	collect(t, st, got.Indexes, `SELECT m.name, c.name FROM sqlite_master m, pragma_index_info(m.name) c WHERE m.type = 'index' ORDER BY c.seqno`)
 	storetest.RequireSchema(t, got)
+	require.Equal(t, []string{"task_number", "classification", "position", "project_id", "artifact_id"}, got.Columns["task_inputs"])
+	require.Equal(t, []string{"artifact_id", "project_id", "task_number"}, got.Indexes["idx_input_artifact"][:3], "what GIN is to PostgreSQL")
 }
 
 // collect reads pairs of a name and a member.
@@ -70,10 +72,12 @@ func TestMigrations_S4_MIG_01(t *testing.T) {
 	require.NoError(t, st.SaveArtifact(ctx, store.Artifact{ID: uuid.New(), Type: store.GeneratedFile, Title: "t", Content: "c", CreatedAt: time.Now()}))
 	steps, err := Migrations()
 	require.NoError(t, err)
+	const generatedFile = 5
+	require.NoError(t, st.db.Migrate(ctx, steps, generatedFile))
 	before := dump(t, st)
-	require.NoError(t, st.db.Migrate(ctx, steps, len(steps)-1))
+	require.NoError(t, st.db.Migrate(ctx, steps, generatedFile-1))
 	require.Equal(t, before, dump(t, st), "down leaves data and schema unchanged")
-	require.NoError(t, st.db.Migrate(ctx, steps, len(steps)))
+	require.NoError(t, st.db.Migrate(ctx, steps, generatedFile))
 	require.Equal(t, before, dump(t, st), "up as well")
 
 	// All the way down and up again.

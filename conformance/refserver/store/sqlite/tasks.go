@@ -81,8 +81,8 @@ func checkQueued(ctx context.Context, tx *sql.Tx, t store.Task) error {
 
 // NextTask returns the oldest task with the status.
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
-	return scanTask(s.db.reader.QueryRowContext(ctx,
-		`SELECT `+taskColumns+` FROM tasks WHERE project_id = ? AND status = ? ORDER BY task_number LIMIT 1`, project, string(status)))
+	query, args := selection(store.TaskFilter{Project: project, Status: status, Limit: 1})
+	return scanTask(s.db.reader.QueryRowContext(ctx, query, args...))
 }
 
 // SetStatus applies a change to a task.
@@ -116,15 +116,8 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 
 // Tasks returns the tasks that pass the filter, oldest first.
 func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, err error) {
-	where, args, err := conditions(f)
-	if err != nil {
-		return nil, err
-	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	rows, err := s.db.reader.QueryContext(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` ORDER BY task_number LIMIT ? OFFSET ?`, append(args, limit, f.Offset)...)
+	query, args := selection(f)
+	rows, err := s.db.reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -139,8 +132,18 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Ta
 	return tasks, classify(rows.Err())
 }
 
+// selection is the query of a filter.
+func selection(f store.TaskFilter) (query string, args []any) {
+	limit := f.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	where, args := conditions(f)
+	return `SELECT ` + taskColumns + ` FROM tasks WHERE ` + where + ` ORDER BY ` + besideArtifact(f) + `task_number LIMIT ? OFFSET ?`, append(args, limit, f.Offset)
+}
+
 // conditions is the WHERE clause of a filter. Every value is a parameter.
-func conditions(f store.TaskFilter) (where string, args []any, err error) {
+func conditions(f store.TaskFilter) (where string, args []any) {
 	parts := []string{"TRUE"}
 	add := func(cond string, arg ...any) {
 		parts = append(parts, cond)
@@ -150,25 +153,33 @@ func conditions(f store.TaskFilter) (where string, args []any, err error) {
 		add("project_id = ?", f.Project)
 	}
 	if f.Status != "" {
-		add("status = ?", string(f.Status))
+		add(besideArtifact(f)+"status = ?", string(f.Status))
 	}
 	if f.ArtifactID != "" {
 		add("artifact_id = ?", f.ArtifactID)
 	}
 	if f.InputArtifactID != "" {
-		// A text search first: it is cheaper than taking the JSON of every row
-		// apart, and every writer of this table quotes as [json.Marshal] does.
-		quoted, err := json.Marshal(f.InputArtifactID)
-		if err != nil {
-			return "", nil, err
+		inputs, of := `artifact_id = ?`, []any{f.InputArtifactID}
+		if f.Project != "" { // there is a PRD-001 in every project
+			inputs, of = inputs+` AND project_id = ?`, append(of, f.Project)
 		}
-		add("instr(inputs_json, ?) > 0", string(quoted))
-		add("EXISTS (SELECT 1 FROM json_each(inputs_json) WHERE json_extract(value, '$.artifact_id') = ?)", f.InputArtifactID)
+		add("task_number IN (SELECT task_number FROM task_inputs WHERE "+inputs+")", of...)
 	}
 	if f.WithoutMandatory {
-		add("NOT EXISTS (SELECT 1 FROM json_each(inputs_json) WHERE json_extract(value, '$.classification') = ?)", store.Mandatory)
+		add("NOT EXISTS (SELECT 1 FROM task_inputs i WHERE i.task_number = tasks.task_number AND i.classification = ?)", store.Mandatory)
 	}
-	return strings.Join(parts, " AND "), args, nil
+	return strings.Join(parts, " AND "), args
+}
+
+// besideArtifact goes before a column that is no way to the tasks of a filter
+// when the filter names an artifact: it has few tasks, and SQLite, which keeps
+// no statistics here, would walk through a whole project to save sorting them.
+// A + keeps the column from being looked up in an index.
+func besideArtifact(f store.TaskFilter) string {
+	if f.ArtifactID != "" {
+		return "+"
+	}
+	return ""
 }
 
 // scanTask reads a row of taskColumns.
