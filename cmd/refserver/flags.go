@@ -24,7 +24,7 @@ type flags struct {
 	debug                              bool
 
 	tasksAddr, idsAddr          string
-	durable, deprecated, faults bool
+	durable, plural, deprecated, faults bool
 
 	nextTask, rates, workDir string
 	orchestrator, coeAdmin   bool
@@ -45,6 +45,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.tasksAddr, "tasks-addr", "", "")
 	fs.StringVar(&f.idsAddr, "ids-addr", "", "")
 	fs.BoolVar(&f.durable, "durable", false, "")
+	fs.BoolVar(&f.plural, "plural-dirs", false, "")
 	fs.BoolVar(&f.deprecated, "deprecated", false, "")
 	fs.BoolVar(&f.faults, "allow-fault-injection", false, "")
 	fs.Var(&f.fault, "fault", "")
@@ -98,9 +99,9 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	o.AllowedHosts = list(strings.ToLower(f.hosts))
 	o.Token = env.or("REFSERVER_TOKEN", f.token)
 	o.ArtifactsDir = env.get("ARTIFACTS_BASE_DIR")
-	o.ChecklistDir = env.get("VALIDATION_RESOURCES_DIR")
+	o.ChecklistDir, o.ResearchDir = env.get("VALIDATION_RESOURCES_DIR"), env.get("RESEARCH_DIR")
 	o.DatabaseURL = env.get("DATABASE_URL")
-	o.Durable, o.Deprecated, o.AllowFaultInjection = f.durable, f.deprecated, f.faults
+	o.Durable, o.PluralDirs, o.Deprecated, o.AllowFaultInjection = f.durable, f.plural, f.deprecated, f.faults
 	o.Services = refserver.ServiceOptions{
 		TasksURL: env.get("TASK_TRACKING_API_URL"), IDsURL: env.get("ID_MANAGEMENT_API_URL"),
 		TasksAddr: f.tasksAddr, IDsAddr: f.idsAddr,

@@ -36,14 +36,15 @@ func TestServiceAndStoreOptions(t *testing.T) {
 	t.Parallel()
 	o := parsed(t, vars{
 		"TASK_TRACKING_API_URL": "http://tasks", "ID_MANAGEMENT_API_URL": "http://ids", "API_KEY": "k", "PROJECT_ID": "p",
-		"RESERVATION_EXPIRATION_MINUTES": "7", "DATABASE_URL": "postgres://db", "REFSERVER_TOKEN": "from env",
-	}, "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated")
+		"RESERVATION_EXPIRATION_MINUTES": "7", "DATABASE_URL": "postgres://db", "REFSERVER_TOKEN": "from env", "RESEARCH_DIR": "/r",
+	}, "--plural-dirs", "--tasks-addr", "127.0.0.1:8080", "--ids-addr", "127.0.0.1:8081", "--durable", "--deprecated")
 	require.Equal(t, refserver.ServiceOptions{
 		TasksURL: "http://tasks", IDsURL: "http://ids", TasksAddr: "127.0.0.1:8080", IDsAddr: "127.0.0.1:8081",
 		APIKey: "k", ProjectID: "p", Reservation: 7 * time.Minute,
 	}, o.Services)
 	require.Equal(t, "postgres://db", o.DatabaseURL)
-	require.True(t, o.Durable && o.Deprecated)
+	require.True(t, o.Durable && o.Deprecated && o.PluralDirs)
+	require.Equal(t, "/r", o.ResearchDir)
 	require.Equal(t, "from env", o.Token)
 	require.Equal(t, "flag", parsed(t, vars{"REFSERVER_TOKEN": "from env"}, "--token", "flag").Token)
 }

@@ -33,6 +33,8 @@ artifact:
   API_KEY                   the key of both services
   PROJECT_ID                the project of approvals (default: ai-agent-mcp-server)
   RESERVATION_EXPIRATION_MINUTES  how long a range of ids is held (default: 15)
+  --plural-dirs             store in prds and not in prd; artifacts are found in either
+  RESEARCH_DIR              the research documents (default: research below the artifacts)
   --deprecated              serve resolve_artifact_path too
 
 coe:

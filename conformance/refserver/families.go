@@ -47,6 +47,7 @@ func makeArtifact(s *setup) (*family.Family, error) {
 	}
 	return artifact.New(artifact.Options{
 		BaseDir: base, ChecklistDir: s.ChecklistDir, Deprecated: s.Deprecated,
+		PluralDirs: s.PluralDirs, ResearchDir: s.ResearchDir,
 		TasksURL: tasksURL, IDsURL: idsURL, APIKey: s.Services.APIKey, ProjectID: s.Services.ProjectID, Logger: s.log,
 	})
 }

@@ -35,7 +35,8 @@ func TestRoutesEndBeforeTheirCalls_X_SHUT_01(t *testing.T) {
 	go func() { running <- s.status(context.WithoutCancel(t.Context()), base+"/chat", "") }()
 	<-entered
 	s.stop()
-	for s.status(t.Context(), base+"/chat?late=1", "") != http.StatusServiceUnavailable { //nolint:revive // until the end has begun
+	// Until the end has begun.
+	for s.status(t.Context(), base+"/chat?late=1", "") != http.StatusServiceUnavailable {
 	}
 	close(goOn)
 	require.Equal(t, http.StatusOK, <-running, "the call of the chat was taken")

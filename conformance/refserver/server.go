@@ -47,6 +47,11 @@ type Options struct {
 	DatabaseURL string
 	// Durable has SQLite wait for the disk at every commit.
 	Durable bool
+	// PluralDirs stores artifacts in prds and not in prd; they are found in either.
+	PluralDirs bool
+	// ResearchDir is RESEARCH_DIR: the research documents that approvals give
+	// to tasks, instead of research below the artifacts.
+	ResearchDir string
 	// Deprecated serves the tools that have been replaced.
 	Deprecated bool
 	// AllowFaultInjection serves what makes the server fail on purpose.
