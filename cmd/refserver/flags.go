@@ -23,7 +23,7 @@ type flags struct {
 	http, families, data, hosts, token string
 	debug                              bool
 
-	tasksAddr, idsAddr          string
+	tasksAddr, idsAddr                  string
 	durable, plural, deprecated, faults bool
 
 	nextTask, rates, workDir string
