@@ -26,13 +26,15 @@ func (s *Store) SaveArtifact(ctx context.Context, a store.Artifact) error {
 func (s *Store) Artifact(ctx context.Context, id uuid.UUID) (*store.Artifact, error) {
 	a := store.Artifact{ID: id}
 	var kind, created string
-	err := s.db.reader.QueryRowContext(ctx, `SELECT thread_id, artifact_type, title, content_markdown, created_at FROM artifacts WHERE id = ?`, id.String()).
-		Scan(&a.ThreadID, &kind, &a.Title, &a.Content, &created)
+	err := s.db.Read(ctx, func(reader *sql.DB) error {
+		return reader.QueryRowContext(ctx, `SELECT thread_id, artifact_type, title, content_markdown, created_at FROM artifacts WHERE id = ?`, id.String()).
+			Scan(&a.ThreadID, &kind, &a.Title, &a.Content, &created)
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, store.ErrNotFound
 	}
 	if err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
 	a.Type = store.ArtifactType(kind)
 	a.CreatedAt, err = parseInstant(created)

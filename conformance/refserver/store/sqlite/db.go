@@ -44,7 +44,9 @@ type DB struct {
 	// wait for its one connection in random order; a channel is first come,
 	// first served, which is what bounds the slowest call.
 	turn chan struct{}
-	busy time.Duration
+	// seats holds a token for each of the readers, for the same reason.
+	seats chan struct{}
+	busy  time.Duration
 }
 
 // OpenDB opens the file at path, which is made when it is not there, readable
@@ -65,8 +67,11 @@ func OpenDB(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = defaultBusyTimeout
 	}
-	db := &DB{turn: make(chan struct{}, 1), busy: o.BusyTimeout}
+	db := &DB{turn: make(chan struct{}, 1), seats: make(chan struct{}, readers), busy: o.BusyTimeout}
 	db.turn <- struct{}{}
+	for range readers {
+		db.seats <- struct{}{}
+	}
 	if db.writer, err = sql.Open("sqlite", dsn(abs, o, false)); err != nil {
 		return nil, err
 	}
@@ -74,8 +79,8 @@ func OpenDB(ctx context.Context, path string, o Options) (*DB, error) {
 	if db.reader, err = sql.Open("sqlite", dsn(abs, o, true)); err != nil {
 		return nil, errors.Join(err, db.writer.Close())
 	}
-	db.reader.SetMaxOpenConns(readers)
-	db.reader.SetMaxIdleConns(readers)
+	db.reader.SetMaxOpenConns(readers + 1) // one for who asks after the health, without a turn
+	db.reader.SetMaxIdleConns(readers + 1)
 	if err := db.connect(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", filepath.Base(abs), classify(err)), db.Close())
 	}
@@ -147,6 +152,17 @@ func (db *DB) Write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		return errors.Join(classify(err), ignoreDone(rollback))
 	}
 	return classify(tx.Commit())
+}
+
+// Read runs fn, which only reads, when its turn has come.
+func (db *DB) Read(ctx context.Context, fn func(reader *sql.DB) error) error {
+	select {
+	case <-db.seats:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { db.seats <- struct{}{} }()
+	return classify(fn(db.reader))
 }
 
 // Reader is the pool for reading; it cannot write.

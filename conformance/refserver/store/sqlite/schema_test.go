@@ -163,6 +163,41 @@ func TestQueue(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// TestReaders has all readers busy: who comes next waits, not longer than it
+// wants to, and the health is known meanwhile.
+func TestReaders(t *testing.T) {
+	t.Parallel()
+	st := openAt(t, filepath.Join(t.TempDir(), "a.db"), Options{})
+	inside, leave, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	for range readers {
+		go func() {
+			done <- st.db.Read(t.Context(), func(reader *sql.DB) error {
+				conn, err := reader.Conn(t.Context())
+				if err != nil {
+					return err
+				}
+				inside <- struct{}{}
+				<-leave
+				return conn.Close()
+			})
+		}()
+	}
+	for range readers {
+		<-inside
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := st.Tasks(ctx, store.TaskFilter{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, st.Ping(t.Context()))
+	close(leave)
+	for range readers {
+		require.NoError(t, <-done)
+	}
+	_, err = st.Tasks(t.Context(), store.TaskFilter{})
+	require.NoError(t, err)
+}
+
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "missing", "a.db"), Options{})

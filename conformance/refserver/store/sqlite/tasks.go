@@ -82,7 +82,12 @@ func checkQueued(ctx context.Context, tx *sql.Tx, t store.Task) error {
 // NextTask returns the oldest task with the status.
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
 	query, args := selection(store.TaskFilter{Project: project, Status: status, Limit: 1})
-	return scanTask(s.db.reader.QueryRowContext(ctx, query, args...))
+	var t *store.Task
+	err := s.db.Read(ctx, func(reader *sql.DB) (err error) {
+		t, err = scanTask(reader.QueryRowContext(ctx, query, args...))
+		return err
+	})
+	return t, err
 }
 
 // SetStatus applies a change to a task.
@@ -115,21 +120,28 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 }
 
 // Tasks returns the tasks that pass the filter, oldest first.
-func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (tasks []store.Task, err error) {
+func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
 	query, args := selection(f)
-	rows, err := s.db.reader.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, classify(err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		t, err := scanTask(rows)
+	var tasks []store.Task
+	err := s.db.Read(ctx, func(reader *sql.DB) (err error) {
+		rows, err := reader.QueryContext(ctx, query, args...)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		tasks = append(tasks, *t)
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			t, err := scanTask(rows)
+			if err != nil {
+				return err
+			}
+			tasks = append(tasks, *t)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
 	}
-	return tasks, classify(rows.Err())
+	return tasks, nil
 }
 
 // selection is the query of a filter.
