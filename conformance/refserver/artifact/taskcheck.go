@@ -92,11 +92,12 @@ func (c *taskChecker) task(ctx context.Context, root folder, t *rest.Task, at st
 	return nil
 }
 
-// inputFile is where an input was found: a stored artifact, or a research
-// document with its text.
+// inputFile is where an input was found, a stored artifact or a research
+// document with its text, and the URI it is read at.
 type inputFile struct {
 	place    place
 	research []byte
+	uri      string
 }
 
 // find looks for the file of an input (rule 6).
@@ -113,6 +114,7 @@ func (c *taskChecker) find(ctx context.Context, root folder, in rest.Input, fiel
 		return f, missing
 	}
 	if dir == researchDir {
+		f.uri = resourceRoot + researchDir + "/" + file
 		f.research, err = c.research.read(c.store, file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return f, missing
@@ -127,13 +129,18 @@ func (c *taskChecker) find(ctx context.Context, root folder, in rest.Input, fiel
 	if err == nil && !exists {
 		return f, missing
 	}
-	f.place = p
+	f.place, f.uri = p, p.uri()
 	return f, err
 }
 
 // status asks the disk whether an input may be worked from (rule 7). What the
-// task claims must hold as well, and be about the file it names.
+// task claims must hold as well, and be about the file it names: the generator
+// reads the URI, which nothing else vouches for.
 func (c *taskChecker) status(root folder, f inputFile, in rest.Input, field string) error {
+	if in.MCPResourceURI != f.uri {
+		return family.Invalid(field+".mcp_resource_uri", "mismatch", "Input mcp_resource_uri %s is not that of its resource_path",
+			quoted(in.MCPResourceURI))
+	}
 	if f.place.ID == "" {
 		for _, status := range []string{in.Status, researchStatus(f.research)} {
 			if status != statusFinalized {
