@@ -13,13 +13,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/plan"
 )
 
-// change changes the plan and the ledger together: both, or neither. f may run
-// again when the database was locked.
+// change changes the plan and the ledger together: both, or neither. f runs
+// again, on the plan as it is by then, when the database was locked; others
+// change the plan meanwhile.
 func (s *server) change(ctx context.Context, tool string, f func(p *plan.Tx, l ledger.Tx) error) error {
-	return s.plan.Update(ctx, func(p *plan.Tx) error {
-		return s.ledger.Write(ctx, tool, func(l ledger.Tx) error {
-			p.Restart()
-			return f(p, l)
+	return s.ledger.Retry(ctx, func() error {
+		return s.plan.Update(ctx, func(p *plan.Tx) error {
+			return s.ledger.Attempt(ctx, tool, func(l ledger.Tx) error { return f(p, l) })
 		})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -141,6 +142,28 @@ func TestTicket_S1_TICKET_04_AnotherProgram(t *testing.T) {
 	r.call("createTicket", `{"title":"Test"}`).ok()
 }
 
+// A lock that another program keeps holds up neither who changes the plan nor
+// who comes later: each caller gives up after its own waits.
+func TestTicket_S1_TICKET_04_ManyCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(o *Options) { o.RetryBackoff = time.Second })
+		r.call("_test/inject", `{"tool":"*","kind":"db_locked","times":0}`).ok()
+		begin := time.Now()
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() { r.call("createTicket", `{"title":"Test"}`).enveloped("DB_LOCKED") })
+			callers.Go(func() { r.call("reportTaskDone", `{"taskId":"TASK-001","status":"done"}`).number(503, "") })
+			callers.Go(func() {
+				r.call("reportTaskStatus", `{"task_id":"TASK-002","status":"done"}`).enveloped("DB_LOCKED")
+			})
+		}
+		callers.Wait()
+		require.Equal(t, 31*time.Second, time.Since(begin))
+		require.Zero(t, r.srv.plan.View().Counts().Completed)
+	})
+}
+
 func TestTicket_S1_TICKET_05_DatabaseDown(t *testing.T) {
 	t.Parallel()
 	for name, where := range map[string]func(*Options){"memory": func(*Options) {}, "sqlite": onDisk(t)} {
@@ -178,7 +201,8 @@ func TestTicket_S1_TICKET_05_FolderGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	r := newRig(t, func(o *Options) { o.DataDir = dir })
 	r.call("createTicket", `{"title":"First"}`).ok()
-	require.NoError(t, r.srv.ledger.Disconnect())
+	r.call("_test/inject", `{"tool":"reportIssue","kind":"db_down"}`).ok()
+	r.call("reportIssue", `{"issue_description":"x","severity":3}`).enveloped("RESOURCE_NOT_FOUND") // the connection is closed
 	require.NoError(t, os.Rename(dir, dir+".away"))
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
 	r.call("createTicket", `{"title":"Kept"}`).enveloped("RESOURCE_NOT_FOUND")

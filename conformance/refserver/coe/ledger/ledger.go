@@ -127,7 +127,7 @@ type Ledger struct {
 	opts    Options
 	log     *slog.Logger
 	store   backend
-	turn    chan struct{} // one writer at a time: the file has one lock
+	turn    chan struct{} // holds a token while nobody uses the store
 	writes  atomic.Int64
 	pending pending
 
@@ -177,19 +177,16 @@ func (l *Ledger) Number(k Kind) int {
 // Write runs f in a transaction for a tool, again with growing waits while the
 // database is locked. f may run more than once.
 func (l *Ledger) Write(ctx context.Context, tool string, f func(Tx) error) error {
-	select {
-	case <-l.turn:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { l.turn <- struct{}{} }()
+	return l.Retry(ctx, func() error { return l.Attempt(ctx, tool, f) })
+}
+
+// Retry runs attempt, again with growing waits while the database is locked. It
+// holds nothing while it waits: who comes meanwhile waits no longer for that.
+func (l *Ledger) Retry(ctx context.Context, attempt func() error) error {
 	wait := l.opts.Backoff
-	for attempt := 0; ; attempt++ {
-		err := l.attempt(ctx, tool, f)
-		if err == nil && tool != background {
-			l.recall()
-		}
-		if !errors.Is(err, ErrLocked) || attempt == retries {
+	for n := 0; ; n++ {
+		err := attempt()
+		if !errors.Is(err, ErrLocked) || n == retries {
 			return err
 		}
 		timer := time.NewTimer(wait)
@@ -201,6 +198,27 @@ func (l *Ledger) Write(ctx context.Context, tool string, f func(Tx) error) error
 		}
 		wait *= 2
 	}
+}
+
+// Attempt runs f in a transaction for a tool, once.
+func (l *Ledger) Attempt(ctx context.Context, tool string, f func(Tx) error) error {
+	err := l.alone(ctx, func() error { return l.attempt(ctx, tool, f) })
+	if err == nil && tool != background {
+		l.recall()
+	}
+	return err
+}
+
+// alone runs do while nobody else uses the database: its file has one lock, and
+// a connection that fails is taken from all.
+func (l *Ledger) alone(ctx context.Context, do func() error) error {
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { l.turn <- struct{}{} }()
+	return do()
 }
 
 // attempt writes once, in whatever trouble a test wants.
@@ -223,18 +241,19 @@ func (l *Ledger) attempt(ctx context.Context, tool string, f func(Tx) error) (er
 	return l.store.write(ctx, f)
 }
 
-// Disconnect closes the connection to the database; the next write opens one.
-func (l *Ledger) Disconnect() error { return l.store.close() }
-
 // Writes returns how often a write has been tried.
 func (l *Ledger) Writes() int { return int(l.writes.Load()) }
 
 // Tickets returns every ticket that has been written, by number.
-func (l *Ledger) Tickets(ctx context.Context) ([]Ticket, error) { return l.store.tickets(ctx) }
+func (l *Ledger) Tickets(ctx context.Context) (ts []Ticket, err error) {
+	err = l.alone(ctx, func() (err error) { ts, err = l.store.tickets(ctx); return err })
+	return ts, err
+}
 
 // Records returns every record of a kind that has been written, oldest first.
-func (l *Ledger) Records(ctx context.Context, k Kind) ([]Record, error) {
-	return l.store.records(ctx, k)
+func (l *Ledger) Records(ctx context.Context, k Kind) (rs []Record, err error) {
+	err = l.alone(ctx, func() (err error) { rs, err = l.store.records(ctx, k); return err })
+	return rs, err
 }
 
 // Close writes what is still to be written, within ctx, and closes the file.

@@ -76,7 +76,7 @@ func (p *Plan) View() *View { return p.view.Load() }
 
 // Update changes the plan: what change does to the transaction becomes visible
 // at once when it returns nil, and is forgotten otherwise. change may take its
-// time, and may start over with [Tx.Restart]; readers do not wait for it.
+// time; readers do not wait for it.
 func (p *Plan) Update(ctx context.Context, change func(*Tx) error) error {
 	select {
 	case <-p.turn:
@@ -84,8 +84,8 @@ func (p *Plan) Update(ctx context.Context, change func(*Tx) error) error {
 		return ctx.Err()
 	}
 	defer func() { p.turn <- struct{}{} }()
-	tx := &Tx{plan: p}
-	tx.Restart()
+	tx := &Tx{View: *p.View(), plan: p}
+	tx.tasks, tx.dependants = maps.Clone(tx.tasks), maps.Clone(tx.dependants)
 	if err := change(tx); err != nil {
 		return err
 	}
@@ -98,13 +98,6 @@ func (p *Plan) Update(ctx context.Context, change func(*Tx) error) error {
 type Tx struct {
 	View
 	plan *Plan
-}
-
-// Restart forgets what the transaction has done.
-func (tx *Tx) Restart() {
-	tx.View = *tx.plan.View()
-	tx.tasks = maps.Clone(tx.tasks)
-	tx.dependants = maps.Clone(tx.dependants)
 }
 
 // Clear removes every task. Numbers are not used twice.
