@@ -92,10 +92,34 @@ func TestAPI_TaskID(t *testing.T) {
 			require.Contains(t, line, key)
 		}
 	}
-	// What does not fit a log line is not taken over.
-	r.call("GET", "/tasks/next?project=p", "", "X-Task-Id", strings.Repeat("x", 129))
-	lines = r.lines("request")
-	require.Empty(t, lines[len(lines)-1]["task_id"])
+}
+
+// TestAPI_TaskID_Encoded has ids that no header holds come percent-encoded: the
+// log has them as they are. What fits no log line is not taken over.
+func TestAPI_TaskID_Encoded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	for _, tc := range []struct{ sent, logged string }{
+		{"%C3%BCber%20%F0%9F%98%80", "über 😀"},
+		{"100%25", "100%"},
+		{"a+b", "a+b"},
+		{strings.Repeat("%C3%BC", 128), strings.Repeat("ü", 128)},
+		// From a caller that does not encode.
+		{"100%", "100%"},
+		{"über", "über"},
+		{"a%0Ab", ""},
+		{"a%00b", ""},
+		{"%C3", ""},
+		{strings.Repeat("x", 129), ""},
+		{strings.Repeat("%C3%BC", 129), ""},
+	} {
+		got := r.call("GET", "/tasks/next?project=p", "", "X-Task-Id", tc.sent)
+		lines := r.lines("request")
+		require.Equal(t, tc.logged, lines[len(lines)-1]["task_id"], tc.sent)
+		if tc.logged != "" {
+			require.Equal(t, tc.sent, got.header.Get("X-Task-Id"), "it comes back as it was sent")
+		}
+	}
 }
 
 // TestAPI_Idempotency repeats the two writing requests, also after a restart

@@ -50,7 +50,7 @@ func (s strict) ReserveIDs(_ context.Context, r store.ReserveRequest) (store.Res
 func answered(t *testing.T, handler http.Handler, path, body string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body)))
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+path, strings.NewReader(body)))
 	require.Contains(t, []int{200, 201, 400, 413}, w.Code, w.Body.String())
 	require.True(t, json.Valid(w.Body.Bytes()))
 }

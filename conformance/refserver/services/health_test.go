@@ -42,7 +42,7 @@ func TestHealth(t *testing.T) {
 				}})
 				answer := httptest.NewRecorder()
 				begin := time.Now()
-				handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", nil))
+				handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/health", nil))
 				require.Equal(t, tc.answers, time.Since(begin))
 				require.Equal(t, tc.status, answer.Code)
 				var body map[string]any

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,10 @@ type Options struct {
 	// TasksAddr and IDsAddr are the addresses to listen on, host:port. Empty
 	// is a free port of the loopback interface.
 	TasksAddr, IDsAddr string
+	// Hosts are the names and IP addresses, without a port, under which the
+	// services are called besides loopback's and the one listened on. Who
+	// listens on every interface is called from elsewhere under these alone.
+	Hosts []string
 	// APIKey, when set, is the bearer token the eight endpoints want.
 	APIKey string
 	// Reservation is how long a range of ids is held (RESERVATION_EXPIRATION_MINUTES).
@@ -78,12 +83,14 @@ func Start(ctx context.Context, o Options) (*Services, error) {
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Services{stop: stop, work: newWork(), log: o.Logger}
-	both := api.Options{APIKey: o.APIKey, Ping: o.Store.Ping, Timeout: o.RequestTimeout, Logger: o.Logger}
 	var err error
-	s.TasksURL, err = s.serve(ctx, life, o.TasksAddr, tasks.Name, o.APIKey != "", tasks.Handler(tasks.Options{Options: both, Store: o.Store, Now: o.Now}))
+	s.TasksURL, err = s.serve(ctx, life, o, tasks.Name, o.TasksAddr, func(both api.Options) http.Handler {
+		return tasks.Handler(tasks.Options{Options: both, Store: o.Store, Now: o.Now})
+	})
 	if err == nil {
-		s.IDsURL, err = s.serve(ctx, life, o.IDsAddr, ids.Name, o.APIKey != "",
-			ids.Handler(ids.Options{Options: both, Store: o.Store, Reservation: o.Reservation, Now: o.Now}))
+		s.IDsURL, err = s.serve(ctx, life, o, ids.Name, o.IDsAddr, func(both api.Options) http.Handler {
+			return ids.Handler(ids.Options{Options: both, Store: o.Store, Reservation: o.Reservation, Now: o.Now})
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -95,8 +102,8 @@ func Start(ctx context.Context, o Options) (*Services, error) {
 	return s, nil
 }
 
-// serve starts one service and returns its base URL.
-func (s *Services) serve(ctx, life context.Context, addr, name string, keyed bool, handler http.Handler) (string, error) {
+// serve starts one service on addr and returns its base URL.
+func (s *Services) serve(ctx, life context.Context, o Options, name, addr string, handler func(both api.Options) http.Handler) (string, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
@@ -106,11 +113,17 @@ func (s *Services) serve(ctx, life context.Context, addr, name string, keyed boo
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	tcp, ok := listener.Addr().(*net.TCPAddr)
-	if ok && !tcp.IP.IsLoopback() && !keyed {
+	if ok && !tcp.IP.IsLoopback() && o.APIKey == "" {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "open_to_the_network", slog.String("service", name), slog.String("address", listener.Addr().String()))
 	}
+	hosts := slices.Clone(o.Hosts)
+	if ok && !tcp.IP.IsUnspecified() {
+		given, _, _ := net.SplitHostPort(addr) // Listen took it
+		hosts = append(hosts, given, tcp.IP.String())
+	}
+	served := handler(api.Options{APIKey: o.APIKey, Hosts: hosts, Ping: o.Store.Ping, Timeout: o.RequestTimeout, Logger: o.Logger})
 	server := &http.Server{
-		Handler:           s.counted(handler),
+		Handler:           s.counted(served),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,

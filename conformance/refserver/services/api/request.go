@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -33,7 +34,8 @@ const (
 // A Request is one call of an endpoint.
 type Request struct {
 	HTTP *http.Request
-	// TaskID is the X-Task-Id of the caller, which all log lines carry.
+	// TaskID is the correlation id of the caller, which all log lines carry:
+	// the X-Task-Id, decoded.
 	TaskID string
 
 	log   *slog.Logger
@@ -43,8 +45,15 @@ type Request struct {
 
 func newRequest(w http.ResponseWriter, r *http.Request, log *slog.Logger) *Request {
 	req := &Request{HTTP: r, w: w, begin: time.Now()}
-	if id := r.Header.Get("X-Task-Id"); printable(id, maxTaskID) {
+	sent := r.Header.Get("X-Task-Id")
+	// Percent-encoded, because it may be any text and a header may not.
+	id, err := url.PathUnescape(sent)
+	if err != nil {
+		id = sent
+	}
+	if printable(id, maxTaskID) {
 		req.TaskID = id
+		w.Header().Set("X-Task-Id", sent)
 	}
 	req.log = log.With(slog.String("task_id", req.TaskID))
 	return req

@@ -18,6 +18,9 @@ type Options struct {
 	Name string
 	// APIKey, when set, is the bearer token every endpoint but /health wants.
 	APIKey string
+	// Hosts are the names and IP addresses, without a port, the service is
+	// called by besides those of loopback. Under any other it answers nobody.
+	Hosts []string
 	// Ping asks the database, for /health.
 	Ping func(ctx context.Context) error
 	// Timeout bounds a request. 0 is 10 s.
@@ -86,7 +89,7 @@ func (s *service) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		switch {
-		case foreign(r):
+		case s.foreign(r):
 			_ = refuse(w, &Error{Status: http.StatusForbidden, Detail: "Requests of other sites are refused"})
 		case path.Clean(r.URL.Path) != r.URL.Path: // the mux would redirect
 			_ = refuse(w, NotFound("Not found: %s", clip(r.URL.Path)))
@@ -94,18 +97,6 @@ func (s *service) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-// foreign reports whether a browser sent r for a page of another site. The
-// services listen on loopback, where every page a user opens can reach them.
-func foreign(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "none", "same-origin":
-	default:
-		return true
-	}
-	origin := r.Header.Get("Origin")
-	return origin != "" && origin != "http://"+r.Host && origin != "https://"+r.Host
 }
 
 func (s *service) authorized(next http.Handler) http.Handler {
@@ -178,9 +169,6 @@ func (s *service) endpoint(handle func(ctx context.Context, req *Request) (int, 
 		ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 		defer cancel()
 		req := newRequest(w, r, s.log)
-		if req.TaskID != "" {
-			w.Header().Set("X-Task-Id", req.TaskID)
-		}
 		status, body, err := handle(ctx, req)
 		level, outcome := slog.LevelInfo, []slog.Attr(nil)
 		if err != nil {
