@@ -57,6 +57,12 @@ func everything(t *testing.T) *document.Document {
 	b.ListItem(b.List(deepest), "deepest", false, "•")
 	b.Paragraph(two, "A paragraph of the item.")
 	b.ListItem(list, "three\nin two lines", false, "-")
+	blocks := b.List(nil) // items that have no text of their own
+	grid(b, b.ListItem(blocks, "", false, "-"))
+	b.Text(b.ListItem(blocks, "", true, "2."), document.Code, "x := 1\n\ny := 2")
+	b.Paragraph(b.ListItem(b.List(b.ListItem(blocks, "", false, "-")), "", false, "-"), "of a list of a list")
+	b.Picture(b.ListItem(blocks, "", false, "-"), nil)
+	b.ListItem(blocks, "", false, "-")
 	letters := b.List(nil)
 	b.ListItem(letters, "lettered", true, "a)")
 	unmarked := b.List(nil)
@@ -93,6 +99,12 @@ func table(b *document.Builder) *document.Table {
 		document.NewCell(1, 1, 1, 1, "2025"), document.NewCell(1, 2, 1, 1, "2026"),
 		document.NewCell(2, 0, 1, 1, "a|b\nc_d"), document.NewCell(2, 1, 1, 1, "1,250.5"), document.NewCell(2, 2, 1, 1, "-3"),
 		document.NewCell(3, 0, 1, 2, `<i>wide</i> \`),
+	}})
+}
+
+func grid(b *document.Builder, parent document.Parent) {
+	b.Table(parent, document.TableData{NumRows: 2, NumCols: 2, Cells: []document.Cell{
+		document.NewCell(0, 0, 1, 1, "k"), document.NewCell(0, 1, 1, 1, "v"), document.NewCell(1, 0, 1, 1, "1"), document.NewCell(1, 1, 1, 1, "2"),
 	}})
 }
 

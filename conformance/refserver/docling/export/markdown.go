@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -29,6 +30,7 @@ type markdown struct {
 	step   int
 	out    strings.Builder
 	prefix string
+	mark   string          // in place of the prefix of the next line: the marker of an item without text
 	list   *document.Group // the outermost list that the last block was an item of
 	page   int             // of the last block
 	full   bool
@@ -48,12 +50,15 @@ func (m *markdown) block(text string, list *document.Group, lead string) {
 		}
 	}
 	m.list = list
-	rest := m.prefix + strings.Repeat(" ", len(lead))
+	begin, rest := m.prefix, m.prefix+strings.Repeat(" ", len(lead))
+	if m.mark != "" {
+		begin, m.mark = m.mark, ""
+	}
 	first := true
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
 		case first:
-			m.out.WriteString(m.prefix + lead + line)
+			m.out.WriteString(begin + lead + line)
 		case line == "":
 			m.out.WriteString("\n")
 		default:
@@ -205,14 +210,23 @@ func (m *markdown) item(t *document.Text, list *document.Group, shown bool) {
 	if original := t.Marker; original != marker && alphanumeric.MatchString(original) {
 		text = escape(original) + " " + text
 	}
-	m.block(blockText(text), list, marker+" ")
-	outer := m.prefix
+	if text != "" {
+		m.block(blockText(text), list, marker+" ")
+	}
+	outer, mark := m.prefix, m.mark
 	// What belongs to the item begins under its text, and less than four further:
 	// beyond that Markdown sees code.
 	width := len(marker) + 1
 	m.prefix += strings.Repeat(" ", min(max(m.step, width), width+3))
+	if text == "" { // what belongs to it begins on its line
+		m.mark = cmp.Or(mark, outer) + marker + strings.Repeat(" ", len(m.prefix)-len(outer)-len(marker))
+	}
 	m.below(t, list)
 	m.prefix = outer
+	if m.mark != "" { // nothing did
+		m.mark = mark
+		m.block("", list, marker+" ")
+	}
 }
 
 var (

@@ -21,6 +21,7 @@ type seen struct {
 	headings []string   // "2 text"
 	items    []string   // "1 text", by depth
 	cells    [][]string // all rows of all tables
+	code     []string   // blocks of it
 }
 
 func reread(source string) seen {
@@ -44,6 +45,10 @@ func reread(source string) seen {
 			s.headings = append(s.headings, string(rune('0'+n.Level))+" "+words(n, src))
 		case *ast.ListItem:
 			s.items = append(s.items, string(rune('0'+depth))+" "+words(n.FirstChild(), src))
+		case *ast.FencedCodeBlock:
+			s.code = append(s.code, string(n.Lines().Value(src)))
+		case *ast.CodeBlock:
+			s.code = append(s.code, "indented: "+string(n.Lines().Value(src)))
 		case *east.TableHeader, *east.TableRow:
 			var row []string
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -59,6 +64,9 @@ func reread(source string) seen {
 // words is the text of a node as a reader sees it.
 func words(n ast.Node, src []byte) string {
 	var out strings.Builder
+	if n == nil {
+		return ""
+	}
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := n.(*ast.Text); ok && entering {
 			out.Write(t.Segment.Value(src))
@@ -77,9 +85,11 @@ func TestMarkdownIsReadBack_S2_EXP_02(t *testing.T) {
 	require.Equal(t, []string{"1 The snake_case title", "2 First & foremost", "3 # of items: 3 #", "6 Deep"}, got.headings)
 	require.Equal(t, []string{
 		"1 one", "1 two", "2 first", "2 second mixed", "2 fourth", "3 deepest", "1 three in two lines",
-		"1 a) lettered", "1 numbered by place", "1 and the next", "1 done", "1 to do",
+		"1 kv12", "1 ", "1 of a list of a list", "2 of a list of a list", "1 ", "1 ", "1 a) lettered", "1 numbered by place", "1 and the next", "1 done", "1 to do",
 	}, got.items)
+	require.Equal(t, []string{"x := 1\n\ny := 2\n", "if a < b {\n\treturn ```\n}\n"}, got.code)
 	require.Equal(t, [][]string{
+		{"k", "v"}, {"1", "2"},
 		{"Name", "Years", "Years"}, {"Name", "2025", "2026"}, {"a|b c_d", "1,250.5", "-3"}, {`<i>wide</i> \`, `<i>wide</i> \`, ""},
 	}, got.cells)
 }
@@ -124,9 +134,9 @@ func TestHTMLIsReadBack_S2_EXP_03(t *testing.T) {
 		}
 	}
 	for element, want := range map[string]int{
-		"h1": 1, "h2": 1, "h3": 1, "h6": 1, "ul": 2, "ol": 3, "li": 10, "table": 1, "tr": 4, "caption": 1, "figcaption": 1,
-		`th rowspan="2"`: 1, `th colspan="2"`: 1, `td colspan="2"`: 1, "figure": 2, `li value="4"`: 1,
-		`img src="data:image/png;base64,iVBORw0KGgo=" alt=""`: 1, "b": 0, "i": 0, "script": 0, "code": 2, "sub": 1, `div class="page"`: 1,
+		"h1": 1, "h2": 1, "h3": 1, "h6": 1, "ul": 4, "ol": 3, "li": 16, "table": 2, "tr": 6, "caption": 1, "figcaption": 1,
+		`th rowspan="2"`: 1, `th colspan="2"`: 1, `td colspan="2"`: 1, "figure": 3, `li value="4"`: 1,
+		`img src="data:image/png;base64,iVBORw0KGgo=" alt=""`: 1, "b": 0, "i": 0, "script": 0, "code": 3, "sub": 1, `div class="page"`: 1,
 	} {
 		require.Equal(t, want, count[element], element)
 	}

@@ -127,6 +127,20 @@ list
 list
   list_item 7. "seven"
 `},
+		{"blocks at the begin of an item", `<ul><li><h3>Alpha</h3><p>first</p><li><img src=x alt=pic><p>after</p><li><figure><img src=y></figure>late<li><h2> </h2>own</ul>`, Options{}, `
+list
+  list_item - ""
+    section_header 2 "Alpha"
+    text "first"
+  list_item - ""
+    picture false
+      caption "pic"
+    text "after"
+  list_item - ""
+    picture false
+    text "late"
+  list_item - "own"
+`},
 		{"nothing that is not shown", `<style>p{}</style><script>alert("x")</script><noscript>no</noscript><template>t</template><svg><text>s</text></svg>
 <p hidden>h</p><p style="display: none">n</p><p aria-hidden=true>a</p><!-- c --><p>shown</p>`, Options{}, `
 text "shown"

@@ -39,6 +39,7 @@ func (w *walker) picture(n, caption *html.Node) {
 		return
 	}
 	w.flush()
+	w.item = nil
 	p := w.b.Picture(w.parent, w.embedded(attr(n, "src")))
 	if text != "" {
 		w.b.PictureCaption(p, text)

@@ -35,7 +35,7 @@ type walker struct {
 	base *url.URL
 
 	parent document.Parent // nil is the body
-	item   *document.Text  // a list item that has no text yet
+	item   *document.Text  // a list item that has no text yet, and nothing else
 	runs   []document.Run
 	titled bool // an h1 was seen
 }
@@ -171,6 +171,7 @@ func (w *walker) heading(n *html.Node, s style) {
 	if text == "" {
 		return
 	}
+	w.item = nil
 	level := headingLevel(n)
 	if level == 1 && !w.titled {
 		w.titled = true
