@@ -32,6 +32,9 @@ type doneReport struct {
 	observations   []string
 }
 
+// maxItems bounds the arrays of which each element becomes a task or a record.
+const maxItems = 100
+
 // maxCriterion bounds the digits of a criterion's number, which errors repeat.
 const maxCriterion = 6
 
@@ -64,6 +67,7 @@ func readDone(c *call) (*doneReport, error) {
 		}
 		r.criteria++
 	}
+	o.AtMost("followUpTasks", maxItems)
 	for _, f := range o.Objects("followUpTasks", "title", "why", "estimatedHours") {
 		f.Need("title", "why")
 		r.followUps = append(r.followUps, plan.Task{
@@ -71,6 +75,7 @@ func readDone(c *call) (*doneReport, error) {
 			EstimatedHours: f.Number("estimatedHours", 0, math.Inf(1)),
 		})
 	}
+	o.AtMost("observations", maxItems)
 	r.observations = o.Texts("observations")
 	return r, o.Err()
 }

@@ -16,11 +16,11 @@ func (s *server) admit(_ context.Context, fc *family.Call) family.Quota {
 // refuse answers a call over the limit in the form of the tool's version.
 func (s *server) refuse(ctx context.Context, fc *family.Call, q family.Quota) (any, error) {
 	c := newCall(fc)
-	f := numeric
+	v := version{form: numeric}
 	for _, t := range s.tools {
 		if t.name == fc.Tool {
-			if v, err := t.pick(c); err == nil {
-				f = v.form
+			if picked, err := t.pick(c); err == nil {
+				v = picked
 			}
 		}
 	}
@@ -28,8 +28,8 @@ func (s *server) refuse(ctx context.Context, fc *family.Call, q family.Quota) (a
 		"limit": q.Limit, "remaining": 0, "reset": q.Reset.Unix(),
 		"retry_after_seconds": envelope.Seconds(q.RetryAfter), "scope": q.Scope,
 	}
-	if f != enveloped {
+	if v.form != enveloped {
 		return nil, envelope.Numeric(envelope.TooManyRequests, "", data)
 	}
-	return c.fail(ctx, f, envelope.New(envelope.RateLimit, "Too Many Requests").Again(q.RetryAfter).Details(data))
+	return c.fail(ctx, v, envelope.New(envelope.RateLimit, "Too Many Requests").Again(q.RetryAfter).Details(data))
 }

@@ -15,12 +15,20 @@ import (
 const nextTaskName = "getNextTask"
 
 func (s *server) nextTaskTool() tool {
+	v := version{form: numeric, handle: s.nextTask}
+	switch s.opts.NextTask {
+	case Implemented:
+		v = version{form: inBand, handle: s.nextTaskImplemented}
+	case Legacy:
+		v.handle = s.nextTaskLegacy
+	case Enhanced:
+	}
 	return tool{
 		name: nextTaskName, title: "Get next task", readOnly: true,
 		description: "Return the next task of the plan with its prompt, files and plan references, the length of the queue and what " +
 			"comes after. The most urgent task is first, of equals the oldest. Reading claims nothing: report progress with " +
 			"reportTaskStatus and the end with reportTaskDone.",
-		pick: only(version{form: numeric, handle: s.nextTask}),
+		pick: only(v),
 	}
 }
 
@@ -93,13 +101,6 @@ type nextTaskAnswer struct {
 const previews = 2
 
 func (s *server) nextTask(ctx context.Context, c *call) (any, error) {
-	switch s.opts.NextTask {
-	case Implemented:
-		return s.nextTaskImplemented(ctx, c)
-	case Legacy:
-		return s.nextTaskLegacy(ctx, c)
-	case Enhanced:
-	}
 	o := params.Read(c.Arguments, "filter", "priority", "includeContext", "includeDetailedPrompt", "includeRelatedFiles")
 	filter := readFilter(o)
 	priority := o.Enum("priority", plan.Priorities()...)

@@ -27,6 +27,9 @@ const (
 	enveloped
 	// plain is a JSON-RPC error with JSON-RPC's own codes: callCOEAgent.
 	plain
+	// inBand is a result with a code and a message alone: getNextTask as it has
+	// been implemented (C-09).
+	inBand
 )
 
 // A version is one version of a tool.
@@ -35,6 +38,9 @@ type version struct {
 	// writes says that a read-only agent may not call it.
 	writes bool
 	handle func(ctx context.Context, c *call) (any, error)
+	// beside, when set, puts the tool's own members beside the envelope of every
+	// failure that has none.
+	beside func(envelope.Envelope) any
 }
 
 // A tool is a tool with its versions.
@@ -74,17 +80,17 @@ func (s *server) run(ctx context.Context, t tool, fc *family.Call) (any, error) 
 	c := newCall(fc)
 	v, err := t.pick(c)
 	if err != nil {
-		return c.fail(ctx, v.form, err)
+		return c.fail(ctx, v, err)
 	}
 	if err := s.permit(c, v); err != nil {
-		return c.fail(ctx, v.form, err)
+		return c.fail(ctx, v, err)
 	}
 	if err := s.strike(ctx, t, c); err != nil {
-		return c.fail(ctx, v.form, err)
+		return c.fail(ctx, v, err)
 	}
 	res, err := v.handle(ctx, c)
 	if err != nil {
-		return c.fail(ctx, v.form, err)
+		return c.fail(ctx, v, err)
 	}
 	return res, nil
 }
@@ -123,6 +129,9 @@ func (s *server) permit(c *call, v version) error {
 	return envelope.New(envelope.Auth, "The agent may only read")
 }
 
+// errQueue is a task queue that is not there.
+var errQueue = errors.New("task queue unavailable")
+
 // strike lets happen what a test has asked for.
 func (s *server) strike(ctx context.Context, t tool, c *call) error {
 	if s.faults == nil {
@@ -136,7 +145,7 @@ func (s *server) strike(ctx context.Context, t tool, c *call) error {
 	}
 	if _, ok := s.faults.Strike(t.name, faults.Unavailable); ok {
 		if t.name == nextTaskName {
-			return envelope.Numeric(envelope.ServiceUnavailable, "Task queue unavailable", nil)
+			return errQueue
 		}
 		return ledger.ErrUnavailable
 	}
@@ -179,7 +188,8 @@ func (s *server) trouble(tool string) ledger.Trouble {
 }
 
 // fail answers with a failure in the form of the version.
-func (c *call) fail(ctx context.Context, f form, err error) (any, error) {
+func (c *call) fail(ctx context.Context, v version, err error) (any, error) {
+	f := v.form
 	var fe *family.Error
 	if errors.As(err, &fe) {
 		return nil, err
@@ -194,9 +204,17 @@ func (c *call) fail(ctx context.Context, f form, err error) (any, error) {
 		return nil, numericError(err)
 	case plain:
 		return nil, plainError(err)
+	case inBand:
+		e := numericError(err)
+		c.Started(ctx)
+		c.Failed(slog.String("cause", err.Error()))
+		return c.implementedFailure(string(envelope.Internal), e.Message), nil
 	case enveloped:
 	}
 	failure := envelopeFailure(err)
+	if failure.With == nil {
+		failure.With = v.beside
+	}
 	c.Started(ctx)
 	c.Failed(slog.String("error_code", string(failure.Code())), slog.String("error", failure.Error()))
 	if cause := failure.Unwrap(); cause != nil {
@@ -222,6 +240,8 @@ func numericError(err error) *family.Error {
 		return envelope.Numeric(envelope.Conflict, "Conflict: "+plan.ErrVerification.Error(), nil)
 	case errors.Is(err, plan.ErrFull):
 		return envelope.Numeric(envelope.ServiceUnavailable, "Service Unavailable: the task queue is full", nil)
+	case errors.Is(err, errQueue):
+		return envelope.Numeric(envelope.ServiceUnavailable, "Task queue unavailable", nil)
 	case errors.Is(err, ledger.ErrLocked), errors.Is(err, ledger.ErrUnavailable):
 		e := envelope.Numeric(envelope.ServiceUnavailable, "", map[string]any{"retry_after_seconds": 2})
 		e.Err = err
@@ -250,7 +270,7 @@ func envelopeFailure(err error) *envelope.Failure {
 		return envelope.New(envelope.InvalidParam, "Invalid parameter: "+v.Message).Detail("field", v.Field).Detail("reason", v.Reason)
 	case errors.Is(err, plan.ErrUnknown):
 		return envelope.New(envelope.ResourceNotFound, "Task not found").Detail("field", "task_id")
-	case errors.Is(err, plan.ErrDone), errors.Is(err, plan.ErrVerification), errors.Is(err, plan.ErrFull):
+	case errors.Is(err, plan.ErrDone), errors.Is(err, plan.ErrVerification):
 		return envelope.New(envelope.InvalidState, "The state does not allow this: "+err.Error()).Cause(err)
 	case errors.Is(err, ledger.ErrLocked):
 		return envelope.New(envelope.DBLocked, "The database is locked by another writer").Cause(err)

@@ -16,7 +16,10 @@ func (s *server) statusTool() tool {
 		name: "reportTaskStatus", title: "Report task status",
 		description: "Report the progress of a task with metrics. Done closes its investigation tickets and unblocks what waited for it, " +
 			"in one step; the answer counts both. Token impact ~300-700. Call: /agent call MCP reportTaskStatus {json_props}",
-		pick: only(version{form: enveloped, writes: true, handle: s.taskStatus}),
+		pick: only(version{
+			form: enveloped, writes: true, handle: s.taskStatus,
+			beside: func(e envelope.Envelope) any { return undone{Envelope: e} },
+		}),
 	}
 }
 
@@ -61,16 +64,6 @@ type undone struct {
 }
 
 func (s *server) taskStatus(ctx context.Context, c *call) (any, error) {
-	answer, err := s.applyStatus(ctx, c)
-	if err != nil {
-		failure := envelopeFailure(err)
-		failure.With = func(e envelope.Envelope) any { return undone{Envelope: e} }
-		return nil, failure
-	}
-	return answer, nil
-}
-
-func (s *server) applyStatus(ctx context.Context, c *call) (*statusAnswer, error) {
 	r, err := readStatus(c)
 	if err != nil {
 		return nil, err

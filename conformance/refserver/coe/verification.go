@@ -47,6 +47,7 @@ func readVerification(c *call) (*verificationReport, error) {
 		item.Enum("status", "passed", "failed", "skipped")
 		item.Text("note", 0)
 	}
+	v.AtMost("failedItems", maxItems)
 	for _, item := range v.Objects("failedItems", "item", "issue", "why") {
 		item.Need("item", "issue", "why")
 		r.failed = append(r.failed, failedItem{item.Text("item", 0), item.Text("issue", 0), item.Text("why", 0)})

@@ -299,6 +299,14 @@ func (o *Object) Objects(name string, known ...string) []*Object {
 	return out
 }
 
+// AtMost bounds an array whose elements each make the server keep something.
+func (o *Object) AtMost(name string, most int) {
+	var raw []json.RawMessage
+	if o.get(name, "an array", &raw) && len(raw) > most {
+		o.fail(name, Length, "%s must have at most %d elements", o.path+name, most)
+	}
+}
+
 // Clean removes control characters other than tab and newline from s, and
 // leaves everything else as it is (S1-SEC-03).
 func Clean(s string) string {

@@ -77,6 +77,10 @@ func TestGetters(t *testing.T) {
 		{`{"a":{"c":2,"b":1}}`, func(o *Object) any { return o.Any("a").Members() }, []string{"b", "c"}, ""},
 		{`{"a":[{"b":"x"},{"b":7}]}`, func(o *Object) any { return o.Objects("a", "b")[1].Text("b", 0) }, "", "a[1].b type"},
 		{`{"a":[null]}`, func(o *Object) any { return len(o.Objects("a")) }, 0, "a[0] type"},
+		{`{"a":[1,2]}`, func(o *Object) any { o.AtMost("a", 2); return nil }, nil, ""},
+		{`{"a":[1,2,3]}`, func(o *Object) any { o.AtMost("a", 2); return nil }, nil, "a length"},
+		{`{"a":{}}`, func(o *Object) any { o.AtMost("a", 2); return nil }, nil, "a type"},
+		{`{}`, func(o *Object) any { o.AtMost("a", 2); return nil }, nil, ""},
 		{`{"a":"TASK-001"}`, func(o *Object) any { return o.ID("a") }, "TASK-001", ""},
 		{`{}`, func(o *Object) any { o.Need("a", "b"); return nil }, nil, "a required"},
 	}

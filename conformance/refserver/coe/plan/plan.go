@@ -11,7 +11,8 @@ import (
 )
 
 // MaxTasks bounds a plan: a change copies the index of the tasks, and a caller
-// may create them for ever.
+// may create them for ever. Verifications do not count: each task has one at
+// most, and no end of a task may fail for want of room.
 const MaxTasks = 20_000
 
 // What a change of the plan may be refused with.
@@ -64,6 +65,9 @@ func (s Seed) view() *View {
 		t.order = v.nextOrder
 		v.nextOrder++
 		v.tasks[t.ID] = &t
+		if t.Verifies != "" {
+			v.verifications++
+		}
 		for _, d := range t.Dependencies {
 			v.dependants[d] = append(v.dependants[d], t.ID)
 		}
@@ -101,20 +105,27 @@ type Tx struct {
 }
 
 // Clear removes every task. Numbers are not used twice.
-func (tx *Tx) Clear() { tx.tasks, tx.dependants = map[string]*Task{}, map[string][]string{} }
+func (tx *Tx) Clear() {
+	tx.tasks, tx.dependants, tx.verifications = map[string]*Task{}, map[string][]string{}, 0
+}
 
 // Reset brings the plan back to what it began with.
 func (tx *Tx) Reset() { tx.View = *tx.plan.seed.view() }
 
 // Add puts a task into the queue and gives it its ids and its age.
 func (tx *Tx) Add(t Task, now time.Time) (*Task, error) {
-	if len(tx.tasks) >= MaxTasks {
+	if len(tx.tasks)-tx.verifications >= MaxTasks {
 		return nil, ErrFull
 	}
+	return tx.put(t, now), nil
+}
+
+func (tx *Tx) put(t Task, now time.Time) *Task {
 	if t.Verifies != "" {
 		t.ID = fmt.Sprintf("TASK-VERIFY-%03d", tx.nextVerify)
 		t.TicketID = fmt.Sprintf("TICKET-VERIFY-%03d", tx.nextVerify)
 		tx.nextVerify++
+		tx.verifications++
 	} else {
 		t.ID = fmt.Sprintf("TASK-%03d", tx.nextTask)
 		t.TicketID = fmt.Sprintf("TICKET-%03d", tx.nextTask)
@@ -129,7 +140,15 @@ func (tx *Tx) Add(t Task, now time.Time) (*Task, error) {
 	for _, d := range t.Dependencies {
 		tx.depend(d, t.ID)
 	}
-	return &t, nil
+	return &t
+}
+
+// drop removes a verification, if there is one.
+func (tx *Tx) drop(verification string) {
+	if tx.tasks[verification] != nil {
+		delete(tx.tasks, verification)
+		tx.verifications--
+	}
 }
 
 // depend notes that a task waits for another. The list is copied: older views

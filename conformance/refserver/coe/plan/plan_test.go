@@ -78,6 +78,55 @@ func TestStates(t *testing.T) {
 	require.Equal(t, StatusBlocked, status("B"), "what depends on it waits again")
 }
 
+// The end of a task takes with it why it was held, and frees those alone who
+// wait for nothing else.
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	p := New(Seed{Tasks: []Task{
+		{ID: "A"},
+		{ID: "B"},
+		{ID: "both", Dependencies: []string{"A", "B"}},
+		{ID: "held", Dependencies: []string{"A"}, Hold: "why"},
+		{ID: "free", Dependencies: []string{"A"}},
+	}})
+	half := 50.0
+	update(t, p, func(tx *Tx) error { return tx.Progress("A", &half, 1) })
+	update(t, p, func(tx *Tx) error { return tx.Hold("A", "no input") })
+	update(t, p, func(tx *Tx) error {
+		out, err := tx.Finish("A", now)
+		require.Equal(t, []string{"free"}, out.Unblocked)
+		return err
+	})
+	a := p.View().Task("A")
+	require.Empty(t, a.Hold)
+	require.Equal(t, 100.0, a.Progress)
+	require.Equal(t, 1.0, a.ActualHours)
+}
+
+// A task that is done again and again has one verification, the latest.
+func TestFinish_Again(t *testing.T) {
+	t.Parallel()
+	p := New(Seed{Tasks: []Task{{ID: "A"}, {ID: "TASK-VERIFY-000", Verifies: "A", State: Done}}})
+	for i := range 3 {
+		var id string
+		update(t, p, func(tx *Tx) error {
+			out, err := tx.Finish("A", now)
+			id = out.Verification.ID
+			return err
+		})
+		require.Equal(t, fmt.Sprintf("TASK-VERIFY-%03d", i+1), id)
+		require.Equal(t, Counts{Total: 1, Completed: 1, VerificationPending: 1}, p.View().Counts())
+		require.Equal(t, 2, p.View().verifications)
+		update(t, p, func(tx *Tx) error { return tx.Verify(id, []Verdict{Rework, Undecided, Confirmed}[i]) })
+	}
+	require.Nil(t, p.View().Task("TASK-VERIFY-002"))
+	require.ErrorIs(t, p.Update(t.Context(), func(tx *Tx) error { return tx.Verify("TASK-VERIFY-003", Confirmed) }), ErrDone)
+	update(t, p, func(tx *Tx) error { tx.Clear(); return nil })
+	require.Zero(t, p.View().verifications)
+	update(t, p, func(tx *Tx) error { tx.Reset(); return nil })
+	require.Equal(t, 1, p.View().verifications)
+}
+
 func TestBlockOn(t *testing.T) {
 	t.Parallel()
 	p := New(Seed{Tasks: []Task{{ID: "A"}, {ID: "B"}, {ID: "C"}}})

@@ -91,6 +91,8 @@ type Task struct {
 	Urgent  bool      `json:"-"`
 	Created time.Time `json:"createdAt"`
 
+	// verification is the task that checks this one, once it has been done.
+	verification string
 	// order is the age: of two tasks the lower is the older.
 	order int
 }

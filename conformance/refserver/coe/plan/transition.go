@@ -40,6 +40,10 @@ func (tx *Tx) move(id string, to State, hold string) error {
 	return nil
 }
 
+// MaxHours bounds the time spent on a task, a century: the sum of whatever is
+// reported stays a number that JSON can write.
+const MaxHours = 100 * 365 * 24.0
+
 // Progress notes how far a task is, in percent, and how long it took so far.
 func (tx *Tx) Progress(id string, percent *float64, hours float64) error {
 	t, err := tx.open(id)
@@ -50,7 +54,7 @@ func (tx *Tx) Progress(id string, percent *float64, hours float64) error {
 		if percent != nil {
 			t.Progress = *percent
 		}
-		t.ActualHours += hours
+		t.ActualHours = min(t.ActualHours+hours, MaxHours)
 	})
 	return nil
 }
@@ -74,6 +78,7 @@ func (tx *Tx) Finish(id string, now time.Time) (Outcome, error) {
 		return Outcome{}, ErrVerification
 	}
 	tx.change(t, func(t *Task) { t.State, t.Hold, t.Progress = Done, "", 100 })
+	tx.drop(t.verification) // this end is verified, not an earlier one
 	var out Outcome
 	for _, d := range tx.dependants[id] {
 		// It was blocked by this one, so if it is ready now, that is why.
@@ -81,12 +86,13 @@ func (tx *Tx) Finish(id string, now time.Time) (Outcome, error) {
 			out.Unblocked = append(out.Unblocked, d)
 		}
 	}
-	out.Verification, err = tx.Add(Task{
+	out.Verification = tx.put(Task{
 		Title:       "Verify: " + t.Title,
 		Description: fmt.Sprintf("Check that %s does what its acceptance criteria ask for", t.ID),
 		Priority:    t.Priority, Verifies: t.ID, Related: []string{t.ID}, Reference: t.Reference,
 	}, now)
-	return out, err
+	tx.change(tx.tasks[id], func(t *Task) { t.verification = out.Verification.ID })
+	return out, nil
 }
 
 // A Verdict is what becomes of a task that has been verified.

@@ -10,9 +10,11 @@ type View struct {
 	tasks map[string]*Task
 	// dependants are the tasks that wait for a task, by its id.
 	dependants map[string][]string
-	nextTask   int
-	nextVerify int
-	nextOrder  int
+	// verifications is how many of the tasks verify another one.
+	verifications int
+	nextTask      int
+	nextVerify    int
+	nextOrder     int
 }
 
 // Task returns a task, or nil.
