@@ -126,10 +126,38 @@ func TestClarify_S3_CLAR_07_08_Answers(t *testing.T) {
 		require.NotEmpty(t, got.Error.Details["reason"], name)
 		require.NotContains(t, got.Error.Details, "session_id", name)
 	}
+	// All or none: what stood beside a bad answer has not been taken.
+	in["answers"] = args{"deployment_environments": []string{"Staging"}, "deployment_ci_cd": "x", "deployment_hosting": "The moon"}
+	require.Equal(t, codeValidation, r.clarify(t, in).Error.Code)
+	in["answers"] = args{}
+	require.Zero(t, r.clarify(t, in).Progress.Answered)
 	in["answers"] = args{"no_such_question": 1, "deployment_hosting": "AWS", "deployment_environments": []string{"Staging", "Staging", "Production"}}
 	done := r.clarify(t, in)
 	require.Equal(t, "completed", done.Status, done.text) // S3-Q-05: deployment_ci_cd is optional
 	require.Equal(t, "Staging, Production", r.read(t).Architecture.Categories["Infra"]["Environments"])
+}
+
+// TestClarify_S3_CLAR_11_TwoCompletionsAtOnce: of two calls that complete a
+// session one does, and one ADR is there.
+func TestClarify_S3_CLAR_11_TwoCompletionsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	in := args{"user_intention": "Add authentication"}
+	in["session_id"], in["answers"] = r.clarify(t, in).SessionID, authAnswers
+	done := make(chan *answer)
+	for range 4 {
+		go func() { done <- r.outcome(t.Context(), in) }()
+	}
+	completed := 0
+	for range 4 {
+		if o := <-done; o.Status == "completed" {
+			completed++
+		} else {
+			require.Equal(t, codeNoSession, o.Error.Code, o.text)
+		}
+	}
+	require.Equal(t, 1, completed)
+	require.Len(t, r.names(t, "docs/adr"), 1)
 }
 
 func TestClarify_FirstCallWithBadAnswerTellsItsSession(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/adr"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/preflights/task"
 )
 
 func TestADR_S3_ADR_06_KeepsAllThatWasDecided(t *testing.T) {
@@ -96,6 +97,28 @@ func TestADR_S3_UID_04_AboveWhatIsThere(t *testing.T) {
 	require.Equal(t, codeValidation, r.run(t, "Add authentication", authAnswers).Error.Code)
 }
 
+// TestADR_S3_UID_04_AboveEveryDocument: also the current task and the archive
+// may come from a clock that is ahead.
+func TestADR_S3_UID_04_AboveEveryDocument(t *testing.T) {
+	t.Parallel()
+	const future = "29991231T235959.999Z-T000"
+	current := "<!--\nUID: " + future + "\nCreated: 2999-12-31T23:59:59Z\nRelated ADR: None\n-->\n\n# From the future\n"
+	for _, name := range []string{"docs/CURRENT_TASK.md", "docs/archive/task/" + future + "_x.md"} {
+		r := newRig(t)
+		r.write(t, name, current)
+		done := r.run(t, "Add authentication", authAnswers)
+		require.Greater(t, done.Created[0].UID, future, name)
+		require.Greater(t, currentUID(t, r), done.Created[0].UID, name)
+	}
+}
+
+func currentUID(t *testing.T, r *rig) string {
+	t.Helper()
+	id, err := task.ParseIdentity(r.file(t, "docs/CURRENT_TASK.md"))
+	require.NoError(t, err)
+	return string(id.UID)
+}
+
 func TestImmutable_S3_IMM_01_02(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -144,12 +167,13 @@ func TestImmutable_S3_IMM_03_TakenNames(t *testing.T) {
 	require.NotEqual(t, kept.UID, again.UID)
 	require.Equal(t, one, r.file(t, kept.Path))
 	require.Equal(t, one+"changed", r.file(t, again.Path))
+	require.Greater(t, currentUID(t, r), again.UID, "the new task is the latest document")
 	// Put back unchanged it is archived already.
 	r.write(t, "docs/CURRENT_TASK.md", one)
 	require.Equal(t, kept.Path, r.run(t, "Fix typo four", nil).Archived.Path)
 }
 
-func TestProjection_S3_PROJ_01_02(t *testing.T) {
+func TestProjection_S3_PROJ_01_RegeneratedIdentically(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	done := r.run(t, "Add authentication", authAnswers)
@@ -161,27 +185,51 @@ func TestProjection_S3_PROJ_01_02(t *testing.T) {
 	again := r.run(t, "Fix typo", nil)
 	require.Equal(t, []string{"task", "projection"}, again.paths())
 	require.Equal(t, text, r.file(t, "docs/ARCHITECTURE_STATE.md"))
-
-	r.write(t, "docs/ARCHITECTURE_STATE.md", strings.ReplaceAll(text, "OAuth", "Nothing"))
-	require.Equal(t, "OAuth", r.read(t).Architecture.Categories["Authentication"]["Strategy"])
-	require.Equal(t, []string{"task"}, r.run(t, "Fix typo", nil).paths(), "a task changes no projection")
 }
 
-func TestRead_S3_READ(t *testing.T) {
+func TestProjection_S3_PROJ_02_HandEdited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t, "Add authentication", authAnswers)
+	edited := strings.ReplaceAll(r.file(t, "docs/ARCHITECTURE_STATE.md"), "OAuth", "Nothing")
+	r.write(t, "docs/ARCHITECTURE_STATE.md", edited)
+	require.Equal(t, "OAuth", r.read(t).Architecture.Categories["Authentication"]["Strategy"])
+	require.Equal(t, []string{"task"}, r.run(t, "Fix typo", nil).paths(), "a task changes no projection")
+	require.Equal(t, edited, r.file(t, "docs/ARCHITECTURE_STATE.md"))
+}
+
+func TestRead_S3_READ_01_NoADR(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	empty := r.read(t)
 	require.Equal(t, `{"status":"success","architecture":{"uid":null,"categories":{}},"source_file":"docs/ARCHITECTURE_STATE.md"}`, empty.text)
+	require.Empty(t, r.names(t, "docs"))
+	r.run(t, "Fix typo", nil)
+	require.Equal(t, empty.text, r.read(t).text, "a task alone is no architecture")
+}
+
+func TestRead_S3_READ_02_03_ValuesAndNothingWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
 	done := r.run(t, "Add authentication", authAnswers)
 	before := hash(t, r.root)
 	got := r.read(t)
 	require.Equal(t, `{"status":"success","architecture":{"uid":"`+done.Created[0].UID+
 		`","categories":{"Authentication":{"Library":"next-auth","Strategy":"OAuth"}}},"source_file":"docs/ARCHITECTURE_STATE.md"}`, got.text)
 	require.Equal(t, before, hash(t, r.root))
+	require.NoError(t, os.Remove(filepath.Join(r.root, "docs", "ARCHITECTURE_STATE.md")))
+	require.Equal(t, got.text, r.read(t).text)
+	require.NotContains(t, r.names(t, "docs"), "ARCHITECTURE_STATE.md", "not even what is missing is written")
+}
 
+func TestRead_S3_READ_04_Malformed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	done := r.run(t, "Add authentication", authAnswers)
+	good := r.file(t, done.Created[0].Path)
 	for name, text := range map[string]string{
-		"garbage": "nonsense", "empty": "", "cut": r.file(t, done.Created[0].Path)[:500],
-		"another's": strings.ReplaceAll(r.file(t, done.Created[0].Path), done.Created[0].UID, "20200101T000000.000Z-A000"),
+		"garbage": "nonsense", "empty": "", "cut": good[:500],
+		"another's": strings.ReplaceAll(good, done.Created[0].UID, "20200101T000000.000Z-A000"),
 	} {
 		r.write(t, done.Created[0].Path, text)
 		broken := r.read(t)
@@ -189,6 +237,11 @@ func TestRead_S3_READ(t *testing.T) {
 		require.NotEmpty(t, broken.Error.Hint)
 		require.True(t, broken.isError)
 	}
+}
+
+func TestRead_Arguments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
 	_, fail := r.try(t, "read_architecture", args{"repo_path": 1})
 	require.Equal(t, int64(-32602), fail.Code)
 	_, fail = r.try(t, "read_architecture", args{"path": "x"})

@@ -41,13 +41,19 @@ func TestPlace_S3_REPO_02_None(t *testing.T) {
 	require.Equal(t, want, r.clarify(t, args{"user_intention": "Add authentication"}).text)
 }
 
-func TestPlace_S3_REPO_03_04_Given(t *testing.T) {
+func TestPlace_S3_REPO_03_Given(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	// A repository lies above, so that nothing but the rule stops "../..".
+	above := newRepo(t)
+	root := filepath.Join(above, "one", "two")
+	require.NoError(t, os.MkdirAll(filepath.Join(root, ".git"), 0o755))
+	s, err := newService(Options{WorkDir: root})
+	require.NoError(t, err)
+	r := &rig{service: s, root: root, logs: &logs{}}
 	r.write(t, "file", "x")
 	outside := t.TempDir()
 	for _, path := range []string{
-		"/no/such/folder", filepath.Join(r.root, "file"), outside, "missing", "../..", "a/../../b", "%2e%2e/%2e%2e", "x\x00y",
+		"/no/such/folder", filepath.Join(r.root, "file"), outside, "missing", "..", "../..", "../../one", "a/../../b", "%2e%2e/%2e%2e", "x\x00y",
 		"/etc/passwd", "/x\x00y", "\\\\host\\share", "~",
 	} {
 		got := r.call(t, "read_architecture", args{"repo_path": path})
@@ -55,6 +61,11 @@ func TestPlace_S3_REPO_03_04_Given(t *testing.T) {
 		require.Contains(t, got.Error.Hint, "repo_path")
 		require.NotContains(t, got.text, outside)
 	}
+}
+
+func TestPlace_S3_REPO_04_Worktree(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
 	worktree := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(worktree, ".git"), []byte("gitdir: elsewhere\n"), 0o644))
 	require.Equal(t, "success", r.call(t, "read_architecture", args{"repo_path": worktree}).Status)

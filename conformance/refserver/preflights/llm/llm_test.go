@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -80,6 +81,25 @@ func TestRemote_SpeaksToEachVendor(t *testing.T) {
 			require.NotContains(t, <-bodies, "abcdefgh")
 		})
 	}
+}
+
+// TestRemote_S3_Q_01_AsksAtMostFive: a model that asks more is cut short, not
+// obeyed and not refused.
+func TestRemote_S3_Q_01_AsksAtMostFive(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	for i := range question.Max + 2 {
+		asked = append(asked, fmt.Sprintf(`{"id":"q%d","type":"free_text","question":"?"}`, i))
+	}
+	f := withTransport(t, func(*http.Request) (*http.Response, error) {
+		text := reply("openai", `{"questions":[`+strings.Join(asked, ",")+`]}`)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Header: http.Header{}}, nil
+	})
+	got, cause, err := f.Questions(t.Context(), Request{Intention: "x"}, false)
+	require.NoError(t, err)
+	require.NoError(t, cause)
+	require.Len(t, got.Questions, question.Max)
+	require.Equal(t, "q4", got.Questions[4].ID)
 }
 
 func TestRemote_BadRepliesFallBack(t *testing.T) {

@@ -21,6 +21,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	single := Question{ID: "q", Type: SingleChoice, Text: "?", Options: []string{"A", "B", Other}}
 	multi := Question{ID: "q", Type: MultiChoice, Text: "?", Options: []string{"A", "B", Other}, MinSelections: 1}
+	several := Question{ID: "q", Type: MultiChoice, Text: "?", Options: []string{"A", "B", Other}, MinSelections: 2}
 	free := Question{ID: "q", Type: FreeText, Text: "?"}
 	optional := Question{ID: "q", Type: FreeText, Text: "?", Optional: true}
 	type given = map[string]any
@@ -44,6 +45,9 @@ func TestRead(t *testing.T) {
 		{"several", multi, given{"q": []string{"B", "A", "B"}}, []string{"B", "A"}, ""},
 		{"several with other", multi, given{"q": []string{"B", Other}, "q__other": "C"}, []string{"B", "C"}, ""},
 		{"none", multi, given{"q": []string{}}, nil, "at least 1"},
+		{"duplicates count once", several, given{"q": []string{"A", "A"}}, nil, "at least 2"},
+		{"other that repeats an option counts once", several, given{"q": []string{"A", Other}, "q__other": "A"}, nil, "at least 2"},
+		{"two", several, given{"q": []string{"A", "A", "B"}}, []string{"A", "B"}, ""},
 		{"one as string", multi, given{"q": "A"}, nil, "array"},
 		{"null inside", multi, given{"q": []any{"A", nil}}, nil, "array"},
 		{"text", free, given{"q": " a "}, []string{" a "}, ""},
