@@ -129,8 +129,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	err := hs.Shutdown(shutdown)
-	if err != nil {
-		err = errors.Join(err, hs.Close())
+	if errors.Is(err, context.DeadlineExceeded) {
+		// Everybody has been answered. Who is left has not sent a request yet,
+		// or not all of it.
+		err = hs.Close()
 	}
 	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)

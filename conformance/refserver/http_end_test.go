@@ -2,10 +2,15 @@ package refserver
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,8 +48,117 @@ func TestRoutesEndBeforeTheirCalls_X_SHUT_01(t *testing.T) {
 	require.NoError(t, <-s.ended)
 }
 
+// A connection without a whole request has nothing to wait for: the end is
+// clean, and soon (X-SHUT-01).
+func TestX_SHUT_01_UnfinishedRequests(t *testing.T) {
+	t.Parallel()
+	const head = "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+	for name, sent := range map[string]string{
+		"nothing": "", "half a header": "POST /mcp HT",
+		"half a body": fmt.Sprintf(head, Path), "half a body of a route": fmt.Sprintf(head, "/chat"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(o *Options) {
+				read := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })
+				o.extra = append(o.extra, &family.Family{Name: "chat", Routes: map[string]http.Handler{"POST /chat": read}})
+			})
+			base, err := url.Parse(s.url)
+			require.NoError(t, err)
+			var d net.Dialer
+			c, err := d.DialContext(t.Context(), "tcp", base.Host)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, c.Close()) }()
+			_, err = io.WriteString(c, sent)
+			require.NoError(t, err)
+			// The listener takes connections in turn: ours has been taken.
+			require.Equal(t, http.StatusOK, s.initialize(t.Context()))
+			begin := time.Now()
+			s.stop()
+			require.NoError(t, <-s.ended)
+			require.Less(t, time.Since(begin), 4*time.Second, "less than half of the grace")
+		})
+	}
+}
+
+// What runs without being a call of a session is finished as well: a method of
+// its own and a call of the stateless era (X-SHUT-01).
+func TestX_SHUT_01_CallsWithoutASession(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"direct":    `{"jsonrpc":"2.0","id":1,"method":"hold"}`,
+		"stateless": aloneCall(t, "hold", map[string]any{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			entered, goOn := make(chan struct{}), make(chan struct{})
+			hold := family.Tool{Name: "hold", InputSchema: json.RawMessage(`{"type":"object"}`), Handle: func(ctx context.Context, _ *family.Call) (any, error) {
+				close(entered)
+				select {
+				case <-goOn:
+					return map[string]bool{"held": true}, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}}
+			s := serve(t, func(o *Options) {
+				o.extra = []*family.Family{{Name: "held", Profile: "held", Direct: true, Tools: []family.Tool{hold}}}
+			})
+			got := make(chan *answer, 1)
+			go func() {
+				header := []string{}
+				if name == "stateless" {
+					header = []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "hold"}
+				}
+				got <- s.tryPost(body, header...)
+			}()
+			<-entered
+			s.stop()
+			for s.status(t.Context(), s.url, ping) != http.StatusServiceUnavailable {
+			}
+			close(goOn)
+			a := <-got
+			require.NotNil(t, a, "the connection was cut")
+			require.Nil(t, a.Error)
+			require.Contains(t, string(a.Result), "held")
+			require.NoError(t, <-s.ended)
+		})
+	}
+}
+
 func (s *site) initialize(ctx context.Context) int {
 	return s.status(ctx, s.url, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+}
+
+// tryPost is post for goroutines of a test: without an answer it returns nil.
+func (s *site) tryPost(body string, header ...string) *answer {
+	r, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), http.MethodPost, s.url, strings.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := s.client.Do(r)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil
+	}
+	text := string(raw)
+	if i := strings.LastIndex(text, "data: "); i >= 0 {
+		text = text[i+len("data: "):]
+	}
+	var a answer
+	if json.Unmarshal([]byte(text), &a) != nil {
+		return nil
+	}
+	return &a
 }
 
 // status posts a body and returns the status of the answer, 0 for none.

@@ -172,7 +172,9 @@ func (s *Server) build() {
 	for _, f := range s.families {
 		s.mounts[Path+"/"+f.Name] = newEndpoint(s, []*family.Family{f})
 	}
-	s.gate = front.NewGate(front.GateOptions{AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token})
+	s.gate = front.NewGate(front.GateOptions{
+		AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes,
+	})
 }
 
 // lives returns a context that ends with ctx or with the server.

@@ -18,6 +18,8 @@ type GateOptions struct {
 	AllowedHosts []string
 	// Token, when not empty, is asked of every request as a bearer token.
 	Token string
+	// MaxBytes is the bound on a body of who stands behind; 0 is [DefaultMaxBytes].
+	MaxBytes int
 }
 
 // A Gate stands before everything a server serves over HTTP: it turns away who
@@ -31,6 +33,9 @@ type Gate struct {
 
 // NewGate returns a gate.
 func NewGate(opts GateOptions) *Gate {
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = DefaultMaxBytes
+	}
 	return &Gate{opts: opts, token: sha256.Sum256([]byte(opts.Token))}
 }
 
@@ -54,6 +59,7 @@ func (g *Gate) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		arrive(w, r, g.opts.MaxBytes)
 		leave := g.running.Enter()
 		if leave == nil {
 			Draining(w)

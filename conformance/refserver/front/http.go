@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"time"
 )
 
 // HTTPOptions configures [HTTP].
@@ -33,9 +32,6 @@ func NewHTTP(opts HTTPOptions) *HTTP {
 	}
 	return &HTTP{HTTPOptions: opts}
 }
-
-// bodyTimeout bounds the arrival of a body.
-const bodyTimeout = time.Minute
 
 const (
 	sessionHeader = "Mcp-Session-Id"
@@ -121,10 +117,6 @@ func (h *HTTP) stream(w http.ResponseWriter, r *http.Request) {
 // body reads the whole body, up to the limit. Of one that is longer it keeps
 // enough to find the id.
 func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
-	// A peer that sends a byte now and then would hold the connection for ever.
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout)) // where it is not supported nothing is lost
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.MaxBytes)))
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
