@@ -38,7 +38,7 @@ type ruler struct {
 }
 
 func measure(pages []page) ruler {
-	sizes, gaps := map[float64]int{}, map[float64]int{}
+	sizes := map[float64]int{}
 	bold, all := 0, 0
 	for _, p := range pages {
 		for i := range p.lines {
@@ -52,17 +52,51 @@ func measure(pages []page) ruler {
 		}
 	}
 	r := ruler{size: mostFrequent(sizes), bold: bold*2 > all}
+	gaps := map[float64]int{}
 	for _, p := range pages {
-		for i := 1; i < len(p.lines); i++ {
-			a, b := &p.lines[i-1], &p.lines[i]
-			// More than two sizes is no distance of lines within a text.
-			if a.size == r.size && b.size == r.size && b.y < a.y && a.y-b.y <= 2*r.size {
-				gaps[math.Round((a.y-b.y)*2)/2]++
-			}
+		r.wrapped(p.lines, gaps)
+	}
+	r.leading = smallestOften(gaps)
+	return r
+}
+
+// wrapped counts the gaps between running lines of which the upper one was full:
+// the first word of the lower one had no place in it. Such a gap is one within a
+// paragraph, however many paragraphs have one line only.
+func (r ruler) wrapped(lines []line, gaps map[float64]int) {
+	right := map[float64]float64{} // of the lines that begin at one place
+	at := func(l *line) float64 { return math.Round(l.box.l / r.size) }
+	for i := range lines {
+		right[at(&lines[i])] = max(right[at(&lines[i])], lines[i].box.r)
+	}
+	for i := 1; i < len(lines); i++ {
+		a, b := &lines[i-1], &lines[i]
+		// More than three sizes is no distance of lines within a text.
+		if a.size != r.size || b.size != r.size || b.y >= a.y || a.y-b.y > 3*r.size {
+			continue
+		}
+		text := b.text()
+		word, _, _ := strings.Cut(text, " ")
+		width := (b.box.r - b.box.l) * float64(len(word)) / float64(max(len(text), 1))
+		if len(word) < len(text) && a.box.r+width > right[at(a)]-r.size/2 {
+			gaps[math.Round((a.y-b.y)*2)/2]++
 		}
 	}
-	r.leading = mostFrequent(gaps)
-	return r
+}
+
+// smallestOften is the smallest gap that is well attested: a third as often as
+// the most frequent one.
+func smallestOften(gaps map[float64]int) float64 {
+	most, best := 0, 0.0
+	for _, n := range gaps {
+		most = max(most, n)
+	}
+	for gap, n := range gaps {
+		if n > 1 && n*3 >= most && (best == 0 || gap < best) {
+			best = gap
+		}
+	}
+	return best
 }
 
 // isHeading says that a line is larger than running text, or bold on its own.
@@ -84,9 +118,10 @@ func (r ruler) apart(a, b *line) bool {
 	return a.page != b.page || gap <= 0 || gap > usual
 }
 
-// The marks of list items. Signs of a private area are those of symbol fonts.
+// The marks of list items. Signs of a private area are those of symbol fonts;
+// such a sign needs no space after it, as one that stands in texts too does.
 var (
-	bullet = regexp.MustCompile(`^([•\-*–◦▪▫●○■□·‣⁃∙➢✓]|[\x{e000}-\x{f8ff}])\s+(\S.*)$`)
+	bullet = regexp.MustCompile(`^(?:[\-*–·]\s+|(?:[•◦▪▫●○■□‣⁃∙➢✓]|[\x{e000}-\x{f8ff}])\s*)(\S.*)$`)
 	number = regexp.MustCompile(`^(\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+(\S.*)$`)
 )
 
@@ -122,7 +157,7 @@ func (r ruler) begin(l *line) block {
 	text := l.text()
 	b := block{kind: paragraph, first: text, indent: l.box.l}
 	if m := bullet.FindStringSubmatch(text); m != nil {
-		b.kind, b.marker, b.first = listItem, "-", m[2]
+		b.kind, b.marker, b.first = listItem, "-", m[1]
 		return b
 	}
 	if r.isHeading(l) {
@@ -149,9 +184,24 @@ func (r ruler) continues(b *block, lines []line, next *line) bool {
 	if b.kind == listItem {
 		return next.box.l > b.indent+0.3*next.size // hangs below the text, not the mark
 	}
+	if !aligned(lines, next) {
+		return false
+	}
 	// A first line that is indented, after a line that ends a sentence short of
 	// the margin, begins a paragraph of its own.
 	return next.box.l <= last.box.l+next.size || !endsSentence(last.text())
+}
+
+// aligned says that next shares the left edge, the middle or the right edge of
+// the line before it. A first line may be indented.
+func aligned(lines []line, next *line) bool {
+	last := &lines[len(lines)-1]
+	indent := next.size
+	if len(lines) == 1 {
+		indent = 4 * next.size
+	}
+	left, right := next.box.l-last.box.l, next.box.r-last.box.r
+	return math.Abs(left) <= indent || math.Abs(right) <= next.size/2 || math.Abs(left+right) <= next.size
 }
 
 func endsSentence(text string) bool {

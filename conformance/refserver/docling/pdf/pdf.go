@@ -34,6 +34,8 @@ type Options struct {
 
 // Convert makes a document of a PDF file. It may panic, or not end.
 func Convert(data []byte, opts Options) (*document.Document, error) {
+	origin := document.NewOrigin("application/pdf", opts.Filename, data)
+	data = bytes.TrimRight(data, "\x00\x1a\r\n\t ") // the reader knows no NUL after the end
 	reader, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
 	switch {
 	case err == nil:
@@ -56,7 +58,7 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	if from > to {
 		return nil, ErrNoPages
 	}
-	b := document.NewBuilder(document.Stem(opts.Filename), document.NewOrigin("application/pdf", opts.Filename, data))
+	b := document.NewBuilder(document.Stem(opts.Filename), origin)
 	in := &interpreter{fonts: map[string]*font{}}
 	var pages []page
 	for no := from; no <= to; no++ {

@@ -54,6 +54,24 @@ func at(font string, size, x, y float64, text string) string {
 	return fmt.Sprintf("BT /%s %v Tf 1 0 0 1 %v %v Tm (%s) Tj ET\n", font, size, x, y, text)
 }
 
+// letter is lines 16 apart within a paragraph and 23 between them, as word
+// processors set text of size 12; the gap between paragraphs is the usual one.
+func letter() string {
+	var out strings.Builder
+	y := 750.0
+	for _, paragraph := range []string{
+		"Karin Example|12 Linden Street", "Dear Sir or Madam,", "the amount you ask for does not agree with the|reading that I have sent to you in spring.",
+		"Please tell me what it was.", "Yours faithfully,", "Karin", "Enclosures: 2",
+	} {
+		for line := range strings.SplitSeq(paragraph, "|") {
+			out.WriteString(at("F1", 12, 50, y, line))
+			y -= 16.1
+		}
+		y -= 7
+	}
+	return out.String()
+}
+
 // outline writes the body as one line an item: label, level or marker, text.
 func outline(t *testing.T, data []byte) string {
 	t.Helper()
@@ -159,6 +177,26 @@ text "First line of a text that is long enough to be the running text of this pa
 picture p1
 text "After the image." p1
 `},
+		{"a letter of which most paragraphs have one line", file("", letter()), `
+text "Karin Example 12 Linden Street" p1
+text "Dear Sir or Madam," p1
+text "the amount you ask for does not agree with the reading that I have sent to you in spring." p1
+text "Please tell me what it was." p1
+text "Yours faithfully," p1
+text "Karin" p1
+text "Enclosures: 2" p1
+`},
+		{"lines of another alignment", file("", at("F1", 10, 400, 700, "Berlin, in May")+at("F1", 10, 50, 688, "Dear Sir or Madam,")), `
+text "Berlin, in May" p1
+text "Dear Sir or Madam," p1
+`},
+		{"bullets without a gap", file("", body+at("F1", 10, 50, 650, "\x95Revenue")+at("F1", 10, 50, 638, "\x95Cost")+at("F1", 10, 50, 626, "-5 degrees")), `
+text "First line of a text that is long enough to be the running text of this page." p1
+list
+  list_item - "Revenue" p1
+  list_item - "Cost" p1
+text "-5 degrees" p1
+`},
 		{"sideways text is not read", file("", body+"BT /F1 10 Tf 0 1 -1 0 20 300 Tm (Watermark) Tj ET"), `
 text "First line of a text that is long enough to be the running text of this page." p1
 `},
@@ -239,6 +277,16 @@ func TestConvert_Refused(t *testing.T) {
 	require.ErrorIs(t, err, ErrEncrypted)
 	_, err = Convert([]byte("no PDF at all"), Options{})
 	require.Error(t, err)
+}
+
+// TestConvert_AfterTheEnd: some programs leave NULs after the end of a file.
+func TestConvert_AfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"\x00\x00\x00", strings.Repeat("\x00", 5000), "\r\n\x1a"} {
+		d, err := Convert(append(file("", at("F1", 10, 50, 500, "One.")), after...), Options{})
+		require.NoError(t, err)
+		require.Len(t, d.Texts, 1)
+	}
 }
 
 func TestParseToUnicode(t *testing.T) {
