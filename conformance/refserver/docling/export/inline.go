@@ -16,7 +16,11 @@ func (m *markdown) content(t *document.Text) string {
 	if g := inlineOf(t, m.find); g != nil {
 		return m.inline(g)
 	}
-	return dressed(escape(strings.TrimSpace(t.Text)), t)
+	text := escape(strings.TrimSpace(t.Text))
+	if harmless(t.Hyperlink) {
+		text = bracket.ReplaceAllStringFunc(text, closed)
+	}
+	return dressed(text, t)
 }
 
 // inline joins the texts of an inline group to one line.
@@ -50,8 +54,11 @@ func (m *markdown) inline(g *document.Group) string {
 		if part == "" {
 			continue
 		}
-		if spaceBetween(last, part, look, formatting) {
+		switch {
+		case spaceBetween(last, part, look, formatting):
 			line.WriteByte(' ')
+		case strings.HasSuffix(last, "]") && strings.IndexByte("(:", part[0]) >= 0:
+			line.WriteByte('\\') // as in escape
 		}
 		line.WriteString(part)
 		last, look = part, formatting
@@ -96,15 +103,34 @@ func target(link string) string {
 	return link
 }
 
-// escape makes a text mean itself: underscores and HTML (not quotes).
+// escape makes a text mean itself: underscores, HTML (not quotes), and what
+// would make a link of brackets.
 func escape(text string) string { return special.Replace(text) }
 
-var special = strings.NewReplacer(`\_`, `\_`, "_", `\_`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "")
+var special = strings.NewReplacer(
+	`\_`, `\_`, "_", `\_`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "", "](", `]\(`, "]:", `]\:`)
+
+// bracket matches what could end the text of a link early, with the
+// backslashes before it.
+var bracket = regexp.MustCompile(`\\*[\[\]]|\\+$`)
+
+// closed escapes the bracket of a match; after an odd number of backslashes it
+// is escaped already, and a bracket that follows the text is.
+func closed(match string) string {
+	last := len(match) - 1
+	switch odd := last%2 == 1; {
+	case match[last] == '\\' && !odd:
+		return match + `\`
+	case match[last] != '\\' && !odd:
+		return match[:last] + `\` + match[last:]
+	}
+	return match
+}
 
 // opener matches the start of a line that would be more than text: a heading, a
-// list item, a rule, a fence, a table, a link definition.
+// list item, a rule, a fence, a table.
 var opener = regexp.MustCompile(
-	`^(?:#{1,6}(?:\s|$)|[-+*](?:\s|$)|-{2,}|=+\s*$|\*{2,}\s*$|\x60{3}|~{3}|\||:-|\[[^\]]*\]:|(\d{1,9})[.)](?:\s|$))`)
+	`^(?:#{1,6}(?:\s|$)|[-+*](?:\s|$)|-{2,}|=+\s*$|\*{2,}\s*$|\x60{3}|~{3}|\||:-|(\d{1,9})[.)](?:\s|$))`)
 
 // blockText is text that begins a block and must stay a paragraph: no line of it
 // may look like another block.
@@ -112,7 +138,7 @@ func blockText(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimLeft(line, " \t")
-		if line != "" && strings.IndexByte("#-+*=`~|:[0123456789", line[0]) >= 0 {
+		if line != "" && strings.IndexByte("#-+*=`~|:0123456789", line[0]) >= 0 {
 			if m := opener.FindStringSubmatch(line); m != nil {
 				line = m[1] + `\` + line[len(m[1]):]
 			}
@@ -145,10 +171,14 @@ func codeSpan(code string) string {
 	return tick + code + tick
 }
 
+// inert keeps a formula from being a link or HTML to a reader that knows no
+// formulas. Spaces mean nothing in one.
+var inert = strings.NewReplacer("](", "] (", "]:", "] :", "<", "< ")
+
 func formula(t *document.Text, mark string) string {
 	switch {
 	case t.Text != "":
-		return mark + t.Text + mark
+		return mark + inert.Replace(t.Text) + mark
 	case t.Orig != "":
 		return "<!-- formula-not-decoded -->"
 	}

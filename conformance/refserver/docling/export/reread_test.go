@@ -89,9 +89,59 @@ func TestMarkdownIsReadBack_S2_EXP_02(t *testing.T) {
 	}, got.items)
 	require.Equal(t, []string{"x := 1\n\ny := 2\n", "if a < b {\n\treturn ```\n}\n"}, got.code)
 	require.Equal(t, [][]string{
-		{"k", "v"}, {"1", "2"},
-		{"Name", "Years", "Years"}, {"Name", "2025", "2026"}, {"a|b c_d", "1,250.5", "-3"}, {`<i>wide</i> \`, `<i>wide</i> \`, ""},
+		{"k", "v"},
+		{"1", "2"},
+		{"Name", "Years", "Years"},
+		{"Name", "2025", "2026"},
+		{"a|b c_d", "1,250.5", "-3"},
+		{`<i>wide</i> \`, `<i>wide</i> \`, ""},
 	}, got.cells)
+}
+
+// No text leads anywhere, and a link leads where it says.
+func TestLinksAreTheDocuments_S2_EXP_02(t *testing.T) {
+	t.Parallel()
+	const evil, good = "javascript:alert(1)", "https://example.com/"
+	under := document.Formatting{Underline: true}.Normal()
+	sup := document.Formatting{Script: document.Superscript}.Normal()
+	for name, tt := range map[string]struct {
+		runs []document.Run
+		want []string
+	}{
+		"link text":      {[]document.Run{{Text: "](" + evil + ") [x", Hyperlink: good}}, []string{good}},
+		"backslashes":    {[]document.Run{{Text: `a\](` + evil + `) \\[x\`, Hyperlink: good}}, []string{good}},
+		"text":           {[]document.Run{{Text: "[x](" + evil + ") ![x](" + evil + ")"}}, nil},
+		"definition":     {[]document.Run{{Text: "[a\\]b]: " + evil + "\n[x\ny]: " + evil + "\n\n[a\\]b] [x y]"}}, nil},
+		"two runs":       {[]document.Run{{Text: "[x]"}, {Text: "(" + evil + ")", Formatting: sup}}, nil},
+		"definition two": {[]document.Run{{Text: "[x]"}, {Text: ": " + evil + "\n\n[x]", Formatting: under}}, nil},
+		"formula":        {[]document.Run{{Text: "[x](" + evil + ") <img src=x onerror=y>", Label: document.Formula}}, nil},
+		"footnote":       {[]document.Run{{Text: "as shown [1], (2) and [3]"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := document.NewBuilder("links", nil)
+			b.Runs(nil, tt.runs)
+			d, err := b.Document()
+			require.NoError(t, err)
+			markdown, err := export.Markdown(d, export.Options{})
+			require.NoError(t, err)
+			src := []byte(markdown)
+			var found []string
+			tree := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(src))
+			_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+				switch n := n.(type) {
+				case *ast.Link:
+					if entering {
+						found = append(found, string(n.Destination))
+					}
+				case *ast.Image, *ast.RawHTML, *ast.HTMLBlock:
+					t.Errorf("%T in %s", n, markdown)
+				}
+				return ast.WalkContinue, nil
+			})
+			require.Equal(t, tt.want, found, markdown)
+		})
+	}
 }
 
 func TestTextStaysText_S2_EXP_02(t *testing.T) {

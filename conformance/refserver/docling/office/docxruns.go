@@ -67,7 +67,7 @@ func (r *runs) run(e *element, to string) {
 	if to == "" {
 		to = r.field.link
 	}
-	look := r.d.styles.look(e.child("rPr"), to != "")
+	look, hidden := r.d.styles.look(e.child("rPr"), to != "")
 	for _, kid := range e.kids {
 		text := ""
 		switch kid.name {
@@ -79,6 +79,10 @@ func (r *runs) run(e *element, to string) {
 			if kid.attr("type") == "" {
 				text = "\n"
 			}
+		case "sym":
+			text = symbol(kid.attr("font"), kid.attr("char"))
+		case "ruby": // how it is read stands above it, in small
+			r.walk(kid.child("rubyBase"), to)
 		case "noBreakHyphen":
 			text = "-"
 		case "fldChar":
@@ -92,7 +96,7 @@ func (r *runs) run(e *element, to string) {
 		case "drawing", "pict", "object":
 			r.graphic(kid)
 		}
-		if text != "" && !r.field.instruction {
+		if text != "" && !r.field.instruction && !hidden {
 			r.add(document.Run{Text: text, Formatting: look, Hyperlink: to})
 		}
 	}

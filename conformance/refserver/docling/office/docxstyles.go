@@ -77,8 +77,8 @@ func (s style) numPr(props *element) *element {
 
 // look is the formatting of a run: its own, over that of its character style.
 // The underline of a link is the link's. A paragraph's style is not looked at:
-// that a heading is bold goes without saying.
-func (s styles) look(props *element, link bool) *document.Formatting {
+// that a heading is bold goes without saying. Hidden text is shown nowhere.
+func (s styles) look(props *element, link bool) (look *document.Formatting, hidden bool) {
 	var f document.Formatting
 	chain := s.chain(props.child("rStyle").attr("val"))
 	levels := []*element{props}
@@ -101,7 +101,8 @@ func (s styles) look(props *element, link bool) *document.Formatting {
 	set(&f.Strikethrough, "strike", "dstrike")
 	f.Underline = f.Underline && !link
 	f.Script = script(levels)
-	return f.Normal()
+	set(&hidden, "vanish")
+	return f.Normal(), hidden
 }
 
 // script is the place of a run relative to its line. LibreOffice writes it as a

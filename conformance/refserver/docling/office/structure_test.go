@@ -127,6 +127,22 @@ func TestDOCX_S2_CONV_02(t *testing.T) {
 	}
 }
 
+func TestDOCX_Characters_S2_CONV_02(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string][]string{
+		`<w:r><w:ruby><w:rt><w:r><w:t>kanji</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢字</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t> read</w:t></w:r>`: {"text: 漢字 read"},
+		`<w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t> done, </w:t><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="Symbol" w:char="B3"/></w:r>`: {"text: ✓ done, α≥"},
+		`<w:r><w:sym w:font="Odd" w:char="2603"/><w:sym w:font="Odd" w:char="F0FC"/><w:sym w:font="Odd" w:char="zz"/><w:sym w:char="D800"/></w:r>`:         {"text: ☃\uf0fc"},
+		`<w:r><w:t>seen</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>, too</w:t></w:r>`:  {"text: seen, too"},
+		// A field that is hidden in part: its instruction still is none of the text.
+		`<w:r><w:rPr><w:vanish/></w:rPr><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:t>XE</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:fldChar w:fldCharType="end"/></w:r><w:r><w:t>end</w:t></w:r>`: {"text: end"},
+	} {
+		d, err := office.DOCX(t.Context(), word(t, "<w:p>"+body+"</w:p>"), "x.docx", office.Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, outline(d))
+	}
+}
+
 func TestImages(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"handbook.docx", "flags.pptx"} {

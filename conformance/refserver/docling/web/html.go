@@ -179,18 +179,33 @@ func headingLevel(n *html.Node) int {
 
 // hidden says that a browser would not show the element as text.
 func hidden(n *html.Node) bool {
-	if n.Namespace != "" { // drawings and formulas are not text
-		return true
+	if n.Namespace != "" { // drawings are not text
+		return n.DataAtom != atom.Math
 	}
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Head, atom.Title,
-		atom.Link, atom.Meta, atom.Base, atom.Canvas, atom.Audio, atom.Video, atom.Button, atom.Select, atom.Textarea, atom.Datalist, atom.Dialog:
+		atom.Link, atom.Meta, atom.Base, atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Textarea, atom.Datalist, atom.Dialog:
 		return true
+	case atom.Button:
+		return !isLabel(n)
 	default:
 	}
 	look := strings.ToLower(strings.Join(strings.Fields(attr(n, "style")), ""))
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
 		strings.Contains(look, "display:none") || strings.Contains(look, "visibility:hidden")
+}
+
+// isLabel says whether a button is how a heading folds or a column is sorted: its
+// text is theirs.
+func isLabel(button *html.Node) bool {
+	for n := range button.Ancestors() {
+		switch n.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Th, atom.Dt, atom.Summary:
+			return true
+		default:
+		}
+	}
+	return false
 }
 
 // aside says that an element is not the main content of a page.
@@ -219,6 +234,8 @@ func plain(n *html.Node) string {
 			case c.Type != html.ElementNode || hidden(c):
 			case c.DataAtom == atom.Img:
 				text.WriteString(attr(c, "alt"))
+			case c.DataAtom == atom.Math:
+				text.WriteString(formula(c))
 			default:
 				if isBlock(c) {
 					text.WriteByte(' ')

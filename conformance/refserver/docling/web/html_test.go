@@ -141,6 +141,28 @@ list
     text "late"
   list_item - "own"
 `},
+		{"buttons that are labels", `<h2><button>Accordion heading</button></h2><table><tr><th><button>Sort</button><th>B<tr><td>1<td><button>Buy</button></table><p>x<button>Send</button></p>`, Options{}, `
+section_header 1 "Accordion heading"
+table 2x2
+  [0:1 0:1] Sort (column)
+  [0:1 1:2] B (column)
+  [1:2 0:1] 1
+  [1:2 1:2] 
+text "x"
+`},
+		{"formulas", `<p>Let <math><mi>a</mi><mo>+</mo> <mi>b</mi></math> be</p><math display=block alttext="E=mc^2"><mi>E</mi></math>` +
+			`<p><math><semantics><mi>x</mi><annotation encoding="application/x-tex"> x_1 </annotation></semantics></math></p><table><tr><td><math><mn>2</mn></math><td>y</table><h2>On <math><mi>z</mi></math></h2>`, Options{KeepFront: true}, `
+inline
+  text "Let"
+  formula "a+ b"
+  text "be"
+formula "E=mc^2"
+formula "x_1"
+table 1x2
+  [0:1 0:1] 2
+  [0:1 1:2] y
+section_header 1 "On z"
+`},
 		{"nothing that is not shown", `<style>p{}</style><script>alert("x")</script><noscript>no</noscript><template>t</template><svg><text>s</text></svg>
 <p hidden>h</p><p style="display: none">n</p><p aria-hidden=true>a</p><!-- c --><p>shown</p>`, Options{}, `
 text "shown"

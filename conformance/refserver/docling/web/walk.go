@@ -105,6 +105,8 @@ func (w *walker) element(n *html.Node, s style) {
 		w.picture(n, nil)
 	case atom.Figure:
 		w.figure(n, s)
+	case atom.Math:
+		w.math(n, s)
 	case atom.Br:
 		w.text(" ", s)
 	case atom.Input:
@@ -190,6 +192,8 @@ func (w *walker) inlineOnly(n *html.Node, s style) {
 		case c.Type != html.ElementNode || hidden(c):
 		case c.DataAtom == atom.Img:
 			w.text(attr(c, "alt"), s)
+		case c.DataAtom == atom.Math:
+			w.formula(c, s)
 		default:
 			if isBlock(c) {
 				w.text(" ", s)
