@@ -113,7 +113,7 @@ func (a *approval) prepare(ctx context.Context, call *family.Call, d *draft) err
 	after.Status, after.SizeBytes = statusApproved, len(text)
 	described, err := encodeMetadata(&after)
 	a.it.Approved = contents{Document: []byte(text), Metadata: described}
-	return err
+	return errors.Join(err, ctx.Err()) // nothing is to be taken back yet
 }
 
 // assign gives the placeholders of one type their final ids, in order.

@@ -35,8 +35,8 @@ type criterion struct {
 	ProhibitedPatterns []string            `json:"prohibited_patterns,omitempty"`
 	SpecialValidations []specialValidation `json:"special_validations,omitempty"`
 	ErrorMessages      map[string]string   `json:"error_message_templates,omitempty"`
-	pattern            *regexp.Regexp
-	prohibited         []*regexp.Regexp
+	pattern            *pattern
+	prohibited         []*pattern
 }
 
 // A specialValidation restricts the value of a marker's sub-field.
@@ -116,18 +116,18 @@ func (cr *criterion) compile() error {
 		}
 	}
 	if cr.Pattern != "" {
-		re, err := regexp.Compile(cr.Pattern)
+		compiled, err := compilePattern(cr.Pattern)
 		if err != nil {
 			return fmt.Errorf("pattern: %w", err)
 		}
-		cr.pattern = re
+		cr.pattern = compiled
 	}
 	for _, p := range cr.ProhibitedPatterns {
-		re, err := regexp.Compile(p)
+		compiled, err := compilePattern(p)
 		if err != nil {
 			return fmt.Errorf("prohibited_patterns: %w", err)
 		}
-		cr.prohibited = append(cr.prohibited, re)
+		cr.prohibited = append(cr.prohibited, compiled)
 	}
 	return nil
 }

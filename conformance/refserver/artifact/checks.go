@@ -46,14 +46,13 @@ func checkTemplateSections(d *document, cr *criterion) (bool, string) {
 }
 
 func checkIDFormat(d *document, cr *criterion) (bool, string) {
-	if !cr.pattern.MatchString(d.text) {
+	if !cr.pattern.in(d.text) {
 		return false, cr.message("pattern_not_found", "Pattern not found: {names}", "{names}", cr.Pattern)
 	}
 	return true, "Pattern found"
 }
 
 var (
-	bracket = regexp.MustCompile(`\[([^\[\]]*)\]`)
 	code    = regexp.MustCompile("`[^`]*`")
 	marker  = regexp.MustCompile(`^(REQUIRES [A-Z]|BLOCKED BY\b)`)
 	numeric = regexp.MustCompile(`^\^?[0-9]+$|^\^`)
@@ -68,11 +67,11 @@ func checkNoPlaceholders(d *document, cr *criterion) (bool, string) {
 	for _, l := range d.prose {
 		l = code.ReplaceAllStringFunc(l, func(s string) string { return strings.Repeat(" ", len(s)) })
 		found = append(found, openFields(l)...)
-		for _, re := range cr.prohibited {
-			found = append(found, re.FindAllString(l, -1)...)
+		for _, p := range cr.prohibited {
+			found = append(found, p.all(l)...)
 		}
 		if !d.draft {
-			found = append(found, placeholderID.FindAllString(l, -1)...)
+			eachPlaceholder(l, func(start, end int) { found = append(found, l[start:end]) })
 		}
 	}
 	if len(found) > 0 {
@@ -85,37 +84,31 @@ func checkNoPlaceholders(d *document, cr *criterion) (bool, string) {
 // checkboxes nor markers nor footnotes.
 func openFields(l string) []string {
 	var found []string
-	for _, at := range bracket.FindAllStringSubmatchIndex(l, -1) {
-		whole, inner, rest := l[at[0]:at[1]], strings.TrimSpace(l[at[2]:at[3]]), l[at[1]:]
-		before := l[:at[0]]
+	text := len(l) - len(strings.TrimLeft(l, " \t"))
+	for start, end := range brackets(l) {
+		inner, before, rest := strings.TrimSpace(l[start+1:end-1]), l[:start], l[end:]
 		switch {
 		case inner == "" || strings.EqualFold(inner, "x"): // checkbox
 		case strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "[") || strings.HasSuffix(before, "]"): // link
-		case strings.HasPrefix(rest, ":") && strings.TrimSpace(before) == "": // link definition
+		case strings.HasPrefix(rest, ":") && start == text: // link definition
 		case marker.MatchString(inner):
 		case numeric.MatchString(inner): // citation or footnote
 		default:
-			found = append(found, whole)
+			found = append(found, l[start:end])
 		}
 	}
 	return found
 }
 
-var (
-	prefixGroup   = strings.Join(prefixes(), "|")
-	placeholderID = regexp.MustCompile(`\b(?:` + prefixGroup + `)-[A-Z]{3}\b`)
-	// A reference begins like an id. "US-based" and "EPIC-level" do not: the
-	// part after the hyphen must start with a digit or be three capitals.
-	reference      = regexp.MustCompile(`\b(?:` + prefixGroup + `)-(?:[0-9][A-Za-z0-9]*|[A-Z]{3}\b)`)
-	validReference = regexp.MustCompile(`^[A-Z]+-[0-9]{3,}$`)
-)
+// validReference is what a reference must be where a checklist says nothing else.
+var validReference = &pattern{Regexp: regexp.MustCompile(`^[A-Z]+-[0-9]{3,}$`)}
 
 func checkReferencesValid(d *document, cr *criterion) (bool, string) {
-	pattern := cmp.Or(cr.pattern, validReference)
-	refs := reference.FindAllString(d.text, -1)
+	valid := cmp.Or(cr.pattern, validReference)
+	refs := references(d.text)
 	var bad []string
 	for _, r := range refs {
-		if !pattern.MatchString(r) && (!d.draft || !placeholderID.MatchString(r)) {
+		if !valid.MatchString(r) && (!d.draft || !isPlaceholder(r)) {
 			bad = append(bad, r)
 		}
 	}

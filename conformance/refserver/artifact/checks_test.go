@@ -39,6 +39,7 @@ func TestChecks(t *testing.T) {
 		{"references", references, "PRD-006 US-1000 US-based EPIC-level UTF-8 PRD-006_v1.md", true, "All 3 references valid"},
 		{"bad references", references, "PRD-6 US-12a PRD-6", false, "Invalid references: PRD-6, US-12a"},
 		{"placeholder references of a draft", references, draft + "HLS-AAA", true, "All 1 references valid"},
+		{"half a placeholder", references, draft + "US-1ABC", false, "Invalid references: US-1ABC"},
 		{"placeholder references", references, "HLS-AAA", false, "Invalid references: HLS-AAA"},
 		{"no markers", markers, "nothing", true, "All 0 markers valid"},
 		{"markers", markers, "1. x [REQUIRES SPIKE]\n   - **Time Box:** 2 days\n   - Size: s\n\n[BLOCKED BY US-001]", true, "All 2 markers valid"},

@@ -47,8 +47,11 @@ func openMarkers(d *document) []openMarker {
 // sub-fields, and that restricted fields have one of their values.
 func checkMarkers(d *document, cr *criterion) (bool, string) {
 	var bad []string
-	for _, re := range cr.prohibited {
-		bad = append(bad, re.FindAllString(strings.Join(d.prose, "\n"), -1)...)
+	if len(cr.prohibited) > 0 {
+		text := strings.Join(d.prose, "\n")
+		for _, p := range cr.prohibited {
+			bad = append(bad, p.all(text)...)
+		}
 	}
 	if len(bad) > 0 {
 		return false, cr.message("prohibited", "Prohibited text: {names}", "{names}", named(bad))

@@ -72,8 +72,11 @@ func metadataSection(text string) (found []metadataField) {
 			inside = inside || level == 2 && normalHeading(m[1]) == "metadata"
 			continue
 		}
+		if !inside {
+			continue
+		}
 		m := metadataLine.FindStringSubmatchIndex(l)
-		if !inside || m == nil {
+		if m == nil {
 			continue
 		}
 		if name := fieldName(strings.ToLower(l[m[2]:m[3]])); name != "" {

@@ -1,15 +1,10 @@
 package artifact
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// placeholderOf finds what may be a placeholder of any type; whether it is a
-// whole token is judged by its neighbours.
-var placeholderOf = regexp.MustCompile(`(?:` + prefixGroup + `)-[A-Z]{3}`)
 
 // placeholders returns the distinct placeholder ids of a type in the order in
 // which they first appear.
@@ -43,21 +38,18 @@ func replacePlaceholders(text string, mapping map[string]string) string {
 }
 
 func eachPlaceholder(text string, found func(start, end int)) {
-	for at := 0; ; {
-		m := placeholderOf.FindStringIndex(text[at:])
-		if m == nil {
-			return
+	at := 0
+	for start, rest := range prefixed(text) {
+		if start < at || !capitals(text[rest:]) {
+			continue
 		}
-		start, end := at+m[0], at+m[1]
+		end := rest + 3
 		before, _ := utf8.DecodeLastRuneInString(text[:start])
 		after, _ := utf8.DecodeRuneInString(text[end:])
 		if !inToken(before) && !inToken(after) {
 			found(start, end)
 			at = end
-			continue
 		}
-		// XHLS-AAA: the match may hide another that begins inside it.
-		at = start + 1
 	}
 }
 

@@ -74,7 +74,10 @@ func (v *validator) handle(ctx context.Context, call *family.Call) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	res := judge(newDocument(content), list)
+	res, err := judge(ctx, newDocument(content), list)
+	if err != nil {
+		return nil, err
+	}
 	call.Completed(append(fields,
 		slog.String("automated_pass_rate", res.AutomatedPassRate),
 		slog.Int("agent_review_count", res.AgentReviewRequired),
@@ -84,10 +87,13 @@ func (v *validator) handle(ctx context.Context, call *family.Call) (any, error) 
 
 // judge evaluates every criterion of list in its order. Agent and manual
 // criteria never change the verdict.
-func judge(d *document, list *checklist) *validationResult {
+func judge(ctx context.Context, d *document, list *checklist) (*validationResult, error) {
 	res := &validationResult{Results: make([]criterionResult, 0, len(list.Criteria))}
 	good, total := 0, 0
 	for i := range list.Criteria {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		cr := &list.Criteria[i]
 		r := criterionResult{ID: cr.ID, Category: cr.Category, Description: cr.Description, ValidationType: cr.ValidationType}
 		switch cr.ValidationType {
@@ -108,5 +114,5 @@ func judge(d *document, list *checklist) *validationResult {
 	}
 	res.AutomatedPassRate = fmt.Sprintf("%d/%d", good, total)
 	res.Passed = good == total
-	return res
+	return res, nil
 }
