@@ -27,6 +27,14 @@ type program struct {
 
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	p := prepare(t, args...)
+	p.pipes(t)
+	require.NoError(t, p.Start())
+	return p
+}
+
+func prepare(t *testing.T, args ...string) *program {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("signals are sent")
 	}
@@ -34,15 +42,25 @@ func start(t *testing.T, args ...string) *program {
 	require.NoError(t, err)
 	p := &program{Cmd: exec.CommandContext(t.Context(), self, args...)}
 	p.Env = append(os.Environ(), asProgram+"=1")
+	return p
+}
+
+// pipes connects what is not connected yet.
+func (p *program) pipes(t *testing.T) {
+	t.Helper()
+	var err error
 	p.in, err = p.StdinPipe()
 	require.NoError(t, err)
-	out, err := p.StdoutPipe()
-	require.NoError(t, err)
-	log, err := p.StderrPipe()
-	require.NoError(t, err)
-	p.out, p.log = bufio.NewReader(out), bufio.NewReader(log)
-	require.NoError(t, p.Start())
-	return p
+	if p.Stdout == nil {
+		out, err := p.StdoutPipe()
+		require.NoError(t, err)
+		p.out = bufio.NewReader(out)
+	}
+	if p.Stderr == nil {
+		log, err := p.StderrPipe()
+		require.NoError(t, err)
+		p.log = bufio.NewReader(log)
+	}
 }
 
 // logged reads the log up to the first match.
@@ -78,6 +96,50 @@ func TestX_SHUT_01_Signals(t *testing.T) {
 			require.NoError(t, p.Wait(), "exit 0")
 		})
 	}
+}
+
+// Nobody has to read the log: the program serves on when its reader has gone,
+// and its end is clean.
+func TestLogReaderGoesAway(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	p := prepare(t, "--families", "coe")
+	p.Stderr = w
+	p.pipes(t)
+	require.NoError(t, p.Start())
+	require.NoError(t, w.Close())
+	require.NoError(t, r.Close())
+	for range 3 {
+		_, err := io.WriteString(p.in, `{"jsonrpc":"2.0","id":1,"method":"getNextTask"}`+"\n")
+		require.NoError(t, err)
+		answer, err := p.out.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, answer, `"id":1,"result"`)
+	}
+	require.NoError(t, p.in.Close())
+	require.NoError(t, p.Wait(), "exit 0")
+}
+
+// When nobody reads the answers any more the program ends, and says why.
+func TestAnswerReaderGoesAway(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	p := prepare(t, "--families", "coe")
+	p.Stdout = w
+	p.pipes(t)
+	require.NoError(t, p.Start())
+	require.NoError(t, w.Close())
+	require.NoError(t, r.Close())
+	p.logged(t, "standalone mode")
+	_, err = io.WriteString(p.in, handshake)
+	require.NoError(t, err)
+	rest, err := io.ReadAll(p.log)
+	require.NoError(t, err)
+	require.Contains(t, string(rest), "broken pipe")
+	require.Error(t, p.Wait())
+	require.Equal(t, exitFailed, p.ProcessState.ExitCode(), "no signal has ended it")
 }
 
 // The program is its own converter process.
