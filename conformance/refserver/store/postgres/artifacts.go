@@ -16,17 +16,17 @@ func (s *Store) SaveArtifact(ctx context.Context, a store.Artifact) error {
 	if err := a.Check(); err != nil {
 		return err
 	}
-	return s.db.plain(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO artifacts (id, thread_id, artifact_type, title, content_markdown, created_at) VALUES ($1, $2, $3::text::artifacttype, $4, $5, $6)`,
+	return s.db.plain(ctx, func(tx *transaction) error {
+		tx.queue(`INSERT INTO artifacts (id, thread_id, artifact_type, title, content_markdown, created_at) VALUES ($1, $2, $3::text::artifacttype, $4, $5, $6)`,
 			a.ID, a.ThreadID, string(a.Type), a.Title, a.Content, store.Instant(a.CreatedAt))
-		return err
+		return tx.send(ctx)
 	})
 }
 
 // Artifact returns the artifact with the id.
 func (s *Store) Artifact(ctx context.Context, id uuid.UUID) (*store.Artifact, error) {
 	a := store.Artifact{ID: id}
-	err := s.db.read(ctx, func(conn *pgxpool.Conn) error {
+	err := s.db.single(ctx, func(conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, `SELECT thread_id, artifact_type::text, title, content_markdown, created_at FROM artifacts WHERE id = $1`, id).
 			Scan(&a.ThreadID, &a.Type, &a.Title, &a.Content, &a.CreatedAt)
 	})

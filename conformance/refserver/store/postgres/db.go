@@ -53,19 +53,25 @@ func connect(ctx context.Context, url string) (*database, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "mainstay-refserver"
 	}
-	// A small table is read faster as a whole, but to the serializable checks
-	// that is a read of every row: sequences would conflict that have nothing
-	// to do with each other (50 sequences, 50 callers, statistics up to date:
-	// 73 of 1,000 allocations failed, 0 with it off). Without a way around,
-	// such a plan looks costly enough to be compiled, which takes longer than
-	// to run it.
-	config.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
-	config.ConnConfig.RuntimeParams["jit"] = "off"
+	config.AfterConnect = prepare
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	return &database{pool: pool}, nil
+}
+
+// prepare sets what holds for a connection: by statements, because a pooler in
+// front of the server refuses start-up parameters it does not know.
+//
+// A small table is read faster as a whole, but to the serializable checks that
+// is a read of every row: sequences would conflict that have nothing to do with
+// each other (50 sequences, 50 callers, statistics up to date: 73 of 1,000
+// allocations failed, 0 with it off). Without a way around, such a plan looks
+// costly enough to be compiled, which takes longer than to run it.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET enable_seqscan = off; SET jit = off`)
+	return err
 }
 
 // end closes the pool. [pgxpool.Pool.Close] waits for every connection that is
@@ -89,23 +95,24 @@ func (db *database) end() {
 // serializable runs fn in a SERIALIZABLE transaction and commits unless fn
 // fails. key names the in-process lock taken first: without it 50 callers of
 // one row exhaust any small number of retries (decisions 7).
-func (db *database) serializable(ctx context.Context, key string, fn func(tx pgx.Tx) error) error {
+func (db *database) serializable(ctx context.Context, key string, fn func(tx *transaction) error) error {
 	unlock, err := db.locks.lock(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, fn) })
+	return db.retry(ctx, func() error { return db.once(ctx, "begin isolation level serializable", fn) })
 }
 
 // plain runs fn in a READ COMMITTED transaction, for what a row lock or one
 // statement decides.
-func (db *database) plain(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	return db.retry(ctx, func() error { return db.once(ctx, pgx.TxOptions{}, fn) })
+func (db *database) plain(ctx context.Context, fn func(tx *transaction) error) error {
+	return db.retry(ctx, func() error { return db.once(ctx, "begin isolation level read committed", fn) })
 }
 
-// read runs fn, which only reads, on a connection without a transaction.
-func (db *database) read(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
+// single runs fn, one statement that reads or may be run twice, on a connection
+// without a transaction.
+func (db *database) single(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
 	return db.retry(ctx, func() error {
 		conn, err := db.pool.Acquire(ctx)
 		if err != nil {
@@ -135,31 +142,6 @@ func lost(ctx context.Context, err error, closed bool) error {
 		return lostError{err}
 	}
 	return err
-}
-
-func (db *database) once(ctx context.Context, options pgx.TxOptions, fn func(tx pgx.Tx) error) error {
-	tx, err := db.pool.BeginTx(ctx, options)
-	if err != nil {
-		return lost(ctx, err, true)
-	}
-	if err := fn(tx); err != nil {
-		closed := tx.Conn().IsClosed()
-		// The caller's context may be over; the rollback gets its own moment.
-		// When it fails the pool drops the connection, and so does the server.
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
-		defer cancel()
-		_ = tx.Rollback(end)
-		return lost(ctx, err, closed)
-	}
-	err = tx.Commit(ctx)
-	if err == nil || conflict(err) {
-		return err
-	}
-	var said *pgconn.PgError
-	if errors.As(err, &said) && !terminated(err) {
-		return err // the server refused: it is rolled back
-	}
-	return fmt.Errorf("%w: the outcome of the commit is unknown: %w", store.ErrUnavailable, err)
 }
 
 // retry repeats once for as long as repeating is safe and may help.

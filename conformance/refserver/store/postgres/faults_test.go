@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
@@ -39,14 +38,14 @@ func TestTerminated(t *testing.T) {
 	_, err := st.NextID(ctx, "p", "US", time.Now())
 	require.NoError(t, err)
 	tries := 0
-	err = st.db.serializable(ctx, "k", func(tx pgx.Tx) error {
+	err = st.db.serializable(ctx, "k", func(tx *transaction) error {
 		tries++
 		if _, err := advance(ctx, tx, "p", "US", 1, time.Now()); err != nil {
 			return err
 		}
 		if tries == 1 {
-			_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pg_backend_pid())`)
-			return err
+			tx.queue(`SELECT pg_terminate_backend(pg_backend_pid())`)
+			return tx.send(ctx)
 		}
 		return nil
 	})
@@ -70,14 +69,14 @@ func TestGone(t *testing.T) {
 
 	tries := 0
 	begin := time.Now()
-	err = st.db.serializable(ctx, "k", func(tx pgx.Tx) error {
+	err = st.db.serializable(ctx, "k", func(tx *transaction) error {
 		tries++
 		if _, err := advance(ctx, tx, "p", "US", 5, time.Now()); err != nil {
 			return err
 		}
 		proxy.cut()
-		_, err := tx.Exec(ctx, `SELECT 1`)
-		return err
+		tx.queue(`SELECT 1`)
+		return tx.send(ctx)
 	})
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	require.Equal(t, 1, tries, "the other tries did not get as far")
@@ -112,14 +111,21 @@ func second[T any](_ T, err error) error { return err }
 // finds out.
 func TestCommitLost(t *testing.T) {
 	t.Parallel()
-	proxy := newProxy(t, schemaURL(t, "pool_max_conns", "4"))
+	proxy := newProxy(t, schemaURL(t, "pool_max_conns", "1"))
 	st := openAt(t, proxy.url)
 	ctx := t.Context()
-	_, err := st.NextID(ctx, "p", "US", time.Now())
-	require.NoError(t, err)
+	// The first on a connection prepares the statements; what is sent after
+	// that is their names.
+	allocate := func() {
+		_, err := st.NextID(ctx, "p", "US", time.Now())
+		require.NoError(t, err)
+	}
+	allocate()
+	var commit string
+	require.NoError(t, st.db.pool.QueryRow(ctx, `SELECT name FROM pg_prepared_statements WHERE statement = 'commit'`).Scan(&commit))
 
-	proxy.cutAnswerTo("commit")
-	_, err = st.NextID(ctx, "p", "US", time.Now())
+	proxy.cutAnswerTo(commit)
+	_, err := st.NextID(ctx, "p", "US", time.Now())
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	require.ErrorContains(t, err, "outcome of the commit is unknown")
 
@@ -127,7 +133,8 @@ func TestCommitLost(t *testing.T) {
 		Project: "p", Tasks: []store.NewTask{{ArtifactID: "HLS-001", Generator: "g", Status: store.Pending}},
 		Key: store.Key{Value: "k", Fingerprint: "f"}, Now: time.Now(),
 	}
-	proxy.cutAnswerTo("commit")
+	allocate()
+	proxy.cutAnswerTo(commit)
 	ids, err := st.AddTasks(ctx, b)
 	require.NoError(t, err)
 	require.Equal(t, []string{"TASK-001"}, ids)

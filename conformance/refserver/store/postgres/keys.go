@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
@@ -16,7 +17,7 @@ import (
 // key. When the key has an answer already, that is the answer; also when fn
 // failed, for the answer may have come from another process meanwhile, or from
 // this one by a commit whose outcome was lost.
-func answered[T any](ctx context.Context, db *database, lock, scope string, key store.Key, now time.Time, fn func(tx pgx.Tx) (T, error)) (T, error) {
+func answered[T any](ctx context.Context, db *database, lock, scope string, key store.Key, now time.Time, fn func(tx *transaction) (T, error)) (T, error) {
 	var none T
 	var failed error
 	for {
@@ -27,14 +28,14 @@ func answered[T any](ctx context.Context, db *database, lock, scope string, key 
 			return none, err
 		case found:
 			return answer, nil
-		case failed != nil && !errors.Is(failed, errKeyTaken):
+		case failed != nil:
 			return none, failed
 		}
-		failed = db.serializable(ctx, lock, func(tx pgx.Tx) (err error) {
+		failed = db.serializable(ctx, lock, func(tx *transaction) (err error) {
 			if answer, err = fn(tx); err != nil {
 				return err
 			}
-			return remember(ctx, tx, scope, key, answer, now)
+			return remember(tx, scope, key, answer, now)
 		})
 		if failed == nil {
 			return answer, nil
@@ -54,7 +55,7 @@ func (db *database) replay(ctx context.Context, scope string, key store.Key, ans
 		return false, nil
 	}
 	var fingerprint, text string
-	err = db.read(ctx, func(conn *pgxpool.Conn) error {
+	err = db.single(ctx, func(conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, `SELECT fingerprint, answer::text FROM idempotency_keys WHERE scope = $1 AND key = $2`, scope, key.Value).
 			Scan(&fingerprint, &text)
 	})
@@ -70,8 +71,8 @@ func (db *database) replay(ctx context.Context, scope string, key store.Key, ans
 }
 
 // remember keeps an answer under its key. Of two processes with the same key
-// at once the second fails here with [errKeyTaken], and has written nothing.
-func remember(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answer any, now time.Time) error {
+// at once the second fails for it, and has written nothing.
+func remember(tx *transaction, scope string, key store.Key, answer any, now time.Time) error {
 	if key.Value == "" {
 		return nil
 	}
@@ -79,16 +80,10 @@ func remember(ctx context.Context, tx pgx.Tx, scope string, key store.Key, answe
 	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at) VALUES ($1, $2, $3, $4::json, $5) ON CONFLICT DO NOTHING`,
+	tx.queue(`INSERT INTO idempotency_keys (scope, key, fingerprint, answer, created_at) VALUES ($1, $2, $3, $4::json, $5)`,
 		scope, key.Value, key.Fingerprint, string(text), store.Instant(now))
-	if err == nil && tag.RowsAffected() == 0 {
-		return errKeyTaken
-	}
-	return err
+	return nil
 }
-
-// errKeyTaken says that another process has just answered under the key.
-var errKeyTaken = errors.New("the key was taken meanwhile")
 
 // DeleteKeys forgets the answers given before an instant.
 func (s *Store) DeleteKeys(ctx context.Context, before time.Time) (int, error) {
@@ -98,10 +93,12 @@ func (s *Store) DeleteKeys(ctx context.Context, before time.Time) (int, error) {
 // deleted runs a DELETE and returns how many rows it took.
 func (s *Store) deleted(ctx context.Context, query string, args ...any) (int, error) {
 	var n int64
-	err := s.db.plain(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, query, args...)
-		n = tag.RowsAffected()
-		return err
+	err := s.db.plain(ctx, func(tx *transaction) error {
+		tx.queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
+			n = tag.RowsAffected()
+			return nil
+		})
+		return tx.send(ctx)
 	})
 	return int(n), err
 }

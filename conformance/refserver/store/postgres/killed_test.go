@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
@@ -30,14 +29,15 @@ func runKilledChild(url string) {
 		fmt.Println(err)
 		return
 	}
-	err = st.db.serializable(ctx, "k", func(tx pgx.Tx) error {
+	err = st.db.serializable(ctx, "k", func(tx *transaction) error {
 		now := time.Now()
 		last, err := advance(ctx, tx, "p", "US", 3, now)
 		if err != nil {
 			return err
 		}
 		r := store.ReserveRequest{ID: uuid.New(), Project: "p", Type: "US", Count: 3, Now: now, ExpiresAt: now.Add(time.Minute)}
-		if err := insertReservation(ctx, tx, r.Reserved(last), now); err != nil {
+		queueReservation(tx, r.Reserved(last), now)
+		if err := tx.send(ctx); err != nil {
 			return err
 		}
 		fmt.Println("written")

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/migration"
 )
@@ -54,12 +52,15 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // one transaction under an advisory lock, so that two processes which start at
 // once do it one after the other, and the second finds nothing to do.
 func (s *Store) Migrate(ctx context.Context, steps []migration.Migration, to int) error {
-	return s.db.plain(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('mainstay.schema_migrations.' || current_schema(), 0))`)
+	return s.db.plain(ctx, func(tx *transaction) error {
+		if err := tx.send(ctx); err != nil { // a step may be many statements, which only a connection takes
+			return err
+		}
+		_, err := tx.conn.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('mainstay.schema_migrations.' || current_schema(), 0))`)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_migrations (
+		_, err = tx.conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_migrations (
 			version    INTEGER PRIMARY KEY,
 			name       TEXT NOT NULL,
 			applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`)
@@ -67,7 +68,7 @@ func (s *Store) Migrate(ctx context.Context, steps []migration.Migration, to int
 			return err
 		}
 		var from int
-		if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM schema_migrations`).Scan(&from); err != nil {
+		if err := tx.conn.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM schema_migrations`).Scan(&from); err != nil {
 			return err
 		}
 		plan, err := migration.Plan(steps, from, to)
@@ -75,14 +76,14 @@ func (s *Store) Migrate(ctx context.Context, steps []migration.Migration, to int
 			return err
 		}
 		for _, step := range plan {
-			if _, err := tx.Exec(ctx, step.SQL); err != nil {
+			if _, err := tx.conn.Exec(ctx, step.SQL); err != nil {
 				return step.Failed(err)
 			}
 			record, args := `INSERT INTO schema_migrations (version, name) VALUES ($1, $2)`, []any{step.Version, step.Name}
 			if !step.Up {
 				record, args = `DELETE FROM schema_migrations WHERE version > $1`, []any{step.Version}
 			}
-			if _, err := tx.Exec(ctx, record, args...); err != nil {
+			if _, err := tx.conn.Exec(ctx, record, args...); err != nil {
 				return step.Failed(err)
 			}
 		}

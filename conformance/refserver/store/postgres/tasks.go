@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,52 +26,68 @@ func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	return answered(ctx, s.db, tasksLock, store.ScopeTaskBatch, b.Key, b.Now, func(tx pgx.Tx) ([]string, error) {
-		var last int64
-		if err := tx.QueryRow(ctx, `SELECT last_number FROM task_sequence WHERE only_row = 1 FOR UPDATE`).Scan(&last); err != nil {
+	return answered(ctx, s.db, tasksLock, store.ScopeTaskBatch, b.Key, b.Now, func(tx *transaction) ([]string, error) {
+		last, err := takeNumbers(ctx, tx, b)
+		if err != nil {
 			return nil, err
 		}
 		var ids []string
-		rows := &pgx.Batch{} // one round trip for all of them
 		for i, n := range b.Tasks {
-			number := last + int64(i) + 1
+			number := last - int64(len(b.Tasks)-i) + 1
 			t := n.Task(b.Project, number, b.Now)
-			if t.Status != store.Completed {
-				if err := checkQueued(ctx, tx, t); err != nil {
-					return nil, err
-				}
-			}
-			if err := queueInsert(rows, t, number); err != nil {
+			if err := queueInsert(tx, t, number); err != nil {
 				return nil, err
 			}
 			ids = append(ids, t.ID)
 		}
-		rows.Queue(`UPDATE task_sequence SET last_number = $1 WHERE only_row = 1`, last+int64(len(b.Tasks)))
-		return ids, tx.SendBatch(ctx, rows).Close()
+		return ids, nil
 	})
 }
 
-func queueInsert(rows *pgx.Batch, t store.Task, number int64) error {
+// takeNumbers takes a number for each task of a batch, returns the last, and
+// refuses a second open task for an artifact.
+func takeNumbers(ctx context.Context, tx *transaction, b store.Batch) (last int64, err error) {
+	tx.queue(`UPDATE task_sequence SET last_number = last_number + $1 WHERE only_row = 1 RETURNING last_number`, len(b.Tasks)).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&last) })
+	var open []string
+	for _, n := range b.Tasks {
+		if n.Status != store.Completed {
+			open = append(open, n.ArtifactID)
+		}
+	}
+	return last, checkQueued(ctx, tx, b.Project, open...)
+}
+
+func queueInsert(tx *transaction, t store.Task, number int64) error {
 	inputs, err := json.Marshal(t.Inputs)
 	if err != nil {
 		return err
 	}
-	rows.Queue(`INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
+	tx.queue(`INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
 		inputs_json, created_at, updated_at, started_at, completed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13)`,
 		t.ID, number, t.Project, t.ArtifactID, t.Generator, string(t.Status), t.Description, t.CorrelationID,
 		string(inputs), t.CreatedAt, t.UpdatedAt, optional(t.StartedAt), optional(t.CompletedAt))
 	return nil
 }
 
-// checkQueued refuses a second open task for an artifact.
-func checkQueued(ctx context.Context, tx pgx.Tx, t store.Task) error {
-	var queued bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM tasks WHERE project_id = $1 AND artifact_id = $2 AND status IN ('pending', 'in_progress'))`,
-		t.Project, t.ArtifactID).Scan(&queued)
-	if err == nil && queued {
-		return &store.DuplicateError{ArtifactID: t.ArtifactID}
+// checkQueued refuses a second open task for an artifact. Of several it names
+// the first.
+func checkQueued(ctx context.Context, tx *transaction, project string, artifacts ...string) error {
+	var queued []string
+	tx.queue(`SELECT artifact_id FROM tasks WHERE project_id = $1 AND artifact_id = ANY($2::text[]) AND status IN ('pending', 'in_progress')`, project, artifacts).
+		Query(func(rows pgx.Rows) (err error) {
+			queued, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+	if err := tx.send(ctx); err != nil {
+		return err
 	}
-	return err
+	for _, artifact := range artifacts {
+		if slices.Contains(queued, artifact) {
+			return &store.DuplicateError{ArtifactID: artifact}
+		}
+	}
+	return nil
 }
 
 const nextTask = `SELECT ` + taskColumns + ` FROM tasks WHERE project_id = $1 AND status = $2 ORDER BY task_number LIMIT 1`
@@ -78,7 +95,7 @@ const nextTask = `SELECT ` + taskColumns + ` FROM tasks WHERE project_id = $1 AN
 // NextTask returns the oldest task with the status.
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
 	var t *store.Task
-	err := s.db.read(ctx, func(conn *pgxpool.Conn) (err error) {
+	err := s.db.single(ctx, func(conn *pgxpool.Conn) (err error) {
 		t, err = scanTask(conn.QueryRow(ctx, nextTask, project, string(status)))
 		return err
 	})
@@ -88,8 +105,13 @@ func (s *Store) NextTask(ctx context.Context, project string, status store.Statu
 // SetStatus applies a change to a task.
 func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*store.Task, error) {
 	var after store.Task
-	err := s.db.plain(ctx, func(tx pgx.Tx) error {
-		t, err := scanTask(tx.QueryRow(ctx, `SELECT `+taskColumns+` FROM tasks WHERE task_id = $1 FOR UPDATE`, id))
+	err := s.db.plain(ctx, func(tx *transaction) error {
+		var t *store.Task
+		tx.queue(`SELECT `+taskColumns+` FROM tasks WHERE task_id = $1 FOR UPDATE`, id).QueryRow(func(row pgx.Row) (err error) {
+			t, err = scanTask(row)
+			return err
+		})
+		err := tx.send(ctx)
 		if err != nil {
 			return err
 		}
@@ -99,13 +121,13 @@ func (s *Store) SetStatus(ctx context.Context, id string, c store.Change) (*stor
 			return err
 		}
 		if t.Status == store.Completed { // back into the queue
-			if err := checkQueued(ctx, tx, after); err != nil {
+			if err := checkQueued(ctx, tx, after.Project, after.ArtifactID); err != nil {
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, `UPDATE tasks SET status = $1, updated_at = $2, started_at = $3, completed_at = $4, worker = $5, completion_notes = $6 WHERE task_id = $7`,
+		tx.queue(`UPDATE tasks SET status = $1, updated_at = $2, started_at = $3, completed_at = $4, worker = $5, completion_notes = $6 WHERE task_id = $7`,
 			string(after.Status), after.UpdatedAt, optional(after.StartedAt), optional(after.CompletedAt), after.Worker, after.CompletionNotes, id)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +142,7 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, er
 		return nil, err
 	}
 	var tasks []store.Task
-	err = s.db.read(ctx, func(conn *pgxpool.Conn) error {
+	err = s.db.single(ctx, func(conn *pgxpool.Conn) error {
 		tasks = nil
 		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {

@@ -71,13 +71,31 @@ func testKeys(t *testing.T, open Open) {
 	for _, a := range answers {
 		equal(t, answers[0], a)
 	}
+	ranges := make([]store.Reservation, 20)
+	for i := range ranges {
+		all.Go(func() {
+			r := reserve("r", "US", 3)
+			r.Key = batch.Key
+			var err error
+			if ranges[i], err = stores[i%2].ReserveIDs(ctx, r); err != nil {
+				t.Errorf("repeated reservation: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	for _, r := range ranges {
+		equal(t, ranges[0], r)
+	}
+	next, err := st.NextID(ctx, "r", "US", now)
+	noError(t, err)
+	equal(t, "US-004", next.ID, "one range was taken")
 
 	n, err := st.DeleteKeys(ctx, now)
 	noError(t, err)
 	equal(t, 0, n)
 	n, err = st.DeleteKeys(ctx, now.Add(time.Second))
 	noError(t, err)
-	equal(t, 4, n)
+	equal(t, 5, n)
 }
 
 func testArtifacts(t *testing.T, open Open) {

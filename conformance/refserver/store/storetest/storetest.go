@@ -37,7 +37,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Open) {
 		{"ids/two_processes", testTwoProcesses},
 		{"keys", testKeys},
 		{"artifacts", testArtifacts},
-		{"open", testOpen},
+		{"open S0-DB-02", testOpen},
 		{"cancel", testCancel},
 	} {
 		t.Run(part.name, func(t *testing.T) {
