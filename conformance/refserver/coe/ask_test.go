@@ -93,15 +93,27 @@ func TestAsk_S1_ASK_06_V12(t *testing.T) {
 	require.Equal(t, false, got["escalated_to_user"], "S1-ASK-09: priority 2 by default")
 }
 
-func TestAsk_S1_ASK_07_08_09_Limits(t *testing.T) {
+func TestAsk_S1_ASK_08_Required(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for args, field := range map[string]string{
+		`{"question":"x","task_id":"TASK-001"}`:    "context_summary",
+		`{"question":"x","context_summary":"y"}`:   "task_id",
+		`{"question":"x","priority_level":1}`:      "context_summary",
+		`{"question":"x","possible_options":[""]}`: "context_summary",
+	} {
+		e := r.call("askQuestion", args).enveloped("INVALID_PARAM")
+		require.Equal(t, map[string]any{"field": field, "reason": "required"}, e["details"])
+	}
+}
+
+func TestAsk_S1_ASK_07_09_Limits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.call("askQuestion", fmt.Sprintf(ask12, quoted(300), "")).ok()
 	for args, field := range map[string]string{
 		fmt.Sprintf(ask12, quoted(301), ""):                                                                                    "question",
 		fmt.Sprintf(ask12, `""`, ""):                                                                                           "question",
-		`{"question":"x","task_id":"TASK-001"}`:                                                                                "context_summary",
-		`{"question":"x","context_summary":"y"}`:                                                                               "task_id",
 		`{"context_summary":"y","task_id":"TASK-001"}`:                                                                         "question",
 		fmt.Sprintf(ask12, `"x"`, `,"confidence_level":-1`):                                                                    "confidence_level",
 		fmt.Sprintf(ask12, `"x"`, `,"confidence_level":101`):                                                                   "confidence_level",

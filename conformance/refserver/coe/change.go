@@ -61,7 +61,7 @@ func (s *server) record(c *call, kind ledger.Kind, prefix, taskID string, rank i
 	raw, err := json.Marshal(body)
 	return ledger.Record{
 		Kind: kind, ID: fmt.Sprintf("%s-%03d", prefix, s.ledger.Number(kind)),
-		TaskID: taskID, Agent: c.Origin.Agent, Rank: rank, Body: raw, Created: c.now,
+		TaskID: taskID, Agent: c.agent(), Rank: rank, Body: raw, Created: c.now,
 	}, err
 }
 

@@ -156,6 +156,8 @@ func TestDone_S1_DONE_09_Blocked(t *testing.T) {
 	require.Equal(t, "blocked", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "status"))
 	r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"in_progress"}`).ok()
 	require.Equal(t, 1.0, r.next(`{"filter":"blocked"}`)["queueLength"], "who starts it takes it off hold")
+	r.call("reportTaskDone", `{"taskId":"TASK-001","status":"blocked"}`).ok()
+	require.Equal(t, "blocked", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "status"), "for whatever reason")
 }
 
 func TestDone_S1_DONE_10_Partial(t *testing.T) {
@@ -276,6 +278,7 @@ func TestVerify_S1_VERIF_02_FailedItems(t *testing.T) {
 	require.Equal(t, "TASK-001", dig(t, got, "followUpTasksCreated", 0, "relatedTo"))
 	require.Equal(t, 2.0, dig(t, got, "dashboardUpdate", "issuesCount"))
 	require.Equal(t, 2.0, dig(t, got, "dashboardUpdate", "followUpTasksCount"))
+	require.Equal(t, "2 issues found, 2 follow-up tasks created", dig(t, got, "dashboardUpdate", "message"))
 	require.Equal(t, "needs_rework", got["originalTaskMarked"])
 	require.Equal(t, false, got["blockerCleared"])
 	after := r.srv.plan.View().Counts()
@@ -296,6 +299,18 @@ func TestVerify_Incomplete(t *testing.T) {
 		require.Equal(t, "medium", dig(t, got, "issuesFound", 0, "severity"))
 		require.Equal(t, 1, r.srv.plan.View().Counts().Completed)
 	}
+}
+
+// What needs rework goes back into the queue, also when some of it has passed.
+func TestVerify_S1_VERIF_02_PartialRework(t *testing.T) {
+	t.Parallel()
+	r := verified(t)
+	const one = `"failedItems":[{"item":"contrast","issue":"3.9:1","why":"primary on light"}],`
+	got := r.call("reportVerificationResult", fmt.Sprintf(verifyArgs, "TASK-VERIFY-001", "partial", one, "needs_rework")).ok()
+	require.Equal(t, "needs_rework", got["originalTaskMarked"])
+	require.Equal(t, "1 issue found, 1 follow-up task created", dig(t, got, "dashboardUpdate", "message"))
+	require.Zero(t, r.srv.plan.View().Counts().Completed)
+	require.Equal(t, "TASK-001", r.nextID())
 }
 
 func TestVerify_ReworkBlocksDependantsAgain(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 )
 
-func TestErrors_S1_ERR_01_02_Numeric(t *testing.T) {
+func TestErrors_S1_ERR_01_Numeric(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *Options) {
 		o.Permissions = map[string]Permission{"reader": ReadOnly}
@@ -52,6 +52,70 @@ func TestErrors_S1_ERR_01_02_Numeric(t *testing.T) {
 	}, seen)
 }
 
+func TestErrors_S1_ERR_02_CodeMessageData(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for tool, args := range map[string]string{
+		"reportTaskDone":           `{"taskId":"TASK-999","status":"done"}`,
+		"askQuestion":              `{"question":"x","currentTaskId":"TASK-999"}`,
+		"reportObservation":        `{"taskId":"TASK-999","observation":"x","type":"issue","severity":"low"}`,
+		"reportVerificationResult": fmt.Sprintf(verifyArgs, "TASK-999", "passed", "", "done"),
+	} {
+		p := r.call(tool, args)
+		data := p.number(404, "not found")
+		require.Equal(t, "TASK-999", data["taskId"], tool)
+		require.Equal(t, "Not Found", data["status"], tool)
+		require.Equal(t, "Check if task ID is correct or if task has been deleted", data["suggestion"], tool)
+	}
+}
+
+// The limit of the headers is the agent's; the data are of the one that refused.
+func TestRate_S1_RATE_03_BurstData(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		defaults := limit.Defaults()
+		r := newRig(t, func(o *Options) { o.Rates = &defaults })
+		for range 10 {
+			r.next(`{}`)
+		}
+		data := r.call("getNextTask", `{}`).number(429, "Too Many Requests")
+		require.Equal(t, []any{"burst", 10, 0, 1}, []any{data["scope"], data["limit"], data["remaining"], data["retry_after_seconds"]})
+	})
+}
+
+// A session id lets its holder into the session: it is neither stored nor
+// echoed where it stands for the agent's name.
+func TestSecurity_SessionIDsAreNotKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *Options) { o.Permissions = map[string]Permission{"reader": ReadOnly} })
+	const session = "5f0e1c7a-secret-session"
+	for range 2 {
+		r.agent, r.session = session, session
+		r.call("createTicket", `{"title":"x"}`).ok()
+		r.call("reportIssue", `{"issue_description":"x","severity":2}`).ok()
+	}
+	name := r.tickets()[0].Agent
+	require.Regexp(t, `^session-[0-9a-f]{16}$`, name)
+	require.Equal(t, name, r.tickets()[1].Agent, "one session is one agent")
+	require.Equal(t, name, r.records(ledger.Issue)[0].Agent)
+	p := r.call("createTicket", `{}`)
+	require.Equal(t, name, dig(t, p.payload, "context", "agent_name"))
+	require.NotContains(t, r.logs.String(), session)
+	r.agent, r.session = session, "another"
+	r.call("createTicket", `{"title":"x"}`).ok()
+	require.Equal(t, session, r.tickets()[2].Agent, "a name that was given is kept")
+}
+
+func TestArguments_Twice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.call("createTicket", `{"title":"one","title":"two"}`).field("title")
+	data := r.call("reportTaskDone", `{"taskId":"TASK-001","status":"partial","statusDetails":{"progressPercent":1,"progressPercent":2}}`).number(400, "twice")
+	require.Equal(t, "statusDetails.progressPercent", data["field"])
+	require.Equal(t, "duplicate", data["reason"])
+	require.Empty(t, r.tickets())
+}
+
 func TestErrors_S1_ERR_04_Defaults(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -67,7 +131,10 @@ func TestErrors_S1_ERR_04_Defaults(t *testing.T) {
 		{"INVALID_STATE", "MEDIUM", "P1_BLOCKED", "WARN", false, nil},
 		{"RESOURCE_NOT_FOUND", "LOW", "P3_IGNORABLE", "INFO", false, nil},
 		{"DB_LOCKED", "MEDIUM", "P2_DELAYED", "WARN", true, 2.0},
+		{"SCHEMA_VALIDATION_FAILED", "MEDIUM", "P2_DELAYED", "WARN", false, nil},
+		{"TOOL_NOT_FOUND", "MEDIUM", "P2_DELAYED", "WARN", false, nil},
 		{"AUTH_ERROR", "CRITICAL", "P1_BLOCKED", "ERROR", false, nil},
+		{"ORCHESTRATOR_NOT_INITIALIZED", "CRITICAL", "P1_BLOCKED", "ERROR", false, nil},
 	}
 	for _, tt := range tests {
 		raw, err := json.Marshal(envelope.New(envelope.Code(tt.code), "m").Payload("", "", time.Now()))

@@ -26,9 +26,8 @@ type rig struct {
 	srv  *server
 	fam  *family.Family
 	logs *logs
-	// agent and meta are those of the calls that follow.
-	agent string
-	meta  string
+	// agent, session and meta are those of the calls that follow.
+	agent, session, meta string
 }
 
 type logs struct {
@@ -76,7 +75,7 @@ func (r *rig) call(tool, args string) *reply { return r.callWith(r.t.Context(), 
 func (r *rig) callWith(ctx context.Context, tool, args string) *reply {
 	r.t.Helper()
 	c := family.NewCall(tool, json.RawMessage(args), slog.New(slog.NewJSONHandler(r.logs, nil)))
-	c.Origin = family.Origin{Agent: r.agent, Transport: "stdio", Meta: json.RawMessage(r.meta)}
+	c.Origin = family.Origin{Agent: r.agent, Session: r.session, Transport: "stdio", Meta: json.RawMessage(r.meta)}
 	run := r.fam.Methods[tool]
 	for i := range r.fam.Tools {
 		if t := &r.fam.Tools[i]; t.Name == tool {

@@ -25,7 +25,7 @@ func (s *server) refuse(ctx context.Context, fc *family.Call, q family.Quota) (a
 		}
 	}
 	data := map[string]any{
-		"limit": q.Limit, "remaining": 0, "reset": q.Reset.Unix(),
+		"limit": s.opts.Rates.Of(q.Scope).Calls, "remaining": 0, "reset": q.Reset.Unix(),
 		"retry_after_seconds": envelope.Seconds(q.RetryAfter), "scope": q.Scope,
 	}
 	if v.form != enveloped {

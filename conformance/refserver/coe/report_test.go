@@ -76,22 +76,28 @@ func TestObserve_S1_OBS_03_Refused(t *testing.T) {
 	require.Equal(t, 32.0, r.next(`{}`)["queueLength"])
 }
 
-func TestObserve_S1_OBS_04_05_V11(t *testing.T) {
+func TestObserve_S1_OBS_05_Length(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.call("reportObservation", `{"category":"other","observation":`+quoted(1000)+`}`).ok()
+	e := r.call("reportObservation", `{"category":"other","observation":`+quoted(1001)+`}`).enveloped("INVALID_PARAM")
+	require.Equal(t, map[string]any{"field": "observation", "reason": "length"}, e["details"])
+}
+
+func TestObserve_S1_OBS_04_V11(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	require.Equal(t, `{"logged":true,"observation_id":"OBS-001"}`,
 		r.call("reportObservation", `{"observation":"x","category":"style_note","priority":1,"task_id":"TASK-001","file_path":"src/a.go"}`).text)
-	r.call("reportObservation", `{"category":"other","observation":`+quoted(1000)+`}`).ok()
 	for args, field := range map[string]string{
-		`{"category":"other","observation":` + quoted(1001) + `}`: "observation",
-		`{"category":"other","observation":""}`:                   "observation",
-		`{"category":"other"}`:                                    "observation",
-		`{"observation":"x","category":"gossip"}`:                 "category",
-		`{"observation":"x","priority":4}`:                        "priority",
-		`{"observation":"x","priority":null}`:                     "priority",
-		`{"observation":"x","file_path":"../x"}`:                  "file_path",
-		`{"observation":"x","task_id":"../x"}`:                    "task_id",
-		`{"observation":"x","priority":1,"severity":"low"}`:       "severity",
+		`{"category":"other","observation":""}`:             "observation",
+		`{"category":"other"}`:                              "observation",
+		`{"observation":"x","category":"gossip"}`:           "category",
+		`{"observation":"x","priority":4}`:                  "priority",
+		`{"observation":"x","priority":null}`:               "priority",
+		`{"observation":"x","file_path":"../x"}`:            "file_path",
+		`{"observation":"x","task_id":"../x"}`:              "task_id",
+		`{"observation":"x","priority":1,"severity":"low"}`: "severity",
 	} {
 		r.call("reportObservation", args).field(field)
 	}
@@ -201,6 +207,14 @@ func TestCompleted_S1_COMPL(t *testing.T) {
 	r.call("reportTaskCompleted", `{"task_id":"TASK-999","status":"success"}`).enveloped("RESOURCE_NOT_FOUND")
 	one := newRig(t, seed(r.srv.opts.Seed.Tasks[0]))
 	require.Nil(t, one.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"success"}`).ok()["next_task_suggested"], "S1-COMPL-01")
+}
+
+func TestCompleted_S1_COMPL_03_CoverageNull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"partial","coverage_percent":null}`).ok()
+	r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"partial","coverage_percent":81.5}`).ok()
+	r.call("reportTaskCompleted", `{"task_id":"TASK-001","status":"success","coverage_percent":"null"}`).field("coverage_percent")
 }
 
 func TestAgent_S1_AGENT_01(t *testing.T) {

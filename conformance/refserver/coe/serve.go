@@ -2,6 +2,8 @@ package coe
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -100,6 +102,16 @@ func newCall(fc *family.Call) *call {
 	return &call{Call: fc, now: time.Now()}
 }
 
+// agent is who calls, as it is stored and echoed. Without a name of its own that
+// is the session, whose id lets its holder in: a digest stands for it.
+func (c *call) agent() string {
+	if c.Origin.Agent == c.Origin.Session && c.Origin.Session != "" {
+		sum := sha256.Sum256([]byte(c.Origin.Session))
+		return "session-" + hex.EncodeToString(sum[:8])
+	}
+	return params.Clean(c.Origin.Agent)
+}
+
 // taskOf finds the task a call is about, for its log lines and the context of
 // its errors, even when the arguments are wrong otherwise.
 func taskOf(arguments json.RawMessage) string {
@@ -124,7 +136,7 @@ func (s *server) permit(c *call, v version) error {
 		return nil
 	}
 	if v.form == numeric || v.form == plain {
-		return envelope.Numeric(envelope.Forbidden, "Forbidden: agent may only read", map[string]any{"agent": params.Clean(c.Origin.Agent)})
+		return envelope.Numeric(envelope.Forbidden, "Forbidden: agent may only read", map[string]any{"agent": c.agent()})
 	}
 	return envelope.New(envelope.Auth, "The agent may only read")
 }
@@ -222,7 +234,7 @@ func (c *call) fail(ctx context.Context, v version, err error) (any, error) {
 	}
 	return &family.Result{
 		IsError: true,
-		Payload: failure.Payload(c.Task(), params.Clean(c.Origin.Agent), c.now),
+		Payload: failure.Payload(c.Task(), c.agent(), c.now),
 	}, nil
 }
 
@@ -275,7 +287,7 @@ func envelopeFailure(err error) *envelope.Failure {
 	case errors.Is(err, ledger.ErrLocked):
 		return envelope.New(envelope.DBLocked, "The database is locked by another writer").Cause(err)
 	case errors.Is(err, ledger.ErrUnavailable):
-		return unavailable().Cause(err)
+		return unavailable("The database is unavailable").Cause(err)
 	}
 	return envelope.New(envelope.Internal, "Unexpected failure, see the server's log").Cause(err)
 }
@@ -284,8 +296,8 @@ func envelopeFailure(err error) *envelope.Failure {
 const retryUnavailable = 5 * time.Second
 
 // unavailable is how S1 reports a database that is gone (C-34).
-func unavailable() *envelope.Failure {
-	return envelope.New(envelope.ResourceNotFound, "The database is unavailable").Again(retryUnavailable).Fallback()
+func unavailable(message string) *envelope.Failure {
+	return envelope.New(envelope.ResourceNotFound, message).Again(retryUnavailable).Fallback()
 }
 
 // plainError is an error of callCOEAgent.

@@ -37,7 +37,7 @@ func (s *server) ticket(ctx context.Context, c *call) (any, error) {
 	o.Need("title")
 	t := ledger.Ticket{
 		Title: o.Filled("title", 200), Description: o.Text("description", 0), Priority: o.Int("priority", 1, 3, 0),
-		TaskID: optionalID(o), Type: "question", Agent: c.Origin.Agent, Created: c.now,
+		TaskID: optionalID(o), Type: "question", Agent: c.agent(), Created: c.now,
 	}
 	if o.Has("type") {
 		t.Type = o.Enum("type", "question", ledger.Investigation, "bug")
@@ -50,9 +50,10 @@ func (s *server) ticket(ctx context.Context, c *call) (any, error) {
 	if errors.Is(err, ledger.ErrUnavailable) {
 		if kept {
 			c.Warn(ctx, "ticket_kept_in_memory")
-			return nil, unavailable().Cause(err).Detail("stored", "memory")
+			return nil, unavailable("The database is unavailable. The ticket is kept in memory and will be written when it is back; "+
+				"the same request again does not make a second one").Cause(err).Detail("stored", "memory")
 		}
-		return nil, unavailable().Cause(err).Detail("stored", "nowhere")
+		return nil, unavailable("The database is unavailable, and no more tickets can be kept in memory").Cause(err).Detail("stored", "nowhere")
 	}
 	if err != nil {
 		return nil, err

@@ -176,6 +176,7 @@ func TestTicket_S1_TICKET_05_DatabaseDown(t *testing.T) {
 				require.Equal(t, true, e["retryable"])
 				require.Equal(t, true, e["fallback_suggested"])
 				require.Equal(t, "memory", dig(t, e, "details", "stored"))
+				require.Contains(t, e["message"], "The ticket is kept in memory")
 			}
 			require.Contains(t, r.logs.String(), "ticket_kept_in_memory")
 			require.Empty(t, r.tickets())

@@ -186,8 +186,16 @@ func (r *verificationReport) followUp(p *plan.Tx, original *plan.Task, c *call, 
 		answer.FollowUpTasksCreated = append(answer.FollowUpTasksCreated, followUpTask{added.ID, added.Title, original.ID, priority})
 	}
 	n := len(r.failed)
-	answer.DashboardUpdate = verificationUpdate{fmt.Sprintf("%d issues found, %d follow-up tasks created", n, n), n, n}
+	answer.DashboardUpdate = verificationUpdate{counted(n, "issue") + " found, " + counted(n, "follow-up task") + " created", n, n}
 	return nil
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 // components are the files a task writes, or the task when it names none.

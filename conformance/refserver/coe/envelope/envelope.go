@@ -10,7 +10,9 @@ import (
 // A Code is a string code of the global envelope.
 type Code string
 
-// The codes of the registry.
+// The codes of the registry. That of an unknown tool and of a schema that does
+// not hold are for others: here the server answers the one, and the other is
+// INVALID_PARAM.
 const (
 	InvalidParam              Code = "INVALID_PARAM"
 	TokenLimitExceeded        Code = "TOKEN_LIMIT_EXCEEDED"
@@ -20,6 +22,8 @@ const (
 	InvalidState              Code = "INVALID_STATE"
 	ResourceNotFound          Code = "RESOURCE_NOT_FOUND"
 	DBLocked                  Code = "DB_LOCKED"
+	SchemaValidationFailed    Code = "SCHEMA_VALIDATION_FAILED"
+	ToolNotFound              Code = "TOOL_NOT_FOUND"
 	Auth                      Code = "AUTH_ERROR"
 	OrchestratorUninitialized Code = "ORCHESTRATOR_NOT_INITIALIZED"
 )
@@ -68,6 +72,8 @@ var defaults = map[Code]struct {
 	InvalidState:              {severity: "MEDIUM", impact: "P1_BLOCKED"},
 	ResourceNotFound:          {severity: "LOW", impact: "P3_IGNORABLE"},
 	DBLocked:                  {severity: "MEDIUM", impact: "P2_DELAYED", retryable: true, after: 2},
+	SchemaValidationFailed:    {severity: "MEDIUM", impact: "P2_DELAYED"},
+	ToolNotFound:              {severity: "MEDIUM", impact: "P2_DELAYED"},
 	Auth:                      {severity: "CRITICAL", impact: "P1_BLOCKED"},
 	OrchestratorUninitialized: {severity: "CRITICAL", impact: "P1_BLOCKED"},
 }

@@ -40,6 +40,13 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// S1: from 0.7 on an answer counts as one.
+func TestSure_S1_ASK_02_Boundary(t *testing.T) {
+	t.Parallel()
+	require.True(t, Answer{Confidence: 0.7}.Sure())
+	require.False(t, Answer{Confidence: 0.69}.Sure())
+}
+
 func TestSearch_Hint(t *testing.T) {
 	t.Parallel()
 	b := Shipped()

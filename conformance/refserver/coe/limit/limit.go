@@ -29,6 +29,11 @@ func Defaults() Rates {
 	return Rates{Agent: Limit{100, time.Minute}, Global: Limit{500, time.Minute}, Burst: Limit{10, time.Second}}
 }
 
+// Of returns the limit that a [family.Quota] calls scope.
+func (r Rates) Of(scope string) Limit {
+	return map[string]Limit{"agent": r.Agent, "global": r.Global, "burst": r.Burst}[scope]
+}
+
 // Limiter admits calls. It is safe for concurrent use.
 type Limiter struct {
 	rates Rates
@@ -63,29 +68,32 @@ func (l *Limiter) Take(name string, now time.Time) family.Quota {
 		{"global", &l.global, l.rates.Global},
 		{"burst", &a.burst, l.rates.Burst},
 	}
-	var refused family.Quota
+	// A burst is over in a second, and the calls of others are not the caller's:
+	// what it plans by, and reads in the headers, is its own minute.
+	var q family.Quota
 	for _, s := range scopes {
+		if s.limit.on() && q.Limit == 0 {
+			q.Limit = s.limit.Calls
+		}
 		if !s.limit.on() || s.window.free(now, s.limit) > 0 {
 			continue
 		}
 		// Of several full windows the one that stays full longest decides.
-		if reset := s.window.reset(now, s.limit); reset.After(refused.Reset) {
-			refused = family.Quota{Refused: true, Scope: s.name, Limit: s.limit.Calls, Reset: reset, RetryAfter: reset.Sub(now)}
+		if reset := s.window.reset(now, s.limit); reset.After(q.Reset) {
+			q.Refused, q.Scope, q.Reset, q.RetryAfter = true, s.name, reset, reset.Sub(now)
 		}
 	}
-	if refused.Refused {
-		return refused
+	if q.Refused {
+		return q
 	}
-	var q family.Quota
 	for _, s := range scopes {
 		if !s.limit.on() {
 			continue
 		}
 		s.window.add(now)
 		free := s.window.free(now, s.limit)
-		// A burst is over in a second: what a caller plans by is the minute.
 		if q.Scope == "" || s.name == "global" && free < q.Remaining {
-			q = family.Quota{Scope: s.name, Limit: s.limit.Calls, Remaining: free, Reset: s.window.reset(now, s.limit)}
+			q.Scope, q.Remaining, q.Reset = s.name, free, s.window.reset(now, s.limit)
 		}
 	}
 	if l.rates.Agent.on() || l.rates.Burst.on() {

@@ -49,7 +49,8 @@ func TestGlobal_S1_RATE_02_07(t *testing.T) {
 	q := l.Take("agent5", end)
 	require.True(t, q.Refused)
 	require.Equal(t, "global", q.Scope)
-	require.Equal(t, 500, q.Limit)
+	require.Equal(t, 100, q.Limit, "headers show the agent's limit, whichever refuses")
+	require.Zero(t, q.Remaining)
 	require.False(t, l.Take("agent5", start.Add(time.Minute)).Refused)
 }
 
@@ -60,7 +61,7 @@ func TestBurst_S1_RATE_03(t *testing.T) {
 		require.False(t, l.Take("a", start).Refused)
 	}
 	q := l.Take("a", start)
-	require.Equal(t, family.Quota{Refused: true, Scope: "burst", Limit: 10, Reset: start.Add(time.Second), RetryAfter: time.Second}, q)
+	require.Equal(t, family.Quota{Refused: true, Scope: "burst", Limit: 100, Reset: start.Add(time.Second), RetryAfter: time.Second}, q)
 	require.False(t, l.Take("b", start).Refused)
 	require.False(t, l.Take("a", start.Add(time.Second)).Refused)
 }
@@ -76,8 +77,33 @@ func TestRemaining_S1_RATE_04(t *testing.T) {
 		require.True(t, q.Reset.After(start))
 	}
 	narrow := New(Rates{Agent: Limit{100, time.Minute}, Global: Limit{3, time.Minute}})
-	require.Equal(t, family.Quota{Scope: "global", Limit: 3, Remaining: 2, Reset: start.Add(time.Minute)}, narrow.Take("a", start),
-		"the limit that is nearer")
+	require.Equal(t, family.Quota{Scope: "global", Limit: 100, Remaining: 2, Reset: start.Add(time.Minute)}, narrow.Take("a", start),
+		"what remains is of the limit that is nearer")
+}
+
+// Of several full windows the one that stays full longest says when to come
+// back, whichever it is.
+func TestRefused_LongestWait(t *testing.T) {
+	t.Parallel()
+	for scope, rates := range map[string]Rates{
+		"agent":  {Agent: Limit{1, time.Minute}, Global: Limit{1, time.Second}, Burst: Limit{1, time.Millisecond}},
+		"global": {Agent: Limit{1, time.Second}, Global: Limit{1, time.Minute}, Burst: Limit{1, time.Millisecond}},
+		"burst":  {Agent: Limit{1, time.Millisecond}, Global: Limit{1, time.Second}, Burst: Limit{1, time.Minute}},
+	} {
+		l := New(rates)
+		require.False(t, l.Take("a", start).Refused)
+		require.Equal(t, family.Quota{Refused: true, Scope: scope, Limit: 1, Reset: start.Add(time.Minute), RetryAfter: time.Minute}, l.Take("a", start))
+		require.Equal(t, Limit{1, time.Minute}, rates.Of(scope))
+	}
+	require.Zero(t, Defaults().Of("nothing"))
+}
+
+// Without a limit for agents the first that there is stands in the headers.
+func TestOneLimitAlone(t *testing.T) {
+	t.Parallel()
+	l := New(Rates{Burst: Limit{1, time.Second}})
+	require.Equal(t, family.Quota{Scope: "burst", Limit: 1, Reset: start.Add(time.Second)}, l.Take("a", start))
+	require.Equal(t, 1, l.Take("a", start).Limit)
 }
 
 func TestRefused_S1_RATE_06(t *testing.T) {

@@ -24,6 +24,7 @@ const (
 	Range    = "range"
 	Unknown  = "unknown"
 	Format   = "format"
+	Twice    = "duplicate"
 )
 
 // A Violation is what is wrong with one argument.
@@ -53,11 +54,14 @@ type Object struct {
 	first   **Violation
 }
 
-// Read returns the object raw, which may hold the members known alone. Absent
-// arguments and null are the empty object.
+// Read returns the object raw, which may hold the members known alone, each
+// once. Absent arguments and null are the empty object.
 func Read(raw json.RawMessage, known ...string) *Object {
 	o := Loose(raw)
 	o.only(known)
+	if name := twice(raw); name != "" {
+		o.fail(name, Twice, "%s is there twice", name)
+	}
 	return o
 }
 

@@ -39,6 +39,22 @@ func TestRead(t *testing.T) {
 	require.Empty(t, first(Loose(json.RawMessage(`{"anything":1}`))))
 }
 
+func TestRead_Twice(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{"a":1,"a":1}`: "a duplicate",
+		`{"a":{"b":1,"c":[{"d":1},{"d":2,"d":3}]}}`:       "a.c[1].d duplicate",
+		`{"a":[[{"x":1}],{"x":1,"\u0078":2}]}`:            "a[1].x duplicate",
+		`{"a":{"a":{"a":1}},"b":{"a":[{"a":1},{"a":1}]}}`: "",
+		`{"z":1,"z":2}`: "z unknown",
+	} {
+		require.Equal(t, want, first(read(raw, "a", "b")), raw)
+	}
+	require.Empty(t, first(Loose(json.RawMessage(`{"a":1,"a":1}`))), "what is loose is loose")
+	deep := strings.Repeat(`{"a":[`, 4000) + strings.Repeat(`]}`, 4000)
+	require.Empty(t, first(read(deep, "a")))
+}
+
 func TestGetters(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
