@@ -127,7 +127,7 @@ func TestClarify_S3_CLAR_07_08_Answers(t *testing.T) {
 		require.NotContains(t, got.Error.Details, "session_id", name)
 	}
 	// All or none: what stood beside a bad answer has not been taken.
-	in["answers"] = args{"deployment_environments": []string{"Staging"}, "deployment_ci_cd": "x", "deployment_hosting": "The moon"}
+	in["answers"] = args{"deployment_hosting": "AWS", "deployment_environments": "Staging", "deployment_ci_cd": "x"}
 	require.Equal(t, codeValidation, r.clarify(t, in).Error.Code)
 	in["answers"] = args{}
 	require.Zero(t, r.clarify(t, in).Progress.Answered)

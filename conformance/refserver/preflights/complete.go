@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"path"
 	"strings"
 	"time"
@@ -52,6 +53,9 @@ func (s *service) complete(ctx context.Context, call *family.Call, c *clarificat
 		return nil, fileFailure(err)
 	}
 	defer func() { _ = docs.Close() }() // every file in it has been closed
+	if err := docs.Sweep(".", adrFolder, archiveFolder); err != nil {
+		call.Warn(ctx, "temporary_files_left", slog.String("error", err.Error())) // they harm nobody
+	}
 	w := &writer{service: s, docs: docs, change: docs.Begin(), session: c}
 	if err := w.write(decision); err != nil {
 		if undo := w.change.Undo(); undo != nil {
@@ -89,7 +93,12 @@ type writer struct {
 
 // write writes the ADR if there is a decision, archives the old task, then
 // writes the new one and the projection (§5.2: everything is judged before the
-// first of them).
+// first of them). What fails is undone. A process that is killed leaves what it
+// has written, and that is not undone by the next: the ADR is complete and
+// counts from the moment it is there, others may have read it or built on it,
+// and no record is ever removed (S3-IMM-01). The caller got no answer and asks
+// anew, for the task that is missing; a projection left behind is written by
+// the next session of any kind.
 func (w *writer) write(decision *llm.Decision) error {
 	state, err := loadArchitecture(w.docs)
 	if err != nil && decision != nil {
@@ -108,9 +117,8 @@ func (w *writer) write(decision *llm.Decision) error {
 		if rec, err = w.writeADR(state, decision, after); err != nil {
 			return err
 		}
-		after = rec.UID
 	}
-	if after, err = w.archive(old, after); err != nil {
+	if err := w.archive(old, after); err != nil {
 		return err
 	}
 	if err := w.writeTask(rec, after); err != nil {
@@ -175,7 +183,8 @@ func (w *writer) oldTask() (*previousTask, error) {
 }
 
 // highest returns the highest UID in the repository, above which a new one
-// must be, or the new ADR would not be the latest.
+// must be, or the new ADR would not be the latest. Among themselves the new ones
+// are in order anyway: they come from one generator.
 func (w *writer) highest(state *architecture, old *previousTask) (adr.UID, error) {
 	var uid adr.UID
 	if state != nil && state.latest != nil {
@@ -199,9 +208,9 @@ func (w *writer) highest(state *architecture, old *previousTask) (adr.UID, error
 // archive keeps the old task, byte for byte, under its own UID (S3-IMM-02).
 // The UID is taken only if somebody put back an archived task by hand and
 // changed it: then the archive gets it under a new one.
-func (w *writer) archive(old *previousTask, after adr.UID) (adr.UID, error) {
+func (w *writer) archive(old *previousTask, after adr.UID) error {
 	if old == nil {
-		return after, nil
+		return nil
 	}
 	uid := old.id.UID
 	name := path.Join(archiveFolder, adr.FileName(uid, old.id.Title))
@@ -211,17 +220,17 @@ func (w *writer) archive(old *previousTask, after adr.UID) (adr.UID, error) {
 			err = nil
 		} else {
 			err = w.service.fresh(adr.KindTask, after, func(fresh adr.UID) error {
-				uid, after = fresh, fresh
+				uid = fresh
 				name = path.Join(archiveFolder, adr.FileName(uid, old.id.Title))
 				return w.change.Create(name, old.text)
 			})
 		}
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	w.archived = &document{Path: path.Join(repo.Folder, name), Type: "task", UID: uid}
-	return after, nil
+	return nil
 }
 
 func (w *writer) writeTask(rec *adr.Record, after adr.UID) error {
@@ -244,14 +253,17 @@ func (w *writer) writeTask(rec *adr.Record, after adr.UID) error {
 	return nil
 }
 
-// project writes the projection of a new ADR, or the missing one of an old:
-// it is safe to delete (§2.4 of S3).
+// project writes the projection of a new ADR, or that of the latest one when
+// it is missing, since it is safe to delete (§2.4 of S3), or is still that of an
+// earlier one, since a process was killed or branches were merged. One that was
+// edited stays until the next ADR.
 func (w *writer) project(state *architecture, rec *adr.Record) error {
 	if rec == nil {
 		if state == nil || state.latest == nil {
 			return nil
 		}
-		if _, err := w.docs.Head(projectionFile, 1); !absent(err) {
+		head, err := w.docs.Head(projectionFile, headBytes)
+		if shown := adr.ProjectionUID(string(head)); !absent(err) && (shown == "" || shown >= state.latest.UID) {
 			return nil
 		}
 		rec = state.latest

@@ -33,7 +33,6 @@ func TestErrors_S3_ERR_02_RollBack(t *testing.T) {
 		"task":            func(t *testing.T, r *rig) { r.write(t, "docs/CURRENT_TASK.md/in-the-way", "x") },
 		"adr is a file":   func(t *testing.T, r *rig) { r.write(t, "docs/adr", "x") },
 		"docs is a file":  func(t *testing.T, r *rig) { r.write(t, "docs", "x") },
-		"read-only":       readOnlyDocs,
 		"docs leads out":  func(t *testing.T, r *rig) { require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(r.root, "docs"))) },
 		"docs leads here": func(t *testing.T, r *rig) { require.NoError(t, os.Symlink(".git", filepath.Join(r.root, "docs"))) },
 		"adr leads out": func(t *testing.T, r *rig) {
@@ -54,14 +53,19 @@ func TestErrors_S3_ERR_02_RollBack(t *testing.T) {
 	}
 }
 
-func readOnlyDocs(t *testing.T, r *rig) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		t.Skip("root may write into read-only folders; the other faults stand in for it")
-	}
+func TestErrors_S3_ERR_02_ReadOnly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
 	docs := filepath.Join(r.root, "docs")
 	require.NoError(t, os.Mkdir(docs, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(docs, 0o755) })
+	before := hash(t, r.root)
+	var got *answer
+	unprivileged(t, r.root, func() { got = r.run(t, "Add authentication", authAnswers) })
+	require.Equal(t, codeFilesystem, got.Error.Code, got.text)
+	require.Equal(t, "permission", got.Error.Details["reason"])
+	require.NotContains(t, got.text, r.root, "no path of the machine")
+	require.Equal(t, before, hash(t, r.root), "the tree is as it was")
 }
 
 func TestErrors_S3_ERR_02_RollBackOfASecondSession(t *testing.T) {

@@ -1,6 +1,7 @@
 package adr
 
 import (
+	"regexp"
 	"strings"
 	"time"
 )
@@ -110,6 +111,17 @@ func (r *Record) Projection() string {
 		}
 	}
 	return b.String()
+}
+
+var projectionLine = regexp.MustCompile(`^(?:\x{FEFF})?<!-- UID: (\S+) -->`)
+
+// ProjectionUID returns which ADR the beginning of a projection says it shows;
+// empty when it does not say.
+func ProjectionUID(head string) UID {
+	if m := projectionLine.FindStringSubmatch(head); m != nil && UID(m[1]).Valid() {
+		return UID(m[1])
+	}
+	return ""
 }
 
 func (v Value) cited() string { return Line(v.Text, maxValue) + " (ADR " + string(v.Ref) + ")" }

@@ -125,7 +125,7 @@ func (c *Change) swap(name string, data []byte, mode fs.FileMode) error {
 // name.
 func (c *Change) beside(name string, data []byte, mode fs.FileMode) (temp string, err error) {
 	root := c.docs.docs
-	temp = path.Join(path.Dir(name), "."+path.Base(name)+".tmp")
+	temp = path.Join(path.Dir(name), tempPrefix+path.Base(name)+tempSuffix)
 	// Left from a crash; the lock says that nobody is at it.
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
