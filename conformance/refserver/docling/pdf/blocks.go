@@ -129,6 +129,11 @@ var (
 func (r ruler) blocks(lines []line) []block {
 	var out []block
 	for i := 0; i < len(lines); {
+		if lines[i].table() != nil {
+			out = append(out, block{kind: tableBlock, lines: lines[i : i+1]})
+			i++
+			continue
+		}
 		if n, ok := tableAt(lines[i:], r); ok {
 			out = append(out, block{kind: tableBlock, lines: lines[i : i+n]})
 			i += n
@@ -173,7 +178,7 @@ func (r ruler) begin(l *line) block {
 // continues says that next is more of a block that has lines already.
 func (r ruler) continues(b *block, lines []line, next *line) bool {
 	last := &lines[len(lines)-1]
-	if r.apart(last, next) || math.Abs(last.size-next.size) > 0.1*last.size {
+	if next.table() != nil || r.apart(last, next) || math.Abs(last.size-next.size) > 0.1*last.size {
 		return false
 	}
 	if after := r.begin(next); b.kind == heading {

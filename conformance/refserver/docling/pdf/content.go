@@ -55,6 +55,9 @@ type interpreter struct {
 	fonts     map[string]*font // by reference, for the whole document
 	glyphs    []glyph
 	images    []box
+	path      path
+	across    []rule
+	down      []rule
 	operators int
 }
 
@@ -92,7 +95,9 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 				s.font, s.size = in.font(resources.Key("Font").Key(args[0].Name()), args[0].Name()), args[1].Float64()
 			}
 		default:
-			in.textOperator(&s, op, args)
+			if !in.pathOperator(&s, op, args) {
+				in.textOperator(&s, op, args)
+			}
 		}
 	})
 }

@@ -27,7 +27,7 @@ func furnish(pages []page) map[*line]document.Label {
 		seen := map[string]bool{}
 		for i := range pages[p].lines {
 			l := &pages[p].lines[i]
-			if !inMargin(l, pages[p].height) {
+			if l.table() != nil || !inMargin(l, pages[p].height) {
 				continue
 			}
 			key := fmt.Sprint(math.Round(l.y/4), digits.ReplaceAllString(l.text(), "#"))

@@ -15,6 +15,8 @@ type segment struct {
 	y    float64 // of the base line
 	size float64 // of most of its text
 	bold bool
+	// A ruled table stands among the lines as a segment without text.
+	table *ruled
 }
 
 // A line is what stands on one base line of a column of text.
@@ -34,6 +36,9 @@ func (l *line) text() string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// table is the ruled table that stands in place of the line, or nil.
+func (l *line) table() *ruled { return l.segments[0].table }
 
 func newLine(page int, segments []segment) line {
 	l := line{page: page, segments: segments, box: segments[0].box, y: segments[0].y, size: segments[0].size, bold: true}

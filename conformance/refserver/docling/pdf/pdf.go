@@ -96,27 +96,60 @@ func read(in *interpreter, no int, s *sheet) (p page, err error) {
 			panic(fault)
 		}
 	}()
-	in.glyphs, in.images, in.operators = nil, nil, 0
+	*in = interpreter{fonts: in.fonts}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
 	width, height := s.size()
 	p = page{no: no, width: width, height: height}
-	var table [][]segment
-	for _, row := range rows(onPage(in.glyphs, width, height)) {
-		if segments := split(row); len(segments) > 0 {
-			table = append(table, segments)
-		}
+	found, rest := tables(in.across, in.down, onPage(in.glyphs, width, height))
+	for _, t := range found {
+		t.box = t.box.within(width, height)
 	}
-	p.lines = arrange(no, table)
+	p.lines = arrange(no, between(found, segmented(rest)))
 	for _, b := range in.images {
-		b = box{max(b.l, 0), max(b.b, 0), min(b.r, width), min(b.t, height)}
+		b = b.within(width, height)
 		if b.r-b.l >= smallest && b.t-b.b >= smallest {
 			p.images = append(p.images, b)
 		}
 	}
 	return p, nil
 }
+
+// within is the part of a box on the page.
+func (a box) within(width, height float64) box {
+	return box{max(a.l, 0), max(a.b, 0), min(a.r, width), min(a.t, height)}
+}
+
+// segmented makes the rows of the glyphs, of segments.
+func segmented(glyphs []glyph) [][]segment {
+	var out [][]segment
+	for _, row := range rows(glyphs) {
+		if segments := split(row); len(segments) > 0 {
+			out = append(out, segments)
+		}
+	}
+	return out
+}
+
+// between puts tables, each a row of its own, before the first row below its top.
+func between(tables []*ruled, rows [][]segment) [][]segment {
+	var out [][]segment
+	for _, row := range rows {
+		for len(tables) > 0 && tables[0].box.t > row[0].y {
+			out = append(out, tables[0].row())
+			tables = tables[1:]
+		}
+		out = append(out, row)
+	}
+	for _, t := range tables {
+		out = append(out, t.row())
+	}
+	return out
+}
+
+// row is the place of a table among the rows of a page.
+func (t *ruled) row() []segment { return []segment{{box: t.box, y: t.box.t, table: t}} }
 
 // onPage leaves out what is drawn beside the page.
 func onPage(glyphs []glyph, width, height float64) []glyph {

@@ -28,6 +28,9 @@ func tableAt(lines []line, r ruler) (n int, ok bool) {
 		if i > 0 && (lines[i-1].page != l.page || lines[i-1].y-l.y > 4*l.size || lines[i-1].y <= l.y) {
 			break
 		}
+		if l.table() != nil {
+			break
+		}
 		merged, agree := overlay(columns, l.segments)
 		if !agree {
 			break
@@ -97,6 +100,14 @@ func columnOf(columns []span, s segment) int {
 	return at
 }
 
+// grid makes the cells of a table, ruled or not.
+func (b *block) grid() document.TableData {
+	if t := b.lines[0].table(); t != nil {
+		return t.grid(bbox)
+	}
+	return grid(b.lines, bbox)
+}
+
 // grid makes the cells of the lines of a table.
 func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 	var columns []span
@@ -155,11 +166,25 @@ func headed(lines []line, first []string) bool {
 	if lines[0].bold && bold*2 < len(lines) {
 		return true
 	}
-	numbers := 0
+	rest := make([]string, len(lines))
+	rest[0] = strings.Join(first, "")
 	for i := range lines[1:] {
-		if strings.ContainsFunc(lines[i+1].text(), unicode.IsDigit) {
+		rest[i+1] = lines[i+1].text()
+	}
+	return wordsAbove(rest) > 0
+}
+
+// wordsAbove is 1 when the first of the rows, and of most of them it alone, has
+// no number.
+func wordsAbove(rows []string) int {
+	numbers := 0
+	for _, row := range rows[1:] {
+		if strings.ContainsFunc(row, unicode.IsDigit) {
 			numbers++
 		}
 	}
-	return !strings.ContainsFunc(strings.Join(first, ""), unicode.IsDigit) && numbers*2 > len(lines)-1
+	if strings.ContainsFunc(rows[0], unicode.IsDigit) || numbers*2 <= len(rows)-1 {
+		return 0
+	}
+	return 1
 }

@@ -165,7 +165,7 @@ func (w *writer) block(b *block) {
 		item = &w.item(b, text).Item
 	case tableBlock:
 		text = ""
-		item = &w.b.Table(nil, grid(b.lines, bbox)).Item
+		item = &w.b.Table(nil, b.grid()).Item
 	case paragraph:
 		if w.goesOn(b, text, at) {
 			return

@@ -1,0 +1,154 @@
+package pdf
+
+import (
+	"math"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// The limits of the rules of a page. What is thicker is an area, what is
+// shorter a dash or a part of a picture.
+const (
+	maxRules     = 20_000
+	ruleThick    = 3.0
+	ruleShortest = 4.0
+)
+
+// A rule is a line drawn on the page, along one axis: at is its place on the
+// other one.
+type rule struct{ at, from, to float64 }
+
+// A path is what path operators have collected since the last painting, in the
+// coordinates of the page.
+type path struct {
+	parts []subpath
+}
+
+// A subpath is points joined by straight lines; a curve spoils it.
+type subpath struct {
+	points [][2]float64
+	curved bool
+}
+
+// maxPoints bounds a path: no rule has more.
+const maxPoints = 10_000
+
+// pathOperator runs an operator about paths, and says whether op was one.
+func (in *interpreter) pathOperator(s *state, op string, args []pdf.Value) bool {
+	v := make([]float64, len(args))
+	for i := range args {
+		v[i] = args[i].Float64()
+	}
+	p := &in.path
+	switch op {
+	case "m":
+		if len(v) == 2 {
+			p.move(s.ctm, v[0], v[1])
+		}
+	case "l":
+		if len(v) == 2 {
+			p.line(s.ctm, v[0], v[1])
+		}
+	case "c", "v", "y":
+		if n := len(v); n >= 4 {
+			p.line(s.ctm, v[n-2], v[n-1])
+			p.spoil()
+		}
+	case "h":
+		p.close()
+	case "re":
+		if len(v) == 4 {
+			p.move(s.ctm, v[0], v[1])
+			p.line(s.ctm, v[0]+v[2], v[1])
+			p.line(s.ctm, v[0]+v[2], v[1]+v[3])
+			p.line(s.ctm, v[0], v[1]+v[3])
+			p.close()
+		}
+	case "S", "s", "B", "B*", "b", "b*":
+		if op == "s" || op[0] == 'b' {
+			p.close()
+		}
+		in.stroked()
+	case "f", "F", "f*":
+		in.filled()
+	case "n":
+		in.path = path{}
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *path) move(m matrix, x, y float64) {
+	if len(p.parts) < maxPoints {
+		p.parts = append(p.parts, subpath{points: [][2]float64{m.apply(x, y)}})
+	}
+}
+
+func (p *path) line(m matrix, x, y float64) {
+	if n := len(p.parts); n > 0 && len(p.parts[n-1].points) < maxPoints {
+		p.parts[n-1].points = append(p.parts[n-1].points, m.apply(x, y))
+	}
+}
+
+func (p *path) spoil() {
+	if n := len(p.parts); n > 0 {
+		p.parts[n-1].curved = true
+	}
+}
+
+func (p *path) close() {
+	if n := len(p.parts); n > 0 && len(p.parts[n-1].points) < maxPoints {
+		p.parts[n-1].points = append(p.parts[n-1].points, p.parts[n-1].points[0])
+	}
+}
+
+// apply is where m moves a point.
+func (m matrix) apply(x, y float64) [2]float64 {
+	return [2]float64{x*m[0] + y*m[2] + m[4], x*m[1] + y*m[3] + m[5]}
+}
+
+// stroked makes rules of the straight lines of the path.
+func (in *interpreter) stroked() {
+	for _, part := range in.path.parts {
+		if part.curved {
+			continue
+		}
+		for i := 1; i < len(part.points); i++ {
+			a, b := part.points[i-1], part.points[i]
+			in.rule(box{min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1])})
+		}
+	}
+	in.path = path{}
+}
+
+// filled makes rules of the thin areas of the path: many programs draw borders
+// so.
+func (in *interpreter) filled() {
+	for _, part := range in.path.parts {
+		if part.curved || len(part.points) < 3 || len(part.points) > 6 {
+			continue
+		}
+		first := part.points[0]
+		b := box{first[0], first[1], first[0], first[1]}
+		for _, p := range part.points {
+			b = b.union(box{p[0], p[1], p[0], p[1]})
+		}
+		in.rule(b)
+	}
+	in.path = path{}
+}
+
+// rule keeps what is thin one way and long the other.
+func (in *interpreter) rule(b box) {
+	if !(math.Abs(b.l)+math.Abs(b.r)+math.Abs(b.t)+math.Abs(b.b) < 1e6) || len(in.across)+len(in.down) >= maxRules {
+		return
+	}
+	width, height := b.r-b.l, b.t-b.b
+	switch {
+	case height <= ruleThick && width >= ruleShortest:
+		in.across = append(in.across, rule{(b.t + b.b) / 2, b.l, b.r})
+	case width <= ruleThick && height >= ruleShortest:
+		in.down = append(in.down, rule{(b.l + b.r) / 2, b.b, b.t})
+	}
+}
