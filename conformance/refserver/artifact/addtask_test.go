@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -300,4 +301,21 @@ func TestS0_ADD_18_AnswerLostAfterCommit(t *testing.T) {
 	tasks := f.queued(t)
 	require.Len(t, tasks, 1)
 	require.Equal(t, res["task_ids"].([]any)[0], tasks[0].TaskID)
+}
+
+// A correlation id may be in any language, and in no line but its own.
+func TestTaskIDInAnyLanguage(t *testing.T) {
+	t.Parallel()
+	f := queueFlow(t)
+	const workflow = "Größe 50% – 作業"
+	_, failure := f.call(t, "add_task", map[string]any{"tasks": []any{hlsTask("HLS-012", prdInput())}, "task_id": workflow})
+	require.Nil(t, failure)
+	sent, err := url.PathUnescape(f.wire.to("/tasks/batch")[0].Header.Get("X-Task-Id"))
+	require.NoError(t, err)
+	require.Equal(t, workflow, sent)
+	require.Equal(t, workflow, f.records(t, "add_task_invocation_completed")[0]["task_id"])
+	_, failure = f.call(t, "add_task", map[string]any{"tasks": []any{hlsTask("HLS-013", prdInput())}, "task_id": "a\r\nb"})
+	require.NotNil(t, failure)
+	require.Equal(t, int64(-32602), failure.Code)
+	require.Len(t, f.queued(t), 1)
 }

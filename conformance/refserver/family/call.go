@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // maxTaskID bounds the correlation id of a workflow (tools.md §2.1).
@@ -32,13 +34,30 @@ func NewCall(tool string, arguments json.RawMessage, log *slog.Logger) *Call {
 		Tool:      tool,
 		Arguments: arguments,
 		log:       log,
-		taskID:    peekString(arguments, "task_id", maxTaskID),
+		taskID:    peekTask(arguments),
 		begin:     time.Now(),
 	}
 }
 
+// peekTask is the task of a call for its log, whose arguments may be wrong.
+func peekTask(arguments json.RawMessage) string {
+	id := peekString(arguments, "task_id", maxTaskID)
+	if hasControls(id) {
+		return ""
+	}
+	return id
+}
+
 // TaskID returns the required argument task_id, which correlates a workflow.
-func (a Args) TaskID() (string, error) { return a.String("task_id", 1, maxTaskID) }
+func (a Args) TaskID() (string, error) {
+	id, err := a.String("task_id", 1, maxTaskID)
+	if err == nil && hasControls(id) {
+		return "", Invalid("task_id", "characters", "task_id must not contain control characters")
+	}
+	return id, err
+}
+
+func hasControls(id string) bool { return strings.ContainsFunc(id, unicode.IsControl) }
 
 // Task returns the correlation id of the call, or "": what its log lines carry
 // and what REST calls made for it send as X-Task-Id.

@@ -37,6 +37,35 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+func TestTaskID(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{}`:                                "Missing required argument: task_id",
+		`{"task_id":""}`:                    "task_id must not be empty",
+		`{"task_id":"a\u0000"}`:             "task_id must not contain control characters",
+		`{"task_id":"a\r\nX-Evil: 1"}`:      "task_id must not contain control characters",
+		`{"task_id":"\u007f"}`:              "task_id must not contain control characters",
+		`{"task_id":"\u0085"}`:              "task_id must not contain control characters",
+		`{"task_id":"Größe 1\u2013\u200d"}`: "",
+	} {
+		args, err := ParseArgs([]byte(raw), "task_id")
+		require.NoError(t, err)
+		id, err := args.TaskID()
+		call := NewCall("tool", []byte(raw), slog.New(slog.DiscardHandler))
+		if want == "" {
+			require.NoError(t, err)
+			require.Equal(t, "Größe 1–\u200d", id)
+			require.Equal(t, id, call.Task())
+			continue
+		}
+		require.EqualError(t, err, "Invalid params: "+want, raw)
+		require.Empty(t, call.Task(), "what is no id is not logged as one")
+		var e *Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, int64(-32602), e.Code)
+	}
+}
+
 // Of several unknown arguments the same one is always named, and what the
 // caller wrote is shortened and freed of control characters.
 func TestUnknownArgument(t *testing.T) {

@@ -8,6 +8,8 @@ type Result struct {
 	Payload any
 	// Text, when not empty, is the text block instead of the payload's JSON.
 	Text string
+	// Verbatim makes Text the text block also when it is empty.
+	Verbatim bool
 	// IsError marks an application failure that the family reports in a result
 	// (tools.md §1.2). Failed calls are logged as such.
 	IsError bool

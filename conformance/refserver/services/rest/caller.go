@@ -198,15 +198,18 @@ func (c *caller) request(ctx context.Context, r request, body []byte) (*http.Req
 	return req, nil
 }
 
-// headerText keeps of a correlation id, which may be any text, what a header
-// may carry.
+// headerText percent-encodes of a correlation id, which may be any text, what a
+// header cannot carry or would trim, as the services decode it.
 func headerText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
+	var out strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&out, "%%%02X", c)
+		} else {
+			out.WriteByte(c)
 		}
-		return r
-	}, s)
+	}
+	return out.String()
 }
 
 // lost is the failure of an attempt without an answer.

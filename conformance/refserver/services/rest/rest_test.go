@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,7 +59,7 @@ func TestRequests(t *testing.T) {
 			fmt.Fprint(w, `{"success":true,"tasks_added":1,"task_ids":["TASK-012"]}`)
 		case "/api/tasks":
 			fmt.Fprint(w, `{"tasks":[{"task_id":"TASK-1","artifact_id":"HLS-1"},{"task_id":"TASK-2","artifact_id":"HLS-012","correlation_id":"other"},
-				{"task_id":"TASK-3","artifact_id":"HLS-012","correlation_id":"w\n1"}]}`)
+				{"task_id":"TASK-3","artifact_id":"HLS-012","correlation_id":"w\n1"},{"task_id":"TASK-4","artifact_id":"HLS-012","correlation_id":"w"}]}`)
 		case "/api/ids/next":
 			fmt.Fprint(w, `{"next_id":"US-071"}`)
 		case "/api/ids/reserve":
@@ -82,12 +83,33 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, &Reservation{ID: "r", IDs: []string{"HLS-012", "HLS-013"}, ExpiresAt: time.Date(2025, 10, 20, 15, 0, 0, 0, time.UTC)}, res)
 	require.NoError(t, ids.Confirm(ctx, "w", "r"))
 	require.Equal(t, []string{
-		`POST /api/tasks/batch key="key" task="w?1" auth="Bearer k-1" {"project_id":"a\u0026b","tasks":[{"artifact_id":"HLS-012","generator":"","status":"","task_id":"","inputs":null}]}`,
-		`GET /api/tasks?artifact_id=HLS-012&project=a%26b key="" task="w?1" auth="Bearer k-1" `,
+		`POST /api/tasks/batch key="key" task="w%0A1" auth="Bearer k-1" {"project_id":"a\u0026b","tasks":[{"artifact_id":"HLS-012","generator":"","status":"","task_id":"","inputs":null}]}`,
+		`GET /api/tasks?artifact_id=HLS-012&project=a%26b key="" task="w%0A1" auth="Bearer k-1" `,
 		`GET /api/ids/next?project=a%26b&type=US key="" task="w" auth="Bearer k-1" `,
 		`POST /api/ids/reserve key="" task="w" auth="Bearer k-1" {"count":2,"project_id":"p","type":"HLS"}`,
 		`POST /api/ids/confirm key="" task="w" auth="Bearer k-1" {"reservation_id":"r"}`,
 	}, got)
+}
+
+// A correlation id is any text, and comes back out of X-Task-Id as it was.
+func TestTaskHeader(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 1)
+	_, ids := served(t, func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("X-Task-Id")
+		fmt.Fprint(w, `{"confirmed":true}`)
+	})
+	for id, want := range map[string]string{
+		"wf-1,a/b+~!": "wf-1,a/b+~!", "Größe–1": "Gr%C3%B6%C3%9Fe%E2%80%931", "50%": "50%25", "%41": "%2541",
+		"a\x00b\r\nX-Evil: 1\x7f": "a%00b%0D%0AX-Evil:%201%7F", " a ": "%20a%20", "  ": "%20%20",
+	} {
+		require.NoError(t, ids.Confirm(t.Context(), id, "r"))
+		sent := <-got
+		require.Equal(t, want, sent)
+		back, err := url.PathUnescape(sent)
+		require.NoError(t, err)
+		require.Equal(t, id, back)
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -176,6 +198,31 @@ func TestNextIsSentOnce(t *testing.T) {
 	require.Equal(t, int32(2), n.Load())
 }
 
+// The same for a range: an answer that was lost has taken one.
+func TestReserveIsSentOnce(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"lost": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"503":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"504":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) },
+	} {
+		var n atomic.Int32
+		_, ids := served(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/ids/reserve" {
+				n.Add(1)
+				answer(w)
+			}
+			fmt.Fprint(w, `{}`)
+		})
+		require.NoError(t, ids.Confirm(t.Context(), "w", "r"), "so that there is a connection to use again")
+		_, err := ids.Reserve(t.Context(), "w", "p", "US", 3)
+		e := failure(t, err)
+		require.Equal(t, Unavailable, e.Kind, name)
+		require.Equal(t, name != "503", e.Undecided, name)
+		require.Equal(t, int32(1), n.Load(), name)
+	}
+}
+
 // Where nobody listens nothing was sent, so every call may be tried again.
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
@@ -220,6 +267,25 @@ func TestTimes(t *testing.T) {
 			cancel()
 		}
 	})
+}
+
+// A service that does not name workflows is believed, one that does is not asked
+// about others.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		`{"tasks":[]}`: "",
+		`{"tasks":[{"task_id":"TASK-1","artifact_id":"HLS-012","correlation_id":"other"}]}`: "",
+		`{"tasks":[{"task_id":"TASK-1","artifact_id":"HLS-0120","correlation_id":"w"}]}`:    "",
+		`{"tasks":[{"task_id":"TASK-1","artifact_id":"HLS-012"}]}`:                          "TASK-1",
+		`{"tasks":[{"task_id":"TASK-1","artifact_id":"HLS-012","correlation_id":"w"},
+			{"task_id":"TASK-2","artifact_id":"HLS-012","correlation_id":"other"}]}`: "TASK-1",
+	} {
+		tasks, _ := served(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
+		found, err := tasks.Find(t.Context(), "w", "p", "HLS-012")
+		require.NoError(t, err)
+		require.Equal(t, want, found, answer)
+	}
 }
 
 func TestURLs(t *testing.T) {
