@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
@@ -18,7 +18,7 @@ import (
 // tasksLock is the in-process lock of batches, which share one sequence.
 const tasksLock = "tasks"
 
-const taskColumns = `task_id, project_id, artifact_id, generator, status, coalesce(description, ''), correlation_id, inputs_json::text,
+const taskColumns = `task_id, project_id, artifact_id, generator, status, coalesce(description, ''), correlation_id, inputs_json,
 	created_at, updated_at, started_at, completed_at, worker, coalesce(completion_notes, '')`
 
 // AddTasks puts a batch into the queue, all of it or none.
@@ -71,21 +71,24 @@ func queueInsert(tx *transaction, t store.Task, number int64) error {
 }
 
 // checkQueued refuses a second open task for an artifact. Of several it names
-// the first.
+// the first. Each is a question of its own: a list of artifacts makes the
+// planner read the whole queue of the project.
 func checkQueued(ctx context.Context, tx *transaction, project string, artifacts ...string) error {
 	var queued []string
-	tx.queue(`SELECT artifact_id FROM tasks WHERE project_id = $1 AND artifact_id = ANY($2::text[]) AND status IN ('pending', 'in_progress')`, project, artifacts).
-		Query(func(rows pgx.Rows) (err error) {
-			queued, err = pgx.CollectRows(rows, pgx.RowTo[string])
-			return err
-		})
+	for _, artifact := range artifacts {
+		tx.queue(`SELECT 1 FROM tasks WHERE project_id = $1 AND artifact_id = $2 AND status IN ('pending', 'in_progress')`, project, artifact).
+			Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() > 0 {
+					queued = append(queued, artifact)
+				}
+				return nil
+			})
+	}
 	if err := tx.send(ctx); err != nil {
 		return err
 	}
-	for _, artifact := range artifacts {
-		if slices.Contains(queued, artifact) {
-			return &store.DuplicateError{ArtifactID: artifact}
-		}
+	if len(queued) > 0 {
+		return &store.DuplicateError{ArtifactID: queued[0]}
 	}
 	return nil
 }
@@ -207,7 +210,7 @@ func conditions(f store.TaskFilter) (where string, args []any, err error) {
 // scanTask reads a row of taskColumns.
 func scanTask(row pgx.Row) (*store.Task, error) {
 	var t store.Task
-	var inputs string
+	var inputs []byte
 	var started, completed *time.Time
 	err := row.Scan(&t.ID, &t.Project, &t.ArtifactID, &t.Generator, &t.Status, &t.Description, &t.CorrelationID, &inputs,
 		&t.CreatedAt, &t.UpdatedAt, &started, &completed, &t.Worker, &t.CompletionNotes)
@@ -224,5 +227,5 @@ func scanTask(row pgx.Row) (*store.Task, error) {
 	if completed != nil {
 		t.CompletedAt = completed.UTC()
 	}
-	return &t, json.Unmarshal([]byte(inputs), &t.Inputs)
+	return &t, json.Unmarshal(inputs, &t.Inputs)
 }
