@@ -46,6 +46,9 @@ func limitedFamily() *family.Family {
 			{Name: "origin", InputSchema: schema, Handle: handle(func(c *family.Call) (any, error) { return c.Origin, nil })},
 			{Name: "nothing", InputSchema: schema, Handle: handle(func(*family.Call) (any, error) { return nil, nil })},
 			{Name: "text", InputSchema: schema, Handle: handle(func(*family.Call) (any, error) { return &family.Result{Text: "plain <text>"}, nil })},
+			{Name: "empty", InputSchema: schema, Handle: handle(func(*family.Call) (any, error) {
+				return &family.Result{Payload: map[string]int{"size": 0}, Verbatim: true}, nil
+			})},
 			{Name: "denied", InputSchema: schema, Handle: handle(func(*family.Call) (any, error) {
 				return nil, &family.Error{Code: 404, Message: "Not Found"}
 			})},
@@ -90,6 +93,7 @@ func TestS1_DirectCallsAndWrappedOnes(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.call("nothing", map[string]any{}).Result, &res))
 	require.Equal(t, "null", res.Content[0].Text)
 	require.Nil(t, res.StructuredContent, "it is an object or not there")
+	require.JSONEq(t, `{"content":[{"type":"text","text":""}],"structuredContent":{"size":0}}`, string(w.call("empty", map[string]any{}).Result))
 	require.Equal(t, int64(-32602), w.call("_test/echo", map[string]any{}).Error.Code, "a method is no tool")
 }
 

@@ -87,7 +87,7 @@ func (e *endpoint) run(ctx context.Context, t tool, c *front.Call) (out outcome)
 	if out.payload, err = family.Encode(answer.Payload); err != nil {
 		return outcome{failure: family.Internal(err)}
 	}
-	if out.text == "" {
+	if out.text == "" && !answer.Verbatim {
 		out.text = string(out.payload)
 	}
 	return out

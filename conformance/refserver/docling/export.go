@@ -37,7 +37,7 @@ func exportTool(format, title string) family.Tool {
 				return nil, err
 			}
 			call.Completed(slog.String("format", format), slog.Int("size_bytes", len(content)))
-			return &family.Result{Payload: &exported{format, content, len(content)}, Text: content}, nil
+			return &family.Result{Payload: &exported{format, content, len(content)}, Text: content, Verbatim: true}, nil
 		},
 	}
 }

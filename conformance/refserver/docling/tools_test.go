@@ -357,6 +357,17 @@ func TestExport_Results(t *testing.T) {
 	}
 }
 
+// The text of an export is the content alone, also where that is nothing
+// (tools.md §4.7).
+func TestExport_OfNothing_S2_EXP_01(t *testing.T) {
+	t.Parallel()
+	d, err := document.NewBuilder("nothing", nil).Document()
+	require.NoError(t, err)
+	res, failure := call(t.Context(), newTestService(t, Options{}).family(), "export_markdown", args{"document": d})
+	require.Nil(t, failure)
+	require.Equal(t, &family.Result{Payload: &exported{Format: "markdown"}, Verbatim: true}, res)
+}
+
 func TestConvert_CarriedTooLarge(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t, Options{})
