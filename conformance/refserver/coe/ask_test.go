@@ -165,8 +165,11 @@ func TestAsk_S1_ASK_10_SlowIsNotLate(t *testing.T) {
 
 func TestAsk_S1_ASK_11_TokenLimit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t) // 5000 tokens: 80 % are 4000, which are 16000 characters
-	for n, ok := range map[int]bool{15_999: true, 16_000: true, 16_001: false} {
+	whole := newRig(t) // 5000 tokens: 80 % are 4000, which are 16000 characters
+	whole.call("askQuestion", `{"question":"x","context":`+quoted(15_999)+`}`).ok()
+	whole.call("askQuestion", `{"question":"x","context":`+quoted(16_000)+`}`).enveloped("TOKEN_LIMIT_EXCEEDED")
+	r := newRig(t, func(o *Options) { o.TokenLimit = 50 })
+	for n, ok := range map[int]bool{159: true, 160: true, 161: false} {
 		for _, args := range []string{
 			`{"question":"x","context":` + quoted(n-1) + `}`,
 			`{"question":"x","context_summary":` + quoted(n-1) + `,"task_id":"TASK-001"}`,

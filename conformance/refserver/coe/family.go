@@ -77,8 +77,8 @@ type Options struct {
 	Rates *limit.Rates
 	// Permissions are the agents' permissions, by name.
 	Permissions map[string]Permission
-	// AllowFaultInjection serves the method _test/inject; Faults are armed from
-	// the start and need it.
+	// AllowFaultInjection serves the methods _test/inject and _test/reset; Faults
+	// are armed from the start and need it.
 	AllowFaultInjection bool
 	Faults              []faults.Fault
 	// Admin serves clearQueue and resetPlan, which are off by default.
@@ -162,7 +162,7 @@ func (s *server) family() *family.Family {
 		f.Tools = append(f.Tools, s.serve(t))
 	}
 	if s.opts.AllowFaultInjection {
-		f.Methods = map[string]func(context.Context, *family.Call) (any, error){injectMethod: s.inject}
+		f.Methods = map[string]func(context.Context, *family.Call) (any, error){injectMethod: s.inject, resetMethod: s.reset}
 	}
 	return f
 }

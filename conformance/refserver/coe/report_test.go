@@ -111,7 +111,7 @@ func TestObserve_S1_OBS_06_FlushedAtShutdown(t *testing.T) {
 	withDir(&opts)
 	fam, err := New(opts)
 	require.NoError(t, err)
-	const n = 200
+	const n = 50
 	r := &rig{t: t, fam: fam, logs: &logs{}, agent: "a"}
 	r.fam.Admit = newRig(t).fam.Admit // without limits
 	for i := range n {

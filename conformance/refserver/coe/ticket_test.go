@@ -226,7 +226,7 @@ func TestTicket_S1_TICKET_06_Parallel(t *testing.T) {
 	var mu sync.Mutex
 	ids := map[any]bool{}
 	var wg sync.WaitGroup
-	for i := range 40 {
+	for i := range 20 {
 		r := rigs[i%2]
 		wg.Go(func() {
 			for {
@@ -242,8 +242,8 @@ func TestTicket_S1_TICKET_06_Parallel(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Len(t, ids, 40)
-	require.Len(t, rigs[0].tickets(), 40)
+	require.Len(t, ids, 20)
+	require.Len(t, rigs[0].tickets(), 20)
 }
 
 func TestStatus_S1_STAT_01(t *testing.T) {

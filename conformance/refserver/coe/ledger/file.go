@@ -196,6 +196,12 @@ func (tx fileTx) AddRecords(ctx context.Context, rs ...Record) error {
 	return nil
 }
 
+// Clear implements [Tx].
+func (tx fileTx) Clear(ctx context.Context) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM tickets; DELETE FROM records`)
+	return err
+}
+
 func (f *file) lastID(ctx context.Context, k Kind) (n int, err error) {
 	err = f.with(ctx, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 0) FROM records WHERE kind = ?`, k).Scan(&n)

@@ -72,6 +72,8 @@ type Tx interface {
 	CloseInvestigations(ctx context.Context, taskID string) (int, error)
 	// AddRecords writes records.
 	AddRecords(ctx context.Context, rs ...Record) error
+	// Clear removes everything; the numbers of tickets begin anew.
+	Clear(ctx context.Context) error
 }
 
 // background is the tool of what no call waits for.
@@ -254,6 +256,22 @@ func (l *Ledger) Tickets(ctx context.Context) (ts []Ticket, err error) {
 func (l *Ledger) Records(ctx context.Context, k Kind) (rs []Record, err error) {
 	err = l.alone(ctx, func() (err error) { rs, err = l.store.records(ctx, k); return err })
 	return rs, err
+}
+
+// Reset forgets everything, what is yet to be written included, and counts from
+// the beginning. It is for tests: nothing keeps the ids of before unique.
+func (l *Ledger) Reset(ctx context.Context) error {
+	return l.pending.pause(ctx, func() error {
+		if err := l.Write(ctx, background, func(tx Tx) error { return tx.Clear(ctx) }); err != nil {
+			return err
+		}
+		l.pending.forget()
+		l.writes.Store(0)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		clear(l.last)
+		return nil
+	})
 }
 
 // Close writes what is still to be written, within ctx, and closes the file.

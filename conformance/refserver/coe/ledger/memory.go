@@ -14,13 +14,14 @@ const keep = 10_000
 // memory is a ledger without a file.
 type memory struct {
 	mu          sync.Mutex
+	first       int
 	nextTicket  int
 	allTickets  []Ticket
 	allRecords  []Record
 	held, apart bool
 }
 
-func newMemory(first int) *memory { return &memory{nextTicket: first} }
+func newMemory(first int) *memory { return &memory{first: first, nextTicket: first} }
 
 func (m *memory) write(_ context.Context, do func(Tx) error) error {
 	m.mu.Lock()
@@ -31,14 +32,15 @@ func (m *memory) write(_ context.Context, do func(Tx) error) error {
 	case m.apart:
 		return ErrUnavailable
 	}
-	// The transaction works on copies of what it may change in place.
-	tx := &memoryTx{nextTicket: m.nextTicket, tickets: slices.Clone(m.allTickets)}
+	// The transaction works on copies of what it may change in place; to records
+	// it only adds, where nobody looks if it fails.
+	tx := &memoryTx{first: m.first, nextTicket: m.nextTicket, tickets: slices.Clone(m.allTickets), records: m.allRecords}
 	if err := do(tx); err != nil {
 		return err
 	}
 	m.nextTicket = tx.nextTicket
 	m.allTickets = latest(tx.tickets)
-	m.allRecords = latest(append(m.allRecords, tx.records...))
+	m.allRecords = latest(tx.records)
 	return nil
 }
 
@@ -88,9 +90,9 @@ func (m *memory) set(flag *bool, yes bool) {
 func (m *memory) close() error { return nil }
 
 type memoryTx struct {
-	nextTicket int
-	tickets    []Ticket
-	records    []Record
+	first, nextTicket int
+	tickets           []Ticket
+	records           []Record
 }
 
 // AddTicket implements [Tx].
@@ -116,6 +118,12 @@ func (tx *memoryTx) CloseInvestigations(_ context.Context, taskID string) (int, 
 // AddRecords implements [Tx].
 func (tx *memoryTx) AddRecords(_ context.Context, rs ...Record) error {
 	tx.records = append(tx.records, rs...)
+	return nil
+}
+
+// Clear implements [Tx].
+func (tx *memoryTx) Clear(context.Context) error {
+	tx.nextTicket, tx.tickets, tx.records = tx.first, nil, nil
 	return nil
 }
 

@@ -77,6 +77,23 @@ func (p *pending) stop(ctx context.Context, l *Ledger) error {
 	}
 }
 
+// pause runs do while nobody writes what is pending.
+func (p *pending) pause(ctx context.Context, do func() error) error {
+	select {
+	case <-p.flushing:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { p.flushing <- struct{}{} }()
+	return do()
+}
+
+func (p *pending) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records, p.tickets, p.unclaimed = nil, nil, nil
+}
+
 func (p *pending) signal() {
 	select {
 	case p.wake <- struct{}{}:
@@ -101,13 +118,11 @@ func (l *Ledger) Enqueue(r Record) error {
 // flush writes what is pending in one transaction. Others only add to the ends
 // of the queues meanwhile.
 func (l *Ledger) flush(ctx context.Context, tool string) error {
+	return l.pending.pause(ctx, func() error { return l.writePending(ctx, tool) })
+}
+
+func (l *Ledger) writePending(ctx context.Context, tool string) error {
 	p := &l.pending
-	select {
-	case <-p.flushing:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { p.flushing <- struct{}{} }()
 	p.mu.Lock()
 	records, tickets := slices.Clone(p.records), slices.Clone(p.tickets)
 	p.mu.Unlock()

@@ -102,6 +102,13 @@ func (l *Limiter) Take(name string, now time.Time) family.Quota {
 	return q
 }
 
+// Reset forgets every call.
+func (l *Limiter) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.agents, l.global = map[string]*agent{}, window{}
+}
+
 // sweep forgets agents without a call in their windows, so that invented names
 // do not fill the memory. It looks at most once in a window.
 func (l *Limiter) sweep(now time.Time) {
