@@ -119,6 +119,58 @@ func TestS0_APPROVE_26_AnswersLost(t *testing.T) {
 	require.True(t, f.whole(t, "PRD-006", text))
 }
 
+// The same when somebody has done the tasks meanwhile: it is the key that says
+// that they exist, not that the queue has a place for more.
+func TestS0_APPROVE_26_TasksDoneBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFlow(t)
+	text := f.family006(t)
+	f.wire.on("/tasks/batch", lostAnswer)
+	_, failure := f.approve(t, "PRD-006")
+	require.NotNil(t, failure)
+	require.Equal(t, []string{"HLS-001", "HLS-002", "HLS-003"}, f.work(t))
+	f.wire.heal()
+	f.restart(t)
+	require.Len(t, f.queued(t), 3, "none was added a second time")
+	require.True(t, f.whole(t, "PRD-006", text))
+	require.Len(t, f.records(t, "approval_recovered"), 1)
+	for _, sent := range f.wire.to("/tasks/batch") {
+		require.Equal(t, f.wire.to("/tasks/batch")[0].Header.Get("Idempotency-Key"), sent.Header.Get("Idempotency-Key"))
+	}
+}
+
+// An intent that cannot be taken away is found again. Without tasks nothing
+// tells then that the approval was done, so it is not.
+func TestApproveCannotCloseItsIntent(t *testing.T) {
+	t.Parallel()
+	t.Run("without tasks", func(t *testing.T) {
+		t.Parallel()
+		f := newFlow(t)
+		text := prdDraft("PRD-006", "", "nothing below it")
+		f.put(t, text)
+		f.fault("remove", "PRD-006.intent.json", syscall.EIO)
+		_, failure := f.approve(t, "PRD-006")
+		require.NotNil(t, failure)
+		require.Equal(t, stepDone, failure.Data["failed_step"])
+		require.Equal(t, false, failure.Data["rolled_back"], "the intent is still there")
+		require.Equal(t, text, f.file(t, "prd/PRD-006_v1.md"))
+		f.restart(t)
+		f.untouched(t, "prd/PRD-006_v1", text)
+	})
+	t.Run("with tasks", func(t *testing.T) {
+		t.Parallel()
+		f := newFlow(t)
+		text := f.family006(t)
+		f.fault("remove", "PRD-006.intent.json", syscall.EIO)
+		res, failure := f.approve(t, "PRD-006")
+		require.Nil(t, failure)
+		require.Len(t, res["task_ids"], 3)
+		require.Len(t, f.records(t, "approval_intent_not_closed"), 1)
+		f.restart(t)
+		require.True(t, f.whole(t, "PRD-006", text))
+	})
+}
+
 // A store settles what it finds, and then meets what it would have met.
 func TestStoreSettlesAnOpenApproval(t *testing.T) {
 	t.Parallel()
@@ -166,6 +218,9 @@ func TestApproveCancelledAtEachStep(t *testing.T) {
 			_, failure := f.callRaw(ctx, t, "approve_artifact", map[string]any{"artifact_id": "PRD-006", "task_id": "t"})
 			require.Equal(t, approved, failure == nil, "%v", failure)
 			require.Equal(t, approved, f.whole(t, "PRD-006", text))
+			if approved {
+				require.Len(t, f.records(t, "id_reservation_confirmed"), 1, "what is approved is so to the end")
+			}
 		})
 	}
 }

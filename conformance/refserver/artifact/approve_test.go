@@ -254,6 +254,11 @@ func TestS0_APPROVE_20_Stories(t *testing.T) {
 	require.Nil(t, failure)
 	require.Equal(t, anys("SPEC-001", "TASK-001", "TASK-002"), res["sub_artifacts_detected"])
 	require.Len(t, res["reservation_ids"], 2, "one for each type")
+	confirmed := f.wire.to("/ids/confirm")
+	require.Len(t, confirmed, 3, "one of the HLS and both of the story")
+	for i, id := range res["reservation_ids"].([]any) {
+		require.Equal(t, id, confirmed[1+i].Body["reservation_id"])
+	}
 	require.Len(t, f.queued(t), 5)
 	require.Equal(t, "task-generator", f.queued(t)[4].Generator)
 }
@@ -312,6 +317,23 @@ func TestS0_APPROVE_27_TooManyPlaceholders(t *testing.T) {
 	f.untouched(t, "prd/PRD-006_v1", text)
 	f.put(t, prdDraft("PRD-006", "", many(100)))
 	res, failure := f.approve(t, "PRD-006")
+	require.Nil(t, failure)
+	require.Len(t, res["task_ids"], 100)
+
+	// A story has two kinds, which make one batch.
+	story := func(tasks int) string {
+		specs := strings.ReplaceAll(many(60), "HLS-", "SPEC-")
+		return doc("**Story ID:** US-001", "**Title:** A story", "**Status:** Draft") + specs + strings.ReplaceAll(many(tasks), "HLS-", "TASK-")
+	}
+	reserved := len(f.wire.to("/ids/reserve"))
+	f.put(t, story(41))
+	_, failure = f.approve(t, "US-001")
+	require.NotNil(t, failure)
+	require.Equal(t, "Invalid params: Artifact US-001 has 101 sub-artifact placeholders: at most 100 tasks can be added at once", failure.Message)
+	require.Len(t, f.wire.to("/ids/reserve"), reserved)
+	f.untouched(t, "backlog_story/US-001_v1", story(41))
+	f.put(t, story(40))
+	res, failure = f.approve(t, "US-001")
 	require.Nil(t, failure)
 	require.Len(t, res["task_ids"], 100)
 }

@@ -47,7 +47,7 @@ func findChildren(p place, text string) (plan, error) {
 			_, number, _ := strings.Cut(p.ID, "-")
 			g.fixed = []string{t.Prefix + "-" + number}
 			if n > 1 {
-				return nil, tooMany(p.ID, n, t, "an epic becomes one "+t.Prefix)
+				return nil, tooMany(p.ID, n, t.Prefix, "an epic becomes one "+t.Prefix)
 			}
 			n = 1
 		}
@@ -55,18 +55,18 @@ func findChildren(p place, text string) (plan, error) {
 			continue
 		}
 		if n > maxRange {
-			return nil, tooMany(p.ID, n, t, "at most 100 ids can be reserved at once")
+			return nil, tooMany(p.ID, n, t.Prefix, "at most 100 ids can be reserved at once")
 		}
 		if total += n; total > maxTasks {
-			return nil, tooMany(p.ID, total, t, "at most 100 tasks can be added at once")
+			return nil, tooMany(p.ID, total, "sub-artifact", "at most 100 tasks can be added at once")
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-func tooMany(id string, n int, t artifactType, why string) *family.Error {
-	e := family.Invalid("artifact_id", "placeholders", "Artifact %s has %d %s placeholders: %s", id, n, t.Prefix, why)
+func tooMany(id string, n int, kind, why string) *family.Error {
+	e := family.Invalid("artifact_id", "placeholders", "Artifact %s has %d %s placeholders: %s", id, n, kind, why)
 	e.Data["artifact_id"], e.Data["count"] = id, n
 	return e
 }

@@ -22,7 +22,7 @@ import (
 // faulty is a folder in which one operation on one file goes wrong.
 type faulty struct {
 	folder
-	op   string // mkdir, open, write, sync, rename
+	op   string // mkdir, open, write, sync, rename, remove
 	name string // base name of the file it concerns
 	err  error
 }
@@ -63,6 +63,13 @@ func (f *faulty) Rename(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: f.err}
 	}
 	return f.folder.Rename(from, to)
+}
+
+func (f *faulty) Remove(name string) error {
+	if f.hits("remove", name) {
+		return &fs.PathError{Op: "remove", Path: name, Err: f.err}
+	}
+	return f.folder.Remove(name)
 }
 
 // fault makes one operation of the rig's store fail.
