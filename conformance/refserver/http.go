@@ -40,6 +40,9 @@ func (s *Server) Handler() http.Handler {
 		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && s.base.Load() == nil {
 			s.reachable(addr)
 		}
+		if _, pattern := mux.Handler(r); pattern == "" { // nothing is there, or not by this method
+			w = front.Refusals(w)
+		}
 		mux.ServeHTTP(w, r)
 	}))
 }

@@ -81,11 +81,12 @@ func (e *endpoint) knownTool(req mcp.Request) error {
 	if _, known := e.tools[p.Name]; known {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{"tool": p.Name})
+	name := echo(p.Name)
+	data, err := json.Marshal(map[string]string{"tool": name})
 	if err != nil {
 		return err
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Unknown tool: " + p.Name, Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Unknown tool: " + name, Data: data}
 }
 
 // resourceError gives an unknown resource the code of its era (decisions 29):
@@ -109,18 +110,31 @@ func resourceError(req mcp.Request, err error) error {
 	case !foreign || strings.HasPrefix(p.URI, "mcp://resources/"):
 		out.Code = family.CodeNotFound
 	}
+	uri := echo(p.URI)
 	if foreign {
-		out.Message, out.Data = "Resource not found: "+p.URI, nil
+		out.Message, out.Data = "Resource not found: "+uri, nil
 	}
 	var data map[string]any
 	if json.Unmarshal(out.Data, &data) != nil || data == nil {
 		data = map[string]any{}
 	}
-	data["uri"] = p.URI
+	data["uri"] = uri
 	if out.Data, err = json.Marshal(data); err != nil {
 		return err
 	}
 	return out
+}
+
+// maxEcho bounds what of a request an error repeats: names and URIs that anybody
+// means are shorter.
+const maxEcho = 1024
+
+// echo returns as much of s as an error repeats.
+func echo(s string) string {
+	if len(s) <= maxEcho {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
 }
 
 // coded makes sure that err carries a code: go-sdk writes 0 otherwise.

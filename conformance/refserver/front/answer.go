@@ -56,6 +56,11 @@ func notInitialized(id json.RawMessage) *fault {
 	return invalidRequest(id, "not_initialized", "server not initialized")
 }
 
+// duplicateID is the answer to a request whose id another one still has.
+func duplicateID(id json.RawMessage) *fault {
+	return invalidRequest(id, "duplicate_id", "id is already in use")
+}
+
 // canonicalID writes equal ids in equal bytes.
 func canonicalID(id json.RawMessage) json.RawMessage {
 	var s string

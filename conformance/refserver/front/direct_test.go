@@ -19,13 +19,13 @@ func TestS1_DirectMethodsNeedNoHandshake(t *testing.T) {
 	p.ask(direct("1", `{"a":1,"_meta":{"agentName":"ann"}}`), `{"jsonrpc":"2.0","id":1,"result":{"arguments":{"a":1},"agent":"ann","transport":"stdio","refused":false}}`)
 	p.ask(direct("2", `null`), `{"jsonrpc":"2.0","id":2,"result":{"arguments":null,"agent":"stdio","transport":"stdio","refused":false}}`)
 	p.ask(`{"jsonrpc":"2.0","id":3,"method":"refused"}`, `{"jsonrpc":"2.0","id":3,"error":{"code":404,"message":"Not Found"}}`)
-	p.ask(direct("4", `[]`), `{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Invalid params: params must be an object"}}`)
+	p.ask(direct("4", `[]`), `{"jsonrpc":"2.0","id":4,"result":{"arguments":[],"agent":"stdio","transport":"stdio","refused":false}}`)
 	p.send(`{"jsonrpc":"2.0","method":"direct"}`) // a notification is never answered, and runs nothing
 	p.handshake()
-	p.ask(direct(`"5"`, `{}`), `{"jsonrpc":"2.0","id":"5","result":{"arguments":{},"agent":"stdio","transport":"stdio","refused":false}}`)
+	p.ask(direct(`"5"`, `{}`), `{"jsonrpc":"2.0","id":"5","result":{"arguments":{},"agent":"stdio","transport":"stdio","refused":true}}`)
 	p.ask(direct(`9007199254740993`, `{}`), `{"jsonrpc":"2.0","id":9007199254740993,"result":{"arguments":{},"agent":"stdio","transport":"stdio","refused":true}}`)
 	p.end()
-	require.Equal(t, []string{"ann direct", "stdio direct", "stdio refused", "stdio direct", "stdio direct"}, p.backend.admitted)
+	require.Equal(t, []string{"ann direct", "stdio direct", "stdio refused", "stdio direct", "stdio direct", "stdio direct"}, p.backend.admitted)
 }
 
 func TestStdioDirectCallIsCancelled(t *testing.T) {

@@ -120,6 +120,7 @@ func TestHTTPEra(t *testing.T) {
 		{name: "by the header", version: "2026-07-28", body: old, status: 200, behind: "stateless"},
 		{name: "by the body", body: e, status: 200, behind: "stateless"},
 		{name: "session header is ignored", version: "2026-07-28", session: "nobody", body: e, status: 200, behind: "stateless"},
+		{name: "session of another header", version: "2025-11-25", session: "known", body: e, status: 200, behind: "POST"},
 		{name: "another header", version: "2025-11-25", body: e, status: 200, behind: "stateless"},
 		{name: "session", version: "2025-11-25", session: "known", body: old, status: 200, behind: "POST"},
 		{name: "unknown revision", version: "2031-01-01", body: old, status: 400, want: `-32022`},

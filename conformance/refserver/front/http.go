@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // HTTPOptions configures [HTTP].
@@ -38,7 +40,8 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *HTTP) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w := &refusals{ResponseWriter: rw}
 	r.Header.Del(ticketHeader)
 	if r.Method != http.MethodPost {
 		h.stream(w, r)
@@ -59,14 +62,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, f := parse(body)
-	switch {
-	case f != nil && f.err == nil: // a bad notification: refused, without an answer
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	case f != nil:
-		writeFault(w, http.StatusBadRequest, f)
+	if f != nil {
+		refuse(w, EraSession, f)
 		return
 	}
+	w.id = m.id
 	era, f := h.era(r, m)
 	switch {
 	case f != nil:
@@ -146,8 +146,8 @@ func (h *HTTP) known(w http.ResponseWriter, id string, request json.RawMessage) 
 //
 // The status of an answer: 400 for what is not a valid message (transport
 // page, "Sending Messages to the Server", item 4), 200 for a method that is
-// not served, because in the session era a JSON-RPC error is an ordinary
-// answer and 404 would say that the session is gone.
+// not served or for bad params, because in the session era a JSON-RPC error is
+// an ordinary answer and 404 would say that the session is gone.
 func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, body []byte) {
 	id := r.Header.Get(sessionHeader)
 	if id != "" && !h.known(w, id, m.id) {
@@ -157,12 +157,12 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 		h.direct(w, r, m)
 		return
 	}
-	if m.kind != kindResponse && !h.Backend.Serves(EraSession, m.method) {
-		if m.kind == kindNotification {
-			w.WriteHeader(http.StatusAccepted)
-		} else {
-			writeFault(w, http.StatusOK, methodFault(m))
-		}
+	switch {
+	case m.kind == kindNotification && !heard(h.Backend, EraSession, m):
+		w.WriteHeader(http.StatusAccepted)
+		return
+	case m.kind == kindRequest && !h.Backend.Serves(EraSession, m.method):
+		writeFault(w, http.StatusOK, methodFault(m))
 		return
 	}
 	if m.kind == kindRequest && m.id[0] != '"' && !exactFloat(m.id) {
@@ -180,10 +180,17 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			writeFault(w, http.StatusServiceUnavailable, &fault{id: m.id, err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
 			return
 		}
+	case id == "" && m.method == "ping" && m.kind == kindRequest:
+		writeJSON(w, http.StatusOK, encodeResponse(m.id, &jsonrpc.Response{Result: json.RawMessage(`{}`)})) // at any time (tools.md §1.1)
+		return
 	case id == "":
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
 		return
-	default:
+	case m.kind != kindResponse:
+		if f := m.check(); f != nil {
+			refuse(w, EraSession, f)
+			return
+		}
 		h.call(w, r, m, id)
 	}
 	pass(h.Session, w, r, body)
@@ -199,12 +206,16 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		h.direct(w, r, m)
 		return
 	}
-	if !h.Backend.Serves(EraStateless, m.method) {
-		if m.kind == kindNotification {
-			w.WriteHeader(http.StatusAccepted)
-		} else {
-			writeFault(w, http.StatusNotFound, methodFault(m)) // DISC-14
-		}
+	switch {
+	case m.kind == kindNotification && !heard(h.Backend, EraStateless, m):
+		w.WriteHeader(http.StatusAccepted)
+		return
+	case m.kind == kindRequest && !h.Backend.Serves(EraStateless, m.method):
+		writeFault(w, http.StatusNotFound, methodFault(m)) // DISC-14
+		return
+	}
+	if f := m.check(); f != nil {
+		refuse(w, EraStateless, f)
 		return
 	}
 	if m.kind == kindRequest && m.id[0] != '"' && !exactFloat(m.id) {
@@ -244,6 +255,18 @@ func (h *HTTP) admit(w http.ResponseWriter, r *http.Request, c *Call, session st
 // direct answers a tool that is called as a method of its own.
 func (h *HTTP) direct(w http.ResponseWriter, r *http.Request, m *message) {
 	writeJSON(w, http.StatusOK, h.directly(w, r, m))
+}
+
+// refuse answers a message that cannot be served.
+func refuse(w http.ResponseWriter, era Era, f *fault) {
+	switch {
+	case f.err == nil: // a bad notification: refused, without an answer
+		w.WriteHeader(http.StatusBadRequest)
+	case era == EraSession && f.err.Code == jsonrpc.CodeInvalidParams:
+		writeFault(w, http.StatusOK, f)
+	default:
+		writeFault(w, http.StatusBadRequest, f)
+	}
 }
 
 func writeFault(w http.ResponseWriter, status int, f *fault) {

@@ -27,11 +27,11 @@ func (h *HTTP) batch(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 	var own [][]byte
 	var rest []json.RawMessage
-	calls := false
+	calls, ids := false, map[string]bool{}
 	for _, part := range parts {
 		m, f := parse(part)
 		if f == nil {
-			f = h.inBatch(m)
+			f = h.inBatch(m, ids)
 		}
 		switch {
 		case f != nil && f.err != nil:
@@ -92,24 +92,31 @@ func numbered(call json.RawMessage, n int) json.RawMessage {
 	return out
 }
 
-// inBatch refuses what cannot be part of a batch. A fault without an error is a
-// notification that is dropped.
-func (h *HTTP) inBatch(m *message) *fault {
+// inBatch refuses what cannot be part of a batch, and the ids that were in it
+// already. A fault without an error is a notification that is dropped.
+func (h *HTTP) inBatch(m *message, ids map[string]bool) *fault {
+	if m.kind == kindRequest {
+		id := string(canonicalID(m.id))
+		if ids[id] {
+			return duplicateID(m.id)
+		}
+		ids[id] = true
+	}
 	switch {
-	case m.kind == kindResponse || h.Backend.IsDirect(m.method):
+	case m.kind == kindResponse:
 		return nil
-	case m.kind == kindNotification && !h.Backend.Serves(EraSession, m.method):
+	case m.kind == kindNotification && !heard(h.Backend, EraSession, m):
 		return &fault{}
-	case m.kind == kindNotification:
+	case m.kind == kindRequest && h.Backend.IsDirect(m.method):
 		return nil
 	case m.method == "initialize":
 		return invalidRequest(m.id, "batch", "initialize must not be part of a batch")
-	case !h.Backend.Serves(EraSession, m.method):
+	case m.kind == kindRequest && !h.Backend.Serves(EraSession, m.method):
 		return methodFault(m)
-	case m.id[0] != '"' && !exactFloat(m.id):
+	case m.kind == kindRequest && m.id[0] != '"' && !exactFloat(m.id):
 		return inexactID(m.id)
 	}
-	return nil
+	return m.check()
 }
 
 // directly runs a tool that is called as a method of its own.

@@ -26,7 +26,7 @@ func behind() http.Handler {
 func site(session http.Handler) (http.Handler, *Gate, *backend) {
 	b := &backend{sessions: map[string]string{"known": "2025-11-25", "old": "2025-03-26"}}
 	stateless := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Behind", "stateless")
+		w.Header().Set("X-Behind", "stateless"+r.Header.Get(sessionHeader))
 		_, _ = io.Copy(w, r.Body)
 	})
 	gate := NewGate(GateOptions{AllowedHosts: []string{"mcp.example"}})
@@ -50,7 +50,9 @@ func TestHTTP(t *testing.T) {
 		through             bool
 	}{
 		{name: "ping", session: "known", body: ping, status: 200, want: ping, through: true},
-		{name: "ping without a session", body: ping, status: 400, want: `"not_initialized"`},
+		{name: "ping without a session", body: ping, status: 200, want: `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{name: "list without a session", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, status: 400, want: `"not_initialized"`},
+		{name: "call without params", session: "known", body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, status: 200, want: `-32602`},
 		{name: "initialize", body: initialize, status: 200, want: initialize, through: true},
 		{name: "initialize without version", body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, status: 400, want: `-32602`},
 		{name: "unknown session", session: "other", body: ping, status: 404, want: `"id":1,"error":{"code":-32001`},
@@ -74,6 +76,8 @@ func TestHTTP(t *testing.T) {
 		{name: "foreign origin", session: "known", body: ping, header: []string{"Origin", "https://evil.example"}, status: 403, want: "Origin"},
 		{name: "null origin", session: "known", body: ping, header: []string{"Origin", "null"}, status: 403, want: "Origin"},
 		{name: "tricky origin", session: "known", body: ping, header: []string{"Origin", "http://localhost.evil.example"}, status: 403, want: "Origin"},
+		{name: "origin that ends in ours", session: "known", body: ping, header: []string{"Origin", "http://evillocalhost"}, status: 403, want: "Origin"},
+		{name: "host that ends in ours", session: "known", body: ping, host: "evillocalhost:80", status: 403, want: "Host"},
 		{name: "foreign host", session: "known", body: ping, host: "evil.example:80", status: 403, want: "Host"},
 		{name: "loopback host v6", session: "known", body: ping, host: "[::1]:80", status: 200, through: true, want: ping},
 		{name: "loopback host without port", session: "known", body: ping, host: "127.0.0.2", status: 200, through: true, want: ping},
@@ -118,6 +122,33 @@ func TestHTTPOtherMethodsCheckOrigin(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, w.Code)
 		require.Empty(t, w.Header().Get("X-Behind"))
 	}
+}
+
+// Of several origins one that is foreign is enough.
+func TestHTTPEveryOriginIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, origins := range [][]string{{"http://localhost", "http://evil.example"}, {"http://evil.example", "http://localhost"}} {
+		r := httptest.NewRequest(http.MethodGet, "/mcp", nil)
+		r.Host, r.Header["Origin"] = "localhost", origins
+		w := httptest.NewRecorder()
+		testHTTP(behind()).ServeHTTP(w, r)
+		require.Equal(t, http.StatusForbidden, w.Code, origins)
+	}
+}
+
+// A session that its client has ended is unknown at once, whatever go-sdk still
+// has to do.
+func TestHTTPDeletedSessionIsForgotten(t *testing.T) {
+	t.Parallel()
+	h, _, b := site(behind())
+	r := httptest.NewRequest(http.MethodDelete, "/mcp", nil)
+	r.Host = "localhost"
+	r.Header.Set(sessionHeader, "known")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.MethodDelete, w.Header().Get("X-Behind"))
+	require.NotContains(t, b.sessions, "known")
+	require.Equal(t, http.StatusNotFound, post(t, h, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, sessionHeader, "known").Code)
 }
 
 func TestHTTPDrain(t *testing.T) {

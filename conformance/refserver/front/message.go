@@ -32,14 +32,14 @@ type message struct {
 	kind   kind
 	id     json.RawMessage // compact; nil for a notification
 	method string
-	params json.RawMessage // nil when absent or null
+	params json.RawMessage // nil when absent or null; an object, but for a request that check has not seen
 	opened map[string]json.RawMessage
 }
 
 // open returns the members of the params.
 func (m *message) open() map[string]json.RawMessage {
 	if m.opened == nil && m.params != nil {
-		_ = json.Unmarshal(m.params, &m.opened) // parse has seen that it is an object
+		_ = json.Unmarshal(m.params, &m.opened) // what is no object has no members
 	}
 	return m.opened
 }
@@ -96,10 +96,7 @@ func classify(env map[string]json.RawMessage) (*message, *fault) {
 		if p[0] != '{' && !hasID {
 			return nil, &fault{}
 		}
-		if p[0] != '{' {
-			return nil, &fault{id: id, err: rpcError(jsonrpc.CodeInvalidParams, "Invalid params: params must be an object", nil)}
-		}
-		m.params = p
+		m.params = p // of a request maybe no object: that is for its family to say, or for check
 	}
 	return m, nil
 }
@@ -186,34 +183,12 @@ func deep(raw []byte) bool {
 	return false
 }
 
-// checkInitialize refuses an `initialize` that go-sdk would answer with code 0.
-func checkInitialize(m *message) *fault {
-	var p struct {
-		ProtocolVersion *string         `json:"protocolVersion"`
-		Capabilities    *map[string]any `json:"capabilities"`
-		ClientInfo      *struct {
-			Name    *string `json:"name"`
-			Version *string `json:"version"`
-		} `json:"clientInfo"`
-	}
-	bad := func(text string) *fault {
-		return &fault{id: m.id, err: rpcError(jsonrpc.CodeInvalidParams, "Invalid params: "+text, nil)}
-	}
-	if m.params == nil {
-		return bad("initialize needs params")
-	}
-	if err := json.Unmarshal(m.params, &p); err != nil {
-		return bad("protocolVersion must be a string, capabilities and clientInfo objects")
-	}
-	if p.ProtocolVersion == nil || *p.ProtocolVersion == "" {
-		return bad("protocolVersion is required")
-	}
-	return nil
-}
-
 // clip shortens text of the peer to what an error may carry.
 func clip(s string) string {
 	const most = 64
+	if len(s) <= most {
+		return s
+	}
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}

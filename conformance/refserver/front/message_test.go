@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 		{"id object", `{"jsonrpc":"2.0","id":{},"method":"m"}`, -32600, "id", "null"},
 		{"id fraction", `{"jsonrpc":"2.0","id":1.5,"method":"m"}`, -32600, "id", "1.5"},
 		{"id twice", `{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}`, -32600, "duplicate_member", "1"},
-		{"params array", `{"jsonrpc":"2.0","id":1,"method":"m","params":[]}`, -32602, "", "1"},
+		{"params array", `{"jsonrpc":"2.0","id":1,"method":"m","params":[]}`, 0, "", "1"},
 		{"depth 512", deepOK, 0, "", "1"},
 		{"depth 513", deepBad, -32600, "too_deep", "null"},
 		{"brackets in text", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat(`[\"`, 600) + `"}`, 0, "", "1"},
@@ -76,6 +76,54 @@ func TestParse(t *testing.T) {
 	}
 	_, f := parse([]byte(`{"jsonrpc":"2.0","method":"m","params":[]}`))
 	require.Nil(t, f.err, "a bad notification has no answer")
+}
+
+func TestCheckParams(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		method, params string
+		want           string // of the error; "" is none
+	}{
+		{"tools/call", `{"name":"x","arguments":[1],"_meta":{"a":1}}`, ""},
+		{"tools/call", `{}`, ""}, // an unknown tool
+		{"tools/call", `null`, "tools/call needs params"},
+		{"tools/call", `[]`, "params must be an object"},
+		{"tools/call", `{"name":{}}`, "name has a wrong type"},
+		{"tools/call", `{"name":"x","_meta":1}`, "_meta has a wrong type"},
+		{"tools/list", `null`, ""},
+		{"tools/list", `{"cursor":1}`, "cursor has a wrong type"},
+		{"resources/list", `{"cursor":[]}`, "cursor has a wrong type"},
+		{"resources/templates/list", `{"cursor":[]}`, "cursor has a wrong type"},
+		{"resources/read", `{"uri":1}`, "uri has a wrong type"},
+		{"resources/subscribe", `{"uri":1}`, "uri has a wrong type"},
+		{"resources/unsubscribe", `{"uri":1}`, "uri has a wrong type"},
+		{"prompts/list", `{"cursor":1}`, "cursor has a wrong type"},
+		{"prompts/get", `{"name":"x","arguments":{"a":1}}`, "has a wrong type"},
+		{"completion/complete", `{"ref":{"type":"odd"}}`, "they are not what completion/complete takes"},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":1}}`, "argument.value has a wrong type"},
+		{"logging/setLevel", `{"level":1}`, "level has a wrong type"},
+		{"subscriptions/listen", `{"notifications":1}`, "notifications has a wrong type"},
+		{"ping", `{"x":1}`, ""},
+		{"ping", `{"_meta":"x"}`, "_meta has a wrong type"},
+		{"notifications/initialized", `{}`, "is a notification and has no id"},
+	} {
+		m, f := parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + tc.method + `","params":` + tc.params + `}`))
+		require.Nil(t, f)
+		f = m.check()
+		if tc.want == "" {
+			require.Nil(t, f, tc.method+tc.params)
+			continue
+		}
+		require.NotNil(t, f, tc.method+tc.params)
+		require.Contains(t, f.err.Message, tc.want)
+	}
+	for params, good := range map[string]bool{`{"progressToken":1,"progress":0.5}`: true, `{"progress":"x"}`: false, `null`: false} {
+		m, f := parse([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` + params + `}`))
+		require.Nil(t, f)
+		f = m.check()
+		require.Equal(t, good, f == nil, params)
+		require.True(t, good || f.err == nil, "nobody may answer it")
+	}
 }
 
 func TestIDInPart(t *testing.T) {

@@ -35,7 +35,7 @@ func (c *stdioConn) accept(m *message, raw []byte, b *batch) *fault {
 	case kindNotification:
 		if m.method == "notifications/cancelled" {
 			c.cancelled(m)
-		} else if c.backend.Serves(EraSession, m.method) {
+		} else if heard(c.backend, EraSession, m) && m.check() == nil {
 			c.queue = append(c.queue, &jsonrpc.Request{Method: m.method, Params: m.params})
 		}
 	case kindRequest:
@@ -81,6 +81,9 @@ func (c *stdioConn) inSession(m *message, b *batch) *fault {
 	c.mu.Unlock()
 	if early {
 		return notInitialized(m.id)
+	}
+	if f := m.check(); f != nil {
+		return f
 	}
 	// The text of the id is how it survives go-sdk unchanged.
 	key := string(canonicalID(m.id))
@@ -145,7 +148,7 @@ func (c *stdioConn) enter(m *message, p *pending) *fault {
 	if _, dup := c.calls[key]; dup {
 		// go-sdk would answer neither call's id (it clears it and then takes
 		// the request for a notification).
-		return invalidRequest(m.id, "duplicate_id", "id is already in use")
+		return duplicateID(m.id)
 	}
 	if len(c.calls) >= maxCalls {
 		return &fault{id: m.id, err: rpcError(-32000, "too many calls at once", map[string]any{"reason": "overloaded", "limit": maxCalls})}

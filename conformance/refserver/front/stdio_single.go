@@ -31,6 +31,9 @@ func (c *stdioConn) alone(m *message, b *batch) *fault {
 	if b != nil {
 		return invalidRequest(m.id, "batch", "a request of the stateless era must not be part of a batch")
 	}
+	if f := m.check(); f != nil {
+		return f
+	}
 	id, ok := canonical(m.id)
 	if !ok {
 		return inexactID(m.id)
