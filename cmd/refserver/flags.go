@@ -31,6 +31,8 @@ type flags struct {
 	fault, permission        texts
 
 	networks                texts
+	maxResult               uint
+	doclingVersion          string
 	program, model, session string
 }
 
@@ -56,6 +58,8 @@ func define(fs *flag.FlagSet) *flags {
 	fs.BoolVar(&f.coeAdmin, "coe-admin", false, "")
 	fs.StringVar(&f.workDir, "work-dir", "", "")
 	fs.Var(&f.networks, "docling-allow-network", "")
+	fs.UintVar(&f.maxResult, "docling-max-result", 0, "")
+	fs.StringVar(&f.doclingVersion, "docling-version", "", "")
 	fs.StringVar(&f.program, "assistant-program", "", "")
 	fs.StringVar(&f.model, "assistant-model", "", "")
 	fs.StringVar(&f.session, "assistant-session-token", "", "")
@@ -116,6 +120,10 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	o.Assistant.Program, o.Assistant.Model = f.program, f.model
 	o.Assistant.SessionToken = env.or("REFSERVER_SESSION_TOKEN", f.session)
 	o.Docling.InputRoots = filepath.SplitList(env.get("DOCLING_INPUT_ROOTS"))
+	if f.maxResult > 1<<10 {
+		return fmt.Errorf("--docling-max-result must be at most %d, not %d", 1<<10, f.maxResult)
+	}
+	o.Docling.MaxResult, o.Docling.Version = int64(f.maxResult)<<20, f.doclingVersion
 	for _, text := range f.networks {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -71,9 +71,11 @@ func TestOtherFamilyOptions(t *testing.T) {
 	t.Parallel()
 	o := parsed(t, vars{
 		"DOCLING_INPUT_ROOTS": "/a", "PREFLIGHTS_LLM_PROVIDER": "openai", "PREFLIGHTS_LLM_MODEL": "m", "REFSERVER_SESSION_TOKEN": "s",
-	}, "--docling-allow-network", "127.0.0.0/8", "--work-dir", "/w", "--assistant-program", "agent", "--assistant-model", "big")
+	}, "--docling-allow-network", "127.0.0.0/8", "--docling-max-result", "20", "--docling-version", "1.3.0", "--work-dir", "/w", "--assistant-program", "agent", "--assistant-model", "big")
 	require.Equal(t, []string{"/a"}, o.Docling.InputRoots)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, o.Docling.AllowNetworks)
+	require.EqualValues(t, 20<<20, o.Docling.MaxResult)
+	require.Equal(t, "1.3.0", o.Docling.Version)
 	require.Equal(t, []string{"openai", "m", "/w"}, []string{o.Preflights.LLM.Provider, o.Preflights.LLM.Model, o.Preflights.WorkDir})
 	require.Equal(t, []string{"agent", "big", "s"}, []string{o.Assistant.Program, o.Assistant.Model, o.Assistant.SessionToken})
 }
@@ -90,6 +92,7 @@ func TestBadFlags(t *testing.T) {
 		{nil, []string{"--fault", "nonsense"}, "--fault:"},
 		{nil, []string{"--coe-permission", "ann"}, "--coe-permission must be AGENT=read-only"},
 		{nil, []string{"--docling-allow-network", "127.0.0.1"}, "--docling-allow-network:"},
+		{nil, []string{"--docling-max-result", "2000"}, "--docling-max-result must be at most 1024"},
 		{vars{"COE_TOKEN_LIMIT": "many"}, nil, `COE_TOKEN_LIMIT must be a positive number, not "many"`},
 		{vars{"RESERVATION_EXPIRATION_MINUTES": "0"}, nil, "RESERVATION_EXPIRATION_MINUTES must be a positive number"},
 	} {

@@ -51,6 +51,10 @@ docling:
                             (default: none; files then come as content_base64)
   --docling-allow-network NET  a network such as 127.0.0.0/8 that convert_url may reach
                             although it is not public; may be repeated
+  --docling-max-result MIB  the largest document that is answered, in MiB of JSON, of which an
+                            answer has two (default: what a message of 16 MiB holds)
+  --docling-version V       the version of the schema that documents claim, such as 1.3.0,
+                            for readers that know no later one (default: 1.10.0)
 
 preflights:
   --work-dir DIR            where the repository is sought when a call names none

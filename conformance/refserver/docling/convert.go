@@ -1,6 +1,7 @@
 package docling
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ func convert(req *worker.Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, reason(err)
 	}
+	doc.Version = cmp.Or(o.Version, doc.Version)
 	return document.Encode(doc, 0)
 }
 
@@ -42,7 +44,8 @@ func read(req *worker.Request, o *options) (*document.Document, error) {
 	embed := o.ImageMode == export.Embedded
 	// The process is killed when its time is over; there is no other end.
 	ctx := context.Background() //nolint:forbidigo // nobody's context reaches another process
-	wanted := office.Options{EmbedImages: embed, FirstPage: from, LastPage: to, MaxPages: most}
+	wanted := office.Options{EmbedImages: embed, FirstPage: from, LastPage: to, MaxPages: most, MaxBytes: req.Output}
+	wanted.FirstRow, wanted.LastRow = bounds(o.RowRange)
 	switch req.Format {
 	case formatPDF:
 		return pdf.Convert(req.Document, pdf.Options{Filename: req.Filename, From: from, To: to, MaxPages: most})

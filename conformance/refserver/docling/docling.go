@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/web"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
@@ -31,10 +32,15 @@ type Options struct {
 	Parallel, Queue int
 	// Memory bounds one conversion, in bytes; zero is 1 GiB.
 	Memory int64
-	// MaxResult bounds a converted document, in bytes of JSON; zero is 6 MiB:
-	// the answer carries it twice, once of them quoted, and should stay below
-	// the 16 MiB clients take.
+	// MaxResult bounds a converted document, in bytes of JSON. Zero is what an
+	// answer of 16 MiB holds, which is what clients take: it carries the document
+	// twice, once of them quoted.
 	MaxResult int64
+	// Version is the version of the schema that documents claim, for readers
+	// that know none as late as [document.Version]; empty is that one.
+	Version string
+	// Deadline bounds a conversion; zero goes by the size of the document.
+	Deadline time.Duration
 	// Command starts a converter process; empty is the running program with
 	// [worker.Argument], which must call [WorkerMain].
 	Command []string
@@ -45,6 +51,8 @@ type service struct {
 	roots   []string
 	fetcher *web.Fetcher
 	pool    *worker.Pool
+	answer  int64  // how large an answer may be, 0 for no bound
+	version string // that documents claim
 	// deadline is how long a document of so many bytes may take.
 	deadline func(size int64) time.Duration
 }
@@ -73,16 +81,21 @@ func newService(opts Options) (*service, error) {
 			return nil, err
 		}
 	}
+	if err := document.CheckVersion(opts.Version); opts.Version != "" && err != nil {
+		return nil, fmt.Errorf("docling: %w", err)
+	}
+	s := &service{roots: roots, version: opts.Version, deadline: deadline}
 	result := opts.MaxResult
 	if result <= 0 {
-		result = 6 << 20
+		s.answer = maxAnswer
+		result = maxAnswer / 2
 	}
-	return &service{
-		roots:    roots,
-		fetcher:  web.NewFetcher(&web.Guard{Allow: opts.AllowNetworks}),
-		pool:     worker.NewPool(argv, worker.Limits{Memory: opts.Memory, Output: result}, opts.Parallel, opts.Queue),
-		deadline: deadline,
-	}, nil
+	if opts.Deadline > 0 {
+		s.deadline = func(int64) time.Duration { return opts.Deadline }
+	}
+	s.fetcher = web.NewFetcher(&web.Guard{Allow: opts.AllowNetworks})
+	s.pool = worker.NewPool(argv, worker.Limits{Memory: opts.Memory, Output: result}, opts.Parallel, opts.Queue)
+	return s, nil
 }
 
 func (s *service) family() *family.Family {
@@ -94,6 +107,10 @@ func (s *service) family() *family.Family {
 		exportTool("markdown", "Markdown"), exportTool("html", "HTML"), exportTool("json", "JSON"))
 	return f
 }
+
+// maxAnswer is how large an answer may be that no option bounds: the 16 MiB that
+// clients take, without what stands around the document.
+const maxAnswer = 16<<20 - 16<<10
 
 // resolveRoots returns the roots as absolute paths without symlinks.
 func resolveRoots(roots []string) ([]string, error) {

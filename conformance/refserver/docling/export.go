@@ -62,7 +62,11 @@ func exportCall(ctx context.Context, call *family.Call, format string) (string, 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	o := export.Options{ImageMode: opts.ImageMode, IncludeFurniture: opts.IncludeFurniture, PageBreak: opts.PageBreak, Indent: opts.Indent}
+	o := export.Options{ImageMode: opts.ImageMode, IncludeFurniture: opts.IncludeFurniture, PageBreak: opts.PageBreak}
+	if opts.Indent != nil {
+		indent := int(*opts.Indent)
+		o.Indent = &indent
+	}
 	write := map[string]func(*document.Document, export.Options) (string, error){
 		"markdown": export.Markdown, "html": export.HTML, "json": export.JSON,
 	}[format]

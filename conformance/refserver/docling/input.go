@@ -22,17 +22,24 @@ type fileFormat struct {
 	extension   string
 	magic       []byte
 	mimeTypes   []string
-	most        int64 // bytes (tools.md §4.4)
+	most        int64  // bytes (tools.md §4.4)
+	options     string // that choose a part of it
+	less        string // what to ask for when there is too much
 }
 
 var zipMagic = []byte("PK\x03\x04")
 
+const (
+	pageOptions = "page_range [from, to], max_pages, "
+	fewerPages  = "fewer pages with options.page_range"
+)
+
 // fileFormats are the formats in the order of their tools.
 var fileFormats = []fileFormat{
-	{formatPDF, "PDF", "Headings, lists, tables and columns are found by their place and size; scans are not read.", ".pdf", []byte("%PDF-"), []string{"application/pdf", "application/x-pdf"}, 100 << 20},
-	{formatDOCX, "DOCX", "Titles, headings, lists, tables and looks come from the document's styles.", ".docx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, 50 << 20},
-	{formatXLSX, "XLSX", "Each worksheet becomes a group, each connected block of cells a table.", ".xlsx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}, 50 << 20},
-	{formatPPTX, "PPTX", "Each slide becomes a group; speaker's notes are kept in the layer notes.", ".pptx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"}, 50 << 20},
+	{formatPDF, "PDF", "Headings, lists, tables and columns are found by their place and size; scans are not read.", ".pdf", []byte("%PDF-"), []string{"application/pdf", "application/x-pdf"}, 100 << 20, pageOptions, fewerPages},
+	{formatDOCX, "DOCX", "Titles, headings, lists, tables and looks come from the document's styles.", ".docx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, 50 << 20, "", ""},
+	{formatXLSX, "XLSX", "Each worksheet becomes a group, each connected block of cells a table.", ".xlsx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}, 50 << 20, "page_range and max_pages (of sheets), row_range [from, to] (of each sheet), ", "fewer sheets with options.page_range or fewer rows with options.row_range"},
+	{formatPPTX, "PPTX", "Each slide becomes a group; speaker's notes are kept in the layer notes.", ".pptx", zipMagic, []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"}, 50 << 20, pageOptions, fewerPages},
 }
 
 // An input is a document to convert.

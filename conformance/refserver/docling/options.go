@@ -3,24 +3,47 @@ package docling
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"math"
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/export"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/office"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
 // options are what calls may choose. Unknown ones are passed over (tools.md
 // §4.7), and so are those another tool has.
 type options struct {
-	PageRange        []int            `json:"page_range,omitempty"`
-	MaxPages         *int             `json:"max_pages,omitempty"`
+	PageRange        []integer        `json:"page_range,omitempty"`
+	RowRange         []integer        `json:"row_range,omitempty"`
+	MaxPages         *integer         `json:"max_pages,omitempty"`
 	ImageMode        export.ImageMode `json:"image_mode,omitempty"`
 	MainContentOnly  bool             `json:"main_content_only,omitempty"`
 	InferFurniture   *bool            `json:"infer_furniture,omitempty"`
 	IncludeFurniture bool             `json:"include_furniture,omitempty"`
 	PageBreak        string           `json:"page_break_placeholder,omitempty"`
-	Indent           *int             `json:"indent,omitempty"`
+	Indent           *integer         `json:"indent,omitempty"`
+
+	// Version is the server's choice, not the call's.
+	Version string `json:"version,omitempty"`
+}
+
+// An integer is one of JSON Schema, for which 1.0 is one too.
+type integer int
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *integer) UnmarshalJSON(data []byte) error {
+	var f float64
+	if err := json.Unmarshal(data, &f); err != nil {
+		return err
+	}
+	*n = integer(max(min(f, math.MaxInt32), math.MinInt32))
+	if f != math.Trunc(f) {
+		return errors.New("not an integer")
+	}
+	return nil
 }
 
 // The limits of options.
@@ -47,6 +70,7 @@ func parseOptions(args family.Args) (*options, error) {
 		kind string
 	}{
 		{"page_range", &o.PageRange, "a list of two page numbers"},
+		{"row_range", &o.RowRange, "a list of two row numbers"},
 		{"max_pages", &o.MaxPages, "an integer"},
 		{"image_mode", &o.ImageMode, "a string"},
 		{"main_content_only", &o.MainContentOnly, "a boolean"},
@@ -67,9 +91,13 @@ func parseOptions(args family.Args) (*options, error) {
 }
 
 func (o *options) check(given map[string]json.RawMessage) error {
-	if _, ok := given["page_range"]; ok {
-		if len(o.PageRange) != 2 || o.PageRange[0] < 1 || o.PageRange[1] < o.PageRange[0] || o.PageRange[1] > document.MaxPages {
-			return family.Invalid("options.page_range", "range", "options.page_range must be [from, to] with 1 ≤ from ≤ to ≤ %d", document.MaxPages)
+	for _, r := range []struct {
+		name   string
+		bounds []integer
+		most   integer
+	}{{"page_range", o.PageRange, document.MaxPages}, {"row_range", o.RowRange, office.MaxRow}} {
+		if _, ok := given[r.name]; ok && (len(r.bounds) != 2 || r.bounds[0] < 1 || r.bounds[1] < r.bounds[0] || r.bounds[1] > r.most) {
+			return family.Invalid("options."+r.name, "range", "options.%s must be [from, to] with 1 ≤ from ≤ to ≤ %d", r.name, r.most)
 		}
 	}
 	if o.MaxPages != nil && (*o.MaxPages < 1 || *o.MaxPages > document.MaxPages) {
@@ -89,11 +117,16 @@ func (o *options) check(given map[string]json.RawMessage) error {
 
 // pages is the range of pages wanted; zero is no bound.
 func (o *options) pages() (from, to, most int) {
-	if len(o.PageRange) == 2 {
-		from, to = o.PageRange[0], o.PageRange[1]
-	}
+	from, to = bounds(o.PageRange)
 	if o.MaxPages != nil {
-		most = *o.MaxPages
+		most = int(*o.MaxPages)
 	}
 	return from, to, most
+}
+
+func bounds(list []integer) (from, to int) {
+	if len(list) != 2 {
+		return 0, 0
+	}
+	return int(list[0]), int(list[1])
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 
@@ -19,7 +20,7 @@ func (s *service) fileTool(format *fileFormat) family.Tool {
 		Title: "Convert " + format.title,
 		Description: "Convert a " + format.title + " file into a DoclingDocument: its text in reading order with its structure. " + format.about +
 			" Give file_path (below a folder the server may read), or content_base64 with filename. Export the result with export_markdown, export_html or export_json." +
-			" Options: page_range [from, to], max_pages, image_mode (placeholder or embedded).",
+			" Options: " + format.options + "image_mode (placeholder or embedded).",
 		InputSchema: fileSchema,
 		ReadOnly:    true,
 		Handle: func(ctx context.Context, call *family.Call) (any, error) {
@@ -46,15 +47,48 @@ func (s *service) fileTool(format *fileFormat) family.Tool {
 func (s *service) convert(ctx context.Context, call *family.Call, opts *options, req *worker.Request) (any, error) {
 	call.Started(ctx, slog.String("format", req.Format), slog.Int("size_bytes", len(req.Document)))
 	var err error
+	opts.Version = s.version
 	if req.Options, err = json.Marshal(opts); err != nil {
 		return nil, err
 	}
 	doc, err := s.pool.Convert(ctx, req)
+	if most := s.answer; err == nil && most > 0 && answerSize(doc) > most {
+		err = worker.Fail(worker.TooLarge, "the answer of %d bytes, which carries the document twice, is over the limit of %d", answerSize(doc), most)
+	}
 	if err != nil {
-		return nil, err
+		return nil, advised(err, req.Format)
 	}
 	call.Completed(slog.String("format", req.Format), slog.Int("result_bytes", len(doc)))
 	return doc, nil
+}
+
+// answerSize is how large an answer is that carries doc as structured content
+// and as text: what is quoted there is counted at its longest.
+func answerSize(doc []byte) int64 {
+	size := 2 * int64(len(doc))
+	for _, c := range doc {
+		switch c {
+		case '"', '\\':
+			size++
+		case '<', '>', '&': // \u003c, in both
+			size += 10
+		}
+	}
+	return size
+}
+
+// advised says of a document that is too large which options help.
+func advised(err error, format string) error {
+	var failure *worker.Failure
+	if !errors.As(err, &failure) || failure.Reason != worker.TooLarge {
+		return err
+	}
+	for i := range fileFormats {
+		if f := &fileFormats[i]; f.name == format && f.less != "" {
+			failure.Message += "; ask for " + f.less
+		}
+	}
+	return err
 }
 
 // urlTool is the tool that converts what is on the web.
@@ -64,7 +98,7 @@ func (s *service) urlTool() family.Tool {
 		Title: "Convert URL",
 		Description: "Fetch an http or https URL and convert it into a DoclingDocument: an HTML page with its headings, lists, tables and links, " +
 			"or a PDF or office file. Only addresses of the public internet are fetched, with at most 5 redirects and 50 MiB. " +
-			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range and max_pages.",
+			"Options: main_content_only, infer_furniture, image_mode (placeholder or embedded), and for files page_range, max_pages and row_range.",
 		InputSchema: urlSchema,
 		ReadOnly:    true,
 		Handle:      s.convertURL,

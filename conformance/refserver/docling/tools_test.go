@@ -92,6 +92,8 @@ func TestConvert_Arguments_S2_CONV_13(t *testing.T) {
 		{"range", args{"file_path": "report.pdf", "options": args{"max_pages": 0}}},
 		{"range", args{"file_path": "report.pdf", "options": args{"page_range": []int{2, 1}}}},
 		{"range", args{"file_path": "report.pdf", "options": args{"page_range": []int{1}}}},
+		{"range", args{"file_path": "report.pdf", "options": args{"row_range": []int{0, 1}}}},
+		{"type", args{"file_path": "report.pdf", "options": args{"row_range": []any{1, "2"}}}},
 		{"enum", args{"file_path": "report.pdf", "options": args{"image_mode": "drawn"}}},
 		{"type", args{"file_path": "report.pdf", "options": args{"indent": 1.5}}},
 	} {

@@ -82,20 +82,24 @@ func CheckStructure(d *Document) error {
 
 var semver = regexp.MustCompile(`^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]+)?$`)
 
-// checkVersion refuses what a reader of Version does not know: another major or
-// a later minor.
 func checkVersion(d *Document) error {
 	if d.SchemaName != SchemaName {
 		return schemaf("schema_name is %q", d.SchemaName)
 	}
-	theirs, ours := semver.FindStringSubmatch(d.Version), semver.FindStringSubmatch(Version)
+	return CheckVersion(d.Version)
+}
+
+// CheckVersion refuses a version that a reader of Version does not know: another
+// major or a later minor.
+func CheckVersion(version string) error {
+	theirs, ours := semver.FindStringSubmatch(version), semver.FindStringSubmatch(Version)
 	if theirs == nil {
-		return schemaf("version %q is no semantic version", d.Version)
+		return schemaf("version %q is no semantic version", version)
 	}
 	minor, _ := strconv.Atoi(theirs[2])
 	known, _ := strconv.Atoi(ours[2])
 	if theirs[1] != ours[1] || minor > known {
-		return schemaf("version %s, this reader knows up to %s", d.Version, Version)
+		return schemaf("version %s, this reader knows up to %s", version, Version)
 	}
 	return nil
 }

@@ -25,6 +25,10 @@ type Options struct {
 	FirstPage   int  // slide or sheet to begin with, from 1; 0 is the first
 	LastPage    int  // and the last one to read; 0 is the last
 	MaxPages    int  // at most so many slides or sheets; 0 is no limit
+	FirstRow    int  // row of every sheet to begin with, from 1; 0 is the first
+	LastRow     int  // and the last one to read; 0 is the last
+
+	MaxBytes int64 // of JSON that the document may take; 0 is no limit
 }
 
 func (o Options) includes(page, read int) bool {

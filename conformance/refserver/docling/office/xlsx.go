@@ -16,8 +16,10 @@ import (
 // Limits of a worksheet.
 const (
 	maxColumnsRead = 20_000_000 // places looked at, empty ones too
-	maxRow         = 1 << 20    // the format's own
 )
+
+// MaxRow is how many rows a sheet has at most, by the format.
+const MaxRow = 1 << 20
 
 // xlsx reads worksheets in order: each is a page and a group.
 type xlsx struct {
@@ -178,12 +180,15 @@ func (x *xlsx) values(name string) (values, error) {
 			return nil, failf(StageParse, Corrupt, "sheet %q: %w", name, err)
 		}
 		for col, text := range columns {
-			if text != "" {
+			if text != "" && x.wants(row+1) {
 				found[point{row, col}] = text
 				x.filled++
 			}
 		}
-		if x.looked += len(columns) + 1; x.looked > maxColumnsRead || x.filled > document.MaxCells || row > maxRow {
+		if x.LastRow > 0 && row+1 >= x.LastRow {
+			break
+		}
+		if x.looked += len(columns) + 1; x.looked > maxColumnsRead || x.filled > document.MaxCells || row > MaxRow {
 			return nil, failf(StageParse, TooLarge, "over %d filled cells", document.MaxCells)
 		}
 	}
@@ -191,6 +196,10 @@ func (x *xlsx) values(name string) (values, error) {
 		return nil, failf(StageParse, Corrupt, "sheet %q: %w", name, err)
 	}
 	return found, nil
+}
+
+func (o Options) wants(row int) bool {
+	return row >= o.FirstRow && (o.LastRow == 0 || row <= o.LastRow)
 }
 
 // verify unpacks every part once and throws it away: excelize believes the

@@ -147,7 +147,7 @@ func (x *xlsx) sheetParts(name string) (sheetRest, error) {
 func corner(e *element) point {
 	read := func(name string) int {
 		if kid := e.child(name); kid != nil {
-			return min(max(number(kid.text, 0), 0), maxRow)
+			return min(max(number(kid.text, 0), 0), MaxRow)
 		}
 		return 0
 	}

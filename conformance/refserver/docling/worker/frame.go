@@ -18,9 +18,8 @@ const maxHeader = 1 << 20
 // A header goes before the document of a request.
 type header struct {
 	Request
-	// Memory is what the worker may use, in bytes, and Output what it may answer.
+	// Memory is what the worker may use, in bytes.
 	Memory int64 `json:"memory"`
-	Output int64 `json:"output"`
 	// Timeout in milliseconds is when a worker whose server forgot it gives up.
 	Timeout int64 `json:"timeout_ms"`
 }

@@ -110,7 +110,8 @@ func Start(ctx context.Context, argv []string, limits Limits) (*Process, error) 
 func (p *Process) Convert(ctx context.Context, req *Request) (json.RawMessage, error) {
 	stop := context.AfterFunc(ctx, func() { killGroup(p.cmd) })
 	defer stop()
-	head := header{Request: *req, Memory: p.limits.Memory, Output: p.limits.Output, Timeout: (10 * time.Minute).Milliseconds()}
+	head := header{Request: *req, Memory: p.limits.Memory, Timeout: (10 * time.Minute).Milliseconds()}
+	head.Output = p.limits.Output
 	if deadline, ok := ctx.Deadline(); ok {
 		head.Timeout = (time.Until(deadline) + grace).Milliseconds()
 	}

@@ -33,6 +33,8 @@ type Request struct {
 	URI         string `json:"uri,omitempty"`
 	// Options are those of the tool, undecoded.
 	Options json.RawMessage `json:"options,omitempty"`
+	// Output is how large the result may be, in bytes; the pool fills it in.
+	Output int64 `json:"output"`
 	// Document is the bytes of the document.
 	Document []byte `json:"-"`
 }
@@ -155,7 +157,7 @@ func serve(r received, requests <-chan received, out io.Writer, convert Convert)
 	select {
 	case res := <-done:
 		if res.failure == nil && int64(len(res.doc)) > r.head.Output {
-			res.doc, res.failure = nil, Fail(TooLarge, "the result of %d bytes is over the limit of %d; ask for fewer pages", len(res.doc), r.head.Output)
+			res.doc, res.failure = nil, Fail(TooLarge, "the result of %d bytes is over the limit of %d", len(res.doc), r.head.Output)
 		}
 		if err := writeFrame(out, answer{res.failure}, res.doc); err != nil {
 			return exitFault, true
