@@ -27,14 +27,6 @@ const (
 	chatTimeout = registry.TTL - 10*time.Second
 )
 
-// chatRequest is the body of POST /api/threads/{thread_id}/chat.
-type chatRequest struct {
-	Content string `json:"content"`
-	// Generate asks for a file; it is false by default (GEN-02).
-	Generate   bool   `json:"artifact_generation"`
-	ThreadType string `json:"thread_type"`
-}
-
 var threadID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // chat answers a message with a stream of events.
@@ -72,8 +64,8 @@ func readChat(w http.ResponseWriter, r *http.Request) (*chatRequest, int, error)
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, errors.New("the body must be application/json")
 	}
-	req := &chatRequest{ThreadType: threadAssistant}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(req); err != nil {
+	req, err := decodeChat(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
 		var tooLong *http.MaxBytesError
 		if errors.As(err, &tooLong) {
 			return nil, http.StatusRequestEntityTooLarge, errors.New("the body is too long")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -267,6 +268,42 @@ func TestChat_CloseEndsWhatRuns(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 }
 
+// TestClose_WaitsForChats: a chat that is still writing has the store until it
+// is done, and no longer than the caller of Close gives it.
+func TestClose_WaitsForChats(t *testing.T) {
+	t.Parallel()
+	for name, patient := range map[string]bool{"chat ends": true, "caller leaves": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, err := newService(Options{Store: &memory{}})
+				require.NoError(t, err)
+				shut := false
+				s.shut = func() error { shut = true; return nil }
+				require.True(t, s.enter())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				closed := make(chan error, 1)
+				go func() { closed <- s.close(ctx) }()
+				synctest.Wait()
+				require.Empty(t, closed, "a chat runs")
+				require.False(t, shut, "and needs its store")
+				require.Error(t, s.life.Err(), "it has been told to end")
+				require.False(t, s.enter())
+				if !patient {
+					cancel()
+					require.ErrorIs(t, <-closed, context.Canceled)
+				}
+				s.chats.Done()
+				if patient {
+					require.NoError(t, <-closed)
+				}
+				require.True(t, shut)
+			})
+		})
+	}
+}
+
 func TestChat_S4_REG_05_TokenStaysInside(t *testing.T) {
 	t.Parallel()
 	var given string
@@ -298,6 +335,8 @@ func TestChat_BadRequests(t *testing.T) {
 	}{
 		"no JSON":        {"t", "application/json", "{", 400},
 		"other type":     {"t", "text/plain", `{"content":"x"}`, 415},
+		"text after":     {"t", "application/json", `{"content":"x"}, and more`, 400},
+		"member twice":   {"t", "application/json", `{"content":"x","content":"y"}`, 400},
 		"no content":     {"t", "application/json", `{}`, 400},
 		"blank":          {"t", "application/json", `{"content":" "}`, 400},
 		"flag no bool":   {"t", "application/json", `{"content":"x","artifact_generation":"yes"}`, 400},

@@ -196,6 +196,8 @@ func TestProjection_S3_PROJ_02_HandEdited(t *testing.T) {
 	require.Equal(t, "OAuth", r.read(t).Architecture.Categories["Authentication"]["Strategy"])
 	require.Equal(t, []string{"task"}, r.run(t, "Fix typo", nil).paths(), "a task changes no projection")
 	require.Equal(t, edited, r.file(t, "docs/ARCHITECTURE_STATE.md"))
+	r.write(t, "docs/ARCHITECTURE_STATE.md", "Our own words.\n")
+	require.Equal(t, []string{"task"}, r.run(t, "Fix typo", nil).paths(), "nor one that does not say what it shows")
 }
 
 func TestRead_S3_READ_01_NoADR(t *testing.T) {
