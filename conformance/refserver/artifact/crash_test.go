@@ -271,10 +271,21 @@ func TestIntentIsNotTrusted(t *testing.T) {
 		draft := f.family006(t)
 		require.NoError(t, os.WriteFile(filepath.Join(f.base, intentFile("PRD-006")), []byte(text), 0o600))
 		f.restart(t)
-		require.Len(t, f.records(t, "approval_not_recovered"), 1, text)
-		_, failure := f.approve(t, "PRD-006")
-		require.NotNil(t, failure, text)
-		require.Equal(t, int64(-32603), failure.Code)
+		logged := f.records(t, "approval_not_recovered")
+		require.Len(t, logged, 1, text)
+		require.Contains(t, logged[0]["cause"], "intent of PRD-006: ", "what is wrong with it")
+		require.Contains(t, logged[0]["error"], "damaged")
+		for tool, args := range map[string]map[string]any{
+			"approve_artifact": {"artifact_id": "PRD-006"}, "store_artifact": {"artifact_content": draft},
+		} {
+			_, failure := f.call(t, tool, args)
+			require.NotNil(t, failure, text)
+			require.Equal(t, int64(-32603), failure.Code)
+			require.Equal(t, "Internal error: the record of the open approval of PRD-006 is damaged; "+
+				"the artifact is blocked until .state/PRD-006.intent.json is repaired or removed", failure.Message)
+			require.Equal(t, "intent_damaged", failure.Data["reason"])
+			require.Equal(t, "PRD-006", failure.Data["artifact_id"])
+		}
 		require.Equal(t, draft, f.file(t, "prd/PRD-006_v1.md"))
 		require.Empty(t, f.queued(t))
 	}

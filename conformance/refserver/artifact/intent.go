@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 )
 
@@ -133,23 +134,36 @@ func readIntent(root folder, id string) (*intent, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, diskError(err)
 	}
 	var it intent
 	if err := json.Unmarshal(data, &it); err != nil {
-		return nil, fmt.Errorf("intent of %s: %w", id, err)
+		return nil, damagedIntent(id, err)
 	}
 	// It decides which files are written: nothing in it is taken on trust.
 	p, err := it.where()
 	switch {
 	case err != nil || it.ArtifactID != id:
-		return nil, fmt.Errorf("intent of %s: names %q", id, it.ArtifactID)
+		return nil, damagedIntent(id, fmt.Errorf("names %q", quoted(it.ArtifactID)))
 	case it.Version < 1 || it.Version > maxVersion || !slices.Contains([]string{p.Type.Name, p.Type.Plural}, it.Dir):
-		return nil, fmt.Errorf("intent of %s: no place of an artifact", id)
+		return nil, damagedIntent(id, errors.New("no place of an artifact"))
 	case it.Stage != prepared && it.Stage != sending, it.Saved.Document == nil, it.Approved.Document == nil:
-		return nil, fmt.Errorf("intent of %s: incomplete", id)
+		return nil, damagedIntent(id, errors.New("incomplete"))
 	}
 	return &it, nil
+}
+
+// damagedIntent is what an intent that nobody can follow is answered with. It
+// came from elsewhere, or the disk lost it: a person has to look, and is told
+// where.
+func damagedIntent(id string, cause error) *family.Error {
+	return &family.Error{
+		Code: codeInternal,
+		Message: "Internal error: the record of the open approval of " + id + " is damaged; the artifact is blocked until " +
+			intentFile(id) + " is repaired or removed",
+		Data: map[string]any{"reason": "intent_damaged", "artifact_id": id},
+		Err:  fmt.Errorf("intent of %s: %w", id, cause),
+	}
 }
 
 // intentName finds intents by their file names, and those a kill left half

@@ -24,11 +24,8 @@ const keyLife = 12 * time.Hour
 // nil, as it does when there is none. An error means that it is still open.
 func (a *approval) resume(ctx context.Context, id string) (*approveResult, error) {
 	it, err := readIntent(a.root, id)
-	if err != nil {
-		return nil, diskError(err)
-	}
-	if it == nil {
-		return nil, nil
+	if it == nil || err != nil {
+		return nil, err
 	}
 	a.it = it
 	if it.Stage == prepared {
@@ -124,7 +121,7 @@ func (a *approver) recover(ctx context.Context) error {
 	for _, id := range ids {
 		if err := a.recoverOne(ctx, root, id); err != nil {
 			a.log.LogAttrs(ctx, slog.LevelError, "approval_not_recovered",
-				slog.String("artifact_id", id), slog.String("cause", err.Error()))
+				slog.String("artifact_id", id), slog.String("error", err.Error()), slog.String("cause", causeOf(err)))
 		}
 	}
 	return nil
@@ -140,6 +137,16 @@ func (a *approver) recoverOne(ctx context.Context, root folder, id string) error
 		return err
 	}
 	return errors.Join(a.settle(ctx, root, id), sweep(root, id))
+}
+
+// causeOf is what an operator has to know of an error, whose own text is made
+// for callers.
+func causeOf(err error) string {
+	var failure *family.Error
+	if errors.As(err, &failure) && failure.Err != nil {
+		return failure.Err.Error()
+	}
+	return err.Error()
 }
 
 // diskErrorOf is [diskError] for those who add to its data.

@@ -50,8 +50,12 @@ func (s *store) resource(r research, dir, file string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	if p, _, err = s.locate(root, p); err != nil {
+	p, exists, err := s.locate(root, p)
+	if err != nil {
 		return nil, err
+	}
+	if !exists { // or is a link, which is no artifact
+		return nil, fs.ErrNotExist
 	}
 	return readFile(root, p.document())
 }

@@ -312,11 +312,15 @@ func TestS0_STORE_12_ResourceOfTheReturnedURI(t *testing.T) {
 	require.Equal(t, content, text)
 	require.NoError(t, os.WriteFile(filepath.Join(r.base, "secret.md"), []byte("secret"), 0o600))
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(r.base, "epic", "EPIC-666_v1.md")))
+	require.NoError(t, os.Symlink("EPIC-006_v1.md", filepath.Join(r.base, "epic", "EPIC-667_v1.md")))
+	require.NoError(t, os.Mkdir(filepath.Join(r.base, "epic", "EPIC-668_v1.md"), 0o755))
 	for uri, code := range map[string]int64{
 		"mcp://resources/artifacts/epics/EPIC-999_v1.md":          -32001,
 		"mcp://resources/artifacts/prds/EPIC-006_v1.md":           -32001,
 		"mcp://resources/artifacts/epics/EPIC-006_v1":             -32001,
-		"mcp://resources/artifacts/epics/EPIC-666_v1.md":          -32603, // a link out of the base
+		"mcp://resources/artifacts/epics/EPIC-666_v1.md":          -32001, // a link is no artifact, as for an approval
+		"mcp://resources/artifacts/epics/EPIC-667_v1.md":          -32001,
+		"mcp://resources/artifacts/epics/EPIC-668_v1.md":          -32001,
 		"mcp://resources/artifacts/epics/../secret.md":            -32602,
 		"mcp://resources/artifacts/../secret.md":                  -32602,
 		"mcp://resources/artifacts/epics/%2e%2e%2fsecret.md":      -32602,
