@@ -157,7 +157,7 @@ func TestDone_S1_DONE_09_Blocked(t *testing.T) {
 	r.call("reportTaskStatus", `{"task_id":"TASK-001","status":"in_progress"}`).ok()
 	require.Equal(t, 1.0, r.next(`{"filter":"blocked"}`)["queueLength"], "who starts it takes it off hold")
 	r.call("reportTaskDone", `{"taskId":"TASK-001","status":"blocked"}`).ok()
-	require.Equal(t, "blocked", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "status"), "for whatever reason")
+	require.Equal(t, "TASK-001", dig(t, r.next(`{"filter":"blocked","priority":"high"}`), "task", "taskId"), "for whatever reason")
 }
 
 func TestDone_S1_DONE_10_Partial(t *testing.T) {

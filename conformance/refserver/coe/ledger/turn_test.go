@@ -111,3 +111,36 @@ func TestPending_AnotherAgentsTicket(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 123, got.Number)
 }
+
+// What a reset has forgotten is not written afterwards.
+func TestReset_S1_TRANS_08_Pending(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		l, err := Open(t.Context(), Options{Strike: func(string) Trouble {
+			if down {
+				return Cut
+			}
+			return None
+		}})
+		require.NoError(t, err)
+		require.NoError(t, l.Enqueue(Record{Kind: Observation, ID: "OBS-001"}))
+		_, kept, err := l.CreateTicket(t.Context(), "createTicket", ticket("x"))
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.True(t, kept)
+		synctest.Wait()
+		require.ErrorIs(t, l.Reset(t.Context()), ErrUnavailable, "and all is as it was")
+		synctest.Wait()
+		down = false
+		require.NoError(t, l.Reset(t.Context()))
+		require.Zero(t, l.Writes())
+		time.Sleep(time.Minute)
+		recs, err := l.Records(t.Context(), Observation)
+		require.NoError(t, err)
+		require.Empty(t, recs)
+		got, _, err := l.CreateTicket(t.Context(), "createTicket", ticket("x"))
+		require.NoError(t, err)
+		require.Equal(t, 1, got.Number)
+		require.NoError(t, l.Close(t.Context()))
+	})
+}
