@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"io"
 	"math"
 
 	"github.com/ledongthuc/pdf"
@@ -12,6 +13,8 @@ const (
 	objectCost   = 200 // in operators: what drawing another object takes
 	maxGlyphs    = 500_000
 	maxFormDepth = 8
+
+	maxUnpacked = 128 << 20 // bytes, of all content of a document together
 )
 
 // A matrix is a, b, c, d, e, f of a coordinate transformation.
@@ -59,10 +62,12 @@ type interpreter struct {
 	across    []rule
 	down      []rule
 	operators int
+	unpacked  int64 // bytes of content, of the whole document
 }
 
 // draw runs a stream of operators with its resources.
 func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) {
+	in.unpack(stream)
 	s := state{ctm: ctm, scale: 1, text: identity, line: identity}
 	var saved []state
 	pdf.Interpret(stream, func(stack *pdf.Stack, op string) {
@@ -100,6 +105,24 @@ func (in *interpreter) draw(stream, resources pdf.Value, ctm matrix, depth int) 
 			}
 		}
 	})
+}
+
+// unpack counts what a stream unpacks to before it is run: the library's loop
+// gives no word while it reads white space or one long string.
+func (in *interpreter) unpack(stream pdf.Value) {
+	parts := []pdf.Value{stream}
+	if stream.Kind() == pdf.Array {
+		parts = nil
+		for i := range stream.Len() {
+			parts = append(parts, stream.Index(i))
+		}
+	}
+	for _, part := range parts {
+		n, _ := io.Copy(io.Discard, io.LimitReader(part.Reader(), maxUnpacked-in.unpacked+1)) // a damaged end is for the reader to judge
+		if in.unpacked += n; in.unpacked > maxUnpacked {
+			panic(ErrTooMuch)
+		}
+	}
 }
 
 var identity = matrix{1, 0, 0, 1, 0, 0}

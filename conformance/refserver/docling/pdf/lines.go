@@ -15,6 +15,8 @@ type segment struct {
 	y    float64 // of the base line
 	size float64 // of most of its text
 	bold bool
+	// What it was made of, left to right.
+	glyphs []glyph
 	// A ruled table stands among the lines as a segment without text.
 	table *ruled
 }
@@ -110,7 +112,7 @@ func split(row []glyph) []segment {
 }
 
 func newSegment(part []glyph) segment {
-	s := segment{}
+	s := segment{glyphs: part}
 	var text strings.Builder
 	sizes := map[float64]int{}
 	bold, end := 0, part[0].x

@@ -53,12 +53,16 @@ func (s *sheet) frame() matrix {
 }
 
 // sheets walks the tree of pages. The reader's own way takes time with the
-// square of the pages, and does not end where a page is its own parent.
-func sheets(r *pdf.Reader) ([]sheet, error) {
+// square of the pages, and does not end where a page is its own parent. It stops
+// after page last, if that is not zero; more than most are too many.
+func sheets(r *pdf.Reader, last, most int) ([]sheet, error) {
 	var out []sheet
 	nodes := 0
 	var walk func(v pdf.Value, above sheet, depth int) error
 	walk = func(v pdf.Value, above sheet, depth int) error {
+		if last > 0 && len(out) >= last {
+			return nil
+		}
 		if nodes++; nodes > maxTreeNodes || depth > maxTreeDepth {
 			return errTree
 		}
@@ -77,6 +81,9 @@ func sheets(r *pdf.Reader) ([]sheet, error) {
 		if kids.Kind() != pdf.Array {
 			if v.Kind() == pdf.Dict && v.Key("Type").Name() != "Pages" {
 				above.page = v
+				if len(out) >= most {
+					return ErrTooMuch
+				}
 				out = append(out, above)
 			}
 			return nil

@@ -20,7 +20,7 @@ import (
 var (
 	ErrEncrypted = errors.New("the document is encrypted")
 	ErrNoPages   = errors.New("the document has no such pages")
-	ErrTooMuch   = errors.New("a page draws too much")
+	ErrTooMuch   = errors.New("the document has too many pages, or they draw too much")
 )
 
 // Options are what a caller may choose about a PDF.
@@ -30,6 +30,10 @@ type Options struct {
 	From, To int
 	// MaxPages is how many pages are converted at most; zero is all.
 	MaxPages int
+	// MaxBytes is how much JSON the document may come to; zero is that of
+	// [document.MaxBytes]. It ends a conversion early, when what is
+	// found cannot be less.
+	MaxBytes int64
 }
 
 // Convert makes a document of a PDF file. It may panic, or not end.
@@ -44,17 +48,20 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	default:
 		return nil, err
 	}
-	all, err := sheets(reader)
+	from, last := max(opts.From, 1), opts.To
+	if most := from + opts.MaxPages - 1; opts.MaxPages > 0 && (last <= 0 || most < last) {
+		last = most
+	}
+	most, left := document.MaxPages, int64(document.MaxBytes)
+	if opts.MaxBytes > 0 {
+		left = min(left, opts.MaxBytes)
+		most = min(most, from+int(left/pageBytes))
+	}
+	all, err := sheets(reader, max(last, 0), most)
 	if err != nil {
 		return nil, err
 	}
-	from, to := max(opts.From, 1), len(all)
-	if opts.To > 0 {
-		to = min(to, opts.To)
-	}
-	if opts.MaxPages > 0 {
-		to = min(to, from+opts.MaxPages-1)
-	}
+	to := len(all)
 	if from > to {
 		return nil, ErrNoPages
 	}
@@ -70,6 +77,9 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 			return nil, err
 		}
 		pages = append(pages, found)
+		if left -= found.least(); left < 0 {
+			return nil, ErrTooMuch
+		}
 	}
 	write(b, pages)
 	return b.Document()
@@ -81,6 +91,24 @@ type page struct {
 	width, height float64
 	lines         []line
 	images        []box
+}
+
+// pageBytes is what an empty page comes to in JSON at least.
+const pageBytes = 60
+
+// least is what a page comes to in JSON at least: each text is there
+// twice, as it is shown and as it was found; a table has its cells twice too.
+func (p *page) least() int64 {
+	n := pageBytes
+	for i := range p.lines {
+		if t := p.lines[i].table(); t != nil {
+			for _, c := range t.cells {
+				n += 2 * len(c.text)
+			}
+		}
+		n += 2 * len(p.lines[i].text())
+	}
+	return int64(n)
 }
 
 // smallest is how wide and high an image must be to count: what is smaller is
@@ -96,7 +124,7 @@ func read(in *interpreter, no int, s *sheet) (p page, err error) {
 			panic(fault)
 		}
 	}()
-	*in = interpreter{fonts: in.fonts}
+	*in = interpreter{fonts: in.fonts, unpacked: in.unpacked}
 	if contents := s.page.Key("Contents"); !contents.IsNull() {
 		in.draw(contents, s.resources, s.frame(), 0)
 	}
@@ -129,6 +157,7 @@ func segmented(glyphs []glyph) [][]segment {
 			out = append(out, segments)
 		}
 	}
+	divide(out)
 	return out
 }
 

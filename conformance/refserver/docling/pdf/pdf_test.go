@@ -1,6 +1,8 @@
 package pdf
 
 import (
+	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -68,6 +70,28 @@ func letter() string {
 			y -= 16.1
 		}
 		y -= 7
+	}
+	return out.String()
+}
+
+// printed is a printed sheet: numbers are set to the right, close to texts that are
+// set to the left, and heads are all set to the left.
+func printed() string {
+	var out strings.Builder
+	out.WriteString(at("F1", 10, 50, 712, "Sales by region of the year, and what we make of them, in one line of text."))
+	for i, row := range []string{"Name|Kind|Amount|Share", "Person 1|Dept 1|3010.00 EUR|60.0%", "Person 2|Dept 2|20.00 EUR|40.0%", "Person 10|Dept 1|15.00 EUR|1.5%", "Total||3045.00 EUR|"} {
+		for col, text := range strings.Split(row, "|") {
+			x := []float64{50, 100, 140, 205}[col]
+			if i > 0 && col > 1 {
+				x = []float64{200, 270}[col-2]
+				for _, r := range text {
+					x -= standardWidth(string(r)) / 100
+				}
+			}
+			if text != "" {
+				out.WriteString(at("F1", 10, x, 700-12*float64(i), text))
+			}
+		}
 	}
 	return out.String()
 }
@@ -197,6 +221,37 @@ list
   list_item - "Cost" p1
 text "-5 degrees" p1
 `},
+		{"a sheet without rules", file("", printed()), `
+text "Sales by region of the year, and what we make of them, in one line of text." p1
+table 5x4
+  0,0 "Name" header
+  0,1 "Kind" header
+  0,2 "Amount" header
+  0,3 "Share" header
+  1,0 "Person 1"
+  1,1 "Dept 1"
+  1,2 "3010.00 EUR"
+  1,3 "60.0%"
+  2,0 "Person 2"
+  2,1 "Dept 2"
+  2,2 "20.00 EUR"
+  2,3 "40.0%"
+  3,0 "Person 10"
+  3,1 "Dept 1"
+  3,2 "15.00 EUR"
+  3,3 "1.5%"
+  4,0 "Total"
+  4,1 ""
+  4,2 "3045.00 EUR"
+  4,3 ""
+`},
+		{"a list beside a box", file("", body+at("F1", 10, 50, 600, "\x95 one thing")+at("F1", 10, 300, 600, "A box, and")+at("F1", 10, 50, 588, "\x95 another thing")+at("F1", 10, 300, 588, "its second line")), `
+text "First line of a text that is long enough to be the running text of this page." p1
+list
+  list_item - "one thing" p1
+  list_item - "another thing" p1
+text "A box, and its second line" p1
+`},
 		{"sideways text is not read", file("", body+"BT /F1 10 Tf 0 1 -1 0 20 300 Tm (Watermark) Tj ET"), `
 text "First line of a text that is long enough to be the running text of this page." p1
 `},
@@ -279,6 +334,95 @@ func TestConvert_Refused(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestFurnish_S2_EXP_06: a header or footer stands in the margin, an eighth of
+// the page, and on more than half of the pages.
+func TestFurnish_S2_EXP_06(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		y     float64
+		pages int // of four that have the line
+		want  int
+	}{
+		{"at the top of each", 770, 4, 4},
+		{"at the bottom of each", 30, 4, 4},
+		{"at the edge of the top margin", 710, 4, 4},
+		{"below the top margin", 698, 4, 0},
+		{"above the bottom margin", 102, 4, 0},
+		{"in the middle", 400, 4, 0},
+		{"on most", 770, 3, 3},
+		{"on half", 770, 2, 0},
+		{"on one", 770, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var pages []string
+			for no := range 4 {
+				content := at("F1", 10, 50, 500, strings.Repeat("Body ", no+1))
+				if no < tt.pages {
+					content += at("F1", 10, 50, tt.y, fmt.Sprint("Handbook ", no+1))
+				}
+				pages = append(pages, content)
+			}
+			d, err := Convert(file("", pages...), Options{})
+			require.NoError(t, err)
+			got := 0
+			for _, text := range d.Texts {
+				if text.Layer == document.LayerFurniture {
+					require.Contains(t, text.Text, "Handbook")
+					got++
+				}
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// TestConvert_TooMuch: what streams unpack to, pages and text have bounds, and
+// what is over one is refused before much work is done.
+func TestConvert_TooMuch(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	require.NoError(t, err)
+	blank := bytes.Repeat([]byte(" "), 1<<20)
+	for range maxUnpacked>>20 + 1 {
+		_, err := z.Write(blank)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	plain := file("", "X")
+	old := stream("", "X")
+	bomb := strings.Replace(string(plain), old, stream("/Filter/FlateDecode", packed.String()), 1)
+	_, err = Convert([]byte(table(bomb[:strings.LastIndex(bomb, "xref\n0 ")])), Options{})
+	require.ErrorIs(t, err, ErrTooMuch)
+
+	many := strings.Replace(string(file("", at("F1", 10, 50, 500, "Hello"))), "/Kids[", "/Kids["+strings.Repeat("9 0 R ", 3000), 1)
+	data := []byte(table(many[:strings.LastIndex(many, "xref\n0 ")]))
+	_, err = Convert(data, Options{MaxBytes: 3000 * pageBytes})
+	require.ErrorIs(t, err, ErrTooMuch, "of pages")
+	_, err = Convert(data, Options{To: 2000, MaxBytes: 2000*pageBytes + 10_000})
+	require.ErrorIs(t, err, ErrTooMuch, "of text")
+	d, err := Convert(data, Options{From: 7, To: 8, MaxBytes: 1000})
+	require.NoError(t, err)
+	require.Len(t, d.Texts, 2)
+}
+
+// table puts a table of offsets after objects.
+func table(objects string) string {
+	var out strings.Builder
+	n := 0
+	for i := 0; ; n++ {
+		next := strings.Index(objects[i:], fmt.Sprintf("%d 0 obj\n", n+1))
+		if next < 0 {
+			break
+		}
+		i += next
+		fmt.Fprintf(&out, "%010d 00000 n \n", i)
+	}
+	return objects + fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", n+1, out.String(), n+1, len(objects))
+}
+
 // TestConvert_AfterTheEnd: some programs leave NULs after the end of a file.
 func TestConvert_AfterTheEnd(t *testing.T) {
 	t.Parallel()
@@ -322,13 +466,7 @@ func FuzzWrite(f *testing.F) {
 			}
 			b.Page(no+1, 600, 700)
 			pages[no] = page{no: no + 1, width: 600, height: 700}
-			var segments [][]segment
-			for _, row := range rows(glyphs) {
-				if s := split(row); len(s) > 0 {
-					segments = append(segments, s)
-				}
-			}
-			pages[no].lines = arrange(no+1, segments)
+			pages[no].lines = arrange(no+1, segmented(glyphs))
 		}
 		write(b, pages)
 		d, err := b.Document()

@@ -116,10 +116,6 @@ func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 			columns, _ = overlay(columns, lines[i].segments)
 		}
 	}
-	type cell struct {
-		text string
-		box  box
-	}
 	var rows [][]cell
 	for i := range lines {
 		if len(lines[i].segments) >= 2 || len(rows) == 0 {
@@ -135,8 +131,9 @@ func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 			c.text, c.box = join(c.text, s.text), c.box.union(s.box)
 		}
 	}
-	data := document.TableData{NumRows: len(rows), NumCols: len(columns)}
-	texts := make([]string, len(columns))
+	rows = underHeads(rows)
+	data := document.TableData{NumRows: len(rows), NumCols: len(rows[0])}
+	texts := make([]string, len(rows[0]))
 	for i, c := range rows[0] {
 		texts[i] = c.text
 	}
@@ -152,6 +149,38 @@ func grid(lines []line, flip func(box) *document.BBox) document.TableData {
 		}
 	}
 	return data
+}
+
+// A cell is text in a place of a table.
+type cell struct {
+	text string
+	box  box
+}
+
+// underHeads puts the head of a column above its cells where it stands beside
+// them, one to the left and the others to the right: of two neighbours, one has
+// text in the first row alone, and the other has none there.
+func underHeads(rows [][]cell) [][]cell {
+	alone := func(x int) bool {
+		return rows[0][x].text != "" && !slices.ContainsFunc(rows[1:], func(row []cell) bool { return row[x].text != "" })
+	}
+	for x := len(rows[0]) - 2; x >= 0 && len(rows[0]) > 2; x-- {
+		switch {
+		case alone(x) && rows[0][x+1].text == "":
+			rows[0][x+1] = rows[0][x]
+		case alone(x+1) && rows[0][x].text == "":
+			rows[0][x] = rows[0][x+1]
+			for _, row := range rows {
+				row[x+1] = row[x]
+			}
+		default:
+			continue
+		}
+		for y := range rows {
+			rows[y] = slices.Delete(rows[y], x, x+1)
+		}
+	}
+	return rows
 }
 
 // headed says that the first row is a header: alone in bold, or alone without a

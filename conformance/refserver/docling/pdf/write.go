@@ -51,7 +51,7 @@ func write(b *document.Builder, pages []page) {
 	r := measure(bodies)
 	parts := make([][]block, len(pages))
 	for i, p := range bodies {
-		parts[i] = r.blocks(p.lines)
+		parts[i] = r.blocks(r.beside(p.lines))
 	}
 	w := &writer{b: b}
 	w.rank(parts)
