@@ -75,8 +75,8 @@ func (p *program) logged(t *testing.T, pattern string) string {
 	}
 }
 
-// S1: SIGINT and SIGTERM finish the running requests and exit 0.
-func TestX_SHUT_01_Signals(t *testing.T) {
+// SIGINT and SIGTERM finish the running requests and exit 0.
+func TestX_SHUT_01_Signals_S1_TRANS_05(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT} {
 		t.Run(name, func(t *testing.T) {

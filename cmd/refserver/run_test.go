@@ -66,7 +66,8 @@ func storeLine(t *testing.T) string {
 	return `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"store_artifact","arguments":` + compact.String() + "}}\n"
 }
 
-func TestStdio(t *testing.T) {
+// The end of the input is a clean end.
+func TestStdio_S1_TRANS_06(t *testing.T) {
 	t.Parallel()
 	var out, log bytes.Buffer
 	code := run(t.Context(), nil, vars{}.lookup, strings.NewReader(handshake+storeLine(t)), &out, &log)

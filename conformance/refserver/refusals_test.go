@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
 // X-WIRE-06: whatever is wrong with a request, its answer over HTTP is one of
@@ -178,8 +176,7 @@ func TestErrorsDoNotEchoWhatWasSent(t *testing.T) {
 // it is (X-PROF-01).
 func TestX_PROF_01_ParamsOfDirectMethods(t *testing.T) {
 	t.Parallel()
-	families := func(o *Options) { o.Families, o.extra = []string{"coe"}, []*family.Family{} }
-	s, w := serve(t, families), dial(t, families)
+	s, w := serve(t, onlyCOE), dial(t, onlyCOE)
 	for _, method := range []string{"getNextTask", "reportIssue", "createTicket"} {
 		for _, params := range []string{`[]`, `7`, `"x"`} {
 			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`

@@ -155,7 +155,7 @@ func TestStdioIDsComeBackAsTheyWere(t *testing.T) {
 	p.end()
 }
 
-func TestStdioLineOverTheLimit(t *testing.T) {
+func TestStdioLineOverTheLimit_S1_TRANS_09(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, 300)
 	p.handshake()
