@@ -46,7 +46,9 @@ type DB struct {
 	turn chan struct{}
 	// seats holds a token for each of the readers, for the same reason.
 	seats chan struct{}
-	busy  time.Duration
+	// compiled are the queries of the readers.
+	compiled statements
+	busy     time.Duration
 }
 
 // OpenDB opens the file at path, which is made when it is not there, readable
@@ -169,7 +171,10 @@ func (db *DB) Read(ctx context.Context, fn func(reader *sql.DB) error) error {
 func (db *DB) Reader() *sql.DB { return db.reader }
 
 // Close closes the file.
-func (db *DB) Close() error { return errors.Join(db.reader.Close(), db.writer.Close()) }
+func (db *DB) Close() error {
+	defer db.compiled.close()
+	return errors.Join(db.reader.Close(), db.writer.Close())
+}
 
 // IsBusy reports whether err says that others held the lock.
 func IsBusy(err error) bool { return errors.Is(err, store.ErrBusy) || isBusy(err) }

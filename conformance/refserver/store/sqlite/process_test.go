@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/storetest"
 )
 
 // The test binary runs itself again as another process on the same file; the
@@ -25,7 +26,8 @@ const (
 	fileVariable = "MAINSTAY_STORE_CHILD_FILE"
 )
 
-const takes = 150
+// takes is how many ids each process takes.
+func takes() int { return storetest.Rounds(150, 40) }
 
 // asChild plays the part of the child, if this process is one.
 func asChild() bool {
@@ -43,7 +45,7 @@ func asChild() bool {
 	case "hang":
 		err = hang(ctx, st)
 	case "take":
-		for range takes {
+		for range takes() {
 			var a store.Allocation
 			if a, err = st.NextID(ctx, "p", "US", time.Now()); err != nil {
 				break
@@ -124,7 +126,7 @@ func TestTwoProcesses(t *testing.T) {
 		children[i], readers[i] = start(t, "take", path)
 	}
 	st := openAt(t, path, Options{})
-	for range takes {
+	for range takes() {
 		a, err := st.NextID(t.Context(), "p", "US", time.Now())
 		require.NoError(t, err)
 		seen[a.ID]++
@@ -136,8 +138,8 @@ func TestTwoProcesses(t *testing.T) {
 		}
 		require.NoError(t, children[i].Wait())
 	}
-	require.Len(t, seen, 3*takes)
-	for i := 1; i <= 3*takes; i++ {
+	require.Len(t, seen, 3*takes())
+	for i := 1; i <= 3*takes(); i++ {
 		require.Equal(t, 1, seen[store.FormatID("US", int64(i))])
 	}
 }

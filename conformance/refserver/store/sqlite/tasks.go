@@ -29,10 +29,15 @@ func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
 			return err
 		}
 		ids = make([]string, 0, len(b.Tasks))
+		insert, err := tx.PrepareContext(ctx, insertTask)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = insert.Close() }() // it goes with the transaction
 		for i, n := range b.Tasks {
 			number := last + int64(i) + 1
 			t := n.Task(b.Project, number, b.Now)
-			if err := insertTask(ctx, tx, t, number); err != nil {
+			if err := addTask(ctx, tx, insert, t, number); err != nil {
 				return err
 			}
 			ids = append(ids, t.ID)
@@ -48,7 +53,11 @@ func (s *Store) AddTasks(ctx context.Context, b store.Batch) ([]string, error) {
 	return ids, nil
 }
 
-func insertTask(ctx context.Context, tx *sql.Tx, t store.Task, number int64) error {
+const insertTask = `INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
+	inputs_json, created_at, updated_at, started_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// addTask runs insert, which is [insertTask], for a task.
+func addTask(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, t store.Task, number int64) error {
 	if t.Status != store.Completed {
 		if err := checkQueued(ctx, tx, t); err != nil {
 			return err
@@ -58,8 +67,7 @@ func insertTask(ctx context.Context, tx *sql.Tx, t store.Task, number int64) err
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO tasks (task_id, task_number, project_id, artifact_id, generator, status, description, correlation_id,
-		inputs_json, created_at, updated_at, started_at, completed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err = insert.ExecContext(ctx,
 		t.ID, number, t.Project, t.ArtifactID, t.Generator, string(t.Status), t.Description, t.CorrelationID,
 		string(inputs), formatInstant(t.CreatedAt), formatInstant(t.UpdatedAt), formatOptional(t.StartedAt), formatOptional(t.CompletedAt))
 	return err
@@ -83,8 +91,11 @@ func checkQueued(ctx context.Context, tx *sql.Tx, t store.Task) error {
 func (s *Store) NextTask(ctx context.Context, project string, status store.Status) (*store.Task, error) {
 	query, args := selection(store.TaskFilter{Project: project, Status: status, Limit: 1})
 	var t *store.Task
-	err := s.db.Read(ctx, func(reader *sql.DB) (err error) {
-		t, err = scanTask(reader.QueryRowContext(ctx, query, args...))
+	err := s.db.Read(ctx, func(reader *sql.DB) error {
+		stmt, err := s.db.compiled.of(ctx, reader, query) //nolint:sqlclosecheck // it is not ours
+		if err == nil {
+			t, err = scanTask(stmt.QueryRowContext(ctx, args...))
+		}
 		return err
 	})
 	return t, err
@@ -124,7 +135,11 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, er
 	query, args := selection(f)
 	var tasks []store.Task
 	err := s.db.Read(ctx, func(reader *sql.DB) (err error) {
-		rows, err := reader.QueryContext(ctx, query, args...)
+		stmt, err := s.db.compiled.of(ctx, reader, query) //nolint:sqlclosecheck // it is not ours
+		if err != nil {
+			return err
+		}
+		rows, err := stmt.QueryContext(ctx, args...)
 		if err != nil {
 			return err
 		}

@@ -164,7 +164,8 @@ func take(t *testing.T, st store.Store, got *numbers, count int) bool {
 // key: no one may be refused for what another does.
 func ManySequences(t *testing.T, open Open) {
 	st := open(t)
-	const callers, each = 25, 8
+	const callers = 25
+	each := Rounds(8, 4)
 	var got [callers]numbers
 	var all sync.WaitGroup
 	for caller := range callers {
@@ -194,7 +195,7 @@ func ManySequences(t *testing.T, open Open) {
 // database's own, run into each other (S0-IDAPI-09).
 func testTwoProcesses(t *testing.T, open Open) {
 	stores := []store.Store{open(t), open(t)}
-	const rounds = 40
+	rounds := Rounds(40, 15)
 	var got numbers
 	for range rounds {
 		start := make(chan struct{})

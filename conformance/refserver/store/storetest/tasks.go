@@ -126,7 +126,7 @@ func testStatus(t *testing.T, open Open) {
 func testTaskRace(t *testing.T, open Open) {
 	stores := []store.Store{open(t), open(t)}
 	var many []store.NewTask
-	for i := range 30 {
+	for i := range Rounds(30, 12) {
 		many = append(many, task(fmt.Sprintf("US-%03d", i)))
 	}
 	for _, id := range add(t, stores[0], "p", many...) {
