@@ -104,7 +104,7 @@ func (s *service) family() *family.Family {
 		f.Tools = append(f.Tools, s.fileTool(&fileFormats[i]))
 	}
 	f.Tools = append(f.Tools, s.urlTool(),
-		exportTool("markdown", "Markdown"), exportTool("html", "HTML"), exportTool("json", "JSON"))
+		exportTool("markdown", "Markdown", exportDeadline), exportTool("html", "HTML", exportDeadline), exportTool("json", "JSON", exportDeadline))
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/export"
@@ -19,8 +20,9 @@ type exported struct {
 	SizeBytes int    `json:"size_bytes"`
 }
 
-// exportTool is the tool that writes documents in a format.
-func exportTool(format, title string) family.Tool {
+// exportTool is the tool that writes documents in a format; most is how long
+// that may take.
+func exportTool(format, title string, most time.Duration) family.Tool {
 	return family.Tool{
 		Name:  "export_" + format,
 		Title: "Export " + title,
@@ -30,7 +32,7 @@ func exportTool(format, title string) family.Tool {
 		InputSchema: exportSchema,
 		ReadOnly:    true,
 		Handle: func(ctx context.Context, call *family.Call) (any, error) {
-			ctx, cancel := context.WithTimeout(ctx, exportDeadline)
+			ctx, cancel := context.WithTimeout(ctx, most)
 			defer cancel()
 			content, err := exportCall(ctx, call, format)
 			if err != nil {

@@ -370,6 +370,16 @@ func TestExport_OfNothing_S2_EXP_01(t *testing.T) {
 	require.Equal(t, &family.Result{Payload: &exported{Format: "markdown"}, Verbatim: true}, res)
 }
 
+func TestExport_TakesNoLonger_S2_ROUTE_02(t *testing.T) {
+	t.Parallel()
+	d, err := document.NewBuilder("nothing", nil).Document()
+	require.NoError(t, err)
+	f := &family.Family{Name: Name, Profile: Name, Classify: classify, Tools: []family.Tool{exportTool("json", "JSON", time.Nanosecond)}}
+	_, failure := call(t.Context(), f, "export_json", args{"document": d})
+	require.NotNil(t, failure)
+	require.EqualValues(t, codeTimeout, failure.Code)
+}
+
 func TestConvert_CarriedTooLarge(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t, Options{})

@@ -18,6 +18,14 @@ import (
 	"go.uber.org/goleak"
 )
 
+// A proxy would resolve names past the guard.
+func TestFetcher_TakesNoProxy_S2_CONV_12(t *testing.T) {
+	t.Parallel()
+	transport, ok := NewFetcher(&Guard{}).client.Transport.(*http.Transport)
+	require.True(t, ok)
+	require.Nil(t, transport.Proxy)
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestGuard_S2_CONV_12(t *testing.T) {

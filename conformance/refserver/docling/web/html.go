@@ -5,8 +5,8 @@ package web
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -44,13 +44,13 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 		return nil, err
 	}
 	root, err := html.Parse(text)
-	if err != nil {
-		return nil, err
+	if err != nil { // elements nested too deep: all else is mended
+		return nil, fmt.Errorf("%w: %v", document.ErrTooLarge, err)
 	}
 	origin := document.NewOrigin("text/html", opts.Filename, data)
 	origin.URI = opts.URL
 	b := document.NewBuilder(document.Stem(opts.Filename), origin)
-	w := &walker{b: b, opts: opts, base: base(root, opts.URL)}
+	w := &walker{b: b, opts: opts, base: base(root, opts.URL), minor: map[*document.Text]bool{}}
 	body := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })
 	if body == nil { // a frameset
 		return nil, ErrEmpty
@@ -72,34 +72,9 @@ func Convert(data []byte, opts Options) (*document.Document, error) {
 	}
 	doc, err := b.Document()
 	if err == nil && !opts.KeepFront {
-		moveFront(doc)
+		moveFront(doc, w.minor)
 	}
 	return doc, err
-}
-
-// moveFront makes furniture of what stands before the first heading, if there
-// is one: it is what sites put on every page.
-func moveFront(doc *document.Document) {
-	nodes := doc.Lookup()
-	var headed func(document.Ref) bool
-	headed = func(r document.Ref) bool {
-		n := nodes(r)
-		t, ok := n.(*document.Text)
-		return ok && t.Layer == document.LayerBody && (t.Label == document.TitleLabel || t.Label == document.SectionHeader) ||
-			slices.ContainsFunc(n.Base().Children, headed)
-	}
-	var move func(document.Ref)
-	move = func(r document.Ref) {
-		n := nodes(r).Base()
-		n.Layer = document.LayerFurniture
-		for _, c := range n.Children {
-			move(c)
-		}
-	}
-	first := slices.IndexFunc(doc.Body.Children, headed)
-	for _, c := range doc.Body.Children[:max(first, 0)] {
-		move(c)
-	}
 }
 
 // find is the first node, in document order, that is what is wanted.

@@ -82,6 +82,7 @@ func convert(t *testing.T, page string, opts Options) string {
 
 func TestConvert_S2_CONV_05(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("A long post. ", 20) + "The end."
 	const tiny = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 	for _, tt := range []struct {
 		name, page string
@@ -226,6 +227,16 @@ picture false
 section_header 1 "H"
 text "p"
 `},
+		{"a body without a heading", `<p>` + long + `</p><h4>Follow us</h4><p>x`, Options{}, `
+text "` + long + `"
+section_header 3 "Follow us"
+text "x"
+`},
+		{"the heading of a footer", `<p>Hi</p><footer><h4>Follow us</h4><p>` + long + `</p></footer>`, Options{}, `
+text "Hi"
+section_header 3 "Follow us"
+text "` + long + `"
+`},
 		{"front matter kept", `<p>Hi</p><h2>H</h2>`, Options{KeepFront: true}, `
 text "Hi"
 section_header 1 "H"
@@ -267,7 +278,7 @@ func TestConvert_DeepNesting(t *testing.T) {
 	t.Parallel()
 	for _, tag := range []string{"div", "ul><li", "table><tr><td", "b", "blockquote", "svg"} {
 		_, err := Convert([]byte(strings.Repeat("<"+tag+">", 20_000)+"x"), Options{Filename: "deep.html"})
-		require.Error(t, err, tag)
+		require.ErrorIs(t, err, document.ErrTooLarge, tag)
 	}
 }
 

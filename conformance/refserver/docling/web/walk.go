@@ -37,7 +37,8 @@ type walker struct {
 	parent document.Parent // nil is the body
 	item   *document.Text  // a list item that has no text yet, and nothing else
 	runs   []document.Run
-	titled bool // an h1 was seen
+	titled bool                    // an h1 was seen
+	minor  map[*document.Text]bool // headings of what is not the main content
 }
 
 // flush ends a paragraph.
@@ -180,7 +181,11 @@ func (w *walker) heading(n *html.Node, s style) {
 		w.b.Fill(w.b.Title(w.parent, ""), inner.runs)
 		return
 	}
-	w.b.Fill(w.b.Header(w.parent, max(1, level-1), ""), inner.runs)
+	t := w.b.Header(w.parent, max(1, level-1), "")
+	w.b.Fill(t, inner.runs)
+	if inAside(n) {
+		w.minor[t] = true
+	}
 }
 
 // inlineOnly gathers the runs below n, whatever elements it has.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -130,8 +131,15 @@ func (p *Process) Convert(ctx context.Context, req *Request) (json.RawMessage, e
 	}
 	failure := Fail(Corrupt, "the document ended its converter")
 	failure.Err = errors.New(p.said.first())
+	if outOfMemory.MatchString(failure.Err.Error()) {
+		failure.Reason, failure.Message = TooLarge, "the document takes more memory than a conversion may have"
+	}
 	return nil, failure
 }
+
+// outOfMemory matches what the runtime says at its end when the system gives it
+// no more memory.
+var outOfMemory = regexp.MustCompile("^(?:fatal error: )?runtime: (?:out of memory|cannot allocate memory|.*failed to (?:reserve|allocate))")
 
 // Dead says that the worker ended; another must be started in its place.
 func (p *Process) Dead() bool { return p.dead }

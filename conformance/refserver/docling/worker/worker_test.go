@@ -83,7 +83,7 @@ func TestPool_Outcomes_S2_CONV_09(t *testing.T) {
 	pool := testPool(t, Limits{Memory: 256 << 20, Output: 1024}, 0, 0)
 	for _, tt := range []struct{ document, reason, message string }{
 		{"panic", Corrupt, "malformed"},
-		{"eat", Corrupt, "ended its converter"},
+		{"eat", TooLarge, "more memory"},
 		{"overflow", Corrupt, "ended its converter"},
 		{"die", Corrupt, "ended its converter"},
 		{"large", TooLarge, "over the limit"},
