@@ -44,6 +44,8 @@ type Options struct {
 
 	// bind overrides what permissionsBind finds, in tests.
 	bind *bool
+	// overwrites replaces the constant of this name, in tests.
+	overwrites int
 }
 
 // UnreachableError says that the subject never answered: there is nothing to
@@ -143,6 +145,7 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	}
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
+	o.overwrites = cmp.Or(o.overwrites, overwrites)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
 		if !matchesAny(pattern, scenarios) {

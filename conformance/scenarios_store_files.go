@@ -257,7 +257,10 @@ func runFileReaders(t *trial) error {
 			}
 		}
 	}()
-	for i := range overwrites {
+	for i := range t.runner.opts.overwrites {
+		if len(found) > 0 {
+			break // the reader has seen a part
+		}
 		if _, a, storeErr := t.store(s, texts[(i+1)%2]); storeErr != nil {
 			err = fmt.Errorf("store %d: %s", i+1, a.orError(storeErr))
 			break
