@@ -245,6 +245,18 @@ table 5x4
   4,2 "3045.00 EUR"
   4,3 ""
 `},
+		{"a table ends where the rows stop", file("", body+at("F1", 10, 50, 600, "Name")+at("F1", 10, 150, 600, "Count")+at("F1", 10, 50, 588, "Oak")+at("F1", 10, 150, 588, "3")+
+			at("F1", 10, 50, 576, "Fern")+at("F1", 10, 150, 576, "4")+at("F1", 10, 50, 538, "Seen")+at("F1", 10, 150, 538, "by Ann")), `
+text "First line of a text that is long enough to be the running text of this page." p1
+table 3x2
+  0,0 "Name" header
+  0,1 "Count" header
+  1,0 "Oak"
+  1,1 "3"
+  2,0 "Fern"
+  2,1 "4"
+text "Seen by Ann" p1
+`},
 		{"a list beside a box", file("", body+at("F1", 10, 50, 600, "\x95 one thing")+at("F1", 10, 300, 600, "A box, and")+at("F1", 10, 50, 588, "\x95 another thing")+at("F1", 10, 300, 588, "its second line")), `
 text "First line of a text that is long enough to be the running text of this page." p1
 list

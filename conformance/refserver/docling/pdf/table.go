@@ -13,6 +13,13 @@ import (
 // fewestRows is how many lines must repeat the positions of columns.
 const fewestRows = 3
 
+// How far rows of a table are apart: in sizes at most, and at most so many times
+// what the others are.
+const (
+	tableGap  = 4.0
+	tableStep = 2.5
+)
+
 // A span is what a column covers of the width.
 type span struct{ l, r float64 }
 
@@ -22,11 +29,16 @@ type span struct{ l, r float64 }
 func tableAt(lines []line, r ruler) (n int, ok bool) {
 	full := 0
 	end := 0
+	step := math.Inf(1) // the smallest distance of rows so far
 	var columns []span
 	for i := range lines {
 		l := &lines[i]
-		if i > 0 && (lines[i-1].page != l.page || lines[i-1].y-l.y > 4*l.size || lines[i-1].y <= l.y) {
-			break
+		if i > 0 {
+			gap := lines[i-1].y - l.y
+			if lines[i-1].page != l.page || gap <= 0 || gap > min(tableGap*l.size, tableStep*step) {
+				break
+			}
+			step = min(step, gap)
 		}
 		if l.table() != nil {
 			break

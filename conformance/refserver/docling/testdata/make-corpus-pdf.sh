@@ -16,6 +16,10 @@ office() { # office FILTER SOURCE [OPTION…]
 
 office writer_pdf_Export report.html "--infilter=HTML (StarWriter)"
 office writer_pdf_Export prices.html "--infilter=HTML (StarWriter)"
+office writer_pdf_Export letter.html "--infilter=HTML (StarWriter)"
+office writer_pdf_Export survey.html "--infilter=HTML (StarWriter)"
+office calc_pdf_Export staff.csv '--infilter=CSV:44,34,76,1'
+office calc_pdf_Export budget.fods
 office writer_pdf_Export station.fodt
 office writer_pdf_Export columns.fodt
 office draw_pdf_Export drawing.svg
