@@ -10,9 +10,23 @@ import (
 // agreement. A nil parent is the body. What is added under another node begins
 // in that node's layer; every returned node may be changed, except its place.
 type Builder struct {
-	doc *Document
-	at  *Prov
+	doc  *Document
+	at   *Prov
+	size int64
 }
+
+// The least that a node and a cell take as JSON; a cell stands there twice, as
+// itself and in the grid.
+const (
+	nodeSize = 100
+	cellSize = 400
+)
+
+// Size is how many bytes of JSON the document takes at least, so far.
+func (b *Builder) Size() int64 { return b.size }
+
+// CellsSize is what so many cells of a table take at least.
+func CellsSize(cells int) int64 { return int64(cells) * cellSize }
 
 // NewBuilder begins a document.
 func NewBuilder(name string, origin *Origin) *Builder {
@@ -66,6 +80,7 @@ func (b *Builder) place(parent Parent, kind string, index int) Node {
 	if parent == nil {
 		parent = b.doc.Body
 	}
+	b.size += nodeSize
 	p := parent.Base()
 	n := Node{SelfRef: fmt.Sprintf("#/%s/%d", kind, index), Parent: &Ref{p.SelfRef}, Children: []Ref{}, Layer: p.Layer}
 	p.Children = append(p.Children, n.Ref())
@@ -105,6 +120,7 @@ func (b *Builder) Text(parent Parent, label Label, text string) *Text {
 		t.Language, t.Floating = "unknown", t.Floating.filled()
 	}
 	b.span(t)
+	b.size += 2 * int64(len(text))
 	b.doc.Texts = append(b.doc.Texts, t)
 	return t
 }
@@ -226,6 +242,7 @@ func joined(runs []Run) []Run {
 // Table adds a table.
 func (b *Builder) Table(parent Parent, data TableData) *Table {
 	data.Orientation = "rot_0"
+	b.size += CellsSize(len(data.Cells))
 	if data.Cells == nil {
 		data.Cells = []Cell{}
 	}

@@ -117,7 +117,10 @@ func (d *docx) blocks(parent document.Parent, e *element) error {
 		if err := d.ctx.Err(); err != nil {
 			return err
 		}
-		var err error
+		err := d.fits(d.Builder, 0)
+		if err != nil {
+			return err
+		}
 		switch kid.name {
 		case "p":
 			err = d.paragraph(parent, kid)

@@ -72,6 +72,15 @@ func failf(stage Stage, reason Reason, format string, args ...any) error {
 	return &Error{stage, reason, fmt.Errorf(format, args...)}
 }
 
+// fits says with an error that a document is larger than wanted, before all of
+// it is built; more is what comes to it at least.
+func (o Options) fits(b *document.Builder, more int64) error {
+	if o.MaxBytes > 0 && b.Size()+more > o.MaxBytes {
+		return failf(StageBuild, TooLarge, "the result is over the limit of %d bytes", o.MaxBytes)
+	}
+	return nil
+}
+
 // DOCX reads a word processor's document.
 func DOCX(ctx context.Context, data []byte, name string, o Options) (*document.Document, error) {
 	return convert(ctx, data, name, TypeDOCX, "wordprocessingml", func(b *document.Builder, p *parts) error {

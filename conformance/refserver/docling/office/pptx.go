@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -47,7 +48,7 @@ func readPPTX(b *document.Builder, p *parts, o Options) error {
 		seen[name] = true
 		b.Page(i+1, width, height)
 		x.slide = slide{no: i + 1, group: b.Group(nil, document.Chapter, fmt.Sprintf("slide-%d", i))}
-		if err := x.readSlide(name); err != nil {
+		if err := cmp.Or(x.readSlide(name), o.fits(b, 0)); err != nil {
 			return err
 		}
 	}

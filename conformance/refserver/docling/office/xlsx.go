@@ -188,6 +188,9 @@ func (x *xlsx) values(name string) (values, error) {
 		if x.LastRow > 0 && row+1 >= x.LastRow {
 			break
 		}
+		if err := x.fits(x.Builder, document.CellsSize(len(found))); err != nil {
+			return nil, err
+		}
 		if x.looked += len(columns) + 1; x.looked > maxColumnsRead || x.filled > document.MaxCells || row > MaxRow {
 			return nil, failf(StageParse, TooLarge, "over %d filled cells", document.MaxCells)
 		}
