@@ -82,7 +82,7 @@ func (s *setup) services() (tasksURL, idsURL string, err error) {
 	ctx, cancel := context.WithTimeout(s.srv.life, startTimeout)
 	defer cancel()
 	running, err := services.Start(ctx, services.Options{
-		Store: st, TasksAddr: o.TasksAddr, IDsAddr: o.IDsAddr, APIKey: o.APIKey, Reservation: o.Reservation, Logger: s.log,
+		Store: st, TasksAddr: o.TasksAddr, IDsAddr: o.IDsAddr, APIKey: o.APIKey, Reservation: o.Reservation, Hosts: s.AllowedHosts, Logger: s.log,
 	})
 	if err != nil {
 		return "", "", fmt.Errorf("services: %w", err)
