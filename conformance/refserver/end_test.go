@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"strings"
@@ -45,11 +46,14 @@ func TestSessionsOfAllMountsAreCounted(t *testing.T) {
 // The end does not wait for a subscription, which has no end of its own.
 func TestX_SHUT_01_SubscriptionIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(o *Options) { o.ShutdownGrace = time.Minute })
+	s := serve(t, func(o *Options) { o.Families, o.ShutdownGrace = []string{"fixtures"}, time.Minute })
 	res := s.do(http.MethodPost, alone("subscriptions/listen", `"notifications":{"toolsListChanged":true}`),
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	require.True(t, strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream"))
+	first, err := bufio.NewReader(res.Body).ReadString('}')
+	require.NoError(t, err)
+	require.Contains(t, first, "notifications/subscriptions/acknowledged", "it is open")
 	begin := time.Now()
 	s.stop()
 	require.NoError(t, <-s.ended)
