@@ -46,11 +46,13 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	srv, err := refserver.New(refserver.Options{ArtifactsDir: dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), conformance.Options{
-		SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir},
-	})
+	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
+	if raced { // a reader that never pauses: the artifact family has the same under the race detector, at a tenth of the cost
+		opts.Skip = []string{"S0-STORE-09"}
+	}
+	report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 	require.NoError(t, err)
-	requirePassed(t, report, 130, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+	requirePassed(t, report, 130, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
 }
 
 func TestReferenceServer_HTTP(t *testing.T) {
