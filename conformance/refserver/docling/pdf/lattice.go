@@ -13,10 +13,11 @@ import (
 // border, and the corners programs leave open.
 const ruleSlack = 3.0
 
-// maxPlaces bounds the places of a ruled table, maxMeetings the pairs of rules
-// that may meet: a page with more is a drawing.
+// The limits of ruled tables: the places of one, those of a page, and the pairs
+// of rules that may meet. What is over one is a drawing.
 const (
-	maxPlaces   = 50_000
+	maxPlaces   = 10_000
+	maxLattices = 500
 	maxMeetings = 1_000_000
 )
 
@@ -210,6 +211,9 @@ func (l *lattice) open(row, from, to int, taken []*ruledCell) bool {
 // tables takes the glyphs of ruled tables out of those of a page.
 func tables(across, down []rule, glyphs []glyph) (found []*ruled, rest []glyph) {
 	all := lattices(across, down)
+	if len(all) > maxLattices {
+		return nil, glyphs
+	}
 	slices.SortStableFunc(all, func(a, b *lattice) int { return cmp.Compare(area(a.box()), area(b.box())) })
 	for _, l := range all {
 		if t, others := l.table(glyphs); t != nil {

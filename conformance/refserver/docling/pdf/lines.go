@@ -201,7 +201,10 @@ func crosses(row []segment, x float64) bool {
 // gutter finds the x that separates two columns of running text. The cells of a
 // table respect one too, but do not fill their columns.
 func gutter(rows [][]segment) (x float64, ok bool) {
-	const fewest = 5 // rows with text on both sides
+	const (
+		fewest   = 5    // rows with text on both sides
+		mostEnds = 1000 // places to try: a page of text has fewer
+	)
 	left, right := math.Inf(1), math.Inf(-1)
 	var ends []float64
 	for _, row := range rows {
@@ -217,6 +220,12 @@ func gutter(rows [][]segment) (x float64, ok bool) {
 	if len(ends) < fewest {
 		return 0, false
 	}
+	tried := map[float64]bool{}
+	ends = slices.DeleteFunc(ends, func(at float64) bool {
+		again := tried[round(at)] || len(tried) >= mostEnds
+		tried[round(at)] = true
+		return again
+	})
 	width := right - left
 	best := 0
 	for _, at := range ends {

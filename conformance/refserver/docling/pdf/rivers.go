@@ -14,6 +14,7 @@ const (
 	rowGap     = 2.2  // between the base lines of rows of one table, at most
 	aloneGap   = 0.45 // is no space: divides a row no other gap divides
 	alignSlack = 0.75 // in points
+	maxRivers  = 200  // of one table
 )
 
 // divide splits segments where the rows around them have a river.
@@ -107,6 +108,9 @@ func rivers(run [][]segment) []span {
 			end = w.r
 		}
 		end = max(end, w.r)
+	}
+	if len(white) > maxRivers {
+		return nil
 	}
 	white = notSpaces(white, rows, size)
 	wide := map[span]bool{}

@@ -133,3 +133,16 @@ func FuzzLattices(f *testing.F) {
 		}
 	})
 }
+
+// TestConvert_DensePage: tens of thousands of signs that stand apart would take
+// minutes if every one of them were tried as the edge of a column.
+func TestConvert_DensePage(t *testing.T) {
+	t.Parallel()
+	var page strings.Builder
+	for y := range 200 {
+		fmt.Fprintf(&page, "BT /F1 1 Tf 1 0 0 1 1 %d Tm%s ET\n", 10+y, strings.Repeat(" (i) Tj 1.7 0 Td", 300))
+	}
+	d, err := Convert(file("", page.String()), Options{})
+	require.NoError(t, err)
+	require.NotEmpty(t, d.Tables)
+}
