@@ -195,7 +195,7 @@ func TestHostile_ProcessDies(t *testing.T) {
 	s := newTestService(t, Options{AllowNetworks: loopback, Memory: 64 << 20})
 	_, failure := call(t.Context(), s.family(), "convert_url", args{"url": srv.URL})
 	require.NotNil(t, failure)
-	require.Equal(t, worker.TooLarge, failure.Data["reason"])
+	require.Equal(t, worker.TooLarge, failure.Data["reason"], failure.Err)
 	require.Regexp(t, "out of memory|allocate", failure.Err.Error())
 	converted(t, newTestService(t, Options{}), "convert_pdf", args{"file_path": "report.pdf"})
 }

@@ -115,6 +115,9 @@ func (s *service) convertURL(ctx context.Context, call *family.Call) (any, error
 		return nil, err
 	}
 	u, err := web.ParseURL(text)
+	if errors.Is(err, web.ErrBlocked) {
+		return nil, fetchFailure(ctx, err)
+	}
 	if err != nil {
 		return nil, family.Invalid("url", "url", "url must be an http or https URL without credentials")
 	}

@@ -248,10 +248,10 @@ func TestURL_S2_CONV_12(t *testing.T) {
 	srv := site(t)
 	port := srv.Listener.Addr().String()[strings.LastIndex(srv.Listener.Addr().String(), ":"):]
 	s := newTestService(t, Options{})
-	for _, u := range []string{srv.URL, "http://localhost" + port, "http://[::ffff:127.0.0.1]" + port, "http://169.254.169.254/latest", "http://10.0.0.1/", "http://[fd00::1]/"} {
+	for _, u := range []string{srv.URL, "http://localhost" + port, "http://[::ffff:127.0.0.1]" + port, "http://169.254.169.254/latest", "http://10.0.0.1/", "http://[fd00::1]/", "http://2130706433/", "http://0x7f.1/"} {
 		refused(t, s, "convert_url", args{"url": u}, codeInvalid, "blocked")
 	}
-	for _, u := range []string{"ftp://example.com/x", "file:///etc/passwd", "example.com", "http://", "http://u:p@example.com/", "http:x"} {
+	for _, u := range []string{"ftp://example.com/x", "file:///etc/passwd", "example.com", "http://", "http://u:p@example.com/", "http:x", "http://example.com:99999/", "http://example.com:0/"} {
 		refused(t, s, "convert_url", args{"url": u}, codeInvalid, "url")
 	}
 	refused(t, s, "convert_url", args{"url": "http://example.com/" + strings.Repeat("x", 2048)}, codeInvalid, "length")

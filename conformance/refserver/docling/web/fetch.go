@@ -8,8 +8,10 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -100,10 +102,31 @@ func checkURL(u *url.URL) error {
 		return fmt.Errorf("%w: only http and https", ErrURL)
 	case u.Hostname() == "":
 		return fmt.Errorf("%w: it has no host", ErrURL)
+	case !validPort(u.Port()):
+		return fmt.Errorf("%w: there is no such port", ErrURL)
+	case numeric(u.Hostname()):
+		return fmt.Errorf("%w: %v", ErrBlocked, "an address in another form than a.b.c.d")
 	case u.User != nil:
 		return fmt.Errorf("%w: it holds credentials", ErrURL)
 	}
 	return nil
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
+// numeric says that a host is a number, or ends in one, as browsers and some
+// resolvers read addresses: 2130706433 and 0x7f.1 are 127.0.0.1. No name on the
+// internet ends in a number.
+func numeric(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	host = strings.TrimSuffix(host, ".")
+	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 0, 64)
+	return err == nil
 }
 
 // Fetch fetches u.

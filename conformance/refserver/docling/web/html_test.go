@@ -114,6 +114,10 @@ inline
   text "abs" -> https://e.example
   text "m" -> mailto:a@b
 `},
+		{"links around blocks", `<a href="http://h.example/x"><div>Card</div></a><b><p>bold</p></b>`, Options{}, `
+text "Card" -> http://h.example/x
+text "bold" bold
+`},
 		{"lists", `<ul><li>a<ol start=3><li>x<li><p>y</p><p>more</p></ol><li><b>c</b> d</ul><ol><li value=7>seven<ul></ul></ol><ul> </ul>`, Options{}, `
 list
   list_item - "a"

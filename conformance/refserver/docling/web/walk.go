@@ -115,7 +115,7 @@ func (w *walker) element(n *html.Node, s style) {
 	default:
 		if isBlock(n) {
 			w.flush()
-			w.children(n, style{})
+			w.children(n, s)
 			w.flush()
 			return
 		}

@@ -139,7 +139,7 @@ func (p *Process) Convert(ctx context.Context, req *Request) (json.RawMessage, e
 
 // outOfMemory matches what the runtime says at its end when the system gives it
 // no more memory.
-var outOfMemory = regexp.MustCompile("^(?:fatal error: )?runtime: (?:out of memory|cannot allocate memory|.*failed to (?:reserve|allocate))")
+var outOfMemory = regexp.MustCompile(`^(?:fatal error|runtime): .*(?:out of memory|allocate)`)
 
 // Dead says that the worker ended; another must be started in its place.
 func (p *Process) Dead() bool { return p.dead }
