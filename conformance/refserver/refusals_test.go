@@ -191,13 +191,18 @@ func TestX_PROF_01_ParamsOfDirectMethods(t *testing.T) {
 	}
 }
 
-// ping is answered at any time, before a session too (tools.md §1.1).
+// A ping over HTTP needs its session like everything but initialize: the
+// transport says so (HTTP-12), and §1.1's "at any time" is for a session.
 func TestHTTPPingWithoutASession(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	status, a := s.post(ping)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Equal(t, "2", string(a.ID))
+	require.EqualValues(t, -32600, a.Error.Code)
+	require.Empty(t, s.session)
+	s.handshake()
+	status, a = s.post(ping)
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{}`, string(a.Result))
-	require.Equal(t, "2", string(a.ID))
-	require.Empty(t, s.session)
 }

@@ -180,10 +180,7 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			writeFault(w, http.StatusServiceUnavailable, &fault{id: m.id, err: rpcError(-32000, "too many sessions", map[string]any{"reason": "overloaded"})})
 			return
 		}
-	case id == "" && m.method == "ping" && m.kind == kindRequest:
-		writeJSON(w, http.StatusOK, encodeResponse(m.id, &jsonrpc.Response{Result: json.RawMessage(`{}`)})) // at any time (tools.md §1.1)
-		return
-	case id == "":
+	case id == "": // a ping as well: without a session there is nothing it could be about (HTTP-12)
 		writeFault(w, http.StatusBadRequest, notInitialized(m.id))
 		return
 	case m.kind != kindResponse:

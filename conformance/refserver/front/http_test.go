@@ -50,7 +50,7 @@ func TestHTTP(t *testing.T) {
 		through             bool
 	}{
 		{name: "ping", session: "known", body: ping, status: 200, want: ping, through: true},
-		{name: "ping without a session", body: ping, status: 200, want: `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{name: "ping without a session", body: ping, status: 400, want: `"not_initialized"`},
 		{name: "list without a session", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, status: 400, want: `"not_initialized"`},
 		{name: "call without params", session: "known", body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, status: 200, want: `-32602`},
 		{name: "initialize", body: initialize, status: 200, want: initialize, through: true},
