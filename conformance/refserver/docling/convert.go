@@ -48,7 +48,7 @@ func read(req *worker.Request, o *options) (*document.Document, error) {
 	wanted.FirstRow, wanted.LastRow = bounds(o.RowRange)
 	switch req.Format {
 	case formatPDF:
-		return pdf.Convert(req.Document, pdf.Options{Filename: req.Filename, From: from, To: to, MaxPages: most})
+		return pdf.Convert(req.Document, pdf.Options{Filename: req.Filename, From: from, To: to, MaxPages: most, MaxBytes: req.Output})
 	case formatDOCX:
 		return office.DOCX(ctx, req.Document, req.Filename, wanted)
 	case formatXLSX:
