@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -194,10 +195,11 @@ func TestResource_Filename(t *testing.T) {
 func FuzzParseURL(f *testing.F) {
 	f.Add("http://example.com/a")
 	f.Add("http://[fe80::1%25en0]/")
+	f.Add("http://2130706433/")
 	f.Fuzz(func(t *testing.T, text string) {
 		u, err := ParseURL(text)
 		if err != nil {
-			require.ErrorIs(t, err, ErrURL)
+			require.True(t, errors.Is(err, ErrURL) || errors.Is(err, ErrBlocked), err)
 			return
 		}
 		require.Contains(t, []string{"http", "https"}, u.Scheme)
