@@ -84,7 +84,8 @@ func NewFetcher(guard *Guard) *Fetcher {
 	}}
 }
 
-// ParseURL returns the URL to fetch, or ErrURL.
+// ParseURL returns the URL to fetch, or ErrURL, or ErrBlocked for an address in
+// another form than a.b.c.d.
 func ParseURL(text string) (*url.URL, error) {
 	if len(text) > MaxURL {
 		return nil, fmt.Errorf("%w: longer than %d bytes", ErrURL, MaxURL)
