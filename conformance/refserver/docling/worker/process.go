@@ -138,8 +138,8 @@ func (p *Process) Convert(ctx context.Context, req *Request) (json.RawMessage, e
 }
 
 // outOfMemory matches what the runtime says at its end when the system gives it
-// no more memory.
-var outOfMemory = regexp.MustCompile(`^(?:fatal error|runtime): .*(?:out of memory|allocate)`)
+// no more memory, be it for its heap or for the stack of another thread.
+var outOfMemory = regexp.MustCompile(`^(?:fatal error|runtime(?:/cgo)?): .*(?:out of memory|allocate|pthread_create failed|create new OS thread)`)
 
 // Dead says that the worker ended; another must be started in its place.
 func (p *Process) Dead() bool { return p.dead }
