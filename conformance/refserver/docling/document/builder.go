@@ -60,9 +60,6 @@ func (b *Builder) Document() (*Document, error) {
 	return b.doc, nil
 }
 
-// Body is the root of what a reader reads.
-func (b *Builder) Body() *Group { return b.doc.Body }
-
 // Empty says whether the document has no text, table or picture yet.
 func (b *Builder) Empty() bool {
 	return len(b.doc.Texts)+len(b.doc.Tables)+len(b.doc.Pictures) == 0

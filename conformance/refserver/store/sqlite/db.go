@@ -176,9 +176,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.reader.Close(), db.writer.Close())
 }
 
-// IsBusy reports whether err says that others held the lock.
-func IsBusy(err error) bool { return errors.Is(err, store.ErrBusy) || isBusy(err) }
-
+// isBusy reports whether err says that others held the lock.
 func isBusy(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

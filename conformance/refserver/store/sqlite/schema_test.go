@@ -126,7 +126,7 @@ func TestLocked(t *testing.T) {
 
 	_, err = st.NextID(ctx, "p", "US", time.Now())
 	require.ErrorIs(t, err, store.ErrBusy)
-	require.True(t, IsBusy(err))
+	require.True(t, isBusy(err))
 	_, err = st.AddTasks(ctx, store.Batch{Project: "p", Tasks: []store.NewTask{{ArtifactID: "HLS-001", Status: store.Pending}}})
 	require.ErrorIs(t, err, store.ErrBusy)
 	_, err = Open(ctx, path, Options{BusyTimeout: 50 * time.Millisecond})
