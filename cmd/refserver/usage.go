@@ -71,7 +71,8 @@ assistant:
   REFSERVER_SESSION_TOKEN   for tests from outside (default: none)
 
 testing:
-  --allow-fault-injection   serve _test/inject, which makes tools fail on purpose
+  --allow-fault-injection   serve _test/inject, which makes tools fail on purpose,
+                            and _test/reset, which empties the coe database
   --fault FAULT             arm a fault from the start, such as
                             tool=createTicket,kind=db_locked,times=3; may be repeated
 `
