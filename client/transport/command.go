@@ -179,6 +179,9 @@ func (c *commandConn) explain(err error) error {
 	return f
 }
 
+// Traits implements [Conn].
+func (c *commandConn) Traits() Traits { return Traits{Process: true} }
+
 // Close implements [Conn]: it answers every call, then ends the program the
 // way STDIO-06 says: close stdin, wait, terminate, wait, kill.
 func (c *commandConn) Close() error {

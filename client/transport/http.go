@@ -141,6 +141,8 @@ type httpConn struct {
 	closeTimeout time.Duration
 	session
 
+	mirrors mirrorHeaders
+
 	mu     sync.Mutex
 	calls  map[*exchange]struct{}
 	closed bool
@@ -156,7 +158,7 @@ func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer x.end()
-	resp, err := x.post(req.Request, req.Params) //nolint:bodyclose // end closes it
+	resp, err := x.post(req.Request, req.Params, req.Mirror) //nolint:bodyclose // end closes it
 	if err != nil {
 		return Answer{}, err
 	}
@@ -179,7 +181,7 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) e
 		return err
 	}
 	defer x.end()
-	resp, err := x.post(m, params) //nolint:bodyclose // as above
+	resp, err := x.post(m, params, nil) //nolint:bodyclose // as above
 	if err != nil {
 		return err
 	}
@@ -191,6 +193,9 @@ const tellTimeout = 30 * time.Second
 
 // Touch implements [Conn]. Every message comes on its call's own stream here.
 func (c *httpConn) Touch(jsonrpc.ID) {}
+
+// Traits implements [Conn].
+func (c *httpConn) Traits() Traits { return Traits{Exchanges: true} }
 
 // Done implements [Conn].
 func (c *httpConn) Done() <-chan struct{} { return c.done }

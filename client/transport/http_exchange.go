@@ -35,6 +35,9 @@ type exchange struct {
 	opens    bool   // the request is initialize
 	session  string // the session id that the request carried
 	draining bool   // the body is closed by drain, not by end
+	// stateless exchanges know no session and are not resumed (HTTP-28,
+	// HTTP-35).
+	stateless bool
 }
 
 func newExchange(ctx context.Context, c *httpConn, wait jsonrpc.Wait) *exchange {
@@ -107,8 +110,9 @@ const (
 	drainBytes = 64 << 10
 )
 
-// post sends m and returns the reply, whatever its status.
-func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error) {
+// post sends m and returns the reply, whatever its status. mirror makes the
+// exchange a stateless one.
+func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
 	x.body = newSentBody(m, params)
 	_, x.body.proves = x.c.rt.(*http.Transport)
 	if req, ok := m.(jsonrpc.Request); ok {
@@ -116,6 +120,9 @@ func (x *exchange) post(m jsonrpc.Message, params []byte) (*http.Response, error
 	}
 	x.header = *x.c.session.header.Load()
 	switch {
+	case mirror != nil:
+		x.stateless = true
+		x.header = x.c.mirrors.header(x.c.session.first, methodOf(m), mirror)
 	case x.opens:
 		x.header = x.c.session.first
 	case x.c.sessionLost():

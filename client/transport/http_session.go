@@ -92,6 +92,9 @@ var (
 // another one than the request was sent with later (HTTP-12, HTTP-13). The id
 // is a secret: it is in no error and no log.
 func (x *exchange) noteSession(header http.Header) error {
+	if x.stateless {
+		return nil // ignored, never stored (HTTP-28)
+	}
 	id := header.Get(headerSession)
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e {

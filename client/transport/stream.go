@@ -109,6 +109,9 @@ func (c *streamConn) Touch(id jsonrpc.ID) { c.rpc.Touch(id) }
 // UseVersion implements [Conn]. Byte streams carry no version.
 func (c *streamConn) UseVersion(string) {}
 
+// Traits implements [Conn].
+func (c *streamConn) Traits() Traits { return Traits{} }
+
 // Done implements [Conn].
 func (c *streamConn) Done() <-chan struct{} { return c.rpc.Done() }
 

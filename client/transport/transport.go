@@ -36,12 +36,44 @@ type Conn interface {
 	Touch(id jsonrpc.ID)
 	// UseVersion tells which revision was negotiated (HTTP-14).
 	UseVersion(version string)
+	// Traits says what the protocol has to know of the way messages go.
+	Traits() Traits
 	// Done is closed when nothing can come from the server any more. A
 	// connection without a stream of its own closes it in Close.
 	Done() <-chan struct{}
 	// Close ends every call in flight within a second and releases everything:
 	// connections, goroutines, the child process. It may be called again.
 	Close() error
+}
+
+// Traits says in what connections differ as far as the protocol cares. The zero
+// Traits are those of a byte stream.
+type Traits struct {
+	// Exchanges: each request has an exchange of its own. Giving the request up
+	// ends that exchange, which in the stateless era is the cancellation
+	// (HTTP-34), and headers repeat what the message says (HTTP-29 to HTTP-31).
+	Exchanges bool
+	// Process: the server is a program of ours. Connecting again starts a fresh
+	// one.
+	Process bool
+	// SessionOnly: the way exists in the session era only (OLD-04).
+	SessionOnly bool
+}
+
+// Streamer is a [Conn] that can hold a stream open for what the server sends
+// by itself in the session era (HTTP-19).
+type Streamer interface {
+	// OpenStream starts to hold the stream for the session there is now. It
+	// returns at once; servers that do not offer a stream are left in peace.
+	// Without a session to come, Close or the session's loss ends it.
+	OpenStream()
+}
+
+// Fallback is a [Transport] that can also reach servers of an older kind.
+type Fallback interface {
+	// Fallback returns the transport to try when initialize was refused the
+	// way such servers refuse it.
+	Fallback() Transport
 }
 
 // Aborter is a [Conn] that can be closed quicker when the handshake on it has
@@ -53,7 +85,27 @@ type Request struct {
 	jsonrpc.Request
 	// Wait bounds the wait for the answer.
 	Wait jsonrpc.Wait
+	// Mirror is set in the stateless era, nil before. Only a connection whose
+	// traits say Exchanges looks at it.
+	Mirror *Mirror
 }
+
+// Mirror is what headers repeat of a request in the stateless era. Its presence
+// makes the exchange a stateless one: no session, no resumption (HTTP-28,
+// HTTP-35).
+type Mirror struct {
+	// Version is the revision in the request's _meta (HTTP-29).
+	Version string
+	// Name is the tool, prompt, URI or task the request is about, as it is;
+	// empty when the method has none (HTTP-31).
+	Name string
+	// Params are the arguments to repeat, names without their prefix, values
+	// in text form, not encoded yet (HDR-01 to HDR-04).
+	Params []Param
+}
+
+// Param is one argument of a tool that a header repeats.
+type Param struct{ Name, Value string }
 
 // Answer is what a server answered.
 type Answer struct {
@@ -74,6 +126,12 @@ type Handler struct {
 	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)
 	// OnFault gets what the server did wrong without a call to blame it on.
 	OnFault func(error)
+	// OnSessionLost is called when the server turns out not to know the session
+	// any more, outside any call: a call's failure says so itself (HTTP-16).
+	OnSessionLost func()
+	// OnGap is called when the stream of [Streamer] was interrupted and could
+	// not be resumed: what the server sent meanwhile is lost.
+	OnGap func()
 	// Trace sees the traffic.
 	Trace Trace
 }

@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Headers that repeat the message in the stateless era, in canonical form.
+const (
+	headerMethod = "Mcp-Method"
+	headerName   = "Mcp-Name"
+	prefixParam  = "Mcp-Param-"
+)
+
+// maxMirrors bounds the headers that are kept: names come from callers.
+const maxMirrors = 256
+
+// mirrorHeaders keeps the headers of stateless requests, which are the same for
+// every call of one tool. A header that is kept is never changed.
+type mirrorHeaders struct {
+	mu   sync.RWMutex
+	kept map[mirrorKey]http.Header
+}
+
+type mirrorKey struct{ version, method, name string }
+
+// header returns what a stateless request is sent with (HTTP-29 to HTTP-31).
+func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.Header {
+	key := mirrorKey{m.Version, method, m.Name}
+	k.mu.RLock()
+	h := k.kept[key]
+	k.mu.RUnlock()
+	if h == nil {
+		h = base.Clone()
+		h.Set(headerVersion, m.Version)
+		h.Set(headerMethod, method)
+		if m.Name != "" {
+			h.Set(headerName, mcp.EncodeHeaderValue(m.Name))
+		}
+		k.keep(key, h)
+	}
+	if len(m.Params) > 0 {
+		h = h.Clone()
+		for _, p := range m.Params {
+			h.Set(prefixParam+p.Name, mcp.EncodeHeaderValue(p.Value))
+		}
+	}
+	return h
+}
+
+func (k *mirrorHeaders) keep(key mirrorKey, h http.Header) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kept == nil || len(k.kept) >= maxMirrors {
+		k.kept = make(map[mirrorKey]http.Header)
+	}
+	k.kept[key] = h
+}
+
+func methodOf(m jsonrpc.Message) string {
+	switch m := m.(type) {
+	case jsonrpc.Request:
+		return m.Method
+	case jsonrpc.Notification:
+		return m.Method
+	}
+	return ""
+}
