@@ -45,17 +45,30 @@ func WithoutValidation() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.unverified = true })
 }
 
-// call is one request on its way.
+// call is one request of the application on its way, through all its attempts.
 type call struct {
 	method string
 	tool   string // for tools/call
-	params json.RawMessage
-	opts   callOptions
+	// name is what the request is about, for headers: the tool, prompt, URI or
+	// task (HTTP-31).
+	name string
+	// open is the params as the caller gave them: an object without its closing
+	// brace and without _meta; nil for none. meta is the caller's members of
+	// _meta, without braces.
+	open, meta []byte
+	// round is what an attempt adds to the params, members without braces: the
+	// answers to what the server asked (MRTR-04).
+	round []byte
+	// mirrored are the arguments that headers repeat (HDR-01).
+	mirrored []transport.Param
+	opts     callOptions
 	// handshake marks initialize, which is never cancelled (LC-10).
 	handshake bool
 	progress  *progressCall // nil unless progress was asked for
+	link      *link         // of the last attempt
 	id        jsonrpc.ID    // of the last attempt
 	attempts  int
+	mended    mended
 }
 
 func newCall(method string, opts []CallOption) call {
@@ -85,19 +98,50 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		return nil, c.local(err, method)
 	}
 	cl := newCall(method, opts)
-	var err error
-	if cl.params, err = encodeObject("params", params); err != nil {
+	raw, err := encodeObject("params", params)
+	if err == nil {
+		cl.open, cl.meta, err = openParams(raw)
+	}
+	if err != nil {
 		return nil, c.local(err, method)
 	}
-	return c.send(ctx, cl)
+	if err := c.gate(&cl); err != nil {
+		return nil, err
+	}
+	return c.send(ctx, &cl)
 }
 
 // send makes a call, with progress if it was asked for.
-func (c *Client) send(ctx context.Context, cl call) (json.RawMessage, error) {
+func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if cl.opts.progress != nil {
 		return c.withProgress(ctx, cl)
 	}
-	return c.do(ctx, cl)
+	return c.converse(ctx, cl)
+}
+
+// converse makes one call of the application: an attempt, and more of them when
+// the protocol says that the first was to be said differently or that the
+// server wants to know something first.
+func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error) {
+	for {
+		raw, err := c.do(ctx, cl)
+		switch {
+		case err != nil:
+			if err := c.mend(ctx, cl, err); err != nil {
+				return nil, err
+			}
+			continue
+		case cl.link.agreed.era != mcp.EraStateless:
+			return raw, nil
+		}
+		done, err := c.interim(ctx, cl, raw)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return raw, nil
+		}
+	}
 }
 
 // Notify sends any notification; see [Client.Call] for params. It returns once
@@ -113,27 +157,31 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if c.isClosed() {
 		return c.local(errClosed(), method)
 	}
-	if err := c.conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw}); err != nil {
-		return c.failed(call{method: method}, err)
+	if err := c.live.Load().conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw}); err != nil {
+		return c.failed(&call{method: method}, err)
 	}
 	return nil
 }
 
 // Ping asks the server for a sign of life.
 func (c *Client) Ping(ctx context.Context) error {
-	_, err := c.do(ctx, call{method: mcp.MethodPing})
+	cl := call{method: mcp.MethodPing}
+	if err := c.gate(&cl); err != nil {
+		return err
+	}
+	_, err := c.converse(ctx, &cl)
 	return err
 }
 
-// do is the way of every request: closed, limit, breaker, transport, verdict,
-// mapping of the error.
-func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
+// do is one attempt, the way of every request: closed, limit, breaker,
+// transport, verdict, mapping of the error.
+func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), cl.method)
 	}
 	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) {
 		c.inFlight.Add(-1)
-		return nil, c.about(&cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
+		return nil, c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
 			"too many calls in flight to this server", nil))
 	}
 	defer c.inFlight.Add(-1)
@@ -141,7 +189,7 @@ func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
 	if c.res.Breaker != nil {
 		var err error
 		if permit, err = c.res.Breaker.Acquire(); err != nil {
-			return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+			return nil, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
 		}
 	}
 	defer permit.Release() // should a hook panic; a settled permit stays settled
@@ -150,18 +198,20 @@ func (c *Client) do(ctx context.Context, cl call) (json.RawMessage, error) {
 		id := cl.id // a copy, so that cl itself stays off the heap
 		cl.progress.id.Store(&id)
 	}
+	cl.link = c.live.Load()
+	params := cl.seal()
 	cl.attempts++
-	answer, err := c.conn.Call(ctx, transport.Request{
-		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: cl.params},
-		Wait:    c.wait(cl.opts),
+	answer, err := cl.link.conn.Call(ctx, transport.Request{
+		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
+		Wait:    c.wait(cl.opts), Mirror: cl.mirror(),
 	})
 	switch {
 	case err != nil:
-		c.settle(permit, c.failureVerdict(&cl, failureOf(err)), true)
-		c.abandon(&cl, err)
+		c.settle(permit, c.failureVerdict(cl, failureOf(err)), true)
+		c.abandon(cl, err)
 		return nil, c.failed(cl, err)
 	case answer.Error != nil:
-		e := c.refusedBy(&cl, answer)
+		e := c.refusedBy(cl, answer)
 		c.settle(permit, answerVerdict(e), true)
 		return nil, e
 	}
@@ -187,16 +237,20 @@ func (c *Client) abandon(cl *call, err error) {
 	if cl.handshake || !gaveUp || f.NotSent {
 		return
 	}
+	if cl.link.agreed.era == mcp.EraStateless && cl.link.traits.Exchanges {
+		return // the exchange has ended, which says it (HTTP-34)
+	}
 	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: cl.id, Reason: f.Err.Error()})
 	if err != nil {
 		return // cannot happen: the members are an id and a text
 	}
+	conn := cl.link.conn
 	c.behind(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
-		_ = c.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params})
+		_ = conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params})
 	})
 }
 

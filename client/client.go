@@ -25,9 +25,9 @@ type Client struct {
 	schemas  *compiledSchemas
 	fetch    toolcache.Fetch // fetchTools, bound once
 
-	conn      transport.Conn
-	connected chan struct{} // closed when conn is set
-	answering atomic.Int64  // requests of the server being answered
+	live      atomic.Pointer[link] // nil before the transport is open
+	connected chan struct{}        // closed when live is set
+	answering atomic.Int64         // requests of the server being answered
 
 	began   time.Time
 	doubted atomic.Int64 // when the list of tools was last doubted, since began
@@ -35,9 +35,6 @@ type Client struct {
 	inbox    *inbox
 	progress progressTable
 	inFlight atomic.Int64
-
-	// state is what the handshake told; nil before.
-	state atomic.Pointer[sessionState]
 
 	// life ends with Close; handlers and what is sent behind a caller's back
 	// run under it.
@@ -52,16 +49,6 @@ type Client struct {
 	err    error
 }
 
-// sessionState is what a server said of itself.
-type sessionState struct {
-	version      mcp.Version
-	info         mcp.Implementation
-	capabilities mcp.ServerCapabilities
-	instructions string
-	raw          json.RawMessage
-	profiles     map[string]string // tool to error profile, as announced
-}
-
 func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
 	// A client outlives the context it was connected with.
@@ -71,9 +58,6 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c.fetch = c.fetchTools
 	return c
 }
-
-// start starts what runs beside the calls.
-func (c *Client) start() { c.work.Go(c.inbox.run) }
 
 // What Close waits for besides the transport, which bounds itself: for what is
 // on its way to the server, such as the word that a call was given up, and for
@@ -91,12 +75,13 @@ func (c *Client) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
-		if c.conn != nil {
+		l := c.live.Load()
+		if l != nil {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
-		if c.conn != nil {
-			c.err = c.conn.Close()
+		if l != nil {
+			c.err = l.conn.Close()
 		}
 		c.inbox.stop()
 		if !waitFor(&c.work, closeTimeout) {
@@ -157,7 +142,8 @@ func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabil
 // Instructions returns the server's text on how to use it; untrusted.
 func (c *Client) Instructions() string { return c.told().instructions }
 
-// InitializeResult returns the server's answer to initialize as it came.
+// InitializeResult returns the server's answer to initialize, or to
+// server/discover in the stateless era, as it came.
 func (c *Client) InitializeResult() json.RawMessage { return c.told().raw }
 
 // HasCapability reports whether the server declared a capability: "tools",
@@ -168,11 +154,3 @@ func (c *Client) HasCapability(name string) bool { return c.told().capabilities.
 // Breaker returns the breaker that guards the server, nil when it was switched
 // off. See [breaker.Handler] for a health endpoint.
 func (c *Client) Breaker() *breaker.Breaker { return c.res.Breaker }
-
-// told is what the handshake told, nothing before it.
-func (c *Client) told() *sessionState {
-	if s := c.state.Load(); s != nil {
-		return s
-	}
-	return &sessionState{}
-}

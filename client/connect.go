@@ -77,8 +77,10 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	c := newClient(cfg, t)
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
-		if a, ok := c.conn.(transport.Aborter); ok {
-			_ = a.Abort()
+		if l := c.live.Load(); l != nil {
+			if a, ok := l.conn.(transport.Aborter); ok {
+				_ = a.Abort()
+			}
 		}
 		_ = c.Close()
 		return nil, err
@@ -90,12 +92,10 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
-		return c.failed(call{method: mcp.MethodInitialize}, err)
+		return c.failed(&call{method: mcp.MethodInitialize}, err)
 	}
-	c.conn = conn
-	close(c.connected)
-	c.start()
-	if err := c.openSession(ctx); err != nil {
+	c.use(conn)
+	if err := c.negotiate(ctx); err != nil {
 		return err
 	}
 	if c.cfg.preload && c.HasCapability("tools") {

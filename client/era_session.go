@@ -15,8 +15,7 @@ import (
 // openSession takes the three steps of revisions 2024-11-05 to 2025-11-25:
 // initialize, check of the answer, notifications/initialized. Nothing else is
 // sent before the last one, and nothing after a step that failed.
-func (c *Client) openSession(ctx context.Context) error {
-	offered := mcp.Version(c.cfg.version)
+func (c *Client) openSession(ctx context.Context, offered mcp.Version) error {
 	raw, err := c.initialize(ctx, offered)
 	if other, ok := offerAgain(err, offered); ok {
 		offered = other
@@ -29,13 +28,12 @@ func (c *Client) openSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.conn.UseVersion(string(state.version))
-	if err := c.conn.Notify(ctx, initialized); err != nil {
-		return c.failed(call{method: mcp.MethodInitialized}, err)
+	conn := c.live.Load().conn
+	conn.UseVersion(string(state.version))
+	if err := conn.Notify(ctx, initialized); err != nil {
+		return c.failed(&call{method: mcp.MethodInitialized}, err)
 	}
-	c.state.Store(state)
-	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(state.info.Name, 100), jsonrpc.Printable(state.info.Version, 50)), "server", c.server)
-	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", state.version), "server", c.server)
+	c.agree(state)
 	return nil
 }
 
@@ -46,12 +44,12 @@ var initialized = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: js
 // has failed when ctx ends, and the transport is closed (LC-10).
 func (c *Client) initialize(ctx context.Context, offered mcp.Version) (json.RawMessage, error) {
 	params, err := mcp.Marshal(&mcp.InitializeParams{
-		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.cfg.capabilities,
+		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.capabilities(offered),
 	})
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, call{method: mcp.MethodInitialize, params: params, handshake: true})
+	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), handshake: true})
 }
 
 // offerAgain returns the revision to try when the server refused the one that
@@ -78,7 +76,7 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 }
 
 // checkInitialize is step two.
-func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*sessionState, error) {
+func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agreement, error) {
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
 		return nil, c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
@@ -93,16 +91,24 @@ func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*ses
 		c.log.Warn("[MCP] Protocol version mismatch", "server", c.server,
 			"requested", string(offered), "negotiated", string(res.ProtocolVersion))
 	}
-	for _, name := range c.cfg.required {
-		if !res.Capabilities.Has(name) {
-			return nil, c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.Answered,
-				fmt.Sprintf("MCP server does not support %s capability", name), nil), mcp.MethodInitialize)
-		}
+	if err := c.checkRequired(res.Capabilities, mcp.MethodInitialize); err != nil {
+		return nil, err
 	}
-	return &sessionState{
-		version: res.ProtocolVersion, info: res.ServerInfo, capabilities: res.Capabilities,
+	return &agreement{
+		version: res.ProtocolVersion, era: mcp.EraSession, info: res.ServerInfo, capabilities: res.Capabilities, declared: true,
 		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities),
 	}, nil
+}
+
+// checkRequired refuses a server without what the application needs (AC-003.1).
+func (c *Client) checkRequired(caps mcp.ServerCapabilities, method string) error {
+	for _, name := range c.cfg.required {
+		if !caps.Has(name) {
+			return c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.Answered,
+				fmt.Sprintf("MCP server does not support %s capability", name), nil), method)
+		}
+	}
+	return nil
 }
 
 // VersionError says that a server answered with a revision this client does

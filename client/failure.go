@@ -14,7 +14,7 @@ import (
 
 // failed makes the error of a call from what its transport said. It is the
 // one place where transport failures become errors of the client.
-func (c *Client) failed(cl call, err error) error {
+func (c *Client) failed(cl *call, err error) error {
 	f := failureOf(err)
 	e := fromFailure(f)
 	if f.Reason == transport.ReasonTimeout {
@@ -31,7 +31,7 @@ func (c *Client) failed(cl call, err error) error {
 	if e.HTTP == nil {
 		e.HTTP = f.HTTP
 	}
-	return c.about(&cl, e)
+	return c.about(cl, e)
 }
 
 // failureOf returns the failure in err. Transports of others may return plain

@@ -176,7 +176,6 @@ func TestWrongOptions(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]client.Option{
 		"not known":              client.WithProtocolVersion("1999-01-01"),
-		"not spoken yet":         client.WithProtocolVersion("2026-07-28"),
 		"name and a version":     client.WithClientInfo(mcp.Implementation{Name: "x"}),
 		"unknown error profile":  client.WithErrorProfile("nonsense"),
 		"unknown validation":     client.WithValidation(9),

@@ -69,7 +69,7 @@ func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Respon
 	case <-ctx.Done():
 		return
 	}
-	if err := c.conn.Respond(ctx, resp); err != nil {
+	if err := c.live.Load().conn.Respond(ctx, resp); err != nil {
 		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
 			"method", jsonrpc.Printable(method, 100), "error", err)
 	}
@@ -101,8 +101,12 @@ func (c *Client) wanted(method string) bool {
 
 // deliver runs the handlers for one item.
 func (c *Client) deliver(it item) {
-	if it.progress != nil {
+	switch {
+	case it.progress != nil:
 		it.progress.deliver(it.params)
+		return
+	case it.event != nil:
+		c.cfg.onEvent(c.life, it.event)
 		return
 	}
 	if c.cfg.onLog != nil && it.n.Method == mcp.MethodMessage {

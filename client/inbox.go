@@ -14,17 +14,17 @@ const (
 	inboxBytes = 16 << 20
 )
 
-// inbox hands notifications to the application's handlers, in order, on one
-// goroutine that is not the one that reads.
+// inbox hands notifications and events to the application's handlers, in order,
+// on one goroutine that is not the one that reads. The goroutine is there only
+// while something waits: an idle client costs none.
 type inbox struct {
-	c    *Client
-	wake chan struct{} // capacity 1
-	quit chan struct{}
+	c *Client
 
 	mu      sync.Mutex
 	queue   []item
 	bytes   int // of what is queued
 	dropped int
+	running bool
 	stopped bool
 }
 
@@ -33,6 +33,8 @@ type item struct {
 	// progress is the call a progress notification belongs to.
 	progress *progressCall
 	params   mcp.ProgressParams
+	// event is what happened to the connection.
+	event Event
 }
 
 // size is about what the item holds in memory.
@@ -45,9 +47,7 @@ func (it item) drop() {
 	}
 }
 
-func newInbox(c *Client) *inbox {
-	return &inbox{c: c, wake: make(chan struct{}, 1), quit: make(chan struct{})}
-}
+func newInbox(c *Client) *inbox { return &inbox{c: c} }
 
 // put queues one item; it never waits.
 func (b *inbox) put(it item) {
@@ -63,30 +63,23 @@ func (b *inbox) put(it item) {
 		b.take().drop()
 		b.dropped++
 	}
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default: // it will look
+	if !b.running {
+		b.running = true
+		b.c.work.Go(b.run) // under the lock: not once stop has been called
 	}
+	b.mu.Unlock()
 }
 
 func (b *inbox) run() {
 	for {
-		select {
-		case <-b.quit:
+		it, dropped, ok := b.next()
+		if dropped > 0 {
+			b.c.log.Warn("[MCP] notifications dropped: a handler is too slow", "server", b.c.server, "count", dropped)
+		}
+		if !ok {
 			return
-		case <-b.wake:
 		}
-		for {
-			it, dropped, ok := b.next()
-			if dropped > 0 {
-				b.c.log.Warn("[MCP] notifications dropped: a handler is too slow", "server", b.c.server, "count", dropped)
-			}
-			if !ok {
-				break
-			}
-			b.c.deliver(it)
-		}
+		b.c.deliver(it)
 	}
 }
 
@@ -95,7 +88,7 @@ func (b *inbox) next() (it item, dropped int, ok bool) {
 	defer b.mu.Unlock()
 	dropped, b.dropped = b.dropped, 0
 	if len(b.queue) == 0 {
-		b.queue = nil
+		b.queue, b.running = nil, false
 		return item{}, dropped, false
 	}
 	return b.take(), dropped, true
@@ -119,6 +112,5 @@ func (b *inbox) stop() {
 			it.drop()
 		}
 		b.queue, b.bytes = nil, 0
-		close(b.quit)
 	}
 }

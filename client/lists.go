@@ -76,9 +76,9 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 		return 0, err
 	}
 	if cursor != nil {
-		cl.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
+		cl.open = jsonrpc.AppendString([]byte(`{"cursor":`), *cursor)
 	}
-	raw, err := c.do(ctx, cl)
+	raw, err := c.converse(ctx, &cl)
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +92,7 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 // require refuses a call that needs a capability the server did not declare,
 // without traffic (LC-11).
 func (c *Client) require(cl *call, capability string) error {
-	if c.HasCapability(capability) {
+	if agreed := c.told(); !agreed.declared || agreed.capabilities.Has(capability) {
 		return nil
 	}
 	return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,

@@ -45,6 +45,7 @@ type config struct {
 	onNotification func(context.Context, jsonrpc.Notification)
 	onLog          func(context.Context, mcp.LoggingMessageParams)
 	onListChanged  func(context.Context, string)
+	onEvent        func(context.Context, Event)
 }
 
 // WithLogger makes the client log: connections, version mismatches, breaker
@@ -70,9 +71,15 @@ func WithRequiredCapabilities(names ...string) Option {
 	return optionFunc(func(c *config) { c.required = append([]string{}, names...) })
 }
 
-// WithProtocolVersion pins the revision to offer. It wins over the
-// environment variable MCP_PROTOCOL_VERSION; without both the newest is
-// offered (AC-002.8, decisions 12).
+// AutoVersion lets the client find out which revision to speak; see
+// [WithProtocolVersion].
+const AutoVersion = "auto"
+
+// WithProtocolVersion pins the revision, and with it the era: a revision of the
+// session era is offered in initialize, without a probe before it; one of the
+// stateless era is spoken at once, without falling back (NEG-01). [AutoVersion]
+// finds out. It wins over the environment variable MCP_PROTOCOL_VERSION; without
+// both the client finds out (decisions 12).
 func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
@@ -197,15 +204,11 @@ func (c *config) completeVersion() error {
 		source = "MCP_PROTOCOL_VERSION"
 		c.version = os.Getenv(source)
 	}
-	if c.version == "" {
-		c.version = string(mcp.LatestSession)
-		return nil
+	if c.version == AutoVersion {
+		c.version = ""
 	}
-	switch v := mcp.Version(c.version); {
-	case !v.Known():
-		return fmt.Errorf("%s: revision %q is not known; known are %v", source, c.version, mcp.Versions())
-	case v.Era() != mcp.EraSession:
-		return fmt.Errorf("%s: revision %s is not spoken yet; the newest is %s", source, c.version, mcp.LatestSession)
+	if v := mcp.Version(c.version); v != "" && !v.Known() {
+		return fmt.Errorf("%s: revision %q is not known; known are %v, or %q", source, c.version, mcp.Versions(), AutoVersion)
 	}
 	return nil
 }

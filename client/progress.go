@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -37,54 +36,12 @@ type progressCall struct {
 const progressGrace = time.Second
 
 // withProgress makes a call whose params carry a progress token.
-func (c *Client) withProgress(ctx context.Context, cl call) (json.RawMessage, error) {
+func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
 	p := c.progress.add(cl.opts.progress)
 	defer p.finish(ctx)
 	defer c.progress.remove(p)
-	var err error
-	if cl.params, err = addToken(cl.params, p.token); err != nil {
-		return nil, c.local(err, cl.method)
-	}
 	cl.progress = p
-	return c.do(ctx, cl)
-}
-
-// addToken puts the token into the params' _meta. The other members stay as
-// they are, and where they are.
-func addToken(params json.RawMessage, token jsonrpc.ID) (json.RawMessage, error) {
-	member := append(token.AppendJSON([]byte(`"progressToken":`)), '}')
-	if len(params) == 0 {
-		params = json.RawMessage(`{}`)
-	}
-	out := []byte{'{'}
-	hasMeta := false
-	err := jsonrpc.Members(params, func(name, value []byte) bool {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(jsonrpc.AppendString(out, string(name)), ':')
-		if string(name) != "_meta" || value[0] != '{' {
-			out = append(out, value...)
-			return true
-		}
-		hasMeta = true
-		out = append(out, bytes.TrimRight(value[:len(value)-1], " \t\r\n")...)
-		if out[len(out)-1] != '{' {
-			out = append(out, ',')
-		}
-		out = append(out, member...)
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	if !hasMeta {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, `"_meta":{`...), member...)
-	}
-	return append(out, '}'), nil
+	return c.converse(ctx, cl)
 }
 
 func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {
@@ -169,7 +126,7 @@ func (c *Client) onProgress(n jsonrpc.Notification) {
 	}
 	if p := c.progress.find(params.ProgressToken); p != nil {
 		if id := p.id.Load(); id != nil {
-			c.conn.Touch(*id)
+			c.live.Load().conn.Touch(*id)
 		}
 		p.queued()
 		c.inbox.put(item{progress: p, params: params})

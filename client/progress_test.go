@@ -77,8 +77,8 @@ func TestProgressTokenJoinsParams(t *testing.T) {
 		``:                                   `{"_meta":{"progressToken":N}}`,
 		`{}`:                                 `{"_meta":{"progressToken":N}}`,
 		`{"b":1.0,"a":2}`:                    `{"b":1.0,"a":2,"_meta":{"progressToken":N}}`,
-		`{"_meta":{},"b":1}`:                 `{"_meta":{"progressToken":N},"b":1}`,
-		`{"b":1,"_meta":{"x/y":[1] },"c":2}`: `{"b":1,"_meta":{"x/y":[1],"progressToken":N},"c":2}`,
+		`{"_meta":{},"b":1}`:                 `{"b":1,"_meta":{"progressToken":N}}`,
+		`{"b":1,"_meta":{"x/y":[1] },"c":2}`: `{"b":1,"c":2,"_meta":{"progressToken":N,"x/y":[1]}}`,
 	} {
 		got, err := c.Call(t.Context(), "custom", json.RawMessage(params), progress)
 		if params == "" {

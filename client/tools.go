@@ -30,14 +30,15 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	buf := paramBuffers.Get().(*[]byte)
 	params, start, err := appendToolParams((*buf)[:0], tool, args)
 	if err == nil {
-		cl.params = append(params, '}')
+		cl.open, cl.name = params, tool
 		err = c.checkArguments(ctx, &cl, params[start:])
 	} else {
 		err = c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
 	}
 	var result json.RawMessage
 	if err == nil {
-		result, err = c.send(ctx, cl)
+		result, err = c.send(ctx, &cl)
+		params = cl.open // may have grown
 	}
 	// Transports keep params over 32 KiB; smaller ones were copied.
 	if cap(params) <= maxParamBuffer {

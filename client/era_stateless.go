@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// openStateless opens a conversation of the stateless era: there is nothing to
+// open but knowing the server, which server/discover tells (DISC-01).
+func (c *Client) openStateless(ctx context.Context, version mcp.Version) error {
+	meta, err := c.requestMeta(version)
+	if err != nil {
+		return badOption(err)
+	}
+	c.live.Load().conn.UseVersion(string(version))
+	c.agree(&agreement{version: version, era: mcp.EraStateless, meta: meta})
+	raw, err := c.do(ctx, &call{method: mcp.MethodDiscover})
+	if err != nil {
+		return err
+	}
+	var res mcp.DiscoverResult
+	if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
+		return c.undecodable(&call{method: mcp.MethodDiscover}, err)
+	}
+	if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
+		return err
+	}
+	c.agree(&agreement{
+		version: version, era: mcp.EraStateless, info: res.Server(), capabilities: res.Capabilities, declared: true,
+		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities), meta: meta,
+	})
+	return nil
+}
+
+// requestMeta encodes what every request says of this client (META-04,
+// META-05): once, since it is the same every time.
+func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
+	caps := c.capabilities(version)
+	encoded, err := mcp.Marshal(&caps)
+	if err != nil {
+		return nil, err
+	}
+	info, err := mcp.Marshal(&c.cfg.info)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, m := range []struct {
+		key   string
+		value json.RawMessage
+	}{
+		{mcp.MetaProtocolVersion, jsonrpc.AppendString(nil, string(version))},
+		{mcp.MetaClientCapabilities, encoded},
+		{mcp.MetaClientInfo, info},
+	} {
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsonrpc.AppendString(out, m.key), ':')
+		out = append(out, m.value...)
+	}
+	return out, nil
+}

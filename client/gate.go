@@ -1,0 +1,51 @@
+package client
+
+import (
+	"fmt"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// gate refuses, without traffic, what the negotiated revision does not have and
+// what the server did not declare (LC-11, DISC-15, DISC-18). Methods that no
+// revision knows are the application's own and pass.
+func (c *Client) gate(cl *call) error {
+	agreed := c.told()
+	info, ok := mcp.LookupMethod(cl.method, agreed.version)
+	switch {
+	case !ok && inSomeRevision(cl.method):
+		text := fmt.Sprintf("%s is not part of revision %s", cl.method, agreed.version)
+		if other := replacement[cl.method]; other != "" {
+			text += "; use " + other
+		}
+		return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
+	case ok && info.Sender == mcp.FromServer:
+		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			cl.method+" is for servers to send", nil))
+	case ok && info.Capability != "":
+		return c.require(cl, info.Capability)
+	}
+	return nil
+}
+
+func inSomeRevision(method string) bool {
+	for _, v := range mcp.Versions() {
+		if mcp.MethodIn(method, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// replacement says what stands in for a method in the other era.
+var replacement = map[string]string{
+	mcp.MethodPing:                 mcp.MethodDiscover,
+	mcp.MethodLoggingSetLevel:      "Client.SetLogLevel",
+	mcp.MethodResourcesSubscribe:   "Client.Subscribe",
+	mcp.MethodResourcesUnsubscribe: "Subscription.Close",
+	mcp.MethodSubscriptionsListen:  "Client.Subscribe",
+	mcp.MethodDiscover:             mcp.MethodInitialize,
+	mcp.MethodTasksUpdate:          mcp.MethodTasksResult,
+	mcp.MethodTasksResult:          mcp.MethodTasksGet,
+}

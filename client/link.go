@@ -1,0 +1,61 @@
+package client
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// link is one open way to the server and what was agreed on it. It never
+// changes: a new session, a fresh process or a corrected revision makes a new
+// one. A call works with the link it began with.
+type link struct {
+	conn   transport.Conn
+	traits transport.Traits
+	agreed *agreement
+}
+
+// agreement is what both sides know of each other once the conversation is
+// open. It never changes.
+type agreement struct {
+	version      mcp.Version
+	era          mcp.Era
+	info         mcp.Implementation
+	capabilities mcp.ServerCapabilities
+	// declared is false when the server was never asked for its capabilities:
+	// nothing is gated then, and errors are mapped (DISC-15).
+	declared     bool
+	instructions string
+	raw          json.RawMessage
+	profiles     map[string]string // tool to error profile, as announced
+	// meta is what the _meta of every request holds in the stateless era:
+	// members, without braces (META-04, META-05). nil in the session era.
+	meta []byte
+}
+
+// nothingAgreed is the agreement before there is one.
+var nothingAgreed = &agreement{}
+
+// told is what was agreed last, [nothingAgreed] before.
+func (c *Client) told() *agreement {
+	if l := c.live.Load(); l != nil {
+		return l.agreed
+	}
+	return nothingAgreed
+}
+
+// use makes conn the client's way to the server.
+func (c *Client) use(conn transport.Conn) *link {
+	l := &link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed}
+	if c.live.Swap(l) == nil {
+		close(c.connected)
+	}
+	return l
+}
+
+// agree makes what was agreed the client's, on the way that is open.
+func (c *Client) agree(a *agreement) {
+	l := c.live.Load()
+	c.live.Store(&link{conn: l.conn, traits: l.traits, agreed: a})
+}
