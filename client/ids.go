@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"crypto/rand"
 	"encoding/hex"
 	"sync"
@@ -12,34 +11,56 @@ import (
 )
 
 // idSource makes request ids: UUID v4 strings (AC-001.5, decisions 9), so that
-// ids never repeat, not even across reconnects and processes. Randomness is
-// read in blocks, which makes an id cheap; uuid.EnableRandPool would do the
-// same for the whole process, which is not ours to decide.
+// ids never repeat, not even across reconnects and processes. They are made in
+// blocks, which share one piece of random bytes and one text: an id costs a
+// share of an allocation. uuid.EnableRandPool would do the first half for the
+// whole process, which is not ours to decide.
 type idSource struct {
 	mu     sync.Mutex
-	random *bufio.Reader
+	tokens string // ids in JSON, one after the other
 }
 
-func newIDSource() *idSource {
-	const block = 64 * len(uuid.UUID{})
-	return &idSource{random: bufio.NewReaderSize(rand.Reader, block)}
-}
+// idBlock is how many ids are made at once; tokenSize is the length of one in
+// JSON.
+const (
+	idBlock   = 32
+	tokenSize = 38
+)
+
+func newIDSource() *idSource { return &idSource{} }
 
 // next returns a fresh id. Safe for concurrent use.
 func (s *idSource) next() jsonrpc.ID {
 	s.mu.Lock()
-	u, err := uuid.NewRandomFromReader(s.random)
-	s.mu.Unlock()
-	if err != nil {
-		// crypto/rand never fails: it ends the program instead.
-		return jsonrpc.StringID(uuid.NewString())
+	if s.tokens == "" {
+		s.tokens = freshTokens()
 	}
-	var text [36]byte
-	hex.Encode(text[0:8], u[0:4])
-	hex.Encode(text[9:13], u[4:6])
-	hex.Encode(text[14:18], u[6:8])
-	hex.Encode(text[19:23], u[8:10])
-	hex.Encode(text[24:36], u[10:16])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return jsonrpc.StringID(text[:])
+	token := s.tokens[:tokenSize]
+	s.tokens = s.tokens[tokenSize:]
+	s.mu.Unlock()
+	id, err := jsonrpc.ParseID(token)
+	if err != nil {
+		panic("client: a UUID is not a JSON string: " + err.Error()) // hexadecimal digits and hyphens
+	}
+	return id
+}
+
+func freshTokens() string {
+	var random [idBlock * len(uuid.UUID{})]byte
+	_, _ = rand.Read(random[:]) // never fails: it ends the program instead
+	tokens := make([]byte, 0, idBlock*tokenSize)
+	for raw := random[:]; len(raw) > 0; raw = raw[len(uuid.UUID{}):] {
+		u := uuid.UUID(raw[:len(uuid.UUID{})])
+		u[6] = u[6]&0x0f | 0x40 // version 4
+		u[8] = u[8]&0x3f | 0x80 // the variant of RFC 9562
+		var text [36]byte
+		hex.Encode(text[0:8], u[0:4])
+		hex.Encode(text[9:13], u[4:6])
+		hex.Encode(text[14:18], u[6:8])
+		hex.Encode(text[19:23], u[8:10])
+		hex.Encode(text[24:36], u[10:16])
+		text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+		tokens = append(append(append(tokens, '"'), text[:]...), '"')
+	}
+	return string(tokens)
 }

@@ -32,6 +32,17 @@ func StringID[T string | []byte](s T) ID {
 	return ID{token: string(buf)}
 }
 
+// ParseID returns the id with this JSON text. The id shares the memory of token
+// when that is an id in its one form already, as nearly all are.
+func ParseID(token string) (ID, error) {
+	if n := len(token); n >= 2 && token[0] == '"' && token[n-1] == '"' && isPlain(token[1:n-1]) {
+		return ID{token: token}, nil
+	}
+	var id ID
+	err := id.UnmarshalJSON([]byte(token))
+	return id, err
+}
+
 // IntID returns the id for an integer.
 func IntID(i int64) ID { return ID{token: strconv.FormatInt(i, 10)} }
 

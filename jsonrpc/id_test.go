@@ -102,3 +102,20 @@ func FuzzID(f *testing.F) {
 		}
 	})
 }
+
+// An id made from its JSON text is the one made from its value, in whatever form
+// the text is.
+func TestParseID(t *testing.T) {
+	t.Parallel()
+	for token, want := range map[string]ID{
+		`"a-1"`: StringID("a-1"), `""`: StringID(""), `"\u0061"`: StringID("a"), `"é"`: StringID("é"), `7`: IntID(7), `null`: {},
+	} {
+		id, err := ParseID(token)
+		require.NoError(t, err, token)
+		require.Equal(t, want, id, token)
+	}
+	for _, token := range []string{``, `"`, `1.5`, `{}`, `"a" ` + `"b"`} {
+		_, err := ParseID(token)
+		require.Error(t, err, token)
+	}
+}
