@@ -35,7 +35,7 @@ func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		c, err := client.Connect(t.Context(), tr, opts...)
+		c, err := client.Connect(t.Context(), tr, pinned(opts)...)
 		require.NoError(t, err)
 		f(t, c, s)
 		require.NoError(t, c.Close())
@@ -89,7 +89,7 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 	})
 	t.Setenv("MCP_TOOL_CACHE_TTL", "abc")
 	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr)
+	_, err := client.Connect(t.Context(), tr, sessionEra)
 	require.ErrorContains(t, err, "MCP_TOOL_CACHE_TTL")
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
@@ -167,7 +167,7 @@ func TestAC_004_6_AllPhase1ToolsAreCached(t *testing.T) {
 		first := string(toolList(phase1[:4]...))
 		return json.RawMessage(strings.TrimSuffix(first, "}") + `,"nextCursor":"2"}`)
 	})
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	for _, name := range phase1 {
 		getSchema(t, c, name)

@@ -223,7 +223,7 @@ func TestErrorProfiles(t *testing.T) {
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"errorProfiles":{"store":"artifact"}}},"serverInfo":{"name":"s","version":"1"}}`)
 	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert") })
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "store", nil)
 	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,7 +169,7 @@ func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 			t.Parallel()
 			tr, s := newFake(t)
 			s.result("initialize", tt.answer)
-			_, err := client.Connect(t.Context(), tr)
+			_, err := client.Connect(t.Context(), tr, sessionEra)
 			var e *mcperrors.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tt.code, e.Code, e.Error())
@@ -200,7 +201,7 @@ func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
 			}()
 			return nil
 		})
-		c, err := client.Connect(t.Context(), tr)
+		c, err := client.Connect(t.Context(), tr, sessionEra)
 		require.NoError(t, err)
 		require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
 		require.NoError(t, c.Close())
@@ -263,7 +264,7 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr, s := newFake(t)
 				s.on(tt.method, func(jsonrpc.Request) any { return tt.answer })
-				_, err := client.Connect(t.Context(), tr)
+				_, err := client.Connect(t.Context(), tr, sessionEra)
 				var e *mcperrors.Error
 				require.ErrorAs(t, err, &e)
 				require.Equal(t, tt.code, e.Code, e.Error())
@@ -273,7 +274,7 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 				require.Equal(t, tt.sent, s.methods())
 
 				again, _ := newFake(t)
-				c, err := client.Connect(t.Context(), again)
+				c, err := client.Connect(t.Context(), again, sessionEra)
 				require.NoError(t, err)
 				require.NoError(t, c.Close())
 			})
@@ -284,12 +285,15 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 // Not parallel: it sets the environment.
 func TestAC_002_8_ProtocolVersionFromEnvironment(t *testing.T) {
 	offered := func(opts ...client.Option) string {
-		c, s := connected(t, opts...)
+		tr, s := newFake(t)
+		c, err := client.Connect(t.Context(), tr, opts...)
+		require.NoError(t, err)
 		require.NoError(t, c.Close())
 		var m struct {
 			Params struct{ ProtocolVersion string }
 		}
-		require.NoError(t, json.Unmarshal([]byte(s.received()[0]), &m))
+		first := slices.Index(s.methods(), "initialize")
+		require.NoError(t, json.Unmarshal([]byte(s.received()[first]), &m))
 		return m.Params.ProtocolVersion
 	}
 	t.Setenv("MCP_PROTOCOL_VERSION", "")
@@ -309,7 +313,7 @@ func TestAnOlderRevisionIsAccepted(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2024-11-05", 1))
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	require.Equal(t, mcp.Version2024_11_05, c.ProtocolVersion())
 	require.NoError(t, c.Close())
@@ -326,7 +330,7 @@ func TestRefusedRevisionIsOfferedAgain(t *testing.T) {
 		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unsupported protocol version",
 			map[string]any{"supported": []string{"2024-11-05", "2025-03-26"}, "requested": "2025-11-25"})
 	})
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	require.Equal(t, mcp.Version2025_03_26, c.ProtocolVersion())
 	require.Equal(t, 2, s.count("initialize"))
@@ -337,13 +341,13 @@ func TestAC_003_1_ToolsCapabilityIsRequired(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err, "an empty object counts as supported")
 	require.NoError(t, c.Close())
 
 	tr, s = newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
-	_, err = client.Connect(t.Context(), tr)
+	_, err = client.Connect(t.Context(), tr, sessionEra)
 	require.ErrorContains(t, err, "tools capability")
 }
 
@@ -352,7 +356,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	noTools := `{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"s","version":"1"}}`
 	tr, s := newFake(t)
 	s.result("initialize", noTools)
-	_, err := client.Connect(t.Context(), tr)
+	_, err := client.Connect(t.Context(), tr, sessionEra)
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, mcperrors.E205, e.Code)
@@ -362,7 +366,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	// The list is an option; empty requires nothing (decisions 23).
 	tr, s = newFake(t)
 	s.result("initialize", noTools)
-	c, err := client.Connect(t.Context(), tr, client.WithRequiredCapabilities())
+	c, err := client.Connect(t.Context(), tr, sessionEra, client.WithRequiredCapabilities())
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", nil)
 	require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), "refused here, without traffic")
@@ -393,7 +397,7 @@ func TestAC_003_5_HasCapability(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":true},"logging":{},"experimental":{"x":{}}},"serverInfo":{"name":"s","version":"1"}}`)
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	for name, want := range map[string]bool{
 		"tools": true, "tools.listChanged": false, "resources": true, "resources.subscribe": true,
@@ -410,7 +414,7 @@ func TestAC_003_6_VersionMismatchIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	tr, s := newFake(t)
 	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2025-06-18", 1))
-	c, err := client.Connect(t.Context(), tr, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	c, err := client.Connect(t.Context(), tr, sessionEra, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", map[string]any{"message": "works"})
 	require.NoError(t, err)

@@ -163,12 +163,12 @@ func TestBadInputPrograms(t *testing.T) {
 	}
 	t.Run("missing", func(t *testing.T) {
 		t.Parallel()
-		_, err := client.DialCommand(t.Context(), []string{filepath.Join(t.TempDir(), "no-such-server")})
+		_, err := client.DialCommand(t.Context(), []string{filepath.Join(t.TempDir(), "no-such-server")}, sessionEra)
 		wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-server"}}.check(t, err)
 	})
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
-		_, err := client.DialCommand(t.Context(), nil)
+		_, err := client.DialCommand(t.Context(), nil, sessionEra)
 		wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"no program"}}.check(t, err)
 	})
 }

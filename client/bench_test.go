@@ -68,7 +68,7 @@ func pipePeer(t testing.TB) *transport.Stream {
 
 func pipeClient(t testing.TB, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Connect(t.Context(), pipePeer(t), opts...)
+	c, err := client.Connect(t.Context(), pipePeer(t), pinned(opts)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -168,7 +168,7 @@ func httpPeer(t testing.TB) string {
 // BenchmarkCallHTTP is a small call over HTTP with everything on.
 func BenchmarkCallHTTP(b *testing.B) {
 	ctx := b.Context()
-	c, err := client.Dial(ctx, httpPeer(b))
+	c, err := client.Dial(ctx, httpPeer(b), sessionEra)
 	require.NoError(b, err)
 	defer func() { _ = c.Close() }()
 	b.ReportAllocs()

@@ -174,11 +174,20 @@ func (s *fakeServer) count(method string) int {
 	return n
 }
 
+// sessionEra pins the revision that the servers of most tests speak, so that
+// nothing is sent to find it out.
+var sessionEra = client.WithProtocolVersion("2025-11-25")
+
+// pinned puts sessionEra before options, which may say otherwise.
+func pinned(opts []client.Option) []client.Option {
+	return append([]client.Option{sessionEra}, opts...)
+}
+
 // connected returns a client of a fake server.
 func connected(t testing.TB, opts ...client.Option) (*client.Client, *fakeServer) {
 	t.Helper()
 	tr, s := newFake(t)
-	c, err := client.Connect(t.Context(), tr, opts...)
+	c, err := client.Connect(t.Context(), tr, pinned(opts)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
 	return c, s

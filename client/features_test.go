@@ -110,7 +110,7 @@ func TestHandlersMayCall(t *testing.T) {
 		tr, s := newFake(t)
 		done := make(chan error, 1)
 		var c *client.Client
-		c, err := client.Connect(t.Context(), tr, client.OnListChanged(func(ctx context.Context, _ string) {
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.OnListChanged(func(ctx context.Context, _ string) {
 			done <- c.Ping(ctx)
 		}))
 		require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
-		c, err := client.Connect(t.Context(), tr, client.WithResilience(client.Resilience{}))
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(client.Resilience{}))
 		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() {
@@ -183,7 +183,7 @@ func TestWrongOptions(t *testing.T) {
 		"tool cache: TTL -1ns: ": client.WithToolCacheTTL(-1),
 	} {
 		tr, s := newFake(t)
-		_, err := client.Connect(t.Context(), tr, opt)
+		_, err := client.Connect(t.Context(), tr, sessionEra, opt)
 		require.ErrorContains(t, err, name)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
@@ -220,7 +220,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		c, err := client.Connect(t.Context(), eager{tr})
+		c, err := client.Connect(t.Context(), eager{tr}, sessionEra)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, s.received(), `{"jsonrpc":"2.0","id":7,"result":{}}`)
@@ -237,7 +237,7 @@ func TestCancellationIsToldBeforeClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tr, s := newFake(t)
 			s.on("tools/call", func(jsonrpc.Request) any { return nil })
-			c, err := client.Connect(t.Context(), tr)
+			c, err := client.Connect(t.Context(), tr, sessionEra)
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			_, err = c.CallTool(ctx, "echo", hello)

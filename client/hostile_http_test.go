@@ -91,7 +91,7 @@ func TestHostileHTTPNothingToCancel(t *testing.T) {
 	})
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = client.Dial(ctx, s.url)
+	_, err = client.Dial(ctx, s.url, sessionEra)
 	wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), nil}.check(t, err)
 	require.Len(t, s.received(), 1)
 }

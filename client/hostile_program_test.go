@@ -38,7 +38,7 @@ func TestHostileSilentProgram(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err := client.DialCommand(ctx, programArgv("silent"), client.WithCommand(transport.Command{
+	_, err := client.DialCommand(ctx, programArgv("silent"), sessionEra, client.WithCommand(transport.Command{
 		Env: []string{"GORACE=atexit_sleep_ms=0"}, StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
 	}))
 	e := wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.in(t, err)

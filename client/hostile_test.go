@@ -71,7 +71,7 @@ func TestHostileAnswers(t *testing.T) {
 				if strings.HasPrefix(tt.name, "100,000") {
 					tr.Limits.MessageBytes = 1 << 20
 				}
-				c, err := client.Connect(t.Context(), tr)
+				c, err := client.Connect(t.Context(), tr, sessionEra)
 				require.NoError(t, err)
 				defer func() { require.NoError(t, c.Close()) }()
 				parked := park(s, "ping")
@@ -291,7 +291,7 @@ func TestHostilePingDuringHandshake(t *testing.T) {
 			return json.RawMessage(initResult)
 		})
 		go s.write(`{"jsonrpc":"2.0","id":"first","method":"ping"}`)
-		c, err := client.Connect(t.Context(), tr)
+		c, err := client.Connect(t.Context(), tr, sessionEra)
 		require.NoError(t, err)
 		for _, id := range []string{"first", "second"} {
 			require.Eventually(t, func() bool {
@@ -382,7 +382,7 @@ func TestHostileInitializeIsNotCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, enough)
 		defer cancel()
 		began := time.Now()
-		_, err := client.Connect(ctx, tr)
+		_, err := client.Connect(ctx, tr, sessionEra)
 		require.ErrorIs(t, err, enough)
 		require.Less(t, time.Since(began), 7*time.Second)
 		synctest.Wait()

@@ -63,7 +63,7 @@ func TestListsFollowCursors(t *testing.T) {
 			tr, s := newFake(t)
 			s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
 			list(s, "resources/list", "resources", tt.pages)
-			c, err := client.Connect(t.Context(), tr, client.WithRequiredCapabilities())
+			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithRequiredCapabilities())
 			require.NoError(t, err)
 			var got []string
 			var last error

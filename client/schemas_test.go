@@ -23,7 +23,7 @@ func TestHostileSchemas(t *testing.T) {
 			t.Parallel()
 			tr, s := newFake(t)
 			s.result("tools/list", `{"tools":[{"name":"x","inputSchema":`+schema+`}]}`)
-			c, err := client.Connect(t.Context(), tr)
+			c, err := client.Connect(t.Context(), tr, sessionEra)
 			require.NoError(t, err)
 			_, err = c.CallTool(t.Context(), "x", map[string]any{"a": 1})
 			require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestValidationErrorsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("tools/list", `{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"pin":{"type":"integer"},"mode":{"enum":["a"]},"in":{"type":"object","properties":{"n":{"maximum":5}}},"re":{"pattern":"^z"}},"additionalProperties":false}}]}`)
-	c, err := client.Connect(t.Context(), tr)
+	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	for args, want := range map[string]string{
 		`{"pin":"hunter2"}`:       `/properties/pin: type: has type "string", want "integer"`,

@@ -82,7 +82,7 @@ func dialWebsite(t *testing.T, url string, opts ...client.Option) (*client.Clien
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	h := transport.HTTP{Limits: transport.Limits{MessageBytes: 64 << 10}}
-	c, err := client.Dial(ctx, url, append([]client.Option{client.WithHTTP(h)}, opts...)...)
+	c, err := client.Dial(ctx, url, append([]client.Option{sessionEra, client.WithHTTP(h)}, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

@@ -106,6 +106,8 @@ type page struct {
 	faults []error
 	notes  []string
 	asked  []jsonrpc.Request
+	lost   int // sessions
+	gaps   int
 }
 
 func dial(t *testing.T, h *transport.HTTP) *page {
@@ -116,7 +118,9 @@ func dial(t *testing.T, h *transport.HTTP) *page {
 		OnNotification: func(n jsonrpc.Notification, id jsonrpc.ID) {
 			p.locked(func() { p.notes = append(p.notes, fmt.Sprintf("%s for %s", n.Method, id)) })
 		},
-		OnRequest: func(req jsonrpc.Request) { p.locked(func() { p.asked = append(p.asked, req) }) },
+		OnRequest:     func(req jsonrpc.Request) { p.locked(func() { p.asked = append(p.asked, req) }) },
+		OnSessionLost: func() { p.locked(func() { p.lost++ }) },
+		OnGap:         func() { p.locked(func() { p.gaps++ }) },
 	})
 	require.NoError(t, err)
 	p.Conn = conn
