@@ -140,11 +140,7 @@ func (s *compiled) judge(args json.RawMessage) error {
 	if s.flat != nil && s.flat.fits(args) {
 		return nil
 	}
-	value, ok := forJudging(args)
-	if !ok {
-		return nil
-	}
-	err := s.schema.Validate(value)
+	err := s.schema.Judge(args)
 	if err == nil {
 		return nil
 	}
@@ -183,11 +179,3 @@ func withoutValues(message string) string {
 
 // maxReason bounds the reason in an error, in characters.
 const maxReason = 300
-
-// forJudging decodes arguments for the validator, which knows numbers as
-// float64 only; what is sent keeps every digit. A number no float64 can hold
-// cannot be judged, and what cannot be judged is sent (decisions 11).
-func forJudging(args json.RawMessage) (value any, ok bool) {
-	err := json.Unmarshal(args, &value)
-	return value, err == nil
-}

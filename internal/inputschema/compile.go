@@ -22,6 +22,8 @@ type Schema struct {
 	Root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	extent   extent
+	// fractions is true when multiples of a fraction are asked for somewhere.
+	fractions bool
 }
 
 // Compile reads a schema of draft-07 or 2020-12. It refuses what is no schema,
@@ -51,7 +53,7 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	s := &Schema{Root: &jsonschema.Schema{}, extent: most}
+	s := &Schema{Root: &jsonschema.Schema{}, extent: most, fractions: hasFractions(document)}
 	if err := json.Unmarshal(clean, s.Root); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
