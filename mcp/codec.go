@@ -27,6 +27,20 @@ func Unmarshal(data []byte, v any) error {
 	return decode(data, o)
 }
 
+// Consume is [Unmarshal] for data that nobody needs afterwards: texts are put
+// together in place, so that decoding costs no memory even for a text of many
+// megabytes with escapes in it. What data holds afterwards is undefined.
+func Consume(data []byte, v any) error {
+	o, ok := v.(object)
+	if !ok || isNil(o) {
+		return jsonrpc.Unmarshal(data, v)
+	}
+	return withCodec(data, func(c *codec) {
+		c.consumes = true
+		c.readObject(o)
+	})
+}
+
 // Marshal encodes v without insignificant white space. Raw members are checked:
 // one that is not valid JSON, or repeats a member name, is an error. Values of
 // other packages' types go through [jsonrpc.Marshal].

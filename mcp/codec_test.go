@@ -347,3 +347,22 @@ func TestDecodeErrorIsSafeToShow(t *testing.T) {
 	require.NotContains(t, err.Error(), "\x1b")
 	require.ErrorContains(t, &DecodeError{Reason: "r"}, "r")
 }
+
+// Consume reads what Unmarshal reads, in the same memory.
+func TestConsume(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`plain`, ``, `\n`, `a\nb`, `\u00e9\ud83d\ude00\ud800 end`, `\"\\\/\b\f\t`, `é\n世界\u4e16`, strings.Repeat(`line\n`, 1000),
+	} {
+		data := `{"content":[{"type":"text","text":"` + text + `"},{"type":"text","text":"\u0061fter"}],"structuredContent":{"a":"\u0041"}}`
+		var want, got CallToolResult
+		require.NoError(t, Unmarshal([]byte(data), &want))
+		require.NoError(t, Consume([]byte(data), &got))
+		require.Equal(t, want, got)
+	}
+	var got CallToolResult
+	require.Error(t, Consume([]byte(`{"content":[{"type":"text","text":"\x"}]}`), &got))
+	var other map[string]int
+	require.NoError(t, Consume([]byte(`{"a":1}`), &other))
+	require.Equal(t, map[string]int{"a": 1}, other)
+}

@@ -20,6 +20,8 @@ type codec struct {
 	data  []byte // what is read; strings and raw values share it
 	guess int    // how long the next list may be
 	path  []step // where the object being read stands
+	// consumes allows to overwrite data that was read; see [Consume].
+	consumes bool
 	// Writing.
 	out []byte
 	// err is the first failure; nothing is read or written after it.

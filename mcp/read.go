@@ -130,10 +130,18 @@ func (c *codec) text(raw []byte) string {
 	}
 	inner := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inner, '\\') >= 0 {
-		// The error only reports lone surrogates, which become U+FFFD.
-		inner, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+		inner = unescape(make([]byte, 0, len(raw)), raw)
 	}
 	return unsafe.String(unsafe.SliceData(inner), len(inner))
+}
+
+// unescape appends the text of a JSON string that has escapes. No escape is
+// shorter than what it stands for and the data is valid UTF-8, so dst may be the
+// start of raw itself.
+func unescape(dst, raw []byte) []byte {
+	// The error only reports lone surrogates, which become U+FFFD.
+	dst, _ = jsontext.AppendUnquote(dst, raw)
+	return dst
 }
 
 // readString reads the string that comes next.
@@ -142,7 +150,12 @@ func (c *codec) readString() string {
 		c.wrong("a string")
 		return ""
 	}
-	return c.text(c.next())
+	raw := c.next()
+	if c.consumes && len(raw) > 2 && bytes.IndexByte(raw, '\\') >= 0 {
+		text := unescape(raw[:0], raw)
+		return unsafe.String(unsafe.SliceData(text), len(text))
+	}
+	return c.text(raw)
 }
 
 func (c *codec) readBool() bool {
