@@ -24,6 +24,7 @@ type callOptions struct {
 	timesSet   bool
 	progress   func(mcp.ProgressParams)
 	unverified bool
+	cache      CacheMode
 }
 
 // WithProgress asks the server for progress and calls f with it, in order and
@@ -156,6 +157,9 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 	if c.isClosed() {
 		return c.local(errClosed(), method)
+	}
+	if err := c.gateNotification(method); err != nil {
+		return err
 	}
 	if err := c.live.Load().conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw}); err != nil {
 		return c.failed(&call{method: method}, err)

@@ -21,7 +21,7 @@ type Client struct {
 	server   string // the transport's name
 	log      *slog.Logger
 	res      Resilience
-	cacheKey toolcache.Key
+	identity string // of the server, for caches
 	schemas  *compiledSchemas
 	fetch    toolcache.Fetch // fetchTools, bound once
 
@@ -31,6 +31,8 @@ type Client struct {
 
 	began   time.Time
 	doubted atomic.Int64 // when the list of tools was last doubted, since began
+
+	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 
 	inbox    *inbox
 	progress progressTable
@@ -53,7 +55,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	c.cacheKey = cacheKey(cfg, t)
+	c.identity = identity(t)
 	c.inbox = newInbox(c)
 	c.fetch = c.fetchTools
 	return c

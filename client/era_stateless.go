@@ -56,7 +56,11 @@ func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
 		{mcp.MetaProtocolVersion, jsonrpc.AppendString(nil, string(version))},
 		{mcp.MetaClientCapabilities, encoded},
 		{mcp.MetaClientInfo, info},
+		{mcp.MetaLogLevel, c.stampedLevel()},
 	} {
+		if m.value == nil {
+			continue
+		}
 		if len(out) > 0 {
 			out = append(out, ',')
 		}

@@ -92,7 +92,7 @@ func lostText(f *transport.Failure) string {
 // refusedBy makes the error of a call that the server answered with an error.
 func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
 	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
-		Method: cl.method, Tool: cl.tool, Profile: c.cfg.profile,
+		Method: cl.method, Tool: cl.tool, Resource: cl.name, Profile: c.cfg.profile,
 		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]),
 	})
 	if h := answer.HTTP; h != nil && statusDecides(h.Status) && !definedCode(answer.Error.Code) {
@@ -137,7 +137,7 @@ const doubtInterval = 10 * time.Second
 func (c *Client) doubtTools() {
 	now, last := int64(time.Since(c.began))+1, c.doubted.Load() // 0 is never
 	if (last == 0 || now-last >= int64(doubtInterval)) && c.doubted.CompareAndSwap(last, now) {
-		c.cfg.cache.Invalidate(c.cacheKey)
+		c.cfg.cache.Invalidate(c.cacheKey())
 	}
 }
 

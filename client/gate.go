@@ -21,12 +21,30 @@ func (c *Client) gate(cl *call) error {
 		}
 		return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
 	case ok && info.Sender == mcp.FromServer:
-		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
-			cl.method+" is for servers to send", nil))
+		return c.misused(cl, "is for servers to send")
+	case ok && info.Notification:
+		return c.misused(cl, "is a notification, which has no answer; use Client.Notify")
 	case ok && info.Capability != "":
 		return c.require(cl, info.Capability)
 	}
 	return nil
+}
+
+// gateNotification is gate for what has no answer.
+func (c *Client) gateNotification(method string) error {
+	cl := call{method: method}
+	info, ok := mcp.LookupMethod(method, c.told().version)
+	switch {
+	case ok && !info.Notification:
+		return c.misused(&cl, "is a request; use Client.Call")
+	case ok && info.Sender != mcp.FromServer:
+		return nil
+	}
+	return c.gate(&cl)
+}
+
+func (c *Client) misused(cl *call, why string) error {
+	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, cl.method+" "+why, nil))
 }
 
 func inSomeRevision(method string) bool {

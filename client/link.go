@@ -5,6 +5,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // link is one open way to the server and what was agreed on it. It never
@@ -32,6 +33,8 @@ type agreement struct {
 	// meta is what the _meta of every request holds in the stateless era:
 	// members, without braces (META-04, META-05). nil in the session era.
 	meta []byte
+	// key is whose results a cache holds (CACHE-04, CACHE-05).
+	key toolcache.Key
 }
 
 // nothingAgreed is the agreement before there is one.
@@ -56,6 +59,9 @@ func (c *Client) use(conn transport.Conn) *link {
 
 // agree makes what was agreed the client's, on the way that is open.
 func (c *Client) agree(a *agreement) {
+	a.key = c.keyOf(a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	l := c.live.Load()
 	c.live.Store(&link{conn: l.conn, traits: l.traits, agreed: a})
 }

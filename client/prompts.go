@@ -25,3 +25,21 @@ func (c *Client) ListPrompts(ctx context.Context, cursor *string) (*mcp.ListProm
 	}
 	return res, nil
 }
+
+// GetPrompt returns a prompt filled in with arguments, nil for none. A name the
+// server does not have, and an argument that is missing, are E203.
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
+	cl := newCall(mcp.MethodPromptsGet, opts)
+	cl.name = name
+	if err := c.named(&cl, "name"); err != nil {
+		return nil, err
+	}
+	if err := c.params(&cl, &mcp.GetPromptParams{Name: name, Arguments: arguments}); err != nil {
+		return nil, err
+	}
+	res := &mcp.GetPromptResult{}
+	if err := c.ask(ctx, &cl, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -40,6 +41,23 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[mcp.ResourceTe
 func (c *Client) ListResourceTemplates(ctx context.Context, cursor *string) (*mcp.ListResourceTemplatesResult, error) {
 	res := &mcp.ListResourceTemplatesResult{}
 	if _, err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// ReadResource returns what a resource holds: one piece or several, text or
+// binary. A resource the server does not have is E206, whatever the revision
+// says it with (RES-03).
+func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
+	cl := newCall(mcp.MethodResourcesRead, opts)
+	cl.name = uri
+	cl.open = jsonrpc.AppendString([]byte(`{"uri":`), uri)
+	if err := c.named(&cl, "URI"); err != nil {
+		return nil, err
+	}
+	res := &mcp.ReadResourceResult{}
+	if err := c.ask(ctx, &cl, res); err != nil {
 		return nil, err
 	}
 	return res, nil

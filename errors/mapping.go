@@ -22,6 +22,8 @@ type MapOptions struct {
 	// Server, Method, Tool and RequestID are copied to the error. Method also
 	// decides what some codes mean.
 	Server, Method, Tool, RequestID string
+	// Resource is the URI that resources/read was asked for.
+	Resource string
 	// ToolProfile is what the server announced for the tool, Profile what is
 	// configured for the server. error.data.profile comes before both,
 	// [Docling] after them.

@@ -69,7 +69,7 @@ func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 		return r, true
 	case codeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
 		// -32001 is how the artifact seed says it, -32602 the stateless era.
-		if o.Method == methodReadResource {
+		if o.Method == methodReadResource && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
 			return rule{code: E206, kind: KindNotFound}, true
 		}
 	}
@@ -77,6 +77,25 @@ func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 		return rule{code: E204, kind: KindNotFound}, true
 	}
 	return rule{}, false
+}
+
+// saysNoResource tells a resource that is not there from bad parameters, which
+// have the same code in the stateless era: the data echo the URI, or the words
+// say so (RES-03).
+func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
+	var data struct {
+		URI string `json:"uri"`
+	}
+	if uri != "" && jsonrpc.Unmarshal(rpc.Data, &data) == nil && data.URI == uri {
+		return true
+	}
+	message := strings.ToLower(rpc.Message)
+	for _, words := range []string{"not found", "unknown resource", "no such", "does not exist"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // saysUnknownTool recognises the specification's example text, which go-sdk

@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// ask makes a call that passes the gate and decodes its result into res.
+func (c *Client) ask(ctx context.Context, cl *call, res any) error {
+	if err := c.gate(cl); err != nil {
+		return err
+	}
+	raw, err := c.send(ctx, cl)
+	if err != nil {
+		return err
+	}
+	if err := mcp.Unmarshal(raw, res); err != nil {
+		return c.undecodable(cl, err)
+	}
+	return nil
+}
+
+// params encodes what a call is sent with.
+func (c *Client) params(cl *call, params any) error {
+	raw, err := mcp.Marshal(params)
+	if err != nil {
+		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			"the parameters cannot be encoded: "+err.Error(), err))
+	}
+	cl.open = unclosed(raw)
+	return nil
+}
+
+// named refuses an empty name or URI: no server has one, and in the stateless
+// era a header repeats it.
+func (c *Client) named(cl *call, what string) error {
+	if cl.name != "" {
+		return nil
+	}
+	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		"the "+what+" must not be empty", nil))
+}
