@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help all test race soak lint fuzz conformance official-server interop bench cover ci
+.PHONY: help all test race soak lint fuzz conformance official-server official-client interop bench cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,10 @@ conformance: ## the main job: judge the reference server
 	.ci/run conformance
 
 official-server: ## the official conformance suite against the reference server (needs npm)
-	.ci/run official
+	scripts/official.sh server
+
+official-client: ## the official conformance suite against our client (needs npm)
+	scripts/official.sh client
 
 interop: ## mcpctl against servers written by others (needs npm)
 	.ci/run interop

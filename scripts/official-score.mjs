@@ -1,27 +1,59 @@
 // Prints the score of one run of the official conformance suite as one line.
 //
-//   official-score.mjs REVISION TOTAL LOG RESULTS
+//   official-score.mjs server REVISION TOTAL LOG RESULTS
+//   official-score.mjs client REVISION TOTAL LOGS RESULTS
+//
+// LOG is what the suite printed; for clients, which are judged in one run a
+// scenario, LOGS is a folder with a file a scenario, named after it.
 //
 // A scenario has passed when it made at least one check of its own that
-// succeeded, and none that failed or warned. The suite itself lets warnings
-// pass, and scenarios that checked nothing; the check of the wire format, which
-// every scenario makes for free, says nothing about the scenario. TOTAL is how
-// many have to pass. Exit 0: they did; 1: they did not.
+// succeeded, and none that failed or warned. A client has besides ended by
+// itself, with exit code 0. The suite itself lets warnings pass, and scenarios
+// that checked nothing; the check of the wire format, which every scenario makes
+// for free, says nothing about the scenario. TOTAL is how many have to pass.
+// Exit 0: they did; 1: they did not.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const [revision, total, log, results] = process.argv.slice(2);
-const lines = readFileSync(log, 'utf8').replace(/\x1b\[[0-9;]*m/g, '').split('\n');
+const [side, revision, total, log, results] = process.argv.slice(2);
+const read = (file) => readFileSync(file, 'utf8').replace(/\x1b\[[0-9;]*m/g, '').split('\n');
 
-// Every scenario that was begun, also one that crashed and left no checks.
+// Every scenario that was begun, also one that crashed and left no checks; what
+// the log says against it; whether the suite came to its end.
 const verdicts = new Map();
-const summary = new Map();
-for (const line of lines) {
-  const begun = /^=== Running scenario: (\S+) ===/.exec(line);
-  if (begun) verdicts.set(begun[1], 'left no checks');
-  const summed = /^[✓✗] (\S+): \d+ passed, (\d+) failed/.exec(line);
-  if (summed) summary.set(summed[1], Number(summed[2]));
+const against = new Map();
+const ended = new Set();
+let lines = [];
+
+function readServer() {
+  lines = read(log);
+  for (const line of lines) {
+    const begun = /^=== Running scenario: (\S+) ===/.exec(line);
+    if (begun) verdicts.set(begun[1], 'left no checks');
+    const summed = /^[✓✗] (\S+): \d+ passed, (\d+) failed/.exec(line);
+    if (!summed) continue;
+    ended.add(summed[1]);
+    if (Number(summed[2]) > 0) against.set(summed[1], 'failed');
+  }
 }
+
+function readClients() {
+  for (const name of readdirSync(log)) {
+    verdicts.set(name, 'left no checks');
+    lines = read(join(log, name));
+    for (const line of lines) {
+      const summed = /^Passed: \d+\/\d+, (\d+) failed/.exec(line);
+      if (summed) ended.add(name);
+      const exit = /^Client exited with code (-?\d+)/.exec(line);
+      if (/CLIENT TIMED OUT|Client timed out/.test(line)) against.set(name, 'timed out');
+      else if (exit && exit[1] !== '0') against.set(name, `ended with exit ${exit[1]}`);
+      else if (summed && Number(summed[1]) > 0 && !against.has(name)) against.set(name, 'failed');
+    }
+  }
+}
+
+if (side === 'client') readClients();
+else readServer();
 
 const complaints = new Map();
 for (const folder of existsSync(results) ? readdirSync(results) : []) {
@@ -32,17 +64,18 @@ for (const folder of existsSync(results) ? readdirSync(results) : []) {
   const bad = checks.filter((c) => c.status === 'FAILURE' || c.status === 'WARNING');
   const good = checks.filter((c) => c.status === 'SUCCESS' && c.id !== 'wire-schema-valid');
   complaints.set(name, bad);
-  if (bad.some((c) => c.status === 'FAILURE') || summary.get(name) > 0) verdicts.set(name, 'failed');
+  if (against.has(name)) verdicts.set(name, against.get(name));
+  else if (bad.some((c) => c.status === 'FAILURE')) verdicts.set(name, 'failed');
   else if (bad.length > 0) verdicts.set(name, 'warned');
   else if (good.length === 0) verdicts.set(name, 'checked nothing');
-  else if (!summary.has(name)) verdicts.set(name, 'is not in the summary');
+  else if (!ended.has(name)) verdicts.set(name, 'is not in the summary');
   else verdicts.set(name, 'passed');
 }
 
 const passed = [...verdicts.values()].filter((v) => v === 'passed').length;
 const others = [...verdicts].filter(([, v]) => v !== 'passed');
 const ok = others.length === 0 && passed === Number(total);
-console.log(`${ok ? 'ok   ' : 'FAIL '} official suite, ${revision}: ${passed}/${total} passed` +
+console.log(`${ok ? 'ok   ' : 'FAIL '} official suite, ${side}, ${revision}: ${passed}/${total} passed` +
   (others.length > 0 ? '; ' + others.map(([name, v]) => `${name} ${v}`).join(', ') : ''));
 if (verdicts.size === 0) console.log('      ' + lines.filter(Boolean).slice(-3).join('\n      '));
 if (process.env.OFFICIAL_VERBOSE === '1') {

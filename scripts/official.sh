@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# The official MCP conformance suite against our reference server, at every
-# revision the suite has server scenarios for: one process, one URL. Counted
-# strictly (scripts/official-score.mjs), with no list of expected failures.
+# The official MCP conformance suite against our reference server and our client,
+# at every revision the suite has scenarios for. Counted strictly
+# (scripts/official-score.mjs), with no list of expected failures.
+#   official.sh [server|client]   one of the two; both without an argument
+# The server: one process, one URL. The client: internal/conformanceclient, one
+# process a scenario; the scenarios about OAuth are not played yet.
 # Exit 0: every scenario passed; 1: one did not, or fewer than there should be
-# ran; 75: the suite could not be installed, nothing is known.
+# ran; 2: bad argument; 75: the suite could not be installed, nothing is known.
 # OFFICIAL_VERBOSE=1 says what each scenario that did not pass complained about.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,8 +14,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SUITE=0.2.0-alpha.12
 NODE_MAJOR=22 # the suite uses fs.globSync, which 20 has not
 # Revision and the number of scenarios the pinned suite has for it: a suite that
-# runs fewer has not judged the server.
-EXPECTED=("2025-06-18 27" "2025-11-25 33" "2026-07-28 40")
+# runs fewer has not judged us.
+SERVER=("2025-06-18 27" "2025-11-25 33" "2026-07-28 40")
+CLIENT=("2025-06-18 2" "2025-11-25 5" "2026-07-28 8")
+
+case ${1:-all} in
+all) sides=(server client) ;;
+server | client) sides=("$1") ;;
+*)
+	echo "official.sh [server|client], not $1" >&2
+	exit 2
+	;;
+esac
 
 work=$(mktemp -d)
 cache=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-official/$SUITE}
@@ -60,9 +73,10 @@ install_suite() {
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
+# Below 32768, where Linux begins to take ports for outgoing connections.
 free_port() {
 	local port
-	for port in $(seq 33110 33160); do
+	for port in $(seq 23110 23160); do
 		if ! listening "$port"; then
 			echo "$port"
 			return
@@ -73,8 +87,8 @@ free_port() {
 
 start_server() {
 	local port i
-	go build -o "$work/refserver" ./cmd/refserver
-	port=$(free_port)
+	go build -o "$work/refserver" ./cmd/refserver || return 1
+	port=$(free_port) || return 1
 	"$work/refserver" --http "127.0.0.1:$port" >"$work/refserver.log" 2>&1 </dev/null &
 	server=$!
 	for i in $(seq 100); do
@@ -90,13 +104,56 @@ start_server() {
 	return 1
 }
 
-# judge REVISION TOTAL: runs the scenarios of one revision and prints one line.
-judge() {
-	local revision=$1 total=$2 out=$work/$1
+# judge_server REVISION TOTAL: runs the scenarios of one revision and prints one line.
+judge_server() {
+	local revision=$1 total=$2 out=$work/server-$1
 	mkdir "$out"
 	# The suite's own exit code says less than the score: it lets warnings pass.
 	timeout -k 5 300 "$node" "$suite" server --url "$url" --suite all --spec-version "$revision" -o "$out/results" >"$out/log" 2>&1 </dev/null || true
-	"$node" scripts/official-score.mjs "$revision" "$total" "$out/log" "$out/results"
+	"$node" scripts/official-score.mjs server "$revision" "$total" "$out/log" "$out/results"
+}
+
+# judge_client REVISION TOTAL: one run of the suite a scenario, because only then
+# does it look at the exit code, and not more at once than there are processors,
+# because some scenarios measure time.
+judge_client() {
+	local revision=$1 total=$2 out=$work/client-$1 name
+	mkdir -p "$out/logs"
+	"$node" "$suite" list --client --spec-version "$revision" </dev/null | sed -n 's/^  - \([^ ]*\).*/\1/p' | grep -v ^auth/ >"$out/names"
+	while read -r name; do
+		while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
+		timeout -k 5 60 "$node" "$suite" client --command "$work/conformanceclient" --scenario "$name" --spec-version "$revision" \
+			-o "$out/results" >"$out/logs/$name" 2>&1 </dev/null &
+	done <"$out/names"
+	wait
+	"$node" scripts/official-score.mjs client "$revision" "$total" "$out/logs" "$out/results"
+}
+
+official_server() {
+	local line revision total bad=0
+	start_server || return 1
+	for line in "${SERVER[@]}"; do
+		read -r revision total <<<"$line"
+		judge_server "$revision" "$total" || bad=1
+	done
+	if ((bad)) && [[ -s $work/refserver.log ]]; then
+		echo "      the end of the server's log:"
+		tail -n 5 "$work/refserver.log" | cut -c 1-300 | sed 's/^/      /'
+	fi
+	kill "$server" 2>/dev/null
+	wait "$server" 2>/dev/null || true
+	server=
+	return "$bad"
+}
+
+official_client() {
+	local line revision total bad=0
+	go build -o "$work/conformanceclient" ./internal/conformanceclient || return 1
+	for line in "${CLIENT[@]}"; do
+		read -r revision total <<<"$line"
+		judge_client "$revision" "$total" || bad=1
+	done
+	return "$bad"
 }
 
 if ! install_suite; then
@@ -106,14 +163,8 @@ if ! install_suite; then
 	echo "################################################################"
 	exit 75
 fi
-start_server
 failed=0
-for line in "${EXPECTED[@]}"; do
-	read -r revision total <<<"$line"
-	judge "$revision" "$total" || failed=1
+for side in "${sides[@]}"; do
+	"official_$side" || failed=1
 done
-if ((failed)) && [[ -s $work/refserver.log ]]; then
-	echo "      the end of the server's log:"
-	tail -n 5 "$work/refserver.log" | cut -c 1-300 | sed 's/^/      /'
-fi
 exit "$failed"
