@@ -7,7 +7,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Dial connects to a server over streamable HTTP. ctx bounds connecting only.
@@ -99,18 +98,9 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 		return err
 	}
 	if c.cfg.preload && c.HasCapability("tools") {
-		if _, err := c.cfg.cache.List(ctx, c.cacheKey, c.fetch); err != nil {
+		if _, err := c.cfg.cache.List(ctx, c.cacheKey(), c.fetch); err != nil {
 			return c.cacheError(err, "")
 		}
 	}
 	return nil
-}
-
-// cacheKey says whose tools a cache holds.
-func cacheKey(cfg *config, t transport.Transport) toolcache.Key {
-	key := toolcache.Key{Server: t.String(), Partition: cfg.partition}
-	if t, ok := t.(transport.Identified); ok {
-		key.Server = t.Identity()
-	}
-	return key
 }

@@ -80,11 +80,10 @@ func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
 	case n.Method == mcp.MethodProgress:
 		c.onProgress(n)
 		return
-	case n.Method == mcp.MethodToolsListChanged:
-		// At once, not in its turn: a call that follows must not use what is
-		// known to be stale (CHG-02).
-		c.cfg.cache.Invalidate(c.cacheKey)
 	}
+	// At once, not in its turn: a call that follows must not use what is known
+	// to be stale (CHG-02).
+	c.outdate(n)
 	if c.wanted(n.Method) {
 		c.inbox.put(item{n: n})
 	}

@@ -78,7 +78,7 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 	if cursor != nil {
 		cl.open = jsonrpc.AppendString([]byte(`{"cursor":`), *cursor)
 	}
-	raw, err := c.converse(ctx, &cl)
+	raw, err := c.cachedCall(ctx, &cl, pageParam(cursor))
 	if err != nil {
 		return 0, err
 	}

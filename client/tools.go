@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -139,10 +140,17 @@ func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Erro
 
 // Tools walks the server's tools over all pages, past the schema cache. An
 // error is the last value.
-func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] {
+func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] { return c.toolPages(ctx, nil) }
+
+// toolPages is Tools, and notes how long the pages are fresh unless fresh is
+// nil.
+func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.Tool, error] {
 	return walk(ctx, c, mcp.MethodToolsList, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 		res := &mcp.ListToolsResult{}
 		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res)
+		if fresh != nil && c.told().era == mcp.EraStateless {
+			fresh.note(res.TTLMs)
+		}
 		return page[mcp.Tool]{res.Tools, res.NextCursor, size}, err
 	})
 }
@@ -163,7 +171,7 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
 	}
-	tool, err := c.cfg.cache.Get(ctx, c.cacheKey, name, c.fetch)
+	tool, err := c.cfg.cache.Get(ctx, c.cacheKey(), name, c.fetch)
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}
@@ -172,19 +180,20 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 
 // InvalidateTools makes the next use of the schema cache ask the server
 // (AC-004.5).
-func (c *Client) InvalidateTools() { c.cfg.cache.Invalidate(c.cacheKey) }
+func (c *Client) InvalidateTools() { c.cfg.cache.Invalidate(c.cacheKey()) }
 
 // fetchTools is what the schema cache fetches with.
-func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, error) {
+func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
 	var tools []mcp.Tool
+	var fresh freshness
 	seen := map[string]bool{}
-	for tool, err := range c.Tools(ctx) {
+	for tool, err := range c.toolPages(ctx, &fresh) {
 		if mcperrors.KindOf(err) == mcperrors.KindClosed {
 			// Others may share this fetch, who are not closed.
-			return nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+			return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if seen[tool.Name] { // the cache keeps the first (TOOL-02)
 			c.log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.server,
@@ -193,7 +202,7 @@ func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, error) {
 		seen[tool.Name] = true
 		tools = append(tools, tool)
 	}
-	return tools, nil
+	return tools, fresh.left(), nil
 }
 
 // cacheError makes the client's error of the cache's.

@@ -104,7 +104,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 // (HDR-09). A name that the list does not have is looked up once more before it
 // is refused. nil means nothing is known.
 func (c *Client) inputSchema(ctx context.Context, tool string) (schema json.RawMessage, fresh bool, err error) {
-	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey, tool); ok {
+	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey(), tool); ok {
 		return t.InputSchema, fresh, nil
 	}
 	if !c.cfg.preload {

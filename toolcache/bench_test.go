@@ -3,6 +3,7 @@ package toolcache_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-func noFetch(context.Context) ([]mcp.Tool, error) { panic("a hit does not fetch") }
+func noFetch(context.Context) ([]mcp.Tool, *time.Duration, error) { panic("a hit does not fetch") }
 
 func filled(tb testing.TB) *toolcache.Cache {
 	tb.Helper()

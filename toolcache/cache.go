@@ -21,18 +21,22 @@ type Key struct {
 	Partition string
 }
 
-// Fetch returns all tools of a server, over all pages. Its context carries the
-// values of the first caller's, but neither its cancellation nor its deadline.
-// Several callers may share what it returns: an error that is the first one's
-// alone matches [ErrFetcherGone].
-type Fetch func(ctx context.Context) ([]mcp.Tool, error)
+// Fetch returns all tools of a server, over all pages, and how long the server
+// wants them to be fresh, nil when it does not say. A list is as fresh as the
+// page that expires first (CACHE-10). The context of a Fetch carries the values
+// of the first caller's, but neither its cancellation nor its deadline. Several
+// callers may share what it returns: an error that is the first one's alone
+// matches [ErrFetcherGone].
+type Fetch func(ctx context.Context) (tools []mcp.Tool, ttl *time.Duration, err error)
 
-// Cache keeps tool lists. Its methods may be called from many goroutines at
-// once. The tools it hands out are copies; what they point to (schemas,
-// annotations, icons) is shared and must not be changed.
+// Cache keeps tool lists, and other results that a server lets be kept
+// ([Cache.Response]). Its methods may be called from many goroutines at once.
+// The tools it hands out are copies; what they point to (schemas, annotations,
+// icons) is shared and must not be changed.
 type Cache struct {
-	set   Settings
-	lists *lru.Cache[Key, *list]
+	set       Settings
+	responses *responses
+	lists     *lru.Cache[Key, *list]
 	// last is the list used last. Most caches serve one server, and for them
 	// this saves the lock of lists.
 	last atomic.Pointer[list]
@@ -55,7 +59,7 @@ func New(s Settings) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{set: s, lists: lists}, nil
+	return &Cache{set: s, responses: newResponses(), lists: lists}, nil
 }
 
 // Get returns the tool called name, from the list if it is fresh and has the

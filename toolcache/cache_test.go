@@ -31,6 +31,7 @@ type server struct {
 	tools []mcp.Tool
 	err   error
 	took  time.Duration
+	ttl   *time.Duration
 	asked atomic.Int32
 }
 
@@ -56,7 +57,7 @@ func (s *server) fail(err error) {
 }
 
 // list answers with the state at the time of the question, after a while.
-func (s *server) list(ctx context.Context) ([]mcp.Tool, error) {
+func (s *server) list(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
 	s.asked.Add(1)
 	s.mu.Lock()
 	tools, err := s.tools, s.err
@@ -65,10 +66,10 @@ func (s *server) list(ctx context.Context) ([]mcp.Tool, error) {
 		select {
 		case <-time.After(s.took):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 	}
-	return tools, err
+	return tools, s.ttl, err
 }
 
 func newCache(t *testing.T, s toolcache.Settings) *toolcache.Cache {
@@ -406,7 +407,7 @@ func TestFirstCallerGivingUpHurtsNobody(t *testing.T) {
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), ctxKey{}, "trace"))
 		var value any
-		fetch := func(ctx context.Context) ([]mcp.Tool, error) {
+		fetch := func(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
 			value = ctx.Value(ctxKey{})
 			return s.list(ctx)
 		}
@@ -510,9 +511,9 @@ func TestAbandonedFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newCache(t, toolcache.Settings{}), newServer("a")
-		_, err := c.Get(t.Context(), key, "a", func(context.Context) ([]mcp.Tool, error) {
+		_, err := c.Get(t.Context(), key, "a", func(context.Context) ([]mcp.Tool, *time.Duration, error) {
 			runtime.Goexit()
-			return nil, nil
+			return nil, nil, nil
 		})
 		require.ErrorContains(t, err, "abandoned")
 		get(t, c, s, "a")

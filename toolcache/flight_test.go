@@ -57,9 +57,9 @@ func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 			time.Sleep(toolcache.DefaultTTL)
 			s.took = time.Second
 			closed := errors.New("the client is closed")
-			closing := func(context.Context) ([]mcp.Tool, error) {
+			closing := func(context.Context) ([]mcp.Tool, *time.Duration, error) {
 				time.Sleep(time.Second)
-				return nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, closed)
+				return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, closed)
 			}
 			var wg sync.WaitGroup
 			for range 3 { // however many go one after the other
@@ -86,9 +86,9 @@ func TestFetcherThatIsGoneIsTold(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
 	var calls atomic.Int32
-	_, err := c.List(t.Context(), key, func(context.Context) ([]mcp.Tool, error) {
+	_, err := c.List(t.Context(), key, func(context.Context) ([]mcp.Tool, *time.Duration, error) {
 		calls.Add(1)
-		return nil, toolcache.ErrFetcherGone
+		return nil, nil, toolcache.ErrFetcherGone
 	})
 	require.ErrorIs(t, err, toolcache.ErrFetcherGone)
 	require.EqualValues(t, 1, calls.Load())

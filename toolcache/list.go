@@ -162,9 +162,9 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, c.set.FetchTimeout)
 	defer cancel()
-	tools, err := fetch(ctx)
+	tools, ttl, err := fetch(ctx)
 	if err == nil {
-		f.snap = newSnapshot(tools, f.epoch, c.set.ttl(nil))
+		f.snap = newSnapshot(tools, f.epoch, c.set.ttl(ttl))
 	}
 	f.err = err
 }

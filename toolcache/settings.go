@@ -83,6 +83,15 @@ func (s Settings) ttl(hint *time.Duration) time.Duration {
 	return asked
 }
 
+// responseTTL is how long a result is kept that the server lets be kept for
+// hint: never on our own account, since most results are not asked for twice.
+func (s Settings) responseTTL(hint *time.Duration) time.Duration {
+	if hint == nil {
+		return 0
+	}
+	return s.ttl(hint)
+}
+
 // TTLFromEnv reads MCP_TOOL_CACHE_TTL: an integer is milliseconds, else a Go
 // duration (2m, 90s); 0 means that every read asks the server. The second
 // result tells whether it is set; an empty value counts as not set. lookup is

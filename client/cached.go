@@ -1,0 +1,190 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// CacheMode says what becomes of results that servers of the stateless era let
+// a client keep: lists of prompts, resources and templates, and resources. In
+// the session era nothing says how long, and none are kept.
+type CacheMode uint8
+
+const (
+	// CacheUse answers from the cache while the server lets it.
+	CacheUse CacheMode = iota
+	// CacheRefresh asks the server and keeps what it says.
+	CacheRefresh
+	// CacheBypass asks the server and leaves the cache alone.
+	CacheBypass
+)
+
+// WithCache sets the [CacheMode] of one call; the default is [CacheUse]
+// (CACHE-16).
+func WithCache(mode CacheMode) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.cache = mode })
+}
+
+// cachedCall is send for requests whose result the server may let us keep: it
+// answers from the cache while it may, one request is under way for all who
+// want the same, and what the server lets us keep is kept (CACHE-01 to
+// CACHE-10). param is what the result depends on besides the method, "" for
+// nothing: the URI of resources/read, [pageParam] of a list. The result is the
+// caller's to change. Methods that are never kept are sent as by send.
+func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.RawMessage, error) {
+	agreed := c.told()
+	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil {
+		// What the caller says in _meta may change the result.
+		return c.send(ctx, cl)
+	}
+	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
+	raw, err := c.cfg.cache.Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
+		raw, err := c.send(ctx, cl)
+		switch {
+		case err == nil:
+			// What answered a question of the server's is this caller's alone
+			// (CACHE-09).
+			return toolcache.Response{Result: raw, TTL: ttlOf(raw), Own: cl.round != nil}, nil
+		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed:
+			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "":
+			// A cursor of a list that has changed: the next walk begins anew.
+			c.cfg.cache.Forget(key.Key, key.Method)
+		}
+		return toolcache.Response{}, err
+	})
+	if err != nil {
+		var already *mcperrors.Error
+		if errors.As(err, &already) {
+			return nil, already
+		}
+		return nil, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+	}
+	return raw, nil
+}
+
+// keeps reports the methods whose results are kept. The list of tools has a
+// cache of its own; what server/discover says is held while connected.
+func keeps(method string) bool {
+	switch method {
+	case mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead:
+		return true
+	}
+	return false
+}
+
+// pageParam is what a page of a list depends on: its cursor, which may be
+// empty (UTIL-13).
+func pageParam(cursor *string) string {
+	if cursor == nil {
+		return ""
+	}
+	return "cursor " + *cursor
+}
+
+// ttlOf reads how long a result may be kept, nil when it does not say.
+func ttlOf(result json.RawMessage) *time.Duration {
+	var ttl *time.Duration
+	// The result is decoded after this, which reports what is wrong with it.
+	_ = jsonrpc.Members(result, func(name, value []byte) bool {
+		if string(name) != "ttlMs" {
+			return true
+		}
+		if ms, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			ttl = milliseconds(ms)
+		}
+		return false
+	})
+	return ttl
+}
+
+func milliseconds(ms int64) *time.Duration {
+	d := time.Duration(min(max(ms, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	return &d
+}
+
+// freshness is how long a list of several pages is fresh: as long as the page
+// that goes first (CACHE-10).
+type freshness struct {
+	said  bool
+	until time.Time
+}
+
+// note notes a page that has just come; nil is one that says nothing.
+func (f *freshness) note(ttlMs *int64) {
+	if ttlMs == nil {
+		return
+	}
+	if until := time.Now().Add(*milliseconds(*ttlMs)); !f.said || until.Before(f.until) {
+		f.said, f.until = true, until
+	}
+}
+
+// left is how long the list is still fresh, nil when no page said.
+func (f *freshness) left() *time.Duration {
+	if !f.said {
+		return nil
+	}
+	left := max(0, time.Until(f.until))
+	return &left
+}
+
+// outdate drops from the cache what a notification says has changed (CACHE-08).
+func (c *Client) outdate(n jsonrpc.Notification) {
+	key := c.cacheKey()
+	switch n.Method {
+	case mcp.MethodToolsListChanged:
+		c.cfg.cache.Invalidate(key)
+	case mcp.MethodPromptsListChanged:
+		c.cfg.cache.Forget(key, mcp.MethodPromptsList)
+	case mcp.MethodResourcesListChanged:
+		c.cfg.cache.Forget(key, mcp.MethodResourcesList)
+		c.cfg.cache.Forget(key, mcp.MethodResourceTemplatesList)
+	case mcp.MethodResourcesUpdated:
+		var p mcp.ResourceUpdatedParams
+		if mcp.Unmarshal([]byte(n.Params), &p) == nil {
+			c.cfg.cache.ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
+		}
+	}
+}
+
+// forgetAll drops everything that is kept of the server: after a way to it was
+// lost and found again, and when the credentials change (AUTH-26).
+func (c *Client) forgetAll() { c.cfg.cache.Clear(c.cacheKey()) }
+
+// cacheKey says whose results a cache holds.
+func (c *Client) cacheKey() toolcache.Key { return c.told().key }
+
+// keyOf makes the key of what was agreed: results may differ by revision and by
+// what this client can do (CACHE-04), and by who is asking (CACHE-05).
+func (c *Client) keyOf(a *agreement) toolcache.Key {
+	declared := c.capabilities(a.version)
+	// Capabilities that cannot be encoded were never sent.
+	encoded, _ := mcp.Marshal(&declared)
+	digest := sha256.Sum256(encoded)
+	return toolcache.Key{
+		Server:    c.identity,
+		Partition: string(a.version) + " " + hex.EncodeToString(digest[:8]) + " " + c.cfg.partition,
+	}
+}
+
+// identity names the server behind a transport.
+func identity(t transport.Transport) string {
+	if t, ok := t.(transport.Identified); ok {
+		return t.Identity()
+	}
+	return t.String()
+}
