@@ -1,0 +1,73 @@
+package clients
+
+import (
+	"context"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// mainstay is our client with everything on that is on by default: breaker,
+// deadlines, schema cache, check of the arguments.
+type mainstay struct{ c *client.Client }
+
+// lifted is over every message of the workloads.
+const lifted = 1 << 30
+
+func dialMainstay(ctx context.Context, o Options) (Client, error) {
+	opts := []client.Option{client.WithProtocolVersion(version(o))}
+	if o.SkipList {
+		opts = append(opts, client.WithPreload(false))
+	}
+	var limits transport.Limits
+	if o.Lift {
+		limits.MessageBytes = lifted
+	}
+	var c *client.Client
+	var err error
+	if len(o.Argv) > 0 {
+		opts = append(opts, client.WithCommand(transport.Command{Limits: limits}))
+		c, err = client.DialCommand(ctx, o.Argv, opts...)
+	} else {
+		opts = append(opts, client.WithHTTP(transport.HTTP{Limits: limits, RoundTripper: o.Shared}))
+		c, err = client.Dial(ctx, o.URL, opts...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mainstay{c}, nil
+}
+
+func (m *mainstay) Call(ctx context.Context, tool string, args any) (int, error) {
+	res, err := m.c.CallTool(ctx, tool, args)
+	if err != nil {
+		return 0, err
+	}
+	if len(res.Content) == 1 {
+		if text, ok := res.Content[0].(*mcp.TextContent); ok && !res.IsError {
+			return len(text.Text), nil
+		}
+	}
+	return 0, failed(Mainstay, tool)
+}
+
+func (m *mainstay) List(ctx context.Context) (int, error) {
+	n := 0
+	for _, err := range m.c.Tools(ctx) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (m *mainstay) Known(ctx context.Context, tool string) (bool, error) {
+	if _, err := m.c.GetToolSchema(ctx, tool); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func (m *mainstay) Close() error { return m.c.Close() }

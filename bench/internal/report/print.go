@@ -1,0 +1,122 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/bench/internal/clients"
+	"github.com/mainstay-mcp/mainstay/bench/internal/workload"
+)
+
+// Filter keeps the groups whose name contains part.
+func Filter(groups []Group, part string) []Group {
+	var kept []Group
+	for _, g := range groups {
+		if strings.Contains(g.Cell.Name(), part) {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
+// Command is how to get the same table again.
+func Command(args []string) string {
+	return strings.TrimSpace("cd bench && go run . " + strings.Join(args, " "))
+}
+
+// Print writes the machine and the versions, the table, and the goals.
+func Print(w io.Writer, outcomes []Outcome, command string) error {
+	if _, err := fmt.Fprintf(w, "%s\nCommand: `%s`\n\n", machine(), command); err != nil {
+		return err
+	}
+	if err := Table(w, outcomes); err != nil {
+		return err
+	}
+	return Goals(w, outcomes)
+}
+
+func machine() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured %s: %s, %s/%s, %d cores, %s", time.Now().UTC().Format(time.DateOnly), runtime.Version(),
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor())
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Fprintf(&b, ", load at the end %s", strings.Join(strings.Fields(string(load))[:3], " "))
+	}
+	b.WriteString(".\nVersions:")
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			switch m.Path {
+			case "github.com/modelcontextprotocol/go-sdk", "github.com/mark3labs/mcp-go":
+				fmt.Fprintf(&b, " %s %s;", m.Path, m.Version)
+			}
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				fmt.Fprintf(&b, " Mainstay at %.12s;", s.Value)
+			}
+		}
+	}
+	return strings.TrimSuffix(b.String(), ";") + "."
+}
+
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown processor"
+}
+
+// Profile writes a CPU and an allocation profile of Mainstay for each group.
+func Profile(ctx context.Context, self string, groups []Group, folder string, out io.Writer) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		c := g.Cell
+		c.Client = clients.Mainstay
+		base := filepath.Join(folder, strings.NewReplacer(" ", "-", ",", "").Replace(c.Name()))
+		for _, kind := range []string{".cpu.pprof", ".allocs.pprof"} {
+			c.CPUProfile, c.HeapProfile = "", base+kind
+			if kind == ".cpu.pprof" {
+				c.CPUProfile, c.HeapProfile = base+kind, ""
+			}
+			if r := child(ctx, self, c); r.Err != "" {
+				return fmt.Errorf("%s: %s", c.Name(), r.Err)
+			}
+			fmt.Fprintf(out, "%s\n", base+kind)
+		}
+	}
+	return nil
+}
+
+// cells finds the outcome of a cell, whatever its client.
+func find(outcomes []Outcome, want workload.Cell) (Outcome, bool) {
+	for _, o := range outcomes {
+		c := o.Cell
+		if c.Workload == want.Workload && c.Variant == want.Variant && c.Transport == want.Transport &&
+			c.Modern == want.Modern && (want.N == 0 || c.N == want.N) {
+			return o, true
+		}
+	}
+	return Outcome{}, false
+}
