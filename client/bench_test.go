@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -37,6 +38,12 @@ func pipePeer(t testing.TB) *transport.Stream {
 		var answer []byte
 		for {
 			line, err := lines.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				line = bytes.Clone(line[:1<<10]) // method and id stand before what is large
+				for errors.Is(err, bufio.ErrBufferFull) {
+					_, err = lines.ReadSlice('\n')
+				}
+			}
 			if err != nil {
 				return
 			}
@@ -49,6 +56,8 @@ func pipePeer(t testing.TB) *transport.Stream {
 			switch {
 			case bytes.Contains(line, []byte(`"method":"initialize"`)):
 				answer = append(append(append(answer, `"result":`...), initResult...), "}\n"...)
+			case bytes.Contains(line, []byte(`"method":"server/discover"`)):
+				answer = append(append(append(answer, `"result":`...), discoverResult...), "}\n"...)
 			case bytes.Contains(line, []byte(`"method":"tools/list"`)):
 				answer = append(append(append(answer, `"result":`...), oneTool...), "}\n"...)
 			default:
@@ -137,7 +146,7 @@ func TestCallAllocations(t *testing.T) {
 	}
 	result := testing.Benchmark(BenchmarkCallStdio)
 	t.Logf("%d allocations, %d bytes a call", result.AllocsPerOp(), result.AllocedBytesPerOp())
-	require.LessOrEqual(t, result.AllocsPerOp(), int64(10))
+	require.LessOrEqual(t, result.AllocsPerOp(), int64(5))
 }
 
 // httpPeer is an HTTP server that answers like pipePeer.

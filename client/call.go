@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
@@ -284,7 +285,9 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 		if v == nil {
 			return dst, nil
 		}
-		dst, err = jsonrpc.AppendValue(dst, v)
+		// With room for what stands behind it, or a large value is copied for
+		// the sake of a few bytes.
+		dst, err = jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
 	default:
 		var raw json.RawMessage
 		raw, err = jsonrpc.Marshal(v)

@@ -100,6 +100,10 @@ func (cl *call) seal() json.RawMessage {
 	return append(out, '}')
 }
 
+// tailRoom is about what seal adds to the params of a call that answers nothing:
+// _meta with the capabilities of this client.
+const tailRoom = 1 << 10
+
 // sealRoom is what seal adds besides what it is given: punctuation and a token.
 const sealRoom = 64
 

@@ -50,7 +50,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 		return nil, err
 	}
 	res := &mcp.CallToolResult{}
-	if err := mcp.Unmarshal(result, res); err != nil {
+	if err := mcp.Consume(result, res); err != nil {
 		return nil, c.undecodable(&cl, err)
 	}
 	return res, nil

@@ -1,0 +1,339 @@
+package client_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
+
+// The tests of this file hold what repeats exactly on any machine: allocations
+// and bytes (performance.md, section 6, rows A). Times are bench's business.
+
+// cost runs f a few times warm, then n times, and returns allocations and bytes
+// of one run, of all goroutines of the process. Tests that use it must not be
+// parallel.
+func cost(t *testing.T, n int, f func()) (allocs, size float64) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for range 3 {
+		f()
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range n {
+		f()
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+}
+
+// anyArgs are smallArgs as the parameter takes them: boxing them is the
+// caller's.
+var anyArgs any = smallArgs
+
+func callEcho(t *testing.T, c *client.Client) func() {
+	ctx := t.Context()
+	return func() {
+		if _, err := c.CallTool(ctx, "echo", anyArgs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// W1 over stdio, everything on: at most 5 allocations and 1 KB.
+func TestCostStdio(t *testing.T) {
+	c := pipeClient(t)
+	allocs, size := cost(t, 2000, callEcho(t, c))
+	t.Logf("%.2f allocations, %.0f bytes a call", allocs, size)
+	require.Less(t, allocs, 5.1)
+	require.Less(t, size, 1024.0)
+}
+
+// Everything that is on by default costs no more than two allocations
+// (resilience.md 4.4).
+func TestCostOfResilience(t *testing.T) {
+	with, _ := cost(t, 2000, callEcho(t, pipeClient(t)))
+	without, _ := cost(t, 2000, callEcho(t, pipeClient(t,
+		client.WithResilience(client.Resilience{}), client.WithValidation(client.ValidateOff))))
+	t.Logf("%.2f allocations with, %.2f without", with, without)
+	require.Less(t, with-without, 2.1)
+}
+
+// The stateless era costs no more than a tenth more than the session era.
+func TestCostOfTheStatelessEra(t *testing.T) {
+	session, _ := cost(t, 2000, callEcho(t, pipeClient(t, client.WithProtocolVersion("2025-11-25"))))
+	stateless, _ := cost(t, 2000, callEcho(t, pipeClient(t, client.WithProtocolVersion("2026-07-28"))))
+	t.Logf("%.2f allocations stateless, %.2f in a session", stateless, session)
+	require.Less(t, stateless, 1.1*session)
+}
+
+// bareHTTP is an HTTP server that allocates nothing for a call: whatever is
+// measured beside it is the client's. It answers like pipePeer.
+func bareHTTP(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serveBare(conn)
+		}
+	}()
+	return "http://" + listener.Addr().String() + "/mcp"
+}
+
+func serveBare(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReaderSize(conn, 64<<10)
+	var body, answer, result []byte
+	echo := strings.TrimSuffix(strings.TrimPrefix(echoResult, `"result":`), "}\n")
+	for {
+		length := 0
+		for {
+			line, err := in.ReadSlice('\n')
+			if err != nil {
+				return
+			}
+			if len(line) <= 2 {
+				break
+			}
+			if name, value, _ := bytes.Cut(line, []byte(": ")); string(name) == "Content-Length" {
+				for _, d := range bytes.TrimSpace(value) {
+					length = 10*length + int(d-'0')
+				}
+			}
+		}
+		if cap(body) < length {
+			body = make([]byte, length)
+		}
+		body = body[:length]
+		if _, err := io.ReadFull(in, body); err != nil {
+			return
+		}
+		_, rest, found := bytes.Cut(body, []byte(`"id":`))
+		if !found {
+			if _, err := conn.Write([]byte("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")); err != nil {
+				return
+			}
+			continue
+		}
+		id, _, _ := bytes.Cut(rest, []byte(`,`))
+		text := echo
+		switch {
+		case bytes.Contains(body, []byte(`"method":"initialize"`)):
+			text = initResult
+		case bytes.Contains(body, []byte(`"method":"server/discover"`)):
+			text = discoverResult
+		case bytes.Contains(body, []byte(`"method":"tools/list"`)):
+			text = oneTool
+		}
+		result = append(append(append(append(result[:0], `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...), text...)
+		result = append(result, '}')
+		answer = append(answer[:0], "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
+		answer = append(strconv.AppendInt(answer, int64(len(result)), 10), "\r\n\r\n"...)
+		if _, err := conn.Write(append(answer, result...)); err != nil {
+			return
+		}
+	}
+}
+
+// discoverResult is the answer to server/discover of a well-behaved server.
+const discoverResult = `{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25"],"capabilities":{"tools":{}},"ttlMs":60000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.2.3"}}}`
+
+// W1 over HTTP: at most ten allocations and half as many bytes more than
+// net/http alone, in both eras.
+func TestCostHTTP(t *testing.T) {
+	url := bareHTTP(t)
+	pool := &http.Transport{MaxIdleConnsPerHost: 10}
+	defer pool.CloseIdleConnections()
+	plain := &http.Client{Transport: pool}
+	body := []byte(`{"jsonrpc":"2.0","id":"b0e4ddbe-7a0c-4a3b-a6c9-7bb0b4fbd3f3","method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}`)
+	floor, floorSize := cost(t, 500, func() {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		resp, err := plain.Do(req)
+		require.NoError(t, err)
+		_, _ = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+	})
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		c, err := client.Dial(t.Context(), url, client.WithProtocolVersion(version))
+		require.NoError(t, err)
+		allocs, size := cost(t, 500, callEcho(t, c))
+		t.Logf("%s: %.1f allocations and %.0f bytes a call, net/http alone %.1f and %.0f", version, allocs, size, floor, floorSize)
+		require.Less(t, allocs, floor+10.5)
+		require.Less(t, size, 1.5*floorSize)
+		require.NoError(t, c.Close())
+	}
+}
+
+// payload is log-like text in JSON: a break every 79 letters.
+func payload(size int) string {
+	return strings.Repeat(strings.Repeat("x", 79)+`\n`, size/81+1)[:size/81*81]
+}
+
+// W3 over HTTP with a known length: a large result is one buffer, and its text
+// shares it.
+func TestCostLargeResult(t *testing.T) {
+	const size = 4 << 20
+	text := payload(size)
+	answer := `{"content":[{"type":"text","text":"` + text + `"}]}`
+	c, err := client.Dial(t.Context(), "http://large.test/mcp", client.WithProtocolVersion("2025-11-25"),
+		client.WithHTTP(transport.HTTP{RoundTripper: prepared(answer)}))
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, got := cost(t, 3, callEcho(t, c))
+	t.Logf("%.3f of the result's size", got/size)
+	require.Less(t, got, 1.2*size)
+}
+
+// prepared is a round tripper that answers one method with a result, and what
+// comes before it properly, without a network and without allocating for the
+// result more than a reader.
+func prepared(result string) http.RoundTripper { return preparedFor("tools/call", result) }
+
+func preparedFor(method, result string) http.RoundTripper {
+	return roundTrip(func(req *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: req}
+		_, rest, found := bytes.Cut(body, []byte(`"id":`))
+		if !found {
+			resp.StatusCode, resp.Body = http.StatusAccepted, http.NoBody
+			return resp, nil
+		}
+		id, _, _ := strings.Cut(string(rest), ",")
+		text := `{}`
+		switch {
+		case bytes.Contains(body, []byte(`"method":"`+method+`"`)):
+			text = result
+		case bytes.Contains(body, []byte(`"method":"initialize"`)):
+			text = initResult
+		case bytes.Contains(body, []byte(`"method":"tools/list"`)):
+			text = oneTool
+		}
+		head := `{"jsonrpc":"2.0","id":` + id + `,"result":`
+		resp.ContentLength = int64(len(head) + len(text) + 1)
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(head), strings.NewReader(text), strings.NewReader("}")))
+		return resp, nil
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// W4: large arguments are copied once, into the message, and judged in place.
+func TestCostLargeArguments(t *testing.T) {
+	const size = 4 << 20
+	var args any = json.RawMessage(`{"message":"` + payload(size) + `"}`)
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		c := pipeClient(t, client.WithProtocolVersion(version))
+		_, got := cost(t, 3, func() {
+			_, err := c.CallTool(t.Context(), "echo", args)
+			require.NoError(t, err)
+		})
+		t.Logf("%s: %.3f of the arguments' size", version, got/size)
+		require.Less(t, got, 1.3*size)
+	}
+}
+
+// W5: connecting and listing 1,000 tools takes at most 1,000 allocations, and
+// with a fresh cache a schema costs none but the copy handed out.
+func TestCostList(t *testing.T) {
+	var list strings.Builder
+	list.WriteString(`{"tools":[`)
+	for i := range 1000 {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		fmt.Fprintf(&list, `{"name":"tool_%d","description":"%s","inputSchema":{"type":"object","properties":{"a":{"type":"string","description":"%s"}},"required":["a"]}}`,
+			i, strings.Repeat("d", 300), strings.Repeat("p", 600))
+	}
+	list.WriteString(`]}`)
+	answer := list.String()
+	tripper := preparedFor("tools/list", answer)
+	connect := func() *client.Client {
+		c, err := client.Dial(t.Context(), "http://list.test/mcp", client.WithProtocolVersion("2025-11-25"),
+			client.WithPreload(false), client.WithHTTP(transport.HTTP{RoundTripper: tripper}))
+		require.NoError(t, err)
+		return c
+	}
+	allocs, _ := cost(t, 5, func() {
+		c := connect()
+		res, err := c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, res.Tools, 1000)
+		require.NoError(t, c.Close())
+	})
+	t.Logf("%.0f allocations to connect and list 1,000 tools", allocs)
+	require.Less(t, allocs, 1000.0)
+
+	c := pipeClient(t)
+	hit, _ := cost(t, 1000, func() {
+		_, err := c.GetToolSchema(t.Context(), "echo")
+		require.NoError(t, err)
+	})
+	t.Logf("%.2f allocations for a schema from the cache", hit)
+	require.Less(t, hit, 1.1)
+}
+
+// W6: a connected client that does nothing holds no goroutine and at most 2 KB.
+func TestCostIdle(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	const sessions = 200
+	tripper := prepared(`{}`)
+	open := func() *client.Client {
+		c, err := client.Dial(t.Context(), "http://idle.test/mcp", client.WithProtocolVersion("2025-11-25"),
+			client.WithPreload(false), client.WithHTTP(transport.HTTP{RoundTripper: tripper}))
+		require.NoError(t, err)
+		return c
+	}
+	open().Close() //nolint:errcheck // warms up
+	heap := func() (uint64, int) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse, runtime.NumGoroutine()
+	}
+	held := make([]*client.Client, 0, sessions)
+	size, goroutines := heap()
+	for range sessions {
+		held = append(held, open())
+	}
+	after, now := heap()
+	each := float64(after-size) / sessions
+	t.Logf("%.0f bytes and %d goroutines for %d idle clients", each, now-goroutines, sessions)
+	require.LessOrEqual(t, now, goroutines)
+	require.Less(t, each, 2048.0)
+	for _, c := range held {
+		require.NoError(t, c.Close())
+	}
+}
