@@ -13,7 +13,7 @@ import (
 // comes twice.
 func TestIDsAreUUIDs(t *testing.T) {
 	t.Parallel()
-	s := newIDSource()
+	s := &idSource{}
 	seen := map[jsonrpc.ID]bool{}
 	for range 10 * idBlock {
 		id := s.next()

@@ -176,7 +176,7 @@ func newConfig(opts []Option, server string) (*config, error) {
 		c.info.Name, c.info.Version = "mainstay", Version
 	}
 	if c.nextID == nil {
-		c.nextID = newIDSource().next
+		c.nextID = requestIDs.next
 	}
 	if c.resilience == nil {
 		r := DefaultResilience()
