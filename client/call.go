@@ -42,7 +42,8 @@ func WithTimeouts(idle, maximum time.Duration) CallOption {
 }
 
 // WithoutValidation sends the arguments of one tool call unchecked, and the
-// call even when the server's list has no such tool.
+// call even when the server's list has no such tool; its result is not checked
+// either.
 func WithoutValidation() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.unverified = true })
 }
@@ -51,6 +52,11 @@ func WithoutValidation() CallOption {
 type call struct {
 	method string
 	tool   string // for tools/call
+	// listed says that the tool's definition is known: its output schema, and how
+	// it may be run.
+	listed    bool
+	output    json.RawMessage
+	execution *mcp.ToolExecution
 	// name is what the request is about, for headers: the tool, prompt, URI or
 	// task (HTTP-31).
 	name string

@@ -21,8 +21,9 @@ type Client struct {
 	server   string // the transport's name
 	log      *slog.Logger
 	res      Resilience
-	identity string // of the server, for caches
-	schemas  *compiledSchemas
+	identity string          // of the server, for caches
+	schemas  compiledSchemas // of arguments
+	outputs  compiledSchemas // of results
 	fetch    toolcache.Fetch // fetchTools, bound once
 
 	live      atomic.Pointer[link] // nil before the transport is open
@@ -52,7 +53,7 @@ type Client struct {
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {
-	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, schemas: newCompiledSchemas(), connected: make(chan struct{}), began: time.Now()}
+	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, connected: make(chan struct{}), began: time.Now()}
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	c.identity = identity(t)

@@ -36,7 +36,8 @@ type config struct {
 	partition    string
 	nextID       func() jsonrpc.ID
 	resilience   *Resilience
-	validation   Validation
+	validation   Validation // of arguments
+	outputs      Validation
 	profile      mcperrors.Profile
 	trace        transport.Trace
 	http         *transport.HTTP
@@ -163,7 +164,7 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 // newConfig applies options and the environment and checks the outcome. server
 // names the server for the breaker that is made when none is given.
 func newConfig(opts []Option, server string) (*config, error) {
-	c := &config{preload: true, required: []string{"tools"}, validation: ValidateStrict}
+	c := &config{preload: true, required: []string{"tools"}, validation: ValidateStrict, outputs: ValidateStrict}
 	for _, o := range opts {
 		if o != nil {
 			o.apply(c)
@@ -190,8 +191,8 @@ func (c *config) check() error {
 	switch {
 	case c.info.Name == "" || c.info.Version == "":
 		return errors.New("client info needs a name and a version")
-	case c.validation > ValidateStrict:
-		return fmt.Errorf("unknown validation mode %d", c.validation)
+	case c.validation > ValidateStrict || c.outputs > ValidateStrict:
+		return fmt.Errorf("unknown validation mode %d", max(c.validation, c.outputs))
 	case c.profile != "" && !c.profile.Known():
 		return fmt.Errorf("unknown error profile %q", c.profile)
 	}

@@ -49,11 +49,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err != nil {
 		return nil, err
 	}
-	res := &mcp.CallToolResult{}
-	if err := mcp.Consume(result, res); err != nil {
-		return nil, c.undecodable(&cl, err)
-	}
-	return res, nil
+	return c.toolResult(ctx, &cl, result)
 }
 
 // maxParamBuffer is the size up to which a params buffer may be used again.

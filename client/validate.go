@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -30,9 +31,10 @@ const (
 	ValidateStrict
 )
 
-// compiledSchemas keeps the compiled input schema of each tool, for as long as
-// its text stays the same.
+// compiledSchemas keeps one compiled schema of each tool, for as long as its
+// text stays the same. An idle client has none: they are made when needed.
 type compiledSchemas struct {
+	make  sync.Once
 	cache *lru.Cache[string, *compiled]
 }
 
@@ -44,14 +46,12 @@ type compiled struct {
 	err    error
 }
 
-func newCompiledSchemas() *compiledSchemas {
-	const size = 1024
-	cache, _ := lru.New[string, *compiled](size) // fails for a negative size only
-	return &compiledSchemas{cache: cache}
-}
-
 // get returns the compiled schema. fresh is true the first time.
 func (s *compiledSchemas) get(tool string, text json.RawMessage) (c *compiled, fresh bool) {
+	s.make.Do(func() {
+		const size = 1024
+		s.cache, _ = lru.New[string, *compiled](size) // fails for a negative size only
+	})
 	if c, ok := s.cache.Get(tool); ok && bytes.Equal(c.text, text) {
 		return c, false
 	}
@@ -75,7 +75,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	if c.cfg.validation == ValidateOff || cl.opts.unverified {
 		return nil
 	}
-	schema, fresh, err := c.inputSchema(ctx, cl.tool)
+	schema, fresh, err := c.inputSchema(ctx, cl)
 	if err != nil || schema == nil {
 		return err
 	}
@@ -103,17 +103,19 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 // whether it is fresh: an old one is good enough to let arguments pass
 // (HDR-09). A name that the list does not have is looked up once more before it
 // is refused. nil means nothing is known.
-func (c *Client) inputSchema(ctx context.Context, tool string) (schema json.RawMessage, fresh bool, err error) {
-	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey(), tool); ok {
+func (c *Client) inputSchema(ctx context.Context, cl *call) (schema json.RawMessage, fresh bool, err error) {
+	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey(), cl.tool); ok {
+		cl.knows(t)
 		return t.InputSchema, fresh, nil
 	}
 	if !c.cfg.preload {
 		return nil, false, nil
 	}
-	t, err := c.GetToolSchema(ctx, tool)
+	t, err := c.GetToolSchema(ctx, cl.tool)
 	if err != nil {
 		return nil, false, err
 	}
+	cl.knows(t)
 	return t.InputSchema, true, nil
 }
 

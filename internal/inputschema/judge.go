@@ -16,7 +16,7 @@ import (
 func (s *Schema) Judge(text json.RawMessage) error {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
-		return nil
+		return nil //nolint:nilerr // what cannot be read is not judged
 	}
 	err := s.Validate(value)
 	if err != nil && s.doubtful(text) {

@@ -1,0 +1,190 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+const weather = `{"type":"object","properties":{"degrees":{"type":"number"},"where":{"type":"string"}},"required":["degrees"]}`
+
+// A tool's structured content is held against the schema it declared (TOOL-07,
+// TOOL-11, TOOL-13).
+func TestOutputValidation(t *testing.T) {
+	t.Parallel()
+	const session, stateless = "2025-11-25", "2026-07-28"
+	for _, tt := range []struct {
+		name, version, schema, result string
+		want                          string // of the error, "" for none
+	}{
+		{"fits", session, weather, `{"content":[],"structuredContent":{"degrees":3.5,"where":"here"}}`, ""},
+		{"misfit", session, weather, `{"content":[],"structuredContent":{"degrees":"warm"}}`, `/properties/degrees: type: has type "string"`},
+		{"member missing", session, weather, `{"content":[],"structuredContent":{}}`, `required`},
+		{"content missing", session, weather, `{"structuredContent":{"degrees":1}}`, ""},
+		{"absent", session, weather, `{"content":[{"type":"text","text":"{\"degrees\":1}"}]}`, "it has no structured content"},
+		{"null is not absent", session, weather, `{"content":[],"structuredContent":null}`, "is not an object"},
+		{"an error is not judged", session, weather, `{"content":[],"isError":true}`, ""},
+		{"an error with content is not judged", session, weather, `{"content":[],"isError":true,"structuredContent":{"degrees":"x"}}`, ""},
+		{"no schema", session, ``, `{"content":[],"structuredContent":[1]}`, ""},
+		{"a list in the session era", session, `{"type":"array"}`, `{"content":[],"structuredContent":[1]}`, "is not an object"},
+		{"a list", stateless, `{"type":"array","items":{"type":"integer"}}`, `{"content":[],"structuredContent":[1,2]}`, ""},
+		{"a wrong list", stateless, `{"type":"array","items":{"type":"integer"}}`, `{"content":[],"structuredContent":[1,"x"]}`, "/items: type"},
+		{"null", stateless, `{"type":["null","object"]}`, `{"content":[],"structuredContent":null}`, ""},
+		{"null where a number belongs", stateless, `{"type":"number"}`, `{"content":[],"structuredContent":null}`, `has type "null"`},
+		{"a number", stateless, `{"type":"number"}`, `{"content":[],"structuredContent":7}`, ""},
+		{"absent, any value", stateless, `{}`, `{"content":[]}`, "it has no structured content"},
+		{"a schema that is true", stateless, `true`, `{"content":[],"structuredContent":"x"}`, ""},
+		{"beyond float64", session, `{"type":"object","properties":{"n":{"const":9007199254740993}}}`, `{"content":[],"structuredContent":{"n":9007199254740993}}`, ""},
+		{"draft-07", session, `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"n":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/n"}}}`, `{"content":[],"structuredContent":{"n":"x"}}`, "type"},
+		{"a schema that is none", session, `{"type":7}`, `{"content":[],"structuredContent":{"n":1}}`, ""},
+		{"a schema without end", session, `{"$ref":"#"}`, `{"content":[]}`, ""},
+		{"before there were output schemas", "2025-03-26", weather, `{"content":[]}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, s := ofVersion(t, tt.version, toolWith(tt.schema))
+			s.result("tools/call", tt.result)
+			res, err := c.CallTool(t.Context(), "x", nil)
+			if tt.want == "" {
+				require.NoError(t, err)
+				require.NotNil(t, res)
+				return
+			}
+			require.ErrorContains(t, err, tt.want)
+			var misfit *client.OutputError
+			require.ErrorAs(t, err, &misfit)
+			require.NotNil(t, misfit.Result, "the tool has answered")
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, []any{mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered, "x"}, []any{e.Code, e.Kind, e.Delivery, e.Tool})
+		})
+	}
+}
+
+// The check can be made to warn, and be switched off, for the client and for a
+// call.
+func TestOutputValidationModes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		opts  []client.Option
+		call  []client.CallOption
+		fails bool
+		logs  string
+	}{
+		"strict":       {fails: true},
+		"warn":         {opts: []client.Option{client.WithOutputValidation(client.ValidateWarn)}, logs: "does not fit its output schema"},
+		"off":          {opts: []client.Option{client.WithOutputValidation(client.ValidateOff)}},
+		"a call":       {call: []client.CallOption{client.WithoutValidation()}},
+		"results only": {opts: []client.Option{client.WithValidation(client.ValidateOff)}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			opts := append(tt.opts, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			c, s := ofVersion(t, "2025-11-25", toolWith(weather), opts...)
+			s.result("tools/call", `{"content":[]}`)
+			_, err := c.CallTool(t.Context(), "x", nil, tt.call...)
+			require.Equal(t, tt.fails, err != nil, "%v", err)
+			require.NoError(t, ignoreClosed(c.Close()))
+			require.Contains(t, log.String(), tt.logs)
+		})
+	}
+	tr, _ := newFake(t)
+	_, err := client.Connect(t.Context(), tr, client.WithOutputValidation(9))
+	require.ErrorContains(t, err, "unknown validation mode 9")
+}
+
+// A definition that has changed meanwhile refuses nobody (CACHE-15): it is
+// looked at again, and a list that cannot be had says nothing.
+func TestOutputOfAChangedTool(t *testing.T) {
+	t.Parallel()
+	c, s := ofVersion(t, "2025-11-25", toolWith(weather))
+	s.result("tools/call", `{"content":[],"structuredContent":{"celsius":3}}`)
+	_, err := c.CallTool(t.Context(), "x", nil)
+	require.Error(t, err, "the list is fresh")
+	require.Equal(t, 1, s.count("tools/list"))
+
+	s.result("tools/list", toolWith(`{"type":"object","required":["celsius"]}`))
+	c.InvalidateTools()
+	_, err = c.CallTool(t.Context(), "x", nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, s.count("tools/list"))
+
+	s.result("tools/call", `{"content":[],"structuredContent":{"kelvin":3}}`)
+	s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "broken", nil) })
+	c.InvalidateTools()
+	_, err = c.CallTool(t.Context(), "x", nil)
+	require.NoError(t, err)
+}
+
+// A schema that refers to another document is not fetched, in no revision: it
+// cannot judge, which is said once (TOOL-08; official json-schema-ref-no-deref).
+func TestForeignReferencesAreNotFetched(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	canary := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = w.Write([]byte(`{"type":"string"}`))
+	}))
+	defer canary.Close()
+	foreign := `{"type":"object","properties":{"a":{"$ref":"` + canary.URL + `/schema.json"}}}`
+	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		var log bytes.Buffer
+		c, s := ofVersion(t, version, `{"tools":[{"name":"x","inputSchema":`+foreign+`,"outputSchema":`+foreign+`}]}`,
+			client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		s.result("tools/call", `{"content":[],"structuredContent":{"a":1}}`)
+		for range 3 {
+			_, err := c.CallTool(t.Context(), "x", map[string]any{"a": 1})
+			require.NoError(t, err)
+		}
+		tool, err := c.GetToolSchema(t.Context(), "x")
+		require.NoError(t, err)
+		require.JSONEq(t, foreign, string(tool.OutputSchema), "the schema is handed on as it is")
+		require.NoError(t, ignoreClosed(c.Close()))
+		require.Equal(t, 1, strings.Count(log.String(), "output schema cannot be used"))
+		require.Equal(t, 1, strings.Count(log.String(), "input schema cannot be used"))
+	}
+	require.Zero(t, asked.Load())
+}
+
+func toolWith(outputSchema string) string {
+	if outputSchema != "" {
+		outputSchema = `,"outputSchema":` + outputSchema
+	}
+	return `{"tools":[{"name":"x","inputSchema":{"type":"object"}` + outputSchema + `}]}`
+}
+
+// ofVersion returns a client of a fake server that speaks one revision and lists
+// tools.
+func ofVersion(t *testing.T, version, tools string, opts ...client.Option) (*client.Client, *fakeServer) {
+	t.Helper()
+	tr, s := newFake(t)
+	s.result("tools/list", tools)
+	s.result("initialize", strings.Replace(initResult, "2025-11-25", version, 1))
+	s.result("server/discover", `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+	c, err := client.Connect(t.Context(), tr, append([]client.Option{client.WithProtocolVersion(version)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
+	return c, s
+}
+
+// The result's memory is the caller's, and digits are kept (RPC-21).
+func TestStructuredContentIsVerbatim(t *testing.T) {
+	t.Parallel()
+	c, s := ofVersion(t, "2026-07-28", toolWith(`{"type":"array"}`))
+	s.result("tools/call", `{"content":[],"structuredContent":[9007199254740993,1.10]}`)
+	res, err := c.CallTool(t.Context(), "x", nil)
+	require.NoError(t, err)
+	require.Equal(t, json.RawMessage(`[9007199254740993,1.10]`), res.StructuredContent)
+}
