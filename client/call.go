@@ -26,6 +26,9 @@ type callOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
+
+	manualInput bool
+	input       *givenInput
 }
 
 // WithProgress asks the server for progress and calls f with it, in order and
@@ -77,6 +80,7 @@ type call struct {
 	id        jsonrpc.ID    // of the last attempt
 	attempts  int
 	mended    mended
+	loop      inputLoop
 }
 
 func newCall(method string, opts []CallOption) call {
@@ -121,6 +125,11 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 
 // send makes a call, with progress if it was asked for.
 func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if cl.opts.input != nil {
+		if err := c.resume(cl); err != nil {
+			return nil, err
+		}
+	}
 	if cl.opts.progress != nil {
 		return c.withProgress(ctx, cl)
 	}

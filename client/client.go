@@ -35,6 +35,11 @@ type Client struct {
 
 	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 
+	roots      atomic.Pointer[[]mcp.Root]
+	gateIn     *inputGate
+	asked      asked
+	errandsOut urlErrands
+
 	inbox    *inbox
 	progress progressTable
 	inFlight atomic.Int64
@@ -58,6 +63,8 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	c.identity = identity(t)
 	c.inbox = newInbox(c)
+	c.gateIn = newInputGate(cfg.limits)
+	c.roots.Store(&cfg.roots)
 	c.fetch = c.fetchTools
 	return c
 }
@@ -124,6 +131,17 @@ func (c *Client) behind(f func(ctx context.Context)) {
 			f(c.life)
 		})
 	}
+}
+
+// within runs f within the client's life and reports whether it does. Close ends
+// the life first and waits then, where it waits for what runs behind first.
+func (c *Client) within(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.work.Go(f)
+	}
+	return !c.closed
 }
 
 func (c *Client) isClosed() bool {

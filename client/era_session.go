@@ -30,10 +30,10 @@ func (c *Client) openSession(ctx context.Context, offered mcp.Version) error {
 	}
 	conn := c.live.Load().conn
 	conn.UseVersion(string(state.version))
+	c.agree(state) // first: the server may ask something at once
 	if err := conn.Notify(ctx, initialized); err != nil {
 		return c.failed(&call{method: mcp.MethodInitialized}, err)
 	}
-	c.agree(state)
 	return nil
 }
 

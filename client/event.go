@@ -22,6 +22,15 @@ type Connected struct {
 
 func (Connected) event() {}
 
+// ElicitationComplete says that the user has finished what a [URLRequest] asked
+// for, where the server says so (ELIC-07).
+type ElicitationComplete struct {
+	// ID is the ElicitationID of the request.
+	ID string
+}
+
+func (ElicitationComplete) event() {}
+
 // OnEvent is called for each event of the connection, in order and together
 // with the other handlers; see [OnNotification].
 func OnEvent(f func(ctx context.Context, e Event)) Option {

@@ -36,15 +36,25 @@ func (c *Client) traced() transport.Trace {
 }
 
 // onRequest answers what a server may ask. Ping is answered in any phase and
-// before everything that waits for handlers (UTIL-01); the rest is not offered
-// (RPC-13).
+// never waits for handlers (UTIL-01). In the stateless era servers ask inside
+// results: a request of theirs gets no answer (RPC-14).
 func (c *Client) onRequest(req jsonrpc.Request) {
-	resp := jsonrpc.Response{ID: req.ID}
-	if req.Method == mcp.MethodPing {
-		resp.Result = []byte(`{}`)
-	} else {
-		resp.Error = jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+jsonrpc.Printable(req.Method, 100), nil)
+	switch {
+	case c.told().era == mcp.EraStateless:
+		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
+			"method", jsonrpc.Printable(req.Method, 100))
+	case req.Method == mcp.MethodPing:
+		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
+	case mcp.MethodIn(req.Method, c.told().version):
+		c.onQuestion(req)
+	default:
+		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
+			"Method not found: "+jsonrpc.Printable(req.Method, 100), nil)})
 	}
+}
+
+// reply sends an answer that is known already.
+func (c *Client) reply(method string, resp jsonrpc.Response) {
 	if c.answering.Add(1) > maxAnswering {
 		c.answering.Add(-1)
 		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
@@ -52,11 +62,11 @@ func (c *Client) onRequest(req jsonrpc.Request) {
 	}
 	c.behind(func(ctx context.Context) {
 		defer c.answering.Add(-1)
-		c.respond(ctx, req.Method, resp)
+		c.respond(ctx, method, resp)
 	})
 }
 
-// maxAnswering bounds the requests of the server that are being answered.
+// maxAnswering bounds the answers that are on their way to the server.
 const maxAnswering = 100
 
 // respond sends an answer. A server may ask as soon as the transport is open,
@@ -80,6 +90,10 @@ func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
 	case n.Method == mcp.MethodProgress:
 		c.onProgress(n)
 		return
+	case n.Method == mcp.MethodCancelled:
+		c.withdraw(n)
+	case n.Method == mcp.MethodElicitationComplete:
+		c.onElicitationComplete(n)
 	}
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).

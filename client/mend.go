@@ -2,13 +2,31 @@ package client
 
 import (
 	"context"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // mended notes what was corrected for a call already: each is done once
 // (DISC-07, HDR-10, HTTP-16).
 type mended uint8
 
+const (
+	mendedErrands mended = 1 << iota // what -32042 wants done was done (ELIC-08)
+)
+
 // mend does what the protocol asks for after an attempt that failed: nil when
 // the call is to be made again, else the error of the call. Whatever it does was
 // refused undone, so that making the call again is safe.
-func (c *Client) mend(_ context.Context, _ *call, err error) error { return err }
+func (c *Client) mend(ctx context.Context, cl *call, err error) error {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) {
+		return err
+	}
+	switch {
+	case rpc.Code == mcp.CodeURLElicitationRequired && c.runErrands(ctx, cl, rpc):
+		return nil
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +28,10 @@ func (f optionFunc) apply(c *config) { f(c) }
 type config struct {
 	logger       *slog.Logger
 	info         mcp.Implementation
-	capabilities mcp.ClientCapabilities
+	capabilities *mcp.ClientCapabilities // nil: what the handlers imply
+	extensions   map[string]json.RawMessage
+	roots        []mcp.Root // nil: not offered
+	limits       InputLimits
 	required     []string
 	version      string
 	preload      bool
@@ -43,6 +47,11 @@ type config struct {
 	http         *transport.HTTP
 	command      *transport.Command
 
+	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
+	samplingTools, samplingContext bool
+	onForm                         func(context.Context, FormRequest) (*mcp.ElicitResult, error)
+	onURL                          func(context.Context, URLRequest) (mcp.ElicitAction, error)
+
 	onNotification func(context.Context, jsonrpc.Notification)
 	onLog          func(context.Context, mcp.LoggingMessageParams)
 	onListChanged  func(context.Context, string)
@@ -57,12 +66,6 @@ func WithLogger(l *slog.Logger) Option { return optionFunc(func(c *config) { c.l
 // and its version.
 func WithClientInfo(info mcp.Implementation) Option {
 	return optionFunc(func(c *config) { c.info = info })
-}
-
-// WithCapabilities sets what the client offers servers. The default is what
-// the registered handlers imply (LC-13), nothing at present.
-func WithCapabilities(caps mcp.ClientCapabilities) Option {
-	return optionFunc(func(c *config) { c.capabilities = caps })
 }
 
 // WithRequiredCapabilities replaces the capabilities a server must have, as
@@ -184,7 +187,7 @@ func newConfig(opts []Option, server string) (*config, error) {
 		r.Breaker = breaker.New(breaker.Settings{Name: server, Logger: c.logger})
 		c.resilience = &r
 	}
-	return c, errors.Join(c.resilience.check(), c.check(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(c.resilience.check(), c.check(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
 }
 
 func (c *config) check() error {

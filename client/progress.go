@@ -56,6 +56,16 @@ func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {
 	return p
 }
 
+// renew gives a call a token of its own for one more request.
+func (t *progressTable) renew(p *progressCall) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, p.token)
+	t.last++
+	p.token = jsonrpc.IntID(t.last)
+	t.calls[p.token] = p
+}
+
 func (t *progressTable) remove(p *progressCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,0 +1,193 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// FormField is one thing that a form asks for.
+type FormField struct {
+	Name, Title, Description string
+	// Type is "string", "number", "integer", "boolean", or "array" for any
+	// number of choices.
+	Type string
+	// Format is "email", "uri", "date", "date-time" or empty, for strings.
+	Format   string
+	Required bool
+	// Default is the value to begin with, as JSON; nil when there is none.
+	Default json.RawMessage
+	// Choices are the values to choose from; empty when the user may say
+	// anything that fits.
+	Choices []FormChoice
+	// Schema is the field's JSON Schema, with limits on lengths and numbers.
+	Schema json.RawMessage
+}
+
+// FormChoice is a value to choose, and what to call it.
+type FormChoice struct{ Value, Title string }
+
+// form is a form's schema, read.
+type form struct {
+	fields []FormField
+	schema *compiled
+}
+
+// readForm reads the flat object that a form's schema is (ELIC-03).
+func readForm(schema json.RawMessage) (*form, error) {
+	var object struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if len(schema) == 0 {
+		return nil, errors.New("missing")
+	}
+	if err := jsonrpc.Unmarshal(schema, &object); err != nil {
+		return nil, err
+	}
+	if object.Type != "object" && object.Type != "" {
+		return nil, errors.New("it must be the schema of an object")
+	}
+	f := &form{schema: compile(schema)}
+	if len(object.Properties) == 0 {
+		return f, nil
+	}
+	var fault error
+	err := jsonrpc.Members(object.Properties, func(name, value []byte) bool {
+		var field FormField
+		if field, fault = readField(string(name), value); fault != nil {
+			return false
+		}
+		field.Required = slices.Contains(object.Required, field.Name)
+		f.fields = append(f.fields, field)
+		return true
+	})
+	if fault == nil {
+		fault = err
+	}
+	return f, fault
+}
+
+// readField reads one property, with every form that choices come in: enum,
+// enumNames beside it, oneOf, and the items of an array (ELIC-03).
+func readField(name string, schema json.RawMessage) (FormField, error) {
+	type choices struct {
+		Enum      json.RawMessage `json:"enum"`
+		EnumNames []string        `json:"enumNames"`
+		OneOf     []titled        `json:"oneOf"`
+		AnyOf     []titled        `json:"anyOf"`
+	}
+	var p struct {
+		choices
+		Title       string          `json:"title"`
+		Description string          `json:"description"`
+		Type        string          `json:"type"`
+		Format      string          `json:"format"`
+		Default     json.RawMessage `json:"default"`
+		Items       choices         `json:"items"`
+	}
+	if err := jsonrpc.Unmarshal(schema, &p); err != nil {
+		return FormField{}, fmt.Errorf("%s: %w", jsonrpc.Printable(name, 100), err)
+	}
+	f := FormField{
+		Name: name, Title: p.Title, Description: p.Description, Type: p.Type, Format: p.Format,
+		Default: p.Default, Schema: slices.Clone(schema),
+	}
+	from := p.choices
+	if p.Type == "array" {
+		from = p.Items
+	}
+	var values []string
+	_ = jsonrpc.Unmarshal(from.Enum, &values) // other values than texts are for the schema to judge
+	for i, value := range values {
+		choice := FormChoice{Value: value, Title: value}
+		if i < len(from.EnumNames) {
+			choice.Title = from.EnumNames[i]
+		}
+		f.Choices = append(f.Choices, choice)
+	}
+	for _, choice := range append(from.OneOf, from.AnyOf...) {
+		f.Choices = append(f.Choices, FormChoice{Value: choice.Const, Title: choice.Title})
+	}
+	return f, nil
+}
+
+type titled struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// complete returns what the user filled in, with the defaults of what was left
+// out (ELIC-04), or says what does not fit the form (ELIC-03).
+func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
+	if len(content) == 0 {
+		content = json.RawMessage(`{}`)
+	}
+	given := map[string]json.RawMessage{}
+	if err := jsonrpc.Members(content, func(name, value []byte) bool {
+		given[string(name)] = value
+		return true
+	}); err != nil {
+		return nil, errors.New("the accepted content must be a JSON object")
+	}
+	out, err := jsonrpc.AppendValue(nil, content)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.Clone(unclosed(out))
+	for _, field := range f.fields {
+		if _, ok := given[field.Name]; ok || len(field.Default) == 0 || string(field.Default) == "null" {
+			continue
+		}
+		given[field.Name] = field.Default
+		pair := append(jsonrpc.AppendString(nil, field.Name), ':')
+		out = member(out, append(pair, field.Default...))
+	}
+	out = append(out, '}')
+	if f.schema.err == nil { // what cannot judge refuses nothing (decisions 11)
+		if err := f.schema.judge(out); err != nil {
+			return nil, fmt.Errorf("the accepted content does not fit the form: %w", err)
+		}
+	}
+	for _, field := range f.fields {
+		if err := checkFormat(field.Format, given[field.Name]); err != nil {
+			return nil, fmt.Errorf("the accepted content does not fit the form: %s: %w", jsonrpc.Printable(field.Name, 100), err)
+		}
+	}
+	return out, nil
+}
+
+// checkFormat judges a text by the four formats that forms may ask for, which a
+// JSON Schema only mentions.
+func checkFormat(format string, value json.RawMessage) error {
+	var text string
+	if len(value) == 0 || jsonrpc.Unmarshal(value, &text) != nil {
+		return nil
+	}
+	ok := true
+	switch format {
+	case "email":
+		address, err := mail.ParseAddress(text)
+		ok = err == nil && address.Address == text
+	case "uri":
+		u, err := url.Parse(text)
+		ok = err == nil && u.IsAbs()
+	case "date":
+		_, err := time.Parse(time.DateOnly, text)
+		ok = err == nil
+	case "date-time":
+		_, err := time.Parse(time.RFC3339, text)
+		ok = err == nil
+	}
+	if !ok {
+		return errors.New("it is not of format " + format)
+	}
+	return nil
+}

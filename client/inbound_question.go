@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// asked is what the server of the session era has asked and not been answered.
+type asked struct {
+	mu   sync.Mutex
+	open map[jsonrpc.ID]context.CancelCauseFunc
+}
+
+// maxAsked bounds it. One more is refused at once.
+const maxAsked = 100
+
+var (
+	errWithdrawn = errors.New("the server withdrew its request")
+	errLinkEnded = errors.New("the connection that the request came on has ended")
+)
+
+// add notes a request. The refusal says why it is not taken.
+func (a *asked) add(id jsonrpc.ID, cancel context.CancelCauseFunc) *jsonrpc.Error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, twice := a.open[id]; twice {
+		return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "This id is in use", nil)
+	}
+	if len(a.open) == maxAsked {
+		return jsonrpc.NewError(codeBusy, "Too many requests at once", nil)
+	}
+	if a.open == nil {
+		a.open = map[jsonrpc.ID]context.CancelCauseFunc{}
+	}
+	a.open[id] = cancel
+	return nil
+}
+
+func (a *asked) remove(id jsonrpc.ID) context.CancelCauseFunc {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	cancel := a.open[id]
+	delete(a.open, id)
+	return cancel
+}
+
+// onQuestion answers a request of the session era by the application's handlers.
+// Nobody answers for longer than a call may take.
+func (c *Client) onQuestion(req jsonrpc.Request) {
+	from := c.live.Load()
+	ctx, cancel := context.WithCancelCause(c.life)
+	if no := c.asked.add(req.ID, cancel); no != nil {
+		cancel(nil)
+		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
+		return
+	}
+	started := c.within(func() {
+		defer cancel(nil)
+		defer c.asked.remove(req.ID)
+		c.answerQuestion(ctx, cancel, from, req)
+	})
+	if !started {
+		cancel(nil)
+		c.asked.remove(req.ID)
+	}
+}
+
+func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseFunc, from *link, req jsonrpc.Request) {
+	bounded := ctx
+	if c.res.MaxTime > 0 {
+		var stop context.CancelFunc
+		bounded, stop = context.WithTimeout(ctx, c.res.MaxTime)
+		defer stop()
+	}
+	answered := make(chan struct{})
+	watched := c.within(func() {
+		select {
+		case <-from.conn.Done():
+			cancel(errLinkEnded)
+		case <-answered:
+		case <-ctx.Done():
+		}
+	})
+	result, no := c.fulfil(bounded, c.asker(from.agreed, "", ""), req.Method, req.Params)
+	close(answered)
+	if !watched || ctx.Err() != nil {
+		return // withdrawn, or nobody is there any more (UTIL-06)
+	}
+	resp := jsonrpc.Response{ID: req.ID, Result: result}
+	switch {
+	case no == nil:
+	case req.Method == mcp.MethodElicitationCreate && bounded.Err() != nil:
+		resp.Result = cancelElicitation // ELIC-09
+	default:
+		resp.Error = no.rpc
+	}
+	c.respond(ctx, req.Method, resp)
+}
+
+// withdraw ends the handler of a request that the server gave up (UTIL-06).
+func (c *Client) withdraw(n jsonrpc.Notification) {
+	var params mcp.CancelledParams
+	if mcp.Unmarshal(json.RawMessage(slices.Clone(n.Params)), &params) != nil {
+		return
+	}
+	if cancel := c.asked.remove(params.RequestID); cancel != nil {
+		cancel(errWithdrawn)
+	}
+}

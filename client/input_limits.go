@@ -1,0 +1,151 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// InputLimits bounds what a server may ask the application for (SEC-07,
+// SAMP-05). A member that is 0 takes its default.
+type InputLimits struct {
+	// Concurrent is how many handlers run at once, 16 by default; what comes
+	// then waits. A handler that calls the server needs 2 at least: the call may
+	// ask something itself.
+	Concurrent int
+	// PerMinute is how many questions handlers get in a minute, 120 by default;
+	// what comes then is refused. Roots do not count.
+	PerMinute int
+	// Rounds is how often one call may ask, 10 by default (MRTR-08).
+	Rounds int
+	// Waits is how often one call may be told to come back later, 20 by
+	// default. The client waits in between, longer each time.
+	Waits int
+}
+
+// WithInputLimits replaces the limits on what a server may ask for.
+func WithInputLimits(l InputLimits) Option { return optionFunc(func(c *config) { c.limits = l }) }
+
+func (l *InputLimits) complete() error {
+	for _, m := range []struct {
+		value  *int
+		preset int
+	}{{&l.Concurrent, 16}, {&l.PerMinute, 120}, {&l.Rounds, 10}, {&l.Waits, 20}} {
+		if *m.value < 0 {
+			return errors.New("input limits must not be negative; 0 takes the default")
+		}
+		if *m.value == 0 {
+			*m.value = m.preset
+		}
+	}
+	return nil
+}
+
+// inputGate lets questions through to the handlers.
+type inputGate struct {
+	slots chan struct{}
+
+	mu     sync.Mutex
+	budget float64 // questions that may still come now
+	since  time.Time
+}
+
+func newInputGate(l InputLimits) *inputGate {
+	return &inputGate{slots: make(chan struct{}, l.Concurrent), budget: float64(l.PerMinute), since: time.Now()}
+}
+
+// allow takes one question from the budget, which fills up again with time.
+func (g *inputGate) allow(perMinute int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.budget = min(float64(perMinute), g.budget+now.Sub(g.since).Minutes()*float64(perMinute))
+	g.since = now
+	if g.budget < 1 {
+		return false
+	}
+	g.budget--
+	return true
+}
+
+// codeBusy is what a server is told that asks too much. JSON-RPC leaves the
+// number to implementations.
+const codeBusy = -32000
+
+// put runs a question's handler within the limits and waits for it until ctx
+// ends. The handler has a goroutine of its own: one that does not listen to its
+// context keeps nobody waiting but Close.
+func (c *Client) put(ctx context.Context, method string, q question) (json.RawMessage, *refusal) {
+	if method != mcp.MethodRootsList && !c.gateIn.allow(c.cfg.limits.PerMinute) {
+		c.log.Warn("[MCP] the server asks too often; refused", "server", c.server, "method", method)
+		return nil, refuse(codeBusy, "more than %d questions a minute", c.cfg.limits.PerMinute)
+	}
+	select {
+	case c.gateIn.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, gaveUp(ctx.Err())
+	case <-c.life.Done():
+		return nil, gaveUp(context.Canceled)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	type answer struct {
+		result json.RawMessage
+		no     *refusal
+	}
+	done := make(chan answer, 1)
+	started := c.within(func() {
+		a := answer{no: handlerFailed(errors.New("the handler ended its goroutine"))}
+		defer func() {
+			<-c.gateIn.slots
+			done <- a
+		}()
+		a.result, a.no = q(ctx)
+	})
+	if !started {
+		<-c.gateIn.slots
+		return nil, gaveUp(context.Canceled)
+	}
+	select {
+	case a := <-done:
+		if ctx.Err() != nil && a.no != nil {
+			return nil, gaveUp(ctx.Err())
+		}
+		return a.result, a.no
+	case <-ctx.Done():
+		return nil, gaveUp(ctx.Err())
+	}
+}
+
+// gaveUp is the refusal of a question that nobody waits for any more.
+func gaveUp(err error) *refusal {
+	return &refusal{rpc: jsonrpc.NewError(jsonrpc.CodeInternalError, "No answer in time", nil), cause: err}
+}
+
+// handlerFailed is the refusal of a question whose handler failed. The server is not
+// told why: the reason is this side's business. A handler that wants to say
+// something returns a [*jsonrpc.Error].
+func handlerFailed(err error) *refusal {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) {
+		rpc = jsonrpc.NewError(jsonrpc.CodeInternalError, "The request could not be handled", nil)
+	}
+	return &refusal{rpc: rpc, cause: err}
+}
+
+// guarded runs a handler. A panic is its failure and nobody else's.
+func guarded[R any](f func() (R, error)) (result R, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the handler panicked: %v", p)
+		}
+	}()
+	return f()
+}
