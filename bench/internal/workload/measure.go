@@ -133,6 +133,9 @@ func profile(c Cell) (func() error, error) {
 			if err != nil {
 				return err
 			}
+			// The profile is of what the last collections have seen.
+			runtime.GC()
+			runtime.GC()
 			if err := pprof.Lookup("allocs").WriteTo(f, 0); err != nil {
 				return err
 			}
