@@ -389,7 +389,7 @@ func (c *Conn) dispatch(e *envelope) {
 // be told (decisions 27).
 func (c *Conn) fault(de *DecodeError) {
 	c.faults.Add(1)
-	if !de.ID.IsZero() && !de.request && c.inflight.failOne(de.ID, de) {
+	if de.Answers() && c.inflight.failOne(de.ID, de) {
 		return
 	}
 	if c.cfg.OnFault != nil {

@@ -107,5 +107,9 @@ func (e *DecodeError) Error() string {
 	return "not a JSON-RPC message: " + e.Reason + ": " + Printable(string(e.Head), 200)
 }
 
+// Answers reports whether ID names the call that the message would have
+// answered, as far as it could be read.
+func (e *DecodeError) Answers() bool { return !e.ID.IsZero() && !e.request }
+
 // Unwrap lets errors.Is find [ErrInvalid].
 func (e *DecodeError) Unwrap() error { return ErrInvalid }

@@ -74,7 +74,7 @@ func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
 	}
 	c.session.first = firstHeader(h.Header, u.User)
 	u.User = nil // is in the header, and round trippers log URLs
-	c.renewHeader()
+	c.session.renew()
 	return c, nil
 }
 
@@ -143,26 +143,31 @@ type httpConn struct {
 
 	mirrors mirrorHeaders
 
-	mu     sync.Mutex
-	calls  map[*exchange]struct{}
-	closed bool
-	work   sync.WaitGroup // exchanges and what they left to finish
-	done   chan struct{}
-	close  sync.Once
+	mu    sync.Mutex
+	calls map[*exchange]struct{}
+	own   *ownStream
+	ended *Failure       // what calls fail with once there can be none
+	work  sync.WaitGroup // exchanges and what they left to finish
+	done  chan struct{}
+	close sync.Once
 }
 
 // Call implements [Conn].
 func (c *httpConn) Call(ctx context.Context, req Request) (Answer, error) {
-	x, err := c.begin(ctx, req.Wait)
+	x, err := c.begin(ctx, req)
 	if err != nil {
 		return Answer{}, err
 	}
 	defer x.end()
 	resp, err := x.post(req.Request, req.Params, req.Mirror) //nolint:bodyclose // end closes it
 	if err != nil {
-		return Answer{}, err
+		return x.found(err)
 	}
-	return x.answer(req.Request, resp)
+	answer, err := x.answer(req.Request, resp)
+	if err != nil {
+		return x.found(err)
+	}
+	return answer, nil
 }
 
 // Notify implements [Conn] (HTTP-04).
@@ -176,7 +181,7 @@ func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 }
 
 func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) error {
-	x, err := c.begin(ctx, jsonrpc.Wait{Max: tellTimeout})
+	x, err := c.begin(ctx, Request{Wait: jsonrpc.Wait{Max: tellTimeout}})
 	if err != nil {
 		return err
 	}
@@ -191,8 +196,18 @@ func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) e
 // tellTimeout bounds a POST that needs no answer but its status.
 const tellTimeout = 30 * time.Second
 
-// Touch implements [Conn]. Every message comes on its call's own stream here.
-func (c *httpConn) Touch(jsonrpc.ID) {}
+// Touch implements [Conn]. Only with a stream of the server's own can anything
+// come for a call that is not on the call's stream.
+func (c *httpConn) Touch(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return
+	}
+	if x := c.waiting(id); x != nil {
+		x.touch()
+	}
+}
 
 // Traits implements [Conn].
 func (c *httpConn) Traits() Traits { return Traits{Exchanges: true} }
@@ -203,12 +218,7 @@ func (c *httpConn) Done() <-chan struct{} { return c.done }
 // Close implements [Conn]: it ends what is in flight, then the session.
 func (c *httpConn) Close() error {
 	c.close.Do(func() {
-		c.mu.Lock()
-		c.closed = true
-		for x := range c.calls {
-			x.cancel(jsonrpc.ErrClosed)
-		}
-		c.mu.Unlock()
+		c.endCalls(errNoExchange)
 		if !waitFor(&c.work, closeGrace) {
 			c.fault(errStuckTripper)
 		}
@@ -229,17 +239,27 @@ var errStuckTripper = errors.New("the HTTP round tripper does not return when it
 
 var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}
 
+// endCalls ends what is in flight and lets nothing begin any more.
+func (c *httpConn) endCalls(why *Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = why
+	for x := range c.calls {
+		x.cancel(why.Err)
+	}
+}
+
 // begin registers an exchange so that Close can end it.
-func (c *httpConn) begin(ctx context.Context, wait jsonrpc.Wait) (*exchange, error) {
+func (c *httpConn) begin(ctx context.Context, req Request) (*exchange, error) {
 	if ctx.Err() != nil {
 		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	}
-	x := newExchange(ctx, c, wait)
+	x := newExchange(ctx, c, req)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		x.cancel(jsonrpc.ErrClosed)
-		return nil, errNoExchange
+	if c.ended != nil {
+		x.cancel(c.ended.Err)
+		return nil, c.ended
 	}
 	c.calls[x] = struct{}{}
 	c.work.Add(1)

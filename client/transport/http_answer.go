@@ -7,12 +7,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -32,7 +32,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 		}
 		return x.single(req.ID, data)
 	case "text/event-stream":
-		return x.stream(req.ID)
+		return x.stream()
 	}
 	head := x.head()
 	f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
@@ -51,6 +51,15 @@ func (x *exchange) head() []byte {
 	timer := time.AfterFunc(headTime, func() { x.cancel(nil) })
 	defer timer.Stop()
 	head, _ := io.ReadAll(io.LimitReader(x, drainBytes))
+	return head
+}
+
+// peek is [exchange.head] for an exchange that goes on after it.
+func (x *exchange) peek() []byte {
+	body := x.resp.Body
+	timer := time.AfterFunc(headTime, func() { _ = body.Close() })
+	defer timer.Stop()
+	head, _ := io.ReadAll(io.LimitReader(body, drainBytes))
 	return head
 }
 
@@ -102,81 +111,6 @@ func (x *exchange) undecodable(err error, data []byte) *Failure {
 	return f
 }
 
-// maxBadEvents is how many broken events a stream may have (SSE-06).
-const maxBadEvents = 100
-
-// stream reads events until the answer comes. Other messages are handed over
-// on the way.
-func (x *exchange) stream(id jsonrpc.ID) (Answer, error) {
-	events := sse.NewReader(x, x.c.limits.MessageBytes, x.c.limits.MessageBytes)
-	var bad error // the last event that could not be read
-	for count := 0; count < maxBadEvents; {
-		event, err := events.Next()
-		var over *sse.TooLongError
-		switch {
-		case errors.As(err, &over):
-			bad = x.tooLarge()
-			if token := id.AppendJSON(nil); bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token) {
-				return Answer{}, bad
-			}
-			x.c.fault(bad)
-			count++
-			continue
-		case errors.Is(err, sse.ErrEndless):
-			return Answer{}, x.tooLarge()
-		case errors.Is(err, io.EOF) && bad != nil:
-			return Answer{}, bad
-		case errors.Is(err, io.EOF):
-			return Answer{}, x.failure(ReasonLost, errors.New("the event stream ended before the answer"))
-		case err != nil:
-			return Answer{}, x.broken(err)
-		case !event.IsMessage():
-			continue
-		}
-		resp, err := x.dispatch(id, bytes.Clone(event.Data))
-		if err != nil {
-			var broken *jsonrpc.DecodeError
-			bad = x.undecodable(err, event.Data)
-			if errors.As(err, &broken) && broken.ID == id {
-				return Answer{}, bad
-			}
-			x.c.fault(err)
-			count++
-			continue
-		}
-		if resp != nil {
-			x.drain()
-			return Answer{Response: *resp}, nil
-		}
-	}
-	return Answer{}, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
-}
-
-// dispatch hands a message of a stream over; the answer to id is returned.
-func (x *exchange) dispatch(id jsonrpc.ID, data []byte) (*jsonrpc.Response, error) {
-	x.c.traceReceived(data)
-	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
-	if err != nil {
-		return nil, err
-	}
-	switch m := m.(type) {
-	case jsonrpc.Response:
-		if m.ID == id || (m.ID.IsZero() && m.Error != nil) {
-			return &m, nil //nolint:nilerr // m.Error is what the server says, not a failure to read it
-		}
-		x.c.fault(errors.New("an answer to another request came on this request's stream"))
-	case jsonrpc.Notification:
-		if x.c.handler.OnNotification != nil {
-			x.c.handler.OnNotification(m, id)
-		}
-	case jsonrpc.Request:
-		if x.c.handler.OnRequest != nil {
-			x.c.handler.OnRequest(m)
-		}
-	}
-	return nil, nil
-}
-
 // drain reads the end of a stream whose answer has come, for a moment: a
 // server ends it at once, and a body read to its end frees its connection for
 // the next call. The exchange's end closes the body after that.
@@ -198,19 +132,20 @@ const drainTime = 100 * time.Millisecond
 func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
 	head := x.head()
 	evidence := x.evidence(head)
-	if rpc := rpcError(id, head, x.c.limits.Depth); rpc != nil {
+	rpc := rpcError(id, head, x.c.limits.Depth)
+	if rpc != nil {
 		x.c.traceReceived(head)
 		// 404 means a lost session unless the body says that it is the method
 		// that is not there (HTTP-16, DISC-14).
-		if resp.StatusCode != http.StatusNotFound || x.session == "" || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
+		if !x.sessionGone(resp.StatusCode, rpc, head) || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
 			return Answer{Response: *rpc, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}, nil
 		}
 	}
 	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}
 	f.Err = fmt.Errorf("the server answered with status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
-	if resp.StatusCode == http.StatusNotFound && x.session != "" {
-		f.Reason, f.Err = ReasonSession, errSession
+	if x.sessionGone(resp.StatusCode, rpc, head) {
+		f.Reason, f.Err, f.Rejected = ReasonSession, errSession, true
 		x.c.dropSession(x.session)
 	}
 	return Answer{}, f
@@ -228,6 +163,25 @@ func rpcError(id jsonrpc.ID, body []byte, depth int) *jsonrpc.Response {
 	}
 	return &resp
 }
+
+// sessionGone reports whether a refusal says that the server does not know the
+// session that the request carried. That is 404 (HTTP-16), or a 400 that says
+// so in its body and answers no request by its id (HTTP-17). rpc is the error
+// in the body, nil without one.
+func (x *exchange) sessionGone(status int, rpc *jsonrpc.Response, body []byte) bool {
+	switch {
+	case x.session == "":
+		return false
+	case status == http.StatusBadRequest:
+		return (rpc == nil || rpc.ID.IsZero()) && unknownSession.Match(body[:min(len(body), 2<<10)])
+	}
+	return status == http.StatusNotFound
+}
+
+// unknownSession is what servers say of a session they do not know, when they
+// take the id they were sent for none.
+var unknownSession = regexp.MustCompile(`(?is)session.{0,40}(unknown|not found|not exist|invalid|missing|required|expired|terminated)` +
+	`|(unknown|no valid|invalid|missing|expired|terminated).{0,40}session|server not initialized`)
 
 // maxRetryAfter cuts what is beyond all sense before it overflows.
 const maxRetryAfter = 1 << 30 * time.Second

@@ -17,9 +17,11 @@ import (
 )
 
 // exchange is one POST and its reply, under one cancelable context and one
-// timer.
+// timer; in the session era also the GETs that go on with a reply that broke.
+// The stream of [Streamer] is an exchange too, of GETs only.
 type exchange struct {
 	c      *httpConn
+	id     jsonrpc.ID      // of the request; zero when no answer is due
 	caller context.Context // the context is the life of the exchange
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -35,14 +37,16 @@ type exchange struct {
 	opens    bool   // the request is initialize
 	session  string // the session id that the request carried
 	draining bool   // the body is closed by drain, not by end
+	// elsewhere is the answer that came on another stream (HTTP-21).
+	elsewhere atomic.Pointer[outcome]
 	// stateless exchanges know no session and are not resumed (HTTP-28,
 	// HTTP-35).
 	stateless bool
 }
 
-func newExchange(ctx context.Context, c *httpConn, wait jsonrpc.Wait) *exchange {
-	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0) // as [jsonrpc.Conn] takes them
-	x := &exchange{c: c, caller: ctx, wait: wait}
+func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
+	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0)} // as [jsonrpc.Conn] takes them
+	x := &exchange{c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil, opens: req.Method == mcp.MethodInitialize}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	return x
 }
@@ -115,28 +119,38 @@ const (
 func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
 	x.body = newSentBody(m, params)
 	_, x.body.proves = x.c.rt.(*http.Transport)
-	if req, ok := m.(jsonrpc.Request); ok {
-		x.opens = req.Method == mcp.MethodInitialize
-	}
-	x.header = *x.c.session.header.Load()
+	now := x.c.session.now.Load()
+	x.header, x.session = now.header, now.id
 	switch {
 	case mirror != nil:
-		x.stateless = true
+		x.session = ""
 		x.header = x.c.mirrors.header(x.c.session.first, methodOf(m), mirror)
 	case x.opens:
-		x.header = x.c.session.first
-	case x.c.sessionLost():
+		x.header, x.session = x.c.session.first, ""
+	case now.lost:
 		return nil, &Failure{Reason: ReasonSession, NotSent: true, Err: errSession}
 	}
-	x.session = x.header.Get(headerSession)
 	if x.c.handler.Trace.Sent != nil {
 		x.c.handler.Trace.Sent(m.AppendJSON(nil))
 	}
+	resp, err := x.send(http.MethodPost)
+	var f *Failure
+	switch {
+	case err == nil || errors.As(err, &f):
+		return resp, err
+	default:
+		return nil, x.broken(err)
+	}
+}
+
+// send sends a request and what its redirects ask for. The error is that of
+// the HTTP layer, or a [*Failure] of a redirect.
+func (x *exchange) send(verb string) (*http.Response, error) {
 	target := x.c.url
 	for range maxRedirects + 1 {
-		resp, err := x.roundTrip(target)
+		resp, err := x.roundTrip(verb, target)
 		if err != nil {
-			return nil, x.broken(err)
+			return nil, err
 		}
 		x.resp = resp
 		next, err := redirect(target, resp)
@@ -159,15 +173,15 @@ func copyURL(u *url.URL) *url.URL {
 	return &c
 }
 
-func (x *exchange) roundTrip(target *url.URL) (*http.Response, error) {
+func (x *exchange) roundTrip(verb string, target *url.URL) (*http.Response, error) {
 	header := x.header
 	if x.c.pool == nil {
 		// What is the caller's may change what it is given.
 		header, target = header.Clone(), copyURL(target)
 	}
-	req := &http.Request{
-		Method: http.MethodPost, URL: target, Header: header, Host: target.Host,
-		Body: x.body.rewound(), ContentLength: x.body.size, GetBody: x.body.again,
+	req := &http.Request{Method: verb, URL: target, Header: header, Host: target.Host}
+	if verb == http.MethodPost {
+		req.Body, req.ContentLength, req.GetBody = x.body.rewound(), x.body.size, x.body.again
 	}
 	return x.c.rt.RoundTrip(req.WithContext(x.ctx))
 }
@@ -221,10 +235,27 @@ func (x *exchange) evidence(body []byte) *mcperrors.HTTPEvidence {
 // Read reads the reply's body and notes that something came.
 func (x *exchange) Read(p []byte) (int, error) {
 	n, err := x.resp.Body.Read(p)
-	if n > 0 && x.wait.Idle > 0 {
-		x.seen.Store(int64(time.Since(x.began)))
+	if n > 0 {
+		x.touch()
 	}
 	return n, err
+}
+
+// touch notes that something came for the call.
+func (x *exchange) touch() {
+	if x.wait.Idle > 0 {
+		x.seen.Store(int64(time.Since(x.began)))
+	}
+}
+
+// found returns the answer that came elsewhere, or the error that there is
+// none.
+func (x *exchange) found(err error) (Answer, error) {
+	got := x.elsewhere.Load()
+	if got == nil {
+		return Answer{}, err
+	}
+	return Answer{Response: got.resp}, got.err
 }
 
 // sentBody is a request's body that knows whether all of it was taken: only
@@ -256,6 +287,13 @@ func newSentBody(m jsonrpc.Message, params json.RawMessage) *sentBody {
 	for _, part := range b.parts {
 		b.size += int64(len(part))
 	}
+	return b
+}
+
+// sentNothing is the body of an exchange that has none.
+func sentNothing() *sentBody {
+	b := &sentBody{}
+	b.taken.Store(true)
 	return b
 }
 

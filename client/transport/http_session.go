@@ -25,10 +25,20 @@ type session struct {
 	version string
 	lost    bool // the server does not know the session that was
 	// first is what initialize is sent with: a session begins without the id
-	// and the version of another (HTTP-14, HTTP-16). header is what everything
-	// else is sent with. Both are never changed, and shared by all requests.
-	first  http.Header
-	header atomic.Pointer[http.Header]
+	// and the version of another (HTTP-14, HTTP-16). It is never changed.
+	first http.Header
+	// now is what everything else is sent with.
+	now atomic.Pointer[sessionHeader]
+}
+
+// sessionHeader is what messages of one session are sent with. It is one value
+// so that a message never goes out with a part of another session. It is never
+// changed, and shared by all requests.
+type sessionHeader struct {
+	header http.Header
+	id     string
+	// lost: nothing but initialize may be sent (HTTP-16).
+	lost bool
 }
 
 // firstHeader makes the header of initialize from what the caller has set.
@@ -50,37 +60,21 @@ func firstHeader(static http.Header, user *url.Userinfo) http.Header {
 // UseVersion implements [Conn].
 func (c *httpConn) UseVersion(version string) {
 	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
 	c.session.version = version
-	c.session.mu.Unlock()
-	c.renewHeader()
+	c.session.renew()
 }
 
-// renewHeader rebuilds the shared header.
-func (c *httpConn) renewHeader() {
-	c.session.mu.Lock()
-	defer c.session.mu.Unlock()
-	h := c.session.first.Clone()
-	if c.session.id != "" {
-		h.Set(headerSession, c.session.id)
+// renew rebuilds what is shared. Requires s.mu.
+func (s *session) renew() {
+	h := s.first.Clone()
+	if s.id != "" {
+		h.Set(headerSession, s.id)
 	}
-	if c.session.version != "" {
-		h.Set(headerVersion, c.session.version)
+	if s.version != "" {
+		h.Set(headerVersion, s.version)
 	}
-	c.session.header.Store(&h)
-}
-
-func (c *httpConn) sessionID() string {
-	c.session.mu.Lock()
-	defer c.session.mu.Unlock()
-	return c.session.id
-}
-
-// sessionLost reports whether there is no session where there was one: nothing
-// but initialize may be sent then (HTTP-16).
-func (c *httpConn) sessionLost() bool {
-	c.session.mu.Lock()
-	defer c.session.mu.Unlock()
-	return c.session.lost
+	s.now.Store(&sessionHeader{header: h, id: s.id, lost: s.lost})
 }
 
 var (
@@ -102,6 +96,7 @@ func (x *exchange) noteSession(header http.Header) error {
 		}
 	}
 	if x.opens {
+		x.session = id
 		x.c.setSession(id)
 		return nil
 	}
@@ -113,31 +108,35 @@ func (x *exchange) noteSession(header http.Header) error {
 
 func (c *httpConn) setSession(id string) {
 	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
 	c.session.id, c.session.lost = id, false
-	c.session.mu.Unlock()
-	c.renewHeader()
+	c.session.renew()
 }
 
-// dropSession forgets a session that the server does not know any more, unless
-// there is another one already.
-func (c *httpConn) dropSession(id string) {
+// dropSession forgets a session that the server does not know any more, and
+// reports whether it was still the one in use.
+func (c *httpConn) dropSession(id string) bool {
+	c.endStream(id)
 	c.session.mu.Lock()
-	if c.session.id == id {
-		c.session.id, c.session.lost = "", true
+	defer c.session.mu.Unlock()
+	if c.session.id != id {
+		return false
 	}
-	c.session.mu.Unlock()
-	c.renewHeader()
+	c.session.id, c.session.lost = "", true
+	c.session.renew()
+	return true
 }
 
 // endSession tells the server that the session is over (HTTP-18). Whatever the
 // server answers, or not, the session is over.
 func (c *httpConn) endSession() {
-	if c.sessionID() == "" {
+	session := c.session.now.Load()
+	if session.id == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout) //nolint:forbidigo // comes after every caller
 	defer cancel()
-	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: c.session.header.Load().Clone()}).WithContext(ctx)
+	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: session.header.Clone()}).WithContext(ctx)
 	resp, err := c.rt.RoundTrip(req)
 	if err != nil {
 		return

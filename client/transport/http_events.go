@@ -1,0 +1,150 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// maxBadEvents is how many broken events a stream may have (SSE-06).
+const maxBadEvents = 100
+
+// outcome is how a call ended on a stream that is not its own.
+type outcome struct {
+	resp jsonrpc.Response
+	err  error
+}
+
+// newEvents reads the reply as an event stream.
+func (x *exchange) newEvents() *sse.Reader {
+	return sse.NewReader(x, x.c.limits.MessageBytes, x.c.limits.MessageBytes)
+}
+
+// read reads events until the answer to this exchange comes, or the stream
+// ends. Other messages are handed over on the way. at is kept up to date, nil
+// in the stateless era, where ids and retry mean nothing (HTTP-35).
+func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error) {
+	var bad error // the last event that could not be read
+	for count := 0; count < maxBadEvents; {
+		event, err := events.Next()
+		again := at != nil && at.note(event)
+		var over *sse.TooLongError
+		switch {
+		case errors.As(err, &over):
+			bad = x.tooLarge()
+			if x.answeredBy(over) {
+				return nil, bad
+			}
+			if !x.c.spoiled(over.Head, bad) && !x.c.spoiled(over.Tail, bad) {
+				x.c.fault(bad)
+			}
+			count++
+			continue
+		case errors.Is(err, sse.ErrEndless):
+			return nil, x.tooLarge()
+		case errors.Is(err, io.EOF) && bad != nil:
+			return nil, bad
+		case errors.Is(err, io.EOF):
+			return nil, x.failure(ReasonLost, errors.New("the event stream ended before the answer"))
+		case err != nil:
+			return nil, x.broken(err)
+		case !event.IsMessage():
+			continue
+		}
+		resp, err := x.dispatch(bytes.Clone(event.Data), again)
+		if err != nil {
+			var broken *jsonrpc.DecodeError
+			bad = x.undecodable(err, event.Data)
+			if errors.As(err, &broken) && broken.Answers() && broken.ID == x.id {
+				return nil, bad
+			}
+			if !x.c.spoiled(event.Data, bad) {
+				x.c.fault(err)
+			}
+			count++
+			continue
+		}
+		if resp != nil {
+			return resp, nil
+		}
+	}
+	return nil, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
+}
+
+// answeredBy reports whether an event over the limit seems to be the answer.
+func (x *exchange) answeredBy(over *sse.TooLongError) bool {
+	if x.id.IsZero() {
+		return false
+	}
+	token := x.id.AppendJSON(nil)
+	return bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token)
+}
+
+// dispatch hands a message of a stream over; the answer to this exchange is
+// returned. What has been handed over before the stream broke is not again
+// (HTTP-27); an answer may be, since a call is answered once.
+func (x *exchange) dispatch(data []byte, again bool) (*jsonrpc.Response, error) {
+	x.c.traceReceived(data)
+	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
+	if err != nil {
+		return nil, err
+	}
+	switch m := m.(type) {
+	case jsonrpc.Response:
+		if !x.id.IsZero() && (m.ID == x.id || (m.ID.IsZero() && m.Error != nil)) {
+			return &m, nil //nolint:nilerr // m.Error is what the server says, not a failure to read it
+		}
+		if x.stateless || !x.c.deliver(m.ID, outcome{resp: m}) {
+			x.c.fault(errors.New("an answer came that no request waits for"))
+		}
+	case jsonrpc.Notification:
+		if x.c.handler.OnNotification != nil && !again {
+			x.c.handler.OnNotification(m, x.id)
+		}
+	case jsonrpc.Request:
+		if x.c.handler.OnRequest != nil && !again {
+			x.c.handler.OnRequest(m)
+		}
+	}
+	return nil, nil
+}
+
+var errElsewhere = errors.New("the answer came on another stream")
+
+// deliver ends the call with this id, whose answer came on a stream that is
+// not its own (HTTP-21). It reports whether there was one.
+func (c *httpConn) deliver(id jsonrpc.ID, end outcome) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.waiting(id)
+	if x == nil || !x.elsewhere.CompareAndSwap(nil, &end) {
+		return false
+	}
+	x.cancel(errElsewhere)
+	return true
+}
+
+// spoiled ends the call whose answer these bytes would have been, had they been
+// readable. It reports whether that can be told.
+func (c *httpConn) spoiled(data []byte, err error) bool {
+	_, fault := jsonrpc.DecodeWithin(data, c.limits.Depth)
+	var broken *jsonrpc.DecodeError
+	return errors.As(fault, &broken) && broken.Answers() && c.deliver(broken.ID, outcome{err: err})
+}
+
+// waiting returns the call of the session era with this id. Requires c.mu.
+// What comes on other streams is rare, so nobody keeps an index for it.
+func (c *httpConn) waiting(id jsonrpc.ID) *exchange {
+	if id.IsZero() {
+		return nil
+	}
+	for x := range c.calls {
+		if x.id == id && !x.stateless {
+			return x
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// maxStreamPause bounds the waits between the tries to open the server's own
+// stream, where the server does not ask for longer ones.
+const maxStreamPause = 30 * time.Second
+
+// ownStream is the stream for what the server sends by itself (HTTP-19).
+type ownStream struct {
+	x       *exchange
+	session string
+	ended   chan struct{}
+}
+
+var errReplaced = errors.New("the stream belongs to a session that is over")
+
+// OpenStream implements [Streamer]. There is one stream at a time: that of an
+// earlier session ends first.
+func (c *httpConn) OpenStream() {
+	now := c.session.now.Load()
+	x, err := c.begin(context.Background(), Request{}) //nolint:forbidigo // lives until Close
+	if err != nil {
+		return // closed
+	}
+	x.header, x.session = now.header, now.id
+	x.body = sentNothing()
+	own := &ownStream{x: x, session: now.id, ended: make(chan struct{})}
+	c.mu.Lock()
+	before := c.own
+	if now.lost || (before != nil && before.session == own.session && before.x.ctx.Err() == nil) {
+		c.mu.Unlock()
+		x.end()
+		return
+	}
+	c.own = own
+	c.mu.Unlock()
+	go own.hold(before)
+}
+
+// endStream ends the stream of a session that is over.
+func (c *httpConn) endStream(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own != nil && c.own.session == session {
+		c.own.x.cancel(errReplaced)
+	}
+}
+
+// hold keeps the stream open for as long as there is one to have. Trouble with
+// it is no call's trouble.
+func (s *ownStream) hold(before *ownStream) {
+	defer s.release()
+	if before != nil {
+		before.x.cancel(errReplaced)
+		<-before.ended
+	}
+	at := &place{most: maxStreamPause}
+	for held := false; s.x.ctx.Err() == nil; {
+		said, wish := s.x.reopen(at)
+		switch said {
+		case streamOpen:
+			if held && at.id == "" {
+				s.gap()
+			}
+			held = true
+			began := time.Now()
+			_, _ = s.x.read(s.x.newEvents(), at) // however it ends, it is opened again
+			at.broke(time.Since(began))
+		case streamLater:
+			at.short++
+		case streamRefused:
+			if at.id == "" {
+				if held {
+					s.gap()
+				}
+				return // not offered, or open already (405, 409)
+			}
+			// Perhaps it only cannot go on from this place: the next try begins anew.
+			at.id = ""
+			at.short++
+		case streamSession:
+			if s.x.c.dropSession(s.session) && s.x.c.handler.OnSessionLost != nil {
+				s.x.c.handler.OnSessionLost()
+			}
+			return
+		}
+		if !s.x.sleep(max(at.pause(said == streamOpen), wish)) {
+			return
+		}
+	}
+}
+
+func (s *ownStream) gap() {
+	if s.x.c.handler.OnGap != nil {
+		s.x.c.handler.OnGap()
+	}
+}
+
+func (s *ownStream) release() {
+	c := s.x.c
+	c.mu.Lock()
+	if c.own == s {
+		c.own = nil
+	}
+	c.mu.Unlock()
+	s.x.end()
+	close(s.ended)
+}

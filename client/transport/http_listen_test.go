@@ -1,0 +1,418 @@
+package transport_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+type replier = func(w http.ResponseWriter, r *http.Request, p posted)
+
+// getter answers POSTs as post does, and each GET with the next of a script;
+// the last one is kept up.
+func getter(post replier, script ...replier) replier {
+	var mu sync.Mutex
+	return func(w http.ResponseWriter, r *http.Request, p posted) {
+		if p.verb != http.MethodGet {
+			post(w, r, p)
+			return
+		}
+		mu.Lock()
+		next := script[0]
+		if len(script) > 1 {
+			script = script[1:]
+		}
+		mu.Unlock()
+		next(w, r, p)
+	}
+}
+
+// status refuses.
+func status(code int) replier {
+	return func(w http.ResponseWriter, _ *http.Request, _ posted) { w.WriteHeader(code) }
+}
+
+// says sends a text as an event stream and then hangs up, or stays.
+func says(text string, stay bool) replier {
+	return func(w http.ResponseWriter, r *http.Request, _ posted) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, text)
+		if stay {
+			<-r.Context().Done()
+		}
+	}
+}
+
+const noteEvent = "data: {\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n\n"
+
+func (p *page) events() (notes, lost, gaps int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.notes), p.lost, p.gaps
+}
+
+// The server's own stream carries what it sends by itself, under the session's
+// id and version (HTTP-12, HTTP-14, HTTP-19, HTTP-26), also the answer to a
+// call (HTTP-21), and ends with the connection.
+func TestHTTPOwnStream(t *testing.T) {
+	t.Parallel()
+	text := "id: 1\ndata:\n\n" + noteEvent +
+		`data: {"jsonrpc":"2.0","id":"q","method":"roots/list"}` + "\n\n" +
+		`data: {"jsonrpc":"2.0","id":"nobody","result":{}}` + "\n\n"
+	var arrived atomic.Value
+	post := func(w http.ResponseWriter, r *http.Request, p posted) {
+		if p.method() == "elsewhere" {
+			arrived.Store(p.id())
+			<-r.Context().Done()
+			return
+		}
+		withSession("s1")(w, r, p)
+	}
+	bubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, text)
+		time.Sleep(time.Second)
+		write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"here\":1}}\n\n", arrived.Load()))
+		<-r.Context().Done()
+	}), func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		p.UseVersion("V1")
+		require.Empty(t, s.find("GET"), "nothing is opened that was not asked for")
+		p.Conn.(transport.Streamer).OpenStream()
+		p.Conn.(transport.Streamer).OpenStream() // there is one already
+		synctest.Wait()
+		got := s.find("GET")
+		require.Len(t, got, 1)
+		require.Equal(t, "text/event-stream", got[0].header.Get("Accept"))
+		require.Equal(t, "s1", got[0].header.Get("Mcp-Session-Id"))
+		require.Equal(t, "V1", got[0].header.Get("Mcp-Protocol-Version"))
+		require.Empty(t, got[0].header.Values("Last-Event-Id"))
+		require.Empty(t, got[0].header.Values("Content-Type"))
+		faults, notes, asked := p.count()
+		require.Equal(t, []int{1, 1, 1}, []int{faults, notes, asked})
+		require.Equal(t, "note for ", p.notes[0])
+		require.JSONEq(t, `{"here":1}`, string(p.answers("elsewhere").Result))
+		p.answers("another")
+		began := time.Now()
+		require.NoError(t, p.Close())
+		require.Zero(t, time.Since(began))
+		require.Len(t, s.find("GET"), 1)
+	})
+}
+
+// A server that does not offer a stream is left in peace, and its calls are
+// (HTTP-19); one that is out of order is asked again.
+func TestHTTPOwnStreamRefused(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{200, 204, 301, 400, 401, 403, 405, 406, 409} {
+		bubble(t, getter(withSession("s1"), status(code)), func(t *testing.T, p *page, s *web) {
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			time.Sleep(time.Hour)
+			require.Len(t, s.find("GET"), 1, code)
+			p.answers("m")
+			_, lost, gaps := p.events()
+			require.Zero(t, lost+gaps, code)
+		})
+	}
+	for _, code := range []int{408, 429, 500, 503} {
+		bubble(t, getter(withSession("s1"), status(code), status(code), says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			time.Sleep(time.Minute)
+			require.Len(t, s.find("GET"), 3, code)
+			notes, lost, gaps := p.events()
+			require.Equal(t, []int{1, 0, 0}, []int{notes, lost, gaps}, "there was no stream before")
+		})
+	}
+}
+
+// Retry-After is a wish too (HTTP-10).
+func TestHTTPOwnStreamRetryAfter(t *testing.T) {
+	t.Parallel()
+	busy := func(w http.ResponseWriter, _ *http.Request, _ posted) {
+		w.Header().Set("Retry-After", "100")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	bubble(t, getter(withSession("s1"), busy, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		time.Sleep(99 * time.Second)
+		require.Len(t, s.find("GET"), 1)
+		time.Sleep(2 * time.Second)
+		require.Len(t, s.find("GET"), 2)
+	})
+}
+
+// A stream that broke is resumed from its last event, after the time the
+// server asked for and no other (HTTP-23, HTTP-25). What it repeats is not
+// handed over again (HTTP-27), and nothing was lost.
+func TestHTTPOwnStreamResumes(t *testing.T) {
+	t.Parallel()
+	first := "retry: 700\nid: a\n" + noteEvent + "id: b\n" + noteEvent
+	again := "id: b\n" + noteEvent + "id: c\n" + noteEvent
+	bubble(t, getter(withSession("s1"), says(first, false), says(again, true)), func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		time.Sleep(699 * time.Millisecond)
+		require.Len(t, s.find("GET"), 1)
+		time.Sleep(2 * time.Millisecond)
+		require.Len(t, s.find("GET"), 2)
+		require.Equal(t, "b", s.find("GET")[1].header.Get("Last-Event-Id"))
+		notes, lost, gaps := p.events()
+		require.Equal(t, []int{3, 0, 0}, []int{notes, lost, gaps})
+	})
+}
+
+// A wish beyond reason is cut (HTTP-25).
+func TestHTTPOwnStreamLongRetry(t *testing.T) {
+	t.Parallel()
+	bubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		time.Sleep(5*time.Minute - time.Second)
+		require.Len(t, s.find("GET"), 1)
+		time.Sleep(2 * time.Second)
+		require.Len(t, s.find("GET"), 2)
+	})
+}
+
+// Without a place to resume from, or with one that the server does not take,
+// something may have been lost, which is told once.
+func TestHTTPOwnStreamGap(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		script []replier
+		gets   int
+	}{
+		{"no ids", []replier{says(noteEvent, false), says("", true)}, 2},
+		{"the id is taken back", []replier{says("id: a\n"+noteEvent+"id:\n\n", false), says("", true)}, 2},
+		{"the place is not known", []replier{says("id: a\n"+noteEvent, false), status(400), says("", true)}, 3},
+		{"not offered any more", []replier{says("id: a\n"+noteEvent, false), status(405), status(405)}, 3},
+		{"out of order meanwhile", []replier{says(noteEvent, false), status(502), status(502), says("", true)}, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
+				p.answers("initialize")
+				p.Conn.(transport.Streamer).OpenStream()
+				time.Sleep(time.Hour)
+				notes, lost, gaps := p.events()
+				require.Equal(t, []int{1, 0, 1}, []int{notes, lost, gaps})
+				gets := s.find("GET")
+				require.Len(t, gets, tt.gets)
+				require.Empty(t, gets[len(gets)-1].header.Get("Last-Event-Id"))
+			})
+		})
+	}
+}
+
+// A stream that ends at once, however it does and whatever it asks for, is not
+// opened in a storm; one that lasts is opened again soon.
+func TestHTTPOwnStreamBacksOff(t *testing.T) {
+	t.Parallel()
+	lasting := func(w http.ResponseWriter, r *http.Request, _ posted) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, noteEvent)
+		select {
+		case <-time.After(10 * time.Second):
+		case <-r.Context().Done():
+		}
+	}
+	tests := []struct {
+		name        string
+		reply       replier
+		least, most int // in an hour
+	}{
+		{"clean end", says("", false), 120, 600},
+		{"an event and the end", says("id: 1\n"+noteEvent, false), 120, 600},
+		{"retry 0", says("retry: 0\n"+noteEvent, false), 120, 600},
+		{"retry that is a pace", says("retry: 2000\nid: 1\n\n", false), 1799, 1801},
+		{"out of order", status(503), 120, 600},
+		{"hangs up", func(http.ResponseWriter, *http.Request, posted) { panic(http.ErrAbortHandler) }, 120, 600},
+		{"lasting", lasting, 330, 360},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, getter(withSession("s1"), tt.reply), func(t *testing.T, p *page, s *web) {
+				p.answers("initialize")
+				p.Conn.(transport.Streamer).OpenStream()
+				time.Sleep(time.Hour)
+				n := len(s.find("GET"))
+				require.GreaterOrEqual(t, n, tt.least)
+				require.LessOrEqual(t, n, tt.most)
+				p.answers("m") // its trouble is no call's trouble
+			})
+		})
+	}
+}
+
+// A stream that is told that the session is not known says so and ends
+// (HTTP-16, HTTP-17). The next session has a stream of its own.
+func TestHTTPOwnStreamSessionLost(t *testing.T) {
+	t.Parallel()
+	unknown := func(w http.ResponseWriter, _ *http.Request, _ posted) {
+		http.Error(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, http.StatusBadRequest)
+	}
+	for _, gone := range []replier{status(404), unknown} {
+		bubble(t, getter(withSession("s1"), says("id: a\n"+noteEvent, false), gone, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			time.Sleep(time.Hour)
+			require.Len(t, s.find("GET"), 2)
+			_, lost, gaps := p.events()
+			require.Equal(t, []int{1, 0}, []int{lost, gaps})
+			require.True(t, p.fails("m", transport.ReasonSession).NotSent)
+			p.Conn.(transport.Streamer).OpenStream() // there is no session
+			synctest.Wait()
+			require.Len(t, s.find("GET"), 2)
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			synctest.Wait()
+			require.Len(t, s.find("GET"), 3)
+			require.Empty(t, s.find("GET")[2].header.Get("Last-Event-Id"), "a place in another session")
+		})
+	}
+}
+
+// A call that finds the session lost ends its stream; initialize replaces it.
+func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
+	t.Parallel()
+	var sessions int
+	var open sync.WaitGroup
+	reply := getter(func(w http.ResponseWriter, r *http.Request, p posted) {
+		switch p.method() {
+		case "initialize":
+			sessions++
+			withSession(fmt.Sprint("s", sessions))(w, r, p)
+		case "gone":
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			answerAll(w, r, p)
+		}
+	}, func(w http.ResponseWriter, r *http.Request, _ posted) {
+		open.Add(1)
+		defer open.Done()
+		says("", true)(w, r, posted{})
+	})
+	bubble(t, reply, func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		synctest.Wait()
+		require.True(t, p.fails("gone", transport.ReasonSession).Rejected)
+		open.Wait()
+		_, lost, gaps := p.events()
+		require.Zero(t, lost+gaps, "the call's failure says it")
+		for range 2 { // the second replaces a stream that is open
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			synctest.Wait()
+		}
+		gets := s.find("GET")
+		require.Len(t, gets, 3)
+		require.Equal(t, "s3", gets[2].header.Get("Mcp-Session-Id"))
+	})
+}
+
+// Only answers that nobody can read end a call from the server's own stream;
+// the stream goes on (SSE-06, RPC-22).
+func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, event string
+		reason      transport.Reason
+	}{
+		{"two results", `{"jsonrpc":"2.0","id":7,"result":{},"result":{}}`, transport.ReasonProtocol},
+		{"over the limit, id in front", `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", 17<<20) + `"}`, transport.ReasonTooLarge},
+		{"over the limit, id at the end", `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 17<<20) + `","id":7}`, transport.ReasonTooLarge},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			post := func(w http.ResponseWriter, r *http.Request, p posted) {
+				if p.method() == "m" {
+					<-r.Context().Done()
+					return
+				}
+				withSession("s1")(w, r, p)
+			}
+			bubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
+				time.Sleep(time.Second)
+				says("data: "+tt.event+"\n\n"+noteEvent, true)(w, r, posted{})
+			}), func(t *testing.T, p *page, _ *web) {
+				p.answers("initialize")
+				p.Conn.(transport.Streamer).OpenStream()
+				_, err := p.Call(t.Context(), transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(7), Method: "m"}})
+				require.False(t, failure(t, err, tt.reason).NotSent)
+				synctest.Wait()
+				notes, _, _ := p.events()
+				require.Equal(t, 1, notes)
+			})
+		})
+	}
+}
+
+// What comes for a call on another stream starts its idle timeout anew.
+func TestHTTPTouch(t *testing.T) {
+	t.Parallel()
+	post := func(w http.ResponseWriter, r *http.Request, p posted) {
+		if p.method() == "m" {
+			time.Sleep(100 * time.Second)
+		}
+		withSession("s1")(w, r, p)
+	}
+	bubble(t, getter(post, says("", true)), func(t *testing.T, p *page, _ *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		req := p.request("m")
+		req.Wait.Idle = time.Minute
+		go func() {
+			time.Sleep(50 * time.Second)
+			p.Touch(jsonrpc.StringID("unknown"))
+			p.Touch(req.ID)
+		}()
+		_, err := p.Call(t.Context(), req)
+		require.NoError(t, err)
+	})
+}
+
+// A connection that does nothing holds no goroutine and little memory
+// (performance.md W6).
+func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts what the whole process has
+	const count = 200
+	conns := make([]transport.Conn, count)
+	h := &transport.HTTP{URL: "http://localhost/mcp", RoundTripper: http.DefaultTransport}
+	var before, after runtime.MemStats
+	goroutines := runtime.NumGoroutine()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range conns {
+		var err error
+		conns[i], err = h.Connect(t.Context(), transport.Handler{})
+		require.NoError(t, err)
+		conns[i].UseVersion("V1")
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / count
+	t.Logf("%d bytes a connection", each)
+	require.Less(t, each, int64(2048))
+	for _, c := range conns {
+		require.NoError(t, c.Close())
+	}
+}
