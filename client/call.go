@@ -70,8 +70,10 @@ type call struct {
 	// round is what an attempt adds to the params, members without braces: the
 	// answers to what the server asked (MRTR-04).
 	round []byte
-	// mirrored are the arguments that headers repeat (HDR-01).
+	// mirrored are the arguments that headers repeat (HDR-01), and schema what
+	// they were found by.
 	mirrored []transport.Param
+	schema   *mirrored
 	opts     callOptions
 	// handshake marks initialize, which is never cancelled (LC-10).
 	handshake bool
@@ -113,6 +115,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	raw, err := encodeObject("params", params)
 	if err == nil {
 		cl.open, cl.meta, err = openParams(raw)
+		cl.aim(raw)
 	}
 	if err != nil {
 		return nil, c.local(err, method)
@@ -140,6 +143,9 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 // the protocol says that the first was to be said differently or that the
 // server wants to know something first.
 func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if err := c.mirrorArguments(ctx, cl); err != nil {
+		return nil, err
+	}
 	for {
 		raw, err := c.do(ctx, cl)
 		switch {

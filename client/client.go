@@ -24,6 +24,8 @@ type Client struct {
 	identity string          // of the server, for caches
 	schemas  compiledSchemas // of arguments
 	outputs  compiledSchemas // of results
+	mirrors  mirrors
+	untyped  atomic.Bool     // a result without a type was logged
 	fetch    toolcache.Fetch // fetchTools, bound once
 
 	live      atomic.Pointer[link] // nil before the transport is open

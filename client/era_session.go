@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -118,9 +119,16 @@ type VersionError struct {
 	// Supported what this client could have taken.
 	Requested, Offered mcp.Version
 	Supported          []mcp.Version
+	// Listed is what the server says it speaks, where it refuses a revision
+	// instead of offering one (DISC-06).
+	Listed []string
 }
 
 func (e *VersionError) Error() string {
+	if e.Offered == "" {
+		return fmt.Sprintf("no revision that both sides speak: the server speaks [%s], this client %v",
+			jsonrpc.Printable(strings.Join(e.Listed, " "), 200), e.Supported)
+	}
 	return fmt.Sprintf("the server answered with revision %q, which this client does not speak; it speaks %v",
 		jsonrpc.Printable(string(e.Offered), 40), e.Supported)
 }

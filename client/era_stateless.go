@@ -44,9 +44,11 @@ func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := mcp.Marshal(&c.cfg.info)
-	if err != nil {
-		return nil, err
+	var info json.RawMessage
+	if !c.cfg.nameless {
+		if info, err = mcp.Marshal(&c.cfg.info); err != nil {
+			return nil, err
+		}
 	}
 	var out []byte
 	for _, m := range []struct {

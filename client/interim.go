@@ -13,8 +13,12 @@ import (
 // the call; else the call is to be made again, with what the server asked for
 // (DISC-12, DISC-13).
 func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (done bool, err error) {
-	switch kind := mcp.PeekResultType(raw); kind {
-	case "", mcp.ResultComplete:
+	kind, said := mcp.PeekResultType(raw)
+	if !said {
+		return c.takeUntyped(cl)
+	}
+	switch kind {
+	case mcp.ResultComplete:
 		return true, nil
 	case mcp.ResultInputRequired:
 		return false, c.answerInput(ctx, cl, raw)
@@ -22,4 +26,18 @@ func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (do
 		return false, c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 			"the server answered with a result of an unknown type, "+jsonrpc.Printable(string(kind), 40), nil))
 	}
+}
+
+// takeUntyped judges a result that does not say its type: it is complete,
+// unless the application wants servers to be exact (DISC-13).
+func (c *Client) takeUntyped(cl *call) (done bool, err error) {
+	if c.cfg.strict {
+		return false, c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			"the server's result does not say its type", nil))
+	}
+	if c.untyped.CompareAndSwap(false, true) {
+		c.log.Warn("[MCP] the server's results do not say their type; they are taken for complete", "server", c.server,
+			"method", cl.method)
+	}
+	return true, nil
 }

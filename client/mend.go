@@ -14,6 +14,8 @@ type mended uint8
 
 const (
 	mendedErrands mended = 1 << iota // what -32042 wants done was done (ELIC-08)
+	mendedHeaders                    // the tools were listed anew (HDR-10)
+	mendedVersion                    // another revision was taken (DISC-07)
 )
 
 // mend does what the protocol asks for after an attempt that failed: nil when
@@ -25,6 +27,12 @@ func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 		return err
 	}
 	switch {
+	case rpc.Code == mcp.CodeHeaderMismatch && c.renewHeaders(ctx, cl):
+		return nil
+	case rpc.Code == mcp.CodeUnsupportedProtocolVersion:
+		return c.renewVersion(cl, err, rpc)
+	case rpc.Code == mcp.CodeMissingRequiredClientCapability:
+		return missing(err, rpc)
 	case rpc.Code == mcp.CodeURLElicitationRequired && c.runErrands(ctx, cl, rpc):
 		return nil
 	}

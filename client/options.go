@@ -42,6 +42,8 @@ type config struct {
 	resilience   *Resilience
 	validation   Validation // of arguments
 	outputs      Validation
+	strict       bool // results must say their type
+	nameless     bool // no clientInfo on requests
 	profile      mcperrors.Profile
 	trace        transport.Trace
 	http         *transport.HTTP
@@ -124,6 +126,15 @@ func WithResilience(r Resilience) Option {
 // WithValidation sets what happens to arguments that do not fit the tool's
 // schema; the default is [ValidateStrict].
 func WithValidation(v Validation) Option { return optionFunc(func(c *config) { c.validation = v }) }
+
+// WithStrictResults refuses results of the stateless era that do not say their
+// type, which the protocol asks for. The default takes them for complete, and
+// logs the first: servers that forget it are many (DISC-13).
+func WithStrictResults() Option { return optionFunc(func(c *config) { c.strict = true }) }
+
+// WithoutClientInfo leaves what the client calls itself out of the requests of
+// the stateless era (META-05). In the session era initialize always says it.
+func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
 
 // WithErrorProfile sets how the server's error codes are read when neither the
 // error nor the tool says; the default is the document conversion one.

@@ -147,7 +147,7 @@ func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.
 		if fresh != nil && c.told().era == mcp.EraStateless {
 			fresh.note(res.TTLMs)
 		}
-		return page[mcp.Tool]{res.Tools, res.NextCursor, size}, err
+		return page[mcp.Tool]{c.withoutMisannotated(res.Tools), res.NextCursor, size}, err
 	})
 }
 
@@ -157,6 +157,7 @@ func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsR
 	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res); err != nil {
 		return nil, err
 	}
+	res.Tools = c.withoutMisannotated(res.Tools)
 	return res, nil
 }
 

@@ -149,7 +149,7 @@ func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
 	}
 	// The offset is where the last token ended, before a comma or colon.
 	ahead := bytes.TrimLeft(c.data[c.dec.InputOffset():], " \t\r\n,:")
-	kind := memberAhead(ahead, "type")
+	kind, _ := memberAhead(ahead, "type")
 	var block Content
 	if kind == ContentText && text != nil {
 		block = text
@@ -189,23 +189,23 @@ func (v RawContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 // any type.
 func (v *RawContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
-// PeekResultType returns the resultType of a raw result without decoding it,
-// [ResultComplete] when there is none (DISC-13). result must be valid JSON, as
+// PeekResultType returns the resultType of a raw result without decoding it. ok
+// is false for a result without one, which counts as [ResultComplete] (DISC-13);
+// one that is no text is "", which is no type. result must be valid JSON, as
 // everything from [jsonrpc.Decode] is.
-func PeekResultType(result []byte) ResultType {
-	if kind := memberAhead(result, "resultType"); kind != "" {
-		return ResultType(kind)
-	}
-	return ResultComplete
+func PeekResultType(result []byte) (kind ResultType, ok bool) {
+	text, ok := memberAhead(result, "resultType")
+	return ResultType(text), ok
 }
 
-// memberAhead returns the text of the named string member of the object at the
-// start of data, "" when there is none. It only walks the structure: whoever
-// asks reads the object strictly afterwards, or has read it before.
-func memberAhead(data []byte, name string) string {
+// memberAhead returns the text of the named member of the object at the start of
+// data, "" for a value that is no string; ok is false when it is not there. It
+// only walks the structure: whoever asks reads the object strictly afterwards,
+// or has read it before.
+func memberAhead(data []byte, name string) (text string, ok bool) {
 	i := skipSpace(data, 0)
 	if i >= len(data) || data[i] != '{' {
-		return ""
+		return "", false
 	}
 	depth := 0
 	for i < len(data) {
@@ -217,16 +217,16 @@ func memberAhead(data []byte, name string) string {
 			depth--
 			i++
 			if depth == 0 {
-				return ""
+				return "", false
 			}
 		case '"':
 			end := skipString(data, i)
 			if end < 0 {
-				return ""
+				return "", false
 			}
-			text := data[i:end]
+			key := data[i:end]
 			i = end
-			if depth != 1 || !isNamed(text, name) {
+			if depth != 1 || !isNamed(key, name) {
 				continue
 			}
 			// A value can equal the name too: only a name has a colon.
@@ -236,17 +236,17 @@ func memberAhead(data []byte, name string) string {
 			}
 			at = skipSpace(data, at+1)
 			if at >= len(data) || data[at] != '"' {
-				return ""
+				return "", true
 			}
 			if end = skipString(data, at); end < 0 {
-				return ""
+				return "", true
 			}
-			return shortText(data[at:end])
+			return shortText(data[at:end]), true
 		default:
 			i++
 		}
 	}
-	return ""
+	return "", false
 }
 
 // shortText returns the text of a raw JSON string, without allocating for the

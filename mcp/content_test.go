@@ -160,21 +160,25 @@ func TestPeekResultType(t *testing.T) {
 	tests := []struct {
 		in   string
 		want ResultType
+		ok   bool
 	}{
-		{`{}`, ResultComplete},
-		{`{"content":[{"resultType":"task"}],"x":"resultType"}`, ResultComplete},
-		{`{"content":["}"],"resultType":"complete"}`, ResultComplete},
-		{`{"a":"\\\"","resultType" : "input_required"}`, ResultInputRequired},
-		{` {"resultType":"task"}`, ResultTask},
-		{`{"resultType":"weird"}`, "weird"},
-		{`{"ResultType":"weird"}`, ResultComplete},
-		{`{"resultType":7}`, ResultComplete},
-		{`[]`, ResultComplete},
-		{``, ResultComplete},
-		{`{"a`, ResultComplete},
-		{`{"resultType":"a`, ResultComplete},
+		{`{}`, "", false},
+		{`{"content":[{"resultType":"task"}],"x":"resultType"}`, "", false},
+		{`{"content":["}"],"resultType":"complete"}`, ResultComplete, true},
+		{`{"a":"\\\"","resultType" : "input_required"}`, ResultInputRequired, true},
+		{` {"resultType":"task"}`, ResultTask, true},
+		{`{"resultType":"weird"}`, "weird", true},
+		{`{"ResultType":"weird"}`, "", false},
+		{`{"resultType":7}`, "", true},
+		{`{"resultType":""}`, "", true},
+		{`[]`, "", false},
+		{``, "", false},
+		{`{"a`, "", false},
+		{`{"resultType":"a`, "", true},
 	}
 	for _, tt := range tests {
-		require.Equal(t, tt.want, PeekResultType([]byte(tt.in)), tt.in)
+		kind, ok := PeekResultType([]byte(tt.in))
+		require.Equal(t, tt.want, kind, tt.in)
+		require.Equal(t, tt.ok, ok, tt.in)
 	}
 }

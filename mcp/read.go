@@ -36,7 +36,7 @@ func (c *codec) readObject(o object) {
 	}
 	if raw, ok := o.(*RawContent); ok {
 		raw.Raw = c.next()
-		raw.Type = memberAhead(raw.Raw, "type")
+		raw.Type, _ = memberAhead(raw.Raw, "type")
 		return
 	}
 	c.token()

@@ -35,7 +35,7 @@ type Fetch func(ctx context.Context) (tools []mcp.Tool, ttl *time.Duration, err 
 // icons) is shared and must not be changed.
 type Cache struct {
 	set       Settings
-	responses *responses
+	responses responses
 	lists     *lru.Cache[Key, *list]
 	// last is the list used last. Most caches serve one server, and for them
 	// this saves the lock of lists.
@@ -59,7 +59,7 @@ func New(s Settings) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{set: s, responses: newResponses(), lists: lists}, nil
+	return &Cache{set: s, lists: lists}, nil
 }
 
 // Get returns the tool called name, from the list if it is fresh and has the

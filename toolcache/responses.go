@@ -44,7 +44,7 @@ type Response struct {
 // [ErrFetcherGone].
 type Ask func(ctx context.Context) (Response, error)
 
-// responses keeps the results of all keys.
+// responses keeps the results of all keys. Its containers are made when needed.
 type responses struct {
 	mu     sync.Mutex
 	kept   *lru.Cache[ResponseKey, *response]
@@ -71,11 +71,14 @@ type asking struct {
 	outdated bool // something changed since it was asked
 }
 
-func newResponses() *responses {
-	r := &responses{asking: make(map[ResponseKey]*asking)}
-	// The error is for sizes below one only. Evictions happen under r.mu.
-	r.kept, _ = lru.NewWithEvict(maxResponses, func(_ ResponseKey, e *response) { r.bytes -= len(e.result) })
-	return r
+// lock locks r, which is ready then.
+func (r *responses) lock() {
+	r.mu.Lock()
+	if r.kept == nil {
+		r.asking = make(map[ResponseKey]*asking)
+		// The error is for sizes below one only. Evictions happen under r.mu.
+		r.kept, _ = lru.NewWithEvict(maxResponses, func(_ ResponseKey, e *response) { r.bytes -= len(e.result) })
+	}
 }
 
 // Response returns the result that is kept for key while the server lets it be
@@ -119,8 +122,8 @@ func (c *Cache) Forget(key Key, method string) {
 
 // ForgetOne drops one result; see [Cache.Forget].
 func (c *Cache) ForgetOne(key ResponseKey) {
-	r := c.responses
-	r.mu.Lock()
+	r := &c.responses
+	r.lock()
 	defer r.mu.Unlock()
 	r.drop(key)
 }
@@ -135,7 +138,7 @@ func (c *Cache) Clear(key Key) {
 // join returns what is kept, else the request under way, else begins one, which
 // is mine.
 func (r *responses) join(key ResponseKey, refresh bool) (result []byte, a *asking, mine bool) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	if e, ok := r.kept.Get(key); ok && !refresh {
 		if time.Now().Before(e.until) {
@@ -158,8 +161,8 @@ func (r *responses) join(key ResponseKey, refresh bool) (result []byte, a *askin
 func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, ask Ask) ([]byte, error) {
 	var mine []byte
 	defer func() {
-		r := c.responses
-		r.mu.Lock()
+		r := &c.responses
+		r.lock()
 		if r.asking[key] == a {
 			delete(r.asking, key)
 		}
@@ -223,7 +226,7 @@ func (r *responses) drop(key ResponseKey) {
 }
 
 func (r *responses) forget(match func(ResponseKey) bool) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	for _, key := range r.kept.Keys() {
 		if match(key) {

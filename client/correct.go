@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// renewHeaders lists the tools anew after a server refused a call for its
+// headers, and reports whether the call has other headers now (HDR-10). Sent
+// with the same ones it would be refused again.
+func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
+	if cl.method != mcp.MethodToolsCall || !cl.link.mirrors() || cl.mended&mendedHeaders != 0 {
+		return false
+	}
+	cl.mended |= mendedHeaders
+	refused, sent := cl.schema, cl.mirrored
+	// Whoever was refused with it may have brought another list already.
+	if c.headerSchema(ctx, cl.name) == refused {
+		c.cfg.cache.Invalidate(c.cacheKey())
+		if _, err := c.cfg.cache.List(ctx, c.cacheKey(), c.fetch); err != nil {
+			return false // what the server said of the call says more
+		}
+	}
+	return c.mirrorArguments(ctx, cl) == nil && !slices.Equal(sent, cl.mirrored)
+}
+
+// renewVersion takes the newest revision of the era that both sides speak,
+// after a server refused a request for its own (DISC-07): nil when the call is
+// to be made again with it.
+func (c *Client) renewVersion(cl *call, err error, rpc *jsonrpc.Error) error {
+	var data mcp.UnsupportedVersionData
+	if cl.link.agreed.era != mcp.EraStateless || mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
+		return err
+	}
+	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
+	if ok && cl.mended&mendedVersion == 0 {
+		cl.mended |= mendedVersion
+		return c.speak(version)
+	}
+	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
+	return because(err, &VersionError{Requested: cl.link.agreed.version, Supported: ours, Listed: data.Supported})
+}
+
+// speak makes version the one that every later request is of. A server may name
+// the revision it has just refused; the call is made once more then.
+func (c *Client) speak(version mcp.Version) error {
+	a := *c.told()
+	if a.version == version {
+		return nil
+	}
+	meta, err := c.requestMeta(version)
+	if err != nil {
+		return badOption(err)
+	}
+	a.version, a.meta = version, meta
+	c.live.Load().conn.UseVersion(string(version))
+	c.agree(&a)
+	return nil
+}
+
+// MissingCapabilityError says that a server refused a request because this
+// client does not offer what the request needs (DISC-09). It is the cause of an
+// error with code E209. Register the handlers that offer it, and connect again.
+type MissingCapabilityError struct {
+	// Required is what the request needs.
+	Required mcp.ClientCapabilities
+	// Names are the same, as paths: "sampling", "elicitation.url".
+	Names []string
+}
+
+// Error lists what is missing.
+func (e *MissingCapabilityError) Error() string {
+	return "the server needs a client with " + strings.Join(e.Names, ", ")
+}
+
+// missing makes the error of a request for which this client offers too little.
+// Capabilities are stated on every request, all of them, so that there are never
+// more to offer (DISC-10).
+func missing(err error, rpc *jsonrpc.Error) error {
+	var data mcp.MissingCapabilityData
+	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
+		return err
+	}
+	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: capabilityNames(rpc.Data)})
+}
+
+// capabilityNames lists the capabilities in the data of -32021 by their paths,
+// two levels deep, which is how deep they have names.
+func capabilityNames(data []byte) (names []string) {
+	member := func(name, value []byte) {
+		deeper := false
+		_ = jsonrpc.Members(value, func(inner, _ []byte) bool {
+			deeper = true
+			names = append(names, jsonrpc.Printable(string(name)+"."+string(inner), 100))
+			return true
+		})
+		if !deeper {
+			names = append(names, jsonrpc.Printable(string(name), 100))
+		}
+	}
+	_ = jsonrpc.Members(data, func(name, value []byte) bool {
+		if string(name) == "requiredCapabilities" {
+			_ = jsonrpc.Members(value, func(name, value []byte) bool {
+				member(name, value)
+				return true
+			})
+		}
+		return true
+	})
+	return names
+}
+
+// because adds to the error of a call why it could not be mended.
+func because(err, cause error) error {
+	var e *mcperrors.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	with := *e
+	with.Cause = cause
+	with.Message += ": " + cause.Error()
+	return &with
+}

@@ -1,0 +1,179 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// headerAnnotation is the member of a property's schema that names the header
+// which repeats the property (HDR-01).
+const headerAnnotation = "x-mcp-header"
+
+// mirrorNode is a place in a tool's arguments: the root, a property that a
+// header repeats, or one on the way to such a property.
+type mirrorNode struct {
+	header   string
+	children map[string]*mirrorNode
+}
+
+// findMirrors finds the annotations of an input schema, nil for none. It
+// searches every place where a schema can stand, so that one at a place that
+// does not count is found too (HDR-06, HDR-08).
+func findMirrors(schema json.RawMessage) (*mirrorNode, error) {
+	// Most schemas have none, and need not be decoded to know it.
+	if !bytes.Contains(schema, []byte(headerAnnotation)) && !bytes.Contains(schema, []byte(`\u`)) {
+		return nil, nil
+	}
+	var root any
+	if err := jsonrpc.Unmarshal(schema, &root); err != nil {
+		return nil, nil // no schema: others say so
+	}
+	s := mirrorSearch{used: map[string]bool{}}
+	tree := &mirrorNode{}
+	if object, ok := root.(map[string]any); ok {
+		if _, ok := object[headerAnnotation]; ok {
+			return nil, errors.New("the schema itself is annotated: only its properties can be")
+		}
+		if err := s.within(object, tree); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.used) == 0 {
+		return nil, nil
+	}
+	return tree, nil
+}
+
+// mirrorSearch is one walk through a schema.
+type mirrorSearch struct {
+	used map[string]bool // header names in lower case
+}
+
+// within searches what stands below a schema. place is where its properties
+// belong, nil below anything but properties, where no annotation counts. It
+// goes by name, so that the same fault is found every time.
+func (s *mirrorSearch) within(schema map[string]any, place *mirrorNode) error {
+	for _, keyword := range slices.Sorted(maps.Keys(schema)) {
+		var err error
+		value := schema[keyword]
+		switch keyword {
+		case "properties":
+			err = s.properties(value, place)
+		case "items", "additionalItems", "prefixItems", "contains", "unevaluatedItems",
+			"additionalProperties", "unevaluatedProperties", "propertyNames", "contentSchema",
+			"allOf", "anyOf", "oneOf", "not", "if", "then", "else":
+			err = s.elsewhere(keyword, value)
+		case "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies":
+			if named, ok := value.(map[string]any); ok {
+				for _, name := range slices.Sorted(maps.Keys(named)) {
+					if err == nil {
+						err = s.elsewhere(keyword, named[name])
+					}
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere searches a schema, or several, at places that do not count.
+func (s *mirrorSearch) elsewhere(keyword string, value any) error {
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			if err := s.elsewhere(keyword, v); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if _, ok := value[headerAnnotation]; ok {
+			return fmt.Errorf("an annotation stands below %s: only properties can be annotated", keyword)
+		}
+		return s.within(value, nil)
+	}
+	return nil
+}
+
+func (s *mirrorSearch) properties(value any, place *mirrorNode) error {
+	named, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		schema, ok := named[name].(map[string]any)
+		if !ok {
+			continue // true and false are schemas too
+		}
+		annotation, annotated := schema[headerAnnotation]
+		var child *mirrorNode
+		if place != nil {
+			child = &mirrorNode{}
+		}
+		if annotated {
+			if place == nil {
+				return fmt.Errorf("property %s is annotated where not only properties lead", jsonrpc.Printable(name, 100))
+			}
+			header, err := s.header(annotation, schema["type"])
+			if err != nil {
+				return fmt.Errorf("property %s: %w", jsonrpc.Printable(name, 100), err)
+			}
+			child.header = header
+		}
+		if err := s.within(schema, child); err != nil {
+			return err
+		}
+		if child != nil && (child.header != "" || child.children != nil) {
+			if place.children == nil {
+				place.children = map[string]*mirrorNode{}
+			}
+			place.children[name] = child
+		}
+	}
+	return nil
+}
+
+// header judges one annotation and the type of its property (HDR-06).
+func (s *mirrorSearch) header(annotation, kind any) (string, error) {
+	header, ok := annotation.(string)
+	if !ok || header == "" || strings.ContainsFunc(header, notToken) {
+		return "", errors.New("the annotation is not a header name")
+	}
+	lower := strings.ToLower(header)
+	if s.used[lower] {
+		return "", fmt.Errorf("the header %s is used twice", header)
+	}
+	s.used[lower] = true
+	if !mirrorable(kind) {
+		return "", errors.New("only a string, an integer or a boolean can be annotated")
+	}
+	return header, nil
+}
+
+// mirrorable reports the types whose values headers repeat, alone or with null
+// (HDR-08).
+func mirrorable(kind any) bool {
+	switch kind := kind.(type) {
+	case string:
+		return kind == "string" || kind == "integer" || kind == "boolean"
+	case []any:
+		kinds := slices.DeleteFunc(slices.Clone(kind), func(k any) bool { return k == "null" })
+		return len(kinds) == 1 && mirrorable(kinds[0])
+	}
+	return false
+}
+
+// notToken reports what cannot stand in a header's name (RFC 9110, 5.6.2).
+func notToken(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
