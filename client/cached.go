@@ -46,8 +46,9 @@ func WithCache(mode CacheMode) CallOption {
 // caller's to change. Methods that are never kept are sent as by send.
 func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.RawMessage, error) {
 	agreed := c.told()
-	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil {
-		// What the caller says in _meta may change the result.
+	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
+		// What the caller says in _meta may change the result, and a state is
+		// for one call only (MRTR-06).
 		return c.send(ctx, cl)
 	}
 	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
@@ -58,7 +59,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 			// What answered a question of the server's is this caller's alone
 			// (CACHE-09).
 			return toolcache.Response{Result: raw, TTL: ttlOf(raw), Own: cl.round != nil}, nil
-		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed:
+		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "":
 			// A cursor of a list that has changed: the next walk begins anew.

@@ -168,10 +168,10 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 // JSON Schema only mentions.
 func checkFormat(format string, value json.RawMessage) error {
 	var text string
-	if len(value) == 0 || jsonrpc.Unmarshal(value, &text) != nil {
+	ok := len(value) > 0 && jsonrpc.Unmarshal(value, &text) == nil
+	if !ok { // absent, or not a text: that is for the schema to judge
 		return nil
 	}
-	ok := true
 	switch format {
 	case "email":
 		address, err := mail.ParseAddress(text)

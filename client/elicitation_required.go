@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -51,5 +50,5 @@ func (c *Client) runErrand(ctx context.Context, from Asker, p *mcp.ElicitParams)
 		return false
 	}
 	var res mcp.ElicitResult
-	return mcp.Unmarshal(json.RawMessage(raw), &res) == nil && res.Action == mcp.ElicitAccept
+	return mcp.Unmarshal(raw, &res) == nil && res.Action == mcp.ElicitAccept
 }

@@ -1,10 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -42,12 +41,19 @@ func (a *asked) add(id jsonrpc.ID, cancel context.CancelCauseFunc) *jsonrpc.Erro
 	return nil
 }
 
-func (a *asked) remove(id jsonrpc.ID) context.CancelCauseFunc {
+func (a *asked) remove(id jsonrpc.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	cancel := a.open[id]
 	delete(a.open, id)
-	return cancel
+}
+
+// cancel ends the handler of a request, if there is one.
+func (a *asked) cancel(id jsonrpc.ID, cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cancel := a.open[id]; cancel != nil {
+		cancel(cause)
+	}
 }
 
 // onQuestion answers a request of the session era by the application's handlers.
@@ -106,10 +112,7 @@ func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseF
 // withdraw ends the handler of a request that the server gave up (UTIL-06).
 func (c *Client) withdraw(n jsonrpc.Notification) {
 	var params mcp.CancelledParams
-	if mcp.Unmarshal(json.RawMessage(slices.Clone(n.Params)), &params) != nil {
-		return
-	}
-	if cancel := c.asked.remove(params.RequestID); cancel != nil {
-		cancel(errWithdrawn)
+	if mcp.Unmarshal(bytes.Clone(n.Params), &params) == nil {
+		c.asked.cancel(params.RequestID, errWithdrawn)
 	}
 }

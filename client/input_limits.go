@@ -115,7 +115,7 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 	}
 	select {
 	case a := <-done:
-		if ctx.Err() != nil && a.no != nil {
+		if ctx.Err() != nil { // whatever it says, it says it because of that
 			return nil, gaveUp(ctx.Err())
 		}
 		return a.result, a.no
