@@ -77,12 +77,14 @@ type call struct {
 	opts     callOptions
 	// handshake marks initialize, which is never cancelled (LC-10).
 	handshake bool
-	progress  *progressCall // nil unless progress was asked for
-	link      *link         // of the last attempt
-	id        jsonrpc.ID    // of the last attempt
-	attempts  int
-	mended    mended
-	loop      inputLoop
+	// liveness marks a question whose only purpose is the answer (UTIL-02).
+	liveness bool
+	progress *progressCall // nil unless progress was asked for
+	link     *link         // of the last attempt
+	id       jsonrpc.ID    // of the last attempt
+	attempts int
+	mended   mended
+	loop     inputLoop
 }
 
 func newCall(method string, opts []CallOption) call {
@@ -143,6 +145,9 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 // the protocol says that the first was to be said differently or that the
 // server wants to know something first.
 func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if err := c.awaitSession(ctx, cl); err != nil {
+		return nil, err
+	}
 	if err := c.mirrorArguments(ctx, cl); err != nil {
 		return nil, err
 	}
@@ -183,10 +188,20 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if err := c.gateNotification(method); err != nil {
 		return err
 	}
-	if err := c.live.Load().conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw}); err != nil {
-		return c.failed(&call{method: method}, err)
+	cl := call{method: method}
+	if err := c.awaitSession(ctx, &cl); err != nil {
+		return err
 	}
-	return nil
+	for {
+		cl.link = c.live.Load()
+		err := cl.link.conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
+		if err == nil {
+			return nil
+		}
+		if err := c.mendSession(ctx, &cl, c.failed(&cl, err)); err != nil {
+			return err
+		}
+	}
 }
 
 // Ping asks the server for a sign of life.
@@ -240,6 +255,9 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 		e := c.refusedBy(cl, answer)
 		c.settle(permit, answerVerdict(e), true)
 		return nil, e
+	}
+	if c.cfg.keepAlive > 0 {
+		c.pulse.beats.Add(1)
 	}
 	c.settle(permit, breaker.Success, false) // isError too: the server works
 	return answer.Result, nil

@@ -35,7 +35,11 @@ type Client struct {
 	began   time.Time
 	doubted atomic.Int64 // when the list of tools was last doubted, since began
 
-	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
+	recovery      recovery
+	pulse         pulse
+	marks         listMarks
+	subscriptions subscriptions
+	logLevel      atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 
 	roots      atomic.Pointer[[]mcp.Root]
 	gateIn     *inputGate
@@ -92,6 +96,7 @@ func (c *Client) Close() error {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
+		c.subscriptions.end()
 		if l != nil {
 			c.err = l.conn.Close()
 		}

@@ -97,6 +97,7 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if err := c.negotiate(ctx); err != nil {
 		return err
 	}
+	c.attend()
 	if c.cfg.preload && c.HasCapability("tools") {
 		if _, err := c.cfg.cache.List(ctx, c.cacheKey(), c.fetch); err != nil {
 			return c.cacheError(err, "")

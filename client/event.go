@@ -31,6 +31,47 @@ type ElicitationComplete struct {
 
 func (ElicitationComplete) event() {}
 
+// Reinitialized says that the server had lost the session and a new one is open
+// (HTTP-16). Caches are dropped; the log level and the resources subscribed to
+// are set again.
+type Reinitialized struct {
+	// Server is what the server calls itself.
+	Server mcp.Implementation
+	// Version is the revision that was agreed now.
+	Version mcp.Version
+}
+
+func (Reinitialized) event() {}
+
+// SubscriptionGap says that what the server tells by itself was not heard for a
+// time, and is again: changes may have been missed, so whatever depends on them
+// should be fetched again (CHG-09).
+type SubscriptionGap struct {
+	// Reason is what interrupted it.
+	Reason error
+}
+
+func (SubscriptionGap) event() {}
+
+// SubscriptionEnded says that a subscription is over and cannot be had again:
+// the server does not have it any more, or never had it for [OnListChanged].
+// What is cached lives for its time then.
+type SubscriptionEnded struct {
+	// Reason is the server's.
+	Reason error
+}
+
+func (SubscriptionEnded) event() {}
+
+// LivenessFailed says that the server gave no sign of life when [WithKeepAlive]
+// asked for one.
+type LivenessFailed struct {
+	// Reason is the error of the question.
+	Reason error
+}
+
+func (LivenessFailed) event() {}
+
 // OnEvent is called for each event of the connection, in order and together
 // with the other handlers; see [OnNotification].
 func OnEvent(f func(ctx context.Context, e Event)) Option {

@@ -36,7 +36,7 @@ const ownDoing verdict = 255
 
 // failureVerdict judges an attempt without an answer.
 func (c *Client) failureVerdict(cl *call, f *transport.Failure) verdict {
-	if f.Reason == transport.ReasonTimeout && cl.opts.timesSet && c.shorter(cl.opts) {
+	if f.Reason == transport.ReasonTimeout && cl.opts.timesSet && !cl.liveness && c.shorter(cl.opts) {
 		// Impatience of one caller must not close the server to all.
 		return breaker.Neutral
 	}

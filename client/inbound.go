@@ -17,7 +17,9 @@ func (c *Client) handler() transport.Handler {
 		OnFault: func(err error) {
 			c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err)
 		},
-		Trace: c.traced(),
+		OnSessionLost: c.onSessionLost,
+		OnGap:         c.onGap,
+		Trace:         c.traced(),
 	}
 }
 
@@ -85,7 +87,10 @@ func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Respon
 	}
 }
 
-func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
+func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
+	if c.cfg.keepAlive > 0 {
+		c.pulse.beats.Add(1)
+	}
 	switch {
 	case n.Method == mcp.MethodProgress:
 		c.onProgress(n)
@@ -98,8 +103,8 @@ func (c *Client) onNotification(n jsonrpc.Notification, _ jsonrpc.ID) {
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).
 	c.outdate(n)
-	if c.wanted(n.Method) {
-		c.inbox.put(item{n: n})
+	if c.tell(n, on) && c.wanted(n.Method) {
+		c.enqueue(n)
 	}
 }
 
@@ -130,10 +135,11 @@ func (c *Client) deliver(it item) {
 			c.cfg.onLog(c.life, m)
 		}
 	}
-	if c.cfg.onListChanged != nil && listChanged(it.n.Method) {
+	if it.mark != nil {
+		it.mark.Store(false)
 		c.cfg.onListChanged(c.life, it.n.Method)
 	}
-	if c.cfg.onNotification != nil {
+	if c.cfg.onNotification != nil && !it.inferred {
 		c.cfg.onNotification(c.life, it.n)
 	}
 }

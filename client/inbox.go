@@ -2,6 +2,7 @@ package client
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -33,6 +34,11 @@ type item struct {
 	// progress is the call a progress notification belongs to.
 	progress *progressCall
 	params   mcp.ProgressParams
+	// mark is set for the notice that OnListChanged is told of: one at a time
+	// for each list, however many come (CHG-02).
+	mark *atomic.Bool
+	// inferred: nothing came, but something may have been missed.
+	inferred bool
 	// event is what happened to the connection.
 	event Event
 }
@@ -44,6 +50,9 @@ func (it item) size() int { return len(it.n.Params) + len(it.params.Message) }
 func (it item) drop() {
 	if it.progress != nil {
 		it.progress.settled()
+	}
+	if it.mark != nil {
+		it.mark.Store(false)
 	}
 }
 

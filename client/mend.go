@@ -15,6 +15,7 @@ type mended uint8
 const (
 	mendedErrands mended = 1 << iota // what -32042 wants done was done (ELIC-08)
 	mendedHeaders                    // the tools were listed anew (HDR-10)
+	mendedSession                    // a new session was opened (HTTP-16)
 	mendedVersion                    // another revision was taken (DISC-07)
 )
 
@@ -24,7 +25,7 @@ const (
 func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) {
-		return err
+		return c.mendSession(ctx, cl, err)
 	}
 	switch {
 	case rpc.Code == mcp.CodeHeaderMismatch && c.renewHeaders(ctx, cl):

@@ -48,6 +48,7 @@ type config struct {
 	trace        transport.Trace
 	http         *transport.HTTP
 	command      *transport.Command
+	keepAlive    time.Duration
 
 	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
 	samplingTools, samplingContext bool
@@ -203,6 +204,8 @@ func newConfig(opts []Option, server string) (*config, error) {
 
 func (c *config) check() error {
 	switch {
+	case c.keepAlive < 0:
+		return errors.New("WithKeepAlive: the interval must not be negative; 0 switches it off")
 	case c.info.Name == "" || c.info.Version == "":
 		return errors.New("client info needs a name and a version")
 	case c.validation > ValidateStrict || c.outputs > ValidateStrict:

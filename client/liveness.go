@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// maxKeepAliveWait is how long a sign of life may take, or the interval where
+// that is shorter.
+const maxKeepAliveWait = 30 * time.Second
+
+// WithKeepAlive asks the server for a sign of life whenever nothing went on for
+// an interval: ping in the session era, server/discover in the stateless one
+// (UTIL-02, DISC-18). Calls in flight and anything that comes count as life, and
+// so does every answer, an error too. No answer is a failure for the breaker and
+// a [LivenessFailed] event; the connection is left as it is. The default is 0:
+// never.
+func WithKeepAlive(interval time.Duration) Option {
+	return optionFunc(func(c *config) { c.keepAlive = interval })
+}
+
+// pulse counts what came of the server, where somebody wants to know.
+type pulse struct{ beats atomic.Int64 }
+
+// watchLife asks for signs of life until the client is closed.
+func (c *Client) watchLife() {
+	ctx := c.life
+	for last := c.pulse.beats.Load(); sleep(ctx, c.cfg.keepAlive); {
+		now := c.pulse.beats.Load()
+		if now == last && c.inFlight.Load() == 0 {
+			if err := c.askForLife(ctx); err != nil && ctx.Err() == nil {
+				c.log.Warn("[MCP] the server gives no sign of life", "server", c.server, "error", err)
+				c.emit(LivenessFailed{Reason: err})
+			}
+			now = c.pulse.beats.Load()
+		}
+		last = now
+	}
+}
+
+// askForLife returns why there was no answer.
+func (c *Client) askForLife(ctx context.Context) error {
+	bound := min(c.cfg.keepAlive, maxKeepAliveWait)
+	cl := call{method: mcp.MethodPing, liveness: true, opts: callOptions{idle: bound, max: bound, timesSet: true}}
+	if c.told().era == mcp.EraStateless {
+		cl.method = mcp.MethodDiscover
+	}
+	_, err := c.converse(ctx, &cl)
+	var rpc *jsonrpc.Error
+	switch {
+	case errors.As(err, &rpc):
+		return nil // -32601 is an answer too (pain 10)
+	case mcperrors.KindOf(err) == mcperrors.KindCircuitOpen:
+		return nil // known already
+	}
+	return err
+}

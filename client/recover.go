@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Times of opening sessions anew. Two tries are free: the server has restarted,
+// or has restarted again. From the third on within a quiet time, tries are ever
+// further apart.
+const (
+	renewTimeout = time.Minute
+	freeRenewals = 2
+	renewPause   = 250 * time.Millisecond
+	maxPause     = 30 * time.Second
+	quietTime    = time.Minute
+)
+
+// recovery opens a new session when the server does not know the old one any
+// more: once for everybody who found that out (HTTP-16).
+type recovery struct {
+	now atomic.Pointer[renewal] // under way; nil nearly always
+
+	mu      sync.Mutex
+	began   time.Time // of the last try
+	tries   int       // in a row, without a quiet time between them
+	next    time.Time // not before
+	reason  error     // of the last failure
+	keeping atomic.Bool
+}
+
+// renewal is one try. err is set before done is closed.
+type renewal struct {
+	done chan struct{}
+	err  error
+}
+
+// mendSession makes a new session for a call that was refused because the old
+// one is gone: nil when the call is to be made again. It was not executed, so
+// that is safe; a call whose fate is not known keeps its error (LC-17).
+func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || !mcperrors.SafeToRetry(err) ||
+		cl.handshake || cl.mended&mendedSession != 0 || cl.link.agreed.era != mcp.EraSession {
+		return err
+	}
+	cl.mended |= mendedSession
+	if cause := c.renew(ctx, cl.link); cause != nil {
+		return c.about(cl, sessionless(cause, mcperrors.DeliveryOf(err)))
+	}
+	return nil
+}
+
+// sessionless is the error of a call that has no session to go to. It says what
+// kept the client from opening one, and that the call itself did nothing.
+func sessionless(cause error, delivery mcperrors.Delivery) *mcperrors.Error {
+	e := *mcperrors.From(cause, delivery)
+	e.Delivery = delivery
+	if e.Kind != mcperrors.KindCanceled && e.Kind != mcperrors.KindClosed {
+		e.Message = "the session was lost and no new one could be opened: " + e.Message
+	}
+	return &e
+}
+
+// awaitSession holds a call back while a new session is being opened: nothing
+// goes before its handshake (LC-08).
+func (c *Client) awaitSession(ctx context.Context, cl *call) error {
+	r := c.recovery.now.Load()
+	if r == nil {
+		return nil
+	}
+	if err := r.wait(ctx); err != nil {
+		return c.about(cl, sessionless(err, mcperrors.NotSent))
+	}
+	return nil
+}
+
+func (r *renewal) wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+	}
+}
+
+// renew opens a session in the place of the one that lost was made with, unless
+// somebody has already, and joins whoever is at it.
+func (c *Client) renew(ctx context.Context, lost *link) error {
+	r, err := c.joinRenewal(lost)
+	if r == nil {
+		return err
+	}
+	return r.wait(ctx)
+}
+
+func (c *Client) joinRenewal(lost *link) (*renewal, error) {
+	v := &c.recovery
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r := v.now.Load(); r != nil {
+		return r, nil
+	}
+	if c.live.Load() != lost {
+		return nil, nil
+	}
+	now := time.Now()
+	if wait := v.next.Sub(now); wait > 0 {
+		e := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, mcperrors.NotSent,
+			"sessions are lost too often; the next is not opened yet", v.reason)
+		e.RetryAfter = wait
+		return nil, e
+	}
+	if now.Sub(v.began) > quietTime {
+		v.tries = 0
+	}
+	v.began = now
+	if v.tries++; v.tries > freeRenewals {
+		v.next = now.Add(pause(renewPause, maxPause, v.tries-freeRenewals))
+	}
+	r := &renewal{done: make(chan struct{})}
+	v.now.Store(r)
+	if !c.within(func() { c.openAnew(r) }) {
+		v.now.Store(nil)
+		return nil, errClosed()
+	}
+	return r, nil
+}
+
+// openAnew is the try itself. It belongs to nobody who waits for it: one who
+// gives up does not end it for the others.
+func (c *Client) openAnew(r *renewal) {
+	ctx, cancel := context.WithTimeout(c.life, renewTimeout)
+	defer cancel()
+	r.err = c.openSession(ctx, c.told().version)
+	if r.err == nil {
+		c.forgetAll()
+	} else if c.isClosed() {
+		r.err = errClosed()
+	}
+	v := &c.recovery
+	v.mu.Lock()
+	v.reason = r.err
+	v.now.Store(nil)
+	v.mu.Unlock()
+	close(r.done)
+	if r.err != nil {
+		c.log.Warn("[MCP] the session was lost and no new one could be opened", "server", c.server, "error", r.err)
+		if c.needsStream() {
+			c.keepRenewing(c.live.Load())
+		}
+		return
+	}
+	agreed := c.told()
+	c.log.Info("[MCP] The session was lost; a new one is open", "server", c.server)
+	c.emit(Reinitialized{Server: agreed.info, Version: agreed.version})
+	c.restore(c.life)
+}
+
+// restore gives a new session what the old one had (LC-17).
+func (c *Client) restore(ctx context.Context) {
+	now := c.live.Load()
+	if err := c.repeatLogLevel(ctx); err != nil && c.live.Load() == now {
+		c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
+	}
+	c.subscriptions.resubscribe(ctx, c)
+	c.openStream()
+	c.missed(errNewSession)
+}
+
+var errNewSession = errors.New("the server lost the session; a new one was opened")
+
+// onSessionLost is told by the transport that the server does not know the
+// session any more. It is called on the goroutine that reads.
+func (c *Client) onSessionLost() { c.keepRenewing(c.live.Load()) }
+
+// keepRenewing opens a session for those who listen and make no calls: it goes
+// on until there is one.
+func (c *Client) keepRenewing(lost *link) {
+	if !c.recovery.keeping.CompareAndSwap(false, true) {
+		return
+	}
+	started := c.within(func() {
+		defer c.recovery.keeping.Store(false)
+		for n := 1; c.renew(c.life, lost) != nil; n++ {
+			if !sleep(c.life, pause(renewPause, maxPause, n)) {
+				return
+			}
+		}
+	})
+	if !started {
+		c.recovery.keeping.Store(false)
+	}
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// attend opens what handlers need to hear the server, once the conversation is
+// open: the session's own stream (HTTP-19), or a subscription (CHG-03). A
+// server that offers neither is left in peace.
+func (c *Client) attend() {
+	if c.told().era == mcp.EraStateless {
+		c.listenForHandlers()
+	} else {
+		c.openStream()
+	}
+	if c.cfg.keepAlive > 0 {
+		c.within(c.watchLife)
+	}
+}
+
+// openStream opens the stream for what the server sends by itself in a session,
+// if anybody is there to hear it.
+func (c *Client) openStream() {
+	l := c.live.Load()
+	if s, ok := l.conn.(transport.Streamer); ok && l.agreed.era == mcp.EraSession && c.needsStream() {
+		s.OpenStream()
+	}
+}
+
+// needsStream reports whether anybody waits for what a server sends by itself.
+func (c *Client) needsStream() bool {
+	offers := c.capabilities(c.told().version)
+	return c.cfg.onListChanged != nil || c.cfg.onLog != nil || c.cfg.onNotification != nil ||
+		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscriptions.any()
+}
+
+// listMarks says which lists OnListChanged is about to be told of.
+type listMarks struct{ tools, prompts, resources atomic.Bool }
+
+func (m *listMarks) of(method string) *atomic.Bool {
+	switch method {
+	case mcp.MethodToolsListChanged:
+		return &m.tools
+	case mcp.MethodPromptsListChanged:
+		return &m.prompts
+	case mcp.MethodResourcesListChanged:
+		return &m.resources
+	}
+	return new(atomic.Bool) // some list of the server's own
+}
+
+// enqueue queues a notification for its handlers. Notices of one list that come
+// while one waits say nothing new (CHG-02).
+func (c *Client) enqueue(n jsonrpc.Notification) {
+	it := item{n: n}
+	if c.cfg.onListChanged != nil && listChanged(n.Method) {
+		mark := c.marks.of(n.Method)
+		switch first := !mark.Swap(true); {
+		case first:
+			it.mark = mark
+		case c.cfg.onNotification == nil:
+			return
+		}
+	}
+	c.inbox.put(it)
+}
+
+// tellListsChanged tells OnListChanged of lists that may have changed unheard.
+func (c *Client) tellListsChanged(f mcp.SubscriptionFilter) {
+	if c.cfg.onListChanged == nil {
+		return
+	}
+	for _, list := range []struct {
+		method string
+		on     bool
+	}{
+		{mcp.MethodToolsListChanged, f.ToolsListChanged},
+		{mcp.MethodPromptsListChanged, f.PromptsListChanged},
+		{mcp.MethodResourcesListChanged, f.ResourcesListChanged},
+	} {
+		if mark := c.marks.of(list.method); list.on && !mark.Swap(true) {
+			c.inbox.put(item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
+		}
+	}
+}
+
+var errStreamGap = errors.New("the server's stream was interrupted")
+
+// onGap is told by the transport that the session's stream was interrupted. It
+// is called on the goroutine that reads.
+func (c *Client) onGap() {
+	c.within(func() { c.missed(errStreamGap) })
+}
+
+// missed makes good for what may have been missed in a session: lists are asked
+// for again, and whoever listens is told (CHG-09).
+func (c *Client) missed(reason error) {
+	c.forgetAll()
+	if c.needsStream() {
+		c.emit(SubscriptionGap{Reason: reason})
+	}
+	c.subscriptions.gap()
+	c.tellListsChanged(c.declared(allLists))
+}
