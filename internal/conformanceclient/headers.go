@@ -7,7 +7,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // standardHeaders uses one of each that has a name to mirror.
@@ -25,7 +24,7 @@ func standardHeaders(ctx context.Context, c *client.Client, _ json.RawMessage) e
 		if err != nil {
 			return err
 		}
-		if _, err := c.Call(ctx, mcp.MethodResourcesRead, map[string]any{"uri": resource.URI}); err != nil {
+		if _, err := c.ReadResource(ctx, resource.URI); err != nil {
 			return err
 		}
 	}
@@ -33,7 +32,7 @@ func standardHeaders(ctx context.Context, c *client.Client, _ json.RawMessage) e
 		if err != nil {
 			return err
 		}
-		if _, err := c.Call(ctx, mcp.MethodPromptsGet, map[string]any{"name": prompt.Name}); err != nil {
+		if _, err := c.GetPrompt(ctx, prompt.Name, nil); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 func TestScenariosAreTheSuites(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
+		"elicitation-sep1034-client-defaults",
 		"http-custom-headers",
 		"http-invalid-tool-headers",
 		"http-standard-headers",
@@ -27,6 +28,7 @@ func TestScenariosAreTheSuites(t *testing.T) {
 		"json-schema-2020-12-preservation",
 		"json-schema-ref-no-deref",
 		"request-metadata",
+		"sep-2322-client-request-state",
 		"sse-retry",
 		"tools_call",
 	}, slices.Sorted(maps.Keys(scenarios)))

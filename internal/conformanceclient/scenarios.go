@@ -19,15 +19,17 @@ type scenario struct {
 
 // scenarios are all the suite has for clients without OAuth (0.2.0-alpha.12).
 var scenarios = map[string]scenario{
-	"initialize":                       {play: initialize},
-	"tools_call":                       {play: toolsCall},
-	"request-metadata":                 {play: initialize}, // its server refuses the first request, whichever it is
-	"sse-retry":                        {play: sseRetry},
-	"http-standard-headers":            {play: standardHeaders},
-	"http-custom-headers":              {play: customHeaders},
-	"http-invalid-tool-headers":        {play: invalidToolHeaders},
-	"json-schema-ref-no-deref":         {play: schemaReference},
-	"json-schema-2020-12-preservation": {play: schemaKeywords},
+	"initialize":                          {play: initialize},
+	"tools_call":                          {play: toolsCall},
+	"request-metadata":                    {play: initialize}, // its server refuses the first request, whichever it is
+	"sse-retry":                           {play: sseRetry},
+	"elicitation-sep1034-client-defaults": {play: elicitationDefaults, options: []client.Option{filled(nil)}},
+	"sep-2322-client-request-state":       {play: requestState, options: []client.Option{filled(map[string]any{"confirmed": true})}},
+	"http-standard-headers":               {play: standardHeaders},
+	"http-custom-headers":                 {play: customHeaders},
+	"http-invalid-tool-headers":           {play: invalidToolHeaders},
+	"json-schema-ref-no-deref":            {play: schemaReference},
+	"json-schema-2020-12-preservation":    {play: schemaKeywords},
 }
 
 // listed returns the tools that the client lists.
