@@ -46,7 +46,7 @@ func WithCache(mode CacheMode) CallOption {
 // caller's to change. Methods that are never kept are sent as by send.
 func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.RawMessage, error) {
 	agreed := c.told()
-	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
+	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
 		// What the caller says in _meta may change the result, and a state is
 		// for one call only (MRTR-06).
 		return c.send(ctx, cl)

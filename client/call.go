@@ -26,6 +26,7 @@ type callOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
+	meta       map[string]any
 
 	manualInput bool
 	input       *givenInput
@@ -130,6 +131,11 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 
 // send makes a call, with progress if it was asked for.
 func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if cl.meta != nil || cl.opts.meta != nil {
+		if err := cl.checkedMeta(); err != nil {
+			return nil, c.local(err, cl.method)
+		}
+	}
 	if cl.opts.input != nil {
 		if err := c.resume(cl); err != nil {
 			return nil, err
@@ -181,6 +187,9 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	raw, err := encodeObject("params", params)
 	if err != nil {
 		return c.local(err, method)
+	}
+	if err := mcp.CheckMeta(metaOf(raw)); err != nil {
+		return c.local(badOption(err), method)
 	}
 	if c.isClosed() {
 		return c.local(errClosed(), method)

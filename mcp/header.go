@@ -47,7 +47,7 @@ func DecodeHeaderValue(header string) (string, error) {
 	}
 	text := header[len(headerMarkOpen) : len(header)-len(headerMarkClose)]
 	value, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder skips
 		return "", errors.New("the header value is not base64 between its marks")
 	}
 	return string(value), nil

@@ -67,7 +67,8 @@ func MetaValue(meta json.RawMessage, key string) (value json.RawMessage, ok bool
 
 // CheckMeta says what is wrong with a _meta object a caller wants to send: keys
 // must be well formed, and those the protocol reserves are refused, but for
-// the progress token and the W3C trace keys (META-01 to META-03). nil passes.
+// the progress token and the W3C trace keys, whose values must have W3C's form
+// (META-01 to META-03). nil passes.
 func CheckMeta(meta json.RawMessage) error {
 	if meta == nil {
 		return nil
@@ -75,9 +76,12 @@ func CheckMeta(meta json.RawMessage) error {
 	var fault error
 	err := withCodec(meta, func(c *codec) {
 		c.readMembers(func(name string) {
-			c.next()
+			value := c.next()
 			if fault == nil {
 				fault = CheckMetaKey(name)
+			}
+			if fault == nil {
+				fault = checkTrace(name, value)
 			}
 			if fault == nil && ReservedMetaKey(name) {
 				fault = fmt.Errorf("_meta key %q is reserved by the protocol", name)

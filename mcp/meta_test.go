@@ -50,7 +50,14 @@ func TestCheckMeta(t *testing.T) {
 		{"nil", "", ""},
 		{"empty", `{}`, ""},
 		{"own keys", `{"com.example/a":1,"b":{}}`, ""},
-		{"bare names of the protocol", `{"progressToken":1,"traceparent":"x","tracestate":"y","baggage":"z"}`, ""},
+		{"bare names of the protocol", `{"progressToken":1,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"a=1,b@c=2","baggage":"k=v;p"}`, ""},
+		{"a later traceparent", `{"traceparent":"01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more"}`, ""},
+		{"no traceparent", `{"traceparent":"x"}`, "W3C"},
+		{"a traceparent of zeros", `{"traceparent":"00-00000000000000000000000000000000-00f067aa0ba902b7-01"}`, "W3C"},
+		{"a traceparent in upper case", `{"traceparent":"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"}`, "W3C"},
+		{"a traceparent that is no text", `{"traceparent":7}`, "W3C"},
+		{"a tracestate without values", `{"tracestate":"abc"}`, "W3C"},
+		{"a baggage with control characters", `{"baggage":"a=\u0000"}`, "W3C"},
 		{"bad key", `{"a":1,"/b":2}`, `"/b"`},
 		{"reserved", `{"io.modelcontextprotocol/clientInfo":{}}`, "reserved"},
 		{"the first fault is told", `{"dev.mcp/a":1,"/b":2}`, `"dev.mcp/a"`},
@@ -90,7 +97,7 @@ func TestMetaValue(t *testing.T) {
 }
 
 func FuzzMetaKey(f *testing.F) {
-	for _, key := range []string{"", "a", "a/b", "io.modelcontextprotocol/x", "mcp.dev/", "/", "a..b/c", "é/ü"} {
+	for _, key := range []string{"", "a", "a/b", "io.modelcontextprotocol/x", "mcp.dev/", "/", "a..b/c", "é/ü", "traceparent"} {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
@@ -107,7 +114,7 @@ func FuzzMetaKey(f *testing.F) {
 		}
 		// What is sent alone is judged as in an object.
 		raw, encodeErr := Marshal(map[string]int{key: 1})
-		if encodeErr != nil || strings.ToValidUTF8(key, "") != key {
+		if encodeErr != nil || strings.ToValidUTF8(key, "") != key || checkTrace(key, []byte("1")) != nil {
 			return
 		}
 		if got, want := CheckMeta(raw) == nil, err == nil && !ReservedMetaKey(key); got != want {

@@ -181,12 +181,13 @@ func (c *httpConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 }
 
 func (c *httpConn) tell(ctx context.Context, m jsonrpc.Message, params []byte) error {
-	x, err := c.begin(ctx, Request{Wait: jsonrpc.Wait{Max: tellTimeout}})
+	mirror := c.mirrorOf(m)
+	x, err := c.begin(ctx, Request{Wait: jsonrpc.Wait{Max: tellTimeout}, Mirror: mirror})
 	if err != nil {
 		return err
 	}
 	defer x.end()
-	resp, err := x.post(m, params, nil) //nolint:bodyclose // as above
+	resp, err := x.post(m, params, mirror) //nolint:bodyclose // as above
 	if err != nil {
 		return err
 	}

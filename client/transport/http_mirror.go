@@ -51,6 +51,17 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 	return h
 }
 
+// mirrorOf returns what headers repeat of a message without an answer, nil in
+// the session era: such a message does not say its revision itself (HTTP-30).
+func (c *httpConn) mirrorOf(m jsonrpc.Message) *Mirror {
+	c.session.mu.Lock()
+	defer c.session.mu.Unlock()
+	if _, ok := m.(jsonrpc.Notification); !ok || mcp.Version(c.session.version).Era() != mcp.EraStateless {
+		return nil
+	}
+	return &Mirror{Version: c.session.version}
+}
+
 func (k *mirrorHeaders) keep(key mirrorKey, h http.Header) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

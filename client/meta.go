@@ -1,0 +1,70 @@
+package client
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// WithMeta adds a member to the _meta of what one call sends, on all its
+// attempts. Keys have the form the protocol gives them, name or
+// example.com/name, and those the protocol reserves are refused, but for the
+// trace keys, whose values must be W3C's (META-01 to META-03). A call with
+// members of its own is not answered from the cache.
+func WithMeta(key string, value any) CallOption {
+	return callOptionFunc(func(o *callOptions) {
+		if o.meta == nil {
+			o.meta = map[string]any{}
+		}
+		o.meta[key] = value
+	})
+}
+
+// addMeta adds the members that options set to those in the params.
+func (cl *call) addMeta() error {
+	raw, err := jsonrpc.Marshal(cl.opts.meta)
+	if err != nil {
+		return badOption(err)
+	}
+	if err := mcp.CheckMeta(raw); err != nil {
+		return badOption(err)
+	}
+	cl.meta = member(append([]byte{'{'}, raw[1:len(raw)-1]...), cl.meta)[1:]
+	return nil
+}
+
+// checkMeta refuses members of _meta that are there twice: among the caller's,
+// or the token that [WithProgress] brings.
+func (cl *call) checkMeta() error {
+	all := member([]byte{'{'}, cl.meta)
+	if cl.opts.progress != nil {
+		all = member(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
+	}
+	if err := jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true }); err != nil {
+		return badOption(err)
+	}
+	return nil
+}
+
+// checkedMeta is what send does for a call with members of _meta.
+func (cl *call) checkedMeta() error {
+	if cl.opts.meta != nil {
+		if err := cl.addMeta(); err != nil {
+			return err
+		}
+		cl.opts.meta = nil // once
+	}
+	return cl.checkMeta()
+}
+
+// metaOf returns the _meta of params, nil for none.
+func metaOf(params json.RawMessage) (meta json.RawMessage) {
+	_ = jsonrpc.Members(params, func(name, value []byte) bool { // they were checked
+		if string(name) == "_meta" {
+			meta = value
+		}
+		return meta == nil
+	})
+	return meta
+}
