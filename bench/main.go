@@ -18,19 +18,19 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // a main is where a process begins
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // and where it ends
 	}
 }
 
 // run is the program. It runs itself again as servers and as cells, so that
 // each is a process of its own.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	if ok, err := workload.Serve(args); ok {
+	if ok, err := workload.Serve(ctx, args); ok {
 		return err
 	}
 	self, err := os.Executable()
@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	rounds := flags.Int("rounds", 5, "how often everything is measured")
 	quick := flags.Bool("quick", false, "one short round that shows that everything works; its figures mean little")
 	filter := flags.String("only", "", "run only the rows whose name contains this, like stdio")
+	gate := flags.Bool("gate", false, "fail when an exact goal (A: allocations, bytes) does not hold")
 	profiled := flags.String("profile", "", "instead of measuring, write CPU and allocation profiles of Mainstay into this folder")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -76,5 +77,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return report.Print(out, outcomes, report.Command(args))
+	missed, err := report.Print(out, outcomes, report.Command(args))
+	if err == nil && *gate && missed > 0 {
+		err = fmt.Errorf("%d exact goals (A) do not hold", missed)
+	}
+	return err
 }

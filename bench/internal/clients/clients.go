@@ -63,10 +63,14 @@ type Client interface {
 	Call(ctx context.Context, tool string, args any) (int, error)
 	// List fetches the list of tools and returns its length.
 	List(ctx context.Context) (int, error)
-	// Known says whether the client has the tool in a list it keeps, asking
-	// the server only if it must. Clients that keep none return false.
-	Known(ctx context.Context, tool string) (bool, error)
 	Close() error
+}
+
+// Keeper is a client that keeps the list of tools.
+type Keeper interface {
+	// Known looks for a tool in the list, asking the server only if it must.
+	// A tool the server does not have is an error.
+	Known(ctx context.Context, tool string) error
 }
 
 // Dial connects the named client.

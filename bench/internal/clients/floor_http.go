@@ -112,6 +112,7 @@ func (p *plainHTTP) listen(ctx context.Context) error {
 
 var bodies = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
+// Call implements Client.
 func (p *plainHTTP) Call(ctx context.Context, tool string, args any) (int, error) {
 	// Over HTTP an id meets no other one, so the body is always the same.
 	message, err := p.frames.whole(tool, args)
@@ -147,6 +148,7 @@ func (p *plainHTTP) Call(ctx context.Context, tool string, args any) (int, error
 	return textLength((*kept)[:n])
 }
 
+// List implements Client.
 func (p *plainHTTP) List(ctx context.Context) (int, error) {
 	resp, err := p.post(ctx, "tools/list", "", withID(nil, 1, p.frames.rest("tools/list", "")))
 	if err != nil {
@@ -158,8 +160,7 @@ func (p *plainHTTP) List(ctx context.Context) (int, error) {
 	return countTools(resp.Body, *kept, false)
 }
 
-func (p *plainHTTP) Known(context.Context, string) (bool, error) { return false, nil }
-
+// Close implements Client.
 func (p *plainHTTP) Close() error {
 	p.stream()
 	p.closed.Wait()

@@ -98,6 +98,7 @@ func (p *pipe) exchange(request []byte) (head []byte, size int, err error) {
 	}
 }
 
+// Call implements Client.
 func (p *pipe) Call(_ context.Context, tool string, args any) (int, error) {
 	request, err := p.frames.whole(tool, args)
 	if err != nil {
@@ -113,6 +114,7 @@ func (p *pipe) Call(_ context.Context, tool string, args any) (int, error) {
 	return textLength(answer)
 }
 
+// List implements Client.
 func (p *pipe) List(context.Context) (int, error) {
 	if _, err := p.in.Write(withID(nil, 1, p.frames.rest("tools/list", ""))); err != nil {
 		return 0, err
@@ -120,8 +122,7 @@ func (p *pipe) List(context.Context) (int, error) {
 	return countTools(p.out, p.buf, true)
 }
 
-func (p *pipe) Known(context.Context, string) (bool, error) { return false, nil }
-
+// Close implements Client.
 func (p *pipe) Close() error { return p.stop() }
 
 // countTools reads an answer of any length through buf and counts the tools in

@@ -131,6 +131,7 @@ func (r *reader) write(id int, rest []byte) error {
 	return err
 }
 
+// Call implements Client.
 func (r *reader) Call(ctx context.Context, tool string, args any) (int, error) {
 	rest, err := r.frames.call(tool, args)
 	if err != nil {
@@ -144,8 +145,7 @@ func (r *reader) List(ctx context.Context) (int, error) {
 	return r.exchange(ctx, r.frames.rest("tools/list", ""))
 }
 
-func (r *reader) Known(context.Context, string) (bool, error) { return false, nil }
-
+// Close implements Client.
 func (r *reader) Close() error {
 	err := r.in.Close()
 	<-r.gone

@@ -64,6 +64,7 @@ func (g *goSDK) transport(ctx context.Context, o Options) (mcp.Transport, error)
 	return &mcp.IOTransport{Reader: stdout, Writer: stdin, MaxLineLength: -1}, nil
 }
 
+// Call implements Client.
 func (g *goSDK) Call(ctx context.Context, tool string, args any) (int, error) {
 	res, err := g.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -77,6 +78,7 @@ func (g *goSDK) Call(ctx context.Context, tool string, args any) (int, error) {
 	return 0, failed(GoSDK, tool)
 }
 
+// List implements Client.
 func (g *goSDK) List(ctx context.Context) (int, error) {
 	n := 0
 	for _, err := range g.session.Tools(ctx, nil) {
@@ -88,8 +90,7 @@ func (g *goSDK) List(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func (g *goSDK) Known(context.Context, string) (bool, error) { return false, nil }
-
+// Close implements Client.
 func (g *goSDK) Close() error {
 	err := g.session.Close()
 	if g.cmd != nil {

@@ -20,6 +20,10 @@ func dialMainstay(ctx context.Context, o Options) (Client, error) {
 	if o.SkipList {
 		opts = append(opts, client.WithPreload(false))
 	}
+	if o.Listen {
+		// Who wants to hear of the server's changes has its stream open.
+		opts = append(opts, client.OnListChanged(func(context.Context, string) {}))
+	}
 	var limits transport.Limits
 	if o.Lift {
 		limits.MessageBytes = lifted
@@ -39,6 +43,7 @@ func dialMainstay(ctx context.Context, o Options) (Client, error) {
 	return &mainstay{c}, nil
 }
 
+// Call implements Client.
 func (m *mainstay) Call(ctx context.Context, tool string, args any) (int, error) {
 	res, err := m.c.CallTool(ctx, tool, args)
 	if err != nil {
@@ -52,6 +57,7 @@ func (m *mainstay) Call(ctx context.Context, tool string, args any) (int, error)
 	return 0, failed(Mainstay, tool)
 }
 
+// List implements Client.
 func (m *mainstay) List(ctx context.Context) (int, error) {
 	n := 0
 	for _, err := range m.c.Tools(ctx) {
@@ -63,11 +69,11 @@ func (m *mainstay) List(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func (m *mainstay) Known(ctx context.Context, tool string) (bool, error) {
-	if _, err := m.c.GetToolSchema(ctx, tool); err != nil {
-		return false, err
-	}
-	return true, nil
+// Known implements Keeper.
+func (m *mainstay) Known(ctx context.Context, tool string) error {
+	_, err := m.c.GetToolSchema(ctx, tool)
+	return err
 }
 
+// Close implements Client.
 func (m *mainstay) Close() error { return m.c.Close() }

@@ -33,13 +33,14 @@ func Command(args []string) string {
 	return strings.TrimSpace("cd bench && go run . " + strings.Join(args, " "))
 }
 
-// Print writes the machine and the versions, the table, and the goals.
-func Print(w io.Writer, outcomes []Outcome, command string) error {
+// Print writes the machine and the versions, the table, and the goals. It
+// returns how many exact goals do not hold.
+func Print(w io.Writer, outcomes []Outcome, command string) (missed int, err error) {
 	if _, err := fmt.Fprintf(w, "%s\nCommand: `%s`\n\n", machine(), command); err != nil {
-		return err
+		return 0, err
 	}
 	if err := Table(w, outcomes); err != nil {
-		return err
+		return 0, err
 	}
 	return Goals(w, outcomes)
 }
@@ -109,7 +110,7 @@ func Profile(ctx context.Context, self string, groups []Group, folder string, ou
 	return nil
 }
 
-// cells finds the outcome of a cell, whatever its client.
+// find returns the outcome of a cell, whatever its client.
 func find(outcomes []Outcome, want workload.Cell) (Outcome, bool) {
 	for _, o := range outcomes {
 		c := o.Cell

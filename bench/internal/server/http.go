@@ -34,7 +34,7 @@ type web struct {
 
 // HTTP serves on a port of its own choice, writes "URL\n" to out, and ends when
 // in does, so that no server outlives the process that started it.
-func HTTP(o Options, in io.Reader, out io.Writer) error {
+func HTTP(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	s := &web{answers: newAnswers(o.Modern, o.Tools), o: o, release: make(chan struct{})}
 	if o.Prepare > 0 {
 		s.answers.ofSize(o.Prepare)
@@ -53,8 +53,6 @@ func HTTP(o Options, in io.Reader, out io.Writer) error {
 			}
 		},
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

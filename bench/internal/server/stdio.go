@@ -87,7 +87,7 @@ func (s *stdio) answer(line []byte) error {
 		s.held = s.held[:0]
 	case "stall":
 		// Long enough for any client to have given up.
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 	default:
 		s.result(r.id, s.answers.small)
 	}

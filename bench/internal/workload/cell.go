@@ -32,8 +32,9 @@ const (
 	Cached = "cached"
 	// Listening keeps the server's own stream open in W6.
 	Listening = "listening"
-	// SharedPool gives all sessions of W6 one round tripper.
-	SharedPool = "shared pool"
+	// SharedPool gives all sessions of W6 one round tripper, as the peers have by
+	// default, and no list of tools, which the peers do not fetch.
+	SharedPool = "shared pool, no list"
 	// Heir lets a child hold stdout when the server dies in W7.
 	Heir = "heir"
 	// FullPipe cancels a call in W8 to a server that does not read.

@@ -45,16 +45,11 @@ func connect(ctx context.Context, c Cell, self string) (Result, error) {
 	return r, errors.Join(err, t.stop())
 }
 
-// knowTools gets the list in the way the client has for it: Mainstay fetches it
-// while connecting and is asked for the last tool, the others are asked for
-// all of it.
+// knowTools gets the list in the way the client has for it: one that fetches
+// it while connecting is asked for the last tool, the others for all of it.
 func knowTools(ctx context.Context, c Cell, client clients.Client) error {
-	if c.Client == clients.Mainstay && c.Variant != Walk {
-		known, err := client.Known(ctx, server.FilledTool(c.N-1))
-		if err == nil && !known {
-			err = errors.New("the last tool is not known")
-		}
-		return err
+	if keeper, ok := client.(clients.Keeper); ok && c.Variant != Walk {
+		return keeper.Known(ctx, server.FilledTool(c.N-1))
 	}
 	n, err := client.List(ctx)
 	if err == nil && n != c.N {
@@ -67,12 +62,12 @@ func knowTools(ctx context.Context, c Cell, client clients.Client) error {
 func cached(ctx context.Context, c Cell, self string) (Result, error) {
 	return with(ctx, c, self, server.Options{Tools: c.N}, nil, func(t *target, client clients.Client) (Result, error) {
 		name := server.FilledTool(c.N - 1)
-		known, err := client.Known(ctx, name)
-		if err != nil {
-			return Result{}, err
-		}
-		if !known {
+		keeper, ok := client.(clients.Keeper)
+		if !ok {
 			return Result{}, errors.New("the client keeps no list")
+		}
+		if err := keeper.Known(ctx, name); err != nil {
+			return Result{}, err
 		}
 		before, err := t.stats(ctx)
 		if err != nil {
@@ -83,7 +78,7 @@ func cached(ctx context.Context, c Cell, self string) (Result, error) {
 		m := begin()
 		for range looks {
 			at := time.Now()
-			if _, err := client.Known(ctx, name); err != nil {
+			if err := keeper.Known(ctx, name); err != nil {
 				return Result{}, err
 			}
 			times = append(times, time.Since(at))

@@ -129,7 +129,7 @@ func cancelFull(ctx context.Context, c Cell, self string) (Result, error) {
 		stalled, giveUp := context.WithCancel(ctx)
 		go func() { _, _ = client.Call(stalled, "stall", map[string]any{}) }() // never answers
 		d, err := cancelOne(ctx, client, "sink", payload, func() error {
-			time.Sleep(50 * time.Millisecond) // the pipe is full long before
+			<-time.After(50 * time.Millisecond) // the pipe is full long before
 			return nil
 		})
 		giveUp()

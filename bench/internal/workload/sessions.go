@@ -32,6 +32,7 @@ func sessions(ctx context.Context, c Cell, self string) (Result, error) {
 		return Result{}, err
 	}
 	t.options.Pool, t.options.Listen = false, listening
+	t.options.SkipList = c.Variant == SharedPool
 	if c.Client == clients.Floor || c.Variant == SharedPool {
 		t.options.Shared = clients.NewPool()
 	} else if c.Client != clients.Mainstay {

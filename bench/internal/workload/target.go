@@ -33,13 +33,13 @@ const heirLife = patience + 2*time.Second
 
 // Serve runs the server that args name. ok is false when they name none. A
 // program that calls [Run] must call this first.
-func Serve(args []string) (ok bool, err error) {
+func Serve(ctx context.Context, args []string) (ok bool, err error) {
 	if len(args) == 0 {
 		return false, nil
 	}
 	switch args[0] {
 	case HoldStdout:
-		time.Sleep(heirLife)
+		<-time.After(heirLife)
 		return true, nil
 	case ServeStdio, ServeHTTP:
 	default:
@@ -55,7 +55,8 @@ func Serve(args []string) (ok bool, err error) {
 		}
 	}
 	if o.Heir {
-		heir := exec.CommandContext(context.Background(), os.Args[0], HoldStdout)
+		// It outlives this process, that is what it is for.
+		heir := exec.CommandContext(context.WithoutCancel(ctx), os.Args[0], HoldStdout)
 		heir.Stdout = os.Stdout
 		if err := heir.Start(); err != nil {
 			return true, err
@@ -64,7 +65,7 @@ func Serve(args []string) (ok bool, err error) {
 	if args[0] == ServeStdio {
 		return true, server.Stdio(o, os.Stdin, os.Stdout)
 	}
-	return true, server.HTTP(o, os.Stdin, os.Stdout)
+	return true, server.HTTP(ctx, o, os.Stdin, os.Stdout)
 }
 
 // target is a server to be reached, and how.
