@@ -337,9 +337,7 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 		// the sake of a few bytes.
 		dst, err = jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
 	default:
-		var raw json.RawMessage
-		raw, err = jsonrpc.Marshal(v)
-		dst = append(dst, raw...)
+		dst, err = jsonrpc.AppendMarshal(dst, v)
 	}
 	if err != nil {
 		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,

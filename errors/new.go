@@ -55,6 +55,13 @@ func (e *Error) Is(target error) bool {
 
 // as returns the *Error in err's chain, nil when there is none.
 func as(err error) *Error {
+	if err == nil {
+		return nil // before the search costs memory
+	}
+	return find(err)
+}
+
+func find(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e

@@ -20,6 +20,9 @@ type codec struct {
 	data  []byte // what is read; strings and raw values share it
 	guess int    // how long the next list may be
 	path  []step // where the object being read stands
+	// flags and annotations are room for what a list of tools has many of.
+	flags       slab[bool]
+	annotations slab[ToolAnnotations]
 	// consumes allows to overwrite data that was read; see [Consume].
 	consumes bool
 	// Writing.

@@ -70,8 +70,8 @@ func (c *codec) hint(name string, p **bool) {
 		return
 	}
 	if c.mode == reading {
-		b := c.readBool()
-		*p = &b
+		*p = c.flags.next()
+		**p = c.readBool()
 		return
 	}
 	if *p != nil {

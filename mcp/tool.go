@@ -38,7 +38,7 @@ func (v *Tool) fields(c *codec) {
 	str(c, "description", optional, &v.Description)
 	c.raw("inputSchema", &v.InputSchema)
 	c.raw("outputSchema", &v.OutputSchema)
-	ptr(c, "annotations", &v.Annotations)
+	c.toolAnnotations("annotations", &v.Annotations)
 	list(c, "icons", optional, &v.Icons)
 	ptr(c, "execution", &v.Execution)
 	c.raw("_meta", &v.Meta)
