@@ -101,7 +101,7 @@ func Profile(ctx context.Context, self string, groups []Group, folder string, ou
 			if kind == ".cpu.pprof" {
 				c.CPUProfile, c.HeapProfile = base+kind, ""
 			}
-			if r := child(ctx, self, c); r.Err != "" {
+			if r := RunChild(ctx, self, c); r.Err != "" {
 				return fmt.Errorf("%s: %s", c.Name(), r.Err)
 			}
 			fmt.Fprintf(out, "%s\n", base+kind)

@@ -44,7 +44,7 @@ func Run(ctx context.Context, self string, groups []Group, rounds int, progress 
 				}
 				c := g.Cell
 				c.Client = name
-				results[name] = child(ctx, self, c)
+				results[name] = RunChild(ctx, self, c)
 				fmt.Fprintf(progress, "%5.0fs round %d/%d  %-40s %-16s %s\n", time.Since(start).Seconds(), round+1, rounds,
 					c.Name(), name, brief(results[name]))
 			}
@@ -54,7 +54,8 @@ func Run(ctx context.Context, self string, groups []Group, rounds int, progress 
 	return outcomes, nil
 }
 
-func child(ctx context.Context, self string, c workload.Cell) workload.Result {
+// RunChild runs one cell in a process of its own. What goes wrong is in the result.
+func RunChild(ctx context.Context, self string, c workload.Cell) workload.Result {
 	arg, err := json.Marshal(c)
 	if err != nil {
 		return workload.Result{Err: err.Error()}
