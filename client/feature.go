@@ -7,12 +7,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ask makes a call that passes the gate and decodes its result into res.
+// ask makes a call that passes the gate and decodes its result into res. What
+// the server lets a client keep may come from the cache.
 func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 	if err := c.gate(cl); err != nil {
 		return err
 	}
-	raw, err := c.send(ctx, cl)
+	raw, err := c.cachedCall(ctx, cl, cl.name)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -25,17 +26,25 @@ type page[T any] struct {
 }
 
 // walk follows the cursors of a list. A cursor that was seen before ends the
-// walk with a warning, without the page it led to being repeated (UTIL-14). An
-// error is the last thing the walk yields.
-func walk[T any](ctx context.Context, c *Client, method string, fetch func(context.Context, *string) (page[T], error)) iter.Seq2[T, error] {
+// walk with a warning, without the page it led to being repeated (UTIL-14). One
+// that the server does not take any more begins the walk anew, once; what has
+// been yielded is not again, told by its name (UTIL-15). An error is the last
+// thing the walk yields.
+func walk[T any](ctx context.Context, c *Client, method string, name func(T) string, fetch func(context.Context, *string) (page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		seen := map[string]bool{}
+		seen, yielded := map[string]bool{}, map[string]bool{}
 		count, bytes := 0, 0
+		again := false
 		var cursor *string
 		for range maxPages {
 			p, err := fetch(ctx, cursor)
-			if err != nil {
+			switch {
+			case err == nil:
+			case cursor != nil && !again && badCursor(err):
+				again, cursor, seen = true, nil, map[string]bool{}
+				continue
+			default:
 				yield(zero, err)
 				return
 			}
@@ -45,8 +54,14 @@ func walk[T any](ctx context.Context, c *Client, method string, fetch func(conte
 					yield(zero, c.endless(method))
 					return
 				}
+				if again && yielded[name(item)] {
+					continue
+				}
 				if !yield(item, nil) {
 					return
+				}
+				if p.next != nil && !again {
+					yielded[name(item)] = true
 				}
 			}
 			if p.next == nil {
@@ -63,6 +78,13 @@ func walk[T any](ctx context.Context, c *Client, method string, fetch func(conte
 	}
 }
 
+// badCursor reports the answer to a cursor that is not good any more. Cursors
+// are opaque, so nothing else can be wrong with the parameters of a list.
+func badCursor(err error) bool {
+	var rpc *jsonrpc.Error
+	return errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
+}
+
 func (c *Client) endless(method string) error {
 	return c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server's list does not end", nil), method)
@@ -70,8 +92,8 @@ func (c *Client) endless(method string) error {
 
 // fetchPage sends one list request, decodes the result into res and returns its
 // size.
-func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any) (size int, err error) {
-	cl := call{method: method}
+func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any, opts []CallOption) (size int, err error) {
+	cl := newCall(method, opts)
 	if err := c.require(&cl, capability); err != nil {
 		return 0, err
 	}

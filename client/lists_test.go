@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // list answers a paginated method from a table of cursors.
@@ -55,7 +57,7 @@ func TestListsFollowCursors(t *testing.T) {
 			"y": `[` + item("c") + `],"nextCursor":"x"`,
 		}, []string{"a", "b", "c"}, ""},
 		{"a null cursor is the end", map[string]string{"first": `[` + item("a") + `],"nextCursor":null`}, []string{"a"}, ""},
-		{"an error is the last value", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
+		{"a bad cursor begins the walk anew, once", map[string]string{"first": `[` + item("a") + `],"nextCursor":"gone"`}, []string{"a"}, "bad cursor"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,4 +114,72 @@ func TestListsNeedTheirCapability(t *testing.T) {
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 	}
 	require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
+}
+
+// UTIL-15: a cursor that is refused begins the walk anew, once, and nothing is
+// yielded twice. The same for every list.
+func TestBadCursorBeginsTheWalkAnew(t *testing.T) {
+	t.Parallel()
+	const caps = `{"tools":{},"resources":{},"prompts":{}}`
+	for _, tt := range []struct {
+		method, member string
+		names          func(c *client.Client, t *testing.T) []string
+	}{
+		{"tools/list", "tools", func(c *client.Client, t *testing.T) []string {
+			return names(t, c.Tools(t.Context()), func(x mcp.Tool) string { return x.Name })
+		}},
+		{"resources/list", "resources", func(c *client.Client, t *testing.T) []string {
+			return names(t, c.Resources(t.Context()), func(x mcp.Resource) string { return x.URI })
+		}},
+		{"resources/templates/list", "resourceTemplates", func(c *client.Client, t *testing.T) []string {
+			return names(t, c.ResourceTemplates(t.Context()), func(x mcp.ResourceTemplate) string { return x.URITemplate })
+		}},
+		{"prompts/list", "prompts", func(c *client.Client, t *testing.T) []string {
+			return names(t, c.Prompts(t.Context()), func(x mcp.Prompt) string { return x.Name })
+		}},
+	} {
+		t.Run(tt.method, func(t *testing.T) {
+			t.Parallel()
+			tr, s := newFake(t)
+			s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":`+caps+`,"serverInfo":{"name":"s","version":"1"}}`)
+			item := func(name string) string {
+				return fmt.Sprintf(`{"name":%q,"uri":%[1]q,"uriTemplate":%[1]q,"inputSchema":{"type":"object"}}`, name)
+			}
+			asked := 0
+			s.on(tt.method, func(req jsonrpc.Request) any {
+				asked++
+				var p struct{ Cursor string }
+				if req.Params != nil {
+					if err := json.Unmarshal(req.Params, &p); err != nil {
+						return jsonrpc.NewError(jsonrpc.CodeInvalidParams, err.Error(), nil)
+					}
+				}
+				page := fmt.Sprintf(`{%q:[%s],"nextCursor":"old"}`, tt.member, item("a"))
+				switch {
+				case p.Cursor == "old":
+					return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "unknown cursor", nil)
+				case p.Cursor == "new":
+					page = fmt.Sprintf(`{%q:[%s]}`, tt.member, item("c"))
+				case asked > 1: // the list has changed meanwhile
+					page = fmt.Sprintf(`{%q:[%s,%s],"nextCursor":"new"}`, tt.member, item("b"), item("a"))
+				}
+				return json.RawMessage(page)
+			})
+			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithPreload(false))
+			require.NoError(t, err)
+			require.Equal(t, []string{"a", "b", "c"}, tt.names(c, t))
+			require.Equal(t, 4, s.count(tt.method))
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+func names[T any](t *testing.T, items iter.Seq2[T, error], name func(T) string) []string {
+	t.Helper()
+	var got []string
+	for item, err := range items {
+		require.NoError(t, err)
+		got = append(got, name(item))
+	}
+	return got
 }

@@ -9,18 +9,18 @@ import (
 
 // Prompts walks the server's prompts over all pages. An error is the last
 // value.
-func (c *Client) Prompts(ctx context.Context) iter.Seq2[mcp.Prompt, error] {
-	return walk(ctx, c, mcp.MethodPromptsList, func(ctx context.Context, cursor *string) (page[mcp.Prompt], error) {
+func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
+	return walk(ctx, c, mcp.MethodPromptsList, func(p mcp.Prompt) string { return p.Name }, func(ctx context.Context, cursor *string) (page[mcp.Prompt], error) {
 		res := &mcp.ListPromptsResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res)
+		size, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res, opts)
 		return page[mcp.Prompt]{res.Prompts, res.NextCursor, size}, err
 	})
 }
 
 // ListPrompts returns one page; nil asks for the first.
-func (c *Client) ListPrompts(ctx context.Context, cursor *string) (*mcp.ListPromptsResult, error) {
+func (c *Client) ListPrompts(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListPromptsResult, error) {
 	res := &mcp.ListPromptsResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodPromptsList, "prompts", cursor, res, opts); err != nil {
 		return nil, err
 	}
 	return res, nil

@@ -141,9 +141,9 @@ func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] { return 
 // toolPages is Tools, and notes how long the pages are fresh unless fresh is
 // nil.
 func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.Tool, error] {
-	return walk(ctx, c, mcp.MethodToolsList, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
+	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 		res := &mcp.ListToolsResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res)
+		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil)
 		if fresh != nil && c.told().era == mcp.EraStateless {
 			fresh.note(res.TTLMs)
 		}
@@ -154,7 +154,7 @@ func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.
 // ListTools returns one page; nil asks for the first.
 func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsResult, error) {
 	res := &mcp.ListToolsResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil); err != nil {
 		return nil, err
 	}
 	res.Tools = c.withoutMisannotated(res.Tools)

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// scriptedPages answers a walk from bytes: two each, the cursor that follows and
+// how many items there are. A cursor is the place of its page; some are bad once.
+type scriptedPages struct {
+	script []byte
+	asked  int
+	bad    map[string]bool
+}
+
+func (s *scriptedPages) fetch(_ context.Context, cursor *string) (page[string], error) {
+	s.asked++
+	at, name := 0, "first"
+	if cursor != nil {
+		name = *cursor + "."
+		if s.bad[*cursor] {
+			delete(s.bad, *cursor)
+			return page[string]{}, mcperrors.Map(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad cursor"}, mcperrors.MapOptions{})
+		}
+		if _, err := fmt.Sscan(*cursor, &at); err != nil && *cursor != "" {
+			return page[string]{}, err
+		}
+	}
+	p := page[string]{bytes: 10}
+	if 2*at+1 >= len(s.script) {
+		return p, nil
+	}
+	for i := range s.script[2*at+1] % 5 {
+		p.items = append(p.items, fmt.Sprint(name, i))
+	}
+	switch next := s.script[2*at]; {
+	case next == 255:
+	case next == 254:
+		p.next = new(string)
+	default:
+		text := fmt.Sprint(next)
+		p.next = &text
+	}
+	return p, nil
+}
+
+// UTIL-13 to UTIL-15: whatever a server's cursors do, a walk ends, asks for no
+// page twice but when it begins anew, which it does once, and yields no item
+// twice.
+func FuzzCursorWalk(f *testing.F) {
+	f.Add([]byte{1, 2, 255, 3}, byte(9))
+	f.Add([]byte{0, 1}, byte(9))
+	f.Add([]byte{254, 1}, byte(9))
+	f.Add([]byte{1, 1, 2, 1, 0, 1}, byte(2))
+	f.Add([]byte{1, 1, 2, 1, 255, 1}, byte(2))
+	f.Fuzz(func(t *testing.T, script []byte, bad byte) {
+		s := &scriptedPages{script: script, bad: map[string]bool{fmt.Sprint(bad): true}}
+		c := &Client{log: slog.New(slog.DiscardHandler)}
+		seen := map[string]bool{}
+		for item, err := range walk(t.Context(), c, "x/list", func(s string) string { return s }, s.fetch) {
+			require.NoError(t, err, "the one bad cursor is mended")
+			require.False(t, seen[item], item)
+			seen[item] = true
+		}
+		pages := len(script)/2 + 3 // and a first, an unknown and a bad one
+		require.LessOrEqual(t, s.asked, 2*pages)
+	})
+}
