@@ -43,6 +43,11 @@ const (
 	defaultClosing = 2 * time.Second
 )
 
+// Fallback implements [Fallback]: the server may be one of HTTP+SSE.
+func (h *HTTP) Fallback() Transport {
+	return &SSE{URL: h.URL, Header: h.Header, RoundTripper: h.RoundTripper, Limits: h.Limits}
+}
+
 // String implements [Transport]: the URL without user, query and fragment,
 // where secrets may be.
 func (h *HTTP) String() string {
@@ -59,6 +64,10 @@ func endpoint(u *url.URL) string {
 
 // Connect implements [Transport]. Nothing is sent before the first call.
 func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
+	return h.connect(handler)
+}
+
+func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	u, err := h.check()
 	if err != nil {
 		return nil, err
@@ -139,6 +148,7 @@ type httpConn struct {
 	rt           http.RoundTripper
 	pool         *http.Transport // nil when rt is the caller's
 	closeTimeout time.Duration
+	oneStream    bool // answers never come in the POST's reply, see sseConn
 	session
 
 	mirrors mirrorHeaders
@@ -240,11 +250,14 @@ var errStuckTripper = errors.New("the HTTP round tripper does not return when it
 
 var errNoExchange = &Failure{Reason: ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}
 
-// endCalls ends what is in flight and lets nothing begin any more.
+// endCalls ends what is in flight and lets nothing begin any more. Close has
+// the last word on why.
 func (c *httpConn) endCalls(why *Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = why
+	if c.ended == nil || why == errNoExchange {
+		c.ended = why
+	}
 	for x := range c.calls {
 		x.cancel(why.Err)
 	}

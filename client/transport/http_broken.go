@@ -33,6 +33,8 @@ func (x *exchange) broken(err error) *Failure {
 		f.Reason, f.Err = ReasonClosed, cause
 	case errors.Is(cause, jsonrpc.ErrIdle), errors.Is(cause, jsonrpc.ErrMaxWait):
 		f.Reason, f.Err = ReasonTimeout, cause
+	case errors.Is(cause, errStreamEnded):
+		f.Err = cause
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid):
 		f.Reason = ReasonConfig
 		f.Err = fmt.Errorf("the server's certificate is not accepted: %w", err)

@@ -44,7 +44,7 @@ func TestHTTPDrainTime(t *testing.T) {
 		<-r.Context().Done()
 		ended <- time.Now()
 	}
-	bubble(t, stream, func(t *testing.T, p *page, _ *web) {
+	inBubble(t, stream, func(t *testing.T, p *page, _ *web) {
 		ended = make(chan time.Time, 1)
 		began := time.Now()
 		_, err := p.Call(t.Context(), p.request("m")) // the caller's context would end the stream, too
@@ -57,7 +57,7 @@ func TestHTTPDrainTime(t *testing.T) {
 // Both the context's own error and the caller's cause are found.
 func TestHTTPContextCause(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(_ http.ResponseWriter, r *http.Request, _ posted) { <-r.Context().Done() }, func(t *testing.T, p *page, _ *web) {
+	inBubble(t, func(_ http.ResponseWriter, r *http.Request, _ posted) { <-r.Context().Done() }, func(t *testing.T, p *page, _ *web) {
 		cause := errors.New("budget spent")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -48,7 +49,7 @@ func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error
 		case errors.Is(err, io.EOF) && bad != nil:
 			return nil, bad
 		case errors.Is(err, io.EOF):
-			return nil, x.failure(ReasonLost, errors.New("the event stream ended before the answer"))
+			return nil, x.failure(ReasonLost, errNoAnswer)
 		case err != nil:
 			return nil, x.broken(err)
 		case !event.IsMessage():
@@ -112,6 +113,8 @@ func (x *exchange) dispatch(data []byte, again bool) (*jsonrpc.Response, error) 
 	return nil, nil
 }
 
+var errNoAnswer = errors.New("the event stream ended before the answer")
+
 var errElsewhere = errors.New("the answer came on another stream")
 
 // deliver ends the call with this id, whose answer came on a stream that is
@@ -123,7 +126,13 @@ func (c *httpConn) deliver(id jsonrpc.ID, end outcome) bool {
 	if x == nil || !x.elsewhere.CompareAndSwap(nil, &end) {
 		return false
 	}
-	x.cancel(errElsewhere)
+	if x.came == nil {
+		x.cancel(errElsewhere)
+		return true
+	}
+	// The POST is about to be answered too, and frees its connection then.
+	close(x.came)
+	time.AfterFunc(drainTime, func() { x.cancel(errElsewhere) })
 	return true
 }
 

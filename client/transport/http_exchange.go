@@ -39,6 +39,8 @@ type exchange struct {
 	draining bool   // the body is closed by drain, not by end
 	// elsewhere is the answer that came on another stream (HTTP-21).
 	elsewhere atomic.Pointer[outcome]
+	// came is closed then, where that is how answers come; nil elsewhere.
+	came chan struct{}
 	// stateless exchanges know no session and are not resumed (HTTP-28,
 	// HTTP-35).
 	stateless bool
@@ -48,6 +50,9 @@ func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0)} // as [jsonrpc.Conn] takes them
 	x := &exchange{c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil, opens: req.Method == mcp.MethodInitialize}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	if c.oneStream {
+		x.came = make(chan struct{})
+	}
 	return x
 }
 
@@ -202,11 +207,13 @@ func redirect(from *url.URL, resp *http.Response) (*url.URL, error) {
 	if err != nil || resp.Header.Get("Location") == "" {
 		return nil, errors.New("the server redirects without saying where")
 	}
-	if to.Scheme != from.Scheme || to.Host != from.Host {
+	if !sameOrigin(from, to) {
 		return nil, fmt.Errorf("the server redirects to another origin, %s; use that URL if it is right", endpoint(to))
 	}
 	return to, nil
 }
+
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 func target(from *url.URL, resp *http.Response) string {
 	to, err := from.Parse(resp.Header.Get("Location"))

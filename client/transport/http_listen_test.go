@@ -79,10 +79,10 @@ func TestHTTPOwnStream(t *testing.T) {
 		}
 		withSession("s1")(w, r, p)
 	}
-	bubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
+	inBubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		write(w, text)
-		time.Sleep(time.Second)
+		pause(r, time.Second)
 		write(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"here\":1}}\n\n", arrived.Load()))
 		<-r.Context().Done()
 	}), func(t *testing.T, p *page, s *web) {
@@ -116,7 +116,7 @@ func TestHTTPOwnStream(t *testing.T) {
 func TestHTTPOwnStreamRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{200, 204, 301, 400, 401, 403, 405, 406, 409} {
-		bubble(t, getter(withSession("s1"), status(code)), func(t *testing.T, p *page, s *web) {
+		inBubble(t, getter(withSession("s1"), status(code)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
 			p.Conn.(transport.Streamer).OpenStream()
 			time.Sleep(time.Hour)
@@ -127,7 +127,7 @@ func TestHTTPOwnStreamRefused(t *testing.T) {
 		})
 	}
 	for _, code := range []int{408, 429, 500, 503} {
-		bubble(t, getter(withSession("s1"), status(code), status(code), says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+		inBubble(t, getter(withSession("s1"), status(code), status(code), says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
 			p.Conn.(transport.Streamer).OpenStream()
 			time.Sleep(time.Minute)
@@ -145,7 +145,7 @@ func TestHTTPOwnStreamRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "100")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	bubble(t, getter(withSession("s1"), busy, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+	inBubble(t, getter(withSession("s1"), busy, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		time.Sleep(99 * time.Second)
@@ -162,7 +162,7 @@ func TestHTTPOwnStreamResumes(t *testing.T) {
 	t.Parallel()
 	first := "retry: 700\nid: a\n" + noteEvent + "id: b\n" + noteEvent
 	again := "id: b\n" + noteEvent + "id: c\n" + noteEvent
-	bubble(t, getter(withSession("s1"), says(first, false), says(again, true)), func(t *testing.T, p *page, s *web) {
+	inBubble(t, getter(withSession("s1"), says(first, false), says(again, true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		time.Sleep(699 * time.Millisecond)
@@ -178,7 +178,7 @@ func TestHTTPOwnStreamResumes(t *testing.T) {
 // A wish beyond reason is cut (HTTP-25).
 func TestHTTPOwnStreamLongRetry(t *testing.T) {
 	t.Parallel()
-	bubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
+	inBubble(t, getter(withSession("s1"), says("retry: 99999999999999999999\nid: a\n\n", false), says("", true)), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		time.Sleep(5*time.Minute - time.Second)
@@ -206,7 +206,7 @@ func TestHTTPOwnStreamGap(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
+			inBubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
 				p.Conn.(transport.Streamer).OpenStream()
 				time.Sleep(time.Hour)
@@ -227,10 +227,7 @@ func TestHTTPOwnStreamBacksOff(t *testing.T) {
 	lasting := func(w http.ResponseWriter, r *http.Request, _ posted) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		write(w, noteEvent)
-		select {
-		case <-time.After(10 * time.Second):
-		case <-r.Context().Done():
-		}
+		pause(r, 10*time.Second)
 	}
 	tests := []struct {
 		name        string
@@ -248,7 +245,7 @@ func TestHTTPOwnStreamBacksOff(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, getter(withSession("s1"), tt.reply), func(t *testing.T, p *page, s *web) {
+			inBubble(t, getter(withSession("s1"), tt.reply), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
 				p.Conn.(transport.Streamer).OpenStream()
 				time.Sleep(time.Hour)
@@ -269,7 +266,7 @@ func TestHTTPOwnStreamSessionLost(t *testing.T) {
 		http.Error(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, http.StatusBadRequest)
 	}
 	for _, gone := range []replier{status(404), unknown} {
-		bubble(t, getter(withSession("s1"), says("id: a\n"+noteEvent, false), gone, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
+		inBubble(t, getter(withSession("s1"), says("id: a\n"+noteEvent, false), gone, says(noteEvent, true)), func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
 			p.Conn.(transport.Streamer).OpenStream()
 			time.Sleep(time.Hour)
@@ -309,7 +306,7 @@ func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 		defer open.Done()
 		says("", true)(w, r, posted{})
 	})
-	bubble(t, reply, func(t *testing.T, p *page, s *web) {
+	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		synctest.Wait()
@@ -350,8 +347,8 @@ func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 				}
 				withSession("s1")(w, r, p)
 			}
-			bubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
-				time.Sleep(time.Second)
+			inBubble(t, getter(post, func(w http.ResponseWriter, r *http.Request, _ posted) {
+				pause(r, time.Second)
 				says("data: "+tt.event+"\n\n"+noteEvent, true)(w, r, posted{})
 			}), func(t *testing.T, p *page, _ *web) {
 				p.answers("initialize")
@@ -371,11 +368,11 @@ func TestHTTPTouch(t *testing.T) {
 	t.Parallel()
 	post := func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() == "m" {
-			time.Sleep(100 * time.Second)
+			pause(r, 100*time.Second)
 		}
 		withSession("s1")(w, r, p)
 	}
-	bubble(t, getter(post, says("", true)), func(t *testing.T, p *page, _ *web) {
+	inBubble(t, getter(post, says("", true)), func(t *testing.T, p *page, _ *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		req := p.request("m")

@@ -110,9 +110,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 		_ = x.resp.Body.Close()
 		x.resp = nil
 	}
-	x.header = x.header.Clone()
-	x.header.Set("Accept", "text/event-stream")
-	x.header.Del("Content-Type")
+	x.header = streamHeader(x.header)
 	x.header.Del(headerLastEvent)
 	if at.id != "" {
 		x.header.Set(headerLastEvent, at.id)
@@ -139,4 +137,12 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 		return streamLater, wish
 	}
 	return streamRefused, 0
+}
+
+// streamHeader makes the header of a GET from that of a POST.
+func streamHeader(h http.Header) http.Header {
+	h = h.Clone()
+	h.Set("Accept", "text/event-stream")
+	h.Del("Content-Type")
+	return h
 }

@@ -102,7 +102,7 @@ func TestHTTPResume(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := &breaking{text: tt.text, script: tt.script}
-			bubble(t, b.reply(), func(t *testing.T, p *page, s *web) {
+			inBubble(t, b.reply(), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
 				p.UseVersion("V1")
 				began := time.Now()
@@ -155,7 +155,7 @@ func TestHTTPResumeFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := &breaking{text: tt.text, script: tt.script}
-			bubble(t, b.reply(), func(t *testing.T, p *page, s *web) {
+			inBubble(t, b.reply(), func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
 				_, err := p.Call(t.Context(), p.request("m"))
 				f := failure(t, err, tt.reason)
@@ -202,7 +202,7 @@ func TestHTTPResumeIsBounded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, (&breaking{text: tt.text, script: tt.script}).reply(), func(t *testing.T, p *page, _ *web) {
+			inBubble(t, (&breaking{text: tt.text, script: tt.script}).reply(), func(t *testing.T, p *page, _ *web) {
 				p.answers("initialize")
 				ctx := t.Context()
 				if tt.end != nil {
@@ -225,10 +225,10 @@ func TestHTTPResumeIsBounded(t *testing.T) {
 func TestHTTPResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	own := func(w http.ResponseWriter, r *http.Request, _ posted) {
-		time.Sleep(3 * time.Second)
+		pause(r, 3*time.Second)
 		says(goodEvent, true)(w, r, posted{})
 	}
-	bubble(t, (&breaking{text: "id: a\nretry: 60000\n\n", script: []replier{own}}).reply(), func(t *testing.T, p *page, s *web) {
+	inBubble(t, (&breaking{text: "id: a\nretry: 60000\n\n", script: []replier{own}}).reply(), func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		p.Conn.(transport.Streamer).OpenStream()
 		began := time.Now()
@@ -252,7 +252,7 @@ func TestHTTPNoResume(t *testing.T) {
 		}
 		says(priming, false)(w, r, p)
 	}
-	bubble(t, reply, func(t *testing.T, p *page, s *web) {
+	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 		_ = p.fails("initialize", transport.ReasonLost)
 		require.Empty(t, s.find("GET"))
 		p.answers("initialize") // with a session, it is a call like others

@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// bubble runs a test in virtual time, with an HTTP server in memory.
-func bubble(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p posted), test func(t *testing.T, p *page, s *web)) {
+// inBubble runs a test in virtual time, with an HTTP server in memory.
+func inBubble(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p posted), test func(t *testing.T, p *page, s *web)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &web{url: memhttp.URL}
@@ -28,6 +28,14 @@ func bubble(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p p
 	})
 }
 
+// pause lets time pass for a server, no longer than its client is there.
+func pause(r *http.Request, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+	}
+}
+
 // write sends text at once.
 func write(w http.ResponseWriter, text string) {
 	_, _ = io.WriteString(w, text)
@@ -35,7 +43,7 @@ func write(w http.ResponseWriter, text string) {
 }
 
 // slowly answers "m" in pieces, a pause before each.
-func slowly(contentType string, pause time.Duration, pieces ...string) func(http.ResponseWriter, *http.Request, posted) {
+func slowly(contentType string, wait time.Duration, pieces ...string) func(http.ResponseWriter, *http.Request, posted) {
 	return func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.method() != "m" {
 			answerAll(w, r, p)
@@ -44,9 +52,7 @@ func slowly(contentType string, pause time.Duration, pieces ...string) func(http
 		w.Header().Set("Content-Type", contentType)
 		write(w, "")
 		for _, piece := range pieces {
-			select {
-			case <-time.After(pause):
-			case <-r.Context().Done():
+			if pause(r, wait); r.Context().Err() != nil {
 				return
 			}
 			write(w, piece)
@@ -83,7 +89,7 @@ func TestHTTPTimeouts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, tt.reply, func(t *testing.T, p *page, _ *web) {
+			inBubble(t, tt.reply, func(t *testing.T, p *page, _ *web) {
 				req := p.request("m")
 				req.Wait = tt.wait
 				began := time.Now()
@@ -117,7 +123,7 @@ func TestHTTPCancelMidBody(t *testing.T) {
 				write(w, `{"jsonrpc":"2.0","id":`)
 				<-r.Context().Done()
 			}
-			bubble(t, reply, func(t *testing.T, p *page, s *web) {
+			inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 				p.answers("initialize")
 				other := make(chan error, 1)
 				go func() {
@@ -155,7 +161,7 @@ func TestHTTPRetryAfterDate(t *testing.T) {
 		w.Header().Set("Retry-After", time.Now().Add(90*time.Second).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	bubble(t, reply, func(t *testing.T, p *page, _ *web) {
+	inBubble(t, reply, func(t *testing.T, p *page, _ *web) {
 		require.Equal(t, 90*time.Second, p.fails("m", transport.ReasonStatus).RetryAfter)
 	})
 }
@@ -170,7 +176,7 @@ func TestHTTPRefusalWithoutEnd(t *testing.T) {
 			write(w, "because")
 			<-r.Context().Done()
 		}
-		bubble(t, reply, func(t *testing.T, p *page, _ *web) {
+		inBubble(t, reply, func(t *testing.T, p *page, _ *web) {
 			began := time.Now()
 			_, err := p.try("m")
 			var f *transport.Failure
@@ -194,7 +200,7 @@ func TestHTTPCloseIsBounded(t *testing.T) {
 			withSession("s1")(w, r, p)
 		}
 	}
-	bubble(t, reply, func(t *testing.T, p *page, s *web) {
+	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 		p.answers("initialize")
 		calls := make(chan error, 4)
 		began := time.Now()
@@ -228,14 +234,14 @@ func TestHTTPDeleteStatus(t *testing.T) {
 			}
 			withSession("s1")(w, r, p)
 		}
-		bubble(t, reply, func(t *testing.T, p *page, s *web) {
+		inBubble(t, reply, func(t *testing.T, p *page, s *web) {
 			p.answers("initialize")
 			require.NoError(t, p.Close())
 			require.NoError(t, p.Close())
 			require.Len(t, s.find("DELETE"), 1)
 		})
 	}
-	bubble(t, answerAll, func(t *testing.T, p *page, s *web) { // no session, nothing to end
+	inBubble(t, answerAll, func(t *testing.T, p *page, s *web) { // no session, nothing to end
 		p.answers("initialize")
 		require.NoError(t, p.Close())
 		require.Empty(t, s.find("DELETE"))

@@ -75,3 +75,12 @@ func TestSuiteHTTP(t *testing.T) {
 		})
 	}
 }
+
+func TestSuiteSSE(t *testing.T) {
+	t.Parallel()
+	transporttest.Run(t, transporttest.Subject{Virtual: true, New: func(t testing.TB, limits transport.Limits) transport.Transport {
+		s := memhttp.New((&transporttest.Peer{}).StreamHandler())
+		t.Cleanup(s.Close)
+		return (&transport.HTTP{URL: memhttp.URL + "/sse", RoundTripper: s.Transport(), Limits: limits}).Fallback()
+	}})
+}

@@ -83,6 +83,7 @@ type Reader struct {
 	data       []byte // data lines so far, each followed by LF
 	hasData    bool
 	over       *TooLongError // set when this event broke a limit
+	patient    bool
 }
 
 // NewReader returns a reader of r. maxLine bounds one line without its field
@@ -97,6 +98,10 @@ func NewReader(r io.Reader, maxLine, maxEvent int) *Reader {
 	}
 	return &Reader{src: r, maxLine: maxLine, maxEvent: maxEvent}
 }
+
+// SkipEndless makes the reader skip a line for as long as it goes on, where
+// [ErrEndless] would be the end: for streams that are more than one call's.
+func (r *Reader) SkipEndless() { r.patient = true }
 
 // Next returns the next event that has data, an id or a retry time. Its Data is
 // valid until the next call. At the end of the stream the error is [io.EOF],
@@ -219,7 +224,7 @@ func (r *Reader) discardLine() error {
 		}
 		r.over.Tail = lastBytes(r.over.Tail, window)
 		r.start = r.end
-		if dropped += len(window); dropped > max(r.maxLine, leastDropped) {
+		if dropped += len(window); dropped > max(r.maxLine, leastDropped) && !r.patient {
 			r.err = ErrEndless
 			return r.err
 		}

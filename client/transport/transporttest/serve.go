@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
@@ -99,4 +100,70 @@ func stream(w http.ResponseWriter, r *http.Request, answer func(context.Context,
 	if resp := answer(r.Context(), push); resp != nil {
 		push(*resp)
 	}
+}
+
+// pushStream is an open stream of [Peer.StreamHandler].
+type pushStream struct {
+	opened *http.Request
+	push   func(jsonrpc.Message)
+}
+
+// StreamHandler serves the peer over the HTTP+SSE transport of 2024: a GET
+// opens the stream that carries everything, and messages are POSTed to the URL
+// it names.
+func (p *Peer) StreamHandler() http.Handler {
+	var (
+		mu      sync.Mutex
+		streams []pushStream
+	)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			var writing sync.Mutex
+			send := func(e sse.Event) {
+				writing.Lock()
+				defer writing.Unlock()
+				if r.Context().Err() == nil {
+					_, _ = w.Write(sse.AppendEvent(nil, e))
+					_ = http.NewResponseController(w).Flush() // fails with the connection
+				}
+			}
+			mu.Lock()
+			name := strconv.Itoa(len(streams))
+			streams = append(streams, pushStream{r, func(m jsonrpc.Message) { send(sse.Event{Name: "message", Data: m.AppendJSON(nil)}) }})
+			mu.Unlock()
+			w.Header().Set("Content-Type", "text/event-stream")
+			send(sse.Event{Name: "endpoint", Data: []byte("messages?stream=" + name)})
+			<-r.Context().Done()
+			writing.Lock() // nothing is written once the handler has returned
+			defer writing.Unlock()
+			return
+		}
+		number, err := strconv.Atoi(r.URL.Query().Get("stream"))
+		mu.Lock()
+		if err != nil || number < 0 || number >= len(streams) {
+			mu.Unlock()
+			http.Error(w, "no such stream", http.StatusNotFound)
+			return
+		}
+		to := streams[number]
+		mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		m, err := jsonrpc.Decode(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if answer := p.take(m); answer != nil {
+			go func() {
+				if resp := answer(to.opened.Context(), to.push); resp != nil {
+					to.push(*resp)
+				}
+			}()
+		}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "Accepted")
+	})
 }

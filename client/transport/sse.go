@@ -1,0 +1,213 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// SSE reaches a server over the HTTP+SSE transport of 2024: one event stream
+// carries all the server says, and names the URL that messages are POSTed to.
+// It is for servers that know nothing newer; see [Fallback].
+type SSE struct {
+	// URL is that of the event stream, http or https. A user and password in
+	// it are sent as basic credentials.
+	URL string
+	// Header is sent with every request, as that of [HTTP].
+	Header http.Header
+	// RoundTripper sends the requests; nil means a pool of this connection's
+	// own.
+	RoundTripper http.RoundTripper
+	// Limits bounds what is taken from the server.
+	Limits Limits
+}
+
+// endpointTimeout is how long a server may take to name the URL for messages,
+// which is the first thing it says (OLD-03).
+const endpointTimeout = 10 * time.Second
+
+var (
+	errNoEndpoint  = errors.New("the server did not name the URL for messages in time")
+	errStreamEnded = errors.New("the server's event stream ended, and with it the connection")
+)
+
+// String implements [Transport]: the URL without user, query and fragment.
+func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
+
+// Connect implements [Transport]. It opens the event stream, within ctx and
+// ten seconds. The stream is never resumed: its end is the connection's
+// (OLD-05).
+func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
+	h, err := (&HTTP{URL: s.URL, Header: s.Header, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
+	if err != nil {
+		return nil, err
+	}
+	h.oneStream = true
+	c := &sseConn{h: h, gone: make(chan struct{})}
+	c.end = sync.OnceFunc(func() { close(c.gone) })
+	x, err := h.begin(context.Background(), Request{}) //nolint:forbidigo // lives until Close
+	if err != nil {
+		return nil, err
+	}
+	events, err := c.open(ctx, x)
+	if err != nil {
+		x.end()
+		_ = h.Close() // gives no error
+		return nil, err
+	}
+	h.mu.Lock()
+	h.own = &ownStream{x: x}
+	h.mu.Unlock()
+	go c.listen(x, events)
+	return c, nil
+}
+
+// sseConn is a connection whose answers all come on one stream.
+type sseConn struct {
+	h    *httpConn
+	gone chan struct{}
+	end  func() // closes gone
+}
+
+// open opens the stream. No message is sent before it is open.
+func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
+	x.body = &sentBody{}
+	x.header = streamHeader(c.h.session.first)
+	release := context.AfterFunc(ctx, func() { x.cancel(nil) })
+	timer := time.AfterFunc(endpointTimeout, func() { x.cancel(errNoEndpoint) })
+	events, err := x.endpoint()
+	inTime, wanted := timer.Stop(), release()
+	switch {
+	case !wanted:
+		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
+	case !inTime:
+		return nil, &Failure{Reason: ReasonTimeout, NotSent: true, HTTP: x.evidence(nil), Err: errNoEndpoint}
+	}
+	var f *Failure
+	if errors.As(err, &f) {
+		f.NotSent = true
+		return nil, f
+	}
+	x.body = sentNothing()
+	return events, nil
+}
+
+// endpoint asks for the stream and takes its first event (OLD-01, OLD-02).
+func (x *exchange) endpoint() (*sse.Reader, error) {
+	resp, err := x.send(http.MethodGet) //nolint:bodyclose // end closes it
+	var f *Failure
+	switch {
+	case errors.As(err, &f):
+		return nil, f
+	case err != nil:
+		return nil, x.broken(err)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, x.accepted(resp) // never is
+	case mediaType(resp.Header) != "text/event-stream":
+		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where an event stream is due", contentName(resp)))
+		f.HTTP = x.evidence(x.head())
+		return nil, f
+	}
+	events := x.newEvents()
+	for {
+		event, err := events.Next()
+		switch {
+		case err != nil && !errors.Is(err, sse.ErrTooLong):
+			return nil, x.failure(ReasonNotMCP, fmt.Errorf("the event stream ended before it named the URL for messages: %w", err))
+		case err == nil && event.Name == "endpoint":
+			return events, x.adopt(string(event.Data))
+		}
+	}
+}
+
+// adopt sends messages to the URL that the server has named, which must be at
+// the same origin: the headers hold credentials (OLD-02).
+func (x *exchange) adopt(named string) error {
+	to, err := x.c.url.Parse(named)
+	if err != nil {
+		return x.failure(ReasonProtocol, errors.New("the URL for messages that the server named cannot be read"))
+	}
+	to.User = nil
+	if !sameOrigin(x.c.url, to) {
+		return x.failure(ReasonConfig, fmt.Errorf("the server wants its messages sent to another origin, %s, where credentials must not go", endpoint(to)))
+	}
+	x.c.url = to
+	return nil
+}
+
+// listen hands over what comes until the stream ends, which ends all calls.
+func (c *sseConn) listen(x *exchange, events *sse.Reader) {
+	defer c.end()
+	defer x.end()
+	events.SkipEndless()
+	why := errStreamEnded
+	if _, err := x.read(events, nil); !errors.Is(err, errNoAnswer) {
+		why = fmt.Errorf("%w: %w", errStreamEnded, err)
+	}
+	c.h.endCalls(&Failure{Reason: ReasonLost, NotSent: true, Err: why})
+}
+
+// Call implements [Conn]: the POST's reply says only whether the message was
+// taken (OLD-03).
+func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
+	x, err := c.h.begin(ctx, req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer x.end()
+	resp, err := x.post(req.Request, req.Params, nil) //nolint:bodyclose // as above
+	if err != nil {
+		return x.found(err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
+	default:
+		return x.refused(req.ID, resp)
+	}
+	body := resp.Body
+	timer := time.AfterFunc(drainTime, func() { _ = body.Close() })
+	_, _ = io.CopyN(io.Discard, body, drainBytes) // frees its connection
+	timer.Stop()
+	select {
+	case <-x.came:
+		return x.found(nil)
+	case <-x.ctx.Done():
+		return x.found(x.broken(context.Cause(x.ctx)))
+	}
+}
+
+// Notify implements [Conn].
+func (c *sseConn) Notify(ctx context.Context, n jsonrpc.Notification) error {
+	return c.h.Notify(ctx, n)
+}
+
+// Respond implements [Conn].
+func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
+	return c.h.Respond(ctx, resp)
+}
+
+// Touch implements [Conn].
+func (c *sseConn) Touch(id jsonrpc.ID) { c.h.Touch(id) }
+
+// UseVersion implements [Conn]. Messages carry no version here.
+func (c *sseConn) UseVersion(string) {}
+
+// Traits implements [Conn].
+func (c *sseConn) Traits() Traits { return Traits{SessionOnly: true} }
+
+// Done implements [Conn].
+func (c *sseConn) Done() <-chan struct{} { return c.gone }
+
+// Close implements [Conn].
+func (c *sseConn) Close() error {
+	err := c.h.Close()
+	c.end()
+	return err
+}
