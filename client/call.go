@@ -27,6 +27,8 @@ type callOptions struct {
 	unverified bool
 	cache      CacheMode
 	meta       map[string]any
+	ttl        time.Duration // of a task
+	cancelTask bool
 
 	manualInput bool
 	input       *givenInput
@@ -80,6 +82,11 @@ type call struct {
 	handshake bool
 	// liveness marks a question whose only purpose is the answer (UTIL-02).
 	liveness bool
+	// quiet is true for what is not to be cancelled by a notification because a
+	// task is behind it (UTIL-03, TASK-10). task is what else it has to do with
+	// tasks.
+	quiet    bool
+	task     taskPart
 	progress *progressCall // nil unless progress was asked for
 	link     *link         // of the last attempt
 	id       jsonrpc.ID    // of the last attempt
@@ -166,14 +173,14 @@ func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error
 			}
 			continue
 		case cl.link.agreed.era != mcp.EraStateless:
-			return raw, nil
+			return c.whole(ctx, cl, raw)
 		}
 		done, err := c.interim(ctx, cl, raw)
 		if err != nil {
 			return nil, err
 		}
 		if done {
-			return raw, nil
+			return c.whole(ctx, cl, raw)
 		}
 	}
 }
@@ -287,7 +294,7 @@ const cancelTimeout = 5 * time.Second
 func (c *Client) abandon(cl *call, err error) {
 	f := failureOf(err)
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if cl.handshake || !gaveUp || f.NotSent {
+	if cl.handshake || cl.quiet || !gaveUp || f.NotSent {
 		return
 	}
 	if cl.link.agreed.era == mcp.EraStateless && cl.link.traits.Exchanges {

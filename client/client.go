@@ -48,6 +48,7 @@ type Client struct {
 
 	inbox    *inbox
 	progress progressTable
+	hints    taskHints
 	inFlight atomic.Int64
 
 	// life ends with Close; handlers and what is sent behind a caller's back

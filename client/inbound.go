@@ -99,6 +99,8 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 		c.withdraw(n)
 	case n.Method == mcp.MethodElicitationComplete:
 		c.onElicitationComplete(n)
+	case n.Method == mcp.MethodTasksStatus, n.Method == mcp.MethodTasks:
+		c.hints.tell(n)
 	}
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).

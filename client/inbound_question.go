@@ -106,6 +106,7 @@ func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseF
 	default:
 		resp.Error = no.rpc
 	}
+	resp.Result = related(req.Params, resp.Result)
 	c.respond(ctx, req.Method, resp)
 }
 

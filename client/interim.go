@@ -22,9 +22,14 @@ func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (do
 		return true, nil
 	case mcp.ResultInputRequired:
 		return false, c.answerInput(ctx, cl, raw)
+	case mcp.ResultTask:
+		if c.becameTask(cl) {
+			return true, nil
+		}
+		fallthrough
 	default:
 		return false, c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
-			"the server answered with a result of an unknown type, "+jsonrpc.Printable(string(kind), 40), nil))
+			"the server answered with a result of a type that does not belong here, "+jsonrpc.Printable(string(kind), 40), nil))
 	}
 }
 

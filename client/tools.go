@@ -20,6 +20,9 @@ import (
 // not fit the tool's schema, and names the server does not have, are refused
 // before anything is sent; see [WithValidation].
 //
+// A call that the server turns into a task is driven to the task's end, within
+// the call's maximum time; see [Client.StartTool] for long ones (TASK-14).
+//
 // A result with IsError set is a result: give it to the model, or turn it into
 // an error with [Client.ToolError].
 func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
@@ -33,6 +36,9 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err == nil {
 		cl.open, cl.name = params, tool
 		err = c.checkArguments(ctx, &cl, params[start:])
+		if c.told().runsTasks() {
+			c.obeyTaskSupport(&cl)
+		}
 	} else {
 		err = c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
 	}

@@ -73,6 +73,10 @@ func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 			return rule{code: E206, kind: KindNotFound}, true
 		}
 	}
+	if rpc.Code == jsonrpc.CodeInvalidParams && strings.HasPrefix(o.Method, "tasks/") && o.Method != "tasks/list" {
+		// All there is to be wrong is the id: unknown, or expired (TASK-04).
+		return rule{code: E204, kind: KindNotFound, user: "The task is not there any more"}, true
+	}
 	if rpc.Code == jsonrpc.CodeInvalidParams && (o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
 		return rule{code: E204, kind: KindNotFound}, true
 	}

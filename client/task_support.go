@@ -1,0 +1,175 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// taskPart is what a call has to do with tasks. The zero value is nothing.
+type taskPart uint8
+
+const (
+	taskAsked  taskPart = 1 << iota // the call asks to become a task (2025-11-25)
+	taskMade                        // the server made it one (stateless era)
+	taskHandle                      // the caller wants the task, not its end
+)
+
+// runsTasks reports whether the server takes calls of tools as tasks: only
+// revision 2025-11-25 has this (TASK-01).
+func (a *agreement) runsTasks() bool {
+	tasks := a.capabilities.Tasks
+	return tasks != nil && tasks.Requests != nil && tasks.Requests.Tools != nil && tasks.Requests.Tools.Call != nil &&
+		a.version == mcp.Version2025_11_25
+}
+
+// offersTasks reports whether this client declares the extension.
+func (c *Client) offersTasks() bool {
+	_, ok := c.capabilities(c.told().version).Extensions[mcp.ExtensionTasks]
+	return ok
+}
+
+func withoutTasks() *mcperrors.Error {
+	return mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		"tasks of the stateless era need the option WithTasks", nil)
+}
+
+// obeyTaskSupport makes a call of a tool that can only be run as a task one
+// (TOOL-14).
+func (c *Client) obeyTaskSupport(cl *call) {
+	if !cl.listed {
+		if tool, _, ok := c.cfg.cache.Lookup(c.cacheKey(), cl.tool); ok {
+			cl.knows(tool)
+		}
+	}
+	if cl.execution != nil && cl.execution.TaskSupport == "required" {
+		cl.becomeTask()
+	}
+}
+
+// askTask makes a call ask to become a task, or refuses where it cannot.
+func (c *Client) askTask(ctx context.Context, cl *call) error {
+	agreed := c.told()
+	refuse := func(format string, args ...any) error {
+		return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+	}
+	switch {
+	case agreed.era == mcp.EraStateless && !c.offersTasks():
+		return c.about(cl, withoutTasks())
+	case agreed.era == mcp.EraStateless:
+		return c.require(cl, "extensions."+mcp.ExtensionTasks) // the server decides
+	case agreed.version != mcp.Version2025_11_25:
+		return refuse("revision %s has no tasks", agreed.version)
+	case !agreed.runsTasks():
+		return refuse("the server does not run tools as tasks")
+	}
+	if !cl.listed {
+		tool, err := c.GetToolSchema(ctx, cl.tool)
+		if err != nil {
+			return err
+		}
+		cl.knows(tool)
+	}
+	if cl.execution == nil || (cl.execution.TaskSupport != "optional" && cl.execution.TaskSupport != "required") {
+		return refuse("the tool %s cannot be run as a task", jsonrpc.Printable(cl.tool, 100))
+	}
+	cl.becomeTask()
+	return nil
+}
+
+// becomeTask writes the wish into the params. Once it is there, giving the call
+// up is not told by a notification (UTIL-03).
+func (cl *call) becomeTask() {
+	cl.task |= taskAsked
+	cl.quiet = true
+	cl.open = append(cl.open, `,"task":{`...)
+	if cl.opts.ttl > 0 {
+		cl.open = append(cl.open, `"ttl":`...)
+		cl.open = strconv.AppendInt(cl.open, cl.opts.ttl.Milliseconds(), 10)
+	}
+	cl.open = append(cl.open, '}')
+}
+
+// becameTask takes a result of type "task": for tools/call, once the extension
+// was declared; on other methods it is invalid (TASK-07). Examples have it on
+// tasks/get too (TASK-13).
+func (c *Client) becameTask(cl *call) bool {
+	switch {
+	case cl.method == mcp.MethodTasksGet:
+		return true
+	case cl.method == mcp.MethodToolsCall && c.offersTasks():
+		if cl.tool != "" { // not for Client.Call, which returns what comes
+			cl.task |= taskMade
+		}
+		return true
+	}
+	return false
+}
+
+// whole returns the result of a call that the server answered: of one that
+// became a task once that has ended (TASK-14).
+func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json.RawMessage, error) {
+	if cl.task == 0 || cl.task&taskHandle != 0 {
+		return raw, nil
+	}
+	t, err := c.taskOf(cl, raw)
+	if err != nil {
+		return nil, err
+	}
+	t.progress = nil // the call's own
+	return t.drive(ctx, c.wait(cl.opts).Max)
+}
+
+// taskOf makes the task of a call's result. A result that is none is a task that
+// has ended.
+func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
+	t := c.newTask("", cl.tool)
+	t.opts, t.output, t.listed, t.progress = cl.opts, cl.output, cl.listed, cl.progress
+	var made mcp.DetailedTask
+	var state TaskState
+	var err error
+	switch {
+	case cl.task&taskMade != 0:
+		if err = mcp.Unmarshal(raw, &made); err == nil {
+			state, err = detailedState(&made)
+		}
+	case cl.task&taskAsked != 0 && hasMember(raw, "task"):
+		var created mcp.CreateTaskResult
+		if err = mcp.Unmarshal(raw, &created); err == nil {
+			state, err = stateOf(&created.Task)
+		}
+		made.TaskID = created.Task.TaskID
+	default:
+		t.seen.Status = mcp.TaskCompleted
+		t.end(raw, nil)
+		return t, nil
+	}
+	if err == nil && made.TaskID == "" {
+		err = errors.New("the task has no id")
+	}
+	if err != nil {
+		return nil, c.undecodable(cl, err)
+	}
+	t.id = made.TaskID
+	if t.stateless && state.Status != mcp.TaskCancelled {
+		// Only tasks/get has what goes with the other statuses (TASK-08).
+		state.Status = mcp.TaskWorking
+	}
+	t.heard(state)
+	return t, nil
+}
+
+func hasMember(object json.RawMessage, name string) bool {
+	found := false
+	err := jsonrpc.Members(object, func(n, _ []byte) bool {
+		found = string(n) == name
+		return !found
+	})
+	return err == nil && found
+}
