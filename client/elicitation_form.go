@@ -105,7 +105,9 @@ func readField(name string, schema json.RawMessage) (FormField, error) {
 		from = p.Items
 	}
 	var values []string
-	_ = jsonrpc.Unmarshal(from.Enum, &values) // other values than texts are for the schema to judge
+	if jsonrpc.Unmarshal(from.Enum, &values) != nil {
+		values = nil // other values than texts are for the schema to judge
+	}
 	for i, value := range values {
 		choice := FormChoice{Value: value, Title: value}
 		if i < len(from.EnumNames) {

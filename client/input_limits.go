@@ -93,6 +93,10 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 	case <-c.life.Done():
 		return nil, gaveUp(context.Canceled)
 	}
+	if ctx.Err() != nil { // nobody is bothered in vain
+		<-c.gateIn.slots
+		return nil, gaveUp(ctx.Err())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()

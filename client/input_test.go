@@ -83,6 +83,9 @@ func (s *fakeServer) told(id int) string {
 	return answer
 }
 
+// pass lets time go by; speaking runs its function in a bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
 // Handlers that say yes.
 func sampleYes(_ context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 	asked := r.Params.Messages[len(r.Params.Messages)-1].Content[0].(*mcp.TextContent).Text
@@ -464,7 +467,7 @@ func TestQuestionsAreNotOpenForEver(t *testing.T) {
 	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {
 		s.request(1, "sampling/createMessage", askSample)
 		s.request(2, "elicitation/create", askForm)
-		time.Sleep(client.DefaultMaxTime + time.Second)
+		pass(client.DefaultMaxTime + time.Second)
 		require.Equal(t, "-32603 No answer in time", s.told(1))
 		require.Equal(t, `{"action":"cancel"}`, s.told(2))
 	}, client.OnSampling(func(ctx context.Context, _ client.SamplingRequest) (*mcp.CreateMessageResult, error) {
@@ -483,7 +486,7 @@ func TestFlood(t *testing.T) {
 		for id := range 1000 {
 			s.request(id, "sampling/createMessage", askSample)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.LessOrEqual(t, most.Load(), int32(4))
 		require.LessOrEqual(t, ran.Load(), int32(50))
 		require.Positive(t, ran.Load())
@@ -491,7 +494,7 @@ func TestFlood(t *testing.T) {
 		require.NoError(t, err)
 		s.request(5000, "sampling/createMessage", askSample)
 		require.Empty(t, s.told(5000))
-		time.Sleep(time.Second)
+		pass(time.Second)
 		require.JSONEq(t, saidSample, s.told(5000), "a minute later it may ask again")
 	}, client.WithInputLimits(client.InputLimits{Concurrent: 4, PerMinute: 50}),
 		client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
@@ -499,7 +502,7 @@ func TestFlood(t *testing.T) {
 			defer running.Add(-1)
 			most.Store(max(most.Load(), now))
 			ran.Add(1)
-			time.Sleep(time.Second)
+			pass(time.Second)
 			return sampleYes(ctx, r)
 		}))
 }

@@ -1,0 +1,274 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// fillIn returns what a server is told that shows a form to a user who fills it
+// in with content.
+func fillIn(t *testing.T, properties, required, content string) (answer string, fields []client.FormField, log string) {
+	t.Helper()
+	logs := &lines{}
+	speaking(t, "2025-11-25", func(_ *testing.T, _ *client.Client, s *fakeServer) {
+		s.request(1, "elicitation/create", fmt.Sprintf(
+			`{"message":"m","requestedSchema":{"type":"object","properties":%s,"required":%s}}`, strings.ReplaceAll(properties, "\n", ""), required))
+		answer = s.told(1)
+	}, client.WithLogger(logs.logger()), client.OnElicitForm(func(_ context.Context, r client.FormRequest) (*mcp.ElicitResult, error) {
+		fields = r.Fields
+		return client.AcceptForm(json.RawMessage(content))
+	}))
+	return answer, fields, logs.text()
+}
+
+// ELIC-03: what the user filled in is held against the form before it is sent.
+func TestFormsAreChecked(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ field, good, bad string }{
+		{`{"type":"string"}`, `""`, `1`},
+		{`{"type":"string","minLength":2,"maxLength":3}`, `"ab"`, `"a"`},
+		{`{"type":"string","minLength":2,"maxLength":3}`, `"äöü"`, `"abcd"`},
+		{`{"type":"string","format":"email"}`, `"a@b.example"`, `"a b@c"`},
+		{`{"type":"string","format":"email"}`, `"a@b.example"`, `"Ada <a@b.example>"`},
+		{`{"type":"string","format":"uri"}`, `"https://x.example/"`, `"x/y"`},
+		{`{"type":"string","format":"date"}`, `"2024-02-29"`, `"2023-02-29"`},
+		{`{"type":"string","format":"date-time"}`, `"2024-02-29T12:00:00Z"`, `"2024-02-29"`},
+		{`{"type":"number","minimum":0.5,"maximum":2}`, `0.5`, `2.01`},
+		{`{"type":"integer"}`, `3`, `3.5`},
+		{`{"type":"integer","maximum":7}`, `7`, `8`},
+		{`{"type":"boolean"}`, `false`, `"false"`},
+		{`{"type":"string","enum":["a","b"],"enumNames":["A","B"]}`, `"a"`, `"A"`},
+		{`{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}`, `"b"`, `"B"`},
+		{`{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b","c"]}}`, `["a","c"]`, `[]`},
+		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, `[]`, `["d"]`},
+		{`{"type":"array","maxItems":1,"items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}}`, `["b"]`, `["a","b"]`},
+	}
+	for _, tt := range tests {
+		answer, _, _ := fillIn(t, `{"f":`+tt.field+`}`, `["f"]`, `{"f":`+tt.good+`}`)
+		require.Equal(t, `{"action":"accept","content":{"f":`+tt.good+`}}`, answer, tt.field)
+		answer, _, log := fillIn(t, `{"f":`+tt.field+`}`, `["f"]`, `{"f":`+tt.bad+`}`)
+		require.Equal(t, `{"action":"cancel"}`, answer, "%s %s", tt.field, tt.bad)
+		require.Contains(t, log, "does not fit the form", tt.field)
+		answer, _, _ = fillIn(t, `{"f":`+tt.field+`}`, `["f"]`, `{}`)
+		require.Equal(t, `{"action":"cancel"}`, answer, "missing")
+		answer, _, _ = fillIn(t, `{"f":`+tt.field+`}`, `[]`, `{}`)
+		require.Equal(t, `{"action":"accept","content":{}}`, answer, "not asked for")
+	}
+}
+
+// ELIC-04, official elicitation-sep1034-client-defaults: accepting nothing
+// accepts the defaults, digit by digit; what the user said stays.
+func TestFormDefaults(t *testing.T) {
+	t.Parallel()
+	const properties = `{
+		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.50},
+		"status":{"type":"string","enum":["active","inactive"],"default":"active"},"verified":{"type":"boolean","default":true},
+		"none":{"type":"string"},"null":{"type":"string","default":null}}`
+	answer, fields, _ := fillIn(t, properties, `[]`, `{}`)
+	require.Equal(t, `{"action":"accept","content":{"name":"John Doe","age":30,"score":95.50,"status":"active","verified":true}}`, answer)
+	require.Len(t, fields, 7)
+	answer, _, _ = fillIn(t, properties, `["age"]`, `{"verified":false,"age":9007199254740993}`)
+	require.Equal(t, `{"action":"accept","content":{"verified":false,"age":9007199254740993,"name":"John Doe","score":95.50,"status":"active"}}`, answer)
+	answer, _, _ = fillIn(t, `{"a":{"type":"integer","default":"x"}}`, `[]`, `{}`)
+	require.Equal(t, `{"action":"cancel"}`, answer, "a default that does not fit its own form")
+}
+
+// The handler gets the form in parts, in the server's order.
+func TestFormFields(t *testing.T) {
+	t.Parallel()
+	_, fields, _ := fillIn(t, `{
+		"z":{"type":"string","title":"Zed","description":"last","format":"email"},
+		"e":{"type":"string","enum":["a","b"],"enumNames":["A"],"default":"b"},
+		"o":{"type":"string","oneOf":[{"const":"x","title":"X"}]},
+		"m":{"type":"array","items":{"anyOf":[{"const":"y","title":"Y"}]}},
+		"k":{"type":"array","items":{"type":"string","enum":["q"]}},
+		"n":{"type":"integer","enum":[1,2]}}`, `["o","z"]`, `{"z":"a@b.example","o":"x"}`)
+	require.Len(t, fields, 6)
+	want := []client.FormField{
+		{Name: "z", Title: "Zed", Description: "last", Type: "string", Format: "email", Required: true},
+		{Name: "e", Type: "string", Default: json.RawMessage(`"b"`), Choices: []client.FormChoice{{Value: "a", Title: "A"}, {Value: "b", Title: "b"}}},
+		{Name: "o", Type: "string", Required: true, Choices: []client.FormChoice{{Value: "x", Title: "X"}}},
+		{Name: "m", Type: "array", Choices: []client.FormChoice{{Value: "y", Title: "Y"}}},
+		{Name: "k", Type: "array", Choices: []client.FormChoice{{Value: "q", Title: "q"}}},
+		{Name: "n", Type: "integer"},
+	}
+	for i, field := range fields {
+		require.NotEmpty(t, field.Schema)
+		field.Schema = nil
+		require.Equal(t, want[i], field)
+	}
+}
+
+// SEC-03, ELIC-05: only what a browser may be sent to gets to the handler, with
+// what to warn of, and the client itself goes nowhere.
+func TestElicitationURLs(t *testing.T) {
+	t.Parallel()
+	type shown struct {
+		host      string
+		lookalike bool
+	}
+	good := map[string]shown{
+		"https://Example.com/a?b=c#d":     {"example.com", false},
+		"http://localhost:8080/x":         {"localhost", false},
+		"http://127.0.0.1/x":              {"127.0.0.1", false},
+		"http://[::1]:9/x":                {"::1", false},
+		"https://xn--pple-43d.com/":       {"xn--pple-43d.com", true},
+		"https://\u0430pple.com/":         {"\u0430pple.com", true},
+		"https://example.com.evil.test/x": {"example.com.evil.test", false},
+	}
+	bad := []string{
+		"", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "ftp://example.com/", "https://", "https:///x", "//example.com",
+		"http://example.com/", "http://10.0.0.1/", "https://bank.com@evil.test/", "https://exa mple.com/", "https://example.com/\n", "mailto:a@b.c",
+	}
+	var got []client.URLRequest
+	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {
+		id := 0
+		ask := func(url string) string {
+			raw, err := json.Marshal(url)
+			require.NoError(t, err)
+			id++
+			s.request(id, "elicitation/create", `{"mode":"url","message":"m","url":`+string(raw)+`,"elicitationId":"e"}`)
+			return s.told(id)
+		}
+		for url, want := range good {
+			require.Equal(t, `{"action":"accept"}`, ask(url), url)
+			last := got[len(got)-1]
+			require.Equal(t, url, last.URL)
+			require.Equal(t, want, shown{last.Host, last.Lookalike}, url)
+		}
+		for _, url := range bad {
+			require.Contains(t, ask(url), "-32602", url)
+		}
+		require.Len(t, got, len(good))
+	}, client.OnElicitURL(func(_ context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
+		got = append(got, r)
+		return mcp.ElicitAccept, nil
+	}))
+}
+
+// ELIC-07: the server says that the user has finished; what it says of others
+// is ignored, and so is saying it twice.
+func TestElicitationComplete(t *testing.T) {
+	t.Parallel()
+	var done []<-chan struct{}
+	var events []client.ElicitationComplete
+	action := mcp.ElicitAccept
+	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {
+		complete := func(id string) {
+			s.notify("notifications/elicitation/complete", `{"elicitationId":"`+id+`"}`)
+			synctest.Wait()
+		}
+		closed := func(i int) bool {
+			select {
+			case <-done[i]:
+				return true
+			default:
+				return false
+			}
+		}
+		s.request(1, "elicitation/create", askURL)
+		require.Equal(t, `{"action":"accept"}`, s.told(1))
+		complete("other")
+		complete("")
+		s.notify("notifications/elicitation/complete", `{}`)
+		synctest.Wait()
+		require.False(t, closed(0))
+		complete("e1")
+		require.True(t, closed(0))
+		complete("e1")
+		action = mcp.ElicitDecline
+		s.request(2, "elicitation/create", askURL)
+		require.Equal(t, `{"action":"decline"}`, s.told(2))
+		complete("e1")
+		require.False(t, closed(1), "nobody went there")
+		action = mcp.ElicitAccept
+		for id := range 300 {
+			s.request(10+id, "elicitation/create", strings.Replace(askURL, `"e1"`, fmt.Sprintf(`"n%d"`, id), 1))
+			s.told(10 + id)
+			pass(time.Second)
+		}
+		complete("n0")
+		require.False(t, closed(2), "forgotten")
+		complete("n299")
+		require.Equal(t, []client.ElicitationComplete{{ID: "e1"}, {ID: "n299"}}, events)
+	},
+		client.OnElicitURL(func(_ context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
+			done = append(done, r.Done)
+			return action, nil
+		}),
+		client.OnEvent(func(_ context.Context, e client.Event) {
+			if e, ok := e.(client.ElicitationComplete); ok {
+				events = append(events, e)
+			}
+		}))
+}
+
+// ELIC-08: in 2025-11-25 a call that is refused until the user was somewhere is
+// made once more when he was; in all other cases the error is the answer.
+func TestURLElicitationRequired(t *testing.T) {
+	t.Parallel()
+	const two = `{"elicitations":[{"mode":"url","message":"a","url":"https://a.example/","elicitationId":"a"},{"mode":"url","message":"b","url":"https://b.example/","elicitationId":"b"}]}`
+	yes := client.OnElicitURL(func(ctx context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
+		select {
+		case <-r.Done:
+		case <-ctx.Done():
+		}
+		return mcp.ElicitAccept, nil
+	})
+	no := client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) { return mcp.ElicitDecline, nil })
+	tests := []struct {
+		name, version, data string
+		refusals            int
+		handler             client.Option
+		calls               int
+		fails               bool
+	}{
+		{"agreed", "2025-11-25", two, 1, yes, 2, false},
+		{"refused again", "2025-11-25", two, 2, yes, 2, true},
+		{"declined", "2025-11-25", two, 1, no, 1, true},
+		{"no handler", "2025-11-25", two, 1, nil, 1, true},
+		{"a form among them", "2025-11-25", `{"elicitations":[{"mode":"form","message":"a","requestedSchema":{"type":"object"}}]}`, 1, yes, 1, true},
+		{"a bad URL", "2025-11-25", strings.Replace(two, "https://a", "file://a", 1), 1, yes, 1, true},
+		{"nothing to do", "2025-11-25", `{"elicitations":[]}`, 1, yes, 1, true},
+		{"no data", "2025-11-25", `null`, 1, yes, 1, true},
+		{"an older revision", "2025-06-18", two, 1, yes, 1, true},
+		{"a newer revision", "2026-07-28", two, 1, yes, 1, true},
+	}
+	for _, tt := range tests {
+		speaking(t, tt.version, func(t *testing.T, c *client.Client, s *fakeServer) {
+			refused := 0
+			s.on("tools/call", func(jsonrpc.Request) any {
+				if refused++; refused > tt.refusals {
+					return json.RawMessage(plainResult)
+				}
+				return &jsonrpc.Error{Code: -32042, Message: "go there", Data: json.RawMessage(tt.data)}
+			})
+			go func() {
+				for _, id := range []string{"a", "b"} { // the user takes his time
+					pass(time.Minute)
+					s.notify("notifications/elicitation/complete", `{"elicitationId":"`+id+`"}`)
+				}
+			}()
+			_, err := c.CallTool(t.Context(), "echo", hello)
+			if tt.fails {
+				require.Equal(t, mcperrors.KindInputRequired, mcperrors.KindOf(err), tt.name)
+			} else {
+				require.NoError(t, err, tt.name)
+			}
+			require.Equal(t, tt.calls, s.count("tools/call"), tt.name)
+			pass(3 * time.Minute)
+		}, tt.handler)
+	}
+}
