@@ -30,6 +30,8 @@ type Client struct {
 
 	live      atomic.Pointer[link] // nil before the transport is open
 	connected chan struct{}        // closed when live is set
+	probing   atomic.Bool          // what comes is dropped meanwhile (NEG-16)
+	chosen    EraChosen            // set before Connect returns
 	answering atomic.Int64         // requests of the server being answered
 
 	began   time.Time
@@ -164,6 +166,9 @@ func (c *Client) ServerInfo() mcp.Implementation { return c.told().info }
 
 // ProtocolVersion returns the revision that was negotiated.
 func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
+
+// EraChosen returns how the era of the conversation was found.
+func (c *Client) EraChosen() EraChosen { return c.chosen }
 
 // Capabilities returns what the server declared (AC-003.4).
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabilities }

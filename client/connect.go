@@ -6,7 +6,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Dial connects to a server over streamable HTTP. ctx bounds connecting only.
@@ -40,10 +39,12 @@ func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, e
 	return connect(ctx, t, opts)
 }
 
-// Connect connects over any transport: it opens it, takes the three steps of
-// the handshake (initialize, check of the answer, notifications/initialized)
-// and then lists the tools to fill the schema cache, unless [WithPreload] says
-// not to. It fails with what failed first, and leaves nothing behind then.
+// Connect connects over any transport: it opens it, finds out which era the
+// server speaks unless [WithProtocolVersion] says so, opens the conversation of
+// that era and then lists the tools to fill the schema cache, unless
+// [WithPreload] says not to. It fails with what failed first, and leaves nothing
+// behind then. A server that is ended or silenced by being asked is connected to
+// a second time.
 func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
 	if t == nil {
 		return nil, badOption(errors.New("Connect needs a transport"))
@@ -77,9 +78,7 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {
-			if a, ok := l.conn.(transport.Aborter); ok {
-				_ = a.Abort()
-			}
+			abort(l.conn)
 		}
 		_ = c.Close()
 		return nil, err
@@ -87,14 +86,9 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	return c, nil
 }
 
-// open opens the transport and the session.
+// open opens the transport and the conversation.
 func (c *Client) open(ctx context.Context, t transport.Transport) error {
-	conn, err := t.Connect(ctx, c.handler())
-	if err != nil {
-		return c.failed(&call{method: mcp.MethodInitialize}, err)
-	}
-	c.use(conn)
-	if err := c.negotiate(ctx); err != nil {
+	if err := c.negotiate(ctx, t); err != nil {
 		return err
 	}
 	c.attend()

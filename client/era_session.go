@@ -3,10 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -17,10 +17,21 @@ import (
 // initialize, check of the answer, notifications/initialized. Nothing else is
 // sent before the last one, and nothing after a step that failed.
 func (c *Client) openSession(ctx context.Context, offered mcp.Version) error {
-	raw, err := c.initialize(ctx, offered)
+	return c.openSessionHeard(ctx, offered, func(mcp.Version, json.RawMessage, error, time.Duration) {})
+}
+
+// openSessionHeard is openSession that tells heard what came of each initialize.
+func (c *Client) openSessionHeard(ctx context.Context, offered mcp.Version, heard func(mcp.Version, json.RawMessage, error, time.Duration)) error {
+	initialize := func() (json.RawMessage, error) {
+		began := time.Now()
+		raw, err := c.initialize(ctx, offered)
+		heard(offered, raw, err, time.Since(began))
+		return raw, err
+	}
+	raw, err := initialize()
 	if other, ok := offerAgain(err, offered); ok {
 		offered = other
-		raw, err = c.initialize(ctx, offered)
+		raw, err = initialize()
 	}
 	if err != nil {
 		return err
@@ -56,24 +67,12 @@ func (c *Client) initialize(ctx context.Context, offered mcp.Version) (json.RawM
 // offerAgain returns the revision to try when the server refused the one that
 // was offered and named those it supports (LC-06).
 func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
-	var rpc *jsonrpc.Error
-	if !errors.As(err, &rpc) {
+	rpc := rpcOf(err)
+	if rpc == nil {
 		return "", false
 	}
-	var data struct {
-		Supported []string `json:"supported"`
-	}
-	if jsonrpc.Unmarshal(rpc.Data, &data) != nil {
-		return "", false
-	}
-	known := mcp.Versions()
-	slices.Reverse(known)
-	for _, v := range known {
-		if v.Era() == mcp.EraSession && v != offered && slices.Contains(data.Supported, string(v)) {
-			return v, true
-		}
-	}
-	return "", false
+	others := slices.DeleteFunc(supportedIn(rpc), func(v string) bool { return v == string(offered) })
+	return mcp.Newest(others, mcp.EraSession)
 }
 
 // checkInitialize is step two.
@@ -112,15 +111,15 @@ func (c *Client) checkRequired(caps mcp.ServerCapabilities, method string) error
 	return nil
 }
 
-// VersionError says that a server answered with a revision this client does
-// not speak (LC-04). It is the cause of an error of kind version.
+// VersionError says that a server speaks no revision that this client speaks, or
+// was told to speak. It is the cause of an error of kind version.
 type VersionError struct {
-	// Requested is what was asked for, Offered what the server answered,
-	// Supported what this client could have taken.
+	// Requested is what was asked for, Offered what the server answered to
+	// initialize (LC-04), Supported what this client could have taken.
 	Requested, Offered mcp.Version
 	Supported          []mcp.Version
 	// Listed is what the server says it speaks, where it refuses a revision
-	// instead of offering one (DISC-06).
+	// instead of offering one (DISC-06, NEG-06); Offered is "" then.
 	Listed []string
 }
 

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -9,30 +8,28 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// openStateless opens a conversation of the stateless era: there is nothing to
-// open but knowing the server, which server/discover tells (DISC-01).
-func (c *Client) openStateless(ctx context.Context, version mcp.Version) error {
+// adopt opens a conversation of the stateless era: there is nothing to open but
+// knowing the server. raw is its answer to server/discover (DISC-01), nil when
+// it has none: then nothing is known of it and nothing asked of it.
+func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 	meta, err := c.requestMeta(version)
 	if err != nil {
 		return badOption(err)
 	}
+	a := &agreement{version: version, era: mcp.EraStateless, meta: meta}
+	if raw != nil {
+		var res mcp.DiscoverResult
+		if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
+			return c.undecodable(&call{method: mcp.MethodDiscover, attempts: 1}, err)
+		}
+		if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
+			return err
+		}
+		a.info, a.capabilities, a.declared = res.Server(), res.Capabilities, true
+		a.instructions, a.raw, a.profiles = res.Instructions, raw, announcedProfiles(res.Capabilities)
+	}
 	c.live.Load().conn.UseVersion(string(version))
-	c.agree(&agreement{version: version, era: mcp.EraStateless, meta: meta})
-	raw, err := c.do(ctx, &call{method: mcp.MethodDiscover})
-	if err != nil {
-		return err
-	}
-	var res mcp.DiscoverResult
-	if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
-		return c.undecodable(&call{method: mcp.MethodDiscover}, err)
-	}
-	if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
-		return err
-	}
-	c.agree(&agreement{
-		version: version, era: mcp.EraStateless, info: res.Server(), capabilities: res.Capabilities, declared: true,
-		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities), meta: meta,
-	})
+	c.agree(a)
 	return nil
 }
 

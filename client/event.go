@@ -72,6 +72,38 @@ type LivenessFailed struct {
 
 func (LivenessFailed) event() {}
 
+// EraChosen says how the client found the era and the revision of the
+// conversation: once, before [Connected] (NEG-17). [Client.EraChosen] returns it
+// too.
+type EraChosen struct {
+	Era     mcp.Era
+	Version mcp.Version
+	// Evidence is why, in one word: pinned, remembered, transport (it exists in
+	// the session era only), or the row of the decision table that fitted, such
+	// as discovered, method-not-found, silence or ended.
+	Evidence string
+	// Tried is every request that was made for it, in order. Each is a round
+	// trip, or the wait for one.
+	Tried []EraAttempt
+	// Remembered says that a verdict was believed, and was right.
+	Remembered bool
+	// Restarted says that the program was ended and started anew, since the
+	// probe had ended or silenced it.
+	Restarted bool
+	// Fallback says that the server was reached over the transport's
+	// fallback, which is HTTP+SSE.
+	Fallback bool
+}
+
+func (EraChosen) event() {}
+
+// Evidence that is no row of the decision table; see [EraChosen].
+const (
+	EvidencePinned     = "pinned"
+	EvidenceRemembered = "remembered"
+	EvidenceTransport  = "transport"
+)
+
 // OnEvent is called for each event of the connection, in order and together
 // with the other handlers; see [OnNotification].
 func OnEvent(f func(ctx context.Context, e Event)) Option {

@@ -34,6 +34,7 @@ type config struct {
 	limits       InputLimits
 	required     []string
 	version      string
+	era          eraOptions
 	preload      bool
 	cache        *toolcache.Cache
 	ttl          *time.Duration
@@ -85,8 +86,8 @@ const AutoVersion = "auto"
 // WithProtocolVersion pins the revision, and with it the era: a revision of the
 // session era is offered in initialize, without a probe before it; one of the
 // stateless era is spoken at once, without falling back (NEG-01). [AutoVersion]
-// finds out. It wins over the environment variable MCP_PROTOCOL_VERSION; without
-// both the client finds out (decisions 12).
+// finds out, which is the default. It wins over the environment variable
+// MCP_PROTOCOL_VERSION (decisions 12). See [EraChosen] for what was found out.
 func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
@@ -179,7 +180,7 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 // newConfig applies options and the environment and checks the outcome. server
 // names the server for the breaker that is made when none is given.
 func newConfig(opts []Option, server string) (*config, error) {
-	c := &config{preload: true, required: []string{"tools"}, validation: ValidateStrict, outputs: ValidateStrict}
+	c := &config{era: eraOptions{verdicts: processVerdicts()}, preload: true, required: []string{"tools"}, validation: ValidateStrict, outputs: ValidateStrict}
 	for _, o := range opts {
 		if o != nil {
 			o.apply(c)

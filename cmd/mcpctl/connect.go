@@ -25,6 +25,12 @@ type connection struct {
 	close func()
 }
 
+// may reports whether the server may be asked for what a capability stands for:
+// it declared it, or nobody knows what it declares (DISC-15).
+func (c *connection) may(capability string) bool {
+	return c.InitializeResult() == nil || c.HasCapability(capability)
+}
+
 // connect opens a connection. The caller closes it.
 func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*connection, error) {
 	stderr, closeStderr, err := a.serverStderr()
@@ -38,6 +44,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
 		client.WithTrace(a.trace()),
 	}
+	opts = append(opts, client.WithVerdicts(a.verdicts()))
 	if version := a.pinned(); version != "" {
 		if err := a.checkRevision(mcp.Version(version)); err != nil {
 			closeStderr()
@@ -91,6 +98,9 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		return nil, &failed{err: err, server: t, connecting: true}
 	}
 	c.took = time.Since(began)
+	for _, line := range eraSteps(c.EraChosen()) {
+		a.step("%s", line)
+	}
 	info := c.ServerInfo()
 	a.step("connected to %s %s, revision %s, in %s", info.Name, info.Version, c.ProtocolVersion(), age(c.took))
 	return c, nil
@@ -129,16 +139,13 @@ func (a *app) checkRevision(v mcp.Version) error {
 	if a.flags.revision == "" {
 		given = "--era " + a.flags.era
 	}
-	switch {
-	case !v.Known():
+	if !v.Known() {
 		return usage("%s: no such revision is known; known are %v", given, mcp.Versions())
-	case v.Era() != mcp.EraSession:
-		return usage("%s: revision %s is not spoken yet; the newest is %s", given, v, mcp.LatestSession)
 	}
 	return nil
 }
 
-// pinned is the one revision to speak, "" for the newest both know.
+// pinned is the one revision to speak, "" to find it out.
 func (a *app) pinned() string {
 	switch {
 	case a.flags.revision != "":

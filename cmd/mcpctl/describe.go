@@ -44,7 +44,7 @@ func newDescribeCmd(a *app) *cobra.Command {
 func (a *app) tool(ctx context.Context, c *connection, name string) (*doc.Value, error) {
 	notFound := &failure{kind: kindNotFound, message: "no tool " + name}
 	notFound.note = "nothing was sent"
-	if !c.HasCapability("tools") {
+	if !c.may("tools") {
 		notFound.add("server", "%s declares no tools", serverName(c))
 		return nil, notFound
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
@@ -60,24 +61,24 @@ func (f *failed) Unwrap() error { return f.err }
 // failureOf makes a failure of any error a command returns.
 func (a *app) failureOf(ctx context.Context, err error) *failure {
 	var (
-		own    *failure
-		client *mcperrors.Error
-		where  *failed
+		own   *failure
+		from  *mcperrors.Error
+		where *failed
 	)
 	switch {
 	case errors.As(err, &own):
 	case errors.Is(err, operand.ErrForm):
 		own = operandFailure(err)
-	case errors.As(err, &client):
+	case errors.As(err, &from):
 		if !errors.As(err, &where) {
 			where = &failed{}
 		}
-		own = a.clientFailure(client, where.connecting)
+		own = a.clientFailure(from, where.connecting)
 		if where.connecting {
-			a.explainConnecting(own, client, where.server)
+			a.explainConnecting(own, from, where.server)
 		}
-		if client.Kind == mcperrors.KindTimeout {
-			a.explainTimeout(own, client, where)
+		if from.Kind == mcperrors.KindTimeout {
+			a.explainTimeout(own, from, where)
 		}
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = a.unknownCommand(err)
@@ -141,6 +142,13 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 		f.add("tool", "%s", e.Tool)
 	} else if e.Method != "" && e.RPC != nil {
 		f.add("method", "%s", e.Method)
+	}
+	var era *client.EraError
+	if errors.As(e, &era) {
+		f.message = strings.TrimSuffix(f.message, "; "+era.Error())
+		for _, tried := range era.Tried {
+			f.add("tried", "%s", a.safe(attempt(tried)))
+		}
 	}
 	var broken *jsonrpc.DecodeError
 	if errors.As(e, &broken) {

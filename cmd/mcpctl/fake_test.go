@@ -68,6 +68,9 @@ func (f *fake) answer(frame []byte) []string {
 	failed := func(code int, message, data string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, r.ID, code, message, data)}
 	}
+	if answer := f.modern(r, result, failed); answer != nil {
+		return answer
+	}
 	switch r.Method {
 	case "initialize":
 		if f.mode == "refuse-start" {
@@ -102,6 +105,25 @@ func (f *fake) answer(frame []byte) []string {
 		return f.call(r, result, failed)
 	}
 	return failed(-32601, "Method not found", "null")
+}
+
+// modern is what the fake answers in the modes modern and only-modern, where it
+// knows the stateless era: the revision stands in every request.
+func (f *fake) modern(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
+	const revision = `"2026-07-28"`
+	if f.mode != "modern" && f.mode != "only-modern" {
+		return nil
+	}
+	switch {
+	case r.Method == "initialize" && f.mode == "only-modern":
+		return failed(-32022, "Unsupported protocol version", `{"supported":[`+revision+`],"requested":"`+r.Params.Version+`"}`)
+	case r.Method == "server/discover":
+		return result(`{"supportedVersions":[` + revision + `],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private",` +
+			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.0"}}}`)
+	case r.Method == "ping":
+		return failed(-32601, "Method not found", "null")
+	}
+	return nil
 }
 
 func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
@@ -195,6 +217,14 @@ func fakeServer() int {
 				}
 			}
 			return 0
+		}
+		if f.mode == "leaves" && strings.Contains(string(line), "server/discover") {
+			fmt.Fprintln(os.Stderr, "expected initialize")
+			return 1
+		}
+		if f.mode == "ignores" && strings.Contains(string(line), "server/discover") {
+			f.answer(line)
+			continue
 		}
 		if f.mode == "die-in-call" && strings.Contains(string(line), "tools/call") {
 			f.answer(line)

@@ -33,6 +33,11 @@ func newInfoCmd(a *app) *cobra.Command {
 // info shows the server's answer to the handshake.
 func (a *app) info(c *connection) error {
 	raw := c.InitializeResult()
+	if raw == nil {
+		f := a.broken(c, "the server does not know server/discover: nothing is known of it")
+		f.try = append(f.try, "--era auto finds out what it speaks")
+		return f
+	}
 	switch a.flags.output {
 	case formatJSON:
 		return a.printJSON(raw)
@@ -56,6 +61,7 @@ func (a *app) info(c *connection) error {
 	add("transport", c.server.transport())
 	add("era", eraWord(c.ProtocolVersion().Era()))
 	add("revision", string(c.ProtocolVersion()))
+	add("era found", a.safe(eraFound(c.EraChosen())))
 	result, err := doc.Parse(raw)
 	if err != nil {
 		return a.broken(c, "the answer to the handshake cannot be read: %v", err)

@@ -71,7 +71,9 @@ func (a *app) walk(ctx context.Context, c *connection, l listing, page func(raw 
 func (a *app) broken(c *connection, format string, args ...any) *failure {
 	f := usage(format, args...)
 	f.kind = kindProtocol
-	f.add("server", "%s", serverName(c))
+	if name := serverName(c); name != "" {
+		f.add("server", "%s", name)
+	}
 	return f
 }
 

@@ -86,7 +86,7 @@ func (a *app) ls(ctx context.Context, c *connection, what []listing, match *rege
 	all := doc.NewObject()
 	for _, l := range what {
 		list := doc.NewArray()
-		if !c.HasCapability(l.capability) {
+		if !c.may(l.capability) {
 			if len(what) == 1 {
 				a.warn("the server declares no %s", l.capability)
 			}

@@ -22,6 +22,9 @@ const noExitSleep = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
 	_ = os.Setenv("GORACE", noExitSleep) // without it the tests are slow, not wrong
+	if _, set := os.LookupEnv(eraStore); !set { // a script's programs start here too
+		_ = os.Setenv(eraStore, "off")
+	}
 	testscript.Main(leakChecked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain})
 }
 
@@ -76,6 +79,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
 	env.Setenv("GORACE", noExitSleep)
+	env.Setenv(eraStore, "off") // else a script's first run would decide what its second sends
 	env.Defer(func() {
 		server.CloseClientConnections()
 		server.Close()

@@ -16,6 +16,8 @@ func newPingCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping [SERVER]",
 		Short: "Is it there, and how far away",
+		Long: `Sends a ping, which every server of the legacy era answers. The modern era has
+none: there server/discover is the sign of life.`,
 		Example: `  mcpctl ping :3000/mcp
   mcpctl ping -n 20 -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,9 +42,14 @@ func newPingCmd(a *app) *cobra.Command {
 
 func (a *app) ping(ctx context.Context, c *connection, times int) error {
 	trips := make([]time.Duration, 0, times)
+	method, what := mcp.MethodPing, ""
+	if c.ProtocolVersion().Era() == mcp.EraStateless {
+		// There is no ping in this era (DISC-18).
+		method, what = mcp.MethodDiscover, mcp.MethodDiscover+" "
+	}
 	for range times {
 		began := time.Now()
-		if _, err := c.Call(ctx, mcp.MethodPing, nil, a.times()); err != nil {
+		if _, err := c.Call(ctx, method, nil, a.times()); err != nil {
 			return err
 		}
 		trips = append(trips, time.Since(began))
@@ -50,21 +57,22 @@ func (a *app) ping(ctx context.Context, c *connection, times int) error {
 	slices.Sort(trips)
 	least, middle, most := trips[0], trips[len(trips)/2], trips[len(trips)-1]
 	if a.flags.output == formatHuman {
-		text := fmt.Sprintf("%s answered in %s (connected in %s)\n", marked(serverName(c)), fine(middle), age(c.took))
+		text := fmt.Sprintf("%s answered %sin %s (connected in %s)\n", marked(serverName(c)), what, fine(middle), age(c.took))
 		if times > 1 {
-			text = fmt.Sprintf("%s answered %d times in %s at least, %s in the middle, %s at most (connected in %s)\n",
-				marked(serverName(c)), times, fine(least), fine(middle), fine(most), age(c.took))
+			text = fmt.Sprintf("%s answered %s%d times in %s at least, %s in the middle, %s at most (connected in %s)\n",
+				marked(serverName(c)), what, times, fine(least), fine(middle), fine(most), age(c.took))
 		}
 		return a.say(text)
 	}
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	raw := encoded(struct {
+		Method    string  `json:"method"`
 		Count     int     `json:"count"`
 		MinMs     float64 `json:"minMs"`
 		MedianMs  float64 `json:"medianMs"`
 		MaxMs     float64 `json:"maxMs"`
 		ConnectMs float64 `json:"connectMs"`
-	}{times, ms(least), ms(middle), ms(most), ms(c.took)})
+	}{method, times, ms(least), ms(middle), ms(most), ms(c.took)})
 	if a.flags.output == formatJSON {
 		return a.printJSON(raw)
 	}

@@ -1,0 +1,224 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// reply is what came of a probe.
+type reply struct {
+	says   says
+	shares shares
+	// listed are the revisions the server named; stateless and session are the
+	// newest of each era that this client speaks too, "" for none.
+	listed             []string
+	stateless, session mcp.Version
+	raw                json.RawMessage // of a DiscoverResult
+	// err is the error of the request, nil when it was answered with a result.
+	err  *mcperrors.Error
+	took time.Duration
+	// permit waits for what the reply means for the server's health, verdict
+	// is what it means if it ends the attempt to connect.
+	permit  breaker.Permit
+	verdict verdict
+}
+
+// settle tells the breaker what follows from the reply. What only opens the way
+// to a session says nothing: the session will.
+func (r *reply) settle(c *Client, o outcome) {
+	switch o {
+	case outcomeStateless, outcomeResend, outcomeVersion:
+		c.settle(r.permit, breaker.Success, false)
+	case outcomeFail:
+		c.settle(r.permit, r.verdict, true)
+	case outcomeNone, outcomeRetry, outcomeSession, outcomeFresh:
+		r.permit.Release()
+	}
+}
+
+// probe sends server/discover and reads what comes of it. It is not a call of
+// the application: nothing is sent when it is given up (NEG-16), and whoever
+// judges the reply settles it. The error is one of this side.
+func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
+	meta, err := c.requestMeta(version)
+	if err != nil {
+		return nil, badOption(err)
+	}
+	r := &reply{}
+	if c.res.Breaker != nil {
+		if r.permit, err = c.res.Breaker.Acquire(); err != nil {
+			return nil, c.local(err, mcp.MethodDiscover)
+		}
+	}
+	l := c.live.Load()
+	cl := &call{
+		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
+		link: &link{conn: l.conn, traits: l.traits, agreed: &agreement{version: version, era: mcp.EraStateless, meta: meta}},
+	}
+	params := cl.seal()
+	cl.attempts++
+	began := time.Now()
+	answer, err := l.conn.Call(ctx, transport.Request{
+		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params}, Wait: wait, Mirror: cl.mirror(),
+	})
+	r.took = time.Since(began)
+	switch {
+	case err != nil:
+		f := failureOf(err)
+		r.says, r.verdict = saidByFailure(f), c.failureVerdict(cl, f)
+		r.err = mcperrors.From(c.failed(cl, f), mcperrors.Unknown)
+	case answer.Error != nil:
+		r.says, r.listed = saidByError(answer)
+		r.err = c.refusedBy(cl, answer)
+		r.verdict = answerVerdict(r.err)
+	default:
+		r.says, r.raw = saysElse, answer.Result
+		if listed, ok := discovered(answer.Result); ok {
+			r.says, r.listed = saysDiscovered, listed
+		}
+	}
+	r.compare()
+	return r, nil
+}
+
+// compare finds what both sides speak.
+func (r *reply) compare() {
+	r.stateless, _ = mcp.Newest(r.listed, mcp.EraStateless)
+	r.session, _ = mcp.Newest(r.listed, mcp.EraSession)
+	switch {
+	case r.stateless != "":
+		r.shares = sharesStateless
+	case r.session != "":
+		r.shares = sharesSession
+	}
+}
+
+// discovered reads the list of revisions in a DiscoverResult, and tells one
+// from any other result (NEG-08).
+func discovered(raw json.RawMessage) ([]string, bool) {
+	var result struct {
+		SupportedVersions []string `json:"supportedVersions"`
+	}
+	err := jsonrpc.Unmarshal(raw, &result)
+	return result.SupportedVersions, err == nil && result.SupportedVersions != nil
+}
+
+// supportedIn reads the list of revisions in an error's data (DISC-06, LC-06).
+func supportedIn(rpc *jsonrpc.Error) []string {
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if jsonrpc.Unmarshal(rpc.Data, &data) != nil {
+		return nil
+	}
+	return data.Supported
+}
+
+// saidByError classes an answer that is an error: who asks comes first, then
+// what only stateless servers say, then whether the status is an outage's.
+func saidByError(answer transport.Answer) (says, []string) {
+	status := 0
+	if answer.HTTP != nil {
+		status = answer.HTTP.Status
+	}
+	byStatus := saidByStatus(status)
+	switch {
+	case byStatus == saysAuth:
+		return saysAuth, nil
+	case answer.Error.Code == mcp.CodeUnsupportedProtocolVersion:
+		if listed := supportedIn(answer.Error); len(listed) > 0 {
+			return saysUnsupported, listed
+		}
+		return saysUnsupportedBare, nil
+	case statelessOnly(answer.Error.Code):
+		return saysOurFault, nil
+	case byStatus == saysLater:
+		return saysLater, nil
+	case answer.Error.Code == jsonrpc.CodeMethodNotFound:
+		return saysNoMethod, nil
+	}
+	return saysError, nil
+}
+
+// statelessOnly reports the codes that only servers of the stateless era know
+// ("recognized stateless error" in protocol.md 4).
+func statelessOnly(code int64) bool {
+	switch code {
+	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
+		return true
+	}
+	return false
+}
+
+// saidByStatus classes a status that is not 2xx.
+func saidByStatus(status int) says {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return saysAuth
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return saysLater
+	}
+	switch {
+	case status >= 500:
+		return saysLater
+	case status >= 400:
+		return saysRefused
+	}
+	return saysElse
+}
+
+// saidByFailure classes a probe without an answer.
+func saidByFailure(f *transport.Failure) says {
+	switch f.Reason {
+	case transport.ReasonTimeout:
+		return saysNothing
+	case transport.ReasonLost:
+		return saysEnded
+	case transport.ReasonStatus, transport.ReasonSession:
+		return saidByStatus(f.HTTP.Status)
+	case transport.ReasonProtocol, transport.ReasonNotMCP, transport.ReasonTooLarge:
+		return saysElse
+	case transport.ReasonUnavailable, transport.ReasonConfig:
+		return saysUnreachable
+	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption:
+	}
+	return saysStopped
+}
+
+// probeWait bounds a probe over l.
+func (c *Client) probeWait(ctx context.Context, traits transport.Traits) jsonrpc.Wait {
+	general := c.wait(callOptions{})
+	if traits.Exchanges && c.cfg.era.timeout == 0 && !c.cfg.era.policy.SilenceIsSession {
+		return general
+	}
+	bounds := []time.Duration{DefaultProbeTimeout}
+	if c.cfg.era.timeout > 0 {
+		bounds[0] = c.cfg.era.timeout
+	}
+	if end, ok := ctx.Deadline(); ok {
+		bounds = append(bounds, max(time.Millisecond, (time.Until(end)/2).Truncate(time.Millisecond)))
+	}
+	for _, d := range []time.Duration{general.Idle, general.Max} {
+		if d > 0 {
+			bounds = append(bounds, max(time.Millisecond, d.Truncate(time.Millisecond)))
+		}
+	}
+	return jsonrpc.Wait{Max: slices.Min(bounds)}
+}
+
+// rpcOf returns the server's JSON-RPC error in err, nil when there is none.
+func rpcOf(err error) *jsonrpc.Error {
+	var rpc *jsonrpc.Error
+	errors.As(err, &rpc)
+	return rpc
+}
