@@ -36,7 +36,7 @@ official-server: ## the official conformance suite against the reference server 
 official-client: ## the official conformance suite against our client (needs npm)
 	scripts/official.sh client
 
-interop: ## mcpctl against servers written by others (needs npm)
+interop: ## mcpctl and the client against servers written by others, as a matrix (needs npm)
 	.ci/run interop
 
 bench: ## all benchmarks, with allocations

@@ -16,7 +16,7 @@ type column struct {
 	peer   *peer
 	way    string
 	era    mcp.Version
-	newest bool // of the eras of the peer: what a client that is not told must choose
+	newest bool // of the eras that are spoken there: what a client that is not told must choose
 	cells  []cell
 }
 
@@ -47,12 +47,16 @@ type table struct {
 	c      *client.Client
 	wire   *wire
 	mark   string // in the environment of a child process, and of its children
+	log    *tail  // what the server logs
 }
 
 // fill plays the rows. A row that fails does not stop the others: what they say
 // then is evidence too.
 func (c *column) fill(ctx context.Context) {
-	t := &table{column: c, menu: c.peer.menu, wire: &wire{}, mark: newMark()}
+	t := &table{column: c, menu: c.peer.menu, wire: &wire{}, mark: newMark(), log: &tail{}}
+	if c.way == http {
+		t.log = c.peer.log
+	}
 	dialed := t.open(ctx, string(c.era))
 	for _, r := range rows {
 		c.cells = append(c.cells, c.play(ctx, t, r, dialed))
@@ -85,7 +89,10 @@ func (t *table) open(ctx context.Context, version string) error {
 	opts := append(answers(), client.WithProtocolVersion(version), client.WithTrace(t.wire.trace()), client.WithRequiredCapabilities())
 	var err error
 	if t.column.way == stdio {
-		command := transport.Command{Env: []string{markName + "=" + t.mark}}
+		command := transport.Command{
+			Env: []string{markName + "=" + t.mark}, Stderr: t.log,
+			StopGrace: time.Second, // everything does not end with its stdin while it has timers
+		}
 		t.c, err = client.DialCommand(ctx, t.column.peer.command, append(opts, client.WithCommand(command))...)
 	} else {
 		t.c, err = client.Dial(ctx, "http://"+t.column.peer.address+t.column.peer.path[t.column.era], opts...)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,20 +58,20 @@ func play(ctx context.Context, p *peer, only string) ([]column, error) {
 	var columns []column
 	for _, way := range []string{stdio, http} {
 		for i, era := range p.eras {
-			c := column{peer: p, way: way, era: era, newest: i == len(p.eras)-1}
+			c := column{peer: p, way: way, era: era, newest: i == len(p.eras)-1 || way == http && p.path[era] != p.path[p.eras[i+1]]}
 			if strings.Contains(c.name(), only) {
 				columns = append(columns, c)
 			}
 		}
 	}
-	for i := range columns {
-		if columns[i].way == http && p.address == "" {
-			stop, err := p.serve(ctx)
-			if err != nil {
-				return nil, err
-			}
-			defer stop()
+	if slices.ContainsFunc(columns, func(c column) bool { return c.way == http }) {
+		stop, err := p.serve(ctx)
+		if err != nil {
+			return nil, err
 		}
+		defer stop()
+	}
+	for i := range columns {
 		columns[i].fill(ctx)
 	}
 	return columns, nil

@@ -48,7 +48,7 @@ func printMatrix(w io.Writer, columns []column) (bad int) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\n%s the newest era of the same server shows it\n", elsewhere)
 	for i, text := range remarks {
 		fmt.Fprintf(w, "(%d) %s\n", i+1, text)
 	}

@@ -22,6 +22,7 @@ type peer struct {
 	listen  func(address string) []string
 	path    map[mcp.Version]string // below the address
 	address string                 // once it serves
+	log     *tail                  // of what it serves
 	eras    []mcp.Version          // oldest first
 	menu    menu
 	// cannot says why a row is not offered. Only what the server's library really
@@ -48,6 +49,7 @@ type menu struct {
 	progressLeast    int // notifications
 	slow             order
 	cancelled        string // the tool that says how many slow calls the server saw cancelled; "": none says
+	lament           string // what the server logs about each such call; "": nothing
 	elicit, sample   order
 	subscribe        string
 	touch            order // makes the server say that the resource has changed; no tool: it does so by itself
@@ -131,7 +133,7 @@ func refserver() menu {
 		complete:         mcp.CompletionReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"},
 		completeArgument: mcp.CompletionArgument{Name: "arg1", Value: "par"}, completeWant: []string{"paris", "park", "party"},
 		progress: order{"test_tool_with_progress", nil, ""}, progressLeast: 3,
-		slow:   order{tool: "test_tool_with_progress"},
+		slow: order{tool: "test_tool_with_progress"}, lament: `"cause":"context canceled"`,
 		elicit: order{"test_elicitation", map[string]any{"message": "who?"}, "Ada"}, sample: order{"test_sampling", map[string]any{"prompt": "p"}, "a thought"},
 		subscribe: "test://watched-resource",
 	}

@@ -21,38 +21,17 @@ func cancel(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	calls, told := t.wire.count(mcp.MethodToolsCall), t.wire.count(mcp.MethodCancelled)
-	slow, leave := context.WithCancel(ctx)
-	defer leave()
-	done := make(chan error, 1)
-	go func() {
-		_, err := t.c.CallTool(slow, t.menu.slow.tool, t.menu.slow.arguments(), client.WithProgress(func(mcp.ProgressParams) {}))
-		done <- err
-	}()
-	if err := eventually(ctx, func() (bool, error) { return t.wire.count(mcp.MethodToolsCall) > calls, nil }); err != nil {
-		return fmt.Errorf("the call was not sent: %w", err)
-	}
-	pause(ctx, 50*time.Millisecond) // the server has begun; a call cancelled before is no proof
-	left := time.Now()
-	leave()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		return errors.New("the cancelled call did not return")
-	}
-	if took := time.Since(left); took > atOnce {
-		return unexpected("the cancelled call returned after", took, "at once")
-	}
-	if !errors.Is(err, context.Canceled) {
-		return unexpected("the cancelled call's error", err, context.Canceled)
+	told := t.wire.count(mcp.MethodCancelled)
+	if err := t.leave(ctx); err != nil {
+		return err
 	}
 	if _, err := t.say(ctx, t.menu.echo); err != nil {
 		return fmt.Errorf("after the cancelled call: %w", err)
 	}
-	if t.menu.cancelled == "" {
-		return t.toldOfCancel(ctx, told)
-	}
 	if err := eventually(ctx, func() (bool, error) {
+		if !t.saysCancelled() {
+			return t.wire.count(mcp.MethodCancelled) > told, nil
+		}
 		now, err := t.cancelled(ctx)
 		return now > before, err
 	}); err != nil {
@@ -61,29 +40,60 @@ func cancel(ctx context.Context, t *table) error {
 	return nil
 }
 
-// cancelled asks the server how many cancelled calls it saw.
+// leave cancels a slow call when the server has begun with it: one cancelled
+// before proves nothing.
+func (t *table) leave(ctx context.Context) error {
+	calls := t.wire.count(mcp.MethodToolsCall)
+	slow, leave := context.WithCancel(ctx)
+	defer leave()
+	done := make(chan error, 1)
+	begun := make(chan struct{}, 1)
+	go func() {
+		_, err := t.c.CallTool(slow, t.menu.slow.tool, t.menu.slow.arguments(), client.WithProgress(func(mcp.ProgressParams) {
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+		}))
+		done <- err
+	}()
+	if err := eventually(ctx, func() (bool, error) { return t.wire.count(mcp.MethodToolsCall) > calls, nil }); err != nil {
+		return fmt.Errorf("the call was not sent: %w", err)
+	}
+	select {
+	case <-begun:
+	case <-time.After(50 * time.Millisecond):
+	}
+	left := time.Now()
+	leave()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			return unexpected("the cancelled call's error", err, context.Canceled)
+		}
+	case <-ctx.Done():
+		return errors.New("the cancelled call did not return")
+	}
+	if took := time.Since(left); took > atOnce {
+		return unexpected("the cancelled call returned after", took, "at once")
+	}
+	return nil
+}
+
+// saysCancelled reports whether the server says in any way that a call was
+// cancelled. For one that does not, what was sent has to do.
+func (t *table) saysCancelled() bool { return t.menu.cancelled != "" || t.menu.lament != "" }
+
+// cancelled returns how many cancelled calls the server saw.
 func (t *table) cancelled(ctx context.Context) (int, error) {
 	if t.menu.cancelled == "" {
-		return 0, nil
+		return t.log.count(t.menu.lament), nil
 	}
 	text, err := t.say(ctx, order{tool: t.menu.cancelled})
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(text)
-}
-
-// toldOfCancel is for servers that say nothing: one notification more than
-// before. Over HTTP a call of the stateless era ends with its stream instead.
-func (t *table) toldOfCancel(ctx context.Context, before int) error {
-	if t.column.way == http && t.column.era.Era() == mcp.EraStateless {
-		return nil
-	}
-	err := eventually(ctx, func() (bool, error) { return t.wire.count(mcp.MethodCancelled) > before, nil })
-	if err != nil {
-		return fmt.Errorf("no %s was sent: %w", mcp.MethodCancelled, err)
-	}
-	return nil
 }
 
 // subscribe waits for the news that the resource has changed, and reads it.
@@ -137,7 +147,7 @@ func era(_ context.Context, t *table) error {
 // auto connects anew without being told an era: it must be the newest that both
 // sides speak.
 func auto(ctx context.Context, t *table) error {
-	other := &table{column: t.column, menu: t.menu, wire: &wire{}, mark: newMark()}
+	other := &table{column: t.column, menu: t.menu, wire: &wire{}, mark: newMark(), log: &tail{}}
 	if err := other.open(ctx, client.AutoVersion); err != nil {
 		return err
 	}

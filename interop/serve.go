@@ -12,7 +12,7 @@ import (
 
 // serve starts the peer's HTTP server and waits until it listens.
 func (p *peer) serve(ctx context.Context) (stop func(), err error) {
-	address, err := freeAddress()
+	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -20,8 +20,8 @@ func (p *peer) serve(ctx context.Context) (stop func(), err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	_, port, _ := strings.Cut(address, ":")
 	cmd.Env = append(cmd.Environ(), "PORT="+port)
-	var log tail
-	cmd.Stdout, cmd.Stderr = &log, &log
+	p.log = &tail{}
+	cmd.Stdout, cmd.Stderr = p.log, p.log
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -35,14 +35,14 @@ func (p *peer) serve(ctx context.Context) (stop func(), err error) {
 			p.address = address
 			return stop, conn.Close()
 		}
-		time.Sleep(100 * time.Millisecond)
+		pause(ctx, 100*time.Millisecond)
 	}
 	stop()
-	return nil, fmt.Errorf("does not listen on %s after 10 s: %s", address, log.String())
+	return nil, fmt.Errorf("does not listen on %s after 10 s: %s", address, p.log)
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ type tail struct {
 	kept []byte
 }
 
-const tailSize = 1 << 16
+const tailSize = 1 << 20
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
@@ -66,6 +66,9 @@ func (t *tail) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// count returns how often text stands in it.
+func (t *tail) count(text string) int { return strings.Count(t.String(), text) }
 
 func (t *tail) String() string {
 	t.mu.Lock()

@@ -10,9 +10,8 @@ import (
 // wire remembers what went over a connection: methods that were sent, in order,
 // and the ids that were answered.
 type wire struct {
-	mu       sync.Mutex
-	sent     []string
-	answered int
+	mu   sync.Mutex
+	sent []string
 }
 
 func (w *wire) trace() transport.Trace {

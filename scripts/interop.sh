@@ -1,12 +1,25 @@
 #!/usr/bin/env bash
-# mcpctl against servers written by others, by hand as a user would, over stdio
-# and HTTP; then against our own. Exit 0: all as expected; 1: something was not;
-# 75: the foreign servers could not be installed, nothing about them is known.
+# Servers written by others. First mcpctl, by hand as a user would, over stdio and
+# HTTP, and against our own; then the client, in a matrix of features, servers,
+# transports and eras (interop/, a module of its own).
+#   interop.sh [mcpctl|matrix]   one of the two; both without an argument
+# Exit 0: all as expected; 1: something was not; 2: bad argument; 75: the foreign
+# servers could not be installed, what is said is all that is known.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VERSION=2026.8.31 # of all three packages
 PACKAGES=(server-everything server-filesystem server-memory)
+
+case ${1:-both} in
+both) parts=(by_hand matrix) ;;
+mcpctl) parts=(by_hand) ;;
+matrix) parts=(matrix) ;;
+*)
+	echo "interop.sh [mcpctl|matrix], not $1" >&2
+	exit 2
+	;;
+esac
 
 work=$(mktemp -d)
 cache=${MAINSTAY_INTEROP_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-interop/$VERSION}
@@ -162,20 +175,40 @@ foreign_http() {
 	described "everything, HTTP: the example line of describe" "$url" echo
 }
 
+by_hand() {
+	go build -o "$mcpctl" ./cmd/mcpctl
+	own_server
+	bad_input
+	if [[ -n $foreign ]]; then
+		foreign_stdio
+		foreign_http
+	fi
+}
+
+# The peers' libraries come from the Go module proxy, so they can be missing too.
+matrix() {
+	if ! (cd interop && go mod download) >/dev/null 2>&1; then
+		peers=
+		return
+	fi
+	if ! (cd interop && go vet ./... && go test . && go build -o "$work/" . ./gosdk ./mcpgo); then
+		failed=1
+		return
+	fi
+	"$work/interop" -gosdk "$work/gosdk" -mcpgo "$work/mcpgo" -refserver "$refserver" \
+		${foreign:+-everything "$cache/node_modules/.bin/mcp-server-everything"} </dev/null || failed=1
+}
+
 mcpctl=$work/mcpctl
 refserver=$work/refserver
-go build -o "$mcpctl" ./cmd/mcpctl
 go build -o "$refserver" ./cmd/refserver
-
-own_server
-bad_input
-if install_foreign; then
-	foreign_stdio
-	foreign_http
-elif ((failed == 0)); then
+foreign=yes peers=yes
+install_foreign || foreign=
+for part in "${parts[@]}"; do "$part"; done
+if [[ -z $foreign || -z $peers ]] && ((failed == 0)); then
 	echo "################################################################"
-	echo "The foreign servers could not be installed (no npm, or its"
-	echo "registry is unreachable). NOTHING below our own was checked."
+	echo "Not all foreign servers could be installed (no npm, or a registry"
+	echo "is unreachable). NOTHING but what is said above was checked."
 	echo "################################################################"
 	exit 75
 fi

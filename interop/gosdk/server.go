@@ -109,11 +109,11 @@ func ask(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, erro
 }
 
 func think(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	answer, ok := req.Params.InputResponses["thought"].(*mcp.CreateMessageWithToolsResult)
+	answer, ok := req.Params.InputResponses["thought"].(*mcp.CreateMessageWithToolsResult) //nolint:staticcheck // in force in every revision before the last
 	if !ok {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"thought": &mcp.CreateMessageParams{
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"thought": &mcp.CreateMessageParams{ //nolint:staticcheck // as above
 			MaxTokens: 100,
-			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "Say something."}}},
+			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "Say something."}}}, //nolint:staticcheck // as above
 		}}}, nil
 	}
 	said := ""

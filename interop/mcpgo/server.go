@@ -67,7 +67,7 @@ func (m *menu) progress(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return nil, err
 		}
 	}
-	time.Sleep(20 * time.Millisecond) // mcp-go loses notifications that come just before the result
+	<-time.After(20 * time.Millisecond) // mcp-go loses notifications that come just before the result
 	return text("done"), nil
 }
 
