@@ -38,8 +38,8 @@ const (
 	wantRoots  = `"roots":{"method":"roots/list"}`
 )
 
-// stateless runs one call against a server that answers with results.
-func stateless(t *testing.T, results []string, f func(t *testing.T, rounds []round, err error), opts ...client.Option) {
+// inRounds runs one call against a server that answers with results.
+func inRounds(t *testing.T, results []string, f func(t *testing.T, rounds []round, err error), opts ...client.Option) {
 	t.Helper()
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
 		rounds := s.script(results...)
@@ -112,7 +112,7 @@ func TestBadInterimResults(t *testing.T) {
 		`{"resultType":"input_required","requestState":7}`, `{"resultType":"input_required","inputRequests":{"a":{}}}`,
 		`{"resultType":"input_required","inputRequests":{"a":"roots/list"}}`,
 	} {
-		stateless(t, []string{result, plainResult}, func(t *testing.T, rounds []round, err error) {
+		inRounds(t, []string{result, plainResult}, func(t *testing.T, rounds []round, err error) {
 			require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err), result)
 			require.Len(t, rounds, 1)
 		}, everything...)
@@ -124,7 +124,7 @@ func TestBadInterimResults(t *testing.T) {
 		require.ErrorContains(t, err, "tools/list")
 	}, everything...)
 	// Told by its type, not by its members.
-	stateless(t, []string{`{"resultType":"complete","content":[],"inputRequests":{"a":{"method":"roots/list"}},"requestState":"s"}`}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{`{"resultType":"complete","content":[],"inputRequests":{"a":{"method":"roots/list"}},"requestState":"s"}`}, func(t *testing.T, rounds []round, err error) {
 		require.NoError(t, err)
 		require.Len(t, rounds, 1)
 	}, everything...)
@@ -143,7 +143,7 @@ func TestUndeclaredInput(t *testing.T) {
 		wantSample, wantRoots, `"x":{"method":"foo/bar"}`, `"x":{"method":"ping"}`, `"x":{"method":"elicitation/create","params":` + askURL + `}`,
 		`"x":{"method":"elicitation/create"}`, `"x":{"method":"elicitation/create","params":{"message":"m"}}`,
 	} {
-		stateless(t, []string{interim(`"st"`, wantForm, entry), plainResult}, func(t *testing.T, rounds []round, err error) {
+		inRounds(t, []string{interim(`"st"`, wantForm, entry), plainResult}, func(t *testing.T, rounds []round, err error) {
 			need := needed(t, err)
 			require.Len(t, need.Requests, 2)
 			require.Equal(t, `"st"`, string(need.State))
@@ -153,7 +153,7 @@ func TestUndeclaredInput(t *testing.T) {
 		}, form)
 	}
 	tools := strings.Replace(wantSample, `"maxTokens"`, `"tools":[{"name":"x","inputSchema":{}}],"maxTokens"`, 1)
-	stateless(t, []string{interim("", tools), plainResult}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", tools), plainResult}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorContains(t, err, "sampling.tools")
 		require.Len(t, rounds, 1)
@@ -185,7 +185,7 @@ func TestRoundsAreConcurrent(t *testing.T) {
 		return sampleYes(ctx, r)
 	}))
 	ended := false
-	stateless(t, []string{interim("", wantForm, wantSample), plainResult}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", wantForm, wantSample), plainResult}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorIs(t, err, client.ErrRejected, "SAMP-04: the caller learns why")
 		require.Len(t, rounds, 1)
@@ -204,11 +204,11 @@ func TestRoundsAreConcurrent(t *testing.T) {
 // MRTR-08, SEC-10: nobody asks for ever.
 func TestEndlessRounds(t *testing.T) {
 	t.Parallel()
-	stateless(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.Equal(t, `"again"`, string(needed(t, err).State))
 		require.Len(t, rounds, 11, "the call and 10 rounds")
 	}, everything...)
-	stateless(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim(`"again"`, wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.Len(t, rounds, 3)
 	}, append(everything, client.WithInputLimits(client.InputLimits{Rounds: 2}))...)
@@ -216,12 +216,12 @@ func TestEndlessRounds(t *testing.T) {
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`"k%d":{"method":"roots/list"}`, i)
 	}
-	stateless(t, []string{interim("", entries...)}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", entries...)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorContains(t, err, "10000 questions at once are too many")
 		require.Len(t, rounds, 1)
 	}, everything...)
-	stateless(t, []string{interim("", wantForm)}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", wantForm)}, func(t *testing.T, rounds []round, err error) {
 		require.NotNil(t, needed(t, err))
 		require.ErrorContains(t, err, "3 questions a minute")
 		require.Len(t, rounds, 4)
@@ -234,7 +234,7 @@ func TestStateOnlyRounds(t *testing.T) {
 	t.Parallel()
 	for _, later := range []string{interim(`"later"`), interim(`"later"`, []string{}...), `{"resultType":"input_required","inputRequests":{},"requestState":"later"}`} {
 		began := time.Time{}
-		stateless(t, []string{later, later, plainResult}, func(t *testing.T, rounds []round, err error) {
+		inRounds(t, []string{later, later, plainResult}, func(t *testing.T, rounds []round, err error) {
 			require.NoError(t, err)
 			require.Len(t, rounds, 3)
 			require.Contains(t, rounds[2].raw, `"requestState":"later"`)
@@ -242,7 +242,7 @@ func TestStateOnlyRounds(t *testing.T) {
 			require.Less(t, time.Since(began), 3*250*time.Millisecond)
 		}, client.OnLog(nil), startsAt(&began))
 	}
-	stateless(t, []string{interim(`"later"`)}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim(`"later"`)}, func(t *testing.T, rounds []round, err error) {
 		require.Equal(t, `"later"`, string(needed(t, err).State))
 		require.Len(t, rounds, 21)
 	})
@@ -286,15 +286,15 @@ func TestThinkingTime(t *testing.T) {
 	}
 	quick := client.DefaultResilience()
 	quick.IdleTimeout = time.Second
-	stateless(t, []string{interim("", wantForm), plainResult}, func(t *testing.T, _ []round, err error) {
+	inRounds(t, []string{interim("", wantForm), plainResult}, func(t *testing.T, _ []round, err error) {
 		require.NoError(t, err)
 	}, slow(5*time.Minute), client.WithResilience(quick))
-	stateless(t, []string{interim("", wantForm), plainResult}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", wantForm), plainResult}, func(t *testing.T, rounds []round, err error) {
 		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
 		require.Len(t, rounds, 1, "an answer in no time is no answer")
 	}, slow(time.Hour))
 	// All rounds together have the time of one call.
-	stateless(t, []string{interim("", wantForm), interim("", wantForm), interim("", wantForm), plainResult}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", wantForm), interim("", wantForm), interim("", wantForm), plainResult}, func(t *testing.T, rounds []round, err error) {
 		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
 		require.Len(t, rounds, 3)
 	}, slow(4*time.Minute))
@@ -415,7 +415,7 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 func TestInputErrorsUnwrap(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no model today")
-	stateless(t, []string{interim("", wantSample), plainResult}, func(t *testing.T, rounds []round, err error) {
+	inRounds(t, []string{interim("", wantSample), plainResult}, func(t *testing.T, rounds []round, err error) {
 		require.ErrorIs(t, err, broken)
 		require.ErrorIs(t, needed(t, err).Reason, broken)
 		require.Len(t, rounds, 1)
