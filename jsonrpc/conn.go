@@ -86,6 +86,7 @@ type Conn struct {
 
 	inflight inflight
 
+	batches             atomic.Bool
 	late, noise, faults atomic.Uint64
 	closing             atomic.Bool
 	closed              chan struct{} // closed when Close is done
@@ -140,7 +141,7 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 			c.inflight.drop(cl)
 		}
 	}()
-	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params}, cl)
+	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params, others: cl.others}, cl)
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
@@ -322,24 +323,34 @@ func (c *Conn) read() {
 			c.hear(text)
 			continue
 		}
-		var e envelope
-		if err := s.scan(text, c.cfg.Depth, &e); err != nil {
-			var de *DecodeError
-			errors.As(err, &de)
-			c.broken(de, text, ln.open)
+		ln.text = text
+		if text[0] == '[' && c.batches.Load() && IsBatch(text) {
+			c.batch(s, ln)
 			continue
 		}
-		if !ln.owned {
-			e.own()
-		}
-		c.dispatch(&e)
+		c.message(s, ln)
 	}
+}
+
+// message takes one message.
+func (c *Conn) message(s *scanner, ln line) {
+	var e envelope
+	if err := s.scan(ln.text, c.cfg.Depth, &e); err != nil {
+		var de *DecodeError
+		errors.As(err, &de)
+		c.broken(de, ln.text, ln.open)
+		return
+	}
+	if !ln.owned {
+		e.own()
+	}
+	c.dispatch(&e)
 }
 
 // broken sorts what could not be decoded.
 func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
 	switch {
-	case de.Syntax && text[0] == '[': // "[INFO] ready" is a log line
+	case de.Syntax && bytes.HasPrefix(text, []byte("[")): // "[INFO] ready" is a log line
 		c.hear(text)
 	case de.Syntax && open:
 		// The peer went away in the middle of a message: that is how its call

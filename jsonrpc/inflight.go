@@ -24,6 +24,7 @@ type inflight struct {
 type call struct {
 	id       string
 	at       span          // where its frame stands
+	others   int           // how many calls were under way when it began
 	answered chan struct{} // capacity 1; one value when the call has ended
 	response Response
 	err      error
@@ -57,6 +58,7 @@ func (t *inflight) add(id ID, wait Wait) (*call, error) {
 		cl = &call{answered: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	}
 	cl.id = id.token
+	cl.others = len(t.calls)
 	cl.start(wait)
 	t.calls[id.token] = cl
 	return cl, nil
