@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -149,6 +150,7 @@ type httpConn struct {
 	pool         *http.Transport // nil when rt is the caller's
 	closeTimeout time.Duration
 	oneStream    bool // answers never come in the POST's reply, see sseConn
+	batches      atomic.Bool
 	session
 
 	mirrors mirrorHeaders

@@ -80,8 +80,18 @@ func contentName(resp *http.Response) string {
 	return fmt.Sprintf("status %d and no content type", resp.StatusCode)
 }
 
-// single decodes a JSON body, which must be the answer.
+// single decodes a JSON body, which must be the answer, or a batch with it.
 func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
+	if x.takesBatch(data) {
+		resp, _, err := x.take(data, false)
+		switch {
+		case resp != nil:
+			return Answer{Response: *resp}, nil
+		case err == nil:
+			err = x.failure(ReasonProtocol, errors.New("the server answered with a batch without the answer"))
+		}
+		return Answer{}, err
+	}
 	x.c.traceReceived(data)
 	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // maxBadEvents is how many broken events a stream may have (SSE-06).
@@ -55,21 +56,16 @@ func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error
 		case !event.IsMessage():
 			continue
 		}
-		resp, err := x.dispatch(bytes.Clone(event.Data), again)
-		if err != nil {
-			var broken *jsonrpc.DecodeError
-			bad = x.undecodable(err, event.Data)
-			if errors.As(err, &broken) && broken.Answers() && broken.ID == x.id {
-				return nil, bad
-			}
-			if !x.c.spoiled(event.Data, bad) {
-				x.c.fault(err)
-			}
-			count++
-			continue
-		}
-		if resp != nil {
+		resp, ours, err := x.take(bytes.Clone(event.Data), again)
+		switch {
+		case resp != nil:
 			return resp, nil
+		case ours:
+			return nil, err
+		}
+		if err != nil {
+			bad = err
+			count++
 		}
 	}
 	return nil, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
@@ -84,11 +80,50 @@ func (x *exchange) answeredBy(over *sse.TooLongError) bool {
 	return bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token)
 }
 
+// take hands over what an event or a body holds: a message, or the messages of
+// a batch (RPC-15), where one that is broken spoils no other. The answer to this
+// exchange is returned, else the last thing that is wrong; ours says that this
+// was the answer. again says that the event was there before.
+func (x *exchange) take(data []byte, again bool) (resp *jsonrpc.Response, ours bool, err error) {
+	x.c.traceReceived(data)
+	parts := [][]byte{data}
+	if x.takesBatch(data) {
+		if parts, err = jsonrpc.SplitBatch(data); err != nil {
+			x.c.fault(err)
+			err = x.undecodable(err, data)
+		}
+	}
+	for _, part := range parts {
+		got, fault := x.dispatch(part, again)
+		var broken *jsonrpc.DecodeError
+		switch {
+		case got != nil:
+			resp = got
+		case errors.As(fault, &broken):
+			err = x.undecodable(fault, part)
+			if broken.Answers() && broken.ID == x.id {
+				ours = true
+			} else if !x.c.spoiled(part, err) {
+				x.c.fault(fault)
+			}
+		}
+	}
+	return resp, ours, err
+}
+
+// takesBatch reports whether data is to be taken as a batch: only one revision
+// has them, and elsewhere an array is a fault (RPC-17).
+func (x *exchange) takesBatch(data []byte) bool {
+	return x.c.batches.Load() && !x.stateless && jsonrpc.IsBatch(data)
+}
+
+// hasBatches reports whether a revision has batches.
+func hasBatches(version string) bool { return version == string(mcp.Version2025_03_26) }
+
 // dispatch hands a message of a stream over; the answer to this exchange is
 // returned. What has been handed over before the stream broke is not again
 // (HTTP-27); an answer may be, since a call is answered once.
 func (x *exchange) dispatch(data []byte, again bool) (*jsonrpc.Response, error) {
-	x.c.traceReceived(data)
 	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
 	if err != nil {
 		return nil, err

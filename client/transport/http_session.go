@@ -59,6 +59,7 @@ func firstHeader(static http.Header, user *url.Userinfo) http.Header {
 
 // UseVersion implements [Conn].
 func (c *httpConn) UseVersion(version string) {
+	c.batches.Store(hasBatches(version))
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
 	c.session.version = version

@@ -197,7 +197,7 @@ func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 func (c *sseConn) Touch(id jsonrpc.ID) { c.h.Touch(id) }
 
 // UseVersion implements [Conn]. Messages carry no version here.
-func (c *sseConn) UseVersion(string) {}
+func (c *sseConn) UseVersion(version string) { c.h.batches.Store(hasBatches(version)) }
 
 // Traits implements [Conn].
 func (c *sseConn) Traits() Traits { return Traits{SessionOnly: true} }

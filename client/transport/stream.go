@@ -107,7 +107,7 @@ func (c *streamConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 func (c *streamConn) Touch(id jsonrpc.ID) { c.rpc.Touch(id) }
 
 // UseVersion implements [Conn]. Byte streams carry no version.
-func (c *streamConn) UseVersion(string) {}
+func (c *streamConn) UseVersion(version string) { c.rpc.AcceptBatches(hasBatches(version)) }
 
 // Traits implements [Conn].
 func (c *streamConn) Traits() Traits { return Traits{} }

@@ -1,0 +1,79 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"errors"
+)
+
+// maxBatch bounds the messages of one batch.
+const maxBatch = 10_000
+
+var (
+	errBatchEnd   = errors.New("a batch that breaks off")
+	errBatchLarge = errors.New("a batch of too many messages")
+)
+
+// AcceptBatches says whether a JSON array is taken as a batch of messages, as
+// some peers send them. It is not at first: an array is a fault then, and ends
+// no call.
+func (c *Conn) AcceptBatches(yes bool) { c.batches.Store(yes) }
+
+// IsBatch reports whether data seems to be a batch: an array that begins with
+// an object. Log lines begin with a bracket too.
+func IsBatch(data []byte) bool {
+	data, ok := bytes.CutPrefix(bytes.TrimLeft(data, jsonSpace), []byte("["))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("{"))
+}
+
+// SplitBatch cuts a batch into its messages, as they are, in data's memory. It
+// looks at nothing but brackets and quotes, so that a broken message spoils no
+// other. With an error, a [*DecodeError], come the messages before it.
+func SplitBatch(data []byte) ([][]byte, error) {
+	data = bytes.Trim(data, jsonSpace)
+	if len(data) == 0 || data[0] != '[' {
+		return nil, batchError(errBatchEnd, data)
+	}
+	var parts [][]byte
+	depth, quoted, start := 0, false, 1
+	for i := 1; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth > 0 && (c == '}' || c == ']'):
+			depth--
+		case c == '}' || (c == ']' && i < len(data)-1):
+			return parts, batchError(errTrailing, data)
+		case c == ']':
+			return append(parts, data[start:i]), nil
+		case c == ',' && depth == 0:
+			if len(parts) == maxBatch-1 {
+				return parts, batchError(errBatchLarge, data)
+			}
+			parts = append(parts, data[start:i])
+			start = i + 1
+		}
+	}
+	return parts, batchError(errBatchEnd, data)
+}
+
+func batchError(err error, data []byte) *DecodeError {
+	tooMany := errors.Is(err, errBatchLarge)
+	return &DecodeError{Reason: err.Error(), Syntax: !tooMany, TooLarge: tooMany, Head: head(data)}
+}
+
+// batch takes the messages of a line one by one.
+func (c *Conn) batch(s *scanner, ln line) {
+	parts, err := SplitBatch(ln.text)
+	for _, part := range parts {
+		c.message(s, line{text: bytes.Trim(part, jsonSpace), owned: ln.owned})
+	}
+	var de *DecodeError
+	if errors.As(err, &de) {
+		c.fault(de)
+	}
+}
