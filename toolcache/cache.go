@@ -3,6 +3,7 @@ package toolcache
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,10 +37,12 @@ type Fetch func(ctx context.Context) (tools []mcp.Tool, ttl *time.Duration, err 
 type Cache struct {
 	set       Settings
 	responses responses
-	lists     *lru.Cache[Key, *list]
 	// last is the list used last. Most caches serve one server, and for them
-	// this saves the lock of lists.
+	// this is all there is.
 	last atomic.Pointer[list]
+
+	mu    sync.Mutex
+	lists *lru.Cache[Key, *list] // nil before there is a second list
 }
 
 // New makes an empty cache. The error is that of [Settings.Validate].
@@ -53,13 +56,7 @@ func New(s Settings) (*Cache, error) {
 	if s.FetchTimeout == 0 {
 		s.FetchTimeout = DefaultFetchTimeout
 	}
-	// A list that was evicted is not to be found through last either: it would
-	// live beside its successor and miss its invalidations.
-	lists, err := lru.NewWithEvict(s.Size, func(_ Key, l *list) { l.evicted.Store(true) })
-	if err != nil {
-		return nil, err
-	}
-	return &Cache{set: s, lists: lists}, nil
+	return &Cache{set: s}, nil
 }
 
 // Get returns the tool called name, from the list if it is fresh and has the
@@ -165,6 +162,16 @@ func (c *Cache) find(key Key) *list {
 	if l := c.last.Load(); l != nil && l.key == key && !l.evicted.Load() {
 		return l
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.among(key)
+}
+
+// among finds the list of key among several. Requires c.mu.
+func (c *Cache) among(key Key) *list {
+	if c.lists == nil {
+		return nil
+	}
 	l, ok := c.lists.Get(key)
 	if !ok {
 		return nil
@@ -178,9 +185,25 @@ func (c *Cache) obtain(key Key) *list {
 	if l := c.find(key); l != nil {
 		return l
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.last.Load()
+	if first != nil && first.key == key && !first.evicted.Load() {
+		return first // somebody else has made it meanwhile
+	}
+	if l := c.among(key); l != nil {
+		return l
+	}
 	l := &list{key: key}
-	if old, ok, _ := c.lists.PeekOrAdd(key, l); ok {
-		l = old
+	if c.lists == nil && first != nil {
+		// A list that was evicted is not to be found through last either: it
+		// would live beside its successor and miss its invalidations. The error
+		// is for sizes below one only, which New has refused.
+		c.lists, _ = lru.NewWithEvict(c.set.Size, func(_ Key, l *list) { l.evicted.Store(true) })
+		c.lists.Add(first.key, first)
+	}
+	if c.lists != nil {
+		c.lists.Add(key, l)
 	}
 	c.last.Store(l)
 	return l
