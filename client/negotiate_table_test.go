@@ -17,25 +17,25 @@ import (
 
 // What the wire shows of an outcome: the methods each start of a program got.
 var (
-	probed   = []string{"server/discover"}
-	probed2  = []string{"server/discover", "server/discover"}
-	opened   = []string{"initialize", "notifications/initialized"}
-	onTop    = []string{"server/discover", "initialize", "notifications/initialized"}
-	asBefore = "session"
+	probed     = []string{"server/discover"}
+	probed2    = []string{"server/discover", "server/discover"}
+	wireOpened = []string{"initialize", "notifications/initialized"}
+	onTop      = []string{"server/discover", "initialize", "notifications/initialized"}
+	asBefore   = "session"
 )
 
-// seen is the wire, and how connecting ended: "stateless", "session" or the
+// wireSeen is the wire, and how connecting ended: "stateless", "session" or the
 // kind of the error.
-type seen struct {
+type wireSeen struct {
 	wire [][]string
 	end  string
 }
 
-func stateless() seen           { return seen{[][]string{probed}, "stateless"} }
-func sameSession() seen         { return seen{[][]string{onTop}, asBefore} }
-func freshSession() seen        { return seen{[][]string{probed, opened}, asBefore} }
-func corrected() seen           { return seen{[][]string{probed2}, "stateless"} }
-func refused(kind string) *seen { return &seen{[][]string{probed}, kind} }
+func wireStateless() wireSeen           { return wireSeen{[][]string{probed}, "stateless"} }
+func wireSession() wireSeen             { return wireSeen{[][]string{onTop}, asBefore} }
+func wireFresh() wireSeen               { return wireSeen{[][]string{probed, wireOpened}, asBefore} }
+func wireCorrected() wireSeen           { return wireSeen{[][]string{probed2}, "stateless"} }
+func wireRefused(kind string) *wireSeen { return &wireSeen{[][]string{probed}, kind} }
 
 // The decision table of protocol.md 4.2, row by row, on the wire of a program,
 // of another byte stream and of HTTP (NEG-04 to NEG-08, NEG-14, NEG-15).
@@ -44,67 +44,67 @@ func TestProbeReplies(t *testing.T) {
 	version := func(supported string) *jsonrpc.Error {
 		return rpcError(-32022, "Unsupported protocol version", `{"supported":`+supported+`,"requested":"2026-07-28"}`)
 	}
-	list := func(versions string) rawResult { return rawResult(`{"supportedVersions":` + versions + `}`) }
-	status := func(code int) httpReply { return httpReply{status: code, body: "no"} }
-	all := func(s seen) [3]*seen { return [3]*seen{&s, &s, &s} }
-	none := (*seen)(nil)
-	webOnly := func(s *seen) [3]*seen { return [3]*seen{none, none, s} }
-	unset := func(s seen) *seen { return &s }
+	list := func(versions string) probeResult { return probeResult(`{"supportedVersions":` + versions + `}`) }
+	status := func(code int) probeStatus { return probeStatus{status: code, body: "no"} }
+	all := func(s wireSeen) [3]*wireSeen { return [3]*wireSeen{&s, &s, &s} }
+	none := (*wireSeen)(nil)
+	webOnly := func(s *wireSeen) [3]*wireSeen { return [3]*wireSeen{none, none, s} }
+	unset := func(s wireSeen) *wireSeen { return &s }
 	for name, tc := range map[string]struct {
 		reply any
 		row   string
-		want  [3]*seen // program, stream, HTTP
+		want  [3]*wireSeen // program, stream, HTTP
 	}{
-		"a whole result":                {rawResult(discoverAnswer), "discovered", all(stateless())},
-		"a list alone":                  {list(`["2026-07-28"]`), "discovered", all(stateless())},
-		"a list with unknown revisions": {list(`["zzz","2027-01-01","2026-07-28","2024-11-05"]`), "discovered", all(stateless())},
-		"sessions only":                 {list(`["2025-06-18","2024-11-05"]`), "discovered-session-only", all(sameSession())},
-		"sessions and the unknown":      {list(`["2027-01-01","2025-11-25"]`), "discovered-session-only", all(sameSession())},
-		"nothing shared":                {list(`["2027-01-01"]`), "", all(*refused("version"))},
-		"an empty list":                 {list(`[]`), "", all(*refused("version"))},
-		"-32022 with ours":              {version(`["2026-07-28"]`), "discovered", all(corrected())},
-		"-32022 with sessions":          {version(`["2025-11-25"]`), "unsupported-session-only", all(sameSession())},
-		"-32022 with nothing shared":    {version(`["2027-01-01"]`), "", all(*refused("version"))},
-		"-32022 with an empty list":     {version(`[]`), "unsupported-without-list", all(sameSession())},
-		"-32022 with a list of numbers": {version(`[1]`), "unsupported-without-list", all(sameSession())},
-		"-32022 bare":                   {rpcError(-32022, "no", ""), "unsupported-without-list", all(sameSession())},
-		"-32020":                        {rpcError(-32020, "header", ""), "", all(*refused("protocol"))},
-		"-32021":                        {rpcError(-32021, "capability", `{"requiredCapabilities":{"roots":{}}}`), "", all(*refused("unsupported"))},
-		"-32601":                        {rpcError(-32601, "Method not found", ""), "method-not-found", all(sameSession())},
-		"-32602":                        {rpcError(-32602, "Invalid params", ""), "other-error", all(sameSession())},
-		"-32600":                        {rpcError(-32600, "Invalid Request", ""), "other-error", all(sameSession())},
-		"-32000":                        {rpcError(-32000, "Server not initialized", ""), "other-error", all(sameSession())},
-		"-32001":                        {rpcError(-32001, "x", ""), "other-error", all(sameSession())},
-		"code 0":                        {rpcError(0, "x", ""), "other-error", all(sameSession())},
-		"code 42":                       {rpcError(42, "x", ""), "other-error", all(sameSession())},
-		"an error without id (RPC-10)":  {rawLine(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`), "other-error", all(sameSession())},
-		"an empty result":               {rawResult(`{}`), "other-result", all(sameSession())},
-		"a list that is none":           {rawResult(`{"supportedVersions":"2026-07-28"}`), "other-result", all(sameSession())},
-		"a list of numbers":             {rawResult(`{"supportedVersions":[1]}`), "other-result", all(sameSession())},
-		"silence":                       {nil, "silence", [3]*seen{unset(freshSession()), unset(sameSession()), refused("timeout")}},
-		"the end":                       {ended{}, "ended", [3]*seen{unset(freshSession()), refused("transport"), unset(corrected())}},
-		"400 with an error":             {httpReply{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}`}, "other-error", webOnly(unset(sameSession()))},
-		"404 with -32601":               {httpReply{404, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "method-not-found", webOnly(unset(sameSession()))},
-		"400 with -32022":               {httpReply{400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}`}, "discovered", webOnly(unset(corrected()))},
-		"500 with -32601":               {httpReply{500, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&seen{[][]string{probed}, "*"})},
-		"401 with -32601":               {httpReply{401, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&seen{[][]string{probed}, "*"})},
-		"400 in plain text":             {status(400), "refused", webOnly(unset(sameSession()))},
-		"404 in plain text":             {status(404), "refused", webOnly(unset(sameSession()))},
-		"405":                           {status(405), "refused", webOnly(unset(sameSession()))},
-		"406":                           {status(406), "refused", webOnly(unset(sameSession()))},
-		"415":                           {status(415), "refused", webOnly(unset(sameSession()))},
-		"200 in plain text":             {status(200), "other-result", webOnly(unset(sameSession()))},
-		"202":                           {httpReply{202, ""}, "other-result", webOnly(unset(sameSession()))},
-		"401":                           {status(401), "", webOnly(refused("auth"))},
-		"403":                           {status(403), "", webOnly(refused("auth"))},
-		"408":                           {status(408), "", webOnly(refused("server"))},
-		"425":                           {status(425), "", webOnly(refused("server"))},
-		"429":                           {status(429), "", webOnly(refused("overloaded"))},
-		"500":                           {status(500), "", webOnly(refused("server"))},
-		"502":                           {status(502), "", webOnly(refused("server"))},
-		"503":                           {status(503), "", webOnly(refused("server"))},
-		"504":                           {status(504), "", webOnly(refused("server"))},
-		"302":                           {status(302), "", webOnly(refused("transport"))},
+		"a whole result":                {probeResult(discoverAnswer), "discovered", all(wireStateless())},
+		"a list alone":                  {list(`["2026-07-28"]`), "discovered", all(wireStateless())},
+		"a list with unknown revisions": {list(`["zzz","2027-01-01","2026-07-28","2024-11-05"]`), "discovered", all(wireStateless())},
+		"sessions only":                 {list(`["2025-06-18","2024-11-05"]`), "discovered-session-only", all(wireSession())},
+		"sessions and the unknown":      {list(`["2027-01-01","2025-11-25"]`), "discovered-session-only", all(wireSession())},
+		"nothing shared":                {list(`["2027-01-01"]`), "", all(*wireRefused("version"))},
+		"an empty list":                 {list(`[]`), "", all(*wireRefused("version"))},
+		"-32022 with ours":              {version(`["2026-07-28"]`), "discovered", all(wireCorrected())},
+		"-32022 with sessions":          {version(`["2025-11-25"]`), "unsupported-session-only", all(wireSession())},
+		"-32022 with nothing shared":    {version(`["2027-01-01"]`), "", all(*wireRefused("version"))},
+		"-32022 with an empty list":     {version(`[]`), "unsupported-without-list", all(wireSession())},
+		"-32022 with a list of numbers": {version(`[1]`), "unsupported-without-list", all(wireSession())},
+		"-32022 bare":                   {rpcError(-32022, "no", ""), "unsupported-without-list", all(wireSession())},
+		"-32020":                        {rpcError(-32020, "header", ""), "", all(*wireRefused("protocol"))},
+		"-32021":                        {rpcError(-32021, "capability", `{"requiredCapabilities":{"roots":{}}}`), "", all(*wireRefused("unsupported"))},
+		"-32601":                        {rpcError(-32601, "Method not found", ""), "method-not-found", all(wireSession())},
+		"-32602":                        {rpcError(-32602, "Invalid params", ""), "other-error", all(wireSession())},
+		"-32600":                        {rpcError(-32600, "Invalid Request", ""), "other-error", all(wireSession())},
+		"-32000":                        {rpcError(-32000, "Server not initialized", ""), "other-error", all(wireSession())},
+		"-32001":                        {rpcError(-32001, "x", ""), "other-error", all(wireSession())},
+		"code 0":                        {rpcError(0, "x", ""), "other-error", all(wireSession())},
+		"code 42":                       {rpcError(42, "x", ""), "other-error", all(wireSession())},
+		"an error without id (RPC-10)":  {rawLine(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`), "other-error", all(wireSession())},
+		"an empty result":               {probeResult(`{}`), "other-result", all(wireSession())},
+		"a list that is none":           {probeResult(`{"supportedVersions":"2026-07-28"}`), "other-result", all(wireSession())},
+		"a list of numbers":             {probeResult(`{"supportedVersions":[1]}`), "other-result", all(wireSession())},
+		"silence":                       {nil, "silence", [3]*wireSeen{unset(wireFresh()), unset(wireSession()), wireRefused("timeout")}},
+		"the end":                       {probeEnded{}, "ended", [3]*wireSeen{unset(wireFresh()), wireRefused("transport"), unset(wireCorrected())}},
+		"400 with an error":             {probeStatus{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}`}, "other-error", webOnly(unset(wireSession()))},
+		"404 with -32601":               {probeStatus{404, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "method-not-found", webOnly(unset(wireSession()))},
+		"400 with -32022":               {probeStatus{400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}`}, "discovered", webOnly(unset(wireCorrected()))},
+		"500 with -32601":               {probeStatus{500, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&wireSeen{[][]string{probed}, "*"})},
+		"401 with -32601":               {probeStatus{401, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"x"}}`}, "", webOnly(&wireSeen{[][]string{probed}, "*"})},
+		"400 in plain text":             {status(400), "refused", webOnly(unset(wireSession()))},
+		"404 in plain text":             {status(404), "refused", webOnly(unset(wireSession()))},
+		"405":                           {status(405), "refused", webOnly(unset(wireSession()))},
+		"406":                           {status(406), "refused", webOnly(unset(wireSession()))},
+		"415":                           {status(415), "refused", webOnly(unset(wireSession()))},
+		"200 in plain text":             {status(200), "other-result", webOnly(unset(wireSession()))},
+		"202":                           {probeStatus{202, ""}, "other-result", webOnly(unset(wireSession()))},
+		"401":                           {status(401), "", webOnly(wireRefused("auth"))},
+		"403":                           {status(403), "", webOnly(wireRefused("auth"))},
+		"408":                           {status(408), "", webOnly(wireRefused("server"))},
+		"425":                           {status(425), "", webOnly(wireRefused("server"))},
+		"429":                           {status(429), "", webOnly(wireRefused("overloaded"))},
+		"500":                           {status(500), "", webOnly(wireRefused("server"))},
+		"502":                           {status(502), "", webOnly(wireRefused("server"))},
+		"503":                           {status(503), "", webOnly(wireRefused("server"))},
+		"504":                           {status(504), "", webOnly(wireRefused("server"))},
+		"302":                           {status(302), "", webOnly(wireRefused("transport"))},
 	} {
 		for i, carrier := range []string{"program", "stream", "HTTP"} {
 			want := tc.want[i]
@@ -114,7 +114,7 @@ func TestProbeReplies(t *testing.T) {
 			t.Run(carrier+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					wire, c, err := over(t, carrier, tc.reply)
+					wire, c, err := probedOver(t, carrier, tc.reply)
 					if c != nil {
 						defer func() { _ = ignoreClosed(c.Close()) }()
 					}
@@ -130,7 +130,7 @@ func TestProbeReplies(t *testing.T) {
 						}
 						require.Equal(t, row, chosen.Evidence)
 						require.Equal(t, len(want.wire) > 1, chosen.Restarted)
-						require.Len(t, chosen.Tried, tries(want.wire))
+						require.Len(t, chosen.Tried, wireTries(want.wire))
 					case "*":
 						require.Error(t, err)
 					default:
@@ -143,8 +143,8 @@ func TestProbeReplies(t *testing.T) {
 	}
 }
 
-// tries is how many requests the wire shows.
-func tries(wire [][]string) int {
+// wireTries is how many requests the wire shows.
+func wireTries(wire [][]string) int {
 	n := 0
 	for _, methods := range wire {
 		for _, m := range methods {
@@ -157,20 +157,20 @@ func tries(wire [][]string) int {
 }
 
 type (
-	// rawResult is a result as it is.
-	rawResult string
-	// httpReply is a status and a body.
-	httpReply struct {
+	// probeResult is a result as it is.
+	probeResult string
+	// probeStatus is a status and a body.
+	probeStatus struct {
 		status int
 		body   string
 	}
-	// ended is the end of the stream, program or connection.
-	ended struct{}
+	// probeEnded is the end of the stream, program or connection.
+	probeEnded struct{}
 )
 
-// over connects to a server that replies to its first probe as said and to a
+// probedOver connects to a server that replies to its first probe as said and to a
 // second one properly.
-func over(t *testing.T, carrier string, reply any) (wire func() [][]string, c *client.Client, err error) {
+func probedOver(t *testing.T, carrier string, reply any) (wire func() [][]string, c *client.Client, err error) {
 	t.Helper()
 	probes := 0
 	script := func(_ int, s *fakeServer) {
@@ -180,9 +180,9 @@ func over(t *testing.T, carrier string, reply any) (wire func() [][]string, c *c
 				return json.RawMessage(discoverAnswer)
 			}
 			switch r := reply.(type) {
-			case rawResult:
+			case probeResult:
 				return json.RawMessage(r)
-			case ended:
+			case probeEnded:
 				_ = s.conn.Close()
 				return nil
 			}
@@ -207,15 +207,15 @@ func over(t *testing.T, carrier string, reply any) (wire func() [][]string, c *c
 				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"result":` + discoverAnswer + `}`
 			}
 			switch r := reply.(type) {
-			case rawResult:
+			case probeResult:
 				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"result":` + string(r) + `}`
 			case rawLine:
 				return http.StatusOK, string(r)
 			case *jsonrpc.Error:
 				return http.StatusOK, `{"jsonrpc":"2.0","id":ID,"error":` + string(r.AppendJSON(nil)) + `}`
-			case httpReply:
+			case probeStatus:
 				return r.status, r.body
-			case ended:
+			case probeEnded:
 				return 0, ""
 			}
 			return 1, ""
