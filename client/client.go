@@ -48,10 +48,11 @@ type Client struct {
 	asked      asked
 	errandsOut urlErrands
 
-	inbox    *inbox
-	progress progressTable
-	hints    taskHints
-	inFlight atomic.Int64
+	inbox       *inbox
+	progress    progressTable
+	hints       taskHints
+	definitions definitions
+	inFlight    atomic.Int64
 
 	// life ends with Close; handlers and what is sent behind a caller's back
 	// run under it.

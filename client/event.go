@@ -43,6 +43,28 @@ type Reinitialized struct {
 
 func (Reinitialized) event() {}
 
+// ToolDrift says that a tool is not what it was: this client has listed it with
+// another definition under the same name, or for the first time with one that is
+// not the pinned one ([WithToolPins]). What a model was told about it, and what a
+// person allowed, may not hold any more (SEC-11).
+type ToolDrift struct {
+	Tool string
+	// Old and New are fingerprints; Old is the pin when the tool had not been
+	// listed before.
+	Old, New string
+	// Changed names the members that differ, sorted: "description",
+	// "inputSchema"; nil when the old definition is not known.
+	Changed []string
+	// Before and After are the definitions, untrusted; Before is nil when it is
+	// not known. They must not be changed.
+	Before *mcp.Tool
+	After  mcp.Tool
+	// Pinned says that the tool has a pin and New is not it.
+	Pinned bool
+}
+
+func (ToolDrift) event() {}
+
 // SubscriptionGap says that what the server tells by itself was not heard for a
 // time, and is again: changes may have been missed, so whatever depends on them
 // should be fetched again (CHG-09).

@@ -43,6 +43,8 @@ type config struct {
 	resilience   *Resilience
 	validation   Validation // of arguments
 	outputs      Validation
+	pins         map[string]string
+	pinPolicy    PinPolicy
 	strict       bool // results must say their type
 	nameless     bool // no clientInfo on requests
 	profile      mcperrors.Profile
@@ -200,7 +202,7 @@ func newConfig(opts []Option, server string) (*config, error) {
 		r.Breaker = breaker.New(breaker.Settings{Name: server, Logger: c.logger})
 		c.resilience = &r
 	}
-	return c, errors.Join(c.resilience.check(), c.check(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(c.resilience.check(), c.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
 }
 
 func (c *config) check() error {

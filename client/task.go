@@ -126,6 +126,9 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if err := c.checkArguments(ctx, &cl, params[start:]); err != nil {
 		return nil, err
 	}
+	if err := c.checkPin(ctx, &cl); err != nil {
+		return nil, err
+	}
 	if err := c.askTask(ctx, &cl); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err == nil {
 		cl.open, cl.name = params, tool
 		err = c.checkArguments(ctx, &cl, params[start:])
+		if err == nil && c.cfg.pins != nil {
+			err = c.checkPin(ctx, &cl)
+		}
 		if c.told().runsTasks() {
 			c.obeyTaskSupport(&cl)
 		}
@@ -147,11 +150,15 @@ func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] { return 
 // toolPages is Tools, and notes how long the pages are fresh unless fresh is
 // nil.
 func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.Tool, error] {
+	observe := c.observeTools()
 	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 		res := &mcp.ListToolsResult{}
 		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil)
 		if fresh != nil && c.told().era == mcp.EraStateless {
 			fresh.note(res.TTLMs)
+		}
+		if observe != nil {
+			observe(res.Tools)
 		}
 		return page[mcp.Tool]{c.withoutMisannotated(res.Tools), res.NextCursor, size}, err
 	})
@@ -162,6 +169,9 @@ func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsR
 	res := &mcp.ListToolsResult{}
 	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil); err != nil {
 		return nil, err
+	}
+	if observe := c.observeTools(); observe != nil {
+		observe(res.Tools)
 	}
 	res.Tools = c.withoutMisannotated(res.Tools)
 	return res, nil

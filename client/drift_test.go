@@ -1,0 +1,164 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func describing(description string) string {
+	return fmt.Sprintf(`{"tools":[{"name":"x","description":%q,"inputSchema":{"type":"object","properties":{"a":{},"b":{}}}},{"name":"y","inputSchema":{"type":"object"}}]}`, description)
+}
+
+func drifts(into *[]client.ToolDrift) client.Option {
+	return client.OnEvent(func(_ context.Context, e client.Event) {
+		if d, ok := e.(client.ToolDrift); ok {
+			*into = append(*into, d)
+		}
+	})
+}
+
+// A definition that changes under its name is told, once, with what changed; one
+// that is only written in another way is not (SEC-11).
+func TestToolDrift(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []client.ToolDrift
+		c, s := ofVersion(t, "2025-11-25", describing("fetch a page"), drifts(&seen))
+		list := func(tools string) {
+			s.result("tools/list", tools)
+			c.InvalidateTools()
+			_, err := c.GetToolSchema(t.Context(), "y")
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		list(describing("fetch a page"))
+		list(`{"tools":[{"inputSchema":{"properties":{"b":{}, "a":{}},"type":"object"},"description":"fetch a page","name":"x","_meta":{"at":"noon"}},{"name":"y","inputSchema":{"type":"object"}}]}`)
+		require.Empty(t, seen)
+
+		list(describing("fetch a page and send it on"))
+		require.Len(t, seen, 1)
+		require.Equal(t, "x", seen[0].Tool)
+		require.Equal(t, []string{"description"}, seen[0].Changed)
+		require.Equal(t, "fetch a page", seen[0].Before.Description)
+		require.Equal(t, []string{seen[0].Before.Fingerprint(), seen[0].After.Fingerprint()}, []string{seen[0].Old, seen[0].New})
+		require.NotEqual(t, seen[0].Old, seen[0].New)
+		require.False(t, seen[0].Pinned)
+		list(describing("fetch a page and send it on"))
+		require.Len(t, seen, 1, "once")
+
+		// Gone for one list and back is the same name still; two of one name
+		// are the first.
+		list(`{"tools":[{"name":"y","inputSchema":{"type":"object"}}]}`)
+		list(`{"tools":[{"name":"y","inputSchema":{"type":"object"}},{"name":"y","inputSchema":{"type":"string"}},{"name":"x","title":"X","inputSchema":{"type":"object"}}]}`)
+		require.Len(t, seen, 2)
+		require.Equal(t, []string{"description", "inputSchema", "title"}, seen[1].Changed)
+
+		// The application's own walks count, too.
+		s.result("tools/list", `{"tools":[{"name":"y","description":"new","inputSchema":{"type":"object"}}]}`)
+		for _, err := range c.Tools(t.Context()) {
+			require.NoError(t, err)
+		}
+		_, err := c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Len(t, seen, 3)
+	})
+}
+
+// A tool that is not the pinned one is told of when it is listed, and with
+// PinBlock not called, until its definition is the pinned one again (SEC-11).
+func TestToolPins(t *testing.T) {
+	t.Parallel()
+	good := mcp.Tool{Name: "x"}
+	require.NoError(t, good.UnmarshalJSON([]byte(`{"name":"x","description":"fetch a page","inputSchema":{"type":"object","properties":{"a":{},"b":{}}}}`)))
+	pins := map[string]string{"x": good.Fingerprint()}
+	for _, policy := range []client.PinPolicy{client.PinWarn, client.PinBlock} {
+		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var seen []client.ToolDrift
+				c, s := ofVersion(t, "2025-11-25", describing("fetch a page and send it on"), drifts(&seen), client.WithToolPins(pins, policy))
+				s.result("tools/call", `{"content":[]}`)
+				synctest.Wait()
+				require.Len(t, seen, 1)
+				require.True(t, seen[0].Pinned)
+				require.Equal(t, pins["x"], seen[0].Old)
+
+				_, err := c.CallTool(t.Context(), "x", nil)
+				require.Equal(t, policy == client.PinBlock, err != nil)
+				if err != nil {
+					var fault *client.PinError
+					require.ErrorAs(t, err, &fault)
+					require.Equal(t, client.PinError{Tool: "x", Pinned: pins["x"], Current: seen[0].New}, *fault)
+					var e *mcperrors.Error
+					require.ErrorAs(t, err, &e)
+					require.Equal(t, []any{mcperrors.E205, mcperrors.NotSent}, []any{e.Code, e.Delivery})
+					require.Zero(t, s.count("tools/call"))
+				}
+				_, err = c.CallTool(t.Context(), "y", nil)
+				require.NoError(t, err, "has no pin")
+
+				s.result("tools/list", describing("fetch a page"))
+				c.InvalidateTools()
+				_, err = c.CallTool(t.Context(), "x", nil)
+				require.NoError(t, err)
+				_, err = c.GetToolSchema(t.Context(), "x")
+				require.NoError(t, err)
+				synctest.Wait()
+				require.Len(t, seen, 2)
+				require.False(t, seen[1].Pinned, "back to what was approved")
+			})
+		})
+	}
+	tr, _ := newFake(t)
+	_, err := client.Connect(t.Context(), tr, client.WithToolPins(map[string]string{"x": "abc"}, client.PinBlock))
+	require.ErrorContains(t, err, `the pin of tool "x" is not a fingerprint`)
+	_, err = client.Connect(t.Context(), tr, client.WithToolPins(nil, 7))
+	require.ErrorContains(t, err, "unknown pin policy 7")
+}
+
+// A pinned tool that is not on the list cannot be looked at, so it is not called.
+func TestPinnedToolThatIsGone(t *testing.T) {
+	t.Parallel()
+	c, s := ofVersion(t, "2025-11-25", describing(""), client.WithPreload(false),
+		client.WithToolPins(map[string]string{"z": "sha256:00"}, client.PinBlock))
+	_, err := c.CallTool(t.Context(), "z", nil)
+	require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err))
+	require.Zero(t, s.count("tools/call"))
+}
+
+// Names are free text, the order is the server's, people see the title
+// (TOOL-02, TOOL-03, TOOL-05).
+func TestToolListDetails(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		c, s := ofVersion(t, version, `{"tools":[
+			{"name":"zeta","inputSchema":{"type":"object"},"annotations":{"title":"Z"}},
+			{"name":"天气 ?","title":"Weather","inputSchema":{"type":"object"},"annotations":{"title":"no"}},
+			{"name":"","inputSchema":{"type":"object"}},
+			{"name":"alpha","description":"first","inputSchema":{"type":"object"}},
+			{"name":"alpha","description":"second","inputSchema":{"type":"object"}}]}`)
+		s.result("tools/call", `{"structuredContent":{"a":1}}`)
+		var names []string
+		for tool, err := range c.Tools(t.Context()) {
+			require.NoError(t, err)
+			names = append(names, tool.DisplayName())
+		}
+		require.Equal(t, []string{"Z", "Weather", "", "alpha", "alpha"}, names)
+		first, err := c.GetToolSchema(t.Context(), "alpha")
+		require.NoError(t, err)
+		require.Equal(t, "first", first.Description)
+		res, err := c.CallTool(t.Context(), "天气 ?", nil)
+		require.NoError(t, err, "content may be missing beside structured content (TOOL-13)")
+		require.Nil(t, res.Content)
+		require.Contains(t, s.received()[len(s.received())-1], `"name":"天气 ?"`)
+	}
+}
