@@ -1,0 +1,172 @@
+package transport_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// A 400 that says that the session is not known loses it, as 404 does: the
+// request was not executed. One that says something else, or answers the
+// request, or comes without a session, does not (HTTP-16, HTTP-17).
+func TestHTTPSessionUnknown(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, body string
+		lost       bool
+	}{
+		{"TypeScript", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
+		{"TypeScript, another", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`, true},
+		{"Python", `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}`, true},
+		{"text", "Invalid session ID\n", true},
+		{"text, another", "Session abc not found", true},
+		{"something else", "Bad Request", false},
+		{"an answer to the request", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"invalid session name"}}`, false},
+		{"a session that is fine", "your session is fine, your body is not", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
+				if p.method() == "m" {
+					answered(http.StatusBadRequest, "application/json", tt.body)(w, p.id())
+					return
+				}
+				withSession("s1")(w, r, p)
+			})
+			p := dial(t, &transport.HTTP{URL: s.url})
+			if _, err := p.try("m"); err != nil {
+				require.False(t, failure(t, err, transport.ReasonStatus).NotSent, "there is no session")
+			}
+			p.answers("initialize")
+			if !tt.lost {
+				_, _ = p.try("m")
+				p.answers("another")
+				return
+			}
+			f := p.fails("m", transport.ReasonSession)
+			require.True(t, f.Rejected)
+			require.Equal(t, http.StatusBadRequest, f.HTTP.Status)
+			require.True(t, p.fails("m", transport.ReasonSession).NotSent)
+			require.NoError(t, p.Close())
+			require.Empty(t, s.find("DELETE"), "HTTP-18")
+		})
+	}
+}
+
+// Fifty callers meet a server that forgets its sessions again and again. Every
+// failure says that nothing was executed, no message goes out without a
+// session or with a part of another, and all goes on after initialize
+// (HTTP-14, HTTP-16).
+func TestHTTPSessionLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	const callers, calls, lives = 50, 20, 7
+	var mu sync.Mutex
+	number, uses := 0, 0
+	wrong := ""
+	reply := func(w http.ResponseWriter, r *http.Request, p posted) {
+		mu.Lock()
+		id := p.header.Get("Mcp-Session-Id")
+		known := id == fmt.Sprint("s", number)
+		switch {
+		case p.method() == "initialize":
+			if id != "" {
+				wrong = "initialize with a session"
+			}
+			number, uses = number+1, 0
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", number))
+			known = true
+		case id == "":
+			wrong = p.method() + " without a session"
+		case known:
+			if uses++; uses > 100 && number < lives {
+				known = false // forgotten
+			}
+		}
+		mu.Unlock()
+		if !known {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		answerAll(w, r, p)
+	}
+	inBubble(t, reply, func(t *testing.T, p *page, _ *web) {
+		p.answers("initialize")
+		p.Conn.(transport.Streamer).OpenStream()
+		var renewing sync.Mutex
+		var work sync.WaitGroup
+		for range callers {
+			work.Go(func() {
+				for done := 0; done < calls; {
+					_, err := p.Call(t.Context(), p.request("m"))
+					var f *transport.Failure
+					switch {
+					case err == nil:
+						done++
+						continue
+					case !errors.As(err, &f) || f.Reason != transport.ReasonSession || f.NotSent == f.Rejected:
+						t.Errorf("got %+v, %v", f, err)
+						return
+					}
+					renewing.Lock()
+					if _, err := p.Call(t.Context(), p.request("m")); err != nil { // somebody else may have been here
+						if _, err := p.Call(t.Context(), p.request("initialize")); err != nil {
+							t.Error(err)
+						}
+						p.UseVersion("V1")
+						p.Conn.(transport.Streamer).OpenStream()
+					}
+					renewing.Unlock()
+				}
+			})
+		}
+		work.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		require.Empty(t, wrong)
+		require.Equal(t, lives, number)
+	})
+}
+
+// A call that began in a session that is over says so, and takes nothing from
+// the next one (HTTP-13).
+func TestHTTPOldSessionEndsLate(t *testing.T) {
+	t.Parallel()
+	var sessions int
+	reply := func(w http.ResponseWriter, r *http.Request, p posted) {
+		switch p.method() {
+		case "initialize":
+			sessions++
+			withSession(fmt.Sprint("s", sessions))(w, r, p)
+		case "slow":
+			pause(r, time.Second)
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			answerAll(w, r, p)
+		}
+	}
+	inBubble(t, reply, func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		slow := make(chan error, 1)
+		req := p.request("slow")
+		go func() {
+			_, err := p.Call(t.Context(), req)
+			slow <- err
+		}()
+		synctest.Wait()
+		p.answers("initialize")
+		require.True(t, failure(t, <-slow, transport.ReasonSession).Rejected)
+		p.answers("m")
+		require.Equal(t, "s2", s.find("m")[0].header.Get("Mcp-Session-Id"))
+		require.NoError(t, p.Notify(t.Context(), jsonrpc.Notification{Method: "n"}))
+	})
+}
