@@ -304,13 +304,15 @@ func (c *Client) abandon(cl *call, err error) {
 	if err != nil {
 		return // cannot happen: the members are an id and a text
 	}
-	conn := cl.link.conn
+	with := cl.link
 	c.behind(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
-		_ = conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params})
+		if err := with.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
+			c.noteLoss(with, err)
+		}
 	})
 }
 

@@ -81,7 +81,9 @@ func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Respon
 	case <-ctx.Done():
 		return
 	}
-	if err := c.live.Load().conn.Respond(ctx, resp); err != nil {
+	with := c.live.Load()
+	if err := with.conn.Respond(ctx, resp); err != nil {
+		c.noteLoss(with, err)
 		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
 			"method", jsonrpc.Printable(method, 100), "error", err)
 	}

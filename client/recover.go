@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -45,8 +46,11 @@ type renewal struct {
 // one is gone: nil when the call is to be made again. It was not executed, so
 // that is safe; a call whose fate is not known keeps its error (LC-17).
 func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
-	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || !mcperrors.SafeToRetry(err) ||
-		cl.handshake || cl.mended&mendedSession != 0 || cl.link.agreed.era != mcp.EraSession {
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.handshake || cl.link.agreed.era != mcp.EraSession {
+		return err
+	}
+	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
+		c.noteLoss(cl.link, err)
 		return err
 	}
 	cl.mended |= mendedSession
@@ -54,6 +58,14 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 		return c.about(cl, sessionless(cause, mcperrors.DeliveryOf(err)))
 	}
 	return nil
+}
+
+// noteLoss opens a new session for those who listen, after something that is not
+// made again has found out that the old one is gone.
+func (c *Client) noteLoss(with *link, err error) {
+	if failureOf(err).Reason == transport.ReasonSession && c.needsStream() {
+		c.keepRenewing(with)
+	}
 }
 
 // sessionless is the error of a call that has no session to go to. It says what
