@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -34,7 +35,7 @@ func speaking(t *testing.T, version string, f func(t *testing.T, c *client.Clien
 		c, err := client.Connect(t.Context(), tr, append([]client.Option{client.WithProtocolVersion(version)}, opts...)...)
 		require.NoError(t, err)
 		f(t, c, s)
-		require.NoError(t, c.Close())
+		require.NoError(t, ignoreClosed(c.Close()))
 	})
 }
 
@@ -538,4 +539,40 @@ func TestStatelessRequestsAreDropped(t *testing.T) {
 		require.Len(t, s.received(), before)
 	}, append(everything, client.WithLogger(logs.logger()))...)
 	require.Contains(t, logs.text(), "dropped")
+}
+
+// The server may ask as soon as it is told that the session is open, which is
+// before the client has finished telling it.
+func TestServerAsksAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		c, err := client.Connect(t.Context(), tr, append(everything, client.WithProtocolVersion("2025-11-25"),
+			client.WithTrace(transport.Trace{Sent: func(frame []byte) {
+				if strings.Contains(string(frame), "notifications/initialized") {
+					s.request(1, "roots/list", `{}`)
+					pass(time.Second)
+				}
+			}}))...)
+		require.NoError(t, err)
+		require.JSONEq(t, saidRoots, s.told(1))
+		require.NoError(t, c.Close())
+	})
+}
+
+// Nobody is asked for a server that is gone.
+func TestLostServerEndsItsHandlers(t *testing.T) {
+	t.Parallel()
+	ended := false
+	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {
+		s.request(1, "sampling/createMessage", askSample)
+		synctest.Wait()
+		require.NoError(t, s.conn.Close())
+		synctest.Wait()
+		require.True(t, ended)
+	}, client.OnSampling(func(ctx context.Context, _ client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+		<-ctx.Done()
+		ended = true
+		return nil, ctx.Err()
+	}))
 }
