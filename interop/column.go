@@ -54,7 +54,7 @@ type table struct {
 // then is evidence too.
 func (c *column) fill(ctx context.Context) {
 	t := &table{column: c, menu: c.peer.menu, wire: &wire{}, mark: newMark(), log: &tail{}}
-	if c.way == http {
+	if c.way != stdio {
 		t.log = c.peer.log
 	}
 	dialed := t.open(ctx, string(c.era))

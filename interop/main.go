@@ -56,15 +56,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // play fills the columns of one peer whose names contain only.
 func play(ctx context.Context, p *peer, only string) ([]column, error) {
 	var columns []column
-	for _, way := range []string{stdio, http} {
+	for _, way := range p.ways {
 		for i, era := range p.eras {
-			c := column{peer: p, way: way, era: era, newest: i == len(p.eras)-1 || way == http && p.path[era] != p.path[p.eras[i+1]]}
+			c := column{peer: p, way: way, era: era, newest: i == len(p.eras)-1 || way != stdio && p.path[era] != p.path[p.eras[i+1]]}
 			if strings.Contains(c.name(), only) {
 				columns = append(columns, c)
 			}
 		}
 	}
-	if slices.ContainsFunc(columns, func(c column) bool { return c.way == http }) {
+	if slices.ContainsFunc(columns, func(c column) bool { return c.way != stdio }) {
 		stop, err := p.serve(ctx)
 		if err != nil {
 			return nil, err

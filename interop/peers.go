@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -8,6 +10,7 @@ import (
 const (
 	stdio = "stdio"
 	http  = "HTTP"
+	sse   = "SSE" // HTTP+SSE of the first revision, which the client falls back to
 )
 
 // places are where the programs of the peers are.
@@ -16,6 +19,7 @@ type places struct{ gosdk, mcpgo, refserver, everything string }
 // peer is a server that somebody wrote.
 type peer struct {
 	name    string
+	ways    []string // to it; at most one but stdio
 	command []string // speaks stdio
 	// listen is the command that serves HTTP on an address; PORT is in its
 	// environment too.
@@ -63,34 +67,38 @@ type order struct {
 }
 
 func peers(where places) []peer {
+	usual := []string{stdio, http}
 	both := []mcp.Version{mcp.LatestSession, mcp.Latest}
+	unheard := []remark{{row: "cancel", text: "none of its tools looks at the cancellation: what counts is that notifications/cancelled went out, the call returned at once and the connection still works"}}
 	list := []peer{
 		{
-			name: "go-sdk", command: []string{where.gosdk}, eras: both, menu: ours(),
+			name: "go-sdk", ways: usual, command: []string{where.gosdk}, eras: both, menu: ours(),
 			listen: func(address string) []string { return []string{where.gosdk, "--http", address} },
 			path:   map[mcp.Version]string{mcp.LatestSession: "/mcp", mcp.Latest: "/stateless"},
 		},
 		{
-			name: "mcp-go", command: []string{where.mcpgo}, eras: both, menu: ours(),
+			name: "mcp-go", ways: usual, command: []string{where.mcpgo}, eras: both, menu: ours(),
 			listen: func(address string) []string { return []string{where.mcpgo, "--http", address} },
 			path:   map[mcp.Version]string{mcp.LatestSession: "/mcp", mcp.Latest: "/mcp"},
 		},
 		{
-			name: "everything", command: []string{where.everything, "stdio"}, eras: both[:1], menu: everything(),
+			name: "everything", ways: usual, command: []string{where.everything, "stdio"}, eras: both[:1], menu: everything(),
 			listen: func(string) []string { return []string{where.everything, "streamableHttp"} },
 			path:   map[mcp.Version]string{mcp.LatestSession: "/mcp"},
-			notes:  []remark{{row: "cancel", text: "none of its tools looks at the cancellation: what counts is that notifications/cancelled went out, the call returned at once and the connection still works"}},
+			notes:  unheard,
 		},
 		{
-			name: "refserver", command: []string{where.refserver, "--families", families}, eras: both, menu: refserver(),
+			name: "everything", ways: []string{sse}, eras: both[:1], menu: everything(), notes: unheard,
+			listen: func(string) []string { return []string{where.everything, "sse"} },
+			path:   map[mcp.Version]string{mcp.LatestSession: "/sse"},
+		},
+		{
+			name: "refserver", ways: usual, command: []string{where.refserver, "--families", families}, eras: both, menu: refserver(),
 			listen: func(address string) []string { return []string{where.refserver, "--http", address} },
 			path:   map[mcp.Version]string{mcp.LatestSession: "/mcp", mcp.Latest: "/mcp"},
 		},
 	}
-	if where.everything == "" {
-		list = append(list[:2], list[3])
-	}
-	return list
+	return slices.DeleteFunc(list, func(p peer) bool { return p.name == "everything" && where.everything == "" })
 }
 
 // families are what refserver serves over HTTP anyway.

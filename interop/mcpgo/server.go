@@ -66,8 +66,10 @@ func (m *menu) progress(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		}); err != nil {
 			return nil, err
 		}
+		// mcp-go loses notifications that come just before the result, and deals
+		// those of a session out to its streams, so that two at once overtake.
+		<-time.After(20 * time.Millisecond)
 	}
-	<-time.After(20 * time.Millisecond) // mcp-go loses notifications that come just before the result
 	return text("done"), nil
 }
 
