@@ -69,7 +69,9 @@ func (s *ownStream) hold(before *ownStream) {
 			}
 			held = true
 			began := time.Now()
-			_, _ = s.x.read(s.x.newEvents(), at) // however it ends, it is opened again
+			events := s.x.newEvents()
+			events.SkipEndless()
+			_, _ = s.x.read(events, at) // however it ends, it is opened again
 			at.broke(time.Since(began))
 		case streamLater:
 			at.short++

@@ -350,3 +350,19 @@ func TestReader_DoesNotHoldALineOverTheLimit(t *testing.T) {
 	require.ErrorIs(t, err, sse.ErrEndless)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*limit))
 }
+
+// A stream of many calls goes on behind a line that seems to have no end.
+func TestReader_SkipEndless(t *testing.T) {
+	t.Parallel()
+	input := "data: " + strings.Repeat("x", 3<<20) + "\n\ndata: ok\n\n"
+	r := sse.NewReader(strings.NewReader(input), 64, 64)
+	_, err := r.Next()
+	require.ErrorIs(t, err, sse.ErrEndless)
+	r = sse.NewReader(strings.NewReader(input), 64, 64)
+	r.SkipEndless()
+	_, err = r.Next()
+	require.ErrorIs(t, err, sse.ErrTooLong)
+	event, err := r.Next()
+	require.NoError(t, err)
+	require.Equal(t, "ok", string(event.Data))
+}
