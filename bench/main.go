@@ -77,7 +77,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	missed, err := report.Print(out, outcomes, report.Command(args))
+	if *quick {
+		if _, err := fmt.Fprint(out, "A quick run: times and ratios of times mean little.\n\n"); err != nil {
+			return err
+		}
+	}
+	missed, err := report.Print(ctx, out, outcomes, report.Command(args))
 	if err == nil && *gate && missed > 0 {
 		err = fmt.Errorf("%d exact goals (A) do not hold", missed)
 	}

@@ -90,6 +90,8 @@ func Plan(names []string, quick bool) []Group {
 	add(onlyOurs, sessions)
 	sessions.Variant = workload.Listening
 	add(everyone, sessions)
+	sessions.Variant = workload.ListeningShared
+	add([]string{clients.Floor, clients.Mainstay}, sessions)
 
 	add(everyone,
 		workload.Cell{Workload: "W7", Transport: workload.Stdio, N: 100},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -35,8 +36,8 @@ func Command(args []string) string {
 
 // Print writes the machine and the versions, the table, and the goals. It
 // returns how many exact goals do not hold.
-func Print(w io.Writer, outcomes []Outcome, command string) (missed int, err error) {
-	if _, err := fmt.Fprintf(w, "%s\nCommand: `%s`\n\n", machine(), command); err != nil {
+func Print(ctx context.Context, w io.Writer, outcomes []Outcome, command string) (missed int, err error) {
+	if _, err := fmt.Fprintf(w, "%s\nCommand: `%s`\n\n", machine(ctx), command); err != nil {
 		return 0, err
 	}
 	if err := Table(w, outcomes); err != nil {
@@ -45,7 +46,7 @@ func Print(w io.Writer, outcomes []Outcome, command string) (missed int, err err
 	return Goals(w, outcomes)
 }
 
-func machine() string {
+func machine(ctx context.Context) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured %s: %s, %s/%s, %d cores, %s", time.Now().UTC().Format(time.DateOnly), runtime.Version(),
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor())
@@ -60,13 +61,17 @@ func machine() string {
 				fmt.Fprintf(&b, " %s %s;", m.Path, m.Version)
 			}
 		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				fmt.Fprintf(&b, " Mainstay at %.12s;", s.Value)
-			}
-		}
 	}
-	return strings.TrimSuffix(b.String(), ";") + "."
+	return b.String() + " Mainstay at " + revision(ctx) + "."
+}
+
+// revision asks git, since go run stamps none into the program.
+func revision(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		return "an unknown revision"
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func processor() string {

@@ -35,6 +35,8 @@ const (
 	// SharedPool gives all sessions of W6 one round tripper, as the peers have by
 	// default, and no list of tools, which the peers do not fetch.
 	SharedPool = "shared pool, no list"
+	// ListeningShared is both: what listening costs beyond the stream itself.
+	ListeningShared = "listening, shared pool"
 	// Heir lets a child hold stdout when the server dies in W7.
 	Heir = "heir"
 	// FullPipe cancels a call in W8 to a server that does not read.

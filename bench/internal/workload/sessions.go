@@ -26,14 +26,15 @@ func holding() held {
 // sessions is W6: N connected HTTP sessions that do nothing, with or without a
 // stream of the server's own.
 func sessions(ctx context.Context, c Cell, self string) (Result, error) {
-	listening := c.Variant == Listening
+	listening := c.Variant == Listening || c.Variant == ListeningShared
+	shared := c.Variant == SharedPool || c.Variant == ListeningShared
 	t, err := aim(ctx, c, self, server.Options{Stream: listening})
 	if err != nil {
 		return Result{}, err
 	}
 	t.options.Pool, t.options.Listen = false, listening
-	t.options.SkipList = c.Variant == SharedPool
-	if c.Client == clients.Floor || c.Variant == SharedPool {
+	t.options.SkipList = shared
+	if c.Client == clients.Floor || shared {
 		t.options.Shared = clients.NewPool()
 	} else if c.Client != clients.Mainstay {
 		// The default client of the peers is one for the whole process; it is
