@@ -202,7 +202,7 @@ func newConfig(opts []Option, server string) (*config, error) {
 		r.Breaker = breaker.New(breaker.Settings{Name: server, Logger: c.logger})
 		c.resilience = &r
 	}
-	return c, errors.Join(c.resilience.check(), c.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
 }
 
 func (c *config) check() error {
