@@ -158,6 +158,7 @@ type httpConn struct {
 	mu    sync.Mutex
 	calls map[*exchange]struct{}
 	own   *ownStream
+	doubt bool           // see streamDoubted
 	ended *Failure       // what calls fail with once there can be none
 	work  sync.WaitGroup // exchanges and what they left to finish
 	done  chan struct{}

@@ -40,7 +40,7 @@ func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error
 			if x.answeredBy(over) {
 				return nil, bad
 			}
-			if !x.c.spoiled(over.Head, bad) && !x.c.spoiled(over.Tail, bad) {
+			if !x.c.spoiled(x.c.undecoded(over.Head), bad) && !x.c.spoiled(x.c.undecoded(over.Tail), bad) {
 				x.c.fault(bad)
 			}
 			count++
@@ -103,7 +103,7 @@ func (x *exchange) take(data []byte, again bool) (resp *jsonrpc.Response, ours b
 			err = x.undecodable(fault, part)
 			if broken.Answers() && broken.ID == x.id {
 				ours = true
-			} else if !x.c.spoiled(part, err) {
+			} else if !x.c.spoiled(broken, err) {
 				x.c.fault(fault)
 			}
 		}
@@ -171,12 +171,18 @@ func (c *httpConn) deliver(id jsonrpc.ID, end outcome) bool {
 	return true
 }
 
-// spoiled ends the call whose answer these bytes would have been, had they been
-// readable. It reports whether that can be told.
-func (c *httpConn) spoiled(data []byte, err error) bool {
-	_, fault := jsonrpc.DecodeWithin(data, c.limits.Depth)
+// spoiled ends the call that a broken message was to answer. It reports whether
+// that can be told.
+func (c *httpConn) spoiled(broken *jsonrpc.DecodeError, err error) bool {
+	return broken != nil && broken.Answers() && c.deliver(broken.ID, outcome{err: err})
+}
+
+// undecoded says what can be told of a part of a message.
+func (c *httpConn) undecoded(part []byte) *jsonrpc.DecodeError {
+	_, err := jsonrpc.DecodeWithin(part, c.limits.Depth)
 	var broken *jsonrpc.DecodeError
-	return errors.As(fault, &broken) && broken.Answers() && c.deliver(broken.ID, outcome{err: err})
+	errors.As(err, &broken)
+	return broken
 }
 
 // waiting returns the call of the session era with this id. Requires c.mu.

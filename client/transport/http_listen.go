@@ -86,6 +86,9 @@ func (s *ownStream) hold(before *ownStream) {
 			at.id = ""
 			at.short++
 		case streamSession:
+			if !held && s.x.c.streamDoubted() {
+				return // 404 is what this server says to any GET
+			}
 			if s.x.c.dropSession(s.session) && s.x.c.handler.OnSessionLost != nil {
 				s.x.c.handler.OnSessionLost()
 			}
@@ -95,6 +98,17 @@ func (s *ownStream) hold(before *ownStream) {
 			return
 		}
 	}
+}
+
+// streamDoubted reports whether an earlier session was not known either when its
+// stream was asked for. Without the doubt, a server that has no GET, and says
+// so with 404, would be given one session after the other.
+func (c *httpConn) streamDoubted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	doubted := c.doubt
+	c.doubt = true
+	return doubted
 }
 
 func (s *ownStream) gap() {

@@ -286,6 +286,23 @@ func TestHTTPOwnStreamSessionLost(t *testing.T) {
 	}
 }
 
+// A server that has no GET may say so with 404, which is what a lost session is
+// told with. It is believed once, and then the session works without a stream.
+func TestHTTPOwnStreamNotFound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, getter(withSession("s1"), status(404)), func(t *testing.T, p *page, s *web) {
+		for range 3 {
+			p.answers("initialize")
+			p.Conn.(transport.Streamer).OpenStream()
+			synctest.Wait()
+		}
+		_, lost, _ := p.events()
+		require.Equal(t, 1, lost)
+		require.Len(t, s.find("GET"), 3)
+		p.answers("m")
+	})
+}
+
 // A call that finds the session lost ends its stream; initialize replaces it.
 func TestHTTPOwnStreamFollowsTheSession(t *testing.T) {
 	t.Parallel()
