@@ -408,6 +408,14 @@ func TestPromptsAndResourcesAskToo(t *testing.T) {
 		}
 		require.Equal(t, 3, asks)
 		require.Equal(t, 4, s.count("resources/read"))
+		// By hand, too, past the cache: a state is one call's (MRTR-06).
+		_, err = c.ReadResource(t.Context(), "a:b", client.WithManualInput())
+		need := needed(t, err)
+		_, err = c.ReadResource(t.Context(), "a:b", client.WithInput(mcp.InputResponses{"form": json.RawMessage(saidForm)}, need.State))
+		require.NoError(t, err)
+		_, err = c.ReadResource(t.Context(), "a:b")
+		require.NoError(t, err)
+		require.Equal(t, 5, asks)
 	}, everything...)
 }
 

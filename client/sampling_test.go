@@ -1,12 +1,14 @@
 package client_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // SAMP-02: every use of a tool is answered by the message that follows, which
@@ -55,4 +57,21 @@ func TestToolTurns(t *testing.T) {
 			}
 		}
 	}, client.OnSampling(sampleYes, client.SamplingTools))
+}
+
+// SAMP-03: what a revision cannot carry is not sent.
+func TestSamplingContentByRevision(t *testing.T) {
+	t.Parallel()
+	two := client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}}, nil
+	})
+	for version, want := range map[string]string{
+		"2025-06-18": "-32603 The request could not be handled",
+		"2025-11-25": `{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"model":"m"}`,
+	} {
+		speaking(t, version, func(t *testing.T, _ *client.Client, s *fakeServer) {
+			s.request(1, "sampling/createMessage", askSample)
+			require.Equal(t, want, s.told(1))
+		}, two)
+	}
 }
