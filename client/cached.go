@@ -61,7 +61,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 			return toolcache.Response{Result: raw, TTL: ttlOf(raw), Own: cl.round != nil}, nil
 		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
-		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "":
+		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
 			// A cursor of a list that has changed: the next walk begins anew.
 			c.cfg.cache.Forget(key.Key, key.Method)
 		}

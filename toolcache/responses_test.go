@@ -1,0 +1,346 @@
+package toolcache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// pages answers by what is asked for, and counts.
+type pages struct {
+	asked atomic.Int32
+	took  time.Duration
+	ttl   time.Duration
+	own   bool
+	err   error
+}
+
+func (p *pages) ask(ctx context.Context) (toolcache.Response, error) {
+	n := p.asked.Add(1)
+	if p.took > 0 {
+		select {
+		case <-time.After(p.took):
+		case <-ctx.Done():
+			return toolcache.Response{}, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, context.Cause(ctx))
+		}
+	}
+	return toolcache.Response{Result: fmt.Appendf(nil, "%d", n), TTL: &p.ttl, Own: p.own}, p.err
+}
+
+func response(param string) toolcache.ResponseKey {
+	return toolcache.ResponseKey{Key: key, Method: "resources/list", Param: param}
+}
+
+// read may be called on any goroutine.
+func read(t *testing.T, c *toolcache.Cache, k toolcache.ResponseKey, p *pages) string {
+	t.Helper()
+	result, err := c.Response(t.Context(), k, false, p.ask)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(result)
+}
+
+func TestResponse_CACHE_02_Age(t *testing.T) {
+	t.Parallel()
+	minute, day := time.Minute, 48*time.Hour
+	tests := []struct {
+		name  string
+		set   toolcache.Settings
+		ttl   *time.Duration
+		fresh time.Duration
+	}{
+		{"the server's", toolcache.Settings{}, &minute, minute},
+		{"at most a day", toolcache.Settings{}, &day, 24 * time.Hour},
+		{"an explicit bound", toolcache.Settings{TTL: time.Second}, &minute, time.Second},
+		{"an explicit bound that is longer", toolcache.Settings{TTL: time.Hour}, &minute, minute},
+		{"switched off", toolcache.Settings{TTLSet: true}, &minute, 0},
+		{"not said", toolcache.Settings{TTL: time.Hour}, nil, 0},
+		{"zero", toolcache.Settings{TTL: time.Hour}, new(time.Duration), 0},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			c, n := newCache(t, tt.set), 0
+			ask := func() {
+				_, err := c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) {
+					n++
+					return toolcache.Response{TTL: tt.ttl, Result: []byte("x")}, nil
+				})
+				require.NoError(t, err)
+			}
+			ask()
+			if tt.fresh > 0 {
+				time.Sleep(tt.fresh - 1)
+				ask()
+				require.Equal(t, 1, n, tt.name)
+				time.Sleep(1)
+			}
+			ask()
+			require.Equal(t, 2, n, tt.name)
+		})
+	}
+}
+
+// CACHE-04, CACHE-05: nothing is served for another question or to others.
+func TestResponse_CACHE_04_Keys(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	keys := []toolcache.ResponseKey{response(""), response("a"), response("b"), {Key: key, Method: "prompts/list"}}
+	for _, partition := range []string{"2026-07-28 aa alice", "2026-07-28 bb alice", "2026-07-28 aa bob"} {
+		keys = append(keys, toolcache.ResponseKey{Key: toolcache.Key{Server: key.Server, Partition: partition}, Method: "resources/list"})
+	}
+	keys = append(keys, toolcache.ResponseKey{Key: toolcache.Key{Server: "other"}, Method: "resources/list"})
+	for range 2 {
+		for i, k := range keys {
+			require.Equal(t, fmt.Sprint(i+1), read(t, c, k, p))
+		}
+	}
+}
+
+func TestResponse_CACHE_07_OneFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second}
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if got := read(t, c, response(""), p); got != "1" {
+					t.Error(got)
+				}
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := c.Response(ctx, response(""), false, p.ask)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "who waits has a context of its own")
+		wg.Wait()
+		require.EqualValues(t, 1, p.asked.Load())
+	})
+}
+
+// Who gives up takes nobody with it; what is everybody's is not asked again by
+// each; and neither is kept.
+func TestResponse_CACHE_07_Errors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second, ttl: time.Hour}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = c.Response(ctx, response(""), false, p.ask) }()
+		synctest.Wait()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { read(t, c, response(""), p) })
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		require.EqualValues(t, 2, p.asked.Load())
+
+		down := errors.New("down")
+		p = &pages{took: time.Second, err: down, ttl: time.Hour}
+		for range 50 {
+			wg.Go(func() {
+				if _, err := c.Response(t.Context(), response("x"), false, p.ask); !errors.Is(err, down) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.EqualValues(t, 1, p.asked.Load())
+		p.err = nil
+		require.Equal(t, "2", read(t, c, response("x"), p))
+	})
+}
+
+// A request that ends its goroutine leaves nobody waiting.
+func TestResponse_AbandonedAsk(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	require.Panics(t, func() {
+		_, _ = c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) { panic("boom") })
+	})
+	require.Equal(t, "1", read(t, c, response(""), p))
+}
+
+// CACHE-08: what was asked before a change is not kept after it.
+func TestResponse_CACHE_08_Race(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		forgets := map[string]func(*toolcache.Cache){
+			"the method": func(c *toolcache.Cache) { c.Forget(key, "resources/list") },
+			"the one":    func(c *toolcache.Cache) { c.ForgetOne(response("a")) },
+			"all":        func(c *toolcache.Cache) { c.Clear(key) },
+		}
+		for name, forget := range forgets {
+			c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second, ttl: time.Hour}
+			var wg sync.WaitGroup
+			wg.Go(func() { read(t, c, response("a"), p) })
+			synctest.Wait()
+			forget(c)
+			wg.Go(func() {
+				if got := read(t, c, response("a"), p); got != "2" {
+					t.Errorf("%s: %s is from before the change", name, got)
+				}
+			})
+			wg.Wait()
+			require.Equal(t, "2", read(t, c, response("a"), p), name)
+			forget(c)
+			require.Equal(t, "3", read(t, c, response("a"), p), name)
+		}
+	})
+}
+
+func TestResponse_CACHE_08_OthersStay(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	other := toolcache.ResponseKey{Key: key, Method: "prompts/list"}
+	for _, k := range []toolcache.ResponseKey{response("a"), response("b"), other} {
+		read(t, c, k, p)
+	}
+	c.ForgetOne(response("a"))
+	require.Equal(t, "2", read(t, c, response("b"), p))
+	c.Forget(key, "resources/list")
+	require.Equal(t, "3", read(t, c, other, p))
+	require.Equal(t, "4", read(t, c, response("b"), p))
+	c.Forget(toolcache.Key{Server: "other"}, "prompts/list")
+	require.Equal(t, "3", read(t, c, other, p))
+}
+
+// CACHE-09: what is one caller's alone is nobody else's.
+func TestResponse_CACHE_09_Own(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second, ttl: time.Hour, own: true}
+		var wg sync.WaitGroup
+		var got sync.Map
+		for range 3 {
+			wg.Go(func() { got.Store(read(t, c, response("a"), p), true) })
+		}
+		wg.Wait()
+		for _, n := range []string{"1", "2", "3"} {
+			_, ok := got.Load(n)
+			require.True(t, ok, n)
+		}
+		require.Equal(t, "4", read(t, c, response("a"), p))
+	})
+}
+
+// CACHE-10: a list is fresh as long as the page that goes first; then the walk
+// begins anew.
+func TestResponse_CACHE_10_Pages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, toolcache.Settings{})
+		long, short := &pages{ttl: time.Hour}, &pages{ttl: time.Minute}
+		walk := func() string {
+			return read(t, c, response(""), long) + read(t, c, response("2"), short) + read(t, c, response("3"), long)
+		}
+		require.Equal(t, "112", walk())
+		time.Sleep(time.Minute - 1)
+		require.Equal(t, "112", walk())
+		time.Sleep(1)
+		require.Equal(t, "324", walk(), "the page that is still fresh is read again too")
+	})
+}
+
+// CACHE-14: what is handed out is the caller's.
+func TestResponse_CACHE_14_Copies(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	for range 3 {
+		result, err := c.Response(t.Context(), response(""), false, p.ask)
+		require.NoError(t, err)
+		require.Equal(t, "1", string(result))
+		result[0] = 'x'
+	}
+}
+
+func TestResponse_CACHE_14_Bounds(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	for i := range 10_000 {
+		read(t, c, response(fmt.Sprint(i)), p)
+	}
+	asked := p.asked.Load()
+	read(t, c, response("9999"), p)
+	require.Equal(t, asked, p.asked.Load())
+	read(t, c, response("0"), p)
+	require.Equal(t, asked+1, p.asked.Load(), "the oldest is gone")
+
+	big := func(name string, size int) bool {
+		fetched := false
+		_, err := c.Response(t.Context(), response(name), false, func(context.Context) (toolcache.Response, error) {
+			fetched = true
+			return toolcache.Response{Result: make([]byte, size), TTL: &p.ttl}, nil
+		})
+		require.NoError(t, err)
+		return fetched
+	}
+	for range 2 {
+		require.True(t, big("too large", 5<<20))
+	}
+	for i := range 9 {
+		require.True(t, big(fmt.Sprintf("large %d", i), 4<<20))
+	}
+	require.False(t, big("large 8", 4<<20))
+	require.True(t, big("large 0", 4<<20), "over 32 MiB the oldest goes")
+}
+
+// CACHE-16: refresh asks whatever is kept or on its way, and its answer stays.
+func TestResponse_CACHE_16_Refresh(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+		read(t, c, response(""), p)
+		result, err := c.Response(t.Context(), response(""), true, p.ask)
+		require.NoError(t, err)
+		require.Equal(t, "2", string(result))
+		require.Equal(t, "2", read(t, c, response(""), p))
+
+		slow := &pages{ttl: time.Hour, took: time.Second}
+		var wg sync.WaitGroup
+		wg.Go(func() { read(t, c, response("x"), slow) })
+		synctest.Wait()
+		_, err = c.Response(t.Context(), response("x"), true, p.ask)
+		require.NoError(t, err)
+		wg.Wait()
+		require.Equal(t, "3", read(t, c, response("x"), p), "the older answer does not replace the newer one")
+	})
+}
+
+// A list of tools is fresh for as long as its Fetch says (CACHE-02).
+func TestFetchSaysHowLong(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		set        toolcache.Settings
+		ttl, fresh time.Duration
+	}{
+		{toolcache.Settings{}, time.Hour, time.Hour},
+		{toolcache.Settings{}, time.Second, time.Second},
+		{toolcache.Settings{TTL: time.Minute}, time.Hour, time.Minute},
+		{toolcache.Settings{}, 100 * time.Hour, 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := newCache(t, tt.set), newServer("a")
+			s.ttl = &tt.ttl
+			get(t, c, s, "a")
+			time.Sleep(tt.fresh - 1)
+			get(t, c, s, "a")
+			asked(t, s, 1)
+			time.Sleep(1)
+			get(t, c, s, "a")
+			asked(t, s, 2)
+		})
+	}
+}
