@@ -253,7 +253,7 @@ func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 		}
 		return err // what the server said of initialize says more
 	}
-	if n.refusedAsOld(err) {
+	if n.refusedAsOld(err) && !n.chosen.Remembered { // what is remembered is doubted first
 		return n.older(ctx, offered, err)
 	}
 	return err

@@ -1,0 +1,329 @@
+package client_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// remembering is a program that dies of the probe, and a store.
+func remembering(t *testing.T) (*program, client.Option) {
+	return &program{t: t, script: func(_ int, s *fakeServer) {
+		s.on("server/discover", func(jsonrpc.Request) any {
+			_ = s.conn.Close()
+			return nil
+		})
+	}}, client.WithVerdicts(client.MemoryVerdicts())
+}
+
+// A session verdict saves the probe, and with it the program that dies of it,
+// for a day (NEG-09, NEG-11).
+func TestSessionVerdictLastsADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, store := remembering(t)
+		first := found(t, p, store)
+		require.True(t, first.Restarted)
+		require.Len(t, p.started, 2)
+		time.Sleep(23 * time.Hour)
+		again := found(t, p, store)
+		require.Len(t, p.started, 3)
+		require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(p.started[2]))
+		require.True(t, again.Remembered)
+		require.Equal(t, client.EvidenceRemembered, again.Evidence)
+		require.Len(t, again.Tried, 1)
+		time.Sleep(2 * time.Hour) // using a verdict does not renew it
+		require.False(t, found(t, p, store).Remembered)
+		require.Len(t, p.started, 5)
+	})
+}
+
+// A stateless verdict has no end, and costs no more than the probe that opens
+// the conversation anyway.
+func TestStatelessVerdictHasNoEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, store := remembering(t)
+		p.script = func(_ int, s *fakeServer) { s.result("server/discover", discoverAnswer) }
+		found(t, p, store)
+		time.Sleep(1000 * time.Hour)
+		again := found(t, p, store)
+		require.True(t, again.Remembered)
+		require.Equal(t, [][]string{{"server/discover"}, {"server/discover"}}, p.wire())
+	})
+}
+
+// What a remembered stateless server may say without being demoted, and what
+// overturns the verdict (NEG-12).
+func TestStatelessVerdictIsOverturned(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer any
+		kind   string // of the error; "" for a session
+		// forgotten: the next connection finds out anew.
+		forgotten bool
+	}{
+		"-32601":                {rpcError(-32601, "x", ""), "", true},
+		"-32022, sessions only": {rpcError(-32022, "x", `{"supported":["2025-11-25"]}`), "", true},
+		"-32603":                {rpcError(-32603, "database is down", ""), "server", true},
+		"-32020":                {rpcError(-32020, "x", ""), "protocol", true},
+		"silence":               {nil, "timeout", true},
+		"another result":        {json.RawMessage(`{}`), "protocol", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := client.MemoryVerdicts()
+				p, _ := remembering(t)
+				require.NoError(t, store.Save(p.Identity(), client.Verdict{Version: mcp.Latest, At: time.Now()}))
+				p.script = func(_ int, s *fakeServer) {
+					s.on("server/discover", func(jsonrpc.Request) any { return tc.answer })
+				}
+				c, err := find(t, p, client.WithVerdicts(store))
+				if tc.kind != "" {
+					require.Equal(t, tc.kind, mcperrors.KindOf(err).String(), "%v", err)
+					require.Len(t, p.started, 1)
+					require.NotContains(t, p.started[0].methods(), "initialize")
+					_, known := store.Load(p.Identity())
+					require.Equal(t, !tc.forgotten, known)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, mcp.EraSession, c.ProtocolVersion().Era())
+				require.False(t, c.EraChosen().Remembered)
+				v, _ := store.Load(p.Identity())
+				require.Equal(t, mcp.LatestSession, v.Version)
+				require.NoError(t, ignoreClosed(c.Close()))
+			})
+		})
+	}
+}
+
+// A session verdict of a server that knows only the other era by now is found
+// to be wrong, whichever way it says so.
+func TestSessionVerdictIsOverturned(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"error": 200, "not found": 404} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newProbedSite(t)
+				store := client.MemoryVerdicts()
+				require.NoError(t, store.Save(s.transport().Identity(), client.Verdict{Version: mcp.LatestSession, At: time.Now()}))
+				s.result("server/discover", discoverAnswer)
+				s.on("initialize", func(probedRequest) (int, string) {
+					if status == 404 {
+						return status, "gone"
+					}
+					return status, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no such method"}}`
+				})
+				chosen := found(t, s.transport(), client.WithVerdicts(store))
+				require.Equal(t, mcp.Latest, chosen.Version)
+				require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
+				v, _ := store.Load(s.transport().Identity())
+				require.Equal(t, mcp.Latest, v.Version)
+			})
+		})
+	}
+}
+
+// An outage is not forgotten for: the server comes back as it was (NEG-15).
+func TestOutagesKeepVerdicts(t *testing.T) {
+	t.Parallel()
+	for _, v := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
+		for _, status := range []int{0, 401, 429, 503} {
+			t.Run(fmt.Sprint(v, " ", status), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := newProbedSite(t)
+					store := client.MemoryVerdicts()
+					key := s.transport().Identity()
+					require.NoError(t, store.Save(key, client.Verdict{Version: v, At: time.Now()}))
+					down := func(probedRequest) (int, string) { return status, "down" }
+					if status == 0 {
+						s.srv.Close()
+					}
+					s.on("initialize", down)
+					s.on("server/discover", down)
+					_, err := find(t, s.transport(), client.WithVerdicts(store))
+					require.Error(t, err)
+					_, known := store.Load(key)
+					require.True(t, known)
+				})
+			})
+		}
+	}
+}
+
+// Two paths of one host may be of different eras (NEG-10).
+func TestVerdictsAreByURL(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newProbedSite(t)
+		store := client.WithVerdicts(client.MemoryVerdicts())
+		found(t, s.transport(), store)
+		s.result("server/discover", discoverAnswer)
+		other := s.transport()
+		other.URL = memhttp.URL + "/other"
+		require.Equal(t, mcp.Latest, found(t, other, store).Version)
+		require.Equal(t, mcp.LatestSession, found(t, s.transport(), store).Version)
+	})
+}
+
+// That a server is reached over the fallback is remembered too, and forgotten
+// when the fallback is not there any more.
+func TestFallbackIsRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newProbedSite(t)
+		store := client.WithVerdicts(client.MemoryVerdicts())
+		s.on("initialize", func(probedRequest) (int, string) { return 405, "no" })
+		reach := func() client.EraChosen {
+			old, _ := newFake(t)
+			return found(t, falling{s.transport(), sessionOnly{old}}, store)
+		}
+		require.Len(t, reach().Tried, 4)
+		sent := len(s.methods())
+		again := reach()
+		require.Len(t, again.Tried, 1)
+		require.True(t, again.Fallback)
+		require.Len(t, s.methods(), sent, "the first address is left in peace")
+
+		s.result("initialize", initResult)
+		chosen := found(t, falling{s.transport(), failing{}}, store)
+		require.False(t, chosen.Fallback)
+		require.False(t, chosen.Remembered)
+	})
+}
+
+// A stream is another server each time, and a pinned client neither looks nor
+// remembers.
+func TestWhatIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &countingStore{VerdictStore: client.MemoryVerdicts()}
+		tr, _ := newFake(t)
+		found(t, tr, client.WithVerdicts(store))
+		p, _ := remembering(t)
+		found(t, p, client.WithVerdicts(store), client.WithProtocolVersion("2025-11-25"))
+		require.Zero(t, store.used)
+		store.fails = true
+		found(t, p, client.WithVerdicts(store)) // a store that fails harms nobody
+		require.NotZero(t, store.used)
+	})
+}
+
+type countingStore struct {
+	client.VerdictStore
+	used  int
+	fails bool
+}
+
+func (s *countingStore) Load(key string) (client.Verdict, bool) {
+	s.used++
+	return s.VerdictStore.Load(key)
+}
+
+func (s *countingStore) Save(key string, v client.Verdict) error {
+	s.used++
+	if s.fails {
+		return errors.New("disk full")
+	}
+	return s.VerdictStore.Save(key, v)
+}
+
+// A file keeps verdicts for the next process, for this user only.
+func TestFileVerdicts(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "eras.json")
+	store := client.FileVerdicts(path)
+	_, ok := store.Load("a")
+	require.False(t, ok)
+	require.NoError(t, store.Forget("a"))
+	want := client.Verdict{Version: mcp.Latest, Fallback: true, At: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
+	require.NoError(t, store.Save("a", want))
+	got, ok := client.FileVerdicts(path).Load("a")
+	require.True(t, ok)
+	require.Equal(t, want, got)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.NoError(t, store.Forget("a"))
+	_, ok = client.FileVerdicts(path).Load("a")
+	require.False(t, ok)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing but the file is left")
+}
+
+// Whatever stands in the file, connecting goes on.
+func TestFileVerdictsTolerateAnything(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"empty": "", "not JSON": "\x00\x01", "cut": `{"format":1,"verdicts":{"a":{"ver`, "an array": `[]`, "another form": `{"format":2,"verdicts":{}}`,
+		"no verdicts": `{"format":1}`, "wrong types": `{"format":1,"verdicts":{"a":7}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "eras.json")
+			require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+			store := client.FileVerdicts(path)
+			_, ok := store.Load("a")
+			require.False(t, ok)
+			require.NoError(t, store.Save("a", client.Verdict{Version: mcp.Latest, At: time.Now()}))
+			_, ok = store.Load("a")
+			require.True(t, ok)
+		})
+	}
+	dir := filepath.Join(t.TempDir(), "eras.json")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.Error(t, client.FileVerdicts(dir).Save("a", client.Verdict{}))
+}
+
+// Many at once never leave half a file, and the oldest verdicts go first.
+func TestFileVerdictsAtOnceAndBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "eras.json")
+	began := time.Now()
+	var work sync.WaitGroup
+	for i := range 8 {
+		store := client.FileVerdicts(path) // each like a process of its own
+		work.Go(func() {
+			for k := range 10 {
+				if err := store.Save(fmt.Sprint(i, k), client.Verdict{Version: mcp.Latest, At: began}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	var full strings.Builder
+	full.WriteString(`{"format":1,"verdicts":{"old":{"version":"2026-07-28","at":"2026-08-01T00:00:00Z"}`)
+	for i := range 1023 {
+		fmt.Fprintf(&full, `,"%d":{"version":"2026-07-28","at":"2026-09-01T00:00:00Z"}`, i)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(full.String()+"}}"), 0o600))
+	store := client.FileVerdicts(path)
+	_, ok := store.Load("old")
+	require.True(t, ok)
+	require.NoError(t, store.Save("new", client.Verdict{Version: mcp.Latest, At: began}))
+	_, ok = store.Load("old")
+	require.False(t, ok)
+	_, ok = store.Load("new")
+	require.True(t, ok)
+}
