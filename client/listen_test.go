@@ -44,14 +44,24 @@ type listen struct {
 func listenOver(t *testing.T, over string, opts ...client.Option) (*client.Client, *listens) {
 	t.Helper()
 	ls := &listens{}
+	opts = append([]client.Option{statelessEra}, opts...)
 	if over == "pipe" {
-		c, s := statelessPipe(t, opts...)
+		tr, s := newFake(t)
 		ls.pipe = s
+		s.result("server/discover", discoverAll)
+		s.result("tools/list", listing(aTool))
 		s.on("subscriptions/listen", ls.answer)
+		c, err := client.Connect(t.Context(), tr, opts...)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
 		return c, ls
 	}
-	c, s := alone(t, opts...)
+	s := newLone(t)
+	t.Cleanup(s.mem.Close)
 	s.on("subscriptions/listen", ls.answer)
+	c, err := s.dial(opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c, ls
 }
 
@@ -425,17 +435,15 @@ func TestListHandlerListens(t *testing.T) {
 			lists.note("%s %v", method, err)
 		}))
 		close(ready)
-		time.Sleep(time.Minute) // the first try may have come before the fake was ready
-		require.NotZero(t, ls.count())
-		n := ls.count()
-		l := ls.nth(t, n-1)
+		synctest.Wait()
+		l := ls.nth(t, 0)
 		require.Equal(t, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}`, l.filter)
 		ls.say(l, notice(l.id, "notifications/tools/list_changed", ""))
 		synctest.Wait()
 		require.Equal(t, []string{"notifications/tools/list_changed <nil>"}, lists.all())
 		ls.say(l, graceful(l.id))
 		time.Sleep(time.Minute)
-		require.Equal(t, n+1, ls.count())
+		require.Equal(t, 2, ls.count())
 		require.Equal(t, []string{"client.SubscriptionGap"}, events.all())
 		require.Len(t, lists.all(), 4, "all may have changed")
 	})
