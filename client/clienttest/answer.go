@@ -1,0 +1,212 @@
+package clienttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// answer runs a request. push sends what comes before the answer. The error is
+// ErrSilent, or ErrCut when the connection is to be broken.
+func (s *Server) answer(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.Message)) (jsonrpc.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
+	s.mu.Lock()
+	s.requests = append(s.requests, Request{Method: req.Method, Params: slices.Clone(req.Params)})
+	s.running[req.ID] = cancel
+	var fault error
+	if len(s.faults) > 0 && req.Method != mcp.MethodInitialize && req.Method != mcp.MethodDiscover {
+		fault, s.faults = s.faults[0], s.faults[1:]
+	}
+	f := s.methods[req.Method]
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.running, req.ID)
+		s.mu.Unlock()
+	}()
+	if errors.Is(fault, ErrSilent) {
+		<-ctx.Done()
+	}
+	if errors.Is(fault, ErrSilent) || errors.Is(fault, ErrCut) {
+		return jsonrpc.Response{}, fault
+	}
+	call := s.newCall(ctx, req, push)
+	resp := jsonrpc.Response{ID: req.ID}
+	var result any
+	err := fault
+	switch {
+	case fault != nil:
+	case f != nil:
+		result, err = f(call)
+	default:
+		result, err = s.builtin(call, req)
+	}
+	switch {
+	case errors.Is(err, errAsked):
+		result, err = s.inputRequired(call), nil
+	case err != nil:
+		resp.Error = rpcError(err)
+		return resp, nil
+	}
+	resp.Result = s.complete(call, s.encode(result))
+	return resp, err
+}
+
+func rpcError(err error) *jsonrpc.Error {
+	var rpc *jsonrpc.Error
+	if errors.As(err, &rpc) {
+		return rpc
+	}
+	return jsonrpc.NewError(jsonrpc.CodeInternalError, err.Error(), nil)
+}
+
+// newCall reads what handlers want to know of a request.
+func (s *Server) newCall(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.Message)) *Call {
+	call := &Call{Method: req.Method, Params: req.Params, s: s, ctx: ctx, push: push, answers: map[string]json.RawMessage{}}
+	var params struct {
+		Name           string                     `json:"name"`
+		URI            string                     `json:"uri"`
+		Arguments      json.RawMessage            `json:"arguments"`
+		InputResponses map[string]json.RawMessage `json:"inputResponses"`
+		RequestState   string                     `json:"requestState"`
+		Meta           json.RawMessage            `json:"_meta"`
+	}
+	if jsonrpc.Unmarshal(req.Params, &params) != nil {
+		return call
+	}
+	call.Name, call.Arguments = params.Name+params.URI, params.Arguments
+	if call.Arguments == nil {
+		call.Arguments = json.RawMessage(`{}`)
+	}
+	call.token, _ = mcp.MetaValue(params.Meta, mcp.MetaProgressToken)
+	if version, ok := mcp.MetaValue(params.Meta, mcp.MetaProtocolVersion); ok {
+		_ = jsonrpc.Unmarshal(version, &call.version) // what is no text is no version
+	}
+	// Answers of earlier rounds come back in the state.
+	_ = jsonrpc.Unmarshal([]byte(params.RequestState), &call.answers)
+	for key, answer := range params.InputResponses {
+		call.answers[key] = answer
+	}
+	return call
+}
+
+// inputRequired is the answer that asks for what a handler wants to know.
+func (s *Server) inputRequired(call *Call) any {
+	state := string(s.encode(call.answers))
+	return &mcp.InputRequiredResult{ResultType: mcp.ResultInputRequired, InputRequests: call.questions, RequestState: &state}
+}
+
+// complete adds to a result what the stateless era wants there.
+func (s *Server) complete(call *Call, result json.RawMessage) json.RawMessage {
+	if result == nil {
+		result = json.RawMessage(`{}`)
+	}
+	if call.version == "" || len(result) < 2 || result[0] != '{' {
+		return result
+	}
+	has := map[string]bool{}
+	if jsonrpc.Members(result, func(name, _ []byte) bool {
+		has[string(name)] = true
+		return true
+	}) != nil {
+		return result
+	}
+	add := func(name, value string) {
+		if has[name] {
+			return
+		}
+		result = slices.Clone(result[:len(result)-1])
+		if len(result) > 1 {
+			result = append(result, ',')
+		}
+		result = append(jsonrpc.AppendString(result, name), ':')
+		result = append(append(result, value...), '}')
+	}
+	add("resultType", `"complete"`)
+	if info, _ := mcp.LookupMethod(call.Method, call.version); info.Cacheable {
+		add("ttlMs", "0")
+		add("cacheScope", `"private"`)
+	}
+	return result
+}
+
+// builtin answers what no handler was given for.
+func (s *Server) builtin(call *Call, req jsonrpc.Request) (any, error) {
+	if v := call.version; v != "" && v.Era() != mcp.EraStateless {
+		return nil, jsonrpc.NewError(mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version",
+			&mcp.UnsupportedVersionData{Supported: []string{string(mcp.Version2026_07_28)}, Requested: string(v)})
+	}
+	s.mu.Lock()
+	caps := s.caps
+	tools, resources, prompts := slices.Clone(s.tools), slices.Clone(s.resources), slices.Clone(s.prompts)
+	f, text := s.calls[call.Name], s.texts[call.Name]
+	get := s.gets[call.Name]
+	_, there := s.texts[call.Name]
+	s.mu.Unlock()
+	info := mcp.Implementation{Name: "clienttest", Version: "1"}
+	switch call.Method {
+	case mcp.MethodInitialize:
+		var params mcp.InitializeParams
+		if err := mcp.Unmarshal(slices.Clone(req.Params), &params); err != nil {
+			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, err.Error(), nil)
+		}
+		if params.ProtocolVersion.Era() != mcp.EraSession {
+			params.ProtocolVersion = mcp.LatestSession
+		}
+		return &mcp.InitializeResult{ProtocolVersion: params.ProtocolVersion, Capabilities: caps, ServerInfo: info}, nil
+	case mcp.MethodDiscover:
+		if call.version == "" {
+			break
+		}
+		meta := append(jsonrpc.AppendString([]byte(`{`), mcp.MetaServerInfo), ':')
+		meta = append(append(meta, s.encode(&info)...), '}')
+		return &mcp.DiscoverResult{SupportedVersions: []string{string(mcp.Version2026_07_28)}, Capabilities: caps, Meta: meta}, nil
+	case mcp.MethodPing, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodLoggingSetLevel:
+		return &mcp.EmptyResult{}, nil
+	case mcp.MethodToolsList:
+		return &mcp.ListToolsResult{Tools: tools}, nil
+	case mcp.MethodResourcesList:
+		return &mcp.ListResourcesResult{Resources: resources}, nil
+	case mcp.MethodResourceTemplatesList:
+		return &mcp.ListResourceTemplatesResult{}, nil
+	case mcp.MethodPromptsList:
+		return &mcp.ListPromptsResult{Prompts: prompts}, nil
+	case mcp.MethodToolsCall:
+		return runTool(call, f)
+	case mcp.MethodResourcesRead:
+		if !there {
+			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Resource not found", map[string]string{"uri": call.Name})
+		}
+		i := slices.IndexFunc(resources, func(r mcp.Resource) bool { return r.URI == call.Name })
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: call.Name, MIMEType: resources[i].MIMEType, Text: &text}}}, nil
+	case mcp.MethodPromptsGet:
+		if get == nil {
+			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unknown prompt: "+call.Name, nil)
+		}
+		return get(call)
+	case mcp.MethodSubscriptionsListen:
+		return s.listen(call, req)
+	}
+	return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+call.Method, nil)
+}
+
+func runTool(call *Call, f Handler) (any, error) {
+	if f == nil {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unknown tool: "+call.Name, nil)
+	}
+	result, err := f(call)
+	var rpc *jsonrpc.Error
+	if err != nil && !errors.As(err, &rpc) && !errors.Is(err, errAsked) {
+		failed := Text(err.Error())
+		failed.IsError = true
+		return failed, nil
+	}
+	return result, err
+}

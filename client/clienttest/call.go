@@ -1,0 +1,136 @@
+package clienttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Call is one request on its way through a [Handler].
+type Call struct {
+	// Method is the method, Name the tool, the prompt or the URI it is about.
+	Method, Name string
+	// Params are as they came, Arguments their member of that name.
+	Params, Arguments json.RawMessage
+
+	s         *Server
+	ctx       context.Context
+	version   mcp.Version // in the stateless era, else ""
+	push      func(jsonrpc.Message)
+	token     json.RawMessage
+	asks      int
+	answers   map[string]json.RawMessage
+	questions map[string]mcp.InputRequest
+}
+
+// Context ends when the client gives the request up, and with the server.
+func (c *Call) Context() context.Context { return c.ctx }
+
+// Bind decodes the arguments. Names match exactly: give the fields json tags.
+func (c *Call) Bind(into any) error { return jsonrpc.Unmarshal(c.Arguments, into) }
+
+// Progress reports progress, if the client asked for it.
+func (c *Call) Progress(progress float64, message string) {
+	if c.token == nil {
+		return
+	}
+	c.Notify(mcp.MethodProgress, map[string]any{"progressToken": c.token, "progress": progress, "message": message})
+}
+
+// Notify sends a notification that belongs to this request.
+func (c *Call) Notify(method string, params any) {
+	c.push(jsonrpc.Notification{Method: method, Params: c.s.encode(params)})
+}
+
+// errAsked ends a handler of the stateless era whose question has to reach the
+// client first.
+var errAsked = errors.New("clienttest: the client is asked first; return this error")
+
+// Ask asks the client something, such as [mcp.MethodElicitationCreate], and
+// returns its answer. In the stateless era a question is an answer to the
+// request, which the client then makes again: Ask returns an error the first
+// time, which the handler must return, and the answer when the handler runs for
+// the second time. So ask before doing anything.
+func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
+	if c.version == "" {
+		return c.s.ask(c.ctx, c.push, method, params)
+	}
+	c.asks++
+	key := fmt.Sprintf("ask-%d", c.asks)
+	if answer := c.answers[key]; answer != nil {
+		return answer, nil
+	}
+	c.questions = map[string]mcp.InputRequest{key: {Method: method, Params: c.s.encode(params)}}
+	return nil, errAsked
+}
+
+// Ask asks a client of the session era something outside any request of its own,
+// and waits for the answer until ctx ends. It needs one that is connected, over
+// HTTP with a stream open for it.
+func (s *Server) Ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	s.mu.Lock()
+	var push func(jsonrpc.Message)
+	for _, k := range s.sinks {
+		if k.listen == nil {
+			push = k.push
+		}
+	}
+	s.mu.Unlock()
+	if push == nil {
+		return nil, errors.New("clienttest: no client of the session era can be asked now")
+	}
+	return s.ask(ctx, push, method, params)
+}
+
+func (s *Server) ask(ctx context.Context, push func(jsonrpc.Message), method string, params any) (json.RawMessage, error) {
+	answer := make(chan jsonrpc.Response, 1)
+	s.mu.Lock()
+	s.lastAsked++
+	id := jsonrpc.IntID(s.lastAsked)
+	s.asked[id] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.asked, id)
+		s.mu.Unlock()
+	}()
+	push(jsonrpc.Request{ID: id, Method: method, Params: s.encode(params)})
+	select {
+	case resp := <-answer:
+		if resp.Error != nil {
+			return nil, resp.Error
+		}
+		return resp.Result, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// answered takes a client's answer to a question.
+func (s *Server) answered(resp jsonrpc.Response) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer := s.asked[resp.ID]; answer != nil {
+		answer <- resp
+		delete(s.asked, resp.ID)
+	}
+}
+
+// encode makes JSON of what a test gave; nil stays nil.
+func (s *Server) encode(v any) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	raw, err := mcp.Marshal(v)
+	if err != nil {
+		s.t.Errorf("clienttest: %T cannot be encoded: %v", v, err)
+		return json.RawMessage(`{}`)
+	}
+	return raw
+}

@@ -1,0 +1,191 @@
+package clienttest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Server is a scripted server. Make it with [NewServer]. Its methods may be
+// called from many goroutines, and while clients are connected.
+type Server struct {
+	t    testing.TB
+	ctx  context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu        sync.Mutex
+	caps      mcp.ServerCapabilities
+	methods   map[string]Handler
+	tools     []mcp.Tool
+	calls     map[string]Handler // of tools
+	resources []mcp.Resource
+	texts     map[string]string // of resources
+	prompts   []mcp.Prompt
+	gets      map[string]Handler // of prompts
+	faults    []error
+	requests  []Request
+	sinks     []*sink
+	running   map[jsonrpc.ID]context.CancelFunc
+	asked     map[jsonrpc.ID]chan jsonrpc.Response
+	lastAsked int64
+	http      *httptest.Server
+	closed    bool
+}
+
+// Handler answers one request. The result is anything that encodes to a JSON
+// object; a json.RawMessage is sent as it is. An error that is, or wraps, a
+// [*jsonrpc.Error] is sent as that; another error of a tool becomes a result with
+// isError set, and any other the JSON-RPC error -32603.
+type Handler func(call *Call) (any, error)
+
+// Request is what a client sent.
+type Request struct {
+	Method string
+	// Params are as they came, with _meta; nil for none.
+	Params json.RawMessage
+	// Notification is true for what has no answer.
+	Notification bool
+}
+
+// What [Server.Fail] takes besides a [*jsonrpc.Error].
+var (
+	// ErrSilent: the request is never answered.
+	ErrSilent = errors.New("clienttest: no answer")
+	// ErrCut: the connection breaks before the answer.
+	ErrCut = errors.New("clienttest: the connection breaks")
+)
+
+// NewServer makes a server that declares tools, resources and prompts and has
+// none of them yet. It ends with the test.
+func NewServer(t testing.TB) *Server {
+	t.Helper()
+	list := &mcp.ListChangedCapability{ListChanged: true}
+	s := &Server{
+		t: t, methods: map[string]Handler{}, calls: map[string]Handler{}, gets: map[string]Handler{}, texts: map[string]string{},
+		running: map[jsonrpc.ID]context.CancelFunc{}, asked: map[jsonrpc.ID]chan jsonrpc.Response{},
+		caps: mcp.ServerCapabilities{
+			Tools: list, Prompts: list, Resources: &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
+		},
+	}
+	s.ctx, s.end = context.WithCancel(context.Background()) //nolint:forbidigo,usetesting // ends with Close: other clean-ups may still need it
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Close ends every connection and waits for the handlers. It may be called
+// again; the test's end calls it, too.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.end()
+	web := s.http
+	s.mu.Unlock()
+	if web != nil {
+		web.CloseClientConnections()
+		web.Close()
+	}
+	s.work.Wait()
+}
+
+// SetCapabilities replaces what the server declares, for clients that connect
+// from now on.
+func (s *Server) SetCapabilities(caps mcp.ServerCapabilities) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.caps = caps
+}
+
+// Tool adds a tool, or replaces the one of that name, without telling anybody:
+// see [Server.Notify]. schema is the JSON Schema of its arguments, "" for any
+// object.
+func (s *Server) Tool(name, schema string, f Handler) {
+	if schema == "" {
+		schema = `{"type":"object"}`
+	}
+	s.AddTool(mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}, f)
+}
+
+// AddTool is [Server.Tool] for everything a tool may declare.
+func (s *Server) AddTool(tool mcp.Tool, f Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = put(s.tools, tool, func(t mcp.Tool) string { return t.Name })
+	s.calls[tool.Name] = f
+}
+
+// Resource adds a text resource, or replaces the one at that URI.
+func (s *Server) Resource(uri, mimeType, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resources = put(s.resources, mcp.Resource{URI: uri, Name: uri, MIMEType: mimeType}, func(r mcp.Resource) string { return r.URI })
+	s.texts[uri] = text
+}
+
+// Prompt adds a prompt, or replaces the one of that name. f returns a
+// *mcp.GetPromptResult; [Call.Bind] reads the arguments.
+func (s *Server) Prompt(prompt mcp.Prompt, f Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompts = put(s.prompts, prompt, func(p mcp.Prompt) string { return p.Name })
+	s.gets[prompt.Name] = f
+}
+
+// On answers a method, also one the server answers by itself otherwise.
+func (s *Server) On(method string, f Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.methods[method] = f
+}
+
+// Fail makes the next n requests fail, but for those that open a conversation:
+// with a [*jsonrpc.Error], [ErrSilent] or [ErrCut]. What is not used up yet comes
+// first.
+func (s *Server) Fail(n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.faults = append(s.faults, err)
+	}
+}
+
+// Requests returns what clients have sent so far, in the order it came.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Count returns how many messages of a method have come so far.
+func (s *Server) Count(method string) int {
+	n := 0
+	for _, r := range s.Requests() {
+		if r.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+// Text is a tool's result of one text.
+func Text(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// put replaces the element with v's key, or appends v.
+func put[T any](list []T, v T, key func(T) string) []T {
+	for i := range list {
+		if key(list[i]) == key(v) {
+			list[i] = v
+			return list
+		}
+	}
+	return append(list, v)
+}
