@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -31,9 +32,12 @@ func ExampleOnElicitForm() {
 		}),
 		client.OnElicitURL(func(ctx context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
 			fmt.Printf("%s wants you to visit %s (on %s)\n", r.From.Server, r.URL, r.Host)
-			select {
-			case <-r.Done: // nil where the server cannot say
-			case <-ctx.Done():
+			if r.Done != nil { // else the server cannot say when it is done
+				select {
+				case <-r.Done:
+				case <-time.After(5 * time.Minute):
+				case <-ctx.Done():
+				}
 			}
 			return mcp.ElicitAccept, nil
 		}),
