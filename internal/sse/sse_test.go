@@ -298,7 +298,7 @@ func TestReader_ManyCarriageReturns(t *testing.T) {
 		began := time.Now()
 		_, err := sse.NewReader(strings.NewReader(input), 0, 0).Next()
 		require.Equal(t, io.EOF, err, name)
-		require.Less(t, time.Since(began), 2*time.Second, name)
+		require.Less(t, time.Since(began), 10*time.Second, name)
 	}
 }
 
