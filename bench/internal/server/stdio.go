@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"time"
 )
+
+// Stalled is what the name of the file says, beside Options.Pid, that appears
+// when the server has stopped reading.
+const Stalled = ".stalled"
 
 // maxGather is how many bytes of answers wait for one write.
 const maxGather = 256 << 10
@@ -20,11 +25,12 @@ type stdio struct {
 	gather  []byte
 	held    [][]byte // ids of hold
 	silent  int
+	pid     string
 }
 
 // Stdio serves until in ends.
 func Stdio(o Options, in io.Reader, out io.Writer) error {
-	s := &stdio{answers: newAnswers(o.Modern, o.Tools), out: out}
+	s := &stdio{answers: newAnswers(o.Modern, o.Tools), out: out, pid: o.Pid}
 	if o.Prepare > 0 {
 		s.answers.ofSize(o.Prepare)
 	}
@@ -86,6 +92,11 @@ func (s *stdio) answer(line []byte) error {
 		}
 		s.held = s.held[:0]
 	case "stall":
+		if s.pid != "" {
+			if err := os.WriteFile(s.pid+Stalled, nil, 0o600); err != nil {
+				return err
+			}
+		}
 		// Long enough for any client to have given up.
 		<-time.After(10 * time.Minute)
 	default:

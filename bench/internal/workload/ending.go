@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -128,10 +129,15 @@ func cancelFull(ctx context.Context, c Cell, self string) (Result, error) {
 		}
 		stalled, giveUp := context.WithCancel(ctx)
 		go func() { _, _ = client.Call(stalled, "stall", map[string]any{}) }() // never answers
-		d, err := cancelOne(ctx, client, "sink", payload, func() error {
-			<-time.After(50 * time.Millisecond) // the pipe is full long before
-			return nil
-		})
+		err = t.awaitStall(ctx)
+		var d time.Duration
+		if err == nil {
+			d, err = cancelOne(ctx, client, "sink", payload, func() error {
+				// To encode it and to fill the pipe takes a few milliseconds.
+				<-time.After(250 * time.Millisecond)
+				return nil
+			})
+		}
 		giveUp()
 		err = errors.Join(err, t.kill())
 		closing(client)
@@ -143,6 +149,23 @@ func cancelFull(ctx context.Context, c Cell, self string) (Result, error) {
 	r := Result{Calls: len(times)}
 	r.P50, r.P99 = percentiles(times)
 	return r, nil
+}
+
+// awaitStall waits until the server has stopped reading.
+func (t *target) awaitStall(ctx context.Context) error {
+	limit := time.After(patience)
+	for {
+		if _, err := os.Stat(t.pidFile + server.Stalled); err == nil {
+			return nil
+		}
+		select {
+		case <-limit:
+			return errors.New("the server did not stall")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // cancelOne starts a call, waits until it is ready to be cancelled, and
