@@ -91,7 +91,7 @@ func (cl *call) becomeTask() {
 	cl.open = append(cl.open, `,"task":{`...)
 	if cl.opts.ttl > 0 {
 		cl.open = append(cl.open, `"ttl":`...)
-		cl.open = strconv.AppendInt(cl.open, cl.opts.ttl.Milliseconds(), 10)
+		cl.open = strconv.AppendInt(cl.open, max(1, cl.opts.ttl.Milliseconds()), 10)
 	}
 	cl.open = append(cl.open, '}')
 }

@@ -283,6 +283,8 @@ func TestWhatIsMissing(t *testing.T) {
 		{"resource, S0", "resources/read", "", -32001, "Resource not found: x", "E206", mcperrors.KindNotFound},
 		{"resource, session era", "resources/read", "", -32002, "Resource not found", "E206", mcperrors.KindNotFound},
 		{"resource, stateless era", "resources/read", "", -32602, "Resource not found", "E206", mcperrors.KindNotFound},
+		{"a task that is gone", "tasks/get", "x", -32602, "Task not found", "E204", mcperrors.KindNotFound},
+		{"a cursor of tasks", "tasks/list", "", -32602, "bad cursor", "E203", mcperrors.KindInvalidArguments},
 		{"-32002 elsewhere", "tools/call", "x", -32002, "Resource not found", "E302", mcperrors.KindServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
