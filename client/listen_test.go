@@ -215,7 +215,7 @@ func TestSubscriptionIsNoCall(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.CallTool(t.Context(), "echo", message)
 		require.NoError(t, err, "there is room for a call")
-		time.Sleep(24 * time.Hour)
+		pass(24 * time.Hour)
 		ls.say(ls.nth(t, 0), notice(ls.nth(t, 0).id, "notifications/tools/list_changed", ""))
 		synctest.Wait()
 		require.Equal(t, []string{"notifications/tools/list_changed"}, r.all())
@@ -249,10 +249,10 @@ func TestSubscriptionOpensAgain(t *testing.T) {
 			require.NoError(t, err)
 			_, err = c.GetToolSchema(t.Context(), "echo")
 			require.NoError(t, err)
-			time.Sleep(time.Hour)
+			pass(time.Hour)
 			ended := time.Now()
 			tt.end(ls, ls.nth(t, 0))
-			time.Sleep(time.Minute)
+			pass(time.Minute)
 			require.Equal(t, 2, ls.count(), name)
 			wait := ls.nth(t, 1).began.Sub(ended)
 			require.GreaterOrEqual(t, wait, tt.least, name)
@@ -287,12 +287,12 @@ func TestSubscriptionIsNoStorm(t *testing.T) {
 		ls.skip = -1
 		s, err := c.Subscribe(t.Context(), toolsAndX, r.change)
 		require.NoError(t, err)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Greater(t, ls.count(), 5)
 		require.Less(t, ls.count(), 60)
 		require.NoError(t, s.Close())
 		n := ls.count()
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Equal(t, n, ls.count(), "closed is closed")
 	})
 }
@@ -319,7 +319,7 @@ func TestSubscriptionRefused(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"client.SubscriptionEnded"}, events.all())
 		require.Error(t, s.Update(t.Context(), toolsAndX))
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Equal(t, 3, ls.count())
 	})
 }
@@ -369,7 +369,7 @@ func TestSubscriptionUpdate(t *testing.T) {
 		ls.say(now, notice(now.id, "notifications/resources/updated", updatedA))
 		synctest.Wait()
 		require.Equal(t, []string{"updated x:/a"}, changes.all(), "told once")
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if over == "http" {
 			<-old.gone
 		} else {
@@ -378,7 +378,7 @@ func TestSubscriptionUpdate(t *testing.T) {
 		ls.say(now, notice(now.id, "notifications/resources/updated", updatedA))
 		synctest.Wait()
 		require.Len(t, changes.all(), 2)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Equal(t, 2, ls.count(), "the old one is not opened again")
 		require.Empty(t, events.all())
 		// After a failed change everything is as it was.
@@ -397,12 +397,12 @@ func TestSubscriptionUpdate(t *testing.T) {
 func TestSubscriptionForeignNotice(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, over string) {
-		var changes, any record
-		c, ls := listenOver(t, over, client.OnNotification(func(_ context.Context, n jsonrpc.Notification) { any.note("%s", n.Method) }))
+		var changes, seen record
+		c, ls := listenOver(t, over, client.OnNotification(func(_ context.Context, n jsonrpc.Notification) { seen.note("%s", n.Method) }))
 		_, err := c.Subscribe(t.Context(), toolsAndX, changes.change)
 		require.NoError(t, err)
 		synctest.Wait()
-		before := len(any.all())
+		before := len(seen.all())
 		ls.say(ls.nth(t, 0), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		ls.say(ls.nth(t, 0), notice(jsonrpc.StringID("another"), "notifications/resources/updated", updatedA))
 		synctest.Wait()
@@ -410,7 +410,7 @@ func TestSubscriptionForeignNotice(t *testing.T) {
 			require.Equal(t, []string{"notifications/tools/list_changed", "updated x:/a"}, changes.all())
 		} else {
 			require.Empty(t, changes.all())
-			require.Len(t, any.all(), before)
+			require.Len(t, seen.all(), before)
 		}
 	})
 }
@@ -442,7 +442,7 @@ func TestListHandlerListens(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"notifications/tools/list_changed <nil>"}, lists.all())
 		ls.say(l, graceful(l.id))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.Equal(t, 2, ls.count())
 		require.Equal(t, []string{"client.SubscriptionGap"}, events.all())
 		require.Len(t, lists.all(), 4, "all may have changed")

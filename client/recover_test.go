@@ -81,12 +81,6 @@ func (s *sessionSite) count(what string) int {
 	return n
 }
 
-func (s *sessionSite) received() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.got)
-}
-
 func (s *sessionSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	session := r.Header.Get("Mcp-Session-Id")
 	body, err := io.ReadAll(r.Body)

@@ -194,13 +194,13 @@ func (t *subscriptions) resubscribe(ctx context.Context, c *Client) {
 		case c.live.Load() != now || c.recovery.now.Load() != nil || c.isClosed():
 			return // this session is gone too: the next asks for all of it
 		default:
-			t.refused(c, uri, err)
+			t.refused(uri, err)
 		}
 	}
 }
 
 // refused ends the subscriptions that are about a URI.
-func (t *subscriptions) refused(c *Client, uri string, reason error) {
+func (t *subscriptions) refused(uri string, reason error) {
 	for _, s := range t.all() {
 		if slices.Contains(s.Honored().ResourceSubscriptions, uri) {
 			s.fail(reason)

@@ -1,0 +1,99 @@
+package client_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Read, prompt, complete, subscribe and log level against a server that others
+// wrote, over both transports and in both eras.
+func TestFeaturesOfTheReferenceServer(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the watched resource changes every three seconds")
+	}
+	srv, err := refserver.New(refserver.Options{Families: []string{"fixtures"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	web := httptest.NewServer(srv.Handler())
+	t.Cleanup(web.Close)
+	connect := map[string]func(t *testing.T, opts ...client.Option) (*client.Client, error){
+		"HTTP": func(t *testing.T, opts ...client.Option) (*client.Client, error) {
+			return client.Dial(t.Context(), web.URL+refserver.Path, opts...)
+		},
+		"stdio": func(t *testing.T, opts ...client.Option) (*client.Client, error) {
+			tr, conn := transport.InMemory()
+			ended := make(chan error, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { ended <- srv.ServeStdio(ctx, conn, conn) }()
+			t.Cleanup(func() {
+				cancel()
+				_ = conn.Close()
+				<-ended //nolint:errcheck // the pipe was closed under it
+			})
+			return client.Connect(t.Context(), tr, opts...)
+		},
+	}
+	for over, open := range connect {
+		for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+			t.Run(over+" "+version, func(t *testing.T) {
+				t.Parallel()
+				c, err := open(t, client.WithProtocolVersion(version), client.WithRequiredCapabilities())
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
+				useFeatures(t, c)
+			})
+		}
+	}
+}
+
+func useFeatures(t *testing.T, c *client.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	read, err := c.ReadResource(ctx, "test://static-text")
+	require.NoError(t, err)
+	require.Contains(t, *read.Contents[0].Text, "static text")
+	_, err = c.ReadResource(ctx, "test://not-there")
+	require.True(t, mcperrors.IsNotFound(err), "%v", err)
+	templates, err := c.ListResourceTemplates(ctx, nil)
+	require.NoError(t, err)
+	uri, err := templates.ResourceTemplates[0].Expand(map[string]string{"id": "1 2"})
+	require.NoError(t, err)
+	_, err = c.ReadResource(ctx, uri)
+	require.NoError(t, err)
+
+	prompt, err := c.GetPrompt(ctx, "test_prompt_with_arguments", map[string]string{"arg1": "a", "arg2": "b"})
+	require.NoError(t, err)
+	require.NotEmpty(t, prompt.Messages)
+	_, err = c.GetPrompt(ctx, "test_prompt_with_arguments", nil)
+	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
+	done, err := c.Complete(ctx, mcp.CompletionReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"},
+		mcp.CompletionArgument{Name: "arg1", Value: "p"}, map[string]string{"arg2": "b"})
+	require.NoError(t, err)
+	require.NotNil(t, done)
+	require.NoError(t, c.SetLogLevel(ctx, mcp.LevelWarning))
+
+	changes := make(chan client.Change, 10)
+	s, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://watched-resource"}},
+		func(_ context.Context, ch client.Change) { changes <- ch })
+	require.NoError(t, err)
+	require.Equal(t, []string{"test://watched-resource"}, s.Honored().ResourceSubscriptions)
+	select {
+	case ch := <-changes:
+		require.Equal(t, "test://watched-resource", ch.URI)
+	case <-ctx.Done():
+		require.Fail(t, "nothing was told")
+	}
+	require.NoError(t, s.Close())
+}
