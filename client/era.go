@@ -48,7 +48,7 @@ func (c *Client) negotiate(ctx context.Context, t transport.Transport) error {
 	c.chosen = n.chosen
 	n.remember()
 	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.era.String(), "version", string(agreed.version),
-		"evidence", n.chosen.Evidence, "roundTrips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
+		"evidence", n.chosen.Evidence, "round_trips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
 	c.emit(n.chosen)
 	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(agreed.info.Name, 100), jsonrpc.Printable(agreed.info.Version, 50)), "server", c.server)
 	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.version), "server", c.server)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -114,15 +115,12 @@ func (n *negotiation) forget() {
 // forgetIf forgets when err is not about something else: an outage, a lack of
 // credentials and an impatient caller say nothing about the era.
 func (n *negotiation) forgetIf(err error) {
-	switch mcperrors.KindOf(err) {
-	case mcperrors.KindAuth, mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindCircuitOpen, mcperrors.KindOverloaded:
-		return
-	}
+	other := []mcperrors.Kind{mcperrors.KindAuth, mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindCircuitOpen, mcperrors.KindOverloaded}
 	var e *mcperrors.Error
-	if errors.As(err, &e) && (e.Delivery == mcperrors.NotSent || e.HTTP != nil && saidByStatus(e.HTTP.Status) == saysLater) {
-		return
+	if errors.As(err, &e) && !slices.Contains(other, e.Kind) && e.Delivery != mcperrors.NotSent &&
+		(e.HTTP == nil || saidByStatus(e.HTTP.Status) != saysLater) {
+		n.forget()
 	}
-	n.forget()
 }
 
 // stored tells of a store that fails. Nothing else depends on it.

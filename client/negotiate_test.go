@@ -290,7 +290,7 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, chosen, c.EraChosen())
 	require.NoError(t, ignoreClosed(c.Close()))
 	require.Equal(t, 1, strings.Count(log.String(), "[MCP] Era chosen"))
-	require.Contains(t, log.String(), "evidence=method-not-found roundTrips=2 remembered=false")
+	require.Contains(t, log.String(), "evidence=method-not-found round_trips=2 remembered=false")
 }
 
 // sessionOnly is a transport that exists in the session era only.

@@ -36,8 +36,9 @@ func (v Verdict) usable(now time.Time) bool {
 	case mcp.EraSession:
 		age := now.Sub(v.At)
 		return age >= 0 && age < sessionVerdictLife // clocks are set back too
+	case mcp.EraUnknown: // of a revision that another version of this package knew
 	}
-	return false // of a revision that another version of this package knew
+	return false
 }
 
 // VerdictStore remembers verdicts, so that finding out is done once a server

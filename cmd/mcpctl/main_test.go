@@ -21,7 +21,7 @@ import (
 const noExitSleep = "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
-	_ = os.Setenv("GORACE", noExitSleep) // without it the tests are slow, not wrong
+	_ = os.Setenv("GORACE", noExitSleep)        // without it the tests are slow, not wrong
 	if _, set := os.LookupEnv(eraStore); !set { // a script's programs start here too
 		_ = os.Setenv(eraStore, "off")
 	}

@@ -1,0 +1,90 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// oldSite is an HTTP+SSE server: its URL takes GET only, what is posted to
+// /post is answered on the stream.
+func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
+	events := make(chan string, 8)
+	var got []string
+	srv := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Method+" "+r.URL.Path)
+		switch {
+		case r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: endpoint\ndata: /post\n\n")
+			for {
+				http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
+				select {
+				case e := <-events:
+					fmt.Fprintf(w, "event: message\ndata: %s\n\n", e)
+				case <-r.Context().Done():
+					return
+				}
+			}
+		case r.URL.Path != "/post":
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		default:
+			body, _ := io.ReadAll(r.Body)
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			_ = json.Unmarshal(body, &m)
+			result := map[string]string{"initialize": initResult, "tools/list": oneTool}[m.Method]
+			if m.ID != nil && result != "" {
+				events <- `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`
+			}
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return &transport.HTTP{URL: memhttp.URL + "/sse", RoundTripper: srv.Transport()}, &got
+}
+
+// An HTTP+SSE server is found at its URL, in the default mode and with a session
+// pinned, and the second time at once (protocol.md 4.4, pain 5).
+func TestHTTPSSEIsFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, got := oldSite(t)
+		store := client.WithVerdicts(client.MemoryVerdicts())
+		chosen := found(t, tr, store, client.WithPreload(true))
+		require.True(t, chosen.Fallback)
+		require.Equal(t, mcp.LatestSession, chosen.Version)
+		require.Equal(t, []string{"POST /sse", "POST /sse", "GET /sse", "POST /post"}, (*got)[:4])
+		*got = nil
+		require.True(t, found(t, tr, store).Remembered)
+		require.Equal(t, []string{"GET /sse", "POST /post"}, (*got)[:2])
+		*got = nil
+		require.True(t, found(t, tr, client.WithProtocolVersion("2025-11-25")).Fallback)
+		require.Equal(t, []string{"POST /sse", "GET /sse", "POST /post"}, (*got)[:3])
+	})
+}
+
+// Where there is no stream either, the error lists all three attempts.
+func TestNoTransportFits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newProbedSite(t)
+		s.on("server/discover", func(probedRequest) (int, string) { return http.StatusNotFound, "nothing here" })
+		s.on("initialize", func(probedRequest) (int, string) { return http.StatusNotFound, "nothing here" })
+		_, err := find(t, s.transport())
+		require.ErrorContains(t, err, "tried server/discover 2026-07-28 → status 404, initialize 2025-11-25 → status 404, GET → ")
+		require.ErrorContains(t, err, "405")
+	})
+}
