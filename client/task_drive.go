@@ -40,6 +40,9 @@ func (t *Task) drive(ctx context.Context, bound time.Duration) (json.RawMessage,
 			}
 			return nil, t.unsettled(err)
 		}
+		if t.progress != nil {
+			t.progress.finish(ctx) // f is not called any more once Wait has returned
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
