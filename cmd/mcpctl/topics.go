@@ -7,6 +7,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: helpExitCodes},
 		{Use: "syntax", Short: "How servers and arguments are written", Long: helpSyntax},
+		{Use: "eras", Short: "How the revision to speak is found, and remembered", Long: helpEras},
 		{Use: "output", Short: "What is printed where, and in which form", Long: helpOutput},
 	}
 }
@@ -62,6 +63,24 @@ Arguments of a call
 
 Arguments are checked against the tool's input schema before anything is sent.
 --no-validate sends them as they are, --dry-run shows the request instead.`
+
+const helpEras = `MCP has two eras: legacy, which opens a session with initialize, and modern, in
+which every request stands alone.
+
+  --era auto             finds out, by asking server/discover first (default)
+  --era modern, legacy   the newest revision of that era, and no other
+  --protocol-version D   this revision, and no other
+
+A program that ends or falls silent when it is asked is started a second time,
+for a session. Over HTTP silence, a lack of credentials and an outage are errors:
+they say nothing about the era. A URL of the older HTTP+SSE is found too.
+
+What was found out is remembered in mainstay/eras.json in your cache folder: a
+legacy server for a day, a modern one until it turns out to be wrong. The file
+holds no addresses and no secrets. MCPCTL_ERA_STORE names another file, or is off
+to remember nothing.
+
+-v tells what was tried, and info shows how the era was found.`
 
 const helpOutput = `Standard output has the data and nothing else. Everything that is said about
 them goes to standard error.
