@@ -125,7 +125,7 @@ func (c *Client) joinRenewal(lost *link) (*renewal, error) {
 	if wait := v.next.Sub(now); wait > 0 {
 		e := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, mcperrors.NotSent,
 			"sessions are lost too often; the next is not opened yet", v.reason)
-		e.RetryAfter = wait
+		e.Retryable, e.RetryAfter = true, wait
 		return nil, e
 	}
 	if now.Sub(v.began) > quietTime {
