@@ -728,3 +728,32 @@ func TestListTasks(t *testing.T) {
 		}, "")
 	})
 }
+
+// Giving up a request with a task behind it is not told by a notification: the
+// task would be given up with it (UTIL-03, TASK-10).
+func TestTaskRequestsAreNotCancelled(t *testing.T) {
+	t.Parallel()
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version)
+		silent := func(jsonrpc.Request) any { return nil }
+		within := func(f func(ctx context.Context) error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			require.ErrorIs(t, f(ctx), context.DeadlineExceeded)
+			synctest.Wait()
+		}
+		s.on("tasks/get", silent)
+		within(func(ctx context.Context) error {
+			_, err := c.ResumeTask("t-1", "x").Wait(ctx)
+			return err
+		})
+		require.Zero(t, s.count("notifications/cancelled"))
+		s.on("tools/call", silent)
+		within(func(ctx context.Context) error {
+			_, err := c.StartTool(ctx, "optional", nil)
+			return err
+		})
+		// In the stateless era the call was no task yet, and nobody asked for one.
+		require.Equal(t, version == extension, s.count("notifications/cancelled") == 1)
+	})
+}
