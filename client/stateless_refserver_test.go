@@ -39,7 +39,7 @@ func TestStatelessOfTheReferenceServer(t *testing.T) {
 				t.Cleanup(func() {
 					cancel()
 					_ = conn.Close() // the client has closed its end
-					<-served
+					require.NoError(t, <-served)
 				})
 				c, err = client.Connect(ctx, tr, statelessEra)
 			}
