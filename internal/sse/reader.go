@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -52,21 +53,19 @@ type Event struct {
 	HasRetry bool
 }
 
+const messageName = "message"
+
 // IsMessage reports whether the event carries a JSON-RPC message: its name is
 // empty or "message" and it has data (SSE-03, SSE-04).
 func (e Event) IsMessage() bool {
-	return len(e.Data) > 0 && (e.Name == "" || e.Name == "message")
+	return len(e.Data) > 0 && (e.Name == "" || e.Name == messageName)
 }
 
-const (
-	startBuffer = 4 << 10
-	// keepBuffer is how much memory a reader keeps between events; one large
-	// event does not pin its size for the life of the stream.
-	keepBuffer = 64 << 10
-	endBytes   = 512
-	// fieldSlack lets a message of exactly the limit stand on a data line.
-	fieldSlack = len("data: ")
-)
+// endBytes is how much is kept of either end of an event that is lost.
+const endBytes = 512
+
+// fieldSlack lets a message of exactly the limit stand on a data line.
+const fieldSlack = len("data: ")
 
 // Reader splits a stream into events. Not safe for concurrent use.
 type Reader struct {
@@ -80,11 +79,14 @@ type Reader struct {
 	started    bool  // a first line was seen, so no BOM any more
 	skipLF     bool  // the last line ended in CR; a LF directly after belongs to it
 	event      Event
-	data       []byte // data lines so far, each followed by LF
+	data       gathered // the event's data lines so far
 	hasData    bool
 	over       *TooLongError // set when this event broke a limit
 	patient    bool
 }
+
+// readers keeps readers with their buffers: most streams of answers are short.
+var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 // NewReader returns a reader of r. maxLine bounds one line without its field
 // name, maxEvent the data of one event, in bytes; 0 or less means
@@ -96,25 +98,34 @@ func NewReader(r io.Reader, maxLine, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		maxEvent = DefaultLimit
 	}
-	return &Reader{src: r, maxLine: maxLine, maxEvent: maxEvent}
+	reader := readers.Get().(*Reader)
+	*reader = Reader{src: r, maxLine: maxLine, maxEvent: maxEvent, buf: reader.buf}
+	return reader
+}
+
+// Free gives the reader's memory to the next one. The reader must not be used
+// after it; events that it returned stay as they are. Not calling it is allowed.
+func (r *Reader) Free() {
+	*r = Reader{buf: r.buf}
+	readers.Put(r)
 }
 
 // SkipEndless makes the reader skip a line for as long as it goes on, where
 // [ErrEndless] would be the end: for streams that are more than one call's.
 func (r *Reader) SkipEndless() { r.patient = true }
 
-// Next returns the next event that has data, an id or a retry time. Its Data is
-// valid until the next call. At the end of the stream the error is [io.EOF],
+// Ended reports whether the source is known to have ended, by itself or in an
+// error. Events that came before may still be there.
+func (r *Reader) Ended() bool { return r.err != nil }
+
+// Next returns the next event that has data, an id or a retry time. Its Data
+// belongs to the caller. At the end of the stream the error is [io.EOF],
 // and an event that no blank line ended is discarded (SSE-02). An error that
 // matches [ErrTooLong] costs one event only and comes with what else is known
 // of that event; every other error is final: that of the source, or
 // [ErrEndless].
 func (r *Reader) Next() (Event, error) {
-	r.event = Event{}
-	r.data, r.hasData, r.over = r.data[:0], false, nil
-	if cap(r.data) > keepBuffer {
-		r.data = nil
-	}
+	r.begin()
 	for {
 		line, err := r.line()
 		if err != nil {
@@ -128,150 +139,21 @@ func (r *Reader) Next() (Event, error) {
 		if over != nil {
 			return event, over
 		}
-		if len(r.data) > 1 { // more than the LF of one empty line
-			event.Data = r.data[:len(r.data)-1]
+		if r.data.size > 0 {
+			event.Data = r.data.join()
 			return event, nil
 		}
 		if event.HasID || event.HasRetry {
 			return event, nil
 		}
-		r.event = Event{}
-		r.data, r.hasData = r.data[:0], false
+		r.begin()
 	}
 }
 
-// line returns the next line without its end. The slice is valid until the
-// next call. A line over the limit is consumed, marks the event and comes back
-// as a comment, which no field is.
-func (r *Reader) line() ([]byte, error) {
-	scanned := 0 // bytes of the window known to hold no line end
-	for {
-		window := r.buf[r.start:r.end]
-		if r.skipLF && len(window) > 0 {
-			r.skipLF = false
-			if window[0] == '\n' {
-				r.start++
-				window = window[1:]
-			}
-		}
-		if at := lineEnd(window[scanned:]); at >= 0 {
-			line := window[:scanned+at]
-			r.skipLF = window[len(line)] == '\r'
-			r.start += len(line) + 1
-			if len(line) > r.maxLine+fieldSlack {
-				r.tooLong(line)
-				return comment, nil
-			}
-			if !r.started {
-				r.started = true
-				line = bytes.TrimPrefix(line, bom)
-			}
-			return line, nil
-		}
-		if len(window) > r.maxLine+fieldSlack {
-			r.tooLong(window)
-			return comment, r.discardLine()
-		}
-		scanned = len(window)
-		if err := r.fill(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-var (
-	bom     = []byte("\uFEFF")
-	comment = []byte(":")
-)
-
-// lineEnd returns the index of the first CR or LF, or -1. Two vectorised
-// searches beat one loop over the bytes. They go block by block, because a LF
-// far behind many lines that end in CR would be searched for again in each.
-func lineEnd(b []byte) int {
-	const block = 1 << 10
-	for from := 0; from < len(b); from += block {
-		part := b[from:min(from+block, len(b))]
-		lf := bytes.IndexByte(part, '\n')
-		if lf >= 0 {
-			part = part[:lf]
-		}
-		if cr := bytes.IndexByte(part, '\r'); cr >= 0 {
-			return from + cr
-		}
-		if lf >= 0 {
-			return from + lf
-		}
-	}
-	return -1
-}
-
-// leastDropped is what may be dropped of a line however small its limit is.
-const leastDropped = 1 << 20
-
-// ErrEndless is the final error of a stream with a line that goes on for as
-// much as its limit again: reading on would only keep its sender alive.
-var ErrEndless = errors.New("a line of the event stream does not end")
-
-// discardLine drops what is left of a line without keeping it.
-func (r *Reader) discardLine() error {
-	for dropped := 0; ; {
-		window := r.buf[r.start:r.end]
-		if at := lineEnd(window); at >= 0 {
-			r.over.Tail = lastBytes(r.over.Tail, window[:at])
-			r.skipLF = window[at] == '\r'
-			r.start += at + 1
-			return nil
-		}
-		r.over.Tail = lastBytes(r.over.Tail, window)
-		r.start = r.end
-		if dropped += len(window); dropped > max(r.maxLine, leastDropped) && !r.patient {
-			r.err = ErrEndless
-			return r.err
-		}
-		if err := r.fill(); err != nil {
-			return err
-		}
-	}
-}
-
-// fill reads more bytes behind the window, making room first.
-func (r *Reader) fill() error {
-	if r.err != nil {
-		return r.err
-	}
-	switch {
-	case r.start == r.end:
-		r.start, r.end = 0, 0
-		if cap(r.buf) > keepBuffer {
-			r.buf = nil
-		}
-	case r.end == len(r.buf) && r.start >= len(r.buf)/2:
-		r.end = copy(r.buf, r.buf[r.start:r.end])
-		r.start = 0
-	}
-	if r.end == len(r.buf) {
-		grown := make([]byte, max(startBuffer, 2*len(r.buf)))
-		r.end = copy(grown, r.buf[r.start:r.end])
-		r.start = 0
-		r.buf = grown
-	}
-	for range 100 { // as bufio does: a reader that returns nothing for ever is broken
-		n, err := r.src.Read(r.buf[r.end:])
-		if n < 0 || n > len(r.buf)-r.end {
-			r.err = errors.New("event stream source returned an impossible count")
-			return r.err
-		}
-		r.end += n
-		r.err = err
-		if n > 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	r.err = io.ErrNoProgress
-	return r.err
+// begin forgets the event that was.
+func (r *Reader) begin() {
+	r.event, r.over = Event{}, nil
+	r.data, r.hasData = gathered{}, false
 }
 
 // field takes one non-empty line into the event.
@@ -282,7 +164,7 @@ func (r *Reader) field(line []byte) {
 	case "data":
 		r.addData(value)
 	case "event":
-		r.event.Name = string(value)
+		r.event.Name = nameOf(value)
 	case "id":
 		if bytes.IndexByte(value, 0) < 0 { // SSE-05
 			r.event.ID, r.event.HasID = string(value), true
@@ -294,36 +176,51 @@ func (r *Reader) field(line []byte) {
 	}
 }
 
+// nameOf returns the name as a string, which is a new one only where it is not
+// the usual one.
+func nameOf(value []byte) string {
+	if string(value) == messageName {
+		return messageName
+	}
+	return string(value)
+}
+
 func (r *Reader) addData(value []byte) {
 	if r.over != nil {
 		r.over.Tail = lastBytes(append(r.over.Tail, '\n'), value)
 		return
 	}
-	if len(r.data)+len(value) > r.maxEvent {
-		r.tooLong(value)
+	r.nextData()
+	if r.data.size+len(value) > r.maxEvent {
+		r.tooLong(value, value)
 		return
 	}
-	r.data = append(append(r.data, value...), '\n')
+	r.data.add(value)
+}
+
+// nextData begins a data line.
+func (r *Reader) nextData() {
+	if r.hasData {
+		r.data.add(lineFeed)
+	}
 	r.hasData = true
 }
 
-// tooLong marks the event as lost; text is the line, or the value, that broke
-// the limit. What was gathered is let go.
-func (r *Reader) tooLong(text []byte) {
+// tooLong marks the event as lost; head and tail are the start and the end of
+// the line, or the value, that broke the limit. What was gathered is let go.
+func (r *Reader) tooLong(head, tail []byte) {
 	if r.over != nil {
-		r.over.Tail = lastBytes(r.over.Tail, text)
+		r.over.Tail = lastBytes(r.over.Tail, tail)
 		return
 	}
-	text = bytes.TrimPrefix(bytes.TrimPrefix(text, []byte("data:")), []byte(" "))
-	first := text
-	if r.hasData {
-		first = r.data
+	if r.data.size > 0 {
+		head = r.data.head()
 	}
 	r.over = &TooLongError{
-		Head: bytes.Clone(first[:min(len(first), endBytes)]),
-		Tail: lastBytes(nil, text),
+		Head: bytes.Clone(head[:min(len(head), endBytes)]),
+		Tail: lastBytes(nil, tail),
 	}
-	r.data = nil
+	r.data = gathered{}
 }
 
 // lastBytes returns the last bytes of have followed by more, in memory of its
