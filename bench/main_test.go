@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{"-quick", "-w", "W1", "-only", "stdio 2025"}, &out, &progress))
 	text := out.String()
 	for _, want := range []string{
-		"Command: `cd bench && go run . -quick -w W1 -only stdio 2025`", "| W1 stdio 2025 | floor |", "| mainstay |", "| gosdk |",
+		"Command: `cd bench && go run . -quick -w W1 -only 'stdio 2025'`", "| W1 stdio 2025 | floor |", "| mainstay |", "| gosdk |",
 		"| mcpgo |", "| W1 stdio 2025: allocations | A | <= 5 |", "go-sdk v1.8.0", "mcp-go v1.2.1",
 	} {
 		require.Contains(t, text, want)

@@ -31,7 +31,14 @@ func Filter(groups []Group, part string) []Group {
 
 // Command is how to get the same table again.
 func Command(args []string) string {
-	return strings.TrimSpace("cd bench && go run . " + strings.Join(args, " "))
+	command := "cd bench && go run ."
+	for _, arg := range args {
+		if strings.Contains(arg, " ") {
+			arg = "'" + arg + "'"
+		}
+		command += " " + arg
+	}
+	return command
 }
 
 // Print writes the machine and the versions, the table, and the goals. It
