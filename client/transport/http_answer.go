@@ -25,13 +25,13 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 		return Answer{}, x.failure(ReasonProtocol, err)
 	}
 	switch mediaType(resp.Header) {
-	case "application/json":
+	case typeJSON:
 		data, err := x.readBody(resp)
 		if err != nil {
 			return Answer{}, err
 		}
 		return x.single(req.ID, data)
-	case "text/event-stream":
+	case typeEvents:
 		return x.stream()
 	}
 	head := x.head()
@@ -63,15 +63,29 @@ func (x *exchange) peek() []byte {
 	return head
 }
 
+// mediaType returns the media type without its parameters. The two that are due
+// are known at sight.
 func mediaType(h http.Header) string {
-	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	value := h.Get("Content-Type")
+	for _, due := range [...]string{typeJSON, typeEvents} {
+		if rest, ok := strings.CutPrefix(value, due); ok && (rest == "" || rest[0] == ';') {
+			return due
+		}
+	}
+	t, _, err := mime.ParseMediaType(value)
 	if err != nil {
 		// Parameters may be malformed; the type stands before them.
-		t, _, _ = strings.Cut(h.Get("Content-Type"), ";")
+		t, _, _ = strings.Cut(value, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
 	return t
 }
+
+// The media types of answers (HTTP-03).
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+)
 
 func contentName(resp *http.Response) string {
 	if t := mediaType(resp.Header); t != "" {

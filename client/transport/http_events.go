@@ -56,7 +56,7 @@ func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error
 		case !event.IsMessage():
 			continue
 		}
-		resp, ours, err := x.take(bytes.Clone(event.Data), again)
+		resp, ours, err := x.take(event.Data, again)
 		switch {
 		case resp != nil:
 			return resp, nil

@@ -72,6 +72,7 @@ func (s *ownStream) hold(before *ownStream) {
 			events := s.x.newEvents()
 			events.SkipEndless()
 			_, _ = s.x.read(events, at) // however it ends, it is opened again
+			events.Free()
 			at.broke(time.Since(began))
 		case streamLater:
 			at.short++

@@ -28,9 +28,14 @@ func (x *exchange) stream() (Answer, error) {
 	}
 	for {
 		began := time.Now()
-		resp, err := x.read(x.newEvents(), at)
+		events := x.newEvents()
+		resp, err := x.read(events, at)
+		ended := events.Ended()
+		events.Free()
 		if err == nil {
-			x.drain()
+			if !ended {
+				x.drain()
+			}
 			return Answer{Response: *resp}, nil
 		}
 		var f *Failure
@@ -125,7 +130,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 		return streamRefused, 0
 	case err != nil:
 		return streamLater, 0
-	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) == "text/event-stream":
+	case resp.StatusCode == http.StatusOK && mediaType(resp.Header) == typeEvents:
 		return streamOpen, 0
 	}
 	wish := min(retryAfter(resp.Header, time.Now()), maxRetry)
@@ -142,7 +147,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 // streamHeader makes the header of a GET from that of a POST.
 func streamHeader(h http.Header) http.Header {
 	h = h.Clone()
-	h.Set("Accept", "text/event-stream")
+	h.Set("Accept", typeEvents)
 	h.Del("Content-Type")
 	return h
 }

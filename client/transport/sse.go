@@ -110,7 +110,7 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 		return nil, x.broken(err)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, x.accepted(resp) // never is
-	case mediaType(resp.Header) != "text/event-stream":
+	case mediaType(resp.Header) != typeEvents:
 		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where an event stream is due", contentName(resp)))
 		f.HTTP = x.evidence(x.head())
 		return nil, f
@@ -146,6 +146,7 @@ func (x *exchange) adopt(named string) error {
 func (c *sseConn) listen(x *exchange, events *sse.Reader) {
 	defer c.end()
 	defer x.end()
+	defer events.Free()
 	events.SkipEndless()
 	why := errStreamEnded
 	if _, err := x.read(events, nil); !errors.Is(err, errNoAnswer) {
