@@ -126,6 +126,10 @@ func abort(conn transport.Conn) {
 // (DISC-15).
 func (n *negotiation) stateless(ctx context.Context, version mcp.Version) error {
 	r, err := n.ask(ctx, version, n.c.wait(callOptions{}))
+	if err == nil && r.says == saysUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
+		r.settle(n.c, outcomeResend)
+		r, err = n.ask(ctx, version, n.c.wait(callOptions{}))
+	}
 	if err != nil {
 		return err
 	}

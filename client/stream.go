@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -23,12 +24,24 @@ func (c *Client) attend() {
 	}
 }
 
+// streamWait bounds how long a session waits for the server's word on its own
+// stream: some say nothing there before they have something to send.
+const streamWait = 500 * time.Millisecond
+
 // openStream opens the stream for what the server sends by itself in a session,
-// if anybody is there to hear it.
+// if anybody is there to hear it. It waits until the server has it: what a
+// server asks because of a request that overtook the stream is lost, and the
+// call that caused it waits for ever.
 func (c *Client) openStream() {
 	l := c.live.Load()
 	if s, ok := l.conn.(transport.Streamer); ok && l.agreed.era == mcp.EraSession && c.needsStream() {
-		s.OpenStream()
+		wait := time.NewTimer(streamWait)
+		defer wait.Stop()
+		select {
+		case <-s.OpenStream():
+		case <-wait.C:
+		case <-c.life.Done():
+		}
 	}
 }
 

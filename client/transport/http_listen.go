@@ -14,6 +14,7 @@ const maxStreamPause = 30 * time.Second
 type ownStream struct {
 	x       *exchange
 	session string
+	said    chan struct{} // closed when the server has answered the first GET, or never will
 	ended   chan struct{}
 }
 
@@ -21,26 +22,38 @@ var errReplaced = errors.New("the stream belongs to a session that is over")
 
 // OpenStream implements [Streamer]. There is one stream at a time: that of an
 // earlier session ends first.
-func (c *httpConn) OpenStream() {
+func (c *httpConn) OpenStream() <-chan struct{} {
 	now := c.session.now.Load()
 	x, err := c.begin(context.Background(), Request{}) //nolint:forbidigo // lives until Close
 	if err != nil {
-		return // closed
+		return nothingToSay // closed
 	}
 	x.header, x.session = now.header, now.id
 	x.body = sentNothing()
-	own := &ownStream{x: x, session: now.id, ended: make(chan struct{})}
+	own := &ownStream{x: x, session: now.id, said: make(chan struct{}), ended: make(chan struct{})}
 	c.mu.Lock()
 	before := c.own
-	if now.lost || (before != nil && before.session == own.session && before.x.ctx.Err() == nil) {
+	open := before != nil && before.session == own.session && before.x.ctx.Err() == nil
+	if now.lost || open {
 		c.mu.Unlock()
 		x.end()
-		return
+		if open {
+			return before.said
+		}
+		return nothingToSay
 	}
 	c.own = own
 	c.mu.Unlock()
 	go own.hold(before)
+	return own.said
 }
+
+// nothingToSay is where no server is asked.
+var nothingToSay = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // endStream ends the stream of a session that is over.
 func (c *httpConn) endStream(session string) {
@@ -60,8 +73,11 @@ func (s *ownStream) hold(before *ownStream) {
 		<-before.ended
 	}
 	at := &place{most: maxStreamPause}
-	for held := false; s.x.ctx.Err() == nil; {
+	for held, first := false, true; s.x.ctx.Err() == nil; first = false {
 		said, wish := s.x.reopen(at)
+		if first {
+			close(s.said)
+		}
 		switch said {
 		case streamOpen:
 			if held && at.id == "" {
@@ -126,5 +142,10 @@ func (s *ownStream) release() {
 	}
 	c.mu.Unlock()
 	s.x.end()
+	select {
+	case <-s.said:
+	default: // it ended before there was a word
+		close(s.said)
+	}
 	close(s.ended)
 }

@@ -65,8 +65,9 @@ type Traits struct {
 type Streamer interface {
 	// OpenStream starts to hold the stream for the session there is now. It
 	// returns at once; servers that do not offer a stream are left in peace.
-	// Without a session to come, Close or the session's loss ends it.
-	OpenStream()
+	// Without a session to come, Close or the session's loss ends it. The
+	// channel is closed when the server has said whether it has one.
+	OpenStream() (said <-chan struct{})
 }
 
 // Fallback is a [Transport] that can also reach servers of an older kind.
