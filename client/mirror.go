@@ -148,6 +148,10 @@ func (c *Client) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 	}
 	kept := tools[:0]
 	for _, tool := range tools {
+		if tree, err := findMirrors(tool.InputSchema); tree == nil && err == nil {
+			kept = append(kept, tool) // most tools: nothing to remember
+			continue
+		}
 		schema, first := c.mirrors.get(tool.Name, tool.InputSchema)
 		if schema.err == nil {
 			kept = append(kept, tool)
