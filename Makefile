@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help all test race soak lint fuzz conformance official-server official-client interop bench cover ci
+.PHONY: help all test race soak lint fuzz conformance official-server official-client interop bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ interop: ## mcpctl and the client against servers written by others, as a matrix
 
 bench: ## all benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-peers: ## the client beside the raw floor, go-sdk and mcp-go, one table (about 20 minutes)
+	$(MAKE) -C bench bench-peers
 
 cover: ## coverage of the library packages, by function
 	$(GO) test -coverprofile=coverage.out -coverpkg=./client/...,./jsonrpc/...,./mcp/...,./errors/...,./breaker/...,./toolcache/... ./...
