@@ -32,6 +32,25 @@ func DecodeWithin(data []byte, depth int) (Message, error) {
 	return e.message(), nil
 }
 
+// DecodeAnswer is [DecodeWithin] for what is probably the response to the request
+// with an id. A response is returned as it is, without a place of its own in
+// memory; other is any other message, nil then.
+func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, err error) {
+	s := scanners.Get().(*scanner)
+	defer scanners.Put(s)
+	var e envelope
+	if err := s.scan(data, depth, &e); err != nil {
+		return Response{}, nil, err
+	}
+	if e.kind != kindResponse {
+		return Response{}, e.message(), nil
+	}
+	if string(e.id) != id.token {
+		id = ID{token: string(e.id)}
+	}
+	return Response{ID: id, Result: e.result, Error: e.err}, nil, nil
+}
+
 // envelope is one scanned message. Everything in it may share memory with the
 // bytes that were scanned.
 type envelope struct {

@@ -226,3 +226,25 @@ func FuzzDecode(f *testing.F) {
 		require.Equal(t, got, again)
 	})
 }
+
+// DecodeAnswer says what Decode says.
+func TestDecodeAnswer(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":"1","result":{}}`, `{"jsonrpc":"2.0","id":2,"result":{"a":1}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`, `{"jsonrpc":"2.0","id":1,"method":"m"}`,
+		`{"jsonrpc":"2.0","method":"m","params":{}}`, `{"jsonrpc":"2.0","id":1,"result":{},"result":{}}`, `[]`, ``,
+	} {
+		want, wantErr := Decode([]byte(text))
+		resp, other, err := DecodeAnswer([]byte(text), DefaultDepth, IntID(1))
+		require.Equal(t, wantErr, err, text)
+		switch want := want.(type) {
+		case Response:
+			require.Nil(t, other, text)
+			require.Equal(t, want, resp, text)
+		default:
+			require.Equal(t, want, other, text)
+			require.Zero(t, resp, text)
+		}
+	}
+}

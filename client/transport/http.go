@@ -76,12 +76,13 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	c := &httpConn{
 		url: u, handler: handler, limits: h.Limits.withDefaults(),
 		rt: h.RoundTripper, closeTimeout: orDefault(h.CloseTimeout, defaultClosing),
-		calls: make(map[*exchange]struct{}), done: make(chan struct{}),
+		done: make(chan struct{}),
 	}
 	if c.rt == nil {
 		c.pool = newPool()
 		c.rt = c.pool
 	}
+	_, c.standard = c.rt.(*http.Transport)
 	c.session.first = firstHeader(h.Header, u.User)
 	u.User = nil // is in the header, and round trippers log URLs
 	c.session.renew()
@@ -148,6 +149,7 @@ type httpConn struct {
 	limits       Limits
 	rt           http.RoundTripper
 	pool         *http.Transport // nil when rt is the caller's
+	standard     bool            // rt is of the standard library
 	closeTimeout time.Duration
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
@@ -156,7 +158,7 @@ type httpConn struct {
 	mirrors mirrorHeaders
 
 	mu    sync.Mutex
-	calls map[*exchange]struct{}
+	calls exchanges
 	own   *ownStream
 	doubt bool           // see streamDoubted
 	ended *Failure       // what calls fail with once there can be none
@@ -261,7 +263,7 @@ func (c *httpConn) endCalls(why *Failure) {
 	if c.ended == nil || why == errNoExchange {
 		c.ended = why
 	}
-	for x := range c.calls {
+	for x := c.calls.first; x != nil; x = x.after {
 		x.cancel(why.Err)
 	}
 }
@@ -278,7 +280,7 @@ func (c *httpConn) begin(ctx context.Context, req Request) (*exchange, error) {
 		x.cancel(c.ended.Err)
 		return nil, c.ended
 	}
-	c.calls[x] = struct{}{}
+	c.calls.add(x)
 	c.work.Add(1)
 	x.startTimer()
 	return x, nil

@@ -97,23 +97,22 @@ func contentName(resp *http.Response) string {
 // single decodes a JSON body, which must be the answer, or a batch with it.
 func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 	if x.takesBatch(data) {
-		resp, _, err := x.take(data, false)
+		resp, found, err := x.take(data, false)
 		switch {
-		case resp != nil:
-			return Answer{Response: *resp}, nil
+		case found && err == nil:
+			return Answer{Response: resp}, nil
 		case err == nil:
 			err = x.failure(ReasonProtocol, errors.New("the server answered with a batch without the answer"))
 		}
 		return Answer{}, err
 	}
 	x.c.traceReceived(data)
-	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
+	resp, other, err := jsonrpc.DecodeAnswer(data, x.c.limits.Depth, id)
 	if err != nil {
 		return Answer{}, x.undecodable(err, data)
 	}
-	resp, ok := m.(jsonrpc.Response)
 	switch {
-	case !ok:
+	case other != nil:
 		err = errors.New("the server answered with a message that is no response")
 	case resp.ID != id && !resp.ID.IsZero():
 		err = errors.New("the server answered with the id of another request")

@@ -28,17 +28,17 @@ func (x *exchange) newEvents() *sse.Reader {
 // read reads events until the answer to this exchange comes, or the stream
 // ends. Other messages are handed over on the way. at is kept up to date, nil
 // in the stateless era, where ids and retry mean nothing (HTTP-35).
-func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error) {
+func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error) {
+	var none jsonrpc.Response
 	var bad error // the last event that could not be read
 	for count := 0; count < maxBadEvents; {
 		event, err := events.Next()
 		again := at != nil && at.note(event)
-		var over *sse.TooLongError
-		switch {
-		case errors.As(err, &over):
+		switch over := tooLong(err); {
+		case over != nil:
 			bad = x.tooLarge()
 			if x.answeredBy(over) {
-				return nil, bad
+				return none, bad
 			}
 			if !x.c.spoiled(x.c.undecoded(over.Head), bad) && !x.c.spoiled(x.c.undecoded(over.Tail), bad) {
 				x.c.fault(bad)
@@ -46,29 +46,35 @@ func (x *exchange) read(events *sse.Reader, at *place) (*jsonrpc.Response, error
 			count++
 			continue
 		case errors.Is(err, sse.ErrEndless):
-			return nil, x.tooLarge()
+			return none, x.tooLarge()
 		case errors.Is(err, io.EOF) && bad != nil:
-			return nil, bad
+			return none, bad
 		case errors.Is(err, io.EOF):
-			return nil, x.failure(ReasonLost, errNoAnswer)
+			return none, x.failure(ReasonLost, errNoAnswer)
 		case err != nil:
-			return nil, x.broken(err)
+			return none, x.broken(err)
 		case !event.IsMessage():
 			continue
 		}
-		resp, ours, err := x.take(event.Data, again)
+		resp, found, err := x.take(event.Data, again)
 		switch {
-		case resp != nil:
-			return resp, nil
-		case ours:
-			return nil, err
-		}
-		if err != nil {
+		case found:
+			return resp, err
+		case err != nil:
 			bad = err
 			count++
 		}
 	}
-	return nil, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
+	return none, x.failure(ReasonProtocol, errors.New("too many broken events in one stream"))
+}
+
+// tooLong returns the error of an event over the limit, nil of others.
+func tooLong(err error) *sse.TooLongError {
+	var over *sse.TooLongError
+	if err != nil {
+		errors.As(err, &over)
+	}
+	return over
 }
 
 // answeredBy reports whether an event over the limit seems to be the answer.
@@ -81,34 +87,69 @@ func (x *exchange) answeredBy(over *sse.TooLongError) bool {
 }
 
 // take hands over what an event or a body holds: a message, or the messages of
-// a batch (RPC-15), where one that is broken spoils no other. The answer to this
-// exchange is returned, else the last thing that is wrong; ours says that this
-// was the answer. again says that the event was there before.
-func (x *exchange) take(data []byte, again bool) (resp *jsonrpc.Response, ours bool, err error) {
+// a batch (RPC-15), where one that is broken spoils no other. found says that the
+// answer to this exchange was there; without an error it is returned, else err
+// is what is wrong with it, or the last thing that is wrong with others. again
+// says that the event was there before.
+func (x *exchange) take(data []byte, again bool) (resp jsonrpc.Response, found bool, err error) {
 	x.c.traceReceived(data)
-	parts := [][]byte{data}
-	if x.takesBatch(data) {
-		if parts, err = jsonrpc.SplitBatch(data); err != nil {
-			x.c.fault(err)
-			err = x.undecodable(err, data)
-		}
+	if !x.takesBatch(data) {
+		return x.takeOne(data, again)
 	}
+	parts, err := jsonrpc.SplitBatch(data)
+	if err != nil {
+		x.c.fault(err)
+		err = x.undecodable(err, data)
+	}
+	answered := false
 	for _, part := range parts {
-		got, fault := x.dispatch(part, again)
-		var broken *jsonrpc.DecodeError
+		got, ours, fault := x.takeOne(part, again)
 		switch {
-		case got != nil:
-			resp = got
-		case errors.As(fault, &broken):
-			err = x.undecodable(fault, part)
-			if broken.Answers() && broken.ID == x.id {
-				ours = true
-			} else if !x.c.spoiled(broken, err) {
-				x.c.fault(fault)
-			}
+		case ours && fault == nil:
+			resp, answered = got, true
+		case fault != nil:
+			err = fault
+			found = found || ours
 		}
 	}
-	return resp, ours, err
+	if answered {
+		return resp, true, nil
+	}
+	return resp, found, err
+}
+
+// takeOne takes a message that stands alone.
+func (x *exchange) takeOne(data []byte, again bool) (resp jsonrpc.Response, found bool, err error) {
+	resp, other, err := jsonrpc.DecodeAnswer(data, x.c.limits.Depth, x.id)
+	switch {
+	case err != nil:
+		found, err = x.unreadable(err, data)
+		return resp, found, err
+	case other != nil:
+		x.handOver(other, again)
+		return resp, false, nil
+	case !x.id.IsZero() && (resp.ID == x.id || (resp.ID.IsZero() && resp.Error != nil)):
+		return resp, true, nil //nolint:nilerr // resp.Error is what the server says, not a failure to read it
+	}
+	if x.stateless || !x.c.deliver(resp.ID, outcome{resp: resp}) {
+		x.c.fault(errors.New("an answer came that no request waits for"))
+	}
+	return jsonrpc.Response{}, false, nil
+}
+
+// unreadable reports what is wrong with a message, and whether it was the answer
+// to this exchange. If it was to another, that call ends with it.
+func (x *exchange) unreadable(fault error, data []byte) (ours bool, err error) {
+	err = x.undecodable(fault, data)
+	var broken *jsonrpc.DecodeError
+	errors.As(fault, &broken) // decoding gives no other errors
+	if broken.Answers() && broken.ID == x.id {
+		return true, err
+	}
+	if !x.c.spoiled(broken, err) {
+		x.c.fault(fault)
+	}
+	return false, err
 }
 
 // takesBatch reports whether data is to be taken as a batch: only one revision
@@ -120,32 +161,22 @@ func (x *exchange) takesBatch(data []byte) bool {
 // hasBatches reports whether a revision has batches.
 func hasBatches(version string) bool { return version == string(mcp.Version2025_03_26) }
 
-// dispatch hands a message of a stream over; the answer to this exchange is
-// returned. What has been handed over before the stream broke is not again
-// (HTTP-27); an answer may be, since a call is answered once.
-func (x *exchange) dispatch(data []byte, again bool) (*jsonrpc.Response, error) {
-	m, err := jsonrpc.DecodeWithin(data, x.c.limits.Depth)
-	if err != nil {
-		return nil, err
+// handOver hands over what the server sends by itself. What has been handed over
+// before the stream broke is not again (HTTP-27).
+func (x *exchange) handOver(m jsonrpc.Message, again bool) {
+	if again {
+		return
 	}
 	switch m := m.(type) {
-	case jsonrpc.Response:
-		if !x.id.IsZero() && (m.ID == x.id || (m.ID.IsZero() && m.Error != nil)) {
-			return &m, nil //nolint:nilerr // m.Error is what the server says, not a failure to read it
-		}
-		if x.stateless || !x.c.deliver(m.ID, outcome{resp: m}) {
-			x.c.fault(errors.New("an answer came that no request waits for"))
-		}
 	case jsonrpc.Notification:
-		if x.c.handler.OnNotification != nil && !again {
+		if x.c.handler.OnNotification != nil {
 			x.c.handler.OnNotification(m, x.id)
 		}
 	case jsonrpc.Request:
-		if x.c.handler.OnRequest != nil && !again {
+		if x.c.handler.OnRequest != nil {
 			x.c.handler.OnRequest(m)
 		}
 	}
-	return nil, nil
 }
 
 var errNoAnswer = errors.New("the event stream ended before the answer")
@@ -191,7 +222,7 @@ func (c *httpConn) waiting(id jsonrpc.ID) *exchange {
 	if id.IsZero() {
 		return nil
 	}
-	for x := range c.calls {
+	for x := c.calls.first; x != nil; x = x.after {
 		if x.id == id && !x.stateless {
 			return x
 		}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 // The stream of [Streamer] is an exchange too, of GETs only.
 type exchange struct {
 	c      *httpConn
+	listed                 // among the exchanges of c
 	id     jsonrpc.ID      // of the request; zero when no answer is due
 	caller context.Context // the context is the life of the exchange
 	ctx    context.Context
@@ -31,7 +31,7 @@ type exchange struct {
 	seen  atomic.Int64 // when bytes last came, in nanoseconds since began
 	timer *time.Timer
 
-	body     *sentBody
+	body     sentBody
 	resp     *http.Response
 	header   http.Header
 	opens    bool   // the request is initialize
@@ -54,6 +54,35 @@ func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 		x.came = make(chan struct{})
 	}
 	return x
+}
+
+// exchanges are those of a connection that have not ended. Requires httpConn.mu.
+type exchanges struct{ first *exchange }
+
+// listed is the place of an exchange among the others.
+type listed struct {
+	before, after *exchange
+	open          bool
+}
+
+func (l *exchanges) add(x *exchange) {
+	x.listed = listed{after: l.first, open: true}
+	if l.first != nil {
+		l.first.before = x
+	}
+	l.first = x
+}
+
+func (l *exchanges) remove(x *exchange) {
+	if x.before != nil {
+		x.before.after = x.after
+	} else {
+		l.first = x.after
+	}
+	if x.after != nil {
+		x.after.before = x.before
+	}
+	x.listed = listed{}
 }
 
 // startTimer starts the idle and the overall timeout.
@@ -90,7 +119,7 @@ func (x *exchange) tick() {
 	}
 	x.c.mu.Lock()
 	defer x.c.mu.Unlock()
-	if _, alive := x.c.calls[x]; alive {
+	if x.open {
 		x.timer.Reset(next)
 	}
 }
@@ -98,7 +127,7 @@ func (x *exchange) tick() {
 // end releases the exchange.
 func (x *exchange) end() {
 	x.c.mu.Lock()
-	delete(x.c.calls, x)
+	x.c.calls.remove(x)
 	if x.timer != nil {
 		x.timer.Stop()
 	}
@@ -122,8 +151,8 @@ const (
 // post sends m and returns the reply, whatever its status. mirror makes the
 // exchange a stateless one.
 func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
-	x.body = newSentBody(m, params)
-	_, x.body.proves = x.c.rt.(*http.Transport)
+	x.body.set(m, params, x.c.standard)
+	x.ctx = x.body.traced(x.ctx)
 	now := x.c.session.now.Load()
 	x.header, x.session = now.header, now.id
 	switch {
@@ -264,98 +293,3 @@ func (x *exchange) found(err error) (Answer, error) {
 	}
 	return Answer{Response: got.resp}, got.err
 }
-
-// sentBody is a request's body that knows whether all of it was taken: only
-// then can the server have the whole request. Large params are sent from where
-// they are.
-type sentBody struct {
-	parts [3][]byte
-	size  int64
-	taken atomic.Bool
-	// proves is set when a second try means that the first sent nothing, as
-	// it does with the HTTP layer of the standard library. With any other,
-	// earlier is set when all was taken before a second try.
-	proves  bool
-	earlier atomic.Bool
-}
-
-// inlineParams is the size up to which params are copied into the body.
-const inlineParams = 32 << 10
-
-func newSentBody(m jsonrpc.Message, params json.RawMessage) *sentBody {
-	b := &sentBody{}
-	if len(params) <= inlineParams {
-		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))
-	} else {
-		b.parts[0] = append(headOf(m), `,"params":`...)
-		b.parts[1] = params
-		b.parts[2] = []byte("}")
-	}
-	for _, part := range b.parts {
-		b.size += int64(len(part))
-	}
-	return b
-}
-
-// sentNothing is the body of an exchange that has none.
-func sentNothing() *sentBody {
-	b := &sentBody{}
-	b.taken.Store(true)
-	return b
-}
-
-// headOf is the message without its params and closing brace.
-func headOf(m jsonrpc.Message) []byte {
-	switch m := m.(type) {
-	case jsonrpc.Request:
-		m.Params = nil
-		head := m.AppendJSON(nil)
-		return head[:len(head)-1]
-	case jsonrpc.Notification:
-		m.Params = nil
-		head := m.AppendJSON(nil)
-		return head[:len(head)-1]
-	}
-	return nil
-}
-
-// whole reports whether the HTTP layer took all of the body, in any try that
-// may have reached the server.
-func (b *sentBody) whole() bool { return b.taken.Load() || b.earlier.Load() }
-
-func (b *sentBody) rewound() io.ReadCloser {
-	if b.taken.Swap(false) && !b.proves {
-		b.earlier.Store(true)
-	}
-	return &bodyReader{b: b, parts: b.parts}
-}
-
-// again is the request's GetBody: the HTTP layer of the standard library asks
-// for it when it proved that nothing was sent.
-func (b *sentBody) again() (io.ReadCloser, error) { return b.rewound(), nil }
-
-type bodyReader struct {
-	b     *sentBody
-	parts [3][]byte
-}
-
-func (r *bodyReader) Read(p []byte) (int, error) {
-	for i := range r.parts {
-		if len(r.parts[i]) > 0 {
-			n := copy(p, r.parts[i])
-			r.parts[i] = r.parts[i][n:]
-			if r.left() == 0 {
-				r.b.taken.Store(true)
-			}
-			return n, nil
-		}
-	}
-	return 0, io.EOF
-}
-
-func (r *bodyReader) left() int {
-	return len(r.parts[0]) + len(r.parts[1]) + len(r.parts[2])
-}
-
-// Close implements io.Closer.
-func (r *bodyReader) Close() error { return nil }

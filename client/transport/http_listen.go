@@ -29,7 +29,7 @@ func (c *httpConn) OpenStream() <-chan struct{} {
 		return nothingToSay // closed
 	}
 	x.header, x.session = now.header, now.id
-	x.body = sentNothing()
+	x.body.none()
 	own := &ownStream{x: x, session: now.id, said: make(chan struct{}), ended: make(chan struct{})}
 	c.mu.Lock()
 	before := c.own

@@ -36,7 +36,7 @@ func (x *exchange) stream() (Answer, error) {
 			if !ended {
 				x.drain()
 			}
-			return Answer{Response: *resp}, nil
+			return Answer{Response: resp}, nil
 		}
 		var f *Failure
 		if at == nil || at.id == "" || !errors.As(err, &f) || f.Reason != ReasonLost {

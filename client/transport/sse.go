@@ -78,7 +78,6 @@ type sseConn struct {
 
 // open opens the stream. No message is sent before it is open.
 func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
-	x.body = &sentBody{}
 	x.header = streamHeader(c.h.session.first)
 	release := context.AfterFunc(ctx, func() { x.cancel(nil) })
 	timer := time.AfterFunc(endpointTimeout, func() { x.cancel(errNoEndpoint) })
@@ -95,7 +94,7 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 		f.NotSent = true
 		return nil, f
 	}
-	x.body = sentNothing()
+	x.body.none()
 	return events, nil
 }
 

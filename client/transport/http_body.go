@@ -1,0 +1,134 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// sentBody is a request's body that knows whether all of it may have been
+// sent: only then can the server have the whole request. Large params are sent
+// from where they are.
+type sentBody struct {
+	parts [3][]byte
+	size  int64
+	taken atomic.Bool
+	// standard: the HTTP layer is that of the standard library. A second try
+	// then means that the first sent nothing. With any other, earlier is set
+	// when all was taken before a second try.
+	standard bool
+	earlier  atomic.Bool
+
+	// one and trace are what a small body is sent with by the standard
+	// library, which writes head and body at once when it knows the body's type
+	// to be in memory, and in two packets else. It tells trace how far it is.
+	one    bytes.Reader
+	unread bool // one has not been given away
+	trace  httptrace.ClientTrace
+}
+
+// inlineParams is the size up to which params are copied into the body.
+const inlineParams = 32 << 10
+
+// set makes the body from a message. It may be called once.
+func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool) {
+	b.standard = standard
+	if len(params) <= inlineParams {
+		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))
+		b.unread = standard
+	} else {
+		b.parts[0] = append(headOf(m), `,"params":`...)
+		b.parts[1] = params
+		b.parts[2] = []byte("}")
+	}
+	for _, part := range b.parts {
+		b.size += int64(len(part))
+	}
+}
+
+// traced returns the context that the body must be sent with.
+func (b *sentBody) traced(ctx context.Context) context.Context {
+	if !b.atOnce() {
+		return ctx
+	}
+	b.taken.Store(true) // unless it says otherwise
+	b.trace.GetConn = func(string) { b.taken.Store(false) }
+	b.trace.WroteHeaders = func() { b.taken.Store(true) } // the body is not written yet
+	return httptrace.WithClientTrace(ctx, &b.trace)
+}
+
+// atOnce reports whether the body is sent as the standard library likes it.
+func (b *sentBody) atOnce() bool { return b.standard && b.parts[1] == nil }
+
+// none says that there is no body, so that all of it has been sent.
+func (b *sentBody) none() { b.taken.Store(true) }
+
+// headOf is the message without its params and closing brace.
+func headOf(m jsonrpc.Message) []byte {
+	switch m := m.(type) {
+	case jsonrpc.Request:
+		m.Params = nil
+		head := m.AppendJSON(nil)
+		return head[:len(head)-1]
+	case jsonrpc.Notification:
+		m.Params = nil
+		head := m.AppendJSON(nil)
+		return head[:len(head)-1]
+	}
+	return nil
+}
+
+// whole reports whether the HTTP layer took all of the body, in any try that
+// may have reached the server.
+func (b *sentBody) whole() bool { return b.taken.Load() || b.earlier.Load() }
+
+func (b *sentBody) rewound() io.ReadCloser {
+	if !b.atOnce() {
+		if b.taken.Swap(false) && !b.standard {
+			b.earlier.Store(true)
+		}
+		return &bodyReader{b: b, parts: b.parts}
+	}
+	reader := &b.one
+	if !b.unread {
+		reader = new(bytes.Reader) // the first may still be read from
+	}
+	b.unread = false
+	reader.Reset(b.parts[0])
+	return io.NopCloser(reader)
+}
+
+// again is the request's GetBody: the HTTP layer of the standard library asks
+// for it when it proved that nothing was sent.
+func (b *sentBody) again() (io.ReadCloser, error) { return b.rewound(), nil }
+
+type bodyReader struct {
+	b     *sentBody
+	parts [3][]byte
+}
+
+func (r *bodyReader) Read(p []byte) (int, error) {
+	for i := range r.parts {
+		if len(r.parts[i]) > 0 {
+			n := copy(p, r.parts[i])
+			r.parts[i] = r.parts[i][n:]
+			if r.left() == 0 {
+				r.b.taken.Store(true)
+			}
+			return n, nil
+		}
+	}
+	return 0, io.EOF
+}
+
+func (r *bodyReader) left() int {
+	return len(r.parts[0]) + len(r.parts[1]) + len(r.parts[2])
+}
+
+// Close implements io.Closer.
+func (r *bodyReader) Close() error { return nil }
