@@ -9,9 +9,14 @@
 //
 // [Dial] speaks streamable HTTP, [DialCommand] starts a program and speaks
 // over its stdin and stdout, [Connect] takes any [transport.Transport]. All
-// three open a session: initialize, check of the answer,
-// notifications/initialized, and one walk of tools/list to fill the schema
-// cache. The session is opened once; there is no way to open it again.
+// three find out which revision the server speaks ([WithProtocolVersion] pins
+// one), open the conversation, in the session era with initialize, a check of
+// the answer and notifications/initialized, and walk tools/list once to fill
+// the schema cache. A session that the server loses is opened again by itself.
+//
+// The same calls work in both eras of the protocol. What a server may ask is
+// answered by handlers that are registered once: [OnSampling], [OnElicitForm],
+// [OnElicitURL], [WithRoots]. [OnEvent] tells what happens to the connection.
 //
 // With no options a client has deadlines, a circuit breaker, a schema cache
 // and bounds on everything a server may send. Every error is a

@@ -197,6 +197,7 @@ func (n *negotiation) follow(ctx context.Context, version mcp.Version, r *reply,
 			return err
 		}
 		n.chosen.Restarted = true
+		n.c.emit(Restarted{Cause: r.err})
 	case outcomeVersion:
 		return n.mismatch(version, mcp.Versions(), r)
 	case outcomeFail, outcomeNone:

@@ -31,6 +31,15 @@ type ElicitationComplete struct {
 
 func (ElicitationComplete) event() {}
 
+// Restarted says that a fresh process of the server runs in place of one that
+// ended or fell silent, so far when it was asked for its era.
+type Restarted struct {
+	// Cause is what became of the process before.
+	Cause error
+}
+
+func (Restarted) event() {}
+
 // Reinitialized says that the server had lost the session and a new one is open
 // (HTTP-16). Caches are dropped; the log level and the resources subscribed to
 // are set again.

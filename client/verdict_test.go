@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -326,4 +327,18 @@ func TestFileVerdictsAtOnceAndBounded(t *testing.T) {
 	require.False(t, ok)
 	_, ok = store.Load("new")
 	require.True(t, ok)
+}
+
+// A fresh process is an event, with what became of the one before.
+func TestRestartedIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, store := remembering(t)
+		var events []client.Event
+		found(t, p, store, client.OnEvent(func(_ context.Context, e client.Event) { events = append(events, e) }))
+		synctest.Wait()
+		require.IsType(t, client.Restarted{}, events[0])
+		require.Equal(t, mcperrors.KindTransport, mcperrors.KindOf(events[0].(client.Restarted).Cause))
+		require.IsType(t, client.EraChosen{}, events[1])
+	})
 }
