@@ -25,7 +25,7 @@ func TestPinsOfTheReferenceServer(t *testing.T) {
 			t.Parallel()
 			var seen []client.ToolDrift
 			pins := map[string]string{}
-			first, err := client.Dial(t.Context(), web.URL+refserver.Path, client.WithProtocolVersion(version))
+			first, err := client.Dial(t.Context(), web.URL+refserver.Path, client.WithProtocolVersion(version), wired(t))
 			require.NoError(t, err)
 			for tool, err := range first.Tools(t.Context()) {
 				require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestPinsOfTheReferenceServer(t *testing.T) {
 			require.NoError(t, first.Close())
 			require.NotEmpty(t, pins)
 
-			c, err := client.Dial(t.Context(), web.URL+refserver.Path, client.WithProtocolVersion(version),
+			c, err := client.Dial(t.Context(), web.URL+refserver.Path, client.WithProtocolVersion(version), wired(t),
 				client.WithToolPins(pins, client.PinBlock), drifts(&seen))
 			require.NoError(t, err)
 			res, err := c.CallTool(t.Context(), "test_simple_text", nil)

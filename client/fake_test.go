@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeServer struct {
 	t    testing.TB
 	conn net.Conn
+	wire *wire
 
 	mu      sync.Mutex
 	answers map[string]answerFunc
@@ -49,7 +50,7 @@ const oneTool = `{"tools":[{"name":"echo","inputSchema":{"type":"object","proper
 func newFake(t testing.TB) (*transport.Stream, *fakeServer) {
 	t.Helper()
 	tr, conn := transport.InMemory()
-	s := &fakeServer{t: t, conn: conn, answers: map[string]answerFunc{}, done: make(chan struct{})}
+	s := &fakeServer{t: t, conn: conn, wire: newWire(t), answers: map[string]answerFunc{}, done: make(chan struct{})}
 	s.result("initialize", initResult)
 	s.result("tools/list", oneTool)
 	s.result("ping", `{}`)
@@ -99,6 +100,7 @@ func (s *fakeServer) serve() {
 		req, ok := m.(jsonrpc.Request)
 		answer := s.answers[req.Method]
 		s.mu.Unlock()
+		s.wire.sent(line[:len(line)-1])
 		if !ok {
 			continue
 		}
@@ -135,7 +137,10 @@ func (s *fakeServer) reply(req jsonrpc.Request, answer any) {
 }
 
 // write sends one line. The client may be gone: then nobody misses it.
-func (s *fakeServer) write(line string) { _, _ = fmt.Fprintln(s.conn, line) }
+func (s *fakeServer) write(line string) {
+	s.wire.received([]byte(line))
+	_, _ = fmt.Fprintln(s.conn, line)
+}
 
 func (s *fakeServer) notify(method, params string) {
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))

@@ -27,7 +27,7 @@ func TestFeaturesOfTheReferenceServer(t *testing.T) {
 	t.Cleanup(web.Close)
 	connect := map[string]func(t *testing.T, opts ...client.Option) (*client.Client, error){
 		"HTTP": func(t *testing.T, opts ...client.Option) (*client.Client, error) {
-			return client.Dial(t.Context(), web.URL+refserver.Path, opts...)
+			return client.Dial(t.Context(), web.URL+refserver.Path, append(opts, wired(t))...)
 		},
 		"stdio": func(t *testing.T, opts ...client.Option) (*client.Client, error) {
 			tr, conn := transport.InMemory()
@@ -39,7 +39,7 @@ func TestFeaturesOfTheReferenceServer(t *testing.T) {
 				_ = conn.Close()
 				<-ended //nolint:errcheck // the pipe was closed under it
 			})
-			return client.Connect(t.Context(), tr, opts...)
+			return client.Connect(t.Context(), tr, append(opts, wired(t))...)
 		},
 	}
 	watched := map[string]chan client.Change{}

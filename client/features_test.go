@@ -220,6 +220,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
+		s.wire.waive(t, "the requests reach the client past the server")
 		c, err := client.Connect(t.Context(), eager{tr}, sessionEra)
 		require.NoError(t, err)
 		synctest.Wait()

@@ -26,7 +26,7 @@ func TestInputsOfTheReferenceServer(t *testing.T) {
 
 	connect := map[string]func(t *testing.T, opts ...client.Option) *client.Client{
 		"HTTP": func(t *testing.T, opts ...client.Option) *client.Client {
-			c, err := client.Dial(t.Context(), web.URL+refserver.Path, opts...)
+			c, err := client.Dial(t.Context(), web.URL+refserver.Path, append(opts, wired(t))...)
 			require.NoError(t, err)
 			return c
 		},
@@ -40,7 +40,7 @@ func TestInputsOfTheReferenceServer(t *testing.T) {
 				_ = conn.Close() // the client has closed its end
 				_ = <-served     // the pipe was closed under it
 			})
-			c, err := client.Connect(t.Context(), tr, opts...)
+			c, err := client.Connect(t.Context(), tr, append(opts, wired(t))...)
 			require.NoError(t, err)
 			return c
 		},

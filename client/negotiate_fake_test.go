@@ -91,7 +91,7 @@ type probedAnswer func(req probedRequest) (status int, body string)
 
 func newProbedSite(t *testing.T) *probedSite {
 	s := &probedSite{t: t, answers: map[string]probedAnswer{}}
-	s.srv = memhttp.New(http.HandlerFunc(s.serve))
+	s.srv = memhttp.New(onWire(t, http.HandlerFunc(s.serve)))
 	t.Cleanup(s.srv.Close)
 	s.result("initialize", initResult)
 	s.result("tools/list", oneTool)

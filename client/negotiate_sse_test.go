@@ -21,7 +21,7 @@ import (
 func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
 	events := make(chan string, 8)
 	var got []string
-	srv := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := memhttp.New(onWire(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Method+" "+r.URL.Path)
 		switch {
 		case r.Method == http.MethodGet:
@@ -51,7 +51,7 @@ func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
 			}
 			w.WriteHeader(http.StatusAccepted)
 		}
-	}))
+	})))
 	t.Cleanup(srv.Close)
 	return &transport.HTTP{URL: memhttp.URL + "/sse", RoundTripper: srv.Transport()}, &got
 }

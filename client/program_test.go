@@ -42,7 +42,7 @@ func dialProgram(t *testing.T, name string, opts ...client.Option) (*client.Clie
 		StopGrace: 100 * time.Millisecond, KillGrace: time.Second,
 		Limits: transport.Limits{MessageBytes: 64 << 10},
 	}
-	c, err := client.DialCommand(ctx, programArgv(name), append([]client.Option{sessionEra, client.WithCommand(command)}, opts...)...)
+	c, err := client.DialCommand(ctx, programArgv(name), append([]client.Option{sessionEra, wired(t), client.WithCommand(command)}, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}

@@ -45,7 +45,7 @@ const siteCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe"
 func newSessionSite(t *testing.T) *sessionSite {
 	t.Helper()
 	s := &sessionSite{version: "2025-11-25"}
-	s.Server = memhttp.New(s)
+	s.Server = memhttp.New(onWire(t, s))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -61,7 +61,7 @@ func newLone(t testing.TB) *lone {
 	s.result("server/discover", discoverAll)
 	s.result("tools/list", listing(aTool))
 	s.result("tools/call", doneResult)
-	s.mem = memhttp.New(s)
+	s.mem = memhttp.New(onWire(t, s))
 	return s
 }
 

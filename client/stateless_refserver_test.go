@@ -30,7 +30,7 @@ func TestStatelessOfTheReferenceServer(t *testing.T) {
 			var c *client.Client
 			var err error
 			if over == "HTTP" {
-				c, err = client.Dial(ctx, web.URL+refserver.Path, statelessEra)
+				c, err = client.Dial(ctx, web.URL+refserver.Path, statelessEra, wired(t))
 			} else {
 				tr, conn := transport.InMemory()
 				served := make(chan error, 1)
@@ -41,7 +41,7 @@ func TestStatelessOfTheReferenceServer(t *testing.T) {
 					_ = conn.Close() // the client has closed its end
 					require.NoError(t, <-served)
 				})
-				c, err = client.Connect(ctx, tr, statelessEra)
+				c, err = client.Connect(ctx, tr, statelessEra, wired(t))
 			}
 			require.NoError(t, err)
 			defer func() { require.NoError(t, c.Close()) }()

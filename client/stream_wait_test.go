@@ -29,7 +29,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &sessionSite{version: "2025-11-25"}
-				srv := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				srv := memhttp.New(onWire(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodGet {
 						select {
 						case <-time.After(tc.answers):
@@ -38,7 +38,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 						}
 					}
 					s.ServeHTTP(w, r)
-				}))
+				})))
 				defer srv.Close()
 				began := time.Now()
 				c, err := client.Dial(t.Context(), memhttp.URL, sessionEra, client.WithHTTP(transport.HTTP{RoundTripper: srv.Transport()}),

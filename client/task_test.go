@@ -602,6 +602,7 @@ func TestCoreTaskAsks(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
 		require.EqualValues(t, 1, asked.Load())
+		synctest.Wait() // the server reads the answer after it has given its own
 		answer := ""
 		for _, line := range s.received() {
 			if strings.Contains(line, `"id":7`) {

@@ -29,7 +29,7 @@ type website struct {
 // newWebsite starts a server. Where reply returns true it has answered.
 func newWebsite(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, req jsonrpc.Request) bool) *website {
 	s := &website{reply: reply}
-	srv := httptest.NewServer(s)
+	srv := httptest.NewServer(onWire(t, s))
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
 	return s
