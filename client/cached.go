@@ -52,7 +52,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 		return c.send(ctx, cl)
 	}
 	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
-	raw, err := c.cfg.cache.Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
+	raw, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, err := c.send(ctx, cl)
 		switch {
 		case err == nil:
@@ -63,7 +63,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
 			// A cursor of a list that has changed: the next walk begins anew.
-			c.cfg.cache.Forget(key.Key, key.Method)
+			c.cache().Forget(key.Key, key.Method)
 		}
 		return toolcache.Response{}, err
 	})
@@ -148,23 +148,23 @@ func (c *Client) outdate(n jsonrpc.Notification) {
 	key := c.cacheKey()
 	switch n.Method {
 	case mcp.MethodToolsListChanged:
-		c.cfg.cache.Invalidate(key)
+		c.cache().Invalidate(key)
 	case mcp.MethodPromptsListChanged:
-		c.cfg.cache.Forget(key, mcp.MethodPromptsList)
+		c.cache().Forget(key, mcp.MethodPromptsList)
 	case mcp.MethodResourcesListChanged:
-		c.cfg.cache.Forget(key, mcp.MethodResourcesList)
-		c.cfg.cache.Forget(key, mcp.MethodResourceTemplatesList)
+		c.cache().Forget(key, mcp.MethodResourcesList)
+		c.cache().Forget(key, mcp.MethodResourceTemplatesList)
 	case mcp.MethodResourcesUpdated:
 		var p mcp.ResourceUpdatedParams
 		if mcp.Unmarshal([]byte(n.Params), &p) == nil {
-			c.cfg.cache.ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
+			c.cache().ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
 		}
 	}
 }
 
 // forgetAll drops everything that is kept of the server: after a way to it was
 // lost and found again, and when the credentials change (AUTH-26).
-func (c *Client) forgetAll() { c.cfg.cache.Clear(c.cacheKey()) }
+func (c *Client) forgetAll() { c.cache().Clear(c.cacheKey()) }
 
 // cacheKey says whose results a cache holds.
 func (c *Client) cacheKey() toolcache.Key { return c.told().key }

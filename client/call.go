@@ -243,9 +243,9 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	}
 	defer c.inFlight.Add(-1)
 	var permit breaker.Permit
-	if c.res.Breaker != nil {
+	if b := c.breaker(cl.handshake); b != nil {
 		var err error
-		if permit, err = c.res.Breaker.Acquire(); err != nil {
+		if permit, err = b.Acquire(); err != nil {
 			return nil, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,42 +18,43 @@ import (
 // Client is an open connection to one server. Its methods may be called from
 // many goroutines at once. Close it when done.
 type Client struct {
-	cfg      *config
-	server   string // the transport's name
-	log      *slog.Logger
-	res      Resilience
-	identity string          // of the server, for caches
-	schemas  compiledSchemas // of arguments
-	outputs  compiledSchemas // of results
-	mirrors  mirrors
-	untyped  atomic.Bool     // a result without a type was logged
-	fetch    toolcache.Fetch // fetchTools, bound once
+	cfg    *config
+	server string // the transport's name
+	log    *slog.Logger
+	res    *Resilience
+	fetch  toolcache.Fetch // fetchTools, bound once
 
-	live      atomic.Pointer[link] // nil before the transport is open
-	connected chan struct{}        // closed when live is set
-	probing   atomic.Bool          // what comes is dropped meanwhile (NEG-16)
-	chosen    EraChosen            // set before Connect returns
-	answering atomic.Int64         // requests of the server being answered
+	live     atomic.Pointer[link]          // nil before the transport is open
+	opened   atomic.Pointer[chan struct{}] // closed when live is set
+	identity string                        // of the server, for caches
+	chosen   EraChosen                     // set before Connect returns
 
-	began   time.Time
-	doubted atomic.Int64 // when the list of tools was last doubted, since began
+	guard   lazy[breaker.Breaker] // unless the options gave one
+	tools   lazy[toolcache.Cache] // theirs, or the client's own
+	schemas lazy[compiledSchemas] // of arguments
+	outputs lazy[compiledSchemas] // of results
+	mirrors lazy[mirrors]
+	doubted atomic.Pointer[time.Time] // when the list of tools last was
 
-	recovery      recovery
-	pulse         pulse
-	marks         listMarks
-	subscriptions subscriptions
-	logLevel      atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
+	recovery      lazy[recovery]
+	subscriptions lazy[subscriptions]
+	definitions   lazy[definitions]
+	progress      lazy[progressTable]
+	hints         lazy[taskHints]
+	inbox         lazy[inbox]
 
+	gateIn     lazy[inputGate]
+	asked      lazy[asked]
+	errandsOut lazy[urlErrands]
+	logLevel   atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 	roots      atomic.Pointer[[]mcp.Root]
-	gateIn     *inputGate
-	asked      asked
-	errandsOut urlErrands
 
-	inbox       *inbox
-	progress    progressTable
-	hints       taskHints
-	definitions definitions
-	inFlight    atomic.Int64
+	inFlight  atomic.Int64
+	pulse     pulse
+	answering atomic.Int32 // requests of the server being answered
+	marks     listMarks
+	untyped   atomic.Bool // a result without a type was logged
+	probing   atomic.Bool // what comes is dropped meanwhile (NEG-16)
 
 	// life ends with Close; handlers and what is sent behind a caller's back
 	// run under it.
@@ -68,15 +70,24 @@ type Client struct {
 }
 
 func newClient(cfg *config, t transport.Transport) *Client {
-	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: *cfg.resilience, connected: make(chan struct{}), began: time.Now()}
+	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience, identity: identity(t)}
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	c.identity = identity(t)
-	c.inbox = newInbox(c)
-	c.gateIn = newInputGate(cfg.limits)
+	opened := make(chan struct{})
+	c.opened.Store(&opened)
+	c.tools.part.Store(cfg.cache)
 	c.roots.Store(&cfg.roots)
 	c.fetch = c.fetchTools
 	return c
+}
+
+// cache is where the client keeps lists of tools and what else a server lets be
+// kept.
+func (c *Client) cache() *toolcache.Cache {
+	return c.tools.made(func() *toolcache.Cache {
+		cache, _ := toolcache.New(c.cfg.cacheSettings()) // they were checked
+		return cache
+	})
 }
 
 // What Close waits for besides the transport, which bounds itself: for what is
@@ -100,11 +111,11 @@ func (c *Client) Close() error {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
-		c.subscriptions.end()
+		c.subscriptions.get().end()
 		if l != nil {
 			c.err = l.conn.Close()
 		}
-		c.inbox.stop()
+		c.inbox.get().stop()
 		if !waitFor(&c.work, closeTimeout) {
 			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
 		}
@@ -163,7 +174,7 @@ func (c *Client) isClosed() bool {
 
 // ServerInfo returns what the server calls itself: a claim, for display and
 // logs only.
-func (c *Client) ServerInfo() mcp.Implementation { return c.told().info }
+func (c *Client) ServerInfo() mcp.Implementation { return c.told().server() }
 
 // ProtocolVersion returns the revision that was negotiated.
 func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
@@ -179,13 +190,9 @@ func (c *Client) Instructions() string { return c.told().instructions }
 
 // InitializeResult returns the server's answer to initialize, or to
 // server/discover in the stateless era, as it came.
-func (c *Client) InitializeResult() json.RawMessage { return c.told().raw }
+func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.told().raw) }
 
 // HasCapability reports whether the server declared a capability: "tools",
 // "tools.listChanged", "resources.subscribe", "experimental.x" (AC-003.5). A
 // declared empty object counts; before the handshake nothing does.
 func (c *Client) HasCapability(name string) bool { return c.told().capabilities.Has(name) }
-
-// Breaker returns the breaker that guards the server, nil when it was switched
-// off. See [breaker.Handler] for a health endpoint.
-func (c *Client) Breaker() *breaker.Breaker { return c.res.Breaker }

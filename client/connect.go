@@ -56,7 +56,7 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 }
 
 func dialConfig(opts []Option) *config {
-	c := &config{}
+	c := blankConfig()
 	for _, o := range opts {
 		if o != nil {
 			o.apply(c)
@@ -70,7 +70,7 @@ func badOption(err error) error {
 }
 
 func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client, error) {
-	cfg, err := newConfig(opts, t.String())
+	cfg, err := newConfig(opts)
 	if err != nil {
 		return nil, badOption(err)
 	}
@@ -91,9 +91,10 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if err := c.negotiate(ctx, t); err != nil {
 		return err
 	}
+	c.cfg.connecting = nil
 	c.attend()
 	if c.cfg.preload && c.HasCapability("tools") {
-		if _, err := c.cfg.cache.List(ctx, c.cacheKey(), c.fetch); err != nil {
+		if _, err := c.cache().List(ctx, c.cacheKey(), c.fetch); err != nil {
 			return c.cacheError(err, "")
 		}
 	}

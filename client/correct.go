@@ -22,8 +22,8 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 	refused, sent := cl.schema, cl.mirrored
 	// Whoever was refused with it may have brought another list already.
 	if c.headerSchema(ctx, cl.name) == refused {
-		c.cfg.cache.Invalidate(c.cacheKey())
-		if _, err := c.cfg.cache.List(ctx, c.cacheKey(), c.fetch); err != nil {
+		c.cache().Invalidate(c.cacheKey())
+		if _, err := c.cache().List(ctx, c.cacheKey(), c.fetch); err != nil {
 			return false // what the server said of the call says more
 		}
 	}

@@ -98,7 +98,7 @@ func (c *Client) observeTools() func([]mcp.Tool) {
 // observe compares a tool with what it was before, and with its pin. When
 // nothing has changed, nothing is computed.
 func (c *Client) observe(tool *mcp.Tool) {
-	d := &c.definitions
+	d := c.definitions.get()
 	d.mu.Lock()
 	was := d.seen[tool.Name]
 	if was != nil && reflect.DeepEqual(was.tool, *tool) {
@@ -204,7 +204,7 @@ func (c *Client) checkPin(ctx context.Context, cl *call) error {
 	if err != nil {
 		return err
 	}
-	current := c.definitions.fingerprint(tool)
+	current := c.definitions.get().fingerprint(tool)
 	if current == pin {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (c *Client) prepareURL(from Asker, params *mcp.ElicitParams) (question, *re
 	return func(ctx context.Context) (json.RawMessage, *refusal) {
 		r := URLRequest{
 			From: from, Message: params.Message, URL: params.URL, Host: host, Lookalike: lookalike(host),
-			Done: c.errandsOut.begin(params.ElicitationID), Params: params,
+			Done: c.errandsOut.get().begin(params.ElicitationID), Params: params,
 		}
 		action, err := guarded(func() (mcp.ElicitAction, error) {
 			if c.cfg.onURL == nil {
@@ -135,7 +135,7 @@ func (c *Client) prepareURL(from Asker, params *mcp.ElicitParams) (question, *re
 			return c.cfg.onURL(ctx, r)
 		})
 		if action != mcp.ElicitAccept || err != nil {
-			c.errandsOut.end(params.ElicitationID) // nobody went there
+			c.errandsOut.get().end(params.ElicitationID) // nobody went there
 		}
 		return c.elicited(ctx, mcp.ElicitResult{Action: action}, err)
 	}, nil

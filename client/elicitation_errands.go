@@ -61,7 +61,7 @@ func (c *Client) onElicitationComplete(n jsonrpc.Notification) {
 	if !mcp.MethodIn(n.Method, c.told().version) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
 		return
 	}
-	if done, known := c.errandsOut.end(params.ElicitationID); known {
+	if done, known := c.errandsOut.get().end(params.ElicitationID); known {
 		close(done)
 		c.emit(ElicitationComplete{ID: params.ElicitationID})
 	}

@@ -50,9 +50,10 @@ func (c *Client) negotiate(ctx context.Context, t transport.Transport) error {
 	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.era.String(), "version", string(agreed.version),
 		"evidence", n.chosen.Evidence, "round_trips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
 	c.emit(n.chosen)
-	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(agreed.info.Name, 100), jsonrpc.Printable(agreed.info.Version, 50)), "server", c.server)
+	info := agreed.server()
+	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.server)
 	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.version), "server", c.server)
-	c.emit(Connected{Server: agreed.info, Version: agreed.version})
+	c.emit(Connected{Server: info, Version: agreed.version})
 	return nil
 }
 
@@ -92,19 +93,7 @@ func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 	if l := c.live.Load(); l != nil {
 		abort(l.conn)
 	}
-	h := c.handler()
-	onRequest, onNotification := h.OnRequest, h.OnNotification
-	h.OnRequest = func(req jsonrpc.Request) {
-		if !c.probing.Load() {
-			onRequest(req)
-		}
-	}
-	h.OnNotification = func(note jsonrpc.Notification, id jsonrpc.ID) {
-		if !c.probing.Load() {
-			onNotification(note, id)
-		}
-	}
-	conn, err := t.Connect(ctx, h)
+	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
 		return c.failed(&call{method: mcp.MethodInitialize}, err)
 	}

@@ -78,7 +78,7 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 // checkInitialize is step two.
 func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agreement, error) {
 	var res mcp.InitializeResult
-	if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
+	if err := mcp.Unmarshal(raw, &res); err != nil {
 		return nil, c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 			"the answer to initialize is not what the protocol asks for: "+err.Error(), err), mcp.MethodInitialize)
 	}
@@ -95,7 +95,7 @@ func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agr
 		return nil, err
 	}
 	return &agreement{
-		version: res.ProtocolVersion, era: mcp.EraSession, info: res.ServerInfo, capabilities: res.Capabilities, declared: true,
+		version: res.ProtocolVersion, era: mcp.EraSession, capabilities: res.Capabilities, declared: true,
 		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities),
 	}, nil
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -19,13 +18,13 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 	a := &agreement{version: version, era: mcp.EraStateless, meta: meta}
 	if raw != nil {
 		var res mcp.DiscoverResult
-		if err := mcp.Unmarshal(slices.Clone(raw), &res); err != nil {
+		if err := mcp.Unmarshal(raw, &res); err != nil {
 			return c.undecodable(&call{method: mcp.MethodDiscover, attempts: 1}, err)
 		}
 		if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
 			return err
 		}
-		a.info, a.capabilities, a.declared = res.Server(), res.Capabilities, true
+		a.capabilities, a.declared = res.Capabilities, true
 		a.instructions, a.raw, a.profiles = res.Instructions, raw, announcedProfiles(res.Capabilities)
 	}
 	c.live.Load().conn.UseVersion(string(version))

@@ -144,6 +144,6 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbox.put(item{event: e})
+		c.inbox.get().put(c, item{event: e})
 	}
 }

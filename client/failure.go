@@ -135,9 +135,9 @@ const doubtInterval = 10 * time.Second
 // doubtTools makes the list of tools stale, since the server does not know a
 // tool that is on it.
 func (c *Client) doubtTools() {
-	now, last := int64(time.Since(c.began))+1, c.doubted.Load() // 0 is never
-	if (last == 0 || now-last >= int64(doubtInterval)) && c.doubted.CompareAndSwap(last, now) {
-		c.cfg.cache.Invalidate(c.cacheKey())
+	now, last := time.Now(), c.doubted.Load()
+	if (last == nil || now.Sub(*last) >= doubtInterval) && c.doubted.CompareAndSwap(last, &now) {
+		c.cache().Invalidate(c.cacheKey())
 	}
 }
 

@@ -18,10 +18,9 @@ import (
 // the caller gave up, or the client was closed.
 func (c *Client) settle(permit breaker.Permit, v verdict, failed bool) {
 	switch {
-	case c.res.Breaker == nil:
 	case v == ownDoing:
 		permit.Release()
-	case failed && c.res.Breaker.CountAll():
+	case failed && c.res.Breaker != nil && c.res.Breaker.CountAll():
 		permit.Settle(breaker.Failure)
 	default:
 		permit.Settle(v)

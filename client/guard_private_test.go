@@ -26,7 +26,7 @@ func TestFailureVerdicts(t *testing.T) {
 	}
 	redirect := of(transport.ReasonConfig)
 	redirect.HTTP = &mcperrors.HTTPEvidence{Status: 302}
-	c := &Client{res: Resilience{IdleTimeout: time.Minute, MaxTime: time.Hour}}
+	c := &Client{res: &Resilience{IdleTimeout: time.Minute, MaxTime: time.Hour}}
 	for _, tt := range []struct {
 		name string
 		f    *transport.Failure
@@ -103,7 +103,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		{"401 with invalid params", "", -32602, 401, breaker.Success, mcperrors.KindInvalidArguments},
 		{"404 with method not found", "", -32601, 404, breaker.Success, mcperrors.KindNotFound},
 	} {
-		cfg, err := newConfig([]Option{WithErrorProfile(tt.profile)}, "s")
+		cfg, err := newConfig([]Option{WithErrorProfile(tt.profile)})
 		require.NoError(t, err)
 		c := newClient(cfg, &transport.Stream{})
 		answer := transport.Answer{Response: jsonrpc.Response{Error: jsonrpc.NewError(tt.code, "m", nil)}, RetryAfter: 7 * time.Second}

@@ -42,6 +42,7 @@ func (c *Client) traced() transport.Trace {
 // results: a request of theirs gets no answer (RPC-14).
 func (c *Client) onRequest(req jsonrpc.Request) {
 	switch {
+	case c.probing.Load():
 	case c.told().era == mcp.EraStateless:
 		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
 			"method", jsonrpc.Printable(req.Method, 100))
@@ -76,10 +77,12 @@ const maxAnswering = 100
 func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 	defer cancel()
-	select {
-	case <-c.connected:
-	case <-ctx.Done():
-		return
+	if opened := c.opened.Load(); opened != nil {
+		select {
+		case <-*opened:
+		case <-ctx.Done():
+			return
+		}
 	}
 	with := c.live.Load()
 	if err := with.conn.Respond(ctx, resp); err != nil {
@@ -90,6 +93,9 @@ func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Respon
 }
 
 func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
+	if c.probing.Load() {
+		return
+	}
 	if c.cfg.keepAlive > 0 {
 		c.pulse.beats.Add(1)
 	}
@@ -102,7 +108,7 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 	case n.Method == mcp.MethodElicitationComplete:
 		c.onElicitationComplete(n)
 	case n.Method == mcp.MethodTasksStatus, n.Method == mcp.MethodTasks:
-		c.hints.tell(n)
+		c.hints.get().tell(n)
 	}
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).

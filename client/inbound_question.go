@@ -61,19 +61,19 @@ func (a *asked) cancel(id jsonrpc.ID, cause error) {
 func (c *Client) onQuestion(req jsonrpc.Request) {
 	from := c.live.Load()
 	ctx, cancel := context.WithCancelCause(c.life)
-	if no := c.asked.add(req.ID, cancel); no != nil {
+	if no := c.asked.get().add(req.ID, cancel); no != nil {
 		cancel(nil)
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
 		return
 	}
 	started := c.within(func() {
 		defer cancel(nil)
-		defer c.asked.remove(req.ID)
+		defer c.asked.get().remove(req.ID)
 		c.answerQuestion(ctx, cancel, from, req)
 	})
 	if !started {
 		cancel(nil)
-		c.asked.remove(req.ID)
+		c.asked.get().remove(req.ID)
 	}
 }
 
@@ -114,6 +114,6 @@ func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseF
 func (c *Client) withdraw(n jsonrpc.Notification) {
 	var params mcp.CancelledParams
 	if mcp.Unmarshal(bytes.Clone(n.Params), &params) == nil {
-		c.asked.cancel(params.RequestID, errWithdrawn)
+		c.asked.get().cancel(params.RequestID, errWithdrawn)
 	}
 }

@@ -19,8 +19,6 @@ const (
 // on one goroutine that is not the one that reads. The goroutine is there only
 // while something waits: an idle client costs none.
 type inbox struct {
-	c *Client
-
 	mu      sync.Mutex
 	queue   []item
 	bytes   int // of what is queued
@@ -56,10 +54,8 @@ func (it item) drop() {
 	}
 }
 
-func newInbox(c *Client) *inbox { return &inbox{c: c} }
-
-// put queues one item; it never waits.
-func (b *inbox) put(it item) {
+// put queues one item for the handlers of c; it never waits.
+func (b *inbox) put(c *Client, it item) {
 	b.mu.Lock()
 	if b.stopped {
 		b.mu.Unlock()
@@ -74,21 +70,21 @@ func (b *inbox) put(it item) {
 	}
 	if !b.running {
 		b.running = true
-		b.c.work.Go(b.run) // under the lock: not once stop has been called
+		c.work.Go(func() { b.run(c) }) // under the lock: not once stop has been called
 	}
 	b.mu.Unlock()
 }
 
-func (b *inbox) run() {
+func (b *inbox) run(c *Client) {
 	for {
 		it, dropped, ok := b.next()
 		if dropped > 0 {
-			b.c.log.Warn("[MCP] notifications dropped: a handler is too slow", "server", b.c.server, "count", dropped)
+			c.log.Warn("[MCP] notifications dropped: a handler is too slow", "server", c.server, "count", dropped)
 		}
 		if !ok {
 			return
 		}
-		b.c.deliver(it)
+		c.deliver(it)
 	}
 }
 

@@ -29,7 +29,7 @@ type Asker struct {
 
 // asker describes who asks. method and tool are empty when that is not known.
 func (c *Client) asker(agreed *agreement, method, tool string) Asker {
-	return Asker{Server: c.server, Claimed: agreed.info, Method: method, Tool: tool, agreed: agreed}
+	return Asker{Server: c.server, Claimed: agreed.server(), Method: method, Tool: tool, agreed: agreed}
 }
 
 // ErrRejected is what a handler returns when its user refused: a sampling

@@ -56,7 +56,8 @@ type inputGate struct {
 	since  time.Time
 }
 
-func newInputGate(l InputLimits) *inputGate {
+func (c *Client) newInputGate() *inputGate {
+	l := c.cfg.limits
 	return &inputGate{slots: make(chan struct{}, l.Concurrent), budget: float64(l.PerMinute), since: time.Now()}
 }
 
@@ -82,19 +83,20 @@ const codeBusy = -32000
 // ends. The handler has a goroutine of its own: one that does not listen to its
 // context keeps nobody waiting but Close.
 func (c *Client) put(ctx context.Context, method string, q question) (json.RawMessage, *refusal) {
-	if method != mcp.MethodRootsList && !c.gateIn.allow(c.cfg.limits.PerMinute) {
+	gate := c.gateIn.made(c.newInputGate)
+	if method != mcp.MethodRootsList && !gate.allow(c.cfg.limits.PerMinute) {
 		c.log.Warn("[MCP] the server asks too often; refused", "server", c.server, "method", method)
 		return nil, refuse(codeBusy, "more than %d questions a minute", c.cfg.limits.PerMinute)
 	}
 	select {
-	case c.gateIn.slots <- struct{}{}:
+	case gate.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, gaveUp(ctx.Err())
 	case <-c.life.Done():
 		return nil, gaveUp(context.Canceled)
 	}
 	if ctx.Err() != nil { // nobody is bothered in vain
-		<-c.gateIn.slots
+		<-gate.slots
 		return nil, gaveUp(ctx.Err())
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -108,13 +110,13 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 	started := c.within(func() {
 		a := answer{no: handlerFailed(errors.New("the handler ended its goroutine"))}
 		defer func() {
-			<-c.gateIn.slots
+			<-gate.slots
 			done <- a
 		}()
 		a.result, a.no = q(ctx)
 	})
 	if !started {
-		<-c.gateIn.slots
+		<-gate.slots
 		return nil, gaveUp(context.Canceled)
 	}
 	select {

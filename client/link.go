@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,19 +23,39 @@ type link struct {
 type agreement struct {
 	version      mcp.Version
 	era          mcp.Era
-	info         mcp.Implementation
 	capabilities mcp.ServerCapabilities
 	// declared is false when the server was never asked for its capabilities:
 	// nothing is gated then, and errors are mapped (DISC-15).
 	declared     bool
 	instructions string
-	raw          json.RawMessage
-	profiles     map[string]string // tool to error profile, as announced
+	// raw is the server's answer; what else is here shares its memory.
+	raw      json.RawMessage
+	profiles map[string]string // tool to error profile, as announced
 	// meta is what the _meta of every request holds in the stateless era:
 	// members, without braces (META-04, META-05). nil in the session era.
 	meta []byte
 	// key is whose results a cache holds (CACHE-04, CACHE-05).
 	key toolcache.Key
+}
+
+// server is what the server calls itself. It is read when somebody wants to know
+// and not kept.
+func (a *agreement) server() mcp.Implementation {
+	raw := slices.Clone(a.raw) // what is read shares its memory
+	switch a.era {
+	case mcp.EraSession:
+		var res mcp.InitializeResult
+		_ = mcp.Unmarshal(raw, &res) // it was read before
+		return res.ServerInfo
+	case mcp.EraStateless:
+		var res mcp.DiscoverResult
+		if a.declared {
+			_ = mcp.Unmarshal(raw, &res)
+		}
+		return res.Server()
+	case mcp.EraUnknown:
+	}
+	return mcp.Implementation{}
 }
 
 // nothingAgreed is the agreement before there is one.
@@ -52,7 +73,7 @@ func (c *Client) told() *agreement {
 func (c *Client) use(conn transport.Conn) *link {
 	l := &link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed}
 	if c.live.Swap(l) == nil {
-		close(c.connected)
+		close(*c.opened.Swap(nil))
 	}
 	return l
 }

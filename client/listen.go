@@ -100,8 +100,8 @@ func (l *listening) attempt(cl *call) error {
 	cl.id, cl.link = c.cfg.nextID(), c.live.Load()
 	params := cl.seal()
 	cl.attempts++
-	c.subscriptions.listen(cl.id, l)
-	defer c.subscriptions.unlisten(cl.id)
+	c.subscriptions.get().listen(cl.id, l)
+	defer c.subscriptions.get().unlisten(cl.id)
 	answer, err := cl.link.conn.Call(l.ctx, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
 		Mirror:  cl.mirror(),
@@ -177,7 +177,7 @@ func (c *Client) tell(n jsonrpc.Notification, on jsonrpc.ID) bool {
 		return c.tellListener(n, on)
 	}
 	if ch, ok := changeOf(n); ok {
-		c.subscriptions.tell(ch)
+		c.subscriptions.get().tell(ch)
 	}
 	return true
 }
@@ -185,7 +185,7 @@ func (c *Client) tell(n jsonrpc.Notification, on jsonrpc.ID) bool {
 // tellListener sorts what comes on streams of subscriptions by stream, where
 // there is one to each, else by the id it names (CHG-06, STDIO-12).
 func (c *Client) tellListener(n jsonrpc.Notification, on jsonrpc.ID) bool {
-	t := &c.subscriptions
+	t := c.subscriptions.get()
 	if n.Method == mcp.MethodCancelled {
 		// The server ends a subscription; it may not cancel anything else (UTIL-05).
 		var params mcp.CancelledParams
@@ -220,7 +220,7 @@ func (c *Client) tellListener(n jsonrpc.Notification, on jsonrpc.ID) bool {
 // strayed says, once, that a notice belongs to nobody: a late one, or a fault of
 // the server's.
 func (c *Client) strayed(n jsonrpc.Notification) {
-	if !c.subscriptions.strayed.Swap(true) {
+	if !c.subscriptions.get().strayed.Swap(true) {
 		c.log.Warn("[MCP] a notice that belongs to no subscription was dropped", "server", c.server, "method", n.Method)
 	}
 }

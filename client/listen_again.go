@@ -36,7 +36,7 @@ func (s *Subscription) openListen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.c.subscriptions.add(s)
+	s.c.subscriptions.get().add(s)
 	s.replace(l)
 	if !s.c.within(s.keepListening) {
 		return s.c.local(errClosed(), subscribeName)
@@ -215,7 +215,7 @@ func (c *Client) listenForHandlers() {
 		return
 	}
 	s := c.newSubscription(filter, nil)
-	c.subscriptions.add(s)
+	c.subscriptions.get().add(s)
 	if !c.within(s.keepListening) {
 		s.finish(errClosed())
 	}

@@ -113,18 +113,18 @@ func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
 // tool that was never listed is looked for once; that it cannot be found does
 // not keep the call from being made.
 func (c *Client) headerSchema(ctx context.Context, tool string) *mirrored {
-	t, _, ok := c.cfg.cache.Lookup(c.cacheKey(), tool)
+	t, _, ok := c.cache().Lookup(c.cacheKey(), tool)
 	if !ok {
-		if agreed := c.told(); !agreed.declared || !agreed.capabilities.Has("tools") || c.mirrors.unlisted(tool) {
+		if agreed := c.told(); !agreed.declared || !agreed.capabilities.Has("tools") || c.mirrors.get().unlisted(tool) {
 			return nil
 		}
-		found, err := c.cfg.cache.Get(ctx, c.cacheKey(), tool, c.fetch)
+		found, err := c.cache().Get(ctx, c.cacheKey(), tool, c.fetch)
 		if err != nil {
 			return nil
 		}
 		t = found
 	}
-	schema, _ := c.mirrors.get(tool, t.InputSchema)
+	schema, _ := c.mirrors.get().get(tool, t.InputSchema)
 	return schema
 }
 
@@ -152,7 +152,7 @@ func (c *Client) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 			kept = append(kept, tool) // most tools: nothing to remember
 			continue
 		}
-		schema, first := c.mirrors.get(tool.Name, tool.InputSchema)
+		schema, first := c.mirrors.get().get(tool.Name, tool.InputSchema)
 		if schema.err == nil {
 			kept = append(kept, tool)
 		} else if first {

@@ -96,7 +96,7 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 		return c.about(cl, e)
 	}
 	if cl.progress != nil {
-		c.progress.renew(cl.progress) // MRTR-05
+		c.progress.get().renew(cl.progress) // MRTR-05
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -24,33 +24,47 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is everything options set. Its zero value is made usable by complete.
+// config is everything options set. Its zero value is made usable by newConfig.
 type config struct {
-	logger       *slog.Logger
+	logger     *slog.Logger
+	nextID     func() jsonrpc.ID
+	resilience *Resilience
+	cache      *toolcache.Cache // nil: one of the client's own
+	preload    bool
+	validation Validation // of arguments
+	outputs    Validation
+	strict     bool // results must say their type
+	nameless   bool // no clientInfo on requests
+	// ownBreaker says that the client makes its breaker itself.
+	ownBreaker bool
+	*connecting
+	*uncommon
+}
+
+// connecting is what is not needed any more once Connect has returned; config
+// has none then.
+type connecting struct {
+	version string
+	era     eraOptions
+	trace   transport.Trace
+	http    *transport.HTTP
+	command *transport.Command
+}
+
+// uncommon is what most clients leave alone: those share [theUsual], which
+// nobody writes to.
+type uncommon struct {
 	info         mcp.Implementation
 	capabilities *mcp.ClientCapabilities // nil: what the handlers imply
 	extensions   map[string]json.RawMessage
 	roots        []mcp.Root // nil: not offered
 	limits       InputLimits
 	required     []string
-	version      string
-	era          eraOptions
-	preload      bool
-	cache        *toolcache.Cache
 	ttl          *time.Duration
 	partition    string
-	nextID       func() jsonrpc.ID
-	resilience   *Resilience
-	validation   Validation // of arguments
-	outputs      Validation
 	pins         map[string]string
 	pinPolicy    PinPolicy
-	strict       bool // results must say their type
-	nameless     bool // no clientInfo on requests
 	profile      mcperrors.Profile
-	trace        transport.Trace
-	http         *transport.HTTP
-	command      *transport.Command
 	keepAlive    time.Duration
 
 	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
@@ -62,6 +76,24 @@ type config struct {
 	onLog          func(context.Context, mcp.LoggingMessageParams)
 	onListChanged  func(context.Context, string)
 	onEvent        func(context.Context, Event)
+}
+
+// theUsual is what a client has that sets nothing uncommon.
+var theUsual = func() *uncommon {
+	u := &uncommon{}
+	_ = u.complete() // nothing is wrong with defaults
+	return u
+}()
+
+// complete puts defaults where nothing is set.
+func (u *uncommon) complete() error {
+	if u.info.Name == "" && u.info.Version == "" {
+		u.info.Name, u.info.Version = "mainstay", Version
+	}
+	if u.required == nil {
+		u.required = []string{"tools"}
+	}
+	return u.limits.complete()
 }
 
 // WithLogger makes the client log: connections, version mismatches, breaker
@@ -179,31 +211,36 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 	return optionFunc(func(c *config) { c.onListChanged = f })
 }
 
-// newConfig applies options and the environment and checks the outcome. server
-// names the server for the breaker that is made when none is given.
-func newConfig(opts []Option, server string) (*config, error) {
-	c := &config{era: eraOptions{verdicts: processVerdicts()}, preload: true, required: []string{"tools"}, validation: ValidateStrict, outputs: ValidateStrict}
+// newConfig applies options and the environment and checks the outcome.
+func newConfig(opts []Option) (*config, error) {
+	c := blankConfig()
+	c.preload, c.validation, c.outputs = true, ValidateStrict, ValidateStrict
+	c.era.verdicts = processVerdicts()
 	for _, o := range opts {
 		if o != nil {
 			o.apply(c)
 		}
 	}
 	if c.logger == nil {
-		c.logger = slog.New(slog.DiscardHandler)
-	}
-	if c.info.Name == "" && c.info.Version == "" {
-		c.info.Name, c.info.Version = "mainstay", Version
+		c.logger = silence
 	}
 	if c.nextID == nil {
 		c.nextID = requestIDs.next
 	}
 	if c.resilience == nil {
-		r := DefaultResilience()
-		r.Breaker = breaker.New(breaker.Settings{Name: server, Logger: c.logger})
-		c.resilience = &r
+		c.resilience, c.ownBreaker = &defaultBounds, true
 	}
-	return c, errors.Join(c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.limits.complete(), c.completeVersion(), c.completeCache())
+	if reflect.ValueOf(*c.uncommon).IsZero() {
+		c.uncommon = theUsual
+	}
+	return c, errors.Join(c.complete(), c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
 }
+
+// blankConfig is one that options can be applied to.
+func blankConfig() *config { return &config{connecting: &connecting{}, uncommon: &uncommon{}} }
+
+// silence is the logger of clients without one.
+var silence = slog.New(slog.DiscardHandler)
 
 func (c *config) check() error {
 	switch {
@@ -241,17 +278,24 @@ func (c *config) completeCache() error {
 		}
 		return nil
 	}
-	settings := toolcache.Settings{}
-	if c.ttl != nil {
-		settings.TTL, settings.TTLSet = *c.ttl, true
-	} else {
-		ttl, set, err := toolcache.TTLFromEnv(os.LookupEnv)
-		if err != nil {
+	if c.ttl == nil {
+		if ttl, set, err := toolcache.TTLFromEnv(os.LookupEnv); err != nil {
 			return err
+		} else if set {
+			if c.uncommon == theUsual {
+				own := *theUsual
+				c.uncommon = &own
+			}
+			c.ttl = &ttl
 		}
-		settings.TTL, settings.TTLSet = ttl, set
 	}
-	var err error
-	c.cache, err = toolcache.New(settings)
-	return err
+	return c.cacheSettings().Validate()
+}
+
+// cacheSettings are those of a cache of the client's own.
+func (c *config) cacheSettings() toolcache.Settings {
+	if c.ttl == nil {
+		return toolcache.Settings{}
+	}
+	return toolcache.Settings{TTL: *c.ttl, TTLSet: true}
 }

@@ -54,7 +54,7 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolRes
 		return nil
 	}
 	if !cl.listed {
-		tool, _, ok := c.cfg.cache.Lookup(c.cacheKey(), cl.tool)
+		tool, _, ok := c.cache().Lookup(c.cacheKey(), cl.tool)
 		if !ok {
 			return nil // nothing is known of it
 		}
@@ -90,7 +90,7 @@ func (c *Client) outputMisfit(cl *call, content json.RawMessage) error {
 	if cl.output == nil {
 		return nil
 	}
-	schema, first := c.outputs.get(cl.tool, cl.output)
+	schema, first := c.outputs.get().get(cl.tool, cl.output)
 	switch {
 	case schema.err != nil:
 		if first {

@@ -55,8 +55,8 @@ func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wa
 		return nil, badOption(err)
 	}
 	r := &reply{}
-	if c.res.Breaker != nil {
-		if r.permit, err = c.res.Breaker.Acquire(); err != nil {
+	if b := c.breaker(true); b != nil {
+		if r.permit, err = b.Acquire(); err != nil {
 			return nil, c.local(err, mcp.MethodDiscover)
 		}
 	}

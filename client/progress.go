@@ -37,9 +37,9 @@ const progressGrace = time.Second
 
 // withProgress makes a call whose params carry a progress token.
 func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
-	p := c.progress.add(cl.opts.progress)
+	p := c.progress.get().add(cl.opts.progress)
 	defer p.finish(ctx)
-	defer c.progress.remove(p)
+	defer c.progress.get().remove(p)
 	cl.progress = p
 	return c.converse(ctx, cl)
 }
@@ -134,11 +134,11 @@ func (c *Client) onProgress(n jsonrpc.Notification) {
 		c.log.Warn("[MCP] a progress notification of the server cannot be read", "server", c.server, "error", err)
 		return
 	}
-	if p := c.progress.find(params.ProgressToken); p != nil {
+	if p := c.progress.get().find(params.ProgressToken); p != nil {
 		if id := p.id.Load(); id != nil {
 			c.live.Load().conn.Touch(*id)
 		}
 		p.queued()
-		c.inbox.put(item{progress: p, params: params})
+		c.inbox.get().put(c, item{progress: p, params: params})
 	}
 }

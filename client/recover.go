@@ -82,7 +82,11 @@ func sessionless(cause error, delivery mcperrors.Delivery) *mcperrors.Error {
 // awaitSession holds a call back while a new session is being opened: nothing
 // goes before its handshake (LC-08).
 func (c *Client) awaitSession(ctx context.Context, cl *call) error {
-	r := c.recovery.now.Load()
+	v := c.recovery.peek()
+	if v == nil {
+		return nil
+	}
+	r := v.now.Load()
 	if r == nil {
 		return nil
 	}
@@ -112,7 +116,7 @@ func (c *Client) renew(ctx context.Context, lost *link) error {
 }
 
 func (c *Client) joinRenewal(lost *link) (*renewal, error) {
-	v := &c.recovery
+	v := c.recovery.get()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if r := v.now.Load(); r != nil {
@@ -155,7 +159,7 @@ func (c *Client) openAnew(r *renewal) {
 	} else if c.isClosed() {
 		r.err = errClosed()
 	}
-	v := &c.recovery
+	v := c.recovery.get()
 	v.mu.Lock()
 	v.reason = r.err
 	v.now.Store(nil)
@@ -170,7 +174,7 @@ func (c *Client) openAnew(r *renewal) {
 	}
 	agreed := c.told()
 	c.log.Info("[MCP] The session was lost; a new one is open", "server", c.server)
-	c.emit(Reinitialized{Server: agreed.info, Version: agreed.version})
+	c.emit(Reinitialized{Server: agreed.server(), Version: agreed.version})
 	c.restore(c.life)
 }
 
@@ -180,7 +184,7 @@ func (c *Client) restore(ctx context.Context) {
 	if err := c.repeatLogLevel(ctx); err != nil && c.live.Load() == now {
 		c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
 	}
-	c.subscriptions.resubscribe(ctx, c)
+	c.subscriptions.get().resubscribe(ctx, c)
 	c.openStream()
 	c.missed(errNewSession)
 }
@@ -194,11 +198,12 @@ func (c *Client) onSessionLost() { c.keepRenewing(c.live.Load()) }
 // keepRenewing opens a session for those who listen and make no calls: it goes
 // on until there is one.
 func (c *Client) keepRenewing(lost *link) {
-	if !c.recovery.keeping.CompareAndSwap(false, true) {
+	keeping := &c.recovery.get().keeping
+	if !keeping.CompareAndSwap(false, true) {
 		return
 	}
 	started := c.within(func() {
-		defer c.recovery.keeping.Store(false)
+		defer keeping.Store(false)
 		for n := 1; c.renew(c.life, lost) != nil; n++ {
 			if !sleep(c.life, pause(renewPause, maxPause, n)) {
 				return
@@ -206,6 +211,6 @@ func (c *Client) keepRenewing(lost *link) {
 		}
 	})
 	if !started {
-		c.recovery.keeping.Store(false)
+		keeping.Store(false)
 	}
 }

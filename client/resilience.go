@@ -34,10 +34,34 @@ const (
 // fresh breaker. A client without options has the same, with a breaker that is
 // named after its server and logs to its logger.
 func DefaultResilience() Resilience {
-	return Resilience{
-		Breaker:     breaker.New(breaker.Settings{}),
-		IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight,
+	r := defaultBounds
+	r.Breaker = breaker.New(breaker.Settings{})
+	return r
+}
+
+// defaultBounds is the part of [DefaultResilience] that clients share: a breaker
+// each has to itself.
+var defaultBounds = Resilience{IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight}
+
+// Breaker returns the breaker that guards the server, nil when it was switched
+// off. See [breaker.Handler] for a health endpoint.
+func (c *Client) Breaker() *breaker.Breaker {
+	if !c.cfg.ownBreaker {
+		return c.res.Breaker
 	}
+	return c.guard.made(func() *breaker.Breaker {
+		return breaker.New(breaker.Settings{Name: c.server, Logger: c.log})
+	})
+}
+
+// breaker is the breaker for an attempt, nil for none. A handshake does not make
+// the client's own: it would tell a new breaker nothing that Connect does not
+// tell the application.
+func (c *Client) breaker(handshake bool) *breaker.Breaker {
+	if handshake && c.cfg.ownBreaker {
+		return c.guard.peek()
+	}
+	return c.Breaker()
 }
 
 func (r Resilience) check() error {

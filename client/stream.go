@@ -49,7 +49,7 @@ func (c *Client) openStream() {
 func (c *Client) needsStream() bool {
 	offers := c.capabilities(c.told().version)
 	return c.cfg.onListChanged != nil || c.cfg.onLog != nil || c.cfg.onNotification != nil ||
-		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscriptions.any()
+		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscribed()
 }
 
 // listMarks says which lists OnListChanged is about to be told of.
@@ -80,7 +80,7 @@ func (c *Client) enqueue(n jsonrpc.Notification) {
 			return
 		}
 	}
-	c.inbox.put(it)
+	c.inbox.get().put(c, it)
 }
 
 // tellListsChanged tells OnListChanged of lists that may have changed unheard.
@@ -97,7 +97,7 @@ func (c *Client) tellListsChanged(f mcp.SubscriptionFilter) {
 		{mcp.MethodResourcesListChanged, f.ResourcesListChanged},
 	} {
 		if mark := c.marks.of(list.method); list.on && !mark.Swap(true) {
-			c.inbox.put(item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
+			c.inbox.get().put(c, item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
 		}
 	}
 }
@@ -117,6 +117,6 @@ func (c *Client) missed(reason error) {
 	if c.needsStream() {
 		c.emit(SubscriptionGap{Reason: reason})
 	}
-	c.subscriptions.gap()
+	c.subscriptions.get().gap()
 	c.tellListsChanged(c.declared(allLists))
 }

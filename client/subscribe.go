@@ -97,7 +97,7 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f
 }
 
 func (c *Client) newSubscription(filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
-	c.subscriptions.ready()
+	c.subscriptions.get().ready()
 	s := &Subscription{c: c, f: f, asked: filter, done: make(chan struct{}), turn: make(chan struct{}, 1)}
 	s.ctx, s.end = context.WithCancel(c.life)
 	return s
@@ -163,7 +163,7 @@ func (s *Subscription) finish(reason error) {
 	s.ended, s.err, s.queue = true, reason, nil
 	s.mu.Unlock()
 	s.end()
-	s.c.subscriptions.remove(s)
+	s.c.subscriptions.get().remove(s)
 	close(s.done)
 }
 

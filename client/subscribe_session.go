@@ -47,7 +47,12 @@ func (t *subscriptions) all() []*Subscription {
 	return slices.Collect(maps.Keys(t.open))
 }
 
-func (t *subscriptions) any() bool {
+// subscribed reports whether there is any subscription.
+func (c *Client) subscribed() bool {
+	t := c.subscriptions.peek()
+	if t == nil {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.open) > 0
@@ -77,7 +82,7 @@ func (s *Subscription) openWatch(ctx context.Context) error {
 		return err
 	}
 	s.honored = s.asked
-	s.c.subscriptions.add(s)
+	s.c.subscriptions.get().add(s)
 	if s.c.isClosed() {
 		return errClosed() // perhaps nobody would end it
 	}
@@ -113,7 +118,7 @@ func (c *Client) watch(ctx context.Context, uris []string) error {
 	if len(uris) == 0 {
 		return nil
 	}
-	t := &c.subscriptions
+	t := c.subscriptions.get()
 	if err := take(ctx, t.turn); err != nil {
 		return c.local(err, mcp.MethodResourcesSubscribe)
 	}
@@ -165,7 +170,7 @@ func (c *Client) unwatch(uris []string) {
 	c.behind(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
-		t := &c.subscriptions
+		t := c.subscriptions.get()
 		if take(ctx, t.turn) != nil {
 			return // closed: the session ends with all of it
 		}
@@ -191,7 +196,7 @@ func (t *subscriptions) resubscribe(ctx context.Context, c *Client) {
 		_, err := c.do(ctx, &cl)
 		switch {
 		case err == nil:
-		case c.live.Load() != now || c.recovery.now.Load() != nil || c.isClosed():
+		case c.live.Load() != now || c.recovery.get().now.Load() != nil || c.isClosed():
 			return // this session is gone too: the next asks for all of it
 		default:
 			t.refused(uri, err)

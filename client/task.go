@@ -134,7 +134,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	}
 	cl.task |= taskHandle
 	if cl.opts.progress != nil {
-		cl.progress = c.progress.add(cl.opts.progress)
+		cl.progress = c.progress.get().add(cl.opts.progress)
 	}
 	raw, err := c.converse(ctx, &cl)
 	var t *Task
@@ -143,7 +143,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	}
 	if err != nil {
 		if cl.progress != nil {
-			c.progress.remove(cl.progress)
+			c.progress.get().remove(cl.progress)
 			cl.progress.finish(ctx)
 		}
 		return nil, err

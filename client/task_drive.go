@@ -84,7 +84,7 @@ func (t *Task) follow(ctx context.Context, bound time.Duration) error {
 }
 
 func (t *Task) poll(ctx context.Context) error {
-	hint, done := t.c.hints.listen(t.id)
+	hint, done := t.c.hints.get().listen(t.id)
 	defer done()
 	state, since := t.last()
 	known := !since.IsZero()
@@ -269,7 +269,7 @@ func (t *Task) end(outcome json.RawMessage, failure error) {
 	t.done, t.outcome, t.failure = true, outcome, failure
 	t.mu.Unlock()
 	if t.progress != nil {
-		t.c.progress.remove(t.progress)
+		t.c.progress.get().remove(t.progress)
 	}
 }
 

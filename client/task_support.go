@@ -44,7 +44,7 @@ func withoutTasks() *mcperrors.Error {
 // (TOOL-14).
 func (c *Client) obeyTaskSupport(cl *call) {
 	if !cl.listed {
-		if tool, _, ok := c.cfg.cache.Lookup(c.cacheKey(), cl.tool); ok {
+		if tool, _, ok := c.cache().Lookup(c.cacheKey(), cl.tool); ok {
 			cl.knows(tool)
 		}
 	}

@@ -184,7 +184,7 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
 	}
-	tool, err := c.cfg.cache.Get(ctx, c.cacheKey(), name, c.fetch)
+	tool, err := c.cache().Get(ctx, c.cacheKey(), name, c.fetch)
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}
@@ -193,7 +193,7 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 
 // InvalidateTools makes the next use of the schema cache ask the server
 // (AC-004.5).
-func (c *Client) InvalidateTools() { c.cfg.cache.Invalidate(c.cacheKey()) }
+func (c *Client) InvalidateTools() { c.cache().Invalidate(c.cacheKey()) }
 
 // fetchTools is what the schema cache fetches with.
 func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {

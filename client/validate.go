@@ -104,7 +104,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 // (HDR-09). A name that the list does not have is looked up once more before it
 // is refused. nil means nothing is known.
 func (c *Client) inputSchema(ctx context.Context, cl *call) (schema json.RawMessage, fresh bool, err error) {
-	if t, fresh, ok := c.cfg.cache.Lookup(c.cacheKey(), cl.tool); ok {
+	if t, fresh, ok := c.cache().Lookup(c.cacheKey(), cl.tool); ok {
 		cl.knows(t)
 		return t.InputSchema, fresh, nil
 	}
@@ -122,7 +122,7 @@ func (c *Client) inputSchema(ctx context.Context, cl *call) (schema json.RawMess
 // misfit says why arguments do not fit a schema, nil when they do or when the
 // schema cannot judge.
 func (c *Client) misfit(tool string, schema, args json.RawMessage) error {
-	compiled, first := c.schemas.get(tool, schema)
+	compiled, first := c.schemas.get().get(tool, schema)
 	if compiled.err != nil {
 		if first {
 			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
