@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,9 +23,10 @@ type HTTP struct {
 	// Header is sent with every request. Headers the protocol owns (Accept,
 	// Content-Type, Mcp-*) cannot be set here (HTTP-09).
 	Header http.Header
-	// RoundTripper sends the requests. nil means a pool of this connection's
-	// own that keeps as many idle connections as were in use, since the
-	// default of two per host opens a new one for most concurrent calls.
+	// RoundTripper sends the requests. nil means a pool that all connections
+	// without a round tripper share. It keeps as many idle connections as were in
+	// use, since the default of two per host opens a new one for most concurrent
+	// calls, and closes them when the last of its users is closed.
 	RoundTripper http.RoundTripper
 	// CloseTimeout bounds the DELETE that ends a session; 0 means 2 s.
 	CloseTimeout time.Duration
@@ -34,15 +34,8 @@ type HTTP struct {
 	Limits Limits
 }
 
-// Times of the default pool (decisions 26) and its size: idle connections are
-// cheap, and a burst of calls must not reconnect.
-const (
-	dialTimeout    = 5 * time.Second
-	tlsTimeout     = 5 * time.Second
-	idleConnTime   = 90 * time.Second
-	idleConns      = 1024
-	defaultClosing = 2 * time.Second
-)
+// defaultClosing bounds the DELETE that ends a session.
+const defaultClosing = 2 * time.Second
 
 // Fallback implements [Fallback]: the server may be one of HTTP+SSE.
 func (h *HTTP) Fallback() Transport {
@@ -79,29 +72,12 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 		done: make(chan struct{}),
 	}
 	if c.rt == nil {
-		c.pool = newPool()
-		c.rt = c.pool
+		c.rt, c.shares = shared.join(), true
 	}
 	_, c.standard = c.rt.(*http.Transport)
-	c.session.first = firstHeader(h.Header, u.User)
+	c.session.start(h.Header, u.User)
 	u.User = nil // is in the header, and round trippers log URLs
-	c.session.renew()
 	return c, nil
-}
-
-func newPool() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   tlsTimeout,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          idleConns,
-		MaxIdleConnsPerHost:   idleConns,
-		IdleConnTimeout:       idleConnTime,
-		ExpectContinueTimeout: time.Second,
-
-		MaxResponseHeaderBytes: 64 << 10,
-	}
 }
 
 func (h *HTTP) check() (*url.URL, error) {
@@ -148,8 +124,8 @@ type httpConn struct {
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper
-	pool         *http.Transport // nil when rt is the caller's
-	standard     bool            // rt is of the standard library
+	shares       bool // rt is the shared pool, else the caller's
+	standard     bool // rt is of the standard library
 	closeTimeout time.Duration
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
@@ -239,8 +215,8 @@ func (c *httpConn) Close() error {
 			c.fault(errStuckTripper)
 		}
 		c.endSession()
-		if c.pool != nil {
-			c.pool.CloseIdleConnections()
+		if c.shares {
+			shared.leave()
 		}
 		close(c.done)
 	})

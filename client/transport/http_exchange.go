@@ -209,7 +209,7 @@ func copyURL(u *url.URL) *url.URL {
 
 func (x *exchange) roundTrip(verb string, target *url.URL) (*http.Response, error) {
 	header := x.header
-	if x.c.pool == nil {
+	if !x.c.shares {
 		// What is the caller's may change what it is given.
 		header, target = header.Clone(), copyURL(target)
 	}

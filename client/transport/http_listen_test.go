@@ -418,14 +418,14 @@ func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts wha
 		var err error
 		conns[i], err = h.Connect(t.Context(), transport.Handler{})
 		require.NoError(t, err)
-		conns[i].UseVersion("V1")
+		conns[i].UseVersion("2025-11-25")
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / count
 	t.Logf("%d bytes a connection", each)
-	require.Less(t, each, int64(2048))
+	require.Less(t, each, int64(700))
 	for _, c := range conns {
 		require.NoError(t, c.Close())
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"maps"
 	"net/http"
 	"sync"
 
@@ -34,7 +35,7 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 	h := k.kept[key]
 	k.mu.RUnlock()
 	if h == nil {
-		h = base.Clone()
+		h = maps.Clone(base)
 		h.Set(headerVersion, m.Version)
 		h.Set(headerMethod, method)
 		if m.Name != "" {
@@ -43,7 +44,7 @@ func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.
 		k.keep(key, h)
 	}
 	if len(m.Params) > 0 {
-		h = h.Clone()
+		h = maps.Clone(h)
 		for _, p := range m.Params {
 			h.Set(prefixParam+p.Name, mcp.EncodeHeaderValue(p.Value))
 		}

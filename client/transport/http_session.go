@@ -5,10 +5,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Headers of the protocol, in canonical form.
@@ -24,6 +27,7 @@ type session struct {
 	id      string
 	version string
 	lost    bool // the server does not know the session that was
+	plain   bool // first is that of every connection
 	// first is what initialize is sent with: a session begins without the id
 	// and the version of another (HTTP-14, HTTP-16). It is never changed.
 	first http.Header
@@ -41,8 +45,29 @@ type sessionHeader struct {
 	lost bool
 }
 
-// firstHeader makes the header of initialize from what the caller has set.
+// plainHeaders are what messages are sent with outside a session where the
+// caller has set nothing, by revision; "" is for initialize. They are shared by
+// all connections and never changed.
+var plainHeaders = func() map[string]http.Header {
+	accept, content := []string{typeJSON + ", " + typeEvents}, []string{typeJSON}
+	all := map[string]http.Header{"": {"Accept": accept, "Content-Type": content}}
+	for _, v := range mcp.Versions() {
+		all[v.String()] = http.Header{"Accept": accept, "Content-Type": content, headerVersion: {v.String()}}
+	}
+	return all
+}()
+
+// start makes the header of initialize from what the caller has set.
+func (s *session) start(static http.Header, user *url.Userinfo) {
+	s.plain = len(static) == 0 && user == nil
+	s.first = firstHeader(static, user)
+	s.renew()
+}
+
 func firstHeader(static http.Header, user *url.Userinfo) http.Header {
+	if len(static) == 0 && user == nil {
+		return plainHeaders[""]
+	}
 	h := static.Clone()
 	if h == nil {
 		h = make(http.Header)
@@ -52,8 +77,7 @@ func firstHeader(static http.Header, user *url.Userinfo) http.Header {
 		password, _ := user.Password()
 		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
-	h.Set("Accept", "application/json, text/event-stream")
-	h.Set("Content-Type", "application/json")
+	maps.Copy(h, plainHeaders[""])
 	return h
 }
 
@@ -68,14 +92,28 @@ func (c *httpConn) UseVersion(version string) {
 
 // renew rebuilds what is shared. Requires s.mu.
 func (s *session) renew() {
-	h := s.first.Clone()
+	s.now.Store(&sessionHeader{header: s.header(), id: s.id, lost: s.lost})
+}
+
+// header returns what the session's messages are sent with. Requires s.mu.
+func (s *session) header() http.Header {
+	if s.version == "" && s.id == "" {
+		return s.first
+	}
+	plain := plainHeaders[s.version]
+	if plain != nil && s.id == "" && s.plain {
+		return plain
+	}
+	h := maps.Clone(s.first) // values are never changed in place
 	if s.id != "" {
-		h.Set(headerSession, s.id)
+		h[headerSession] = []string{s.id}
 	}
-	if s.version != "" {
-		h.Set(headerVersion, s.version)
+	if plain != nil {
+		maps.Copy(h, plain)
+	} else {
+		h[headerVersion] = []string{s.version}
 	}
-	s.now.Store(&sessionHeader{header: h, id: s.id, lost: s.lost})
+	return h
 }
 
 var (

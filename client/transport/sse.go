@@ -22,8 +22,7 @@ type SSE struct {
 	URL string
 	// Header is sent with every request, as that of [HTTP].
 	Header http.Header
-	// RoundTripper sends the requests; nil means a pool of this connection's
-	// own.
+	// RoundTripper sends the requests; nil means the pool that [HTTP] shares.
 	RoundTripper http.RoundTripper
 	// Limits bounds what is taken from the server.
 	Limits Limits
