@@ -69,7 +69,6 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	c := &httpConn{
 		url: u, handler: handler, limits: h.Limits.withDefaults(),
 		rt: h.RoundTripper, closeTimeout: orDefault(h.CloseTimeout, defaultClosing),
-		done: make(chan struct{}),
 	}
 	if c.rt == nil {
 		c.rt, c.shares = shared.join(), true
@@ -205,7 +204,25 @@ func (c *httpConn) Touch(id jsonrpc.ID) {
 func (c *httpConn) Traits() Traits { return Traits{Exchanges: true} }
 
 // Done implements [Conn].
-func (c *httpConn) Done() <-chan struct{} { return c.done }
+func (c *httpConn) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil { // few ask, and an idle connection is to cost little
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
+
+// noMore closes what Done returns, now or later.
+func (c *httpConn) noMore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = nothingToSay
+		return
+	}
+	close(c.done)
+}
 
 // Close implements [Conn]: it ends what is in flight, then the session.
 func (c *httpConn) Close() error {
@@ -218,7 +235,7 @@ func (c *httpConn) Close() error {
 		if c.shares {
 			shared.leave()
 		}
-		close(c.done)
+		c.noMore()
 	})
 	return nil
 }
