@@ -123,9 +123,9 @@ type httpConn struct {
 	handler      Handler
 	limits       Limits
 	rt           http.RoundTripper
+	closeTimeout time.Duration
 	shares       bool // rt is the shared pool, else the caller's
 	standard     bool // rt is of the standard library
-	closeTimeout time.Duration
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
 	session
@@ -135,10 +135,10 @@ type httpConn struct {
 	mu    sync.Mutex
 	calls exchanges
 	own   *ownStream
-	doubt bool           // see streamDoubted
 	ended *Failure       // what calls fail with once there can be none
 	work  sync.WaitGroup // exchanges and what they left to finish
 	done  chan struct{}
+	doubt bool // see streamDoubted
 	close sync.Once
 }
 

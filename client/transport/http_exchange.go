@@ -153,7 +153,7 @@ const (
 func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
 	x.body.set(m, params, x.c.standard)
 	x.ctx = x.body.traced(x.ctx)
-	now := x.c.session.now.Load()
+	now := x.c.session.current()
 	x.header, x.session = now.header, now.id
 	switch {
 	case mirror != nil:

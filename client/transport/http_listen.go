@@ -23,7 +23,7 @@ var errReplaced = errors.New("the stream belongs to a session that is over")
 // OpenStream implements [Streamer]. There is one stream at a time: that of an
 // earlier session ends first.
 func (c *httpConn) OpenStream() <-chan struct{} {
-	now := c.session.now.Load()
+	now := c.session.current()
 	x, err := c.begin(context.Background(), Request{}) //nolint:forbidigo // lives until Close
 	if err != nil {
 		return nothingToSay // closed

@@ -22,7 +22,7 @@ const maxMirrors = 256
 // mirrorHeaders keeps the headers of stateless requests, which are the same for
 // every call of one tool. A header that is kept is never changed.
 type mirrorHeaders struct {
-	mu   sync.RWMutex
+	mu   sync.Mutex
 	kept map[mirrorKey]http.Header
 }
 
@@ -31,9 +31,9 @@ type mirrorKey struct{ version, method, name string }
 // header returns what a stateless request is sent with (HTTP-29 to HTTP-31).
 func (k *mirrorHeaders) header(base http.Header, method string, m *Mirror) http.Header {
 	key := mirrorKey{m.Version, method, m.Name}
-	k.mu.RLock()
+	k.mu.Lock()
 	h := k.kept[key]
-	k.mu.RUnlock()
+	k.mu.Unlock()
 	if h == nil {
 		h = maps.Clone(base)
 		h.Set(headerVersion, m.Version)

@@ -116,7 +116,7 @@ func TestHTTPSharedHeaders(t *testing.T) {
 			c.setSession(id)
 		}
 		c.UseVersion(version)
-		return c.session.now.Load().header
+		return c.session.current().header
 	}
 	plain := &HTTP{URL: "http://localhost/", RoundTripper: http.DefaultTransport}
 	own := &HTTP{URL: "http://localhost/", RoundTripper: http.DefaultTransport, Header: http.Header{"X": {"y"}}}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
+	"weak"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -31,8 +31,9 @@ type session struct {
 	// first is what initialize is sent with: a session begins without the id
 	// and the version of another (HTTP-14, HTTP-16). It is never changed.
 	first http.Header
-	// now is what everything else is sent with.
-	now atomic.Pointer[sessionHeader]
+	// now is what everything else is sent with, if it has been made. Idle
+	// connections do not hold it: it would be a fifth of what they cost.
+	now weak.Pointer[sessionHeader]
 }
 
 // sessionHeader is what messages of one session are sent with. It is one value
@@ -61,7 +62,6 @@ var plainHeaders = func() map[string]http.Header {
 func (s *session) start(static http.Header, user *url.Userinfo) {
 	s.plain = len(static) == 0 && user == nil
 	s.first = firstHeader(static, user)
-	s.renew()
 }
 
 func firstHeader(static http.Header, user *url.Userinfo) http.Header {
@@ -90,10 +90,20 @@ func (c *httpConn) UseVersion(version string) {
 	c.session.renew()
 }
 
-// renew rebuilds what is shared. Requires s.mu.
-func (s *session) renew() {
-	s.now.Store(&sessionHeader{header: s.header(), id: s.id, lost: s.lost})
+// current returns what messages of the session are sent with.
+func (s *session) current() *sessionHeader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.now.Value()
+	if h == nil {
+		h = &sessionHeader{header: s.header(), id: s.id, lost: s.lost}
+		s.now = weak.Make(h)
+	}
+	return h
 }
+
+// renew forgets what is shared. Requires s.mu.
+func (s *session) renew() { s.now = weak.Pointer[sessionHeader]{} }
 
 // header returns what the session's messages are sent with. Requires s.mu.
 func (s *session) header() http.Header {
@@ -169,7 +179,7 @@ func (c *httpConn) dropSession(id string) bool {
 // endSession tells the server that the session is over (HTTP-18). Whatever the
 // server answers, or not, the session is over.
 func (c *httpConn) endSession() {
-	session := c.session.now.Load()
+	session := c.session.current()
 	if session.id == "" {
 		return
 	}
