@@ -29,8 +29,12 @@ func Unmarshal(data []byte, v any) error {
 
 // Consume is [Unmarshal] for data that nobody needs afterwards: texts are put
 // together in place, so that decoding costs no memory even for a text of many
-// megabytes with escapes in it. What data holds afterwards is undefined.
+// megabytes with escapes in it. What data holds afterwards is undefined. data
+// must be valid JSON, as everything from [jsonrpc.Decode] is.
 func Consume(data []byte, v any) error {
+	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
+		return nil
+	}
 	o, ok := v.(object)
 	if !ok || isNil(o) {
 		return jsonrpc.Unmarshal(data, v)

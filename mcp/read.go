@@ -132,8 +132,11 @@ func (c *codec) text(raw []byte) string {
 	if bytes.IndexByte(inner, '\\') >= 0 {
 		inner = unescape(make([]byte, 0, len(raw)), raw)
 	}
-	return unsafe.String(unsafe.SliceData(inner), len(inner))
+	return shared(inner)
 }
+
+// shared returns a text in the memory of data, which nobody changes any more.
+func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
 // unescape appends the text of a JSON string that has escapes. No escape is
 // shorter than what it stands for and the data is valid UTF-8, so dst may be the
@@ -152,8 +155,7 @@ func (c *codec) readString() string {
 	}
 	raw := c.next()
 	if c.consumes && len(raw) > 2 && bytes.IndexByte(raw, '\\') >= 0 {
-		text := unescape(raw[:0], raw)
-		return unsafe.String(unsafe.SliceData(text), len(text))
+		return shared(unescape(raw[:0], raw))
 	}
 	return c.text(raw)
 }

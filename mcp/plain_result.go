@@ -1,0 +1,103 @@
+package mcp
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Most calls end with one short text. plainResult reads such a result in one
+// pass, without the decoder; it returns false, and has touched nothing, for
+// everything that is not written the way nearly all servers write it: without
+// white space, without escapes, nothing but the members below. data is valid
+// JSON.
+func plainResult(data []byte, v *CallToolResult) bool {
+	if len(data) > maxPlainResult || len(data) == 0 || data[0] != '{' || bytes.IndexByte(data, '\\') >= 0 || !utf8.Valid(data) {
+		return false
+	}
+	out := CallToolResult{IsError: v.IsError, ResultType: v.ResultType, Meta: v.Meta, StructuredContent: v.StructuredContent}
+	var text []byte
+	var seen presence
+	for i := 1; ; i++ {
+		rest := data[i:]
+		size, member := 0, presence(0)
+		switch {
+		case bytes.HasPrefix(rest, plainContent):
+			member = 1
+			body := rest[len(plainContent):]
+			end := bytes.IndexByte(body, '"')
+			if end < 0 || !bytes.HasPrefix(body[end:], plainContentEnd) {
+				return false
+			}
+			text = body[:end:end]
+			size = len(plainContent) + end + len(plainContentEnd)
+		case bytes.HasPrefix(rest, plainNoError):
+			member, size = isErrorBit, len(plainNoError)
+			out.IsError, out.zero = false, isErrorBit
+		case bytes.HasPrefix(rest, plainComplete):
+			member, size = 2, len(plainComplete)
+			out.ResultType = ResultComplete
+		case bytes.HasPrefix(rest, plainMeta):
+			member = 8
+			if size = objectEnd(rest, len(plainMeta)-1); size < 0 {
+				return false
+			}
+			out.Meta = rest[len(plainMeta)-1 : size : size]
+		}
+		i += size
+		if member == 0 || seen&member != 0 || i >= len(data) {
+			return false
+		}
+		seen |= member
+		if data[i] == '}' && i == len(data)-1 {
+			break
+		}
+		if data[i] != ',' {
+			return false
+		}
+	}
+	if text == nil {
+		return false
+	}
+	room := &loneText{}
+	room.text.Text = shared(text)
+	out.Content = append(room.list[:0], &room.text)
+	*v = out
+	return true
+}
+
+// maxPlainResult bounds what is looked at twice when it turns out not to be
+// plain.
+const maxPlainResult = 4 << 10
+
+// isErrorBit is the place of isError among the fields of a result.
+const isErrorBit presence = 1 << 2
+
+var (
+	plainContent    = []byte(`"content":[{"type":"text","text":"`)
+	plainContentEnd = []byte(`"}]`)
+	plainNoError    = []byte(`"isError":false`)
+	plainComplete   = []byte(`"resultType":"complete"`)
+	plainMeta       = []byte(`"_meta":{`)
+)
+
+// objectEnd returns the index after the object that begins at i, -1 when it
+// does not end. There are no escapes.
+func objectEnd(data []byte, i int) int {
+	for depth := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"':
+			end := bytes.IndexByte(data[i+1:], '"')
+			if end < 0 {
+				return -1
+			}
+			i += end + 1
+		}
+	}
+	return -1
+}
