@@ -1,0 +1,183 @@
+package client_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+)
+
+var updateConversations = flag.Bool("update", false, "write what was said into the files of testdata/conversations")
+
+// TestConversations plays the files of testdata/conversations. Each says in its
+// first lines what it shows, and has these sections:
+//
+//	client  the application's steps, one a line (conversation_steps_test.go)
+//	server  what the server does, by method (conversation_server_test.go)
+//	pipe    everything that is said over a pipe, as it is on stdio
+//	http    the same over HTTP
+//
+// A conversation is played over the transports it has a section for, in virtual
+// time. In those sections a step stands at the margin and what it leads to is
+// indented:
+//
+//	> what the client sends, over HTTP with the headers of the protocol
+//	< what the server sends, over HTTP with the status
+//	* what the application is told meanwhile
+//	= what the step returns
+//
+// Ids are c1, c2 … in order. The stamp that every request of the stateless era
+// carries is written out once, and … from then on. The messages are held against
+// the official schemas, too. To write a new file leave pipe and http empty and
+// run with -update; then read what it wrote.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "conversations", "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			sections := map[string]*txtar.File{}
+			for i, f := range archive.Files {
+				require.Contains(t, []string{"client", "server", "pipe", "http"}, f.Name)
+				sections[f.Name] = &archive.Files[i]
+			}
+			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "say what it shows")
+			require.NotNil(t, sections["client"])
+			changed := false
+			for _, over := range []string{"pipe", "http"} {
+				section := sections[over]
+				if section == nil {
+					continue
+				}
+				said := converse(t, over, sections)
+				if *updateConversations {
+					changed = changed || said != string(section.Data)
+					section.Data = []byte(said)
+					continue
+				}
+				require.Equal(t, string(section.Data), said, "over %s; if it is meant, run with -update", over)
+			}
+			if changed {
+				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+			}
+		})
+	}
+}
+
+// converse plays a conversation and returns what was said.
+func converse(t *testing.T, over string, sections map[string]*txtar.File) string {
+	t.Helper()
+	var said string
+	synctest.Test(t, func(t *testing.T) {
+		k := &talk{t: t, wire: newWire(t)}
+		var rules []byte
+		if s := sections["server"]; s != nil {
+			rules = s.Data
+		}
+		k.server = newPlayer(t, k, over, rules)
+		steps := &steps{t: t, k: k}
+		for _, line := range lineList(sections["client"].Data) {
+			k.add(line)
+			steps.run(line)
+			settle()
+		}
+		said = k.text()
+		steps.leave()
+		k.server.end()
+		settle()
+	})
+	return said
+}
+
+// moment is how long the server takes before it notes what it got, and after it
+// has sent something. Virtual time passes only when nobody has anything to do, so
+// that whatever follows from a message at once is noted before the next one.
+const moment = time.Nanosecond
+
+// pass lets virtual time pass: all of a conversation runs in the bubble that
+// converse opens.
+func pass(d time.Duration) { <-time.After(d) }
+
+// settle waits for all that follows from a step without time passing.
+func settle() {
+	pass(1000 * moment)
+	synctest.Wait()
+}
+
+// lineList returns the lines that say something; a number sign begins a remark.
+func lineList(text []byte) []string {
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, " \r\n")
+		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// talk is what is said in a conversation.
+type talk struct {
+	t      *testing.T
+	wire   *wire
+	server *player
+
+	mu    sync.Mutex
+	lines []string
+	stamp string
+}
+
+func (k *talk) add(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lines = append(k.lines, line)
+}
+
+// note adds an indented line.
+func (k *talk) note(format string, args ...any) {
+	k.add("  " + k.brief(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
+}
+
+func (k *talk) text() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.lines) == 0 {
+		return ""
+	}
+	return strings.Join(k.lines, "\n") + "\n"
+}
+
+// stamps are what the client says of itself in every request.
+var stamps = regexp.MustCompile(`"io\.modelcontextprotocol/protocolVersion":.*?"io\.modelcontextprotocol/clientInfo":\{[^}]*\}(,"io\.modelcontextprotocol/logLevel":"[a-z]+")?`)
+
+// brief writes the client's stamp out when it is another one than before only.
+func (k *talk) brief(line string) string {
+	stamp := stamps.FindString(line)
+	if stamp == "" {
+		return line
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if stamp == k.stamp {
+		return strings.Replace(line, stamp, "…", 1)
+	}
+	k.stamp = stamp
+	return line
+}
+
+// compact is a message on one line.
+func compact(text []byte) string { return string(bytes.TrimSpace(text)) }
