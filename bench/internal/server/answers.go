@@ -46,7 +46,9 @@ func newAnswers(modern bool, tools int) *answers {
 		`,"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}`)
 	a.callTail = []byte(`"}]}`)
 	if modern {
-		a.callTail = []byte(`"}],"resultType":"complete"}`)
+		// Servers of this revision say who they are in every result (META-07), as
+		// go-sdk's does.
+		a.callTail = []byte(`"}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}`)
 	}
 	a.small = a.call(SmallText)
 	a.tools = a.list(tools)
