@@ -190,7 +190,7 @@ func (p *player) servePipe(conn net.Conn) {
 	lines := bufio.NewReader(conn)
 	for {
 		line, err := lines.ReadBytes('\n')
-		pass(moment)
+		elapse(moment)
 		if err != nil {
 			if !errors.Is(err, io.ErrClosedPipe) { // closed by the client, not by an act
 				p.k.note("> closed")
@@ -261,7 +261,7 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			headers = append(headers, name+": "+r.Header.Get(name))
 		}
 	}
-	pass(moment)
+	elapse(moment)
 	where := ""
 	if r.URL.Path != "/mcp" {
 		where = r.URL.Path + " "
@@ -381,7 +381,7 @@ func (p *player) do(ctx context.Context, r *reply, a act) bool {
 // gone notes that the client has left an exchange: after what it sends because of
 // that, and what it tells the application, which may come at the same time.
 func (p *player) gone(r *reply) {
-	pass(2 * moment)
+	elapse(2 * moment)
 	if r.w != nil && p.quit.Err() == nil {
 		p.k.note("> closes the exchange of %s", r.of())
 	}
@@ -512,7 +512,7 @@ func (r *reply) send(text string) {
 		r.w.WriteHeader(status)
 		_, _ = io.WriteString(r.w, text)
 	}
-	pass(moment)
+	elapse(moment)
 }
 
 // statusOf is the status that belongs to an answer in the stateless era

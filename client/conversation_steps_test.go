@@ -88,7 +88,7 @@ func (s *steps) run(line string) {
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		require.NoError(s.t, err)
-		pass(d)
+		elapse(d)
 	case "server":
 		s.k.server.now(actOf(rest))
 	case "connect":
@@ -215,7 +215,7 @@ func (s *steps) onEvent(_ context.Context, e client.Event) {
 	switch e.(type) {
 	case client.Connected, client.EraChosen:
 	case client.SubscriptionGap:
-		pass(moment) // the subscription's own handler is told at the same time
+		elapse(moment) // the subscription's own handler is told at the same time
 		s.k.note("* SubscriptionGap")
 	default:
 		s.k.note("* %s", strings.TrimPrefix(fmt.Sprintf("%T", e), "client."))

@@ -108,13 +108,13 @@ func converse(t *testing.T, over string, sections map[string]*txtar.File) string
 // that whatever follows from a message at once is noted before the next one.
 const moment = time.Nanosecond
 
-// pass lets virtual time pass: all of a conversation runs in the bubble that
+// elapse lets virtual time pass: all of a conversation runs in the bubble that
 // converse opens.
-func pass(d time.Duration) { <-time.After(d) }
+func elapse(d time.Duration) { <-time.After(d) }
 
 // settle waits for all that follows from a step without time passing.
 func settle() {
-	pass(1000 * moment)
+	elapse(1000 * moment)
 	synctest.Wait()
 }
 
