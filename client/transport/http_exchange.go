@@ -152,7 +152,6 @@ const (
 // exchange a stateless one.
 func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http.Response, error) {
 	x.body.set(m, params, x.c.standard)
-	x.ctx = x.body.traced(x.ctx)
 	now := x.c.session.current()
 	x.header, x.session = now.header, now.id
 	switch {
@@ -167,7 +166,9 @@ func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http
 	if x.c.handler.Trace.Sent != nil {
 		x.c.handler.Trace.Sent(m.AppendJSON(nil))
 	}
-	resp, err := x.send(http.MethodPost)
+	// The GETs that resume the reply are not traced: they say nothing about
+	// how far this request came.
+	resp, err := x.send(x.body.traced(x.ctx), http.MethodPost)
 	var f *Failure
 	switch {
 	case err == nil || errors.As(err, &f):
@@ -179,10 +180,10 @@ func (x *exchange) post(m jsonrpc.Message, params []byte, mirror *Mirror) (*http
 
 // send sends a request and what its redirects ask for. The error is that of
 // the HTTP layer, or a [*Failure] of a redirect.
-func (x *exchange) send(verb string) (*http.Response, error) {
+func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error) {
 	target := x.c.url
 	for range maxRedirects + 1 {
-		resp, err := x.roundTrip(verb, target)
+		resp, err := x.roundTrip(ctx, verb, target)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +208,7 @@ func copyURL(u *url.URL) *url.URL {
 	return &c
 }
 
-func (x *exchange) roundTrip(verb string, target *url.URL) (*http.Response, error) {
+func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL) (*http.Response, error) {
 	header := x.header
 	if !x.c.shares {
 		// What is the caller's may change what it is given.
@@ -217,7 +218,7 @@ func (x *exchange) roundTrip(verb string, target *url.URL) (*http.Response, erro
 	if verb == http.MethodPost {
 		req.Body, req.ContentLength, req.GetBody = x.body.rewound(), x.body.size, x.body.again
 	}
-	return x.c.rt.RoundTrip(req.WithContext(x.ctx))
+	return x.c.rt.RoundTrip(req.WithContext(ctx))
 }
 
 // redirect returns where a reply points, nil when it is no redirect. Only 307

@@ -123,7 +123,7 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	if x.session != "" {
 		x.header.Set(headerSession, x.session) // that initialize opened just now
 	}
-	resp, err := x.send(http.MethodGet) //nolint:bodyclose // end closes it
+	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var refused *Failure
 	switch {
 	case errors.As(err, &refused): // it redirects elsewhere

@@ -99,7 +99,7 @@ func (c *sseConn) open(ctx context.Context, x *exchange) (*sse.Reader, error) {
 
 // endpoint asks for the stream and takes its first event (OLD-01, OLD-02).
 func (x *exchange) endpoint() (*sse.Reader, error) {
-	resp, err := x.send(http.MethodGet) //nolint:bodyclose // end closes it
+	resp, err := x.send(x.ctx, http.MethodGet) //nolint:bodyclose // end closes it
 	var f *Failure
 	switch {
 	case errors.As(err, &f):
