@@ -64,7 +64,7 @@ type Client struct {
 	errands sync.WaitGroup // of what is sent behind a caller's back
 
 	mu     sync.Mutex
-	closed bool
+	closed atomic.Bool // written under mu
 	close  sync.Once
 	err    error
 }
@@ -104,7 +104,7 @@ const (
 func (c *Client) Close() error {
 	c.close.Do(func() {
 		c.mu.Lock()
-		c.closed = true
+		c.closed.Store(true)
 		c.mu.Unlock()
 		l := c.live.Load()
 		if l != nil {
@@ -146,7 +146,7 @@ func waitFor(group *sync.WaitGroup, bound time.Duration) bool {
 func (c *Client) behind(f func(ctx context.Context)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
+	if !c.closed.Load() {
 		c.errands.Add(1)
 		c.work.Go(func() {
 			defer c.errands.Done()
@@ -160,17 +160,13 @@ func (c *Client) behind(f func(ctx context.Context)) {
 func (c *Client) within(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
+	if !c.closed.Load() {
 		c.work.Go(f)
 	}
-	return !c.closed
+	return !c.closed.Load()
 }
 
-func (c *Client) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
-}
+func (c *Client) isClosed() bool { return c.closed.Load() }
 
 // ServerInfo returns what the server calls itself: a claim, for display and
 // logs only.

@@ -3,7 +3,7 @@ package client
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -15,9 +15,11 @@ import (
 // blocks, which share one piece of random bytes and one text: an id costs a
 // share of an allocation. uuid.EnableRandPool would do the first half for the
 // whole process, which is not ours to decide.
-type idSource struct {
-	mu     sync.Mutex
+type idSource struct{ block atomic.Pointer[tokenBlock] }
+
+type tokenBlock struct {
 	tokens string // ids in JSON, one after the other
+	taken  atomic.Int32
 }
 
 // idBlock is how many ids are made at once; tokenSize is the length of one in
@@ -33,15 +35,17 @@ var requestIDs idSource
 
 // next returns a fresh id. Safe for concurrent use.
 func (s *idSource) next() jsonrpc.ID {
-	s.mu.Lock()
-	if s.tokens == "" {
-		s.tokens = freshTokens()
+	for {
+		b := s.block.Load()
+		if b != nil {
+			if n := int(b.taken.Add(1)); n <= idBlock {
+				// Hexadecimal digits and hyphens are a string.
+				id, _ := jsonrpc.ParseID(b.tokens[(n-1)*tokenSize : n*tokenSize])
+				return id
+			}
+		}
+		s.block.CompareAndSwap(b, &tokenBlock{tokens: freshTokens()})
 	}
-	token := s.tokens[:tokenSize]
-	s.tokens = s.tokens[tokenSize:]
-	s.mu.Unlock()
-	id, _ := jsonrpc.ParseID(token) // hexadecimal digits and hyphens are a string
-	return id
 }
 
 func freshTokens() string {

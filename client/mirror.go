@@ -131,7 +131,7 @@ func (c *Client) headerSchema(ctx context.Context, tool string) *mirrored {
 // arguments returns the arguments in the params of a tool call, nil for none.
 func (cl *call) arguments() (args json.RawMessage) {
 	// Only the closing brace is missing, which stands behind what is looked for.
-	_ = jsonrpc.Members(cl.open, func(name, value []byte) bool {
+	_ = jsonrpc.Walk(cl.open, func(name, value []byte) bool {
 		if string(name) == "arguments" {
 			args = value
 		}

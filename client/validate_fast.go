@@ -80,10 +80,10 @@ func annotationsOnly(s jsonschema.Schema) bool {
 	return reflect.ValueOf(s).IsZero()
 }
 
-// fits proves that args fit; false proves nothing.
+// fits proves that args fit, which are valid JSON; false proves nothing.
 func (f *flatSchema) fits(args json.RawMessage) bool {
 	missing, ok := f.required, true
-	err := jsonrpc.Members(args, func(name, value []byte) bool {
+	err := jsonrpc.Walk(args, func(name, value []byte) bool {
 		p, known := f.properties[string(name)]
 		if known {
 			missing &^= p.bit

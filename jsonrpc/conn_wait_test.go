@@ -66,6 +66,43 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// Calls share a timer one after the other. One that was set for an earlier call,
+// and that nobody stopped, ends no later call too early or too late.
+func TestWaitsOfCallsThatShareATimer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, Config{})
+		for i, tt := range []struct {
+			pause, wait time.Duration // before the call, and its idle timeout
+			answer      time.Duration // 0: none
+		}{
+			{0, time.Minute, 1},
+			{40 * time.Second, time.Minute, 0},
+			{0, time.Minute, time.Second},
+			{2 * time.Minute, time.Minute, 59 * time.Second},
+			{0, time.Second, 0},
+			{0, time.Hour, time.Minute},
+			{time.Second, time.Second, 0},
+			{0, 0, 3 * time.Hour},
+			{0, time.Minute, 0},
+			{time.Hour, time.Hour, 0},
+		} {
+			time.Sleep(tt.pause)
+			began := time.Now()
+			done := p.call(t.Context(), IntID(int64(i)), Wait{Idle: tt.wait})
+			p.hear()
+			if tt.answer == 0 {
+				(<-done).failed(t, ErrIdle, false)
+				require.Equal(t, tt.wait, time.Since(began), "call %d", i)
+				continue
+			}
+			time.Sleep(tt.answer)
+			p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i))
+			require.NoError(t, (<-done).err, "call %d", i)
+		}
+	})
+}
+
 // An answer counts until the very moment of the deadline.
 func TestAnswersAroundTheDeadline(t *testing.T) {
 	t.Parallel()

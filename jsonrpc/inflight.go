@@ -29,7 +29,11 @@ type call struct {
 	response Response
 	err      error
 
+	// timer fires at fires, or never when that is zero. It is left alone when
+	// it fires before it has to: that is once an idle timeout and not once a
+	// call.
 	timer *time.Timer
+	fires time.Time
 	idle  time.Duration
 	until time.Time // the latest end; zero without one
 	// seen is when something last came for this call, in nanoseconds since
@@ -157,7 +161,6 @@ func (t *inflight) drop(cl *call) bool {
 
 // recycle keeps a call that has ended for the next one.
 func (t *inflight) recycle(cl *call) {
-	cl.timer.Stop()
 	cl.id, cl.at, cl.response, cl.err = "", span{}, Response{}, nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +189,7 @@ func (cl *call) start(wait Wait) {
 	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0)
 	if wait == (Wait{}) {
 		cl.timer.Stop()
-		cl.idle, cl.until = 0, time.Time{}
+		cl.fires, cl.idle, cl.until = time.Time{}, 0, time.Time{}
 		return
 	}
 	cl.began = time.Now()
@@ -200,12 +203,16 @@ func (cl *call) start(wait Wait) {
 			first = wait.Max
 		}
 	}
-	cl.timer.Reset(first)
+	if fires := cl.began.Add(first); cl.fires.IsZero() || fires.Before(cl.fires) {
+		cl.fires = fires
+		cl.timer.Reset(first)
+	}
 }
 
 // expired says why the timer that fired ends the call, or sets it anew.
 func (cl *call) expired() error {
 	now := time.Now()
+	cl.fires = time.Time{}
 	if !cl.until.IsZero() && !now.Before(cl.until) {
 		return ErrMaxWait
 	}
@@ -219,6 +226,7 @@ func (cl *call) expired() error {
 	if !cl.until.IsZero() && (next == 0 || cl.until.Sub(now) < next) {
 		next = cl.until.Sub(now)
 	}
+	cl.fires = now.Add(next)
 	cl.timer.Reset(next)
 	return nil
 }
