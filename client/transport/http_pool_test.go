@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,7 +117,12 @@ func TestHTTPSharedHeaders(t *testing.T) {
 			c.setSession(id)
 		}
 		c.UseVersion(version)
-		return c.session.current().header
+		before := c.session.current()
+		require.Same(t, before, c.session.current(), "made once while it is in use")
+		header := before.header
+		runtime.GC() // which forgets it
+		require.Equal(t, header, c.session.current().header)
+		return header
 	}
 	plain := &HTTP{URL: "http://localhost/", RoundTripper: http.DefaultTransport}
 	own := &HTTP{URL: "http://localhost/", RoundTripper: http.DefaultTransport, Header: http.Header{"X": {"y"}}}
