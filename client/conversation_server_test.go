@@ -58,6 +58,7 @@ type player struct {
 
 	mu    sync.Mutex
 	rules map[string][][]act
+	used  map[string]bool
 	heard map[string]chan struct{} // answers to what was asked
 	held  []*reply                 // streams that are held, the latest last
 	pipe  *reply                   // of the latest pipe
@@ -78,9 +79,11 @@ type reply struct {
 	event         string
 }
 
-func newPlayer(t *testing.T, k *talk, over string, rules []byte) *player {
+// newPlayer makes a server of a script; used gets to know the methods that were
+// sent.
+func newPlayer(t *testing.T, k *talk, over string, rules []byte, used map[string]bool) *player {
 	t.Helper()
-	p := &player{t: t, k: k, rules: map[string][][]act{}, heard: map[string]chan struct{}{}}
+	p := &player{t: t, k: k, rules: map[string][][]act{}, used: used, heard: map[string]chan struct{}{}}
 	p.quit, p.stop = context.WithCancel(t.Context())
 	method := ""
 	for _, line := range lineList(rules) {
@@ -123,6 +126,7 @@ func (p *player) next(method string, message []byte) []act {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rules := p.rules[method]
+	p.used[method] = true
 	switch {
 	case len(rules) > 1:
 		p.rules[method] = rules[1:]
@@ -271,7 +275,7 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.t.Errorf("a POST says it is %s", r.Header.Get("Content-Type"))
 	}
 	if accept := r.Header.Get("Accept"); r.Method != http.MethodDelete && !strings.Contains(accept, "text/event-stream") {
-		p.t.Errorf("a %s accepts %s (HTTP-03, HTTP-19)", r.Method, accept)
+		p.t.Errorf("a %s accepts %s (HTTP-02, HTTP-19)", r.Method, accept)
 	}
 	rep := &reply{p: p, w: w, r: r}
 	var m incoming
@@ -516,7 +520,7 @@ func (r *reply) send(text string) {
 }
 
 // statusOf is the status that belongs to an answer in the stateless era
-// (HTTP-37); before it was always 200.
+// (HTTP-33); before it was always 200.
 func (r *reply) statusOf(text string) int {
 	var m struct{ Error struct{ Code int64 } }
 	_ = json.Unmarshal([]byte(text), &m)

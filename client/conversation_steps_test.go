@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,8 @@ type steps struct {
 	t *testing.T
 	k *talk
 
+	ids    atomic.Int64
+	known  client.VerdictStore
 	c      *client.Client
 	sub    *client.Subscription
 	task   *client.Task
@@ -117,19 +120,17 @@ func (s *steps) leave() {
 	}
 }
 
-// connect takes these options: sampling, form, decline, url and roots=URI answer
-// the server; lists, logs, notes and tasks listen and declare; program makes
-// every connection a fresh start; sse allows HTTP+SSE at the URL; strict,
-// manual, preload, checked, keepalive=TIME, probe=TIME and need=CAPABILITY set
-// what their names say. Nothing else is on.
+// connect takes these options: sampling, waits, form, decline, url and roots=URI
+// answer the server; lists, logs, notes and tasks listen and declare; program
+// makes every connection a fresh start; remember keeps what was found out; strict,
+// preload, keepalive=TIME, probe=TIME and need=CAPABILITY set what their names
+// say. Nothing else is on.
 func (s *steps) connect(w words) {
-	n := 0
 	opts := []client.Option{
 		client.WithVerdicts(nil), client.WithPreload(slices.Contains(w.list, "preload")), client.WithProtocolVersion(w.at(0)),
 		client.WithClientInfo(mcp.Implementation{Name: "app", Version: "1"}),
 		client.WithIDs(func() jsonrpc.ID {
-			n++
-			return jsonrpc.StringID("c" + strconv.Itoa(n))
+			return jsonrpc.StringID("c" + strconv.FormatInt(s.ids.Add(1), 10))
 		}),
 		client.OnEvent(s.onEvent),
 	}
@@ -204,6 +205,14 @@ func (s *steps) option(name, value string) client.Option {
 		return client.WithKeepAlive(duration())
 	case "probe":
 		return client.WithProbeTimeout(duration())
+	case "remember":
+		return client.WithVerdicts(s.known)
+	case "waits":
+		return client.OnSampling(func(ctx context.Context, _ client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+			<-ctx.Done()
+			s.k.note("* the question was withdrawn")
+			return nil, ctx.Err()
+		})
 	case "preload", "program":
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
 )
 
 var updateConversations = flag.Bool("update", false, "write what was said into the files of testdata/conversations")
@@ -57,19 +59,25 @@ func TestConversations(t *testing.T) {
 			}
 			require.NotEmpty(t, strings.TrimSpace(string(archive.Comment)), "say what it shows")
 			require.NotNil(t, sections["client"])
-			changed := false
+			changed, used := false, map[string]bool{}
 			for _, over := range []string{"pipe", "http"} {
 				section := sections[over]
 				if section == nil {
 					continue
 				}
-				said := converse(t, over, sections)
+				said := converse(t, over, sections, used)
 				if *updateConversations {
 					changed = changed || said != string(section.Data)
 					section.Data = []byte(said)
 					continue
 				}
 				require.Equal(t, string(section.Data), said, "over %s; if it is meant, run with -update", over)
+			}
+			if s := sections["server"]; s != nil {
+				for _, line := range lineList(s.Data) {
+					method, _, _ := strings.Cut(line, " ")
+					require.True(t, method == "" || method == "posts" || used[method], "the client never sends %s", method)
+				}
 			}
 			if changed {
 				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
@@ -78,8 +86,9 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// converse plays a conversation and returns what was said.
-func converse(t *testing.T, over string, sections map[string]*txtar.File) string {
+// converse plays a conversation and returns what was said; used gets the methods
+// that were sent.
+func converse(t *testing.T, over string, sections map[string]*txtar.File, used map[string]bool) string {
 	t.Helper()
 	var said string
 	synctest.Test(t, func(t *testing.T) {
@@ -88,8 +97,8 @@ func converse(t *testing.T, over string, sections map[string]*txtar.File) string
 		if s := sections["server"]; s != nil {
 			rules = s.Data
 		}
-		k.server = newPlayer(t, k, over, rules)
-		steps := &steps{t: t, k: k}
+		k.server = newPlayer(t, k, over, rules, used)
+		steps := &steps{t: t, k: k, known: client.MemoryVerdicts()}
 		for _, line := range lineList(sections["client"].Data) {
 			k.add(line)
 			steps.run(line)

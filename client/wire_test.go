@@ -130,7 +130,7 @@ var answers = map[string]string{
 // check judges one message. Of many alike only some are looked at.
 func (w *wire) check(frame []byte) error {
 	if bytes.ContainsAny(frame, "\n\r") {
-		return fmt.Errorf("a break in a line (STDIO-02)")
+		return fmt.Errorf("a break in a line (STDIO-01)")
 	}
 	var m outgoing
 	if err := json.Unmarshal(frame, &m); err != nil {
@@ -145,9 +145,12 @@ func (w *wire) check(frame []byte) error {
 	isRequest := m.Method != "" && m.ID != nil
 	if isRequest {
 		if w.ids[string(m.ID)] {
-			return fmt.Errorf("the id %s was used before (RPC-05)", m.ID)
+			return fmt.Errorf("the id %s was used before (RPC-03)", m.ID)
 		}
 		w.ids[string(m.ID)] = true
+	}
+	if m.Method == "" && w.version.Era() == mcp.EraStateless {
+		return fmt.Errorf("an answer in the stateless era (RPC-14)")
 	}
 	about := m.Method
 	if about == "" {
