@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -104,13 +105,15 @@ const longText = 4 << 10
 func appendText(dst []byte, s string) []byte {
 	if len(s) >= longText {
 		escapes := 0
-		for i := range len(s) {
+		for i := plainRun(s); i < len(s); i += plainRun(s[i:]) {
 			switch c := s[i]; {
+			case c >= utf8.RuneSelf:
 			case c == '"', c == '\\', c == '\n', c == '\r', c == '\t':
 				escapes++
-			case c < 0x20:
+			default:
 				escapes += 5
 			}
+			i++
 		}
 		dst = slices.Grow(dst, len(s)+escapes+roomBehind)
 	}

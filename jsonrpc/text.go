@@ -1,12 +1,11 @@
 package jsonrpc
 
 import (
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // jsonSpace is what JSON takes for white space, which is less than Unicode does.
@@ -14,14 +13,68 @@ const jsonSpace = " \t\r\n"
 
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	if isPlain(s) {
-		dst = append(dst, '"')
-		dst = append(dst, s...)
-		return append(dst, '"')
+	dst = append(dst, '"')
+	for {
+		n := plainRun(s)
+		dst = append(dst, s[:n]...)
+		if s = s[n:]; s == "" {
+			return append(dst, '"')
+		}
+		if s[0] < utf8.RuneSelf {
+			dst = appendEscaped(dst, s[0])
+			s = s[1:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		dst = utf8.AppendRune(dst, r)
+		s = s[size:]
 	}
-	// The error only reports invalid UTF-8, which has been replaced.
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
+}
+
+// appendEscaped appends an ASCII character that cannot stand for itself.
+func appendEscaped(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+	case '\b':
+		c = 'b'
+	case '\f':
+		c = 'f'
+	case '\n':
+		c = 'n'
+	case '\r':
+		c = 'r'
+	case '\t':
+		c = 't'
+	default:
+		const digits = "0123456789abcdef"
+		return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+	}
+	return append(dst, '\\', c)
+}
+
+// plainRun is how many bytes at the start of s are ASCII that stands for itself
+// in a JSON string. It looks at eight bytes at once: long texts are mostly that.
+func plainRun(s string) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(s); n += 8 {
+		b := s[n : n+8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, escape := x^ones*'"', x^ones*'\\'
+		// The top bit of each byte that is below a space, a quote, a backslash,
+		// or no ASCII; right up to the first, which is what counts.
+		special := ((x-ones*0x20)&^x | (quote-ones)&^quote | (escape-ones)&^escape | x) & tops
+		if special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
+	}
+	for ; n < len(s); n++ {
+		if c := s[n]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return n
 }
 
 func appendInt(dst []byte, i int64) []byte { return strconv.AppendInt(dst, i, 10) }
