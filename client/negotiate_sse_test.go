@@ -19,18 +19,20 @@ import (
 // oldSite is an HTTP+SSE server: its URL takes GET only, what is posted to
 // /post is answered on the stream.
 func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
-	events := make(chan string, 8)
+	var events chan string // of the stream that is open
 	var got []string
 	srv := memhttp.New(onWire(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Method+" "+r.URL.Path)
 		switch {
 		case r.Method == http.MethodGet:
 			w.Header().Set("Content-Type", "text/event-stream")
+			own := make(chan string, 8)
+			events = own
 			fmt.Fprint(w, "event: endpoint\ndata: /post\n\n")
 			for {
 				http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
 				select {
-				case e := <-events:
+				case e := <-own:
 					fmt.Fprintf(w, "event: message\ndata: %s\n\n", e)
 				case <-r.Context().Done():
 					return
