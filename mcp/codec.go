@@ -39,9 +39,6 @@ func Consume(data []byte, v any) error {
 	if !ok || isNil(o) {
 		return jsonrpc.Unmarshal(data, v)
 	}
-	if result, ok := v.(*CallToolResult); ok && result.readPlain(data) {
-		return nil
-	}
 	return withCodec(data, func(c *codec) {
 		c.consumes = true
 		c.readObject(o)
