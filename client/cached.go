@@ -19,8 +19,9 @@ import (
 )
 
 // CacheMode says what becomes of results that servers of the stateless era let
-// a client keep: lists of prompts, resources and templates, and resources. In
-// the session era nothing says how long, and none are kept.
+// a client keep: the lists of tools, prompts, resources and templates, and
+// resources. In the session era nothing says how long, and none are kept but the
+// schema cache, which [Client.GetToolSchema] reads.
 type CacheMode uint8
 
 const (
@@ -77,11 +78,11 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 	return raw, nil
 }
 
-// keeps reports the methods whose results are kept. The list of tools has a
-// cache of its own; what server/discover says is held while connected.
+// keeps reports the methods whose results are kept. What server/discover says is
+// held while connected.
 func keeps(method string) bool {
 	switch method {
-	case mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead:
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead:
 		return true
 	}
 	return false
@@ -148,7 +149,7 @@ func (c *Client) outdate(n jsonrpc.Notification) {
 	key := c.cacheKey()
 	switch n.Method {
 	case mcp.MethodToolsListChanged:
-		c.cache().Invalidate(key)
+		c.InvalidateTools()
 	case mcp.MethodPromptsListChanged:
 		c.cache().Forget(key, mcp.MethodPromptsList)
 	case mcp.MethodResourcesListChanged:

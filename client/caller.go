@@ -13,7 +13,7 @@ type Caller interface {
 	// CallTool calls a tool.
 	CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error)
 	// GetToolSchema returns a tool's definition.
-	GetToolSchema(ctx context.Context, name string) (*mcp.Tool, error)
+	GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error)
 	// Close ends the connection.
 	Close() error
 }

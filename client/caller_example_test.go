@@ -15,7 +15,7 @@ func (f canned) CallTool(context.Context, string, any, ...client.CallOption) (*m
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: f.text}}}, nil
 }
 
-func (canned) GetToolSchema(_ context.Context, name string) (*mcp.Tool, error) {
+func (canned) GetToolSchema(_ context.Context, name string, _ ...client.CallOption) (*mcp.Tool, error) {
 	return &mcp.Tool{Name: name}, nil
 }
 

@@ -137,7 +137,7 @@ const doubtInterval = 10 * time.Second
 func (c *Client) doubtTools() {
 	now, last := time.Now(), c.doubted.Load()
 	if (last == nil || now.Sub(*last) >= doubtInterval) && c.doubted.CompareAndSwap(last, &now) {
-		c.cache().Invalidate(c.cacheKey())
+		c.InvalidateTools()
 	}
 }
 

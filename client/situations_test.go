@@ -269,18 +269,31 @@ func listedTwice(t *testing.T) {
 		c, s := alone(t, client.WithPreload(false))
 		s.result("tools/list", `{"resultType":"complete","ttlMs":60000,"cacheScope":"private","tools":[`+aTool+`]}`)
 		s.result("prompts/list", `{"resultType":"complete","ttlMs":60000,"cacheScope":"private","prompts":[]}`)
-		for range 2 {
-			_, err := c.GetToolSchema(t.Context(), "echo")
-			require.NoError(t, err)
-			_, err = c.ListPrompts(t.Context(), nil)
-			require.NoError(t, err)
+		twice := func() {
+			for range 2 {
+				page, err := c.ListTools(t.Context(), nil)
+				require.NoError(t, err)
+				require.Equal(t, "echo", page.Tools[0].Name)
+				require.Equal(t, []string{"echo"}, names(t, c.Tools(t.Context()), func(x mcp.Tool) string { return x.Name }))
+				_, err = c.ListPrompts(t.Context(), nil)
+				require.NoError(t, err)
+			}
 		}
+		twice()
 		require.Len(t, s.of("tools/list"), 1)
 		require.Len(t, s.of("prompts/list"), 1)
 		time.Sleep(time.Minute)
-		_, err := c.GetToolSchema(t.Context(), "echo")
-		require.NoError(t, err)
+		twice()
 		require.Len(t, s.of("tools/list"), 2)
+		for range 2 { // the schemas are fetched anew, and the lists are those then
+			_, err := c.GetToolSchema(t.Context(), "echo")
+			require.NoError(t, err)
+		}
+		twice()
+		require.Len(t, s.of("tools/list"), 3)
+		c.InvalidateTools()
+		twice()
+		require.Len(t, s.of("tools/list"), 4)
 	})
 }
 

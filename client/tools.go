@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,17 +144,19 @@ func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Erro
 	})
 }
 
-// Tools walks the server's tools over all pages, past the schema cache. An
-// error is the last value.
-func (c *Client) Tools(ctx context.Context) iter.Seq2[mcp.Tool, error] { return c.toolPages(ctx, nil) }
+// Tools walks the server's tools over all pages; see [CacheMode]. An error is
+// the last value.
+func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
+	return c.toolPages(ctx, nil, opts)
+}
 
 // toolPages is Tools, and notes how long the pages are fresh unless fresh is
 // nil.
-func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.Tool, error] {
+func (c *Client) toolPages(ctx context.Context, fresh *freshness, opts []CallOption) iter.Seq2[mcp.Tool, error] {
 	observe := c.observeTools()
 	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 		res := &mcp.ListToolsResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil)
+		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts)
 		if fresh != nil && c.told().era == mcp.EraStateless {
 			fresh.note(res.TTLMs)
 		}
@@ -165,9 +168,9 @@ func (c *Client) toolPages(ctx context.Context, fresh *freshness) iter.Seq2[mcp.
 }
 
 // ListTools returns one page; nil asks for the first.
-func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsResult, error) {
+func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListToolsResult, error) {
 	res := &mcp.ListToolsResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, nil); err != nil {
+	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts); err != nil {
 		return nil, err
 	}
 	if observe := c.observeTools(); observe != nil {
@@ -180,9 +183,12 @@ func (c *Client) ListTools(ctx context.Context, cursor *string) (*mcp.ListToolsR
 // GetToolSchema returns a tool from the schema cache, which asks the server
 // when the list is no longer fresh or does not have the name (AC-004.4). A name
 // the server does not have is E204.
-func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, error) {
+func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	}
+	if len(opts) > 0 {
+		return c.toolSchema(ctx, name, opts)
 	}
 	tool, err := c.cache().Get(ctx, c.cacheKey(), name, c.fetch)
 	if err != nil {
@@ -191,16 +197,57 @@ func (c *Client) GetToolSchema(ctx context.Context, name string) (*mcp.Tool, err
 	return tool, nil
 }
 
-// InvalidateTools makes the next use of the schema cache ask the server
-// (AC-004.5).
-func (c *Client) InvalidateTools() { c.cache().Invalidate(c.cacheKey()) }
+// toolSchema is GetToolSchema with options. What the caller says in _meta may
+// change the list: such a list is the caller's alone, as with [CacheBypass].
+func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption) (*mcp.Tool, error) {
+	o := collect(opts)
+	if o.cache == CacheBypass || o.meta != nil || o.input != nil || o.manualInput {
+		for tool, err := range c.Tools(ctx, opts...) {
+			if err != nil {
+				return nil, err
+			}
+			if tool.Name == name {
+				return &tool, nil
+			}
+		}
+		return nil, c.cacheError(&toolcache.UnknownToolError{Name: name}, name)
+	}
+	if o.cache == CacheRefresh {
+		c.InvalidateTools()
+	}
+	tool, err := c.cache().Get(ctx, c.cacheKey(), name, func(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
+		tools, ttl, err := c.fetchToolsWith(ctx, opts)
+		if err != nil { // with this caller's times: others fetch for themselves
+			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+		}
+		return tools, ttl, err
+	})
+	if err != nil {
+		return nil, c.cacheError(err, name)
+	}
+	return tool, nil
+}
+
+// InvalidateTools makes the next use of the schema cache, and the next list of
+// tools, ask the server (AC-004.5).
+func (c *Client) InvalidateTools() {
+	key := c.cacheKey()
+	c.cache().Invalidate(key)
+	c.cache().Forget(key, mcp.MethodToolsList)
+}
 
 // fetchTools is what the schema cache fetches with.
 func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
+	return c.fetchToolsWith(ctx, nil)
+}
+
+// fetchToolsWith walks the whole list as the server has it now. Its pages are
+// kept for [Client.ListTools] and [Client.Tools], so that these say the same.
+func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) ([]mcp.Tool, *time.Duration, error) {
 	var tools []mcp.Tool
 	var fresh freshness
 	seen := map[string]bool{}
-	for tool, err := range c.toolPages(ctx, &fresh) {
+	for tool, err := range c.toolPages(ctx, &fresh, append(slices.Clone(opts), WithCache(CacheRefresh))) {
 		if mcperrors.KindOf(err) == mcperrors.KindClosed {
 			// Others may share this fetch, who are not closed.
 			return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
