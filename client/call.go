@@ -80,6 +80,9 @@ type call struct {
 	opts     callOptions
 	// handshake marks initialize, which is never cancelled (LC-10).
 	handshake bool
+	// restores marks what gives a new session what the old one had. Neither it
+	// nor the handshake has to wait until calls of the lost session are over.
+	restores bool
 	// liveness marks a question whose only purpose is the answer (UTIL-02).
 	liveness bool
 	// quiet is true for what is not to be cancelled by a notification because a
@@ -236,7 +239,7 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), cl.method)
 	}
-	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) {
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.handshake && !cl.restores {
 		c.inFlight.Add(-1)
 		return nil, c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
 			"too many calls in flight to this server", nil))

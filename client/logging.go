@@ -64,6 +64,8 @@ func (c *Client) repeatLogLevel(ctx context.Context) error {
 	if level == nil || !c.HasCapability("logging") {
 		return nil
 	}
-	_, err := c.do(ctx, &call{method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level))})
+	_, err := c.do(ctx, &call{
+		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), restores: true,
+	})
 	return err
 }

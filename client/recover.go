@@ -153,10 +153,14 @@ func (c *Client) joinRenewal(lost *link) (*renewal, error) {
 func (c *Client) openAnew(r *renewal) {
 	ctx, cancel := context.WithTimeout(c.life, renewTimeout)
 	defer cancel()
-	r.err = c.openSession(ctx, c.told().version)
+	before := c.live.Load()
+	r.err = c.openSession(ctx, before.agreed.version)
 	if r.err == nil {
 		c.forgetAll()
-	} else if c.isClosed() {
+	} else {
+		c.dropSession(before)
+	}
+	if r.err != nil && c.isClosed() {
 		r.err = errClosed()
 	}
 	v := c.recovery.get()
@@ -178,6 +182,18 @@ func (c *Client) openAnew(r *renewal) {
 	c.restore(c.life)
 }
 
+// dropSession gives up a session whose handshake has failed half-way, and what
+// was agreed in it: nothing may be sent there, and who lost the one before has
+// none yet (LC-04, LC-07).
+func (c *Client) dropSession(before *link) {
+	if s, ok := before.conn.(transport.Sessions); ok {
+		s.DropSession()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live.Store(before)
+}
+
 // restore gives a new session what the old one had (LC-17).
 func (c *Client) restore(ctx context.Context) {
 	now := c.live.Load()
@@ -189,7 +205,10 @@ func (c *Client) restore(ctx context.Context) {
 	c.missed(errNewSession)
 }
 
-var errNewSession = errors.New("the server lost the session; a new one was opened")
+var (
+	errNewSession  = errors.New("the server lost the session; a new one was opened")
+	errWatchedLate = errors.New("a new session could not be told of resources to watch at once")
+)
 
 // onSessionLost is told by the transport that the server does not know the
 // session any more. It is called on the goroutine that reads.

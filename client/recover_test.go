@@ -33,18 +33,23 @@ type sessionSite struct {
 	opened  int
 	session string // the one it knows
 	version string
-	down    bool          // initialize is refused
-	hold    chan struct{} // initialize waits for it
-	got     []string      // "method@session" of each message, "GET@session", "DELETE@session"
-	ids     []jsonrpc.ID
-	streams []chan string // of GETs
+	// capabilities are what initialize is answered with, refuse is how many
+	// notifications/initialized are refused, nameless: sessions have no id.
+	capabilities string
+	refuse       int
+	nameless     bool
+	down         bool          // initialize is refused
+	hold         chan struct{} // initialize waits for it
+	got          []string      // "method@session" of each message, "GET@session", "DELETE@session"
+	ids          []jsonrpc.ID
+	streams      []chan string // of GETs
 }
 
 const siteCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{},"logging":{}}`
 
 func newSessionSite(t *testing.T) *sessionSite {
 	t.Helper()
-	s := &sessionSite{version: "2025-11-25"}
+	s := &sessionSite{version: "2025-11-25", capabilities: siteCapabilities}
 	s.Server = memhttp.New(onWire(t, s))
 	t.Cleanup(s.Close)
 	return s
@@ -101,7 +106,11 @@ func (s *sessionSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		s.ids = append(s.ids, req.ID)
 	}
-	known, down, hold := session != "" && session == s.session, s.down, s.hold
+	known, down, hold := session == s.session && (session != "" || s.nameless), s.down, s.hold
+	refused := name == "notifications/initialized" && s.refuse > 0
+	if refused {
+		s.refuse--
+	}
 	s.mu.Unlock()
 	switch {
 	case req.Method == "initialize":
@@ -118,13 +127,17 @@ func (s *sessionSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.mu.Lock()
 		s.opened++
-		s.session = fmt.Sprintf("s%d", s.opened)
-		w.Header().Set("Mcp-Session-Id", s.session)
+		if !s.nameless {
+			s.session = fmt.Sprintf("s%d", s.opened)
+			w.Header().Set("Mcp-Session-Id", s.session)
+		}
 		s.mu.Unlock()
 		writeJSON(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"site","version":"1"}}}`,
-			req.ID.AppendJSON(nil), s.version, siteCapabilities))
+			req.ID.AppendJSON(nil), s.version, s.capabilities))
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
+	case refused:
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case r.Method == http.MethodGet:
 		s.stream(w, r)
 	case err != nil: // DELETE

@@ -168,8 +168,6 @@ func (c *Client) unwatch(uris []string) {
 		return
 	}
 	c.behind(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-		defer cancel()
 		t := c.subscriptions.get()
 		if take(ctx, t.turn) != nil {
 			return // closed: the session ends with all of it
@@ -177,40 +175,17 @@ func (c *Client) unwatch(uris []string) {
 		defer give(t.turn)
 		for _, uri := range uris {
 			if t.drop(uri) {
-				cl := watchCall(mcp.MethodResourcesUnsubscribe, uri)
-				_, _ = c.converse(ctx, &cl)
+				c.unwatchNow(ctx, uri)
 			}
 		}
 	})
 }
 
-// resubscribe asks a new session for what the old one was asked for (RES-05).
-// A subscription that cannot be had again ends with the reason.
-func (t *subscriptions) resubscribe(ctx context.Context, c *Client) {
-	t.mu.Lock()
-	uris := slices.Sorted(maps.Keys(t.users))
-	t.mu.Unlock()
-	now := c.live.Load()
-	for _, uri := range uris {
-		cl := watchCall(mcp.MethodResourcesSubscribe, uri)
-		_, err := c.do(ctx, &cl)
-		switch {
-		case err == nil:
-		case c.live.Load() != now || c.recovery.get().now.Load() != nil || c.isClosed():
-			return // this session is gone too: the next asks for all of it
-		default:
-			t.refused(uri, err)
-		}
-	}
-}
-
-// refused ends the subscriptions that are about a URI.
-func (t *subscriptions) refused(uri string, reason error) {
-	for _, s := range t.all() {
-		if slices.Contains(s.Honored().ResourceSubscriptions, uri) {
-			s.fail(reason)
-		}
-	}
+func (c *Client) unwatchNow(ctx context.Context, uri string) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	cl := watchCall(mcp.MethodResourcesUnsubscribe, uri)
+	_, _ = c.converse(ctx, &cl)
 }
 
 // fail ends a subscription that cannot be had any more, and says so.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -174,6 +175,23 @@ func (c *httpConn) dropSession(id string) bool {
 	c.session.id, c.session.lost = "", true
 	c.session.renew()
 	return true
+}
+
+// DropSession implements [Sessions].
+func (c *httpConn) DropSession() {
+	now := c.session.current()
+	if !c.dropSession(now.id) || now.id == "" {
+		return
+	}
+	x, err := c.begin(context.Background(), Request{Wait: jsonrpc.Wait{Max: c.closeTimeout}}) //nolint:forbidigo // nobody waits for it
+	if err != nil {
+		return // closed
+	}
+	go func() {
+		defer x.end()
+		x.header = now.header
+		_, _ = x.send(x.ctx, http.MethodDelete) //nolint:bodyclose // end closes it
+	}()
 }
 
 // endSession tells the server that the session is over (HTTP-18). Whatever the

@@ -70,6 +70,15 @@ type Streamer interface {
 	OpenStream() (said <-chan struct{})
 }
 
+// Sessions is a [Conn] whose server may keep sessions. The client uses it when
+// it is there.
+type Sessions interface {
+	// DropSession gives up the session that was opened last, whose handshake has
+	// failed: nothing is sent any more before the next initialize (LC-07). It
+	// does not wait for the server to be told.
+	DropSession()
+}
+
 // Fallback is a [Transport] that can also reach servers of an older kind.
 type Fallback interface {
 	// Fallback returns the transport to try when initialize was refused the
