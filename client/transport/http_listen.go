@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 )
 
@@ -93,14 +94,17 @@ func (s *ownStream) hold(before *ownStream) {
 		case streamLater:
 			at.short++
 		case streamRefused:
-			if at.id == "" {
+			switch {
+			case at.id != "":
+				at.anew() // perhaps it only cannot go on from this place
+			case !held || s.x.resp.StatusCode == http.StatusMethodNotAllowed:
 				if held {
 					s.gap()
 				}
 				return // not offered, or open already (405, 409)
 			}
-			// Perhaps it only cannot go on from this place: the next try begins anew.
-			at.id = ""
+			// There was a stream. A server that has not noticed its end yet
+			// refuses a second one, and a moment later it does not.
 			at.short++
 		case streamSession:
 			if !held && s.x.c.streamDoubted() {

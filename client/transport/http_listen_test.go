@@ -430,3 +430,38 @@ func TestHTTPIdleCostsLittle(t *testing.T) { //nolint:paralleltest // counts wha
 		require.NoError(t, c.Close())
 	}
 }
+
+// HTTP-19, HTTP-23, HTTP-27: a stream that was held and is refused once is asked
+// for again, unless the server has none any more. A stream that begins anew has
+// ids of its own.
+func TestHTTPOwnStreamRefusedLater(t *testing.T) {
+	t.Parallel()
+	note := "id: 1\n" + noteEvent
+	tests := map[string]struct {
+		script            []replier
+		gets, notes, gaps int
+	}{
+		"one stream a session":         {[]replier{says(noteEvent, false), status(409), says(noteEvent, true)}, 3, 2, 1},
+		"for a minute":                 {[]replier{says(noteEvent, false), status(409), status(409), status(409), says(noteEvent, true)}, 5, 2, 1},
+		"one stream a session, an id":  {[]replier{says(note, false), status(409), status(409), says(noteEvent, true)}, 4, 2, 1},
+		"not allowed for a moment":     {[]replier{says(noteEvent, false), status(403), status(400), says(noteEvent, true)}, 4, 2, 1},
+		"moved for a moment":           {[]replier{says(noteEvent, false), status(302), says(noteEvent, true)}, 3, 2, 1},
+		"not offered any more":         {[]replier{says(noteEvent, false), status(405)}, 2, 1, 1},
+		"a place that is not known":    {[]replier{says(note, false), status(400), says(note, true)}, 3, 2, 1},
+		"ids taken back":               {[]replier{says(note+"id:\n\n", false), says(note, true)}, 2, 2, 1},
+		"the same event, from a place": {[]replier{says(note, false), says(note, true)}, 2, 1, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, getter(withSession("s1"), tt.script...), func(t *testing.T, p *page, s *web) {
+				p.answers("initialize")
+				p.Conn.(transport.Streamer).OpenStream()
+				time.Sleep(time.Hour)
+				notes, lost, gaps := p.events()
+				require.Equal(t, []int{tt.notes, 0, tt.gaps}, []int{notes, lost, gaps})
+				require.Len(t, s.find("GET"), tt.gets)
+			})
+		})
+	}
+}

@@ -63,10 +63,17 @@ func (p *place) note(e sse.Event) bool {
 // broke notes that a stream ended that was open for so long.
 func (p *place) broke(open time.Duration) {
 	p.before = slices.Clone(p.recent[max(0, len(p.recent)-keptIDs):])
+	if p.id == "" {
+		p.anew()
+	}
 	if p.short++; open >= steady {
 		p.short = 0
 	}
 }
+
+// anew forgets the place: the next stream begins anew, and events in it may have
+// the ids of others (HTTP-27).
+func (p *place) anew() { p.id, p.recent, p.before = "", nil, nil }
 
 // pause returns how long to wait before the next try: what the server asked
 // for, to the point (HTTP-25), or a random part of a bound that doubles. A
