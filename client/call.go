@@ -70,6 +70,9 @@ type call struct {
 	// brace and without _meta; nil for none. meta is the caller's members of
 	// _meta, without braces.
 	open, meta []byte
+	// kept says that the transport holds on to the params of the last attempt,
+	// which stand in the memory of open: they are too large to be copied.
+	kept bool
 	// round is what an attempt adds to the params, members without braces: the
 	// answers to what the server asked (MRTR-04).
 	round []byte

@@ -77,8 +77,8 @@ func (cl *call) seal() json.RawMessage {
 	}
 	n := len(cl.open)
 	out := cl.open
-	if cl.attempts > 0 && n > maxParamBuffer/2 {
-		// An earlier attempt's params of this size may still be on their way.
+	if cl.kept {
+		// The last attempt's may still be on their way, whatever was answered.
 		out = slices.Clone(out)
 	}
 	if out == nil {
@@ -97,7 +97,9 @@ func (cl *call) seal() json.RawMessage {
 		out = append(member(out, cl.meta), '}')
 	}
 	cl.open = out[:n] // keeps the room for the next attempt
-	return append(out, '}')
+	out = append(out, '}')
+	cl.kept = len(out) > maxParamBuffer
+	return out
 }
 
 // tailRoom is about what seal adds to the params of a call that answers nothing:
