@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,34 +221,40 @@ func TestElicitationComplete(t *testing.T) {
 func TestURLElicitationRequired(t *testing.T) {
 	t.Parallel()
 	const two = `{"elicitations":[{"mode":"url","message":"a","url":"https://a.example/","elicitationId":"a"},{"mode":"url","message":"b","url":"https://b.example/","elicitationId":"b"}]}`
+	var asked atomic.Int64
 	yes := client.OnElicitURL(func(ctx context.Context, r client.URLRequest) (mcp.ElicitAction, error) {
+		asked.Add(1)
 		select {
 		case <-r.Done:
 		case <-ctx.Done():
 		}
 		return mcp.ElicitAccept, nil
 	})
-	no := client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) { return mcp.ElicitDecline, nil })
+	no := client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) {
+		asked.Add(1)
+		return mcp.ElicitDecline, nil
+	})
 	tests := []struct {
 		name, version, data string
 		refusals            int
 		handler             client.Option
-		calls               int
-		fails               bool
+		calls, asked        int
+		fails               mcperrors.Kind
 	}{
-		{"agreed", "2025-11-25", two, 1, yes, 2, false},
-		{"refused again", "2025-11-25", two, 2, yes, 2, true},
-		{"declined", "2025-11-25", two, 1, no, 1, true},
-		{"no handler", "2025-11-25", two, 1, nil, 1, true},
-		{"a form among them", "2025-11-25", `{"elicitations":[{"mode":"form","message":"a","requestedSchema":{"type":"object"}}]}`, 1, yes, 1, true},
-		{"a bad URL", "2025-11-25", strings.Replace(two, "https://a", "file://a", 1), 1, yes, 1, true},
-		{"nothing to do", "2025-11-25", `{"elicitations":[]}`, 1, yes, 1, true},
-		{"no data", "2025-11-25", `null`, 1, yes, 1, true},
-		{"an older revision", "2025-06-18", two, 1, yes, 1, true},
-		{"a newer revision", "2026-07-28", two, 1, yes, 1, true},
+		{"agreed", "2025-11-25", two, 1, yes, 2, 2, 0},
+		{"refused again", "2025-11-25", two, 5, yes, 2, 2, mcperrors.KindInputRequired},
+		{"declined", "2025-11-25", two, 1, no, 1, 1, mcperrors.KindInputRequired},
+		{"no handler", "2025-11-25", two, 1, nil, 1, 0, mcperrors.KindInputRequired},
+		{"a form among them", "2025-11-25", `{"elicitations":[{"mode":"form","message":"a","requestedSchema":{"type":"object"}}]}`, 1, yes, 1, 0, mcperrors.KindInputRequired},
+		{"a bad URL", "2025-11-25", strings.Replace(two, "https://a", "file://a", 1), 1, yes, 1, 0, mcperrors.KindInputRequired},
+		{"nothing to do", "2025-11-25", `{"elicitations":[]}`, 1, yes, 1, 0, mcperrors.KindInputRequired},
+		{"no data", "2025-11-25", `null`, 1, yes, 1, 0, mcperrors.KindInputRequired},
+		{"an older revision", "2025-06-18", two, 1, yes, 1, 0, mcperrors.KindServer},
+		{"a newer revision", "2026-07-28", two, 1, yes, 1, 0, mcperrors.KindServer},
 	}
 	for _, tt := range tests {
 		speaking(t, tt.version, func(t *testing.T, c *client.Client, s *fakeServer) {
+			asked.Store(0)
 			refused := 0
 			s.on("tools/call", func(jsonrpc.Request) any {
 				if refused++; refused > tt.refusals {
@@ -262,11 +269,11 @@ func TestURLElicitationRequired(t *testing.T) {
 				}
 			}()
 			_, err := c.CallTool(t.Context(), "echo", hello)
-			if tt.fails {
-				require.Equal(t, mcperrors.KindInputRequired, mcperrors.KindOf(err), tt.name)
-			} else {
-				require.NoError(t, err, tt.name)
-			}
+			require.Equal(t, tt.fails, mcperrors.KindOf(err), tt.name)
+			// What some revision does not know is some failure of the server's,
+			// which may pass; what it knows comes again.
+			require.Equal(t, tt.fails == mcperrors.KindServer, mcperrors.Retryable(err), tt.name)
+			require.EqualValues(t, tt.asked, asked.Load(), tt.name)
 			require.Equal(t, tt.calls, s.count("tools/call"), tt.name)
 			pass(3 * time.Minute)
 		}, tt.handler)

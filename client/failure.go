@@ -27,6 +27,9 @@ func (c *Client) failed(cl *call, err error) error {
 		}
 		e = mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
 	}
+	if hasEnded(cl, f) {
+		ended(e)
+	}
 	e.Process = f.Process
 	if e.HTTP == nil {
 		e.HTTP = f.HTTP
@@ -86,16 +89,20 @@ func lostText(f *transport.Failure) string {
 	if f.Process != nil && f.Process.Exited {
 		return "the server stopped before it answered"
 	}
+	if f.NotSent {
+		return "the connection is lost: " + f.Err.Error()
+	}
 	return "the connection was lost before the answer: " + f.Err.Error()
 }
 
 // refusedBy makes the error of a call that the server answered with an error.
 func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
+	own := answer.Error.Code == mcp.CodeURLElicitationRequired && c.told().version != mcp.Version2025_11_25
 	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
 		Method: cl.method, Tool: cl.tool, Resource: cl.name, Profile: c.cfg.profile,
-		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]),
+		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]), NoElicitationCode: own,
 	})
-	if h := answer.HTTP; h != nil && statusDecides(h.Status) && !definedCode(answer.Error.Code) {
+	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (own || !definedCode(answer.Error.Code)) {
 		// A body beats the status where its code has a meaning; 401 with some
 		// code of the server's own is about who is asking all the same.
 		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)

@@ -28,6 +28,9 @@ type MapOptions struct {
 	// configured for the server. error.data.profile comes before both,
 	// [Docling] after them.
 	ToolProfile, Profile Profile
+	// NoElicitationCode says that the revision spoken gives -32042 no meaning:
+	// it is a code of the server's own (ELIC-08).
+	NoElicitationCode bool
 }
 
 // Map makes the error of a call from the server's JSON-RPC error: mapMCPError

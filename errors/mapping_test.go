@@ -178,7 +178,7 @@ func TestProfiles(t *testing.T) {
 		{"docling", -32020, "", ``, "E209", mcperrors.KindProtocol, false, 0},
 		{"coe", -32021, "", ``, "E209", mcperrors.KindUnsupported, false, 0},
 		{"artifact", -32022, "", ``, "E209", mcperrors.KindVersion, false, 0},
-		{"docling", -32042, "", ``, "E201", mcperrors.KindInputRequired, true, 0},
+		{"docling", -32042, "", ``, "E201", mcperrors.KindInputRequired, false, 0},
 	} {
 		rpc := &jsonrpc.Error{Code: tt.code, Message: tt.message, Data: json.RawMessage(tt.data)}
 		e := mcperrors.Map(rpc, mcperrors.MapOptions{Profile: tt.profile})

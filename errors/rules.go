@@ -64,9 +64,10 @@ func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 	case codeUnsupportedVersion:
 		return rule{code: E209, kind: KindVersion}, true
 	case codeElicitationNeeded:
-		r := unexpected(KindInputRequired)
-		r.user = "More information is needed"
-		return r, true
+		if !o.NoElicitationCode {
+			// The same call would be refused again.
+			return rule{code: E201, kind: KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
+		}
 	case codeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
 		// -32001 is how the artifact seed says it, -32602 the stateless era.
 		if o.Method == methodReadResource && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
