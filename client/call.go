@@ -97,6 +97,7 @@ type call struct {
 	link     *link         // of the last attempt
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
+	began    time.Time // the first attempt; zero for what is one attempt only
 	mended   mended
 	loop     inputLoop
 }
@@ -170,18 +171,23 @@ func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error
 	if err := c.mirrorArguments(ctx, cl); err != nil {
 		return nil, err
 	}
+	cl.began = time.Now()
 	for {
 		raw, err := c.do(ctx, cl)
+		done := false
 		switch {
 		case err != nil:
-			if err := c.mend(ctx, cl, err); err != nil {
-				return nil, err
-			}
-			continue
+			bounded, cancel := c.inTime(ctx, cl)
+			err = c.mend(bounded, cl, err)
+			cancel()
 		case cl.link.agreed.era != mcp.EraStateless:
-			return c.whole(ctx, cl, raw)
+			done = true
+		default:
+			done, err = c.interim(ctx, cl, raw)
 		}
-		done, err := c.interim(ctx, cl, raw)
+		if err == nil && !done {
+			err = c.overdue(cl)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -266,7 +272,7 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	cl.attempts++
 	answer, err := cl.link.conn.Call(ctx, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
-		Wait:    c.wait(cl.opts), Mirror: cl.mirror(),
+		Wait:    c.patience(cl), Mirror: cl.mirror(),
 	})
 	switch {
 	case err != nil:

@@ -26,11 +26,6 @@ func (c *Client) runErrands(ctx context.Context, cl *call, rpc *jsonrpc.Error) (
 	if slices.ContainsFunc(data.Elicitations, func(p mcp.ElicitParams) bool { return p.Mode != mcp.ElicitURL }) {
 		return false
 	}
-	if wait := c.wait(cl.opts).Max; wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
 	for _, p := range data.Elicitations {
 		if !c.runErrand(ctx, c.asker(agreed, cl.method, cl.tool), &p) {
 			return false

@@ -40,7 +40,6 @@ type givenInput struct {
 // inputLoop is how far a call has come that the server keeps asking about.
 type inputLoop struct {
 	rounds, waits int
-	until         time.Time // when nobody is waited for any more
 }
 
 // resume begins a call with the answers its caller brought.
@@ -66,7 +65,7 @@ func mayAsk(method string, v mcp.Version) bool {
 
 // answerInput takes one round of a call that the server wants to know more
 // about: nil when the call is to be made again. What the user thinks in takes no
-// time of any attempt (MRTR-12).
+// time of any attempt, only of the whole call (MRTR-12).
 func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage) error {
 	if !mayAsk(cl.method, cl.link.agreed.version) {
 		return c.undecodable(cl, errors.New("it asks for input, which this method cannot"))
@@ -78,6 +77,8 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 	if cl.opts.manualInput {
 		return c.about(cl, inputRequired(need))
 	}
+	ctx, cancel := c.inTime(ctx, cl)
+	defer cancel()
 	var responses mcp.InputResponses
 	if len(need.Requests) == 0 {
 		err = c.waitRound(ctx, cl)
@@ -106,14 +107,6 @@ func (c *Client) answerRound(ctx context.Context, cl *call, requests mcp.InputRe
 	loop := &cl.loop
 	if loop.rounds++; loop.rounds > c.cfg.limits.Rounds {
 		return nil, inputRefused(requests, refuse(codeBusy, "the server asked more than %d times", c.cfg.limits.Rounds))
-	}
-	if wait := c.wait(cl.opts).Max; wait > 0 {
-		if loop.until.IsZero() {
-			loop.until = time.Now().Add(wait)
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, loop.until)
-		defer cancel()
 	}
 	return c.fulfilAll(ctx, c.asker(cl.link.agreed, cl.method, cl.tool), requests)
 }

@@ -123,7 +123,11 @@ func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json
 		return nil, err
 	}
 	t.progress = nil // the call's own
-	return t.drive(ctx, c.wait(cl.opts).Max)
+	left, bounded := c.left(cl)
+	if bounded {
+		left = max(left, 1)
+	}
+	return t.drive(ctx, left)
 }
 
 // taskOf makes the task of a call's result. A result that is none is a task that

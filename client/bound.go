@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// A whole call may take as long as one attempt of it at most: rounds, pauses and
+// corrections share the time, whatever the server says (decisions 26, RSL-07).
+
+// left is what is left of a call's time. bounded is false for a call without a
+// maximum time.
+func (c *Client) left(cl *call) (left time.Duration, bounded bool) {
+	most := c.wait(cl.opts).Max
+	if most <= 0 {
+		return 0, false
+	}
+	return most - time.Since(cl.began), true
+}
+
+// patience is how long an attempt is waited for: a later one for what those
+// before it have left.
+func (c *Client) patience(cl *call) jsonrpc.Wait {
+	wait := c.wait(cl.opts)
+	if cl.attempts > 1 && !cl.began.IsZero() {
+		if left, bounded := c.left(cl); bounded {
+			wait.Max = max(left, 1) // 0 would be without end
+		}
+	}
+	return wait
+}
+
+// inTime bounds what is done between the attempts of a call.
+func (c *Client) inTime(ctx context.Context, cl *call) (context.Context, context.CancelFunc) {
+	if left, bounded := c.left(cl); bounded {
+		return context.WithTimeout(ctx, left)
+	}
+	return ctx, func() {}
+}
+
+// overdue is the error of a call whose time is over between two attempts.
+func (c *Client) overdue(cl *call) error {
+	if left, bounded := c.left(cl); !bounded || left > 0 {
+		return nil
+	}
+	return c.about(cl, mcperrors.Timeout(mcperrors.Answered, "the call did not end", c.wait(cl.opts).Max, nil))
+}
