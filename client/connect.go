@@ -26,6 +26,12 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // The program lives until [Client.Close], whatever becomes of ctx, which
 // bounds connecting only. Like everything given to the library it gets a safe
 // subset of the environment; see [WithCommand].
+//
+// A program that ends by itself is not started again: [Disconnected] tells, and
+// calls fail from then on. It runs in a process group of its own, which the
+// terminal's interrupt does not reach: a host that is interrupted must Close,
+// for example once the context of [os/signal.NotifyContext] ends, or the program
+// may outlive it.
 func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
 	t := &transport.Command{}
 	given := dialConfig(opts)

@@ -6,9 +6,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Event is something that happened to the connection, for [OnEvent]. The types
-// of this package that end in this file's list are all there are; a program
-// should ignore those it does not know.
+// Event is something that happened to the connection, for [OnEvent]: one of
+// [EraChosen], [Connected], [Disconnected], [Restarted], [Reinitialized],
+// [SubscriptionGap], [SubscriptionEnded], [LivenessFailed], [ToolDrift] and
+// [ElicitationComplete]. More may come: ignore those you do not know.
 type Event interface{ event() }
 
 // Connected says that the conversation is open: after connecting, and never
@@ -21,6 +22,18 @@ type Connected struct {
 }
 
 func (Connected) event() {}
+
+// Disconnected says that the connection has ended and this side did not end it:
+// the program is gone, or the one stream of the transport has ended. It comes
+// once and nothing connects again by itself: every later call fails, so
+// [Client.Close] the client and connect anew. Over streamable HTTP there is no
+// such end: a server that is away is found out by calls, or by [WithKeepAlive].
+type Disconnected struct {
+	// Cause is how it ended, with what is known of the program.
+	Cause error
+}
+
+func (Disconnected) event() {}
 
 // ElicitationComplete says that the user has finished what a [URLRequest] asked
 // for, where the server says so (ELIC-07).

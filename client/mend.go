@@ -1,9 +1,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -25,6 +27,9 @@ const (
 func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) {
+		if mcperrors.KindOf(err) == mcperrors.KindCircuitOpen {
+			return cmp.Or(c.gone(cl), err)
+		}
 		return c.mendSession(ctx, cl, err)
 	}
 	switch {

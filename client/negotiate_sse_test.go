@@ -32,7 +32,10 @@ func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
 			for {
 				http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
 				select {
-				case e := <-own:
+				case e, open := <-own:
+					if !open {
+						return
+					}
 					fmt.Fprintf(w, "event: message\ndata: %s\n\n", e)
 				case <-r.Context().Done():
 					return
@@ -50,6 +53,9 @@ func oldSite(t *testing.T) (*transport.HTTP, *[]string) {
 			result := map[string]string{"initialize": initResult, "tools/list": oneTool}[m.Method]
 			if m.ID != nil && result != "" {
 				events <- `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`
+			}
+			if m.Method == "x/hang-up" {
+				close(events)
 			}
 			w.WriteHeader(http.StatusAccepted)
 		}

@@ -61,6 +61,15 @@ var situationPrograms = map[string]func(){
 			return "", false
 		})
 	},
+	"ends in a call": func() {
+		serveSilently(func(req jsonrpc.Request) (string, bool) {
+			if req.Method == "tools/call" {
+				fmt.Fprintln(os.Stderr, "panic: out of luck")
+				exit(4)
+			}
+			return wellAnswered(req), true
+		})
+	},
 	"logs to stdout": func() {
 		serveSilently(func(req jsonrpc.Request) (string, bool) {
 			if req.Method == "tools/call" {

@@ -179,6 +179,12 @@ func (c *commandConn) explain(err error) error {
 	return f
 }
 
+// Ended implements [Ender].
+func (c *commandConn) Ended() *Failure {
+	c.p.settle()
+	return &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}
+}
+
 // Traits implements [Conn].
 func (c *commandConn) Traits() Traits { return Traits{Process: true} }
 

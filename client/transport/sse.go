@@ -204,6 +204,14 @@ func (c *sseConn) Traits() Traits { return Traits{SessionOnly: true} }
 // Done implements [Conn].
 func (c *sseConn) Done() <-chan struct{} { return c.gone }
 
+// Ended implements [Ender].
+func (c *sseConn) Ended() *Failure {
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	why := *c.h.ended
+	return &why
+}
+
 // Close implements [Conn].
 func (c *sseConn) Close() error {
 	err := c.h.Close()

@@ -86,6 +86,14 @@ type Fallback interface {
 	Fallback() Transport
 }
 
+// Ender is a [Conn] that can say how it ended. The client uses it when it is
+// there.
+type Ender interface {
+	// Ended returns what calls fail with once Done is closed, with what is known
+	// of the program.
+	Ended() *Failure
+}
+
 // Aborter is a [Conn] that can be closed quicker when the handshake on it has
 // failed. The client uses it when it is there.
 type Aborter interface{ Abort() error }

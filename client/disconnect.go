@@ -1,0 +1,71 @@
+package client
+
+import (
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// watchEnd tells the application when the server ends a connection that is one
+// stream. One whose messages have exchanges of their own has no such end.
+func (c *Client) watchEnd() {
+	l := c.live.Load()
+	if l.traits.Exchanges {
+		return
+	}
+	c.within(func() {
+		select {
+		case <-c.life.Done():
+			return
+		case <-l.conn.Done():
+		}
+		if c.isClosed() {
+			return
+		}
+		cause := c.failed(&call{}, endOf(l.conn))
+		c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
+		c.emit(Disconnected{Cause: cause})
+	})
+}
+
+// endOf says how a connection ended whose Done is closed.
+func endOf(conn transport.Conn) *transport.Failure {
+	if e, ok := conn.(transport.Ender); ok {
+		return e.Ended()
+	}
+	return &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed}
+}
+
+// gone is the error of a call that nothing can be done for because the program
+// it was for has ended, nil while that runs. Waiting for the circuit to close
+// would lead nowhere.
+func (c *Client) gone(cl *call) error {
+	l := c.live.Load()
+	if !l.traits.Process {
+		return nil
+	}
+	select {
+	case <-l.conn.Done():
+	default:
+		return nil
+	}
+	if f := endOf(l.conn); hasEnded(cl, f) {
+		return c.failed(cl, f)
+	}
+	return nil
+}
+
+// hasEnded reports whether a call found the program ended, which nothing starts
+// again. While connecting, the next attempt starts another.
+func hasEnded(cl *call, f *transport.Failure) bool {
+	connecting := cl.handshake || cl.method == mcp.MethodInitialize || cl.method == mcp.MethodDiscover
+	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting
+}
+
+// ended makes the error say so.
+func ended(e *mcperrors.Error) {
+	e.Message = "the server has ended; close this client and connect anew to start it again"
+	e.Retryable = false // here it will not come back
+	e.SuggestedAction = "Contact support"
+}

@@ -1,0 +1,96 @@
+package client_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// ends hands over the Disconnected events.
+func ends(into chan<- client.Disconnected) client.Option {
+	return client.OnEvent(func(_ context.Context, e client.Event) {
+		if d, ok := e.(client.Disconnected); ok {
+			into <- d
+		}
+	})
+}
+
+// A program that ends by itself is told of, once, and from then on every call
+// says so, even when the circuit is open.
+func TestProgramThatEndsIsToldOf(t *testing.T) {
+	t.Parallel()
+	told := make(chan client.Disconnected, 2)
+	c, err := dialSituation(t, "ends in a call", sessionEra, client.WithPreload(false), ends(told))
+	require.NoError(t, err)
+	_, err = c.CallTool(t.Context(), "echo", message, client.WithoutValidation())
+	require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
+	select {
+	case d := <-told:
+		var e *mcperrors.Error
+		require.ErrorAs(t, d.Cause, &e)
+		require.Equal(t, 4, e.Process.Exit)
+		require.Equal(t, []string{"panic: out of luck"}, e.Process.Stderr)
+		require.ErrorContains(t, e, "the server has ended")
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "no event")
+	}
+	for range 10 { // more than it takes to open the circuit
+		_, err = c.CallTool(t.Context(), "echo", message, client.WithoutValidation())
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, err)
+		require.True(t, strings.HasPrefix(e.Message, "the server has ended"), e.Message)
+		require.Zero(t, e.RetryAfter)
+	}
+	require.NoError(t, c.Close())
+	require.Empty(t, told)
+}
+
+// The end of a stream is told of, too; Close is not one.
+func TestStreamThatEndsIsToldOf(t *testing.T) {
+	t.Parallel()
+	for _, closed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			told := make(chan client.Disconnected, 2)
+			tr, s := newFake(t)
+			c, err := client.Connect(t.Context(), tr, sessionEra, ends(told))
+			require.NoError(t, err)
+			if !closed {
+				require.NoError(t, s.conn.Close())
+				synctest.Wait()
+				require.Len(t, told, 1)
+				require.ErrorContains(t, (<-told).Cause, "the connection is lost")
+				_, err = c.CallTool(t.Context(), "echo", message)
+				require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), err)
+			}
+			require.NoError(t, ignoreClosed(c.Close()))
+			synctest.Wait()
+			require.Empty(t, told)
+		})
+	}
+}
+
+// So is the end of the stream that HTTP+SSE has.
+func TestOldStreamThatEndsIsToldOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan client.Disconnected, 2)
+		tr, _ := oldSite(t)
+		c, err := client.Connect(t.Context(), tr, sessionEra, ends(told))
+		require.NoError(t, err)
+		require.NoError(t, c.Notify(t.Context(), "x/hang-up", nil))
+		synctest.Wait()
+		require.Len(t, told, 1)
+		require.ErrorContains(t, (<-told).Cause, "the connection is lost")
+		require.NoError(t, c.Close())
+		synctest.Wait()
+		require.Empty(t, told)
+	})
+}
