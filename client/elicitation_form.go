@@ -39,6 +39,13 @@ type form struct {
 	schema *compiled
 }
 
+// What a form may be: nobody fills in more, and reading it takes time that no
+// deadline ends (SEC-10).
+const (
+	maxFormBytes  = 1 << 20
+	maxFormFields = 1_000
+)
+
 // readForm reads the flat object that a form's schema is (ELIC-03).
 func readForm(schema json.RawMessage) (*form, error) {
 	var object struct {
@@ -49,30 +56,49 @@ func readForm(schema json.RawMessage) (*form, error) {
 	if len(schema) == 0 {
 		return nil, errors.New("missing")
 	}
+	if len(schema) > maxFormBytes {
+		return nil, fmt.Errorf("it is over %d bytes", maxFormBytes)
+	}
 	if err := jsonrpc.Unmarshal(schema, &object); err != nil {
 		return nil, err
 	}
 	if object.Type != "object" && object.Type != "" {
 		return nil, errors.New("it must be the schema of an object")
 	}
-	f := &form{schema: compile(schema)}
-	if len(object.Properties) == 0 {
-		return f, nil
+	f := &form{}
+	if len(object.Properties) > 0 {
+		required := make(map[string]bool, len(object.Required))
+		for _, name := range object.Required {
+			required[name] = true
+		}
+		if err := f.read(object.Properties, required); err != nil {
+			return nil, err
+		}
 	}
+	f.schema = compile(schema)
+	return f, nil
+}
+
+// read reads the fields of a form, in the server's order.
+func (f *form) read(properties json.RawMessage, required map[string]bool) error {
 	var fault error
-	err := jsonrpc.Members(object.Properties, func(name, value []byte) bool {
+	err := jsonrpc.Members(properties, func(name, value []byte) bool {
+		if len(f.fields) == maxFormFields {
+			fault = fmt.Errorf("it has more than %d properties", maxFormFields)
+			return false
+		}
 		var field FormField
 		if field, fault = readField(string(name), value); fault != nil {
 			return false
 		}
-		field.Required = slices.Contains(object.Required, field.Name)
+		field.Required = required[field.Name]
 		f.fields = append(f.fields, field)
 		return true
 	})
 	if fault == nil {
 		fault = err
 	}
-	return f, fault
+	return fault
 }
 
 // readField reads one property, with every form that choices come in: enum,

@@ -103,6 +103,9 @@ func (c *Client) fulfilAll(ctx context.Context, from Asker, requests mcp.InputRe
 	keys := slices.Sorted(maps.Keys(requests))
 	questions := make([]question, len(keys))
 	for i, key := range keys {
+		if ctx.Err() != nil { // reading what is asked takes time too
+			return nil, mcperrors.From(ctx.Err(), mcperrors.Answered)
+		}
 		var no *refusal
 		if questions[i], no = c.prepare(from, requests[key].Method, slices.Clone(requests[key].Params)); no != nil {
 			return nil, inputRefused(requests, no)
