@@ -74,6 +74,11 @@ func (s *Subscription) relisten(ctx context.Context, filter mcp.SubscriptionFilt
 		return err
 	}
 	if before := s.replace(l); before != nil {
+		select {
+		case <-before.ended: // before this one was open, and nobody else will tell
+			s.missed(before)
+		default:
+		}
 		s.c.within(func() {
 			sleep(before.ctx, overlap)
 			s.mu.Lock()

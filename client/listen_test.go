@@ -394,6 +394,25 @@ func TestSubscriptionUpdate(t *testing.T) {
 	})
 }
 
+// CHG-09: where Update is quicker than the stream that is opened again after a
+// loss, what was missed is told all the same.
+func TestSubscriptionUpdateAfterLoss(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var events, changes record
+		c, ls := listenOver(t, "http", events.events())
+		s, err := c.Subscribe(t.Context(), toolsAndX, changes.change)
+		require.NoError(t, err)
+		ls.say(ls.nth(t, 0), graceful(ls.nth(t, 0).id)) // opened again in 5 s, at the soonest
+		synctest.Wait()
+		require.NoError(t, s.Update(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}))
+		pass(time.Minute)
+		require.Equal(t, []string{"gap"}, changes.all())
+		require.Equal(t, []string{"client.SubscriptionGap"}, events.all())
+		require.Equal(t, 2, ls.count())
+	})
+}
+
 // CHG-11, STDIO-12: a notice that names no subscription, or another, belongs to
 // the stream it came on; on stdio it is dropped.
 func TestSubscriptionForeignNotice(t *testing.T) {
