@@ -145,20 +145,26 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 
 // send makes a call, with progress if it was asked for.
 func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
-	if cl.meta != nil || cl.opts.meta != nil {
-		if err := cl.checkedMeta(); err != nil {
-			return nil, c.local(err, cl.method)
-		}
-	}
-	if cl.opts.input != nil {
-		if err := c.resume(cl); err != nil {
-			return nil, err
-		}
+	if err := c.takeOptions(cl); err != nil {
+		return nil, err
 	}
 	if cl.opts.progress != nil {
 		return c.withProgress(ctx, cl)
 	}
 	return c.converse(ctx, cl)
+}
+
+// takeOptions adds to a call what its options say of its params.
+func (c *Client) takeOptions(cl *call) error {
+	if cl.meta != nil || cl.opts.meta != nil {
+		if err := cl.checkedMeta(); err != nil {
+			return c.local(err, cl.method)
+		}
+	}
+	if cl.opts.input != nil {
+		return c.resume(cl)
+	}
+	return nil
 }
 
 // converse makes one call of the application: an attempt, and more of them when

@@ -132,6 +132,9 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if err := c.askTask(ctx, &cl); err != nil {
 		return nil, err
 	}
+	if err := c.takeOptions(&cl); err != nil {
+		return nil, err
+	}
 	cl.task |= taskHandle
 	if cl.opts.progress != nil {
 		cl.progress = c.progress.get().add(cl.opts.progress)

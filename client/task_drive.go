@@ -133,7 +133,7 @@ func (t *Task) step(ctx context.Context, state TaskState) (ended bool, err error
 		t.endWith(state)
 		return true, nil
 	case state.Status.Final():
-		return t.fetch(ctx)
+		return t.fetch(ctx, state.Status)
 	case state.Status == mcp.TaskInputRequired && t.stateless:
 		return false, t.fulfil(ctx, state.InputRequests)
 	case state.Status == mcp.TaskInputRequired:
@@ -229,13 +229,17 @@ func (t *Task) about(err error) error {
 	return e
 }
 
-// unsettled is the error of a wait. That a poll did not reach the server is no
-// sign that the call did not: repeating the call may do things twice.
+// unsettled is the error of a wait. That a poll did not reach the server, or was
+// refused, is no sign that the call was: repeating the call may do things twice.
 func (t *Task) unsettled(err error) error {
 	var e *mcperrors.Error
-	if _, since := t.last(); !since.IsZero() && errors.As(err, &e) && e.Delivery != mcperrors.Answered {
-		e.Delivery = mcperrors.Unknown
+	if t.id == "" || !errors.As(err, &e) || e.Delivery == mcperrors.Answered {
+		return err
 	}
+	if _, since := t.last(); since.IsZero() && e.Kind == mcperrors.KindUnsupported {
+		return err // a server that cannot have it
+	}
+	e.Delivery = mcperrors.Unknown
 	return err
 }
 
@@ -273,11 +277,14 @@ func (t *Task) end(outcome json.RawMessage, failure error) {
 	}
 }
 
-// failed is the error of a call that failed while it was a task: the one it
-// would have had otherwise.
+// failedWith is the error of a call that failed while it was a task: the one it
+// would have had otherwise. But its code is no proof that nothing was done: the
+// server had taken the call.
 func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 	cl := call{method: mcp.MethodToolsCall, tool: t.tool}
-	return t.about(t.c.refusedBy(&cl, transport.Answer{Response: jsonrpc.Response{Error: rpc}}))
+	e := t.c.refusedBy(&cl, transport.Answer{Response: jsonrpc.Response{Error: rpc}})
+	e.Delivery = mcperrors.Answered
+	return t.about(e)
 }
 
 // cancelBehind cancels the task behind the caller's back.

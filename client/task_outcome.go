@@ -2,12 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,16 +27,20 @@ func (t *Task) endWith(state TaskState) {
 
 // fetch gets the outcome of a task of 2025-11-25 that has ended: the result, or
 // the error, that the call would have had. A failed task has one too (TASK-05).
-func (t *Task) fetch(ctx context.Context) (ended bool, err error) {
+func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, err error) {
 	raw, err := t.ask(ctx, mcp.MethodTasksResult, nil)
-	if e := mcperrors.From(err, mcperrors.Unknown); e != nil {
-		if e.RPC == nil {
-			return false, err
-		}
+	e := mcperrors.From(err, mcperrors.Unknown)
+	switch {
+	case e == nil:
+		t.end(raw, nil)
+	case e.RPC == nil:
+		return false, err
+	case status == mcp.TaskCompleted && e.Kind == mcperrors.KindNotFound:
+		// It ended well, and its result has expired since (TASK-04).
+		t.end(nil, t.unsettled(err))
+	default:
 		t.end(nil, t.failedWith(e.RPC))
-		return true, nil
 	}
-	t.end(raw, nil)
 	return true, nil
 }
 
@@ -62,9 +66,11 @@ func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 	switch {
 	case statusErr != nil:
 		return false, statusErr
-	case state.Status.Final() && state.Status != mcp.TaskCancelled:
+	case state.Status == mcp.TaskFailed:
 		t.end(nil, t.failedWith(e.RPC))
 		return true, nil
+	case state.Status == mcp.TaskCompleted: // since: the error was about waiting
+		return t.fetch(ctx, state.Status)
 	}
 	return false, nil
 }
@@ -107,14 +113,18 @@ func (t *Task) fulfil(ctx context.Context, requests mcp.InputRequests) error {
 	return t.answer(ctx, t.inputs.pending)
 }
 
+var errNoAnswers = errors.New("there are no input responses to tell the task")
+
 // answer sends answers. The holder of the turn calls it.
 func (t *Task) answer(ctx context.Context, responses mcp.InputResponses) error {
-	encoded, err := jsonrpc.Marshal(responses)
+	encoded, err := encodeRound(responses, nil)
+	if err == nil && len(responses) == 0 {
+		err = errNoAnswers
+	}
 	if err != nil {
 		return t.about(badOption(err))
 	}
-	_, err = t.ask(ctx, mcp.MethodTasksUpdate, append([]byte(`"inputResponses":`), encoded...))
-	if err != nil {
+	if _, err = t.ask(ctx, mcp.MethodTasksUpdate, encoded); err != nil {
 		return err
 	}
 	if t.inputs.answered == nil {

@@ -1,0 +1,182 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// A task was taken and ran, whatever comes of it: no error of it says that the
+// call may safely be made again.
+func TestTaskErrorsProveNothing(t *testing.T) {
+	t.Parallel()
+	const unknown = mcperrors.Unknown
+	tests := []struct {
+		name, version, state, more string
+		code                       int64 // of tasks/result
+		kind                       mcperrors.Kind
+		delivery                   mcperrors.Delivery
+	}{
+		{"failed by its arguments", core, "failed", "", -32602, mcperrors.KindInvalidArguments, mcperrors.Answered},
+		{"failed without a method", core, "failed", "", -32601, mcperrors.KindNotFound, mcperrors.Answered},
+		{"the result has expired", core, "completed", "", -32602, mcperrors.KindNotFound, unknown},
+		{"the result cannot be had", core, "completed", "", -32603, mcperrors.KindServer, mcperrors.Answered},
+		{"failed by its arguments", extension, "failed", `"error":{"code":-32602,"message":"half way"}`, 0, mcperrors.KindInvalidArguments, mcperrors.Answered},
+		{"failed as a request", extension, "failed", `"error":{"code":-32600,"message":"half way"}`, 0, mcperrors.KindProtocol, mcperrors.Answered},
+		{"failed with a header's code", extension, "failed", `"error":{"code":-32020,"message":"half way"}`, 0, mcperrors.KindProtocol, mcperrors.Answered},
+	}
+	for _, tt := range tests {
+		t.Run(tt.version+" "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, s := withTasks(t, tt.version)
+				s.script(s.task("working", ""), s.task(tt.state, tt.more))
+				s.on("tasks/result", func(jsonrpc.Request) any { return jsonrpc.NewError(tt.code, "Not this", nil) })
+				_, err := c.CallTool(t.Context(), "required", nil)
+				require.Equal(t, tt.kind, mcperrors.KindOf(err), "%v", err)
+				require.Equal(t, tt.delivery, mcperrors.DeliveryOf(err), "%v", err)
+				require.False(t, mcperrors.SafeToRetry(err))
+				var about *client.TaskError
+				require.ErrorAs(t, err, &about)
+				require.Equal(t, "t-1", about.ID)
+			})
+		})
+	}
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version)
+		s.script("-32602")
+		for _, wait := range []func() error{
+			func() error { _, err := c.CallTool(t.Context(), "required", nil); return err },
+			func() error { _, err := c.ResumeTask("t-1", "required").Wait(t.Context()); return err },
+		} {
+			err := wait()
+			require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "%v", err)
+			require.Equal(t, unknown, mcperrors.DeliveryOf(err), "somebody made the task")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := c.ResumeTask("t-1", "required").Wait(ctx)
+		require.Equal(t, unknown, mcperrors.DeliveryOf(err))
+	})
+}
+
+// A server that does not want to be waited at says so with some error, and may
+// end the task at that moment: the result is fetched, and the error is not the
+// task's (TASK-03).
+func TestTaskEndsWhileNobodyMayWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, core)
+		s.script(s.task("input_required", ""), s.completed())
+		refusals := 1
+		s.on("tasks/result", func(jsonrpc.Request) any {
+			if refusals--; refusals >= 0 {
+				return jsonrpc.NewError(-32600, "not yet", nil)
+			}
+			return json.RawMessage(done)
+		})
+		res, err := c.CallTool(t.Context(), "required", nil)
+		require.NoError(t, err)
+		require.Equal(t, "done", res.Text())
+	})
+}
+
+// A task started by hand says what its call would have said.
+func TestStartToolKeepsOptions(t *testing.T) {
+	t.Parallel()
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version)
+		_, err := c.StartTool(t.Context(), "optional", nil, client.WithMeta("example.com/a", 1))
+		require.NoError(t, err)
+		require.Contains(t, s.last("tools/call"), `"example.com/a":1`)
+		calls := s.count("tools/call")
+		_, err = c.StartTool(t.Context(), "optional", nil, client.WithMeta(mcp.MetaProtocolVersion, "1"))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "a key that is not the caller's: %v", err)
+		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`7`)}, nil))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "no answer: %v", err)
+		require.Equal(t, calls, s.count("tools/call"))
+		_, err = c.StartTool(t.Context(), "optional", nil, client.WithInput(mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}, json.RawMessage(`"S"`)))
+		if version == core {
+			require.ErrorContains(t, err, "never does in revision")
+			return
+		}
+		require.NoError(t, err)
+		require.Contains(t, s.last("tools/call"), `"inputResponses":{"a":{"action":"cancel"}},"requestState":"S"`)
+	})
+}
+
+// last is the last request of a method, as it came.
+func (s *tasked) last(method string) string {
+	text := ""
+	for i, m := range s.methods() {
+		if m == method {
+			text = s.received()[i]
+		}
+	}
+	return text
+}
+
+// What is no answer is not sent.
+func TestTaskAnswersAreChecked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, extension)
+		task := c.ResumeTask("t-1", "required")
+		for _, bad := range []mcp.InputResponses{nil, {}, {"a": nil}, {"a": json.RawMessage(`null`)}, {"a": json.RawMessage(`7`)}, {"a": json.RawMessage(`{`)}} {
+			err := task.Answer(t.Context(), bad)
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, []any{mcperrors.KindInvalidArguments, mcperrors.NotSent}, []any{e.Kind, e.Delivery}, "%s: %v", bad, err)
+			require.NotContains(t, e.Message, "MarshalJSON")
+		}
+		require.Zero(t, s.count("tasks/update"))
+		require.NoError(t, task.Answer(t.Context(), mcp.InputResponses{"a": json.RawMessage(`{"action":"decline"}`)}))
+		require.Contains(t, s.last("tasks/update"), `"inputResponses":{"a":{"action":"decline"}}`)
+	})
+}
+
+// WithTaskCancel is about the call's context: a poll that fails leaves the task
+// alone, which goes on.
+func TestFailedPollCancelsNothing(t *testing.T) {
+	t.Parallel()
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version)
+		s.script("-32602")
+		_, err := c.CallTool(t.Context(), "required", nil, client.WithTaskCancel())
+		require.Error(t, err)
+		time.Sleep(time.Minute)
+		require.Zero(t, s.count("tasks/cancel"))
+	})
+}
+
+// A task without an id is nothing to ask about, and no answer either.
+func TestTaskWithoutAnID(t *testing.T) {
+	t.Parallel()
+	for version, result := range map[string]string{
+		core:      `{"task":{"taskId":"","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}}`,
+		extension: `{"resultType":"task","taskId":"","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null}`,
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, s := withTasks(t, version)
+				s.result("tools/call", result)
+				_, err := c.StartTool(t.Context(), "optional", nil)
+				require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err), "%v", err)
+				require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
+				require.ErrorContains(t, err, "no id")
+				_, err = c.CallTool(t.Context(), "required", nil)
+				require.ErrorContains(t, err, "no id")
+			})
+		})
+	}
+}
