@@ -23,9 +23,15 @@ func TestAppendMarshal(t *testing.T) {
 		nil, true, false, "", "plain", "é世界\u2028<>&", "line\nbreak\t\"quoted\"\\ \x00\x1f\x7f", "bad \xff utf8",
 		0, -1, math.MaxInt64, int64(7), uint(7), float32(0.1), 0.0, math.Copysign(0, -1), 1.5, 1e20, 1e21, -1e21, 1e-6, 1e-7, 1.5e-9, 1e-10, 1e300, math.MaxFloat64,
 		stdjson.Number("12345678901234567890"), stdjson.Number("1e5"), stdjson.Number(""),
-		map[string]any(nil), map[string]any{}, []any(nil), []any{}, []string{"a"}, many,
+		map[string]any(nil),
+		map[string]any{},
+		[]any(nil),
+		[]any{},
+		[]string{"a"},
+		many,
 		map[string]any{"b": 1, "a": []any{nil, map[string]any{"z": point{}, "y": &point{X: 2}}}, "<": stdjson.RawMessage(`{"n": 1.0}`)},
-		point{X: 1}, &point{}, []byte("bytes"), strings.Repeat("line\n", 2000),
+		point{X: 1},
+		&point{}, []byte("bytes"), strings.Repeat("line\n", 2000),
 	} {
 		want, err := Marshal(v)
 		require.NoError(t, err)
