@@ -28,7 +28,7 @@ func TestConnectWaitsForTheStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &sessionSite{version: "2025-11-25", capabilities: "{}"}
+				s := &sessionSite{version: "2025-11-25", capabilities: `{"tools":{}}`}
 				srv := memhttp.New(onWire(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodGet {
 						select {
