@@ -270,3 +270,23 @@ func TestBadInputAddresses(t *testing.T) {
 		})
 	}
 }
+
+// What is no name of a method is refused before anything is tried: no header
+// holds what could end it (HTTP-31).
+func TestMethodsAreNames(t *testing.T) {
+	t.Parallel()
+	c, s := alone(t)
+	before := len(s.received())
+	for _, method := range []string{"acme/\r\nX-Evil: 1", "acme/\x00", "acme/\u00e9", "acme/ x", "acme/\x7f", ""} {
+		_, err := c.Call(t.Context(), method, nil)
+		for _, err := range []error{err, c.Notify(t.Context(), method, nil)} {
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e, "%q", method)
+			require.Equal(t, mcperrors.E203, e.Code)
+			require.Equal(t, mcperrors.KindInvalidArguments, e.Kind)
+			require.Equal(t, mcperrors.NotSent, e.Delivery)
+			require.False(t, e.Retryable)
+		}
+	}
+	require.Len(t, s.received(), before)
+}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -70,13 +71,22 @@ func (c *Client) speak(version mcp.Version) error {
 type MissingCapabilityError struct {
 	// Required is what the request needs.
 	Required mcp.ClientCapabilities
-	// Names are the same, as paths: "sampling", "elicitation.url".
+	// Names are the same, as paths: "sampling", "elicitation.url"; the first 20
+	// where there are more.
 	Names []string
+	more  int
 }
+
+// maxNames is how many names of a server's an error repeats.
+const maxNames = 20
 
 // Error lists what is missing.
 func (e *MissingCapabilityError) Error() string {
-	return "the server needs a client with " + strings.Join(e.Names, ", ")
+	text := "the server needs a client with " + strings.Join(e.Names, ", ")
+	if e.more > 0 {
+		text += fmt.Sprintf(" and %d more", e.more)
+	}
+	return text
 }
 
 // missing makes the error of a request for which this client offers too little.
@@ -87,21 +97,30 @@ func missing(err error, rpc *jsonrpc.Error) error {
 	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
 		return err
 	}
-	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: capabilityNames(rpc.Data)})
+	names, more := capabilityNames(rpc.Data)
+	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: names, more: more})
 }
 
 // capabilityNames lists the capabilities in the data of -32021 by their paths,
-// two levels deep, which is how deep they have names.
-func capabilityNames(data []byte) (names []string) {
+// two levels deep, which is how deep they have names, and counts those that are
+// too many.
+func capabilityNames(data []byte) (names []string, more int) {
+	note := func(path string) {
+		if len(names) == maxNames {
+			more++
+			return
+		}
+		names = append(names, jsonrpc.Printable(path, 100))
+	}
 	member := func(name, value []byte) {
 		deeper := false
 		_ = jsonrpc.Members(value, func(inner, _ []byte) bool {
 			deeper = true
-			names = append(names, jsonrpc.Printable(string(name)+"."+string(inner), 100))
+			note(string(name) + "." + string(inner))
 			return true
 		})
 		if !deeper {
-			names = append(names, jsonrpc.Printable(string(name), 100))
+			note(string(name))
 		}
 	}
 	_ = jsonrpc.Members(data, func(name, value []byte) bool {
@@ -113,7 +132,7 @@ func capabilityNames(data []byte) (names []string) {
 		}
 		return true
 	})
-	return names
+	return names, more
 }
 
 // because adds to the error of a call why it could not be mended.

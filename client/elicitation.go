@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -179,6 +180,8 @@ var cancelElicitation = json.RawMessage(`{"action":"cancel"}`)
 func checkErrand(text string) (host string, err error) {
 	u, err := url.Parse(text)
 	switch {
+	case strings.ContainsFunc(text, invisible):
+		return "", errors.New("it must not hold what cannot be seen")
 	case err != nil || u.Hostname() == "":
 		return "", errors.New("it is not an absolute URL")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
@@ -188,6 +191,10 @@ func checkErrand(text string) (host string, err error) {
 	}
 	return strings.ToLower(u.Hostname()), nil
 }
+
+// invisible reports what shows itself in no place of its own, or turns around
+// what stands beside it: the user would read another URL.
+func invisible(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
 func isLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {

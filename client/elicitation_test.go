@@ -132,6 +132,7 @@ func TestElicitationURLs(t *testing.T) {
 	bad := []string{
 		"", "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "ftp://example.com/", "https://", "https:///x", "//example.com",
 		"http://example.com/", "http://10.0.0.1/", "https://bank.com@evil.test/", "https://exa mple.com/", "https://example.com/\n", "mailto:a@b.c",
+		"https://a.example/\u202egpj.exe", "https://a.example/?q=\u2066x", "https://a.example/#\u200b", "https://a.example/\u0085x", "https://a.example/a b", "https://a.example/\u2028",
 	}
 	var got []client.URLRequest
 	speaking(t, "2025-11-25", func(t *testing.T, _ *client.Client, s *fakeServer) {

@@ -147,8 +147,13 @@ func announcedProfiles(caps mcp.ServerCapabilities) map[string]string {
 }
 
 // reserved refuses what belongs to the handshake: the session is opened once
-// (AC-002.6).
+// (AC-002.6). It refuses too what names no method: a header repeats the name as
+// it is (HTTP-31).
 func reserved(method string) error {
+	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			fmt.Sprintf("%q is not the name of a method: want visible ASCII", jsonrpc.Printable(method, 100)), nil)
+	}
 	switch method {
 	case mcp.MethodInitialize, mcp.MethodInitialized:
 		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,

@@ -32,6 +32,7 @@ type item struct {
 	// progress is the call a progress notification belongs to.
 	progress *progressCall
 	params   mcp.ProgressParams
+	held     int // bytes of the message that params share the memory of
 	// mark is set for the notice that OnListChanged is told of: one at a time
 	// for each list, however many come (CHG-02).
 	mark *atomic.Bool
@@ -42,7 +43,16 @@ type item struct {
 }
 
 // size is about what the item holds in memory.
-func (it item) size() int { return len(it.n.Params) + len(it.params.Message) }
+func (it item) size() int {
+	n := len(it.n.Params) + it.held
+	if drift, ok := it.event.(ToolDrift); ok {
+		n += sizeOf(&drift.After)
+		if drift.Before != nil {
+			n += sizeOf(drift.Before)
+		}
+	}
+	return n
+}
 
 // drop says that nobody will see the item.
 func (it item) drop() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,8 @@ func TestFindMirrors_HDR_06(t *testing.T) {
 		{"patternProperties", `{"patternProperties":{"^a":` + a + `}}`, nil, "below patternProperties"},
 		{"dependentSchemas", `{"dependentSchemas":{"a":` + a + `}}`, nil, "below dependentSchemas"},
 		{"prefixItems", `{"properties":{"a":{"prefixItems":[` + a + `]}}}`, nil, "below prefixItems"},
+
+		{"SEC-10: too large", `{"properties":{"a":` + a + `},"enum":[{}` + strings.Repeat(",{}", maxMirrorBytes/3) + `]}`, nil, "over 1048576 bytes"},
 
 		{"HDR-08: a parameter of that name", `{"properties":{"x-mcp-header":{"type":"string"}}}`, nil, ""},
 		{"HDR-08: the parameter of that name is annotated", `{"properties":{"x-mcp-header":` + a + `}}`, []string{"/x-mcp-header=A"}, ""},

@@ -23,6 +23,10 @@ type mirrorNode struct {
 	children map[string]*mirrorNode
 }
 
+// maxMirrorBytes bounds the schemas that are searched, as it does those that
+// arguments are checked by (TOOL-09): decoded they are many times as large.
+const maxMirrorBytes = 1 << 20
+
 // findMirrors finds the annotations of an input schema, nil for none. It
 // searches every place where a schema can stand, so that one at a place that
 // does not count is found too (HDR-06, HDR-08).
@@ -30,6 +34,9 @@ func findMirrors(schema json.RawMessage) (*mirrorNode, error) {
 	// Most schemas have none, and need not be decoded to know it.
 	if !bytes.Contains(schema, []byte(headerAnnotation)) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil
+	}
+	if len(schema) > maxMirrorBytes {
+		return nil, fmt.Errorf("the schema is over %d bytes, too large to be searched for annotations", maxMirrorBytes)
 	}
 	var root any
 	_ = jsonrpc.Unmarshal(schema, &root) // what is no schema has none; others say so

@@ -139,6 +139,6 @@ func (c *Client) onProgress(n jsonrpc.Notification) {
 			c.live.Load().conn.Touch(*id)
 		}
 		p.queued()
-		c.inbox.get().put(c, item{progress: p, params: params})
+		c.inbox.get().put(c, item{progress: p, params: params, held: len(n.Params)})
 	}
 }

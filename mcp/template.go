@@ -3,6 +3,8 @@ package mcp
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Expand returns the URI that the template makes of values: RFC 6570 with all
@@ -48,7 +50,7 @@ func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	if used < len(values) {
 		for name := range values {
 			if !known[name] {
-				return "", fmt.Errorf("the URI template %q has no variable %q", v.URITemplate, name)
+				return "", fmt.Errorf("the URI template %q has no variable %q", jsonrpc.Printable(v.URITemplate, 200), name)
 			}
 		}
 	}
@@ -56,7 +58,7 @@ func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 }
 
 func templateError(template, why string) error {
-	return fmt.Errorf("the URI template %q cannot be expanded: %s", template, why)
+	return fmt.Errorf("the URI template %q cannot be expanded: %s", jsonrpc.Printable(template, 200), why)
 }
 
 // operator is a row of RFC 6570's table of operators.

@@ -154,8 +154,10 @@ type Handler struct {
 	Trace Trace
 }
 
-// Trace sees everything that goes over the wire. The functions must not keep
-// what they are given. nil functions cost nothing.
+// Trace sees everything that goes over the wire. What the functions are given
+// is lent to them until they return: its memory is written over after that, so
+// that what is to be kept must be copied. It must not be changed. nil functions
+// cost nothing.
 type Trace struct {
 	// Sent and Received see whole messages, without a newline.
 	Sent, Received func(frame []byte)

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// versionConn is a connection that is only told its revision.
+type versionConn struct {
+	transport.Conn
+	version string
+}
+
+func (c *versionConn) UseVersion(version string)  { c.version = version }
+func (*versionConn) Traits() (t transport.Traits) { return t }
+
+// A corrected revision goes for whatever is sent later, also for what is no
+// request and has no _meta: the transport must hear of it (HTTP-29, DISC-07).
+func TestSpeakTellsTheTransport(t *testing.T) {
+	t.Parallel()
+	cfg, err := newConfig(nil)
+	require.NoError(t, err)
+	c := newClient(cfg, &transport.Stream{})
+	conn := &versionConn{}
+	c.use(conn)
+	require.NoError(t, c.speak(mcp.Version2026_07_28))
+	require.Equal(t, string(mcp.Version2026_07_28), conn.version)
+	require.Equal(t, mcp.Version2026_07_28, c.told().version)
+}
+
+// Whatever a server says is missing, the error stays one that can be read.
+func TestMissingCapabilitiesAreBounded(t *testing.T) {
+	t.Parallel()
+	refused := mcperrors.New(mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, "no", nil)
+	cause := func(members string) *MissingCapabilityError {
+		err := missing(refused, &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)})
+		var e *MissingCapabilityError
+		require.True(t, errors.As(err, &e), "%v", err)
+		return e
+	}
+	require.EqualError(t, cause(`"sampling":{},"elicitation":{"form":{},"url":{}}`),
+		"the server needs a client with sampling, elicitation.form, elicitation.url")
+	var many strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&many, `,"k%d":{"%s":{}}`, i, strings.Repeat("x", 200))
+	}
+	e := cause(many.String()[1:])
+	require.Len(t, e.Names, maxNames)
+	require.True(t, strings.HasSuffix(e.Error(), " and 9980 more"))
+	require.Less(t, len(e.Error()), 4_000)
+}
+
+// What waits for a slow handler is counted by what it keeps in memory.
+func TestInboxCountsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	const one = 2 << 20
+	text := strings.Repeat("x", one)
+	definition := mcp.Tool{Name: "x", Description: text}
+	tests := map[string]func(c *Client){
+		"notifications": func(c *Client) {
+			c.inbox.get().put(c, item{n: jsonrpc.Notification{Method: "acme/x", Params: []byte(text)}})
+		},
+		"progress with members of its own": func(c *Client) {
+			c.onProgress(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})
+		},
+		"definitions that changed": func(c *Client) { c.emit(ToolDrift{Before: &mcp.Tool{}, After: definition}) },
+		"definitions of before":    func(c *Client) { c.emit(ToolDrift{Before: &definition}) },
+	}
+	for name, put := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := newConfig([]Option{OnEvent(func(context.Context, Event) {})})
+			require.NoError(t, err)
+			c := newClient(cfg, &transport.Stream{})
+			c.use(&versionConn{})
+			c.progress.get().add(func(mcp.ProgressParams) {})
+			box := c.inbox.get()
+			box.running = true // nobody takes anything
+			for range 20 {
+				put(c)
+			}
+			require.LessOrEqual(t, box.bytes, inboxBytes)
+			require.LessOrEqual(t, len(box.queue), inboxBytes/one)
+			for len(box.queue) > 0 {
+				box.take()
+			}
+			require.Zero(t, box.bytes)
+		})
+	}
+}
