@@ -140,6 +140,14 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err := c.gate(&cl); err != nil {
 		return nil, err
 	}
+	if mayAsk(method, c.told().version) {
+		cl.lift()
+	}
+	if cl.tool != "" {
+		if err := c.checkPin(ctx, &cl); err != nil {
+			return nil, err
+		}
+	}
 	return c.send(ctx, &cl)
 }
 

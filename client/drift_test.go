@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -103,6 +105,17 @@ func TestToolPins(t *testing.T) {
 					require.Equal(t, []any{mcperrors.E205, mcperrors.NotSent}, []any{e.Code, e.Delivery})
 					require.Zero(t, s.count("tools/call"))
 				}
+				// In the caller's own words it is the same call.
+				for _, name := range []string{"x", `\u0078`} {
+					before := s.count("tools/call")
+					_, err = c.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"`+name+`"}`))
+					require.Equal(t, policy == client.PinBlock, err != nil)
+					require.Equal(t, policy == client.PinBlock, s.count("tools/call") == before)
+					var fault *client.PinError
+					require.Equal(t, err != nil, errors.As(err, &fault))
+				}
+				_, err = c.Call(t.Context(), mcp.MethodToolsCall, json.RawMessage(`{"name":"y"}`))
+				require.NoError(t, err, "has no pin")
 				_, err = c.CallTool(t.Context(), "y", nil)
 				require.NoError(t, err, "has no pin")
 

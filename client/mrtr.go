@@ -50,11 +50,42 @@ func (c *Client) resume(cl *call) error {
 			fmt.Sprintf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", cl.method, agreed.version), nil))
 	}
 	round, err := encodeRound(cl.opts.input.responses, cl.opts.input.state)
+	if cl.round != nil {
+		err = errInputTwice
+	}
 	if err != nil {
 		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	cl.round = round
 	return nil
+}
+
+var errInputTwice = errors.New("the answers and the state come both WithInput and in the params")
+
+// lift takes what belongs to one round out of the params a caller wrote himself:
+// the next round has its own (MRTR-04).
+func (cl *call) lift() {
+	ofRound := func(name []byte) bool { return string(name) == "inputResponses" || string(name) == "requestState" }
+	found := false
+	// They were checked; only the closing brace is missing.
+	_ = jsonrpc.Walk(cl.open, func(name, _ []byte) bool {
+		found = ofRound(name)
+		return !found
+	})
+	if !found {
+		return
+	}
+	open, round := []byte{'{'}, []byte{'{'}
+	_ = jsonrpc.Walk(cl.open, func(name, value []byte) bool {
+		pair := append(append(jsonrpc.AppendString(nil, string(name)), ':'), value...)
+		if ofRound(name) {
+			round = member(round, pair)
+		} else {
+			open = member(open, pair)
+		}
+		return true
+	})
+	cl.open, cl.round = open, round[1:]
 }
 
 // mayAsk reports the three methods whose results may ask for input (MRTR-01).

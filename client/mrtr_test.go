@@ -429,3 +429,40 @@ func TestInputErrorsUnwrap(t *testing.T) {
 		require.Len(t, rounds, 1)
 	}, client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) { return nil, broken }))
 }
+
+// MRTR-04, MRTR-06: what a caller of Call writes into the params by hand belongs
+// to one round, like everything that answers a server: the next has its own.
+func TestInputInRawParams(t *testing.T) {
+	t.Parallel()
+	const given = `"inputResponses":{"a":{"action":"cancel"}}`
+	for _, method := range []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead} {
+		speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
+			var params []string
+			answers := []string{interim(`"s2"`, wantForm), interim(`"s3"`), plainResult}
+			s.on(method, func(req jsonrpc.Request) any {
+				params = append(params, string(req.Params))
+				return json.RawMessage(answers[len(params)-1])
+			})
+			_, err := c.Call(t.Context(), method, json.RawMessage(`{"requestState":"s1","name":"echo","uri":"test://a",`+given+`,"_meta":{"example.com/a":1}}`))
+			require.NoError(t, err)
+			require.Len(t, params, 3)
+			for i, text := range params {
+				require.Equal(t, 1, strings.Count(text, `"requestState"`), text)
+				require.Contains(t, text, fmt.Sprintf(`"requestState":"s%d"`, i+1))
+				require.Equal(t, i == 0, strings.Contains(text, given), text)
+				require.Contains(t, text, `"name":"echo","uri":"test://a"`)
+				require.Contains(t, text, `"example.com/a":1`)
+			}
+			_, err = c.Call(t.Context(), method, json.RawMessage(`{"name":"echo","requestState":"s1"}`), client.WithInput(nil, json.RawMessage(`"s1"`)))
+			require.ErrorContains(t, err, "both", method)
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		}, everything...)
+	}
+	// Elsewhere the names mean nothing.
+	speaking(t, "2025-11-25", func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.result("acme/do", `{}`)
+		_, err := c.Call(t.Context(), "acme/do", json.RawMessage(`{"requestState":"s1","name":"echo"}`))
+		require.NoError(t, err)
+		require.Contains(t, s.received()[len(s.received())-1], `{"requestState":"s1","name":"echo"}`)
+	})
+}
