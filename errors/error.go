@@ -1,6 +1,7 @@
 package mcperrors
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -54,6 +55,10 @@ type HTTPEvidence struct {
 	URL    string `json:"url,omitempty"`
 	// ContentType is the media type as sent.
 	ContentType string `json:"contentType,omitempty"`
+	// Header has the response's headers that say what to do: WWW-Authenticate,
+	// Retry-After, X-Request-Id, Date, RateLimit-* and X-RateLimit-*, each cut
+	// at 500 characters; nil when there are none.
+	Header http.Header `json:"header,omitempty"`
 	// Body is the start of the body, at most 2 KiB.
 	Body string `json:"body,omitempty"`
 }

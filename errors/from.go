@@ -84,7 +84,7 @@ func FromHTTP(evidence HTTPEvidence, retryAfter time.Duration) *Error {
 func httpError(status int) *Error {
 	switch status {
 	case http.StatusUnauthorized:
-		return New(E208, KindAuth, Rejected, "the server wants to know who is asking", nil)
+		return New(E208, KindAuth, Rejected, "the server wants to know who is asking: set an Authorization header that it accepts", nil)
 	case http.StatusForbidden:
 		return New(E208, KindAuth, Rejected, "the server does not allow it", nil)
 	case http.StatusTooManyRequests:

@@ -93,6 +93,12 @@ func httpForm(h *HTTPEvidence) *httpJSON {
 	safe := *h
 	safe.URL = Redact(safe.URL)
 	safe.Body = Redact(safe.Body)
+	safe.Header = safe.Header.Clone()
+	for _, values := range safe.Header {
+		for i, v := range values {
+			values[i] = Redact(v)
+		}
+	}
 	return &httpJSON{safe}
 }
 

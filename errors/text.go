@@ -15,6 +15,7 @@ const (
 	maxMessageText = 500
 	maxCauseText   = 300
 	maxStderrText  = 200
+	maxBodyText    = 120
 	maxShownText   = 8 << 10
 )
 
@@ -44,6 +45,11 @@ func (e *Error) text() string {
 		if e.HTTP.ContentType != "" && e.RPC == nil {
 			b.WriteString(" (" + show(e.HTTP.ContentType, 60) + ")")
 		}
+		if e.RPC == nil && e.HTTP.Status >= 400 && readable(e.HTTP.ContentType) {
+			if body := show(e.HTTP.Body, maxBodyText); body != "" && !strings.Contains(message, body) {
+				b.WriteString(": " + body)
+			}
+		}
 	}
 	e.Process.write(&b)
 	if e.Attempts > 1 {
@@ -53,6 +59,13 @@ func (e *Error) text() string {
 		b.WriteString("; " + next)
 	}
 	return b.String()
+}
+
+// readable reports the types of bodies that say something to people as they are.
+func readable(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "" || kind == "text/plain" || kind == "application/json" || kind == "application/problem+json"
 }
 
 func (e *Error) writePlace(b *strings.Builder) {
@@ -77,7 +90,7 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	switch {
 	case !p.Exited:
 	case p.Signal != "":
-		fmt.Fprintf(b, "; the server was ended by %s", show(p.Signal, 20))
+		fmt.Fprintf(b, "; the server was ended by the signal %s", show(p.Signal, 20))
 	default:
 		fmt.Fprintf(b, "; the server exited with status %d", p.Exit)
 	}
@@ -92,16 +105,22 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	}
 }
 
-// methodInitialize opens a session. It executes nothing: there is nothing to
-// look after when its answer is lost.
-const methodInitialize = "initialize"
+// executes reports the methods that do something: there is nothing to look after
+// when the answer to another is lost.
+func executes(method string) bool {
+	switch method {
+	case "initialize", "ping", "server/discover", "prompts/get", "completion/complete", "tasks/get", "tasks/result":
+		return false
+	}
+	return !strings.HasSuffix(method, "/list") && !strings.HasSuffix(method, "/read")
+}
 
 // next says what to do when that is known.
 func (e *Error) next() string {
 	switch {
 	case e.RetryAfter > 0:
 		return "try again in " + roundAge(e.RetryAfter).String()
-	case e.Delivery == Unknown && e.Kind != KindCanceled && e.Method != methodInitialize:
+	case e.Delivery == Unknown && e.Kind != KindCanceled && executes(e.Method):
 		return "it may have been executed: look before repeating it"
 	}
 	return ""

@@ -3,6 +3,7 @@ package mcperrors_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,18 @@ func TestErrorText(t *testing.T) {
 			"no answer (method initialize)",
 		},
 		{
+			"discovery does neither", &mcperrors.Error{Delivery: mcperrors.Unknown, Message: "no answer", Method: "server/discover"},
+			"no answer (method server/discover)",
+		},
+		{
+			"nor do reads", &mcperrors.Error{Delivery: mcperrors.Unknown, Message: "no answer", Method: "resources/read"},
+			"no answer (method resources/read)",
+		},
+		{
+			"nor lists", &mcperrors.Error{Delivery: mcperrors.Unknown, Message: "no answer", Method: "tools/list"},
+			"no answer (method tools/list)",
+		},
+		{
 			"a process that ended",
 			&mcperrors.Error{
 				Message: "the server stopped before it answered", Delivery: mcperrors.Unknown,
@@ -64,7 +77,7 @@ func TestErrorText(t *testing.T) {
 		},
 		{
 			"a process that a signal ended", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
-			"m; the server was ended by SIGSEGV; stdout: Listening…",
+			"m; the server was ended by the signal SIGSEGV; stdout: Listening…",
 		},
 		{
 			"a process that runs", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},
@@ -73,6 +86,14 @@ func TestErrorText(t *testing.T) {
 		{
 			"http", &mcperrors.Error{Delivery: mcperrors.Answered, Message: "the answer is not MCP", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
 			"the answer is not MCP; http status 200 from https://[redacted]@h/mcp?[redacted] (text/html)",
+		},
+		{
+			"a body for people", &mcperrors.Error{Delivery: mcperrors.Rejected, Message: "refused", HTTP: &mcperrors.HTTPEvidence{Status: 400, ContentType: "text/plain; charset=utf-8", Body: "Client sent an HTTP request to an HTTPS server. token=abc\x1b\n" + strings.Repeat("x", 500)}},
+			"refused; http status 400 (text/plain; charset=utf-8): Client sent an HTTP request to an HTTPS server. token=[redacted] " + strings.Repeat("x", 55) + "…",
+		},
+		{
+			"a body for browsers", &mcperrors.Error{Delivery: mcperrors.Rejected, Message: "refused", HTTP: &mcperrors.HTTPEvidence{Status: 502, ContentType: "text/html", Body: "<html>"}},
+			"refused; http status 502 (text/html)",
 		},
 		{
 			"when", &mcperrors.Error{Message: "m", RetryAfter: 1510 * time.Millisecond, Delivery: mcperrors.Rejected},
@@ -148,7 +169,7 @@ func TestJSONForm(t *testing.T) {
 	e.Attempts = 2
 	e.RetryAfter = 1500 * time.Millisecond
 	e.Cause = errors.New("Authorization: Bearer abc")
-	e.HTTP = &mcperrors.HTTPEvidence{Status: 500, URL: "https://h/?q=1", Body: "token=abc"}
+	e.HTTP = &mcperrors.HTTPEvidence{Status: 500, URL: "https://h/?q=1", Header: http.Header{"X-Request-Id": {"7", "token=abc"}}, Body: "token=abc"}
 	e.Process = &mcperrors.ProcessEvidence{
 		Command: []string{"srv", "--api-key=abc", "--token", "abc"}, PID: 7, Exited: true, Exit: 139, Signal: "SIGSEGV",
 		Age: 5120 * time.Millisecond, Stderr: []string{"password: abc"}, Noise: "secret=abc",
@@ -160,7 +181,7 @@ func TestJSONForm(t *testing.T) {
 		"suggestedAction":"Try again","retryable":true,"retryAfterMs":1500,"delivery":"answered",
 		"originalMCPCode":-32003,"server":"s","method":"tools/call","tool":"t","requestId":"id","attempts":2,
 		"rpc":{"code":-32003,"name":"","message":"m?key=untouched","data":{"a":1.50}},
-		"http":{"status":500,"url":"https://h/?[redacted]","body":"token=[redacted]"},
+		"http":{"status":500,"url":"https://h/?[redacted]","header":{"X-Request-Id":["7","token=[redacted]"]},"body":"token=[redacted]"},
 		"process":{"command":["srv","--api-key=[redacted]","--token","[redacted]"],"pid":7,"exited":true,"exit":139,
 			"signal":"SIGSEGV","stderrTail":["password: [redacted]"],"noise":"secret=[redacted]","ageMs":5120},
 		"cause":"Authorization: [redacted]"

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,6 +84,10 @@ func (h *HTTP) check() (*url.URL, error) {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return nil, optionError("the URL cannot be read; write it as https://host/path")
+	}
+	port, _, _ := strings.Cut(u.Opaque, "/")
+	if _, err := strconv.ParseUint(port, 10, 16); err == nil { // "localhost:3000/mcp" is read as the scheme localhost
+		return nil, optionError("the URL has no scheme; did you mean http://%s:%s?", u.Scheme, u.Opaque)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, optionError("the URL %q is not http or https; write it as https://host/path", endpoint(u))

@@ -265,7 +265,7 @@ func (x *exchange) evidence(body []byte) *mcperrors.HTTPEvidence {
 	const shown = 2 << 10
 	return &mcperrors.HTTPEvidence{
 		Status: x.resp.StatusCode, URL: endpoint(x.c.url), ContentType: x.resp.Header.Get("Content-Type"),
-		Body: jsonrpc.Printable(string(body[:min(len(body), 4*shown)]), shown),
+		Header: telling(x.resp.Header), Body: jsonrpc.Printable(string(body[:min(len(body), 4*shown)]), shown),
 	}
 }
 
