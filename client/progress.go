@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,13 @@ type progressCall struct {
 	mu      sync.Mutex
 	pending int           // notifications queued for f
 	ended   bool          // f is not started any more
+	last    float64       // progress of the request so far
+	flagged bool          // it was said that progress does not grow
 	quiet   chan struct{} // closed when nothing is pending; nil when nobody waits
 }
+
+// nothingYet is less than any progress.
+var nothingYet = math.Inf(-1)
 
 // progressGrace is how long a call that has its answer waits for the handler
 // to see what came before the answer.
@@ -48,7 +54,7 @@ func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
-	p := &progressCall{token: jsonrpc.IntID(t.last), f: f}
+	p := &progressCall{token: jsonrpc.IntID(t.last), f: f, last: nothingYet}
 	if t.calls == nil {
 		t.calls = make(map[jsonrpc.ID]*progressCall)
 	}
@@ -64,6 +70,9 @@ func (t *progressTable) renew(p *progressCall) {
 	t.last++
 	p.token = jsonrpc.IntID(t.last)
 	t.calls[p.token] = p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = nothingYet
 }
 
 func (t *progressTable) remove(p *progressCall) {
@@ -78,10 +87,16 @@ func (t *progressTable) find(token jsonrpc.ID) *progressCall {
 	return t.calls[token]
 }
 
-func (p *progressCall) queued() {
+// queued notes one notification for f, and reports whether it is the first of
+// the call whose progress does not grow.
+func (p *progressCall) queued(progress float64) (odd bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending++
+	odd = !p.flagged && progress <= p.last
+	p.flagged = p.flagged || odd
+	p.last = progress
+	return odd
 }
 
 // settled says that one queued notification was delivered or dropped.
@@ -126,8 +141,8 @@ func (p *progressCall) finish(ctx context.Context) {
 }
 
 // onProgress starts the call's idle timeout anew, at once, and queues the
-// notification for its handler. Unknown and finished tokens are dropped
-// (UTIL-09).
+// notification for its handler. Unknown and finished tokens are dropped; a
+// value that does not grow is delivered, and said once a call (UTIL-09).
 func (c *Client) onProgress(n jsonrpc.Notification) {
 	var params mcp.ProgressParams
 	if err := mcp.Unmarshal([]byte(n.Params), &params); err != nil {
@@ -138,7 +153,9 @@ func (c *Client) onProgress(n jsonrpc.Notification) {
 		if id := p.id.Load(); id != nil {
 			c.live.Load().conn.Touch(*id)
 		}
-		p.queued()
+		if p.queued(params.Progress) {
+			c.log.Warn("[MCP] the progress of a call does not grow", "server", c.server)
+		}
 		c.inbox.get().put(c, item{progress: p, params: params, held: len(n.Params)})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,3 +91,41 @@ func TestProgressTokenJoinsParams(t *testing.T) {
 }
 
 var tokens = regexp.MustCompile(`"progressToken":\d+`)
+
+// UTIL-09: progress that does not grow reaches its call all the same, and is
+// logged once a call. Each request of a call has its own count (MRTR-05).
+func TestProgressThatDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	log := &lines{}
+	var got []float64
+	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
+		values := [][]string{{"1", "2"}, {"0.5", "1"}}
+		s.on("tools/call", func(req jsonrpc.Request) any {
+			var p round
+			require.NoError(t, json.Unmarshal(req.Params, &p))
+			for _, v := range values[0] {
+				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%s}`, p.Meta.ProgressToken, v))
+			}
+			if values = values[1:]; len(values) > 0 {
+				return json.RawMessage(interim(`"later"`))
+			}
+			return json.RawMessage(plainResult)
+		})
+		call := func() {
+			got = nil
+			_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(p mcp.ProgressParams) { got = append(got, p.Progress) }))
+			require.NoError(t, err)
+		}
+		flagged := func() int { return strings.Count(log.text(), "progress of a call does not grow") }
+		call()
+		require.Equal(t, []float64{1, 2, 0.5, 1}, got)
+		require.Zero(t, flagged(), "two requests")
+		for i, bad := range [][]string{{"1", "1", "0", "3", "3"}, {"-1", "-2"}} {
+			values = [][]string{bad}
+			call()
+			require.Len(t, got, len(bad))
+			require.Equal(t, i+1, flagged(), "%v", bad)
+		}
+		require.Contains(t, log.text(), "server=")
+	}, client.WithLogger(log.logger()))
+}
