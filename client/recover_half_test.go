@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -209,6 +210,74 @@ func TestUnwatchWaitsItsTurn(t *testing.T) {
 		require.NoError(t, c.Ping(t.Context()))
 		time.Sleep(time.Minute)
 		require.Equal(t, 1, s.count("resources/subscribe@s2"), "nobody wants the other any more")
+		require.NoError(t, c.Close())
+	})
+}
+
+// HTTP-16, pain 11: after a quiet time a lost session is opened anew at once.
+func TestSessionLostAfterAQuietTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessionSite(t)
+		c := s.dial(t)
+		for range 8 {
+			s.restart()
+			_ = c.Ping(t.Context()) // from the third on they are refused
+		}
+		time.Sleep(time.Hour)
+		for range 2 {
+			s.restart()
+			began := time.Now()
+			require.NoError(t, c.Ping(t.Context()))
+			require.Zero(t, time.Since(began))
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
+// LC-17: who listens gets a session, also when the call that found out that
+// there is none any more did not get it.
+func TestSessionLostFoundByACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessionSite(t)
+		c := s.dial(t, client.OnListChanged(func(context.Context, string) {}))
+		synctest.Wait()
+		s.locked(func() { s.session, s.down = "", true })
+		require.Error(t, c.Ping(t.Context()))
+		s.locked(func() { s.down = false })
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, s.count("GET@s2"))
+		require.NoError(t, c.Close())
+	})
+}
+
+// LC-17: what is kept is of the old session, from the moment the new one is open.
+func TestSessionLostForgetsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessionSite(t)
+		let := make(chan struct{})
+		levels := 0
+		s.reply = func(_ http.ResponseWriter, _ *http.Request, req jsonrpc.Request) bool {
+			if req.Method == "logging/setLevel" {
+				if levels++; levels == 2 {
+					<-let // the old state is not restored yet
+				}
+			}
+			return false
+		}
+		c := s.dial(t)
+		require.NoError(t, c.SetLogLevel(t.Context(), mcp.LevelWarning))
+		_, err := c.GetToolSchema(t.Context(), "echo")
+		require.NoError(t, err)
+		listed := s.count("tools/list")
+		s.restart()
+		require.NoError(t, c.Ping(t.Context()))
+		_, err = c.GetToolSchema(t.Context(), "echo")
+		require.NoError(t, err)
+		require.Equal(t, listed+1, s.count("tools/list"))
+		close(let)
 		require.NoError(t, c.Close())
 	})
 }

@@ -15,12 +15,16 @@ type Identified interface{ Identity() string }
 // Identity implements [Identified]: a digest of the program, its arguments, its
 // folder and what is added to its environment.
 func (c *Command) Identity() string {
-	parts := append(append([]string{"command", c.Dir, fmt.Sprint(c.Inherit)}, c.Argv...), c.Env...)
+	head := fmt.Sprintf("command %v %d", c.Inherit, len(c.Argv)) // or an argument may pass for a variable
+	parts := append(append([]string{head, c.Dir}, c.Argv...), c.Env...)
 	return digest(strings.Join(parts, "\x00"))
 }
 
 // Identity implements [Identified]: a digest of the whole URL.
 func (h *HTTP) Identity() string { return digest("http\x00" + h.URL) }
+
+// Identity implements [Identified], as that of [HTTP].
+func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 
 // Identity implements [Identified]: every stream is a server of its own.
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
