@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,7 +44,7 @@ func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	cause := func(members string) *MissingCapabilityError {
 		err := missing(refused, &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)})
 		var e *MissingCapabilityError
-		require.True(t, errors.As(err, &e), "%v", err)
+		require.ErrorAs(t, err, &e)
 		return e
 	}
 	require.EqualError(t, cause(`"sampling":{},"elicitation":{"form":{},"url":{}}`),

@@ -42,7 +42,9 @@ func appendPlain(dst []byte, v any, depth int) (out []byte, ok bool) {
 	case float64:
 		return appendFloat(dst, v)
 	case stdjson.Number:
-		if raw := jsontext.Value(v); raw.Kind() == '0' && raw.IsValid() {
+		raw := jsontext.Value(v)
+		// No valid number ends in anything but a digit; white space is cut by Marshal.
+		if raw.Kind() == '0' && raw.IsValid() && v[0] > ' ' && v[len(v)-1] > ' ' {
 			return append(dst, v...), true
 		}
 	case map[string]any:
