@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -93,4 +94,17 @@ func TestOldStreamThatEndsIsToldOf(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, told)
 	})
+}
+
+// A program that is not there will not be there at the next try.
+func TestMissingProgramIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	for _, argv := range []string{"mainstay-no-such-program", filepath.Join(t.TempDir(), "none"), t.TempDir()} {
+		_, err := client.DialCommand(t.Context(), []string{argv}, sessionEra)
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, []any{mcperrors.E201, mcperrors.NotSent, false}, []any{e.Code, e.Delivery, e.Retryable}, err)
+		require.ErrorContains(t, err, "the program cannot be started")
+		require.ErrorContains(t, err, "check the command")
+	}
 }

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os/exec"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -62,7 +64,7 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		}
 		return mcperrors.Canceled(delivery, f.Err)
 	case transport.ReasonUnavailable:
-		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the server cannot be reached: "+f.Err.Error(), f)
+		return unavailable(f, delivery)
 	case transport.ReasonLost:
 		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, lostText(f), f)
 	case transport.ReasonClosed:
@@ -83,6 +85,23 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonTooLarge, transport.ReasonNotMCP:
 	}
 	return mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, delivery, f.Err.Error(), f)
+}
+
+// unavailable is the error of a server that was not reached. A program that is
+// not there will not be there the next time either.
+func unavailable(f *transport.Failure, delivery mcperrors.Delivery) *mcperrors.Error {
+	if f.Process == nil {
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the server cannot be reached: "+f.Err.Error(), f)
+	}
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the program cannot be started: "+f.Err.Error(), f)
+	for _, lasting := range []error{exec.ErrNotFound, fs.ErrNotExist, fs.ErrPermission} {
+		if errors.Is(f.Err, lasting) {
+			e.Message += "; check the command"
+			e.Retryable = false
+			e.SuggestedAction = "Contact support"
+		}
+	}
+	return e
 }
 
 func lostText(f *transport.Failure) string {

@@ -61,6 +61,27 @@ func TestCallAs(t *testing.T) {
 	require.ErrorContains(t, err, "neither structured content nor text")
 }
 
+// Code written for [client.Caller] decodes what a fake returns.
+func TestCallAsTakesFakes(t *testing.T) {
+	t.Parallel()
+	text, err := client.CallAs[string](t.Context(), canned{"Hello!"}, "greet", nil)
+	require.NoError(t, err)
+	require.Equal(t, "Hello!", text)
+	_, err = client.CallAs[int](t.Context(), canned{"Hello!"}, "greet", nil)
+	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	_, err = client.CallAs[int](t.Context(), refusing{}, "greet", nil)
+	var e *mcperrors.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, []any{mcperrors.KindTool, "greet"}, []any{e.Kind, e.Tool})
+	require.ErrorContains(t, err, "no")
+}
+
+type refusing struct{ canned }
+
+func (refusing) CallTool(context.Context, string, any, ...client.CallOption) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "no"}}, IsError: true}, nil
+}
+
 // isError is a result until somebody asks (ERR-02, S2-EMAP-09).
 func TestToolError(t *testing.T) {
 	t.Parallel()

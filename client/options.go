@@ -154,7 +154,8 @@ func WithToolCacheTTL(ttl time.Duration) Option {
 // from many goroutines and must never repeat an id.
 func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
 
-// WithResilience replaces [DefaultResilience].
+// WithResilience replaces [DefaultResilience] as a whole: begin with that and
+// change what is to differ, for what r leaves out is off, the breaker included.
 func WithResilience(r Resilience) Option {
 	return optionFunc(func(c *config) { c.resilience = &r })
 }
@@ -182,7 +183,7 @@ func WithErrorProfile(p mcperrors.Profile) Option {
 func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c.trace = t }) }
 
 // WithHTTP sets how [Dial] reaches its server: headers, round tripper, limits.
-// Its URL is set by Dial.
+// Its URL is set by Dial. Credentials go into its Header, such as Authorization.
 func WithHTTP(h transport.HTTP) Option { return optionFunc(func(c *config) { c.http = &h }) }
 
 // WithCommand sets how [DialCommand] runs its program: environment, folder,

@@ -51,13 +51,23 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	}
 	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
 		c.noteLoss(cl.link, err)
-		return err
+		return laterAnew(err)
 	}
 	cl.mended |= mendedSession
 	if cause := c.renew(ctx, cl.link); cause != nil {
 		return c.about(cl, sessionless(cause, mcperrors.DeliveryOf(err)))
 	}
 	return nil
+}
+
+// laterAnew says that a later attempt may succeed where the call's fate is not
+// known: a session is opened for it. Delivery warns of doing it twice.
+func laterAnew(err error) error {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.Delivery == mcperrors.Unknown {
+		e.Retryable, e.SuggestedAction = true, "Try again"
+	}
+	return err
 }
 
 // noteLoss opens a new session for those who listen, after something that is not

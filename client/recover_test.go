@@ -459,6 +459,9 @@ func TestSessionLostInFlight(t *testing.T) {
 		err = <-done
 		require.Equal(t, mcperrors.KindSessionLost, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.True(t, e.Retryable, "the next call has a session")
 		require.Equal(t, 1, s.count("tools/call"))
 		time.Sleep(time.Minute)
 		require.Equal(t, 1, s.count("GET@s2"))

@@ -8,7 +8,7 @@ import (
 )
 
 // Resilience is how a client keeps a bad server from hurting its application.
-// The zero Resilience switches everything off; [DefaultResilience] is what a
+// What is left out is off, so begin with [DefaultResilience], which is what a
 // client has without options.
 type Resilience struct {
 	// Breaker guards the server; nil means none. Sharing follows the pointer:

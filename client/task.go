@@ -154,11 +154,11 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	return t, nil
 }
 
-// ResumeTask returns a task by its id and the name of its tool, after a restart
+// ResumeTask returns a task by the name of its tool and its id, after a restart
 // or in another process. Nothing is sent; whether the server still has the task
 // shows when it is asked. opts are those of the call: [WithTimeouts] bounds each
 // request about the task.
-func (c *Client) ResumeTask(id, tool string, opts ...CallOption) *Task {
+func (c *Client) ResumeTask(tool, id string, opts ...CallOption) *Task {
 	t := c.newTask(id, tool)
 	t.opts = collect(opts)
 	return t

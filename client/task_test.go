@@ -173,7 +173,7 @@ func TestTaskHandle(t *testing.T) {
 		require.Equal(t, 5*time.Second, state.PollInterval)
 		require.Equal(t, time.Hour, *state.TTL)
 
-		resumed := c.ResumeTask(task.ID(), task.Tool())
+		resumed := c.ResumeTask(task.Tool(), task.ID())
 		res, err := resumed.Wait(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
@@ -238,7 +238,7 @@ func TestTaskOutlivesItsCall(t *testing.T) {
 			require.Zero(t, s.count("notifications/cancelled"))
 
 			s.script(s.completed())
-			res, err := c.ResumeTask(lost.ID, lost.Tool).Wait(t.Context())
+			res, err := c.ResumeTask(lost.Tool, lost.ID).Wait(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, "done", res.Text())
 			require.NoError(t, ignoreClosed(c.Close()))
@@ -260,14 +260,14 @@ func TestTaskWaitsAreBounded(t *testing.T) {
 		require.Equal(t, client.DefaultMaxTime, time.Since(began))
 
 		began = time.Now()
-		_, err = c.ResumeTask("t-1", "required").Wait(t.Context())
+		_, err = c.ResumeTask("required", "t-1").Wait(t.Context())
 		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "%v", err)
 		require.InDelta(t, time.Hour, time.Since(began), float64(time.Minute))
 
 		endless := strings.Replace(s.task("working", ""), "3600000", "null", 1)
 		s.script(strings.Replace(endless, "5000", "300000", 1))
 		began = time.Now()
-		_, err = c.ResumeTask("t-1", "required").Wait(t.Context())
+		_, err = c.ResumeTask("required", "t-1").Wait(t.Context())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 24*time.Hour, time.Since(began))
 		var lost *client.TaskError
@@ -327,12 +327,12 @@ func TestTaskPollFailures(t *testing.T) {
 		require.NoError(t, err)
 
 		s.script("-32603")
-		_, err = c.ResumeTask("t-1", "x").Wait(t.Context())
+		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, 11, s.count("tasks/get"), "5 and 6")
 
 		s.script("-32602")
-		_, err = c.ResumeTask("t-1", "x").Wait(t.Context())
+		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, 12, s.count("tasks/get"))
 		var e *mcperrors.Error
@@ -340,10 +340,10 @@ func TestTaskPollFailures(t *testing.T) {
 		require.Equal(t, mcperrors.E204, e.Code)
 
 		s.script(strings.Replace(s.task("working", ""), "t-1", "t-2", 1))
-		_, err = c.ResumeTask("t-1", "x").Wait(t.Context())
+		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.ErrorContains(t, err, "another task")
 		s.script(s.task("asleep", ""))
-		_, err = c.ResumeTask("t-1", "x").Wait(t.Context())
+		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())
 		require.ErrorContains(t, err, `unknown task status "asleep"`)
 	})
 }
@@ -413,7 +413,7 @@ func TestTaskOutputIsJudged(t *testing.T) {
 		var misfit *client.OutputError
 		_, err = c.CallTool(t.Context(), "required", nil)
 		require.ErrorAs(t, err, &misfit)
-		_, err = c.ResumeTask("t-1", "required").Wait(t.Context())
+		_, err = c.ResumeTask("required", "t-1").Wait(t.Context())
 		require.ErrorAs(t, err, &misfit)
 	})
 }
@@ -460,10 +460,10 @@ func TestTaskSupport(t *testing.T) {
 				return err
 			}, tt.want)
 			requireRefused(t, s, func() error {
-				_, err := c.ResumeTask("t-1", "x").Wait(t.Context())
+				_, err := c.ResumeTask("x", "t-1").Wait(t.Context())
 				return err
 			}, "")
-			requireRefused(t, s, func() error { return c.ResumeTask("", "x").Cancel(t.Context()) }, "no id")
+			requireRefused(t, s, func() error { return c.ResumeTask("x", "").Cancel(t.Context()) }, "no id")
 		})
 	}
 	t.Run("not opted in", func(t *testing.T) {
@@ -694,9 +694,9 @@ func TestTaskCancelAfterTheEnd(t *testing.T) {
 		c, s := withTasks(t, version)
 		s.on("tasks/cancel", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "too late", nil) })
 		s.script(s.completed())
-		require.NoError(t, c.ResumeTask("t-1", "x").Cancel(t.Context()))
+		require.NoError(t, c.ResumeTask("x", "t-1").Cancel(t.Context()))
 		s.script("-32602")
-		err := c.ResumeTask("t-1", "x").Cancel(t.Context())
+		err := c.ResumeTask("x", "t-1").Cancel(t.Context())
 		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err))
 	})
 }
@@ -745,7 +745,7 @@ func TestTaskRequestsAreNotCancelled(t *testing.T) {
 		}
 		s.on("tasks/get", silent)
 		within(func(ctx context.Context) error {
-			_, err := c.ResumeTask("t-1", "x").Wait(ctx)
+			_, err := c.ResumeTask("x", "t-1").Wait(ctx)
 			return err
 		})
 		require.Zero(t, s.count("notifications/cancelled"))

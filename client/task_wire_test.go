@@ -36,7 +36,7 @@ func TestTaskHeaders(t *testing.T) {
 		res, err := c.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
 		require.NoError(t, err)
 		require.Equal(t, "done", res.Text())
-		resumed := c.ResumeTask("t 1", "echo")
+		resumed := c.ResumeTask("echo", "t 1")
 		require.NoError(t, resumed.Answer(t.Context(), mcp.InputResponses{"a": json.RawMessage(`{"action":"cancel"}`)}))
 		require.NoError(t, resumed.Cancel(t.Context()))
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {

@@ -88,15 +88,14 @@ func appendToolParams(dst []byte, tool string, args any) (params []byte, start i
 // CallAs calls a tool and decodes what it returns: the structured content,
 // else the first text block read as JSON, else that text itself when Out is a
 // string. A result with IsError set is an error here.
-func CallAs[Out any](ctx context.Context, c *Client, tool string, in any, opts ...CallOption) (Out, error) {
+func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ...CallOption) (Out, error) {
 	var out Out
 	res, err := c.CallTool(ctx, tool, in, opts...)
 	if err != nil {
 		return out, err
 	}
-	cl := call{method: mcp.MethodToolsCall, tool: tool}
 	if res.IsError {
-		return out, c.about(&cl, c.toolError(tool, res))
+		return out, toolErrorOf(c, tool, res)
 	}
 	if res.StructuredContent != nil {
 		err = jsonrpc.Unmarshal(res.StructuredContent, &out)
@@ -104,10 +103,26 @@ func CallAs[Out any](ctx context.Context, c *Client, tool string, in any, opts .
 		err = decodeText(res, &out)
 	}
 	if err != nil {
-		return out, c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
-			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err))
+		e := mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err)
+		e.Method, e.Tool = mcp.MethodToolsCall, tool
+		if own, ok := c.(*Client); ok {
+			e.Server = own.server
+		}
+		return out, e
 	}
 	return out, nil
+}
+
+// toolErrorOf is the error of a result with IsError set. Fakes need not know how
+// to make one.
+func toolErrorOf(c Caller, tool string, res *mcp.CallToolResult) error {
+	if own, ok := c.(interface {
+		ToolError(tool string, res *mcp.CallToolResult) error
+	}); ok {
+		return own.ToolError(tool, res)
+	}
+	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall, Tool: tool})
 }
 
 var errNoText = errors.New("it has neither structured content nor text")
@@ -167,7 +182,7 @@ func (c *Client) toolPages(ctx context.Context, fresh *freshness, opts []CallOpt
 	})
 }
 
-// ListTools returns one page; nil asks for the first.
+// ListTools returns one page, which is the caller's; nil asks for the first.
 func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListToolsResult, error) {
 	res := &mcp.ListToolsResult{}
 	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts); err != nil {
@@ -182,7 +197,8 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 
 // GetToolSchema returns a tool from the schema cache, which asks the server
 // when the list is no longer fresh or does not have the name (AC-004.4). A name
-// the server does not have is E204.
+// the server does not have is E204. What the tool points to, its schemas above
+// all, is the cache's and shared: it must not be changed.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
