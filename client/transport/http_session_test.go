@@ -170,3 +170,25 @@ func TestHTTPOldSessionEndsLate(t *testing.T) {
 		require.NoError(t, p.Notify(t.Context(), jsonrpc.Notification{Method: "n"}))
 	})
 }
+
+// HTTP-28: a stateless request has no session to lose, also on a connection that
+// has one from before.
+func TestHTTPStatelessLosesNoSession(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w http.ResponseWriter, r *http.Request, p posted) {
+		if p.method() == "away" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		withSession("s1")(w, r, p)
+	}, func(t *testing.T, p *page, s *web) {
+		p.answers("initialize")
+		req := p.request("away")
+		req.Mirror = &transport.Mirror{Version: "V2"}
+		_, err := p.Call(t.Context(), req)
+		failure(t, err, transport.ReasonStatus)
+		require.Empty(t, s.find("away")[0].header.Get("Mcp-Session-Id"))
+		p.answers("m")
+		require.Equal(t, "s1", s.find("m")[0].header.Get("Mcp-Session-Id"))
+	})
+}
