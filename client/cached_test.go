@@ -203,6 +203,20 @@ func TestCached_CACHE_09_Rounds(t *testing.T) {
 	})
 }
 
+// What is asked for with an answer or a state is asked for that once: it is not
+// answered from the cache, nor kept (CACHE-09, MRTR-06).
+func TestCached_CACHE_09_Input(t *testing.T) {
+	t.Parallel()
+	c, s := alone(t)
+	s.on("resources/read", numbered(aRead))
+	require.Equal(t, "1", readText(t, c))
+	require.Equal(t, "2", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`))))
+	require.Equal(t, "3", readText(t, c, client.WithInput(mcp.InputResponses{}, nil)))
+	require.Equal(t, "1", readText(t, c))
+	require.Equal(t, "4", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`)), client.WithCache(client.CacheRefresh)))
+	require.Equal(t, "1", readText(t, c))
+}
+
 // CACHE-07: a hundred callers are one request.
 func TestCached_CACHE_07_OneRequest(t *testing.T) {
 	t.Parallel()

@@ -102,11 +102,10 @@ func (c *Client) observe(tool *mcp.Tool) {
 	d.mu.Lock()
 	was := d.seen[tool.Name]
 	if was != nil && reflect.DeepEqual(was.tool, *tool) {
-		was.tool = *tool // lets go of the old list's memory
 		d.mu.Unlock()
 		return
 	}
-	is := &definition{tool: *tool}
+	is := &definition{tool: ownTool(tool)}
 	pin, pinned := c.cfg.pins[tool.Name]
 	drift := ToolDrift{Tool: tool.Name, After: *tool}
 	if was != nil {
@@ -130,6 +129,23 @@ func (c *Client) observe(tool *mcp.Tool) {
 	c.log.Warn("[MCP] a tool's definition has changed", "server", c.server, "tool", jsonrpc.Printable(tool.Name, 100),
 		"changed", drift.Changed, "pinned", drift.Pinned)
 	c.emit(drift)
+}
+
+// ownTool returns a copy that shares no memory with the list, which is the
+// caller's to change, and does not hold it.
+func ownTool(tool *mcp.Tool) mcp.Tool {
+	var own mcp.Tool
+	raw, err := mcp.Marshal(tool)
+	if err == nil {
+		err = mcp.Unmarshal(raw, &own)
+	}
+	if err != nil {
+		return *tool // cannot happen: it was read from such a text
+	}
+	// As they came, white space and all: what stays the same is found by its bytes.
+	own.InputSchema, own.OutputSchema = slices.Clone(tool.InputSchema), slices.Clone(tool.OutputSchema)
+	own.Meta = slices.Clone(tool.Meta)
+	return own
 }
 
 // keep remembers a definition within bounds: a server whose names change with

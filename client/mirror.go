@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ func (m *mirrors) get(tool string, text json.RawMessage) (s *mirrored, first boo
 	if s, ok := m.tools().Get(tool); ok && s.text != nil && bytes.Equal(s.text, text) {
 		return s, false
 	}
-	s = &mirrored{text: text}
+	s = &mirrored{text: slices.Clone(text)} // a caller's page may be changed
 	s.tree, s.err = findMirrors(text)
 	m.tools().Add(tool, s)
 	return s, true

@@ -73,3 +73,34 @@ func FuzzCursorWalk(f *testing.F) {
 		require.LessOrEqual(t, s.asked, 2*pages)
 	})
 }
+
+// A list of few pages that are each as large as a message may be ends, too.
+func TestWalkIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ bytes, want int }{"at the bound": {maxBytes / 4, 4}, "beyond it": {maxBytes/4 + 1, 3}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &Client{log: slog.New(slog.DiscardHandler)}
+			asked, got := 0, 0
+			var last error
+			for _, err := range walk(t.Context(), c, "x/list", func(s string) string { return s }, func(context.Context, *string) (page[string], error) {
+				asked++
+				next := fmt.Sprint(asked)
+				p := page[string]{items: []string{next}, bytes: tt.bytes}
+				if asked < 4 {
+					p.next = &next
+				}
+				return p, nil
+			}) {
+				if last = err; err == nil {
+					got++
+				}
+			}
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.want < 4, last != nil)
+			if last != nil {
+				require.ErrorContains(t, last, "the server's list does not end")
+			}
+		})
+	}
+}
