@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -50,6 +51,8 @@ func (l *InputLimits) complete() error {
 // inputGate lets questions through to the handlers.
 type inputGate struct {
 	slots chan struct{}
+	// full says that it was logged that no slot is free.
+	full atomic.Bool
 
 	mu     sync.Mutex
 	budget float64 // questions that may still come now
@@ -88,12 +91,8 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 		c.log.Warn("[MCP] the server asks too often; refused", "server", c.server, "method", method)
 		return nil, refuse(codeBusy, "more than %d questions a minute", c.cfg.limits.PerMinute)
 	}
-	select {
-	case gate.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, gaveUp(ctx.Err())
-	case <-c.life.Done():
-		return nil, gaveUp(context.Canceled)
+	if no := c.awaitSlot(ctx, gate, method); no != nil {
+		return nil, no
 	}
 	if ctx.Err() != nil { // nobody is bothered in vain
 		<-gate.slots
@@ -127,6 +126,30 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 		return a.result, a.no
 	case <-ctx.Done():
 		return nil, gaveUp(ctx.Err())
+	}
+}
+
+// awaitSlot waits until one more handler may run. Handlers that hang, deaf to
+// their contexts, keep their slots: then every question waits as long as its
+// call may take, and the log says why, once until a slot is free again.
+func (c *Client) awaitSlot(ctx context.Context, gate *inputGate, method string) *refusal {
+	select {
+	case gate.slots <- struct{}{}:
+		gate.full.Store(false)
+		return nil
+	default:
+	}
+	if gate.full.CompareAndSwap(false, true) {
+		c.log.Warn("[MCP] a question of the server waits: all handlers are busy", "server", c.server, "method", method,
+			"handlers", cap(gate.slots), "longest", c.res.MaxTime)
+	}
+	select {
+	case gate.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(fmt.Errorf("all %d handlers were busy: %w", cap(gate.slots), ctx.Err()))
+	case <-c.life.Done():
+		return gaveUp(context.Canceled)
 	}
 }
 

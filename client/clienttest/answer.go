@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -44,7 +46,7 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, push func(json
 	switch {
 	case fault != nil:
 	case f != nil:
-		result, err = f(call)
+		result, err = s.run(call, f)
 	default:
 		result, err = s.builtin(call, req)
 	}
@@ -90,7 +92,9 @@ func (s *Server) newCall(ctx context.Context, req jsonrpc.Request, push func(jso
 		_ = jsonrpc.Unmarshal(version, &call.version) // what is no text is no version
 	}
 	// Answers of earlier rounds come back in the state.
-	_ = jsonrpc.Unmarshal([]byte(params.RequestState), &call.answers)
+	if jsonrpc.Unmarshal([]byte(params.RequestState), &call.answers) != nil || call.answers == nil {
+		call.answers = map[string]json.RawMessage{}
+	}
 	for key, answer := range params.InputResponses {
 		call.answers[key] = answer
 	}
@@ -179,7 +183,7 @@ func (s *Server) builtin(call *Call, req jsonrpc.Request) (any, error) {
 	case mcp.MethodPromptsList:
 		return &mcp.ListPromptsResult{Prompts: prompts}, nil
 	case mcp.MethodToolsCall:
-		return runTool(call, f)
+		return s.runTool(call, f)
 	case mcp.MethodResourcesRead:
 		if !there {
 			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Resource not found", map[string]string{"uri": call.Name})
@@ -190,23 +194,61 @@ func (s *Server) builtin(call *Call, req jsonrpc.Request) (any, error) {
 		if get == nil {
 			return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unknown prompt: "+call.Name, nil)
 		}
-		return get(call)
+		return s.run(call, get)
 	case mcp.MethodSubscriptionsListen:
 		return s.listen(call, req)
 	}
 	return nil, jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found: "+call.Method, nil)
 }
 
-func runTool(call *Call, f Handler) (any, error) {
+// run runs a handler on a goroutine of its own: one that ends the test, as
+// t.Fatal and require do, ends that goroutine, and the client still gets an
+// answer.
+func (s *Server) run(call *Call, f Handler) (any, error) {
+	what := call.Method
+	if call.Name != "" {
+		what += " " + strconv.Quote(call.Name)
+	}
+	var result any
+	var err error
+	returned := false
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if p := recover(); p != nil {
+				s.t.Errorf("clienttest: the handler of %s panicked: %v\n%s", what, p, debug.Stack())
+			} else if !returned {
+				s.t.Errorf("clienttest: the handler of %s ended its goroutine; did the test fail in it?", what)
+			}
+		}()
+		result, err = f(call)
+		returned = true
+	}()
+	<-ended
+	if !returned {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "the handler of the test did not return", nil)
+	}
+	return result, err
+}
+
+func (s *Server) runTool(call *Call, f Handler) (any, error) {
 	if f == nil {
 		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Unknown tool: "+call.Name, nil)
 	}
-	result, err := f(call)
+	result, err := s.run(call, f)
 	var rpc *jsonrpc.Error
 	if err != nil && !errors.As(err, &rpc) && !errors.Is(err, errAsked) {
 		failed := Text(err.Error())
 		failed.IsError = true
 		return failed, nil
+	}
+	if _, exact := result.(json.RawMessage); err == nil && !exact {
+		raw := s.encode(result)
+		if len(raw) == 0 || raw[0] != '{' {
+			s.t.Errorf("clienttest: the handler of tool %q returned %T, which is no JSON object; see clienttest.Text", call.Name, result)
+		}
+		return raw, nil
 	}
 	return result, err
 }

@@ -4,5 +4,8 @@
 // a testing/synctest bubble, and over HTTP on loopback. It depends on nothing but
 // the standard library and Mainstay, and ends with the test.
 //
+// Resource templates, completion, tasks and whatever else has no method of its own
+// here are answered with Server.On.
+//
 // Programs that only call tools can do without any server: see client.Caller.
 package clienttest

@@ -19,8 +19,8 @@ type sink struct {
 
 // Notify sends a notification to every client that can get it: those of the
 // session era that are connected, over HTTP with a stream open for it, and those
-// of the stateless era that listen to its kind.
-func (s *Server) Notify(method string, params any) {
+// of the stateless era that listen to its kind. It returns how many that are.
+func (s *Server) Notify(method string, params any) (reached int) {
 	raw := s.encode(params)
 	s.mu.Lock()
 	sinks := slices.Clone(s.sinks)
@@ -29,10 +29,13 @@ func (s *Server) Notify(method string, params any) {
 		switch {
 		case k.listen == nil:
 			k.push(jsonrpc.Notification{Method: method, Params: raw})
+			reached++
 		case wanted(k.listen, method, raw):
 			k.push(jsonrpc.Notification{Method: method, Params: withSubscription(raw, k.id)})
+			reached++
 		}
 	}
+	return reached
 }
 
 // Listening returns how many clients would get a notification of the kind now.

@@ -43,7 +43,9 @@ type Server struct {
 // Handler answers one request. The result is anything that encodes to a JSON
 // object; a json.RawMessage is sent as it is. An error that is, or wraps, a
 // [*jsonrpc.Error] is sent as that; another error of a tool becomes a result with
-// isError set, and any other the JSON-RPC error -32603.
+// isError set, and any other the JSON-RPC error -32603. A handler may fail the
+// test, also with t.Fatal: the client gets -32603 then. So it does when a handler
+// panics, which fails the test, too.
 type Handler func(call *Call) (any, error)
 
 // Request is what a client sent.
@@ -107,14 +109,20 @@ func (s *Server) SetCapabilities(caps mcp.ServerCapabilities) {
 // see [Server.Notify]. schema is the JSON Schema of its arguments, "" for any
 // object.
 func (s *Server) Tool(name, schema string, f Handler) {
+	s.t.Helper()
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
 	s.AddTool(mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}, f)
 }
 
-// AddTool is [Server.Tool] for everything a tool may declare.
+// AddTool is [Server.Tool] for everything a tool may declare. A schema that is no
+// JSON object ends the test.
 func (s *Server) AddTool(tool mcp.Tool, f Handler) {
+	s.t.Helper()
+	if err := jsonrpc.Members(tool.InputSchema, func(_, _ []byte) bool { return true }); err != nil {
+		s.t.Fatalf("clienttest: the input schema of tool %q is no JSON object: %v", tool.Name, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools = put(s.tools, tool, func(t mcp.Tool) string { return t.Name })
