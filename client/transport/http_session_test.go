@@ -186,7 +186,7 @@ func TestHTTPStatelessLosesNoSession(t *testing.T) {
 		req := p.request("away")
 		req.Mirror = &transport.Mirror{Version: "V2"}
 		_, err := p.Call(t.Context(), req)
-		failure(t, err, transport.ReasonStatus)
+		_ = failure(t, err, transport.ReasonStatus)
 		require.Empty(t, s.find("away")[0].header.Get("Mcp-Session-Id"))
 		p.answers("m")
 		require.Equal(t, "s1", s.find("m")[0].header.Get("Mcp-Session-Id"))
