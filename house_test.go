@@ -100,7 +100,7 @@ var externals = []external{
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", testOnly: true, why: "no goroutine outlives a test"},
-	{module: "github.com/rogpeppe/go-internal", testOnly: true, why: "testscript for mcpctl"},
+	{module: "github.com/rogpeppe/go-internal", testOnly: true, why: "testscript for mcpctl, txtar for conversations"},
 	{module: "github.com/santhosh-tekuri/jsonschema/v6", testOnly: true, why: "the more complete judge is the oracle, its 5.5 ms of init stay out of products"},
 	{module: "github.com/yuin/goldmark", testOnly: true, why: "parses exported Markdown back"},
 	{module: "modernc.org/sqlite", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
