@@ -22,7 +22,8 @@ type PinPolicy uint8
 const (
 	// PinWarn emits [ToolDrift] and logs.
 	PinWarn PinPolicy = iota
-	// PinBlock does so too, and refuses calls of the tool with a [*PinError].
+	// PinBlock does so too, and refuses calls of the tool with a [*PinError], also
+	// those made with [Client.Call].
 	PinBlock
 )
 

@@ -180,3 +180,16 @@ func TestTaskWithoutAnID(t *testing.T) {
 		})
 	}
 }
+
+// A task that is cancelled in the very answer to its call has ended.
+func TestTaskCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, extension)
+		s.result("tools/call", s.task("cancelled", `"resultType":"task"`))
+		_, err := c.CallTool(t.Context(), "required", nil)
+		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err), "%v", err)
+		require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
+		require.Zero(t, s.count("tasks/get"))
+	})
+}
