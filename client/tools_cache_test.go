@@ -1,0 +1,41 @@
+package client_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// CACHE-16 for a schema: the options of the lists say the same of it.
+func TestGetToolSchemaTakesOptions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := alone(t, client.WithPreload(false))
+		s.result("tools/list", `{"resultType":"complete","ttlMs":60000,"cacheScope":"private","tools":[`+aTool+`]}`)
+		for _, step := range []struct {
+			opt  client.CallOption
+			want int // lists so far
+		}{
+			{client.WithCache(client.CacheUse), 1},
+			{client.WithCache(client.CacheUse), 1},
+			{client.WithTimeouts(time.Second, time.Minute), 1},
+			{client.WithCache(client.CacheBypass), 2},
+			{client.WithMeta("example.com/who", "me"), 3},
+			{client.WithCache(client.CacheUse), 3},
+			{client.WithCache(client.CacheRefresh), 4},
+			{client.WithCache(client.CacheUse), 4},
+		} {
+			tool, err := c.GetToolSchema(t.Context(), "echo", step.opt)
+			require.NoError(t, err)
+			require.Equal(t, "echo", tool.Name)
+			require.Len(t, s.of("tools/list"), step.want)
+		}
+		_, err := c.GetToolSchema(t.Context(), "none", client.WithCache(client.CacheBypass))
+		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	})
+}
