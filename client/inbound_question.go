@@ -13,8 +13,11 @@ import (
 // asked is what the server of the session era has asked and not been answered.
 type asked struct {
 	mu   sync.Mutex
-	open map[jsonrpc.ID]context.CancelCauseFunc
+	open map[jsonrpc.ID]*pending
 }
+
+// pending is one of them. Another session may ask under the same id.
+type pending struct{ cancel context.CancelCauseFunc }
 
 // maxAsked bounds it. One more is refused at once.
 const maxAsked = 100
@@ -25,7 +28,7 @@ var (
 )
 
 // add notes a request. The refusal says why it is not taken.
-func (a *asked) add(id jsonrpc.ID, cancel context.CancelCauseFunc) *jsonrpc.Error {
+func (a *asked) add(id jsonrpc.ID, q *pending) *jsonrpc.Error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, twice := a.open[id]; twice {
@@ -35,24 +38,37 @@ func (a *asked) add(id jsonrpc.ID, cancel context.CancelCauseFunc) *jsonrpc.Erro
 		return jsonrpc.NewError(codeBusy, "Too many requests at once", nil)
 	}
 	if a.open == nil {
-		a.open = map[jsonrpc.ID]context.CancelCauseFunc{}
+		a.open = map[jsonrpc.ID]*pending{}
 	}
-	a.open[id] = cancel
+	a.open[id] = q
 	return nil
 }
 
-func (a *asked) remove(id jsonrpc.ID) {
+func (a *asked) remove(id jsonrpc.ID, q *pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.open, id)
+	if a.open[id] == q {
+		delete(a.open, id)
+	}
+}
+
+// end ends the handlers of all requests: the session that asked is gone, and an
+// answer would be another session's (LC-17).
+func (a *asked) end(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, q := range a.open {
+		q.cancel(cause)
+	}
+	a.open = nil
 }
 
 // cancel ends the handler of a request, if there is one.
 func (a *asked) cancel(id jsonrpc.ID, cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if cancel := a.open[id]; cancel != nil {
-		cancel(cause)
+	if q := a.open[id]; q != nil {
+		q.cancel(cause)
 	}
 }
 
@@ -61,19 +77,20 @@ func (a *asked) cancel(id jsonrpc.ID, cause error) {
 func (c *Client) onQuestion(req jsonrpc.Request) {
 	from := c.live.Load()
 	ctx, cancel := context.WithCancelCause(c.life)
-	if no := c.asked.get().add(req.ID, cancel); no != nil {
+	q := &pending{cancel: cancel}
+	if no := c.asked.get().add(req.ID, q); no != nil {
 		cancel(nil)
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
 		return
 	}
 	started := c.within(func() {
 		defer cancel(nil)
-		defer c.asked.get().remove(req.ID)
+		defer c.asked.get().remove(req.ID, q)
 		c.answerQuestion(ctx, cancel, from, req)
 	})
 	if !started {
 		cancel(nil)
-		c.asked.get().remove(req.ID)
+		c.asked.get().remove(req.ID, q)
 	}
 }
 

@@ -164,6 +164,9 @@ func (c *Client) openAnew(r *renewal) {
 	ctx, cancel := context.WithTimeout(c.life, renewTimeout)
 	defer cancel()
 	before := c.live.Load()
+	if a := c.asked.peek(); a != nil {
+		a.end(errLinkEnded)
+	}
 	r.err = c.openSession(ctx, before.agreed.version)
 	if r.err == nil {
 		c.forgetAll()

@@ -281,3 +281,34 @@ func TestSessionLostForgetsAtOnce(t *testing.T) {
 		require.NoError(t, c.Close())
 	})
 }
+
+// LC-17: what a lost session asked is answered to nobody. The new session may ask
+// under the same id, and gets its own answer.
+func TestQuestionsOfALostSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessionSite(t)
+		var asked []string
+		c := s.dial(t, client.OnElicitForm(func(ctx context.Context, r client.FormRequest) (*mcp.ElicitResult, error) {
+			asked = append(asked, r.Message)
+			if r.Message == "old" {
+				<-ctx.Done()
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}))
+		ask := func(message string) {
+			synctest.Wait()
+			s.last() <- `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"` + message + `","requestedSchema":{"type":"object","properties":{}}}}`
+			synctest.Wait()
+		}
+		ask("old")
+		s.restart()
+		_, err := c.CallTool(t.Context(), "echo", message)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		require.Zero(t, s.count("POST@s1")+s.count("POST@s2"))
+		ask("new")
+		require.Equal(t, []string{"old", "new"}, asked)
+		require.Equal(t, 1, s.count("POST@s2"))
+	})
+}
