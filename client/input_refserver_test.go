@@ -38,7 +38,7 @@ func TestInputsOfTheReferenceServer(t *testing.T) {
 			t.Cleanup(func() {
 				cancel()
 				_ = conn.Close() // the client has closed its end
-				<-served         // the pipe was closed under it
+				t.Logf("the pipe was closed under it: %v", <-served)
 			})
 			c, err := client.Connect(t.Context(), tr, append(opts, wired(t))...)
 			require.NoError(t, err)

@@ -70,12 +70,11 @@ func (c *Client) told() *agreement {
 }
 
 // use makes conn the client's way to the server.
-func (c *Client) use(conn transport.Conn) *link {
+func (c *Client) use(conn transport.Conn) {
 	l := &link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed}
 	if c.live.Swap(l) == nil {
 		close(*c.opened.Swap(nil))
 	}
-	return l
 }
 
 // agree makes what was agreed the client's, on the way that is open.

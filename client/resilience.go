@@ -15,7 +15,7 @@ type Resilience struct {
 	// one breaker in two clients opens for both.
 	Breaker *breaker.Breaker
 	// IdleTimeout is how long nothing may come for a request; progress starts
-	// it anew. MaxTime bounds a request whatever comes. 0 means no bound but
+	// it anew. MaxTime bounds a call, with all its attempts and rounds. 0 means no bound but
 	// the caller's context.
 	IdleTimeout, MaxTime time.Duration
 	// MaxInFlight is how many requests may wait for answers; one more is
