@@ -15,8 +15,8 @@ type Resilience struct {
 	// one breaker in two clients opens for both.
 	Breaker *breaker.Breaker
 	// IdleTimeout is how long nothing may come for a request; progress starts
-	// it anew. MaxTime bounds a call, with all its attempts and rounds. 0 means no bound but
-	// the caller's context.
+	// it anew. MaxTime bounds a call, with all its attempts and rounds. 0
+	// means no bound but the caller's context.
 	IdleTimeout, MaxTime time.Duration
 	// MaxInFlight is how many requests may wait for answers; one more is
 	// refused at once. 0 means no bound.
