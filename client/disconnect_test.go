@@ -86,7 +86,7 @@ func TestOldStreamThatEndsIsToldOf(t *testing.T) {
 		tr, _ := oldSite(t)
 		c, err := client.Connect(t.Context(), tr, sessionEra, ends(told))
 		require.NoError(t, err)
-		require.NoError(t, c.Notify(t.Context(), "x/hang-up", nil))
+		_ = c.Notify(t.Context(), "x/hang-up", nil) // the stream may end before the server has taken it
 		synctest.Wait()
 		require.Len(t, told, 1)
 		require.ErrorContains(t, (<-told).Cause, "the connection is lost")

@@ -168,6 +168,12 @@ func (s *fakeServer) methods() []string {
 	return out
 }
 
+// asked returns how many messages came besides the one that ends the handshake,
+// which the fake may still be reading when the client is connected.
+func (s *fakeServer) asked() int {
+	return len(slices.DeleteFunc(s.methods(), func(m string) bool { return m == "notifications/initialized" }))
+}
+
 // count returns how many messages of a method came.
 func (s *fakeServer) count(method string) int {
 	n := 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -131,11 +130,7 @@ func TestGate(t *testing.T) {
 		t.Run(tt.name+" "+tt.version, func(t *testing.T) {
 			t.Parallel()
 			c, s := era(t, tt.version, tt.caps)
-			// The fake may still be reading what ended the handshake.
-			sent := func() int {
-				return len(slices.DeleteFunc(s.methods(), func(m string) bool { return m == "notifications/initialized" }))
-			}
-			before := sent()
+			before := s.asked()
 			err := tt.call(t.Context(), c)
 			if tt.want == "" {
 				require.NotEqual(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
@@ -144,7 +139,7 @@ func TestGate(t *testing.T) {
 			require.Equal(t, tt.want, mcperrors.CodeOf(err))
 			require.ErrorContains(t, err, tt.says)
 			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
-			require.Equal(t, before, sent())
+			require.Equal(t, before, s.asked())
 		})
 	}
 }
@@ -177,7 +172,7 @@ func TestFeaturesBadInput(t *testing.T) {
 	t.Parallel()
 	c, s := era(t, "2025-11-25", allCaps)
 	ctx := t.Context()
-	before := len(s.received())
+	before := s.asked()
 	complete := func(ref mcp.CompletionReference, name string) error {
 		_, err := c.Complete(ctx, ref, mcp.CompletionArgument{Name: name}, nil)
 		return err
@@ -191,7 +186,7 @@ func TestFeaturesBadInput(t *testing.T) {
 		require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 	}
-	require.Len(t, s.received(), before)
+	require.Equal(t, before, s.asked())
 }
 
 // RES-03: both codes in every revision; -32602 only where it says so.
