@@ -110,7 +110,7 @@ func (t *Task) poll(ctx context.Context) error {
 			if ctx.Err() != nil || failures > maxPollFailures || !mayPass(err) {
 				return err
 			}
-			wait = max(wait, retryAfter(err))
+			wait = max(wait, min(mcperrors.RetryAfter(err), maxPoll))
 		}
 		if state.TTL != nil && !since.IsZero() && time.Since(since)-wait > *state.TTL {
 			return t.about(mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.Unknown,
@@ -178,14 +178,6 @@ func mayPass(err error) bool {
 		return true
 	}
 	return false
-}
-
-func retryAfter(err error) time.Duration {
-	var e *mcperrors.Error
-	if errors.As(err, &e) {
-		return min(e.RetryAfter, maxPoll)
-	}
-	return 0
 }
 
 // ask sends one request about the task. Giving up such a request is not told to
