@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -43,23 +42,36 @@ func WithCache(mode CacheMode) CallOption {
 // answers from the cache while it may, one request is under way for all who
 // want the same, and what the server lets us keep is kept (CACHE-01 to
 // CACHE-10). param is what the result depends on besides the method, "" for
-// nothing: the URI of resources/read, [pageParam] of a list. The result is the
-// caller's to change. Methods that are never kept are sent as by send.
-func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.RawMessage, error) {
+// nothing: the URI of resources/read, [pageParam] of a list. The result is
+// decoded into res, which shares its memory; it is the caller's to change unless
+// the call's options say that it is not (shared). size is that of the result.
+// Methods that are never kept are sent as by send.
+func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any) (size int, err error) {
 	agreed := c.told()
 	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
 		// What the caller says in _meta may change the result, and a state is
 		// for one call only (MRTR-06).
-		return c.send(ctx, cl)
+		raw, err := c.send(ctx, cl)
+		if err != nil {
+			return 0, err
+		}
+		return len(raw), c.decode(cl, raw, res)
 	}
 	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
+	asked := false
 	raw, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, err := c.send(ctx, cl)
 		switch {
 		case err == nil:
+			// Decoded here, because how long it may be kept is in it; what cannot
+			// be decoded is not kept.
+			asked = true
+			if err := c.decode(cl, raw, res); err != nil {
+				return toolcache.Response{}, err
+			}
 			// What answered a question of the server's is this caller's alone
 			// (CACHE-09).
-			return toolcache.Response{Result: raw, TTL: ttlOf(raw), Own: cl.round != nil}, nil
+			return toolcache.Response{Result: raw, TTL: ttlOf(res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
 		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
@@ -71,11 +83,22 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string) (json.R
 	if err != nil {
 		var already *mcperrors.Error
 		if errors.As(err, &already) {
-			return nil, already
+			return 0, already
 		}
-		return nil, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+		return 0, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
 	}
-	return raw, nil
+	if !asked {
+		err = c.decode(cl, raw, res)
+	}
+	return len(raw), err
+}
+
+// decode reads the result of a call, whose message was found valid when it came.
+func (c *Client) decode(cl *call, raw json.RawMessage, res any) error {
+	if err := mcp.UnmarshalValid(raw, res); err != nil {
+		return c.undecodable(cl, err)
+	}
+	return nil
 }
 
 // keeps reports the methods whose results are kept. What server/discover says is
@@ -97,20 +120,25 @@ func pageParam(cursor *string) string {
 	return "cursor " + *cursor
 }
 
-// ttlOf reads how long a result may be kept, nil when it does not say.
-func ttlOf(result json.RawMessage) *time.Duration {
-	var ttl *time.Duration
-	// The result is decoded after this, which reports what is wrong with it.
-	_ = jsonrpc.Members(result, func(name, value []byte) bool {
-		if string(name) != "ttlMs" {
-			return true
-		}
-		if ms, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-			ttl = milliseconds(ms)
-		}
-		return false
-	})
-	return ttl
+// ttlOf is how long a result may be kept, nil when it does not say.
+func ttlOf(res any) *time.Duration {
+	var ms *int64
+	switch res := res.(type) {
+	case *mcp.ListToolsResult:
+		ms = res.TTLMs
+	case *mcp.ListPromptsResult:
+		ms = res.TTLMs
+	case *mcp.ListResourcesResult:
+		ms = res.TTLMs
+	case *mcp.ListResourceTemplatesResult:
+		ms = res.TTLMs
+	case *mcp.ReadResourceResult:
+		ms = res.TTLMs
+	}
+	if ms == nil {
+		return nil
+	}
+	return milliseconds(*ms)
 }
 
 func milliseconds(ms int64) *time.Duration {

@@ -288,6 +288,45 @@ func TestCached_CACHE_14_Poison(t *testing.T) {
 	require.Len(t, s.of("prompts/list"), 1)
 }
 
+// The pages that the schema cache fetched share its memory; a caller's do not.
+func TestCached_CACHE_14_PoisonedTools(t *testing.T) {
+	t.Parallel()
+	c, s := alone(t, client.WithPreload(false))
+	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
+	listed := func() string {
+		tool, err := c.GetToolSchema(t.Context(), "echo")
+		require.NoError(t, err)
+		return string(tool.InputSchema)
+	}
+	want := listed()
+	for range 3 {
+		page, err := c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, string(page.Tools[0].InputSchema))
+		copy(page.Tools[0].InputSchema, "poison")
+		for tool, err := range c.Tools(t.Context()) {
+			require.NoError(t, err)
+			require.Equal(t, want, string(tool.InputSchema))
+			copy(tool.InputSchema, "poison")
+		}
+		require.Equal(t, want, listed())
+	}
+	require.Len(t, s.of("tools/list"), 1)
+}
+
+// A page that cannot be decoded is nothing to answer with for a minute.
+func TestCached_Undecodable(t *testing.T) {
+	t.Parallel()
+	c, s := alone(t, client.WithPreload(false))
+	s.result("prompts/list", `{`+aMinute+`,"prompts":[{"name":7}]}`)
+	_, err := c.ListPrompts(t.Context(), nil)
+	require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
+	s.result("prompts/list", `{`+aMinute+`,"prompts":[{"name":"p"}]}`)
+	page, err := c.ListPrompts(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, page.Prompts, 1)
+}
+
 // CACHE-04, CACHE-05: clients that share a cache share results only if they
 // asked the same way.
 func TestCached_CACHE_05_SharedCache(t *testing.T) {

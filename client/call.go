@@ -26,6 +26,7 @@ type callOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
+	shared     bool // what comes is not changed, and may be kept without a copy
 	meta       map[string]any
 	ttl        time.Duration // of a task
 	cancelTask bool

@@ -100,7 +100,7 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	c.cfg.connecting = nil
 	c.attend()
 	if c.cfg.preload && c.HasCapability("tools") {
-		if _, err := c.cache().List(ctx, c.cacheKey(), c.fetch); err != nil {
+		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {
 			return c.cacheError(err, "")
 		}
 	}

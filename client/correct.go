@@ -24,7 +24,7 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 	// Whoever was refused with it may have brought another list already.
 	if c.headerSchema(ctx, cl.name) == refused {
 		c.cache().Invalidate(c.cacheKey())
-		if _, err := c.cache().List(ctx, c.cacheKey(), c.fetch); err != nil {
+		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {
 			return false // what the server said of the call says more
 		}
 	}

@@ -94,6 +94,12 @@ func TestCostOfTheStatelessEra(t *testing.T) {
 // events.
 func bareHTTP(t *testing.T, events bool) string {
 	t.Helper()
+	return bareListing(t, events, oneTool)
+}
+
+// bareListing is bareHTTP with another list of tools.
+func bareListing(t *testing.T, events bool, tools string) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
@@ -103,13 +109,13 @@ func bareHTTP(t *testing.T, events bool) string {
 			if err != nil {
 				return
 			}
-			go serveBare(conn, events)
+			go serveBare(conn, events, tools)
 		}
 	}()
 	return "http://" + listener.Addr().String() + "/mcp"
 }
 
-func serveBare(conn net.Conn, events bool) {
+func serveBare(conn net.Conn, events bool, tools string) {
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReaderSize(conn, 64<<10)
 	var body, answer, result []byte
@@ -152,7 +158,7 @@ func serveBare(conn net.Conn, events bool) {
 		case bytes.Contains(body, []byte(`"method":"server/discover"`)):
 			text = discoverResult
 		case bytes.Contains(body, []byte(`"method":"tools/list"`)):
-			text = oneTool
+			text = tools
 		}
 		result = append(append(append(append(result[:0], `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...), text...)
 		result = append(result, '}')
@@ -173,6 +179,28 @@ func serveBare(conn net.Conn, events bool) {
 
 // discoverResult is the answer to server/discover of a well-behaved server.
 const discoverResult = `{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25"],"capabilities":{"tools":{}},"ttlMs":60000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.2.3"}}}`
+
+// W5: a list of tools is in memory once: in the stateless era, where its page is
+// kept too, connecting costs no more than in a session.
+func TestCostOfConnecting(t *testing.T) {
+	var tools strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&tools, `,{"name":"t%d","description":"%s","inputSchema":{"type":"object"}}`, i, strings.Repeat("what it does ", 80))
+	}
+	list := `{` + aMinute + `,"tools":[` + tools.String()[1:] + `]}`
+	url := bareListing(t, false, list)
+	connect := func(version string) float64 {
+		_, size := cost(t, 20, func() {
+			c, err := client.Dial(t.Context(), url, client.WithProtocolVersion(version))
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+		})
+		return size
+	}
+	session, stateless := connect("2025-11-25"), connect("2026-07-28")
+	t.Logf("%.0f bytes stateless, %.0f in a session, for a list of %d", stateless, session, len(list))
+	require.Less(t, stateless, 1.1*session)
+}
 
 // netHTTP is what one exchange costs with net/http alone.
 func netHTTP(t *testing.T, url string) (allocs, size float64) {

@@ -13,14 +13,8 @@ func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 	if err := c.gate(cl); err != nil {
 		return err
 	}
-	raw, err := c.cachedCall(ctx, cl, cl.name)
-	if err != nil {
-		return err
-	}
-	if err := mcp.Unmarshal(raw, res); err != nil {
-		return c.undecodable(cl, err)
-	}
-	return nil
+	_, err := c.cachedCall(ctx, cl, cl.name, res)
+	return err
 }
 
 // params encodes what a call is sent with.

@@ -7,7 +7,6 @@ import (
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Bounds on one walk of a list (resilience.md 3.10): what a server needs at
@@ -100,15 +99,7 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 	if cursor != nil {
 		cl.open = jsonrpc.AppendString([]byte(`{"cursor":`), *cursor)
 	}
-	raw, err := c.cachedCall(ctx, &cl, pageParam(cursor))
-	if err != nil {
-		return 0, err
-	}
-	size = len(raw)
-	if err := mcp.Unmarshal(raw, res); err != nil {
-		return 0, c.undecodable(&cl, err)
-	}
-	return size, nil
+	return c.cachedCall(ctx, &cl, pageParam(cursor), res)
 }
 
 // require refuses a call that needs a capability the server did not declare,

@@ -31,8 +31,9 @@ const maxMirrorBytes = 1 << 20
 // searches every place where a schema can stand, so that one at a place that
 // does not count is found too (HDR-06, HDR-08).
 func findMirrors(schema json.RawMessage) (*mirrorNode, error) {
-	// Most schemas have none, and need not be decoded to know it.
-	if !bytes.Contains(schema, []byte(headerAnnotation)) && !bytes.Contains(schema, []byte(`\u`)) {
+	// Most schemas have none, and need not be decoded to know it. A search that
+	// begins with the dash has fewer places to look at.
+	if !bytes.Contains(schema, []byte(headerAnnotation[1:])) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil
 	}
 	if len(schema) > maxMirrorBytes {

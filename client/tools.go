@@ -165,15 +165,15 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.To
 	return c.toolPages(ctx, nil, opts)
 }
 
-// toolPages is Tools, and notes how long the pages are fresh unless fresh is
-// nil.
-func (c *Client) toolPages(ctx context.Context, fresh *freshness, opts []CallOption) iter.Seq2[mcp.Tool, error] {
+// toolPages is Tools, and calls note, unless it is nil, with each page before
+// its tools are yielded.
+func (c *Client) toolPages(ctx context.Context, note func(*mcp.ListToolsResult), opts []CallOption) iter.Seq2[mcp.Tool, error] {
 	observe := c.observeTools()
 	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 		res := &mcp.ListToolsResult{}
 		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts)
-		if fresh != nil && c.told().era == mcp.EraStateless {
-			fresh.note(res.TTLMs)
+		if note != nil && err == nil {
+			note(res)
 		}
 		if observe != nil {
 			observe(res.Tools)
@@ -262,8 +262,22 @@ func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, *time.Duration, er
 func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) ([]mcp.Tool, *time.Duration, error) {
 	var tools []mcp.Tool
 	var fresh freshness
-	seen := map[string]bool{}
-	for tool, err := range c.toolPages(ctx, &fresh, append(slices.Clone(opts), WithCache(CacheRefresh))) {
+	var seen map[string]bool
+	note := func(page *mcp.ListToolsResult) {
+		if c.told().era == mcp.EraStateless {
+			fresh.note(page.TTLMs)
+		}
+		if seen == nil {
+			seen = make(map[string]bool, len(page.Tools))
+			// Most lists are one page, whose memory can hold the list too: a tool
+			// is put where it stood, or before that, after it was read there.
+			tools = page.Tools[:0]
+		}
+	}
+	// The cache's tools are not changed by anybody, so what they share with the
+	// pages that are kept need not be there twice.
+	shared := callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true })
+	for tool, err := range c.toolPages(ctx, note, append(slices.Clone(opts), shared)) {
 		if mcperrors.KindOf(err) == mcperrors.KindClosed {
 			// Others may share this fetch, who are not closed.
 			return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)

@@ -121,7 +121,7 @@ func (c *codec) oneOrMore(name string, p *[]Content) {
 		return
 	}
 	if c.mode == reading {
-		if c.dec.PeekKind() != '[' {
+		if c.in.PeekKind() != '[' {
 			*p = []Content{c.readBlock(samplingBlocks, nil)}
 			return
 		}
@@ -143,12 +143,12 @@ func (c *codec) oneOrMore(name string, p *[]Content) {
 // readBlock reads the block that comes next, into text when it is one and
 // there is room.
 func (c *codec) readBlock(allowed blocks, text *TextContent) Content {
-	if c.dec.PeekKind() != '{' {
+	if c.in.PeekKind() != '{' {
 		c.wrong("an object")
 		return nil
 	}
 	// The offset is where the last token ended, before a comma or colon.
-	ahead := bytes.TrimLeft(c.data[c.dec.InputOffset():], " \t\r\n,:")
+	ahead := bytes.TrimLeft(c.data[c.in.InputOffset():], " \t\r\n,:")
 	kind, _ := memberAhead(ahead, "type")
 	var block Content
 	if kind == ContentText && text != nil {
@@ -189,15 +189,6 @@ func (v RawContent) MarshalJSON() ([]byte, error) { return encode(&v) }
 // any type.
 func (v *RawContent) UnmarshalJSON(data []byte) error { return decodeCopy(data, v) }
 
-// PeekResultType returns the resultType of a raw result without decoding it. ok
-// is false for a result without one, which counts as [ResultComplete] (DISC-13);
-// one that is no text is "", which is no type. result must be valid JSON, as
-// everything from [jsonrpc.Decode] is.
-func PeekResultType(result []byte) (kind ResultType, ok bool) {
-	text, ok := memberAhead(result, "resultType")
-	return ResultType(text), ok
-}
-
 // memberAhead returns the text of the named member of the object at the start of
 // data, "" for a value that is no string; ok is false when it is not there. It
 // only walks the structure: whoever asks reads the object strictly afterwards,
@@ -234,14 +225,7 @@ func memberAhead(data []byte, name string) (text string, ok bool) {
 			if at >= len(data) || data[at] != ':' {
 				continue
 			}
-			at = skipSpace(data, at+1)
-			if at >= len(data) || data[at] != '"' {
-				return "", true
-			}
-			if end = skipString(data, at); end < 0 {
-				return "", true
-			}
-			return shortText(data[at:end]), true
+			return textAt(data, skipSpace(data, at+1)), true
 		default:
 			i++
 		}

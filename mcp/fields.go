@@ -15,8 +15,10 @@ import (
 type codec struct {
 	frame
 	// Reading.
+	in    source // dec or valid
 	dec   *jsontext.Decoder
 	buf   bytes.Buffer
+	valid validSource
 	data  []byte // what is read; strings and raw values share it
 	guess int    // how long the next list may be
 	path  []step // where the object being read stands
@@ -129,7 +131,7 @@ func (c *codec) enterValue(name string, n need) bool {
 	if !c.enter(name, n) {
 		return false
 	}
-	if c.mode == reading && c.dec.PeekKind() == 'n' {
+	if c.mode == reading && c.in.PeekKind() == 'n' {
 		c.token()
 		c.seen &^= c.bit()
 		return false
@@ -160,7 +162,7 @@ func (c *codec) wrong(want string) {
 	if c.err != nil {
 		return
 	}
-	c.err = &DecodeError{Path: c.pathString(), Reason: "want " + want + ", got " + kindName(c.dec.PeekKind())}
+	c.err = &DecodeError{Path: c.pathString(), Reason: "want " + want + ", got " + kindName(c.in.PeekKind())}
 }
 
 func (c *codec) pathString() string {

@@ -149,7 +149,7 @@ func (c *codec) id(name string, n need, p *jsonrpc.ID) {
 		return
 	}
 	if c.mode == reading {
-		k := c.dec.PeekKind()
+		k := c.in.PeekKind()
 		if k != '"' && k != '0' {
 			c.wrong("a string or an integer")
 			return
@@ -293,11 +293,21 @@ func list[T any, P objectPtr[T]](c *codec, name string, n need, p *[]T) {
 	c.out = append(c.out, ']')
 }
 
-// expect tells the next list how often a word stands in the data, a guess at
-// its length.
-func (c *codec) expect(word string) {
-	if c.mode == reading && c.name == "tools" {
-		c.guess = min(bytes.Count(c.data, []byte(word)), maxGuess)
+// expectTools tells the next list how often tools say their input schema, a guess
+// at its length. The S is rare in such data, which makes this one quick search.
+func (c *codec) expectTools() {
+	if c.mode != reading || c.name != "tools" {
+		return
+	}
+	for rest := c.data; c.guess < maxGuess; {
+		at := bytes.IndexByte(rest, 'S')
+		if at < 0 {
+			return
+		}
+		if bytes.HasSuffix(rest[:at], []byte(`"input`)) && bytes.HasPrefix(rest[at:], []byte(`Schema"`)) {
+			c.guess++
+		}
+		rest = rest[at+1:]
 	}
 }
 

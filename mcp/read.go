@@ -16,13 +16,20 @@ func (c *codec) read(data []byte, f func(c *codec)) error {
 	c.data = data
 	c.buf = *bytes.NewBuffer(data)
 	c.dec.Reset(&c.buf, jsontext.AllowInvalidUTF8(true))
+	c.in = c.dec
 	f(c)
 	if c.err == nil {
-		if _, err := c.dec.ReadToken(); err != io.EOF {
+		if _, err := c.in.ReadToken(); !errors.Is(err, io.EOF) {
 			c.err = &DecodeError{Reason: "more bytes after the value"}
 		}
 	}
 	return c.err
+}
+
+// trust makes c read what comes as valid JSON.
+func (c *codec) trust() {
+	c.valid = validSource{data: c.data}
+	c.in = &c.valid
 }
 
 // readObject reads the object that comes next into o.
@@ -30,7 +37,7 @@ func (c *codec) readObject(o object) {
 	if c.err != nil {
 		return
 	}
-	if c.dec.PeekKind() != '{' {
+	if c.in.PeekKind() != '{' {
 		c.wrong("an object")
 		return
 	}
@@ -43,7 +50,7 @@ func (c *codec) readObject(o object) {
 	outer := c.frame
 	c.frame = frame{mode: reading, fresh: true}
 	depth := len(c.path)
-	for c.err == nil && c.dec.PeekKind() != '}' {
+	for c.err == nil && c.in.PeekKind() != '}' {
 		name := c.next()
 		if c.err != nil {
 			break
@@ -68,7 +75,7 @@ func (c *codec) readObject(o object) {
 // each calls f before every element of the list that comes next. null is an
 // empty list: servers written in Go send it for a nil slice.
 func (c *codec) each(f func(i int)) {
-	switch c.dec.PeekKind() {
+	switch c.in.PeekKind() {
 	case 'n':
 		c.token()
 		return
@@ -80,7 +87,7 @@ func (c *codec) each(f func(i int)) {
 	c.token()
 	c.path = append(c.path, step{})
 	last := len(c.path) - 1
-	for i := 0; c.err == nil && c.dec.PeekKind() != ']'; i++ {
+	for i := 0; c.err == nil && c.in.PeekKind() != ']'; i++ {
 		c.path[last].index = i
 		f(i)
 	}
@@ -95,7 +102,7 @@ func (c *codec) token() {
 	if c.err != nil {
 		return
 	}
-	if _, err := c.dec.ReadToken(); err != nil {
+	if _, err := c.in.ReadToken(); err != nil {
 		c.syntax(err)
 	}
 }
@@ -106,7 +113,7 @@ func (c *codec) next() []byte {
 	if c.err != nil {
 		return nil
 	}
-	raw, err := c.dec.ReadValue()
+	raw, err := c.in.ReadValue()
 	if err != nil {
 		c.syntax(err)
 		return nil
@@ -149,7 +156,7 @@ func unescape(dst, raw []byte) []byte {
 
 // readString reads the string that comes next.
 func (c *codec) readString() string {
-	if c.dec.PeekKind() != '"' {
+	if c.in.PeekKind() != '"' {
 		c.wrong("a string")
 		return ""
 	}
@@ -161,7 +168,7 @@ func (c *codec) readString() string {
 }
 
 func (c *codec) readBool() bool {
-	k := c.dec.PeekKind()
+	k := c.in.PeekKind()
 	if k != 't' && k != 'f' {
 		c.wrong("a boolean")
 		return false
@@ -173,7 +180,7 @@ func (c *codec) readBool() bool {
 // readInt reads an integer exactly (RPC-21). A number written with a fraction
 // or exponent is taken when it is whole and small enough to be exact.
 func (c *codec) readInt() int64 {
-	if c.dec.PeekKind() != '0' {
+	if c.in.PeekKind() != '0' {
 		c.wrong("an integer")
 		return 0
 	}
@@ -193,7 +200,7 @@ func (c *codec) readInt() int64 {
 }
 
 func (c *codec) readFloat() float64 {
-	if c.dec.PeekKind() != '0' {
+	if c.in.PeekKind() != '0' {
 		c.wrong("a number")
 		return 0
 	}
@@ -207,13 +214,13 @@ func (c *codec) readFloat() float64 {
 // readMembers calls f for every member of the object that comes next, to read
 // its value.
 func (c *codec) readMembers(f func(name string)) {
-	if c.dec.PeekKind() != '{' {
+	if c.in.PeekKind() != '{' {
 		c.wrong("an object")
 		return
 	}
 	c.token()
 	depth := len(c.path)
-	for c.err == nil && c.dec.PeekKind() != '}' {
+	for c.err == nil && c.in.PeekKind() != '}' {
 		raw := c.next()
 		if c.err != nil {
 			return

@@ -135,7 +135,7 @@ type ListToolsResult struct {
 
 func (v *ListToolsResult) fields(c *codec) {
 	c.open(&v.Extra, &v.zero)
-	c.expect(`"inputSchema"`)
+	c.expectTools()
 	list(c, "tools", required, &v.Tools)
 	c.cursor("nextCursor", &v.NextCursor)
 	str(c, "resultType", optional, &v.ResultType)

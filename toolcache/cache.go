@@ -79,15 +79,18 @@ func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (too
 // else after a refresh with fetch. Of tools with the same name there is only
 // the first (TOOL-02). The slice is the caller's.
 func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, error) {
-	l := c.obtain(key)
-	s := l.snap.Load()
-	if !l.fresh(s, time.Now()) {
-		var err error
-		if s, err = c.refresh(ctx, l, fetch); err != nil {
-			return nil, err
-		}
+	s, err := c.current(ctx, key, fetch)
+	if err != nil {
+		return nil, err
 	}
 	return slices.Clone(s.tools), nil
+}
+
+// Refresh makes sure that there is a fresh list, as [Cache.List] does, for callers
+// who do not need it yet: it copies nothing.
+func (c *Cache) Refresh(ctx context.Context, key Key, fetch Fetch) error {
+	_, err := c.current(ctx, key, fetch)
+	return err
 }
 
 // Lookup returns the tool as it was last seen, however long ago. It does no
@@ -155,6 +158,15 @@ func (c *Cache) lookup(key Key, name string, tool *mcp.Tool) (fresh, ok bool) {
 	}
 	*tool = *s.index[name]
 	return l.fresh(s, time.Now()), true
+}
+
+// current returns the list if it is fresh, else a new one.
+func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, error) {
+	l := c.obtain(key)
+	if s := l.snap.Load(); l.fresh(s, time.Now()) {
+		return s, nil
+	}
+	return c.refresh(ctx, l, fetch)
 }
 
 // find returns the list of key, nil when there is none.

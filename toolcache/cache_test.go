@@ -492,6 +492,23 @@ func TestCallersCannotChangeTheCache(t *testing.T) {
 	asked(t, s, 1)
 }
 
+// Refresh is List for who does not want the tools yet.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{}), newServer("a")
+	for range 2 {
+		require.NoError(t, c.Refresh(t.Context(), key, s.list))
+		asked(t, s, 1)
+	}
+	get(t, c, s, "a")
+	asked(t, s, 1)
+	c.Invalidate(key)
+	down := errors.New("down")
+	s.fail(down)
+	require.ErrorIs(t, c.Refresh(t.Context(), key, s.list), down)
+	asked(t, s, 2)
+}
+
 // TOOL-02.
 func TestFirstOfTheSameNameWins(t *testing.T) {
 	t.Parallel()

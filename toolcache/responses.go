@@ -38,6 +38,9 @@ type Response struct {
 	// Own says that the result is the asker's alone: it is not kept, and not
 	// handed to others who asked the same meanwhile (CACHE-09).
 	Own bool
+	// Shared says that the asker does not change the result, so that what is
+	// kept need not be a copy of it.
+	Shared bool
 }
 
 // Ask asks the server. An error that is the asker's alone matches
@@ -84,7 +87,8 @@ func (r *responses) lock() {
 // Response returns the result that is kept for key while the server lets it be
 // used, else asks. One request is under way for a key, and whoever wants the
 // same waits for it within its own context; errors are not kept. refresh asks
-// whatever is kept. The bytes are the caller's.
+// whatever is kept. The bytes are the caller's, unless its Ask says that they
+// are [Response.Shared].
 //
 // Ask runs on the caller's goroutine with the caller's context. When it fails
 // for the caller alone, another who waits asks for itself.
@@ -174,7 +178,7 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, ask Ask) ([
 	}()
 	resp, err := ask(ctx)
 	mine = resp.Result
-	if err == nil && !resp.Own {
+	if err == nil && !resp.Own && !resp.Shared {
 		resp.Result = bytes.Clone(resp.Result) // mine is for the caller to change
 	}
 	a.resp, a.err = resp, err

@@ -265,6 +265,28 @@ func TestResponse_CACHE_14_Copies(t *testing.T) {
 	}
 }
 
+// What the asker does not change is kept as it is; others still get copies.
+func TestResponse_CACHE_14_Shared(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, toolcache.Settings{})
+	minute, came := time.Minute, []byte("1")
+	ask := func(context.Context) (toolcache.Response, error) {
+		return toolcache.Response{Result: came, TTL: &minute, Shared: true}, nil
+	}
+	mine, err := c.Response(t.Context(), response(""), false, ask)
+	require.NoError(t, err)
+	require.Same(t, &came[0], &mine[0])
+	for _, now := range []string{"1", "2"} {
+		came[0] = now[0] // which an asker that shares does not do: it shows that there is no copy
+		for range 2 {
+			others, err := c.Response(t.Context(), response(""), false, nil)
+			require.NoError(t, err)
+			require.Equal(t, now, string(others))
+			others[0] = 'x'
+		}
+	}
+}
+
 func TestResponse_CACHE_14_Bounds(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
