@@ -67,10 +67,10 @@ func batchError(err error, data []byte) *DecodeError {
 }
 
 // batch takes the messages of a line one by one.
-func (c *Conn) batch(s *scanner, ln line) {
+func (c *Conn) batch(ln line) {
 	parts, err := SplitBatch(ln.text)
 	for _, part := range parts {
-		c.message(s, line{text: bytes.Trim(part, jsonSpace), owned: ln.owned})
+		c.message(line{text: bytes.Trim(part, jsonSpace), owned: ln.owned})
 	}
 	var de *DecodeError
 	if errors.As(err, &de) {

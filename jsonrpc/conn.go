@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -85,6 +84,8 @@ type Conn struct {
 	w   *writer
 
 	inflight inflight
+	turns    *turns // nil: only the loop reads
+	receiver        // of whoever reads
 
 	batches             atomic.Bool
 	late, noise, faults atomic.Uint64
@@ -106,7 +107,9 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	}
 	c := &Conn{cfg: cfg, in: in, out: out, closeOut: sync.OnceValue(out.Close), closed: make(chan struct{}), readDone: make(chan struct{})}
 	c.inflight.init()
-	c.w = newWriter(out, cfg.MessageBytes, func(err error) { c.inflight.breaks(err, c.w.left) })
+	c.turns = newTurns(in, c.inflight.len)
+	c.w = newWriter(out, cfg.MessageBytes, c.broke)
+	c.receive()
 	go c.read()
 	return c
 }
@@ -135,18 +138,20 @@ func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, erro
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
-	accepted := false
+	awaited := false
 	defer func() {
-		if !accepted { // also when OnSent panics
+		if !awaited { // also when a function of Config panics
 			c.inflight.drop(cl)
 		}
 	}()
-	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params, others: cl.others}, cl)
+	at, err := c.send(ctx, frame{id: req.ID, method: req.Method, params: req.Params, call: cl})
 	if err != nil {
 		return Response{}, &CallError{NotSent: true, Err: err}
 	}
-	accepted = true
-	c.inflight.placed(cl, at, c.w.left)
+	if c.turns.take() {
+		c.lead(cl)
+	}
+	awaited = true
 	return c.await(ctx, cl, at)
 }
 
@@ -164,7 +169,7 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 			return resp, nil
 		case <-ctx.Done():
 			reason = ended(ctx)
-		case <-cl.timer.C:
+		case <-cl.rings:
 			if reason = cl.expired(); reason == nil {
 				continue // touched meanwhile
 			}
@@ -186,7 +191,7 @@ func (c *Conn) Notify(ctx context.Context, n Notification) error {
 	if ctx.Err() != nil {
 		return &CallError{NotSent: true, Err: ended(ctx)}
 	}
-	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}, nil); err != nil {
+	if _, err := c.send(ctx, frame{method: n.Method, params: n.Params}); err != nil {
 		return &CallError{NotSent: true, Err: err}
 	}
 	return nil
@@ -207,10 +212,10 @@ func (c *Conn) Respond(resp Response) error {
 	return err
 }
 
-func (c *Conn) send(ctx context.Context, f frame, cl *call) (span, error) {
+func (c *Conn) send(ctx context.Context, f frame) (span, error) {
 	f.params = oneLine(f.params)
 	c.traceSent(&f)
-	return c.w.accept(ctx, &f, cl)
+	return c.w.accept(ctx, &f)
 }
 
 func (c *Conn) traceSent(f *frame) {
@@ -236,6 +241,13 @@ func (c *Conn) Done() <-chan struct{} { return c.readDone }
 func (c *Conn) Fail(reason error) {
 	_ = c.w.fail(reason) // only the reason, which the calls keep too
 	c.inflight.fail(reason)
+	c.turns.recall()
+}
+
+// broke ends the calls that can no longer leave.
+func (c *Conn) broke(reason error) {
+	c.inflight.breaks(reason, c.w.stuck)
+	c.turns.recall()
 }
 
 // CloseWrite tells the peer that nothing more will come, after what is queued
@@ -266,6 +278,7 @@ func (c *Conn) close() error {
 	err := c.CloseWrite()
 	c.w.close()
 	err = errors.Join(err, c.in.Close())
+	c.turns.recall()
 	timer := time.NewTimer(closeGrace)
 	defer timer.Stop()
 	for _, done := range []<-chan struct{}{c.w.done, c.readDone} {
@@ -282,150 +295,3 @@ func (c *Conn) close() error {
 const closeGrace = time.Second
 
 var errStuckStream = errors.New("a stream's Read or Write did not return after its Close")
-
-// read is the read loop. It decodes envelopes and hands their parts over; it
-// runs nobody's code but the functions of Config.
-func (c *Conn) read() {
-	defer close(c.readDone)
-	lines := newLineReader(c.in, c.cfg.MessageBytes)
-	s := newScanner()
-	told := false // of the line that is being skipped
-	lines.crossed = func(head []byte) {
-		if de := overLimit(s, line{text: head}, c.cfg.Depth); !de.ID.IsZero() {
-			told = true
-			c.fault(de)
-		}
-	}
-	for {
-		ln, err := lines.next()
-		switch {
-		case errors.Is(err, errTooLong):
-			if !told {
-				c.fault(overLimit(s, ln, c.cfg.Depth))
-			}
-			told = false
-			continue
-		case errors.Is(err, io.EOF):
-			c.Fail(ErrPeerClosed)
-			return
-		case err != nil:
-			c.Fail(err)
-			return
-		}
-		text := bytes.Trim(ln.text, jsonSpace)
-		if len(text) == 0 {
-			continue
-		}
-		if c.cfg.OnReceived != nil {
-			c.cfg.OnReceived(text)
-		}
-		if text[0] != '{' && text[0] != '[' {
-			c.hear(text)
-			continue
-		}
-		ln.text = text
-		if text[0] == '[' && c.batches.Load() && IsBatch(text) {
-			c.batch(s, ln)
-			continue
-		}
-		c.message(s, ln)
-	}
-}
-
-// message takes one message.
-func (c *Conn) message(s *scanner, ln line) {
-	var e envelope
-	if err := s.scan(ln.text, c.cfg.Depth, &e); err != nil {
-		var de *DecodeError
-		errors.As(err, &de)
-		c.broken(de, ln.text, ln.open)
-		return
-	}
-	if !ln.owned {
-		e.own()
-	}
-	c.dispatch(&e)
-}
-
-// broken sorts what could not be decoded.
-func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
-	switch {
-	case de.Syntax && bytes.HasPrefix(text, []byte("[")): // "[INFO] ready" is a log line
-		c.hear(text)
-	case de.Syntax && open:
-		// The peer went away in the middle of a message: that is how its call
-		// ends too, and the end of the stream is next.
-		de.ID = ID{}
-		c.fault(de)
-	default:
-		c.fault(de)
-	}
-}
-
-// hear reports noise.
-func (c *Conn) hear(text []byte) {
-	c.noise.Add(1)
-	if c.cfg.OnNoise != nil {
-		c.cfg.OnNoise(bytes.Clone(text))
-	}
-}
-
-// dispatch hands one message over.
-func (c *Conn) dispatch(e *envelope) {
-	switch e.kind {
-	case kindNotification:
-		if c.cfg.OnNotification != nil {
-			c.cfg.OnNotification(e.message().(Notification))
-		}
-	case kindRequest:
-		req := e.message().(Request)
-		if c.cfg.OnRequest != nil {
-			c.cfg.OnRequest(req)
-			return
-		}
-		// An error means that the answer cannot be sent: the peer is gone.
-		_ = c.Respond(Response{ID: req.ID, Error: NewError(CodeMethodNotFound, "Method not found", nil)})
-	default:
-		switch {
-		case c.inflight.answer(e.id, Response{Result: e.result, Error: e.err}):
-		case e.id != nil:
-			c.late.Add(1)
-		default: // RPC-10: only an error may come without id
-			c.fault(&DecodeError{Reason: "an error that names no call: " + e.err.Error()})
-		}
-	}
-}
-
-// fault reports a broken message, and fails the call it answers when that can
-// be told (decisions 27).
-func (c *Conn) fault(de *DecodeError) {
-	c.faults.Add(1)
-	if de.Answers() && c.inflight.failOne(de.ID, de) {
-		return
-	}
-	if c.cfg.OnFault != nil {
-		c.cfg.OnFault(de)
-	}
-}
-
-// overLimit describes a line that was skipped for its length.
-func overLimit(s *scanner, ln line, depth int) *DecodeError {
-	de := &DecodeError{Reason: "longer than the limit", TooLarge: true, Head: head(ln.text)}
-	var e envelope
-	// The line is cut, so this fails; what counts is the id met on the way.
-	_ = s.scan(ln.text, depth, &e)
-	de.request = e.asks()
-	if e.id != nil {
-		de.ID = ID{token: string(e.id)}
-	} else {
-		de.ID = tailID(ln.tail)
-	}
-	return de
-}
-
-// own makes the envelope independent of the buffer it was scanned from. The
-// id is looked up at once and needs no copy; errors are copies already.
-func (e *envelope) own() {
-	e.params = bytes.Clone(e.params)
-	e.result = bytes.Clone(e.result)
-}

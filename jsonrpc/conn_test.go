@@ -172,7 +172,9 @@ func TestAnIDCanBeUsedAgain(t *testing.T) {
 	table.init()
 	first, err := table.add(IntID(1), Wait{})
 	require.NoError(t, err)
-	require.True(t, table.answer([]byte("1"), Response{}))
+	alone, found := table.answer([]byte("1"), Response{})
+	require.True(t, alone)
+	require.True(t, found)
 	second, err := table.add(IntID(1), Wait{})
 	require.NoError(t, err)
 	require.False(t, table.drop(first), "it was answered")
@@ -204,22 +206,16 @@ func TestBrokenOutputLeavesAnswersReadable(t *testing.T) {
 	})
 }
 
-// The answer to a call that has left is worth waiting for even if the stream
-// broke before the call was noted down.
+// A call whose frame has no place in the queue yet is told by the queue.
 func TestStreamBreaksBeforeACallIsPlaced(t *testing.T) {
 	t.Parallel()
-	var table inflight
-	table.init()
-	gone, err := table.add(IntID(1), Wait{})
+	p := newPeer(t, Config{})
+	cl, err := p.conn.inflight.add(IntID(1), Wait{})
 	require.NoError(t, err)
-	stuck, err := table.add(IntID(2), Wait{})
-	require.NoError(t, err)
-	left := func(at span) bool { return at.to <= 10 }
-	table.breaks(errFull, left)
-	table.placed(gone, span{0, 10}, left)
-	table.placed(stuck, span{10, 20}, left)
-	require.Empty(t, gone.answered)
-	require.Len(t, stuck.answered, 1)
+	p.conn.w.breaks(errCut)
+	require.Empty(t, cl.answered)
+	_, err = p.conn.send(t.Context(), frame{id: IntID(1), method: "m", call: cl})
+	require.ErrorIs(t, err, errCut)
 }
 
 func TestParamsAreCopiedWhenSmall(t *testing.T) {

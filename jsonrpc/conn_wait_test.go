@@ -84,6 +84,8 @@ func TestWaitsOfCallsThatShareATimer(t *testing.T) {
 			{0, time.Hour, time.Minute},
 			{time.Second, time.Second, 0},
 			{0, 0, 3 * time.Hour},
+			{0, time.Minute, time.Second},
+			{2 * time.Minute, 0, time.Hour}, // the timer has fired for the call before
 			{0, time.Minute, 0},
 			{time.Hour, time.Hour, 0},
 		} {

@@ -101,6 +101,9 @@ func newScanner() *scanner {
 // scan fills e from data. A failure is a *DecodeError that carries the id when
 // one can be told.
 func (s *scanner) scan(data []byte, depth int, e *envelope) error {
+	if depth >= maxFlatDepth && plainResponse(data, e) {
+		return nil
+	}
 	*e = envelope{}
 	deep := tooDeep(data, depth)
 	err := s.members(data, e)

@@ -12,27 +12,27 @@ type inflight struct {
 	mu     sync.Mutex
 	calls  map[string]*call
 	failed error
-	// broken is why nothing can be sent any more while answers may still come.
-	broken error
 	// free keeps finished calls for reuse. It belongs to the connection, not
 	// to the process, so that timers and channels stay inside a synctest
 	// bubble.
-	free []*call
+	free sync.Pool
 }
 
 // call is one waiting call. Its fields are handed over through answered.
 type call struct {
 	id       string
-	at       span          // where its frame stands
+	at       span          // where its frame stands, once it does; guarded by the writer's mutex
 	others   int           // how many calls were under way when it began
 	answered chan struct{} // capacity 1; one value when the call has ended
 	response Response
 	err      error
 
-	// timer fires at fires, or never when that is zero. It is left alone when
+	// timer rings at fires, or never when that is zero. It is left alone when
 	// it fires before it has to: that is once an idle timeout and not once a
-	// call.
+	// call. A timer with a channel would enter the runtime's heap and leave it
+	// with every select.
 	timer *time.Timer
+	rings chan struct{} // capacity 1; one value when timer fired, perhaps for an earlier call
 	fires time.Time
 	idle  time.Duration
 	until time.Time // the latest end; zero without one
@@ -45,6 +45,13 @@ type call struct {
 func (t *inflight) init() { t.calls = make(map[string]*call) }
 
 func (t *inflight) add(id ID, wait Wait) (*call, error) {
+	cl, ok := t.free.Get().(*call)
+	if !ok {
+		cl = &call{answered: make(chan struct{}, 1), rings: make(chan struct{}, 1)}
+		cl.timer = time.AfterFunc(time.Hour, cl.ring)
+	}
+	cl.id = id.token
+	cl.start(wait)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed != nil {
@@ -53,39 +60,18 @@ func (t *inflight) add(id ID, wait Wait) (*call, error) {
 	if _, there := t.calls[id.token]; there {
 		return nil, ErrDuplicateID
 	}
-	var cl *call
-	if last := len(t.free) - 1; last >= 0 {
-		cl = t.free[last]
-		t.free[last] = nil
-		t.free = t.free[:last]
-	} else {
-		cl = &call{answered: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	}
-	cl.id = id.token
 	cl.others = len(t.calls)
-	cl.start(wait)
 	t.calls[id.token] = cl
 	return cl, nil
 }
 
-// placed notes where a call's frame stands.
-func (t *inflight) placed(cl *call, at span, left func(span) bool) {
+// breaks ends the calls whose frames will never leave. The others may be
+// answered until the stream ends.
+func (t *inflight) breaks(reason error, stuck func(*call) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	cl.at = at
-	if t.broken != nil && t.calls[cl.id] == cl && !left(at) {
-		t.end(cl, t.broken)
-	}
-}
-
-// breaks ends the calls whose frames have not left, since they never will. The
-// others may be answered until the stream ends.
-func (t *inflight) breaks(reason error, left func(span) bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.broken = reason
 	for _, cl := range t.calls {
-		if cl.at.to > 0 && !left(cl.at) {
+		if stuck(cl) {
 			t.end(cl, reason)
 		}
 	}
@@ -99,8 +85,9 @@ func (t *inflight) end(cl *call, err error) {
 }
 
 // answer ends the call with this id token. A response without id belongs to
-// the only call there is, or to none (RPC-10). false means nobody waits.
-func (t *inflight) answer(token []byte, resp Response) bool {
+// the only call there is, or to none (RPC-10). found is false when nobody waits
+// for it, alone true when nobody else waits.
+func (t *inflight) answer(token []byte, resp Response) (alone, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	cl := t.calls[string(token)]
@@ -109,13 +96,13 @@ func (t *inflight) answer(token []byte, resp Response) bool {
 		}
 	}
 	if cl == nil {
-		return false
+		return false, false
 	}
 	delete(t.calls, cl.id)
 	cl.response = resp
 	cl.response.ID = ID{token: cl.id}
 	cl.answered <- struct{}{}
-	return true
+	return len(t.calls) == 0, true
 }
 
 // failOne ends the call with this id with an error.
@@ -140,7 +127,6 @@ func (t *inflight) fail(reason error) {
 	for _, cl := range t.calls {
 		t.end(cl, t.failed)
 	}
-	t.free = nil
 }
 
 // drop removes a call whose caller gave up. false means that it has ended
@@ -162,12 +148,7 @@ func (t *inflight) drop(cl *call) bool {
 // recycle keeps a call that has ended for the next one.
 func (t *inflight) recycle(cl *call) {
 	cl.id, cl.at, cl.response, cl.err = "", span{}, Response{}, nil
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const keep = 1024
-	if t.failed == nil && len(t.free) < keep {
-		t.free = append(t.free, cl)
-	}
+	t.free.Put(cl)
 }
 
 func (t *inflight) touch(id ID) {
@@ -209,10 +190,22 @@ func (cl *call) start(wait Wait) {
 	}
 }
 
-// expired says why the timer that fired ends the call, or sets it anew.
+// ring tells the caller that the timer fired.
+func (cl *call) ring() {
+	select {
+	case cl.rings <- struct{}{}:
+	default:
+	}
+}
+
+// expired says why the timer that fired ends the call, or sets it anew. It may
+// have fired for an earlier call.
 func (cl *call) expired() error {
 	now := time.Now()
 	cl.fires = time.Time{}
+	if cl.idle == 0 && cl.until.IsZero() {
+		return nil
+	}
 	if !cl.until.IsZero() && !now.Before(cl.until) {
 		return ErrMaxWait
 	}

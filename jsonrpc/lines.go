@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 )
 
 // lineBuffer is the size of the buffer a connection reads into: what a pipe
@@ -65,10 +66,7 @@ func (l *lineReader) next() (line, error) {
 			got.open = true
 			return got, err
 		}
-		if l.start > 0 {
-			l.end = copy(l.buf, l.buf[l.start:l.end])
-			l.start = 0
-		}
+		l.compact()
 		if l.end == len(l.buf) {
 			return l.long()
 		}
@@ -76,6 +74,36 @@ func (l *lineReader) next() (line, error) {
 		l.end += n
 		l.err = err
 	}
+}
+
+// compact moves what is unread to the start of the buffer.
+func (l *lineReader) compact() {
+	if l.start > 0 {
+		l.end = copy(l.buf, l.buf[l.start:l.end])
+		l.start = 0
+	}
+}
+
+// ready reports whether next has a whole line without reading.
+func (l *lineReader) ready() bool {
+	return bytes.IndexByte(l.buf[l.start:l.end], '\n') >= 0
+}
+
+// more reads once, and reports whether reading on like this is right: not after
+// an error, which next returns, nor for a line longer than the buffer, which
+// next gathers, nor when the stream's deadline passed, which ends nothing.
+func (l *lineReader) more() bool {
+	l.compact()
+	if l.err != nil || l.end == len(l.buf) {
+		return false
+	}
+	n, err := l.r.Read(l.buf[l.end:])
+	l.end += n
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	l.err = err
+	return err == nil
 }
 
 // judge returns a line that lies in the buffer, or says that it is too long.

@@ -70,7 +70,7 @@ func TestTakeBackOfAFrameWithoutItsNewline(t *testing.T) {
 				synctest.Wait()
 			}
 			require.Equal(t, back, w.takeBack(at))
-			require.Equal(t, !back, w.left(at))
+			require.Equal(t, !back, left(w, at))
 		})
 	}
 }
@@ -146,7 +146,8 @@ func TestAnsweredWhileGivingUp(t *testing.T) {
 	for range 100 { // both are ready: either may be looked at first
 		cl, err := p.conn.inflight.add(IntID(1), Wait{})
 		require.NoError(t, err)
-		require.True(t, p.conn.inflight.answer([]byte("1"), Response{Result: raw(`{}`)}))
+		_, found := p.conn.inflight.answer([]byte("1"), Response{Result: raw(`{}`)})
+		require.True(t, found)
 		resp, err := p.conn.await(ctx, cl, span{})
 		require.NoError(t, err)
 		require.Equal(t, Response{ID: IntID(1), Result: raw(`{}`)}, resp)

@@ -53,7 +53,7 @@ type frame struct {
 	method   string
 	params   json.RawMessage
 	response *Response // instead of the above
-	others   int       // how many calls were under way when this one began
+	call     *call     // who waits for the answer; nil for what is no request
 }
 
 // appendHead appends the frame up to, but without, its params.
@@ -84,15 +84,14 @@ func newWriter(out io.Writer, limit int, broken func(error)) *writer {
 var errFull = errors.New("the peer does not read: too much waits to be sent")
 
 // accept queues one frame and writes what it can. It waits only while more
-// than the limit is queued already, no longer than ctx and, unless it is nil,
-// the call allow. The span says where the frame stands.
-func (w *writer) accept(ctx context.Context, f *frame, cl *call) (span, error) {
+// than the limit is queued already, no longer than ctx and the call allow. The span says where the frame stands.
+func (w *writer) accept(ctx context.Context, f *frame) (span, error) {
 	for {
 		at, err := w.acceptNow(f)
 		if !errors.Is(err, errFull) {
 			return at, err
 		}
-		if err := w.awaitRoom(ctx, cl); err != nil {
+		if err := w.awaitRoom(ctx, f.call); err != nil {
 			return span{}, err
 		}
 	}
@@ -100,9 +99,9 @@ func (w *writer) accept(ctx context.Context, f *frame, cl *call) (span, error) {
 
 // awaitRoom returns nil when it may be worth trying again.
 func (w *writer) awaitRoom(ctx context.Context, cl *call) error {
-	var alarm <-chan time.Time
+	var alarm <-chan struct{}
 	if cl != nil {
-		alarm = cl.timer.C
+		alarm = cl.rings
 	}
 	for {
 		select {
@@ -134,6 +133,9 @@ func (w *writer) acceptNow(f *frame) (span, error) {
 		return span{}, errFull
 	}
 	at := w.push(f)
+	if f.call != nil {
+		f.call.at = at
+	}
 	if w.busy {
 		w.mu.Unlock()
 		return at, nil
@@ -144,7 +146,7 @@ func (w *writer) acceptNow(f *frame) (span, error) {
 		w.start(nil)
 		return at, nil
 	}
-	if f.others >= crowd {
+	if f.call != nil && f.call.others >= crowd {
 		w.mu.Unlock()
 		runtime.Gosched()
 		w.mu.Lock()
@@ -225,16 +227,17 @@ func (w *writer) takeBack(at span) bool {
 	return false
 }
 
-// left reports whether a frame was accepted by the stream, so far that the peer
-// may act on it.
-func (w *writer) left(at span) bool {
+// stuck reports whether the frame of a call stands in the queue and has not been
+// accepted by the stream, so far that the peer may act on it.
+func (w *writer) stuck(cl *call) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.arrived(at)
+	return cl.at.to > 0 && !w.arrived(cl.at)
 }
 
-// arrived is left. Who reads lines runs a last one without its newline, so a
-// frame counts before that. Requires w.mu.
+// arrived reports whether a frame was accepted by the stream. Who reads lines
+// runs a last one without its newline, so a frame counts before that. Requires
+// w.mu.
 func (w *writer) arrived(at span) bool { return at.to <= w.written+1 }
 
 // start writes without blocking, beginning with buf, for whoever has just

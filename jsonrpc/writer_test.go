@@ -80,7 +80,7 @@ func TestWriterTakesBackWhatHasNotBegunToLeave(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		require.False(t, w.left(at[0]))
+		require.False(t, left(w, at[0]))
 		for w.busyNow() {
 			g.room <- 1 << 20
 			synctest.Wait()
@@ -88,7 +88,7 @@ func TestWriterTakesBackWhatHasNotBegunToLeave(t *testing.T) {
 		want := string(small(0, 100).append(nil)) + string(small(1, 100).append(nil)) + string(small(4, 100).append(nil))
 		require.Equal(t, want, g.got.String())
 		require.False(t, w.takeBack(at[4]), "it has left")
-		require.True(t, w.left(at[4]))
+		require.True(t, left(w, at[4]))
 	})
 }
 
@@ -119,7 +119,7 @@ func TestWriterAfterAnError(t *testing.T) {
 		require.True(t, w.takeBack(second))
 		_, err = w.acceptNow(small(2, 1))
 		require.Equal(t, fault, err)
-		_, err = w.accept(t.Context(), small(2, 1), nil)
+		_, err = w.accept(t.Context(), small(2, 1))
 		require.Equal(t, fault, err)
 	})
 }
@@ -141,7 +141,7 @@ func TestWriterFailsWhileAWriteIsUnderWay(t *testing.T) {
 		require.True(t, w.takeBack(second), "no write will begin")
 		g.room <- 1 << 20
 		synctest.Wait()
-		require.True(t, w.left(first))
+		require.True(t, left(w, first))
 		require.Equal(t, string(small(0, 50).append(nil)), g.got.String())
 	})
 }
@@ -162,7 +162,7 @@ func TestWriterWaitsForRoom(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done := make(chan error)
 		go func() {
-			_, err := w.accept(ctx, small(1, 1), nil)
+			_, err := w.accept(ctx, small(1, 1))
 			done <- err
 		}()
 		synctest.Wait()
@@ -171,7 +171,7 @@ func TestWriterWaitsForRoom(t *testing.T) {
 
 		for range 3 {
 			go func() {
-				_, err := w.accept(t.Context(), small(1, 1), nil)
+				_, err := w.accept(t.Context(), small(1, 1))
 				done <- err
 			}()
 		}
@@ -285,7 +285,7 @@ func randomWalk(t *testing.T, seed uint64) {
 		}
 		require.Equal(t, string(k.whole()), k.g.got.String())
 		for _, s := range k.sent {
-			require.True(t, s.back || k.w.left(s.at))
+			require.True(t, s.back || left(k.w, s.at))
 		}
 		return
 	}
@@ -306,3 +306,6 @@ func randomWalk(t *testing.T, seed uint64) {
 	}
 	require.True(t, bytes.HasPrefix(k.g.got.Bytes(), k.whole()), "all that is not taken back has left, in order")
 }
+
+// left reports whether a frame was accepted by the stream.
+func left(w *writer, at span) bool { return !w.stuck(&call{at: at}) }
