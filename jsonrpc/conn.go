@@ -123,7 +123,8 @@ type Wait struct {
 
 // Call sends req and waits for the answer with its id, for as long as ctx and
 // wait allow. The error is a [*CallError]; an answer that is an error is a
-// Response, not an error of Call.
+// Response, not an error of Call. While calls come one after the other, the end
+// of ctx or wait is noticed a few milliseconds late; see turns.go.
 //
 // The connection copies params up to 32 KiB before Call returns. Larger params
 // are written from where they are and must never be changed again.
