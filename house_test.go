@@ -40,6 +40,7 @@ var importTable = []row{
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, why: "the vocabulary does no I/O"},
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
+	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "decisions are pure: what they are about is handed to them"},
 	{pkg: "toolcache", may: []string{"mcp"}, why: "a cache is filled by a function, it does not know the client"},
 	{
 		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/sse"},
@@ -48,7 +49,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema", "internal/resilience"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "conformance/refserver/..."},
 		why:   "the client stands on all layers and never on its judge, except to be judged in tests",
 	},
@@ -119,7 +120,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema"}
+var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema", "internal/resilience"}
 
 var reaches = []reach{
 	{

@@ -1,0 +1,247 @@
+package resilience
+
+import (
+	"math"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Policy says what may be made again (decisions 8, 16). The zero value is
+// Proof.
+type Policy uint8
+
+const (
+	// Proof repeats what is known to do no harm: the server did nothing, or the
+	// method or the tool of a trusted server can be repeated, or the server
+	// honours idempotency keys.
+	Proof Policy = iota
+	// Hints believes the annotations of every server.
+	Hints
+	// Always repeats every call.
+	Always
+	// Never repeats none.
+	Never
+)
+
+// Repeat is whether a request may run twice.
+type Repeat uint8
+
+const (
+	// Unsafe: a second run may do harm. It is made again only with proof that
+	// there was no first.
+	Unsafe Repeat = iota
+	// Repeatable: two runs do the same as one.
+	Repeatable
+	// Keyed: the server promises to run requests with the same key once.
+	Keyed
+)
+
+// Request is what decides whether a request may run twice.
+type Request struct {
+	Method string
+	// Annotations are the tool's, nil when they are not known.
+	Annotations *mcp.ToolAnnotations
+	// Trusted: the caller vouches for the server's annotations, which the
+	// specification wants disbelieved otherwise.
+	Trusted bool
+	// Key: the request has an idempotency key and the server announced that it
+	// honours them.
+	Key bool
+	// Stateful: the request carries a requestState, which may be good for one
+	// use only.
+	Stateful bool
+	Policy   Policy
+}
+
+// RepeatOf tells whether a request may run twice (resilience.md §3.7). Methods
+// that nobody has heard of may not.
+func RepeatOf(r Request) Repeat {
+	switch {
+	case r.Key:
+		return Keyed
+	case r.Policy == Always:
+		return Repeatable
+	case r.Stateful:
+		return Unsafe
+	}
+	switch r.Method {
+	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodDiscover,
+		mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList, mcp.MethodTasksList,
+		mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete,
+		mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel,
+		mcp.MethodSubscriptionsListen, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodLoggingSetLevel:
+		return Repeatable
+	case mcp.MethodToolsCall:
+		if (r.Trusted || r.Policy == Hints) && r.Annotations.Idempotent() {
+			return Repeatable
+		}
+	}
+	return Unsafe
+}
+
+// Attempts of one call.
+const (
+	// DefaultAttempts is how often a call is tried.
+	DefaultAttempts = 3
+	// DefaultLockedAttempts is how often a call is tried while the server
+	// answers DB_LOCKED. They are counted apart.
+	DefaultLockedAttempts = 5
+)
+
+// Unbounded is the Remaining of a call without a deadline.
+const Unbounded = time.Duration(math.MaxInt64)
+
+// State is where a call stands when an attempt of it has ended. Its counters are
+// kept with [State.After].
+type State struct {
+	Policy Policy
+	Repeat Repeat
+	// MaxAttempts and MaxLocked bound the attempts; 0 means [DefaultAttempts]
+	// and [DefaultLockedAttempts].
+	MaxAttempts, MaxLocked int
+	// Failed counts the attempts of this call that failed before the one in
+	// question, Locked those that met DB_LOCKED, Exits those the program ended
+	// under, and Waits those waited for since a server named a time.
+	Failed, Locked, Exits, Waits int
+	// Remaining is the time to the call's deadline, [Unbounded] without one.
+	// Without remaining time nothing is repeated.
+	Remaining time.Duration
+	// Typical is how long the tool usually takes (its median), 0 when unknown.
+	Typical time.Duration
+	// Random is from [0, 1), new for each decision.
+	Random float64
+}
+
+// Charge is who pays for an attempt, and how much; see [Budget] and [Prices].
+type Charge uint8
+
+const (
+	// ChargeNone: nothing is paid.
+	ChargeNone Charge = iota
+	// ChargeRetry: a retry.
+	ChargeRetry
+	// ChargeTimeout: a retry after a timeout, which cost the server more.
+	ChargeTimeout
+	// ChargeLocked: a retry that the server asked for by DB_LOCKED. It is paid
+	// from a budget of its own.
+	ChargeLocked
+)
+
+// Decision says whether a call is made again.
+type Decision struct {
+	Again bool
+	// Wait is how long to wait first.
+	Wait time.Duration
+	// Charge has to be paid first; who cannot pay does not repeat.
+	Charge Charge
+	// Why says why not, or why it may be, in a few words for logs.
+	Why string
+}
+
+// tail is what the next attempt needs at least besides its wait, when the tool
+// usually takes longer.
+const tail = 100 * time.Millisecond
+
+// Decide tells whether a call is made again after attempt a (resilience.md
+// §3.2, §3.7). A server that names a time is never asked earlier: one that names
+// more than [MaxHold], or more than is left of the deadline, is not asked again
+// within the call.
+func Decide(a Attempt, s State) Decision {
+	switch {
+	case s.Policy == Never:
+		return no("retries are off")
+	case a.Class.Corrected():
+		return no("needs a correction, not a retry")
+	case !a.Class.Retryable() || a.Final:
+		return no("would end the same way")
+	}
+	why := harmless(a, s.Repeat)
+	if why == "" {
+		return no("it may have been done")
+	}
+	if a.Class == ClassExited && (a.Repeated || s.Exits > 0) {
+		return no("the program ended under it twice")
+	}
+	d := Decision{Again: true, Charge: ChargeRetry, Why: why}
+	switch {
+	case a.Class == ClassLocked:
+		if d.Charge = ChargeLocked; s.Locked+1 >= orDefault(s.MaxLocked, DefaultLockedAttempts) {
+			return no("locked too often")
+		}
+	case s.Failed+1 >= orDefault(s.MaxAttempts, DefaultAttempts):
+		return no("tried often enough")
+	case a.Class == ClassTimeout, a.Kind == mcperrors.KindTimeout:
+		d.Charge = ChargeTimeout
+	}
+	return d.when(a, s)
+}
+
+// harmless says why running the request again does no harm, "" when it may.
+func harmless(a Attempt, r Repeat) string {
+	switch {
+	case a.Delivery == mcperrors.NotSent:
+		return "it was not sent"
+	case a.Delivery == mcperrors.Rejected:
+		return "it was refused undone"
+	case r == Repeatable:
+		return "it can be repeated"
+	case r == Keyed:
+		return "its key keeps it from running twice"
+	}
+	return ""
+}
+
+// when sets the wait, or gives up where the deadline leaves no room for it.
+func (d Decision) when(a Attempt, s State) Decision {
+	room := s.Remaining - min(max(s.Typical, 0), tail)
+	switch {
+	case a.RetryAfter > 0:
+		if a.RetryAfter > MaxHold {
+			return no("the server wants to be left alone too long")
+		}
+		if a.RetryAfter > room {
+			return no("the server wants to be left alone beyond the deadline")
+		}
+		// Later than told by up to a fifth, so that not all come at once, but
+		// not beyond the deadline for the sake of that.
+		d.Wait = min(a.RetryAfter+scaled(a.RetryAfter/5, s.Random), room)
+	case a.Class == ClassLost && a.Reused && !a.Repeated:
+		d.Wait = 0 // on a connection that is not old
+	case a.Class == ClassThrottled, a.Class == ClassLocked:
+		d.Wait = throttleBackoff.Wait(s.Waits, s.Random)
+	default:
+		d.Wait = retryBackoff.Wait(s.Waits, s.Random)
+	}
+	if room <= 0 || d.Wait > room {
+		return no("the deadline leaves no time for it")
+	}
+	return d
+}
+
+// After returns the state of a call that is made again after attempt a. A wait
+// that the server named starts the exponential anew.
+func (s State) After(a Attempt) State {
+	if a.Class == ClassLocked {
+		s.Locked++
+	} else {
+		s.Failed++
+	}
+	if a.Class == ClassExited {
+		s.Exits++
+	}
+	if s.Waits++; a.RetryAfter > 0 {
+		s.Waits = 0
+	}
+	return s
+}
+
+func no(why string) Decision { return Decision{Why: why} }
+
+func orDefault(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}

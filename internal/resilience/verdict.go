@@ -1,0 +1,111 @@
+package resilience
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Judgement is what an attempt tells of the server and of the tool.
+type Judgement struct {
+	// Server and Tool are for the two breakers. Tool is Neutral for a method
+	// without a tool, and without a tool level.
+	Server, Tool breaker.Verdict
+	// OwnDoing: what ended the attempt happened on this side. It never counts,
+	// with a breaker that counts every error either: the permit is released.
+	OwnDoing bool
+	// Hold is how long the server asked not to be asked, for the hold gate: at
+	// most [MaxHold], 0 for not at all.
+	Hold time.Duration
+}
+
+// MaxHold bounds how long a peer may close the gate to itself.
+const MaxHold = 5 * time.Minute
+
+// throttledHold is the hold after a 429 that does not say how long.
+const throttledHold = time.Second
+
+// Judge returns the verdicts of resilience.md §3.2. toolLevel says that tools
+// have breakers of their own: without them, and for a method that has no tool,
+// what would open a tool's circuit counts against the server (decisions 15).
+func (a Attempt) Judge(toolLevel bool) Judgement {
+	j := a.levels()
+	if !toolLevel || a.Method != mcp.MethodToolsCall {
+		if j.Server == breaker.Neutral && j.Tool == breaker.Failure {
+			j.Server = breaker.Failure
+		}
+		j.Tool = breaker.Neutral
+	}
+	j.Hold = a.hold()
+	return j
+}
+
+// levels are the two columns of the table.
+func (a Attempt) levels() Judgement {
+	const (
+		n = breaker.Neutral
+		s = breaker.Success
+		f = breaker.Failure
+	)
+	switch a.Class {
+	case ClassComplete, ClassToolError, ClassTask:
+		return Judgement{Server: s, Tool: s}
+	case ClassInputRequired, ClassLocked, ClassInvalid, ClassHeaderMismatch, ClassUnsupported, ClassApp:
+		return Judgement{Server: s, Tool: n}
+	case ClassInternal, ClassServerError, ClassBrokenResult, ClassTooLarge:
+		return Judgement{Server: n, Tool: f}
+	case ClassUnavailable, ClassCertificate, ClassTruncated, ClassGateway, ClassBusy:
+		return Judgement{Server: f, Tool: n}
+	case ClassStatusFailed:
+		return Judgement{Server: f, Tool: f}
+	case ClassLost:
+		if a.Reused && !a.Repeated {
+			return Judgement{Server: n, Tool: n} // the server may have closed it for being idle
+		}
+		return Judgement{Server: f, Tool: n}
+	case ClassExited:
+		if a.Repeated {
+			return Judgement{Server: f, Tool: f} // poison: this request ends the program
+		}
+		return Judgement{Server: f, Tool: n}
+	case ClassTimeout:
+		switch {
+		case !a.OwnTimer: // impatience of one caller must not close the server to all
+			return Judgement{Server: n, Tool: n}
+		case a.Alive:
+			return Judgement{Server: n, Tool: f}
+		}
+		return Judgement{Server: f, Tool: f}
+	case ClassUnreadable, ClassSessionLost:
+		if a.Repeated {
+			return Judgement{Server: f, Tool: n}
+		}
+	case ClassNoEndpoint:
+		if a.Status == http.StatusNotFound || a.Status == http.StatusGone {
+			return Judgement{Server: f, Tool: n}
+		}
+	case ClassCanceled, ClassLocal, ClassPanic:
+		return Judgement{Server: n, Tool: n, OwnDoing: true}
+	case ClassNone, ClassExhausted, ClassStatusNever, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
+		ClassUnauthorized, ClassForbidden, ClassRefused, ClassNotMCP:
+	}
+	return Judgement{Server: n, Tool: n}
+}
+
+// hold closes the gate for what HTTP says of the whole server. A limit that is
+// named in a JSON-RPC error only is one tool's, and so is a locked database.
+func (a Attempt) hold() time.Duration {
+	wish := min(max(a.RetryAfter, 0), MaxHold)
+	switch a.Status {
+	case http.StatusTooManyRequests:
+		if wish == 0 && a.Class == ClassThrottled {
+			return throttledHold
+		}
+		return wish
+	case http.StatusServiceUnavailable:
+		return wish
+	}
+	return 0
+}
