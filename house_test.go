@@ -38,6 +38,7 @@ var importTable = []row{
 	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
 	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
+	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, why: "the vocabulary does no I/O"},
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "decisions are pure: what they are about is handed to them"},
@@ -49,7 +50,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema", "internal/resilience"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema", "internal/resilience", "internal/serverfile"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "conformance/refserver/..."},
 		why:   "the client stands on all layers and never on its judge, except to be judged in tests",
 	},
@@ -66,7 +67,7 @@ var importTable = []row{
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/inputschema"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/inputschema", "internal/serverfile"}, library...),
 		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -120,7 +121,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema", "internal/resilience"}
+var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema", "internal/resilience", "internal/serverfile"}
 
 var reaches = []reach{
 	{
