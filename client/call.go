@@ -176,10 +176,29 @@ func (c *Client) takeOptions(cl *call) error {
 	return nil
 }
 
-// converse makes one call of the application: an attempt, and more of them when
-// the protocol says that the first was to be said differently or that the
-// server wants to know something first.
+// converse makes one call of the application, through the links that it has put
+// around calls.
 func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if c.cfg.meter != nil {
+		began := time.Now()
+		raw, err := c.chained(ctx, cl)
+		c.callEnded(cl, began, err)
+		return raw, err
+	}
+	return c.chained(ctx, cl)
+}
+
+func (c *Client) chained(ctx context.Context, cl *call) (json.RawMessage, error) {
+	if c.cfg.chain != nil {
+		return c.through(ctx, cl)
+	}
+	return c.conversed(ctx, cl)
+}
+
+// conversed is the call itself: an attempt, and more of them when the protocol
+// says that the first was to be said differently or that the server wants to
+// know something first.
+func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if err := c.awaitSession(ctx, cl); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ type uncommon struct {
 	pinPolicy    PinPolicy
 	profile      mcperrors.Profile
 	keepAlive    time.Duration
+	middleware   []Middleware
+	chain        Next // of the middleware, nil for none
+	meter        Meter
 
 	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
 	samplingTools, samplingContext bool
@@ -231,10 +234,12 @@ func newConfig(opts []Option) (*config, error) {
 	if c.resilience == nil {
 		c.resilience, c.ownBreaker = &defaultBounds, true
 	}
+	var linked error
+	c.chain, linked = chainOf(c.middleware)
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(c.complete(), c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
 }
 
 // blankConfig is one that options can be applied to.
