@@ -48,16 +48,27 @@ var programs = map[string]func(){
 		fmt.Fprintln(os.Stderr, "final words: "+strings.Repeat("ü", 400)+"\xff")
 		servePeer()
 	},
-	"deaf":         hold,
-	"ignore EOF":   func() { servePeer(); hold() },
-	"ignore TERM":  ignoreTerm,
-	"die at 64":    func() { dieAfter(64) },
-	"die at 1":     func() { dieAfter(1) },
-	"orphan":       func() { startChild(); requests(func(jsonrpc.Request) { exit(0) }) },
-	"parent":       func() { startChild(); servePeer() },
-	"hold":         hold,
-	"environment":  tellEnvironment,
-	"truncate":     truncate,
+	"deaf":        hold,
+	"ignore EOF":  func() { servePeer(); hold() },
+	"ignore TERM": ignoreTerm,
+	"die at 64":   func() { dieAfter(64) },
+	"die at 1":    func() { dieAfter(1) },
+	"orphan":      func() { startChild(); requests(func(jsonrpc.Request) { exit(0) }) },
+	"parent":      func() { startChild(); servePeer() },
+	"hold":        hold,
+	"environment": tellEnvironment,
+	"truncate":    truncate,
+	"mute":        func() { requests(func(jsonrpc.Request) { _ = os.Stdout.Close(); hold() }) },
+	"mute at the end": func() {
+		servePeer()
+		_ = os.Stdout.Close()
+		<-time.After(2500 * time.Millisecond) // more than a program has that nobody told to end
+		fmt.Fprintln(os.Stderr, "done")
+	},
+	"parent of the deaf": func() {
+		startChild()
+		requests(func(jsonrpc.Request) { fmt.Fprintln(os.Stderr, "read") })
+	},
 	"noise":        func() { requests(func(jsonrpc.Request) { fmt.Print(strings.Repeat("chatter\n", 60)) }) },
 	"carriage":     func() { answerEach(func(answer string) { fmt.Print("\r\n\r\n" + answer + "\r\n") }) },
 	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); exit(0) }) },

@@ -47,6 +47,9 @@ const (
 	// ended: what it wrote last is in the pipe, but a child of it may hold the
 	// pipe open for ever.
 	outputGrace = 100 * time.Millisecond
+	// eofGrace is how long a program may live on that has closed its stdout:
+	// nobody will hear of it again (fault E7).
+	eofGrace = 2 * time.Second
 )
 
 // String implements [Transport]: the program's name, without its arguments,
@@ -71,6 +74,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr,
 		stop: orDefault(c.StopGrace, defaultStopGrace), kill: orDefault(c.KillGrace, defaultKillGrace),
 		exited: make(chan struct{}), stderrDone: make(chan struct{}), handled: make(chan struct{}),
+		over: make(chan struct{}), closing: make(chan struct{}),
 	}
 	stdin, stdout, err := p.start(c)
 	if err != nil {
@@ -179,6 +183,23 @@ func (c *commandConn) explain(err error) error {
 	return f
 }
 
+// Done implements [Conn]: it is closed too when the program has ended and some
+// stranger holds its stdout open.
+func (c *commandConn) Done() <-chan struct{} { return c.p.over }
+
+// Kill implements [Program].
+func (c *commandConn) Kill(reason error) {
+	c.rpc.Fail(reason)
+	select {
+	case <-c.p.exited:
+	default:
+		kill(c.p.cmd)
+	}
+}
+
+// Exited implements [Program].
+func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
+
 // Ended implements [Ender].
 func (c *commandConn) Ended() *Failure {
 	c.p.settle()
@@ -192,6 +213,7 @@ func (c *commandConn) Traits() Traits { return Traits{Process: true} }
 // way STDIO-06 says: close stdin, wait, terminate, wait, kill.
 func (c *commandConn) Close() error {
 	c.close.Do(func() {
+		close(c.p.closing)
 		c.rpc.Fail(jsonrpc.ErrClosed)
 		_ = c.rpc.CloseWrite() // a broken pipe is how a dead program shows
 		c.p.end()

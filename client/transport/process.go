@@ -31,6 +31,8 @@ type process struct {
 	ended      time.Time     // before exited is closed
 	stderrDone chan struct{} // closed when stderr has been read to its end
 	handled    chan struct{} // closed when watch has ended
+	over       chan struct{} // closed when nothing can come any more
+	closing    chan struct{} // closed when this side ends the program
 }
 
 // start runs the program and returns our ends of its stdin and stdout.
@@ -82,19 +84,36 @@ func (p *process) wait() {
 }
 
 // watch ends the calls in flight soon after the process has, even when a child
-// of it keeps stdout open.
+// of it keeps stdout open, and ends a process that has closed its stdout and
+// lives on.
 func (p *process) watch(rpc *jsonrpc.Conn) {
 	defer close(p.handled)
-	<-p.exited
-	// Children of the program are ended with it, at once: later its number may
-	// be that of another group.
-	kill(p.cmd)
-	timer := time.NewTimer(outputGrace)
+	select {
+	case <-p.exited:
+		// Children of the program are ended with it, at once: later its number
+		// may be that of another group.
+		kill(p.cmd)
+		if !within(rpc.Done(), outputGrace) {
+			rpc.Fail(jsonrpc.ErrPeerClosed)
+		}
+		close(p.over)
+	case <-rpc.Done():
+		close(p.over)
+		p.outlive()
+		<-p.exited
+		kill(p.cmd)
+	}
+}
+
+// outlive gives a process that nobody hears any more a little time to end.
+func (p *process) outlive() {
+	timer := time.NewTimer(eofGrace)
 	defer timer.Stop()
 	select {
-	case <-rpc.Done():
+	case <-p.exited:
+	case <-p.closing: // which gives it more
 	case <-timer.C:
-		rpc.Fail(jsonrpc.ErrPeerClosed)
+		kill(p.cmd)
 	}
 }
 

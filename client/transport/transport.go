@@ -94,6 +94,15 @@ type Ender interface {
 	Ended() *Failure
 }
 
+// Program is a [Conn] to a program of ours. The client uses it when it is there.
+type Program interface {
+	// Kill ends the program and its children at once. Calls in flight, and later
+	// ones, fail with reason. It does not wait.
+	Kill(reason error)
+	// Exited is closed when the program has ended.
+	Exited() <-chan struct{}
+}
+
 // Aborter is a [Conn] that can be closed quicker when the handshake on it has
 // failed. The client uses it when it is there.
 type Aborter interface{ Abort() error }
