@@ -1,7 +1,7 @@
 package breaker
 
 import (
-	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -9,81 +9,52 @@ import (
 )
 
 // Breaker guards one peer. Its methods may be called from many goroutines at
-// once. Make it with [New].
+// once. Make it with [New]; it needs no closing.
 type Breaker struct {
-	set    Settings
-	engine *gobreaker.TwoStepCircuitBreaker[struct{}]
+	set Settings
 
-	// phase is where the breaker stands. It is replaced under the engine's
-	// lock and read without one.
-	phase atomic.Pointer[phase]
-	// told is the last phase whose beginning was published; telling is true
-	// while a goroutine publishes.
-	told    atomic.Pointer[phase]
-	telling atomic.Bool
+	// What every call reads, and only changes of state write.
+	phase   atomic.Pointer[phase]
+	gate    atomic.Pointer[gate] // nil: no hold
+	mode    atomic.Uint32
+	suspect atomic.Pointer[time.Time] // until when one failure opens
+	failed  atomic.Pointer[failure]   // the last one that counted
+	held    atomic.Pointer[heldRefusal]
+	forced  OpenError
+
+	_ [64]byte // what every call writes lies on cache lines of its own
 
 	requests  atomic.Uint64
 	successes atomic.Uint64
 	failures  atomic.Uint64
 	neutrals  atomic.Uint64
 	refused   atomic.Uint64
-}
 
-// phase is one stay in one state. All but run and next is fixed at its start.
-type phase struct {
-	state State
-	from  State
-	gen   uint64
-	opens uint64
-	since time.Time
-	// until is the last instant at which OPEN refuses.
-	until time.Time
-	// began is the run of failures at the start of the phase.
-	began uint32
-	// run is the run of failures now. It is written under the engine's lock.
-	run atomic.Uint32
-	// refusal is what Acquire returns in this phase, made once so that
-	// refusing costs nothing.
-	refusal *OpenError
-	// next is the phase that followed, for publishing in order.
-	next atomic.Pointer[phase]
+	_ [64]byte
+
+	// told is the last phase whose beginning was published; telling is true
+	// while a goroutine publishes.
+	told    atomic.Pointer[phase]
+	telling atomic.Bool
+
+	// mu is held while the engine is asked and a phase begins, and never
+	// across a wait. The fields below are under it.
+	mu     sync.Mutex
+	engine *gobreaker.TwoStepCircuitBreaker[struct{}]
+	moved  bool // the engine changed its state during the present question
+	sharp  bool // the failure that is being reported opens alone
+	round  round
 }
 
 // New makes a breaker in CLOSED. Values that [Settings.Validate] refuses are
-// replaced by the defaults. A breaker needs no closing.
+// replaced by the defaults.
 func New(s Settings) *Breaker {
 	b := &Breaker{set: s.withDefaults()}
+	b.forced = OpenError{Name: b.set.Name, State: Open, Forced: true, Reason: "forced open"}
 	first := &phase{state: Closed, from: Closed, gen: 1, since: time.Now()}
 	b.phase.Store(first)
 	b.told.Store(first)
-	threshold := uint32(b.set.FailureThreshold)
-	// The engine calls all of these under its lock, so they do atomics and
-	// nothing else; and in IsExcluded, IsSuccessful, ReadyToTrip order, for
-	// settlements of the current generation only.
-	b.engine = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        b.set.Name,
-		MaxRequests: uint32(b.set.HalfOpenMax),
-		// A window would forget failures that are further apart than it is
-		// long: five calls in a row that each time out after 30 s would never
-		// open the breaker.
-		Interval:   0,
-		Timeout:    b.set.Cooldown,
-		IsExcluded: func(err error) bool { return errors.Is(err, errNeutral) },
-		IsSuccessful: func(err error) bool {
-			if err != nil {
-				return false
-			}
-			if run := &b.phase.Load().run; run.Load() != 0 {
-				run.Store(0)
-			}
-			return true
-		},
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			b.phase.Load().run.Store(c.ConsecutiveFailures)
-			return c.ConsecutiveFailures >= threshold
-		},
-		OnStateChange: func(_ string, from, to gobreaker.State) { b.enter(stateOf(from), stateOf(to)) },
-	})
+	b.engine = b.newEngine()
 	return b
 }
 
@@ -97,57 +68,87 @@ func (b *Breaker) CountAll() bool { return b.set.CountAll }
 // that is not settles itself as failed when its lease runs out. A refusal is
 // an [*OpenError], which matches [ErrOpen]; it is immediate.
 func (b *Breaker) Acquire() (Permit, error) {
-	// Refusing here, by our own clock reading and without the engine's lock,
-	// also makes sure that the engine is never asked before Until has passed.
-	if ph := b.phase.Load(); ph.state == Open && !time.Now().After(ph.until) {
-		b.refused.Add(1)
-		return Permit{}, ph.refusal
-	}
-	done, err := b.engine.Allow()
 	ph := b.phase.Load()
-	if err != nil {
+	if err := b.refusal(ph); err != nil {
 		b.refused.Add(1)
-		return Permit{}, b.refusal(ph)
+		return Permit{}, err
 	}
-	b.requests.Add(1)
-	return b.grant(ph, done), nil
+	b.openGate()
+	switch {
+	case Mode(b.mode.Load()) == Bypass:
+		return b.grant(nil), nil
+	case ph.state == Closed:
+		return b.grant(ph), nil
+	default:
+		return b.probe()
+	}
 }
 
-// refusal returns the refusal of phase ph. The engine said no before ph was
-// read: should the breaker have closed in between, the caller is told what was
-// true when it asked.
+// Peek returns nil when [Breaker.Acquire] may succeed now, and its refusal
+// when it would not. It takes no lock and changes no state: it is for callers
+// who have to wait for something else before they acquire, and should not
+// begin to wait in vain. After the cooldown it returns nil to everybody until
+// one has acquired. A refusal counts as one in [Snapshot.Refused].
+func (b *Breaker) Peek() error {
+	if err := b.refusal(b.phase.Load()); err != nil {
+		b.refused.Add(1)
+		return err
+	}
+	return nil
+}
+
+// refusal returns why nobody may call in phase ph now, nil when that is not
+// so. In CLOSED without a hold it does not read the clock.
 func (b *Breaker) refusal(ph *phase) *OpenError {
-	if ph.refusal != nil {
-		return ph.refusal
+	mode := Mode(b.mode.Load())
+	if mode == ForcedOpen {
+		return &b.forced
 	}
-	return &OpenError{Name: b.set.Name, State: HalfOpen}
+	if g := b.gate.Load(); g != nil && time.Until(g.until) > 0 {
+		return b.whileHeld(ph, g)
+	}
+	if mode == Bypass {
+		return nil
+	}
+	switch {
+	case ph.state == Open && time.Until(ph.until) >= 0,
+		ph.state == HalfOpen && int(ph.taken.Load()) >= b.set.HalfOpenMax:
+		return &ph.refusal
+	default:
+		return nil
+	}
 }
 
-// enter begins a phase. It runs under the engine's lock.
-func (b *Breaker) enter(from, to State) {
-	old := b.phase.Load()
-	ph := &phase{state: to, from: from, gen: old.gen + 1, opens: old.opens, since: time.Now()}
-	switch to {
-	case Open:
-		ph.opens++
-		ph.until = ph.since.Add(b.set.Cooldown)
-		ph.began = old.run.Load()
-		if from == HalfOpen {
-			ph.began++ // the probe's own failure
-		}
-	case HalfOpen:
-		ph.began = old.run.Load()
-	case Closed:
+// Trip opens the breaker at once, as a [Decisive] failure does, without a
+// permit: for a watcher that has learnt by itself that the peer is gone. In
+// HALF_OPEN it ends the probe, in OPEN it does nothing. reason is for the log
+// and the health view.
+func (b *Breaker) Trip(reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ph := b.phase.Load(); ph.state != Open {
+		b.fail(ph, true, reason)
 	}
-	ph.run.Store(ph.began)
-	if to != Closed {
-		ph.refusal = &OpenError{Name: b.set.Name, State: to, Until: ph.until}
+}
+
+// Suspect lets a single failure open the breaker for d from now: a hint that
+// others see the peer failing, which is not reason enough to refuse calls. A
+// later end wins over an earlier one. 0 or less ends the suspicion.
+func (b *Breaker) Suspect(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d <= 0 {
+		b.suspect.Store(nil)
+		return
 	}
-	b.phase.Store(ph)
-	if b.set.Logger != nil || b.set.OnTransition != nil {
-		// Without a listener nobody would walk the chain, and the first phase
-		// would keep all later ones alive.
-		old.next.Store(ph)
-		b.publish()
+	until := time.Now().Add(d)
+	if old := b.suspect.Load(); old == nil || until.After(*old) {
+		b.suspect.Store(&until)
 	}
+}
+
+// suspected reports whether [Breaker.Suspect] is in force.
+func (b *Breaker) suspected() bool {
+	until := b.suspect.Load()
+	return until != nil && time.Until(*until) > 0
 }

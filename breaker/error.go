@@ -14,11 +14,17 @@ var ErrOpen = errors.New("Service temporarily unavailable (circuit open)") //nol
 type OpenError struct {
 	// Name is the breaker's name.
 	Name string
-	// State is OPEN, or HALF_OPEN while the probe is under way.
+	// State is OPEN, or HALF_OPEN while the probe is under way. A hold also
+	// refuses in CLOSED.
 	State State
-	// Until is the last instant at which OPEN refuses, zero in HALF_OPEN: how
-	// long a probe takes is not known.
+	// Until is the last instant at which OPEN refuses, or the end of the hold
+	// when that is later. It is zero in HALF_OPEN without a hold (how long a
+	// probe takes is not known), and when forced open.
 	Until time.Time
+	// Held says that [Breaker.Hold] refuses, Forced that [Breaker.Force] does.
+	Held, Forced bool
+	// Reason is why the state was entered, or the one given with the hold.
+	Reason string
 }
 
 // Error returns the text of AC-006.3.

@@ -7,9 +7,10 @@ import (
 
 // Handler answers GET and HEAD with the state of the breakers as JSON, for
 // health checks: {"status":"ok","breakers":[…]} and 200, or status
-// "unavailable" and 503 when any of them is OPEN. Asking changes no state: a
-// breaker whose cooldown has passed is OPEN until a call comes. nil breakers
-// are left out.
+// "unavailable" and 503 when any of them is OPEN or forced open. One that is
+// bypassed is well, and one that is only held will be. Asking changes no
+// state: a breaker whose cooldown has passed is OPEN until a call comes. nil
+// breakers are left out.
 func Handler(bs ...*Breaker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -28,7 +29,7 @@ func Handler(bs ...*Breaker) http.Handler {
 			}
 			s := b.Snapshot()
 			health.Breakers = append(health.Breakers, s)
-			if s.State == Open {
+			if s.Mode == ForcedOpen || s.Mode == Auto && s.State == Open {
 				health.Status = "unavailable"
 				status = http.StatusServiceUnavailable
 			}

@@ -60,6 +60,8 @@ func TestAC_006_7_StateIsObservable(t *testing.T) {
 			"since": opening.UTC().Format(time.RFC3339Nano), "retry_after_ms": 20000.0,
 			"opens": 1.0, "generation": 2.0, "requests": 5.0, "refused": 0.0,
 			"successes": 0.0, "failures": 5.0, "neutrals": 0.0,
+			"mode": "auto", "reason": "failures in a row", "held": false, "probation": false,
+			"suspect": false, "probe_in_flight": false, "last_failure_at": opening.UTC().Format(time.RFC3339Nano),
 		}, got.Breakers[1])
 
 		time.Sleep(time.Minute) // asking does not make it HALF_OPEN

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,16 +9,16 @@ import (
 // Permit is the leave to make one call. It is a value: copies are the same
 // permit. The zero Permit belongs to no breaker and settling it does nothing.
 type Permit struct {
-	b    *Breaker
-	p    *permit
-	turn uint64
+	b     *Breaker
+	p     *permit
+	turn  uint64
+	probe bool
 }
 
 // permit is the part of a permit that its copies share. It is used again by
 // another permit, at another turn, once it was settled.
 type permit struct {
-	phase *phase
-	done  func(error)
+	phase *phase      // nil with Bypass
 	lease *time.Timer // of a probe, nil else
 	// turn goes up by one with each settlement, so that what was settled
 	// cannot be settled again.
@@ -30,84 +29,108 @@ type permit struct {
 // CLOSED allocates nothing here.
 var permits = sync.Pool{New: func() any { return new(permit) }}
 
-var (
-	errFailure = errors.New("failure")
-	errNeutral = errors.New("neutral")
-)
+// Probe reports whether this call decides if the breaker closes. The holder
+// may make another call than it had in mind, and settle with that.
+func (p Permit) Probe() bool { return p.probe }
 
 // Settle reports what the call showed. Only the first settlement counts, and
 // only while the breaker is still in the generation that gave the permit: the
 // slow success of a call from before the breaker opened does not close it.
-func (p Permit) Settle(v Verdict) {
+func (p Permit) Settle(v Verdict) { p.SettleFor(v, "") }
+
+// SettleFor is Settle with the reason of a failure in a word or two
+// ("timeout"), for the log and the health view. The other verdicts need none.
+func (p Permit) SettleFor(v Verdict, reason string) {
 	if p.p == nil {
 		return
 	}
 	if v == Neutral && p.b.set.CountAll {
 		v = Failure
 	}
-	p.settle(v)
+	p.settle(v, reason)
 }
 
 // Release gives back a permit whose call was never made. It is Neutral, with
 // [Settings.CountAll] too.
 func (p Permit) Release() {
 	if p.p != nil {
-		p.settle(Neutral)
+		p.settle(Neutral, "")
 	}
 }
 
-// grant makes the permit for a call that the engine admitted. ph was read
-// after that, so it may be a later phase than the permit's own, and then
-// settle drops the settlement, or the engine does by its own generation.
-func (b *Breaker) grant(ph *phase, done func(error)) Permit {
-	if ph.state == HalfOpen {
-		// Not from the pool: the timer may fire before the field is set.
-		p := Permit{b: b, p: &permit{phase: ph, done: done}}
-		p.p.lease = time.AfterFunc(b.set.ProbeLease, func() { p.report(Failure) })
-		return p
+// Lease gives a probe d from now, instead of [Settings.ProbeLease]. It has no
+// effect on other permits and on settled ones.
+func (p Permit) Lease(d time.Duration) {
+	if p.probe && p.p.turn.Load() == p.turn {
+		p.p.lease.Reset(d)
 	}
+}
+
+// grant makes the permit for a call in phase ph.
+func (b *Breaker) grant(ph *phase) Permit {
+	b.requests.Add(1)
 	p := permits.Get().(*permit)
-	p.phase, p.done = ph, done
+	p.phase = ph
 	return Permit{b: b, p: p, turn: p.turn.Load()}
 }
 
+// grantProbe makes the permit of a probe, under the lock. It is not from the
+// pool: its lease may run out while the holder has it.
+func (b *Breaker) grantProbe(ph *phase) Permit {
+	b.requests.Add(1)
+	p := Permit{b: b, p: &permit{phase: ph}, probe: true}
+	p.p.lease = time.AfterFunc(b.set.ProbeLease, func() { p.report(Failure, "lease ran out") })
+	return p
+}
+
 // settle reports v, and ends the lease of a probe or gives the permit back.
-func (p Permit) settle(v Verdict) {
-	if !p.report(v) {
+func (p Permit) settle(v Verdict, reason string) {
+	if !p.report(v, reason) {
 		return
 	}
-	if p.p.lease != nil {
+	if p.probe {
 		p.p.lease.Stop()
 		return
 	}
-	p.p.phase, p.p.done = nil, nil
+	p.p.phase = nil
 	permits.Put(p.p)
 }
 
 // report reports v once. It returns false when the permit was settled before.
-func (p Permit) report(v Verdict) bool {
+func (p Permit) report(v Verdict, reason string) bool {
 	if !p.p.turn.CompareAndSwap(p.turn, p.turn+1) {
 		return false
 	}
-	b := p.b
-	var err error
+	b, ph := p.b, p.p.phase
 	switch v {
-	case Success:
+	case Success, Shallow:
 		b.successes.Add(1)
-	case Neutral:
-		b.neutrals.Add(1)
-		err = errNeutral
-	case Failure:
+	case Failure, Decisive:
 		b.failures.Add(1)
-		err = errFailure
-	default: // a verdict that does not exist proves nothing
+	default:
 		b.neutrals.Add(1)
-		err = errNeutral
 	}
-	// The engine drops what comes too late as well, but would move from OPEN to
-	// HALF_OPEN on the way when the cooldown has passed; only Acquire may.
-	if b.phase.Load() == p.p.phase && p.p.phase.state != Open {
-		p.p.done(err)
+	if b.phase.Load() != ph || ph.unmoved(v) {
+		return true
 	}
+	b.mu.Lock()
+	b.settle(ph, v, reason)
+	b.mu.Unlock()
 	return true
+}
+
+// unmoved reports whether v changes nothing in ph, as most verdicts do: then
+// neither a lock nor the clock is needed.
+func (ph *phase) unmoved(v Verdict) bool {
+	if ph.state != Closed {
+		return false
+	}
+	switch v {
+	case Failure, Decisive:
+		return false
+	case Success:
+		return ph.run.Load() == 0 && !ph.probation.Load()
+	default:
+		return true
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,21 @@ type Settings struct {
 	// Cooldown is how long OPEN lasts: the first Acquire after more than this
 	// is the probe. 0 means 30 s.
 	Cooldown time.Duration
+	// MaxCooldown lets the cooldown double with every cooldown whose probe
+	// fails, up to this. A success that is no [Shallow] one makes it short
+	// again. 0 means that it does not grow.
+	MaxCooldown time.Duration
+	// CooldownJitter spreads each cooldown by this share of it to both sides,
+	// so that many clients do not probe a peer at the same time: 0.1 is
+	// ±10 %, of the longest one too. 0 means none; it has to be below 1.
+	CooldownJitter float64
+	// EarlyProbe are instants of a cooldown, counted from its start, at which
+	// a probe is let through before the cooldown is over: 5 s, 10 s and 20 s
+	// bring a peer back sooner after a short outage. When such a probe fails
+	// the breaker is OPEN until the next instant, and the cooldown does not
+	// start anew. They ascend; those beyond the cooldown are not used. nil
+	// means none.
+	EarlyProbe []time.Duration
 	// HalfOpenMax is how many probes may run at once, and how many must
 	// succeed to close the breaker. 0 means 1.
 	HalfOpenMax int
@@ -66,6 +82,15 @@ func (s Settings) Validate() error {
 	if s.HalfOpenMax < 0 || s.HalfOpenMax > math.MaxInt32 {
 		errs = append(errs, fmt.Errorf("breaker: half-open probes %d: use 1 or more, 0 for %d", s.HalfOpenMax, DefaultHalfOpenMax))
 	}
+	if s.MaxCooldown < 0 {
+		errs = append(errs, fmt.Errorf("breaker: longest cooldown %s: use a positive duration, 0 for one that does not grow", s.MaxCooldown))
+	}
+	if !(s.CooldownJitter >= 0 && s.CooldownJitter < 1) {
+		errs = append(errs, fmt.Errorf("breaker: cooldown jitter %g: use 0 or more and less than 1", s.CooldownJitter))
+	}
+	if !ascending(s.EarlyProbe) {
+		errs = append(errs, fmt.Errorf("breaker: early probes at %s: use positive durations that ascend", s.EarlyProbe))
+	}
 	if s.ProbeLease < 0 {
 		errs = append(errs, fmt.Errorf("breaker: probe lease %s: use a positive duration, 0 for %s", s.ProbeLease, DefaultProbeLease))
 	}
@@ -79,6 +104,15 @@ func (s Settings) withDefaults() Settings {
 	if s.Cooldown <= 0 {
 		s.Cooldown = DefaultCooldown
 	}
+	s.MaxCooldown = max(s.MaxCooldown, 0)
+	if !(s.CooldownJitter >= 0 && s.CooldownJitter < 1) {
+		s.CooldownJitter = 0
+	}
+	if ascending(s.EarlyProbe) {
+		s.EarlyProbe = slices.Clone(s.EarlyProbe)
+	} else {
+		s.EarlyProbe = nil
+	}
 	if s.HalfOpenMax <= 0 || s.HalfOpenMax > math.MaxInt32 {
 		s.HalfOpenMax = DefaultHalfOpenMax
 	}
@@ -86,4 +120,15 @@ func (s Settings) withDefaults() Settings {
 		s.ProbeLease = DefaultProbeLease
 	}
 	return s
+}
+
+func ascending(ds []time.Duration) bool {
+	last := time.Duration(0)
+	for _, d := range ds {
+		if d <= last {
+			return false
+		}
+		last = d
+	}
+	return true
 }

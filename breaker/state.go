@@ -1,10 +1,6 @@
 package breaker
 
-import (
-	"fmt"
-
-	"github.com/sony/gobreaker/v2"
-)
+import "fmt"
 
 // State is one of [Closed], [Open] and [HalfOpen].
 type State int
@@ -48,9 +44,17 @@ const (
 	Success
 	// Failure: the peer is not well. It lengthens the run of failures.
 	Failure
+	// Shallow is the Success of a call that proves little (a ping: the peer
+	// lives, its work may still fail). As the verdict of a probe it closes the
+	// breaker in probation: until the first Success one Failure opens it
+	// again. In CLOSED it changes nothing.
+	Shallow
+	// Decisive is a Failure that opens the breaker alone, however short the
+	// run.
+	Decisive
 )
 
-// String returns success, failure or neutral.
+// String returns neutral, success, failure, shallow or decisive.
 func (v Verdict) String() string {
 	switch v {
 	case Success:
@@ -59,18 +63,11 @@ func (v Verdict) String() string {
 		return "failure"
 	case Neutral:
 		return "neutral"
+	case Shallow:
+		return "shallow"
+	case Decisive:
+		return "decisive"
 	default:
 		return fmt.Sprintf("Verdict(%d)", uint8(v))
-	}
-}
-
-func stateOf(s gobreaker.State) State {
-	switch s {
-	case gobreaker.StateOpen:
-		return Open
-	case gobreaker.StateHalfOpen:
-		return HalfOpen
-	default:
-		return Closed
 	}
 }

@@ -9,6 +9,9 @@ import (
 type Transition struct {
 	Name     string
 	From, To State
+	// Reason is why, in a few words: what happened, and for a failure the
+	// reason that was given with it.
+	Reason string
 	// Generation is the one that began, At when.
 	Generation uint64
 	At         time.Time
@@ -16,12 +19,13 @@ type Transition struct {
 	// often the breaker has opened.
 	ConsecutiveFailures int
 	Opens               uint64
-	// OpenFor is how long OPEN will refuse; 0 for the other states.
+	// OpenFor is how long OPEN will refuse; 0 for the other states. A hold may
+	// make it longer.
 	OpenFor time.Duration
 }
 
 // publish makes sure that a goroutine is telling what has not been told. It
-// never waits: it runs under the engine's lock.
+// never waits: it runs under the lock.
 func (b *Breaker) publish() {
 	if b.telling.CompareAndSwap(false, true) {
 		go b.tell()
@@ -51,13 +55,14 @@ func (b *Breaker) announce(ph *phase) {
 		Name:                b.set.Name,
 		From:                ph.from,
 		To:                  ph.state,
+		Reason:              ph.reason,
 		Generation:          ph.gen,
 		At:                  ph.since,
 		ConsecutiveFailures: int(ph.began),
 		Opens:               ph.opens,
 	}
 	if ph.state == Open {
-		t.OpenFor = b.set.Cooldown
+		t.OpenFor = ph.until.Sub(ph.since)
 	}
 	if l := b.set.Logger; l != nil {
 		log := l.Info
@@ -68,6 +73,7 @@ func (b *Breaker) announce(ph *phase) {
 			slog.String("breaker", t.Name),
 			slog.String("from", t.From.String()),
 			slog.String("to", t.To.String()),
+			slog.String("reason", t.Reason),
 			slog.Int("consecutive_failures", t.ConsecutiveFailures),
 			slog.Uint64("generation", t.Generation),
 			slog.Uint64("opens", t.Opens),

@@ -79,7 +79,7 @@ func TestCallbackMayReadAndMayBeSlow(t *testing.T) {
 		require.Len(t, seen, 3)
 		require.Equal(t, breaker.Transition{
 			From: breaker.Closed, To: breaker.Open, Generation: 2, At: start,
-			ConsecutiveFailures: 5, Opens: 1, OpenFor: 30 * time.Second,
+			Reason: "failures in a row", ConsecutiveFailures: 5, Opens: 1, OpenFor: 30 * time.Second,
 		}, seen[0])
 		require.Equal(t, breaker.HalfOpen, seen[1].To)
 		require.Equal(t, breaker.Closed, seen[2].To)

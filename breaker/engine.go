@@ -1,0 +1,152 @@
+package breaker
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+var (
+	errFailure = errors.New("failure")
+	errNeutral = errors.New("neutral")
+)
+
+// newEngine makes the counting part. Its callbacks run under the engine's lock
+// and, as the engine is only asked under ours, under that too (GB5).
+func (b *Breaker) newEngine() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	threshold := uint32(b.set.FailureThreshold)
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        b.set.Name,
+		MaxRequests: uint32(b.set.HalfOpenMax),
+		// A window would forget failures that are further apart than it is
+		// long: five calls in a row that each time out after 30 s would never
+		// open the breaker (GB7).
+		Interval: 0,
+		// The engine's cooldown cannot change and cannot be asked for (GB12),
+		// so it is the shortest there is, and the phase's until is what counts:
+		// the engine is never asked before that has passed.
+		Timeout:      time.Nanosecond,
+		IsExcluded:   func(err error) bool { return errors.Is(err, errNeutral) },
+		IsSuccessful: func(err error) bool { return err == nil },
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			b.phase.Load().run.Store(c.ConsecutiveFailures)
+			return b.sharp || c.ConsecutiveFailures >= threshold
+		},
+		OnStateChange: func(string, gobreaker.State, gobreaker.State) { b.moved = true },
+	})
+}
+
+// probe asks the engine for leave to probe: OPEN becomes HALF_OPEN here, and
+// nowhere else.
+func (b *Breaker) probe() (Permit, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ph := b.phase.Load() // it may have changed before the lock was ours
+	if err := b.refusal(ph); err != nil {
+		b.refused.Add(1)
+		return Permit{}, err
+	}
+	switch {
+	case Mode(b.mode.Load()) == Bypass:
+		return b.grant(nil), nil
+	case ph.state == Closed:
+		return b.grant(ph), nil
+	}
+	b.moved = false
+	report, err := b.engine.Allow()
+	if err != nil {
+		b.refused.Add(1)
+		return Permit{}, &ph.refusal
+	}
+	if b.moved {
+		ph = b.begin(HalfOpen, "cooldown over")
+	}
+	ph.report = report
+	ph.taken.Add(1)
+	ph.out.Add(1)
+	return b.grantProbe(ph), nil
+}
+
+// settle takes a permit's verdict, under the lock. One of an earlier
+// generation has no effect (GB15), and the engine does not hear of it: it
+// would move from OPEN to HALF_OPEN on the way (GB6).
+func (b *Breaker) settle(ph *phase, v Verdict, reason string) {
+	if b.phase.Load() != ph {
+		return
+	}
+	if ph.state == HalfOpen {
+		ph.out.Add(-1)
+	}
+	switch v {
+	case Success, Shallow:
+		b.succeed(ph, v == Success)
+	case Failure, Decisive:
+		b.fail(ph, v == Decisive, reason)
+	default: // a verdict that does not exist proves nothing
+		if ph.state == HalfOpen {
+			ph.taken.Add(-1)
+			b.tellEngine(ph, errNeutral)
+		}
+	}
+}
+
+func (b *Breaker) succeed(ph *phase, proof bool) {
+	switch {
+	case ph.state == HalfOpen:
+		ph.proved = ph.proved || proof
+		ph.run.Store(0)
+		if b.tellEngine(ph, nil) {
+			b.begin(Closed, "probe succeeded")
+		}
+	case proof:
+		b.tellEngine(ph, nil)
+		ph.run.Store(0)
+		ph.probation.Store(false)
+		b.round.level = 0
+	}
+}
+
+func (b *Breaker) fail(ph *phase, decisive bool, cause string) {
+	b.failed.Store(&failure{reason: cause, at: time.Now()})
+	probation, suspected := ph.probation.Load(), b.suspected()
+	b.sharp = decisive || probation || suspected
+	if !b.tellEngine(ph, errFailure) {
+		return
+	}
+	var reason string
+	switch {
+	case ph.state == HalfOpen:
+		ph.run.Add(1) // the engine counts none in HALF_OPEN
+		reason = "probe failed"
+	case decisive:
+		reason = "decisive failure"
+	case probation:
+		reason = "failure in probation"
+	case suspected:
+		reason = "failure under suspicion"
+	default:
+		reason = "failures in a row"
+	}
+	if cause != "" {
+		reason += ": " + cause
+	}
+	b.begin(Open, reason)
+}
+
+// tellEngine reports a verdict of the present generation and says whether the
+// engine has changed its state. A generation needs one leave only to report
+// any number of verdicts (GB4 turned to use): the calls of CLOSED are not
+// counted one by one.
+func (b *Breaker) tellEngine(ph *phase, err error) bool {
+	b.moved = false
+	if ph.report == nil {
+		report, refused := b.engine.Allow()
+		if refused != nil { // CLOSED refuses nobody
+			return false
+		}
+		ph.report = report
+	}
+	ph.report(err)
+	return b.moved
+}

@@ -1,0 +1,163 @@
+package breaker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of [GroupSettings].
+const (
+	DefaultGroupSize  = 1024
+	DefaultGroupQuiet = 10 * time.Minute
+)
+
+// GroupSettings configure a [Group]. The zero value works.
+type GroupSettings struct {
+	// Settings are those of every breaker. A breaker's name is Name, a slash
+	// and its key, or the key alone when Name is empty.
+	Settings Settings
+	// Size is how many breakers are kept at most. 0 means 1,024.
+	Size int
+	// Quiet is how long a breaker in CLOSED is kept after its last failure or
+	// transition. 0 means 10 minutes.
+	Quiet time.Duration
+}
+
+// Validate reports what [NewGroup] would replace by a default.
+func (s GroupSettings) Validate() error {
+	errs := []error{s.Settings.Validate()}
+	if s.Size < 0 {
+		errs = append(errs, fmt.Errorf("breaker: group size %d: use 1 or more, 0 for %d", s.Size, DefaultGroupSize))
+	}
+	if s.Quiet < 0 {
+		errs = append(errs, fmt.Errorf("breaker: group quiet time %s: use a positive duration, 0 for %s", s.Quiet, DefaultGroupQuiet))
+	}
+	return errors.Join(errs...)
+}
+
+// Group is a breaker for each key. It is bounded, because keys may come from a
+// peer. Its methods may be called from many goroutines at once. Make it with
+// [NewGroup]; it needs no closing.
+//
+// A group is cheapest when a breaker is made with [Group.Get] at a key's first
+// failure, and looked up with [Group.Find] before: keys that never fail then
+// cost nothing.
+type Group struct {
+	set GroupSettings
+	// all is never changed, but replaced under mu: looking up takes no lock.
+	all atomic.Pointer[map[string]*Breaker]
+	mu  sync.Mutex
+}
+
+// NewGroup makes a group without breakers. Values that
+// [GroupSettings.Validate] refuses are replaced by the defaults.
+func NewGroup(s GroupSettings) *Group {
+	if s.Size <= 0 {
+		s.Size = DefaultGroupSize
+	}
+	if s.Quiet <= 0 {
+		s.Quiet = DefaultGroupQuiet
+	}
+	g := &Group{set: s}
+	g.all.Store(new(map[string]*Breaker))
+	return g
+}
+
+// Find returns the breaker of key, nil when there is none. It takes no lock
+// and allocates nothing.
+func (g *Group) Find(key string) *Breaker { return (*g.all.Load())[key] }
+
+// Get returns the breaker of key, and makes it when there is none. Then those
+// that are in CLOSED, without a hold, mode or probation, and quiet for
+// [GroupSettings.Quiet] are forgotten; when the group is full all the same,
+// also the one that was quiet for longest, one in CLOSED before any other.
+// Whoever holds a forgotten breaker can go on using it, but shares it with no
+// later caller.
+func (g *Group) Get(key string) *Breaker {
+	if b := g.Find(key); b != nil {
+		return b
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	old := *g.all.Load()
+	if b := old[key]; b != nil {
+		return b
+	}
+	all := maps.Clone(old)
+	if all == nil {
+		all = map[string]*Breaker{}
+	}
+	now := time.Now()
+	maps.DeleteFunc(all, func(_ string, b *Breaker) bool {
+		return b.idle() && now.Sub(b.lastEvent()) >= g.set.Quiet
+	})
+	for len(all) >= g.set.Size {
+		delete(all, g.leastMissed(all))
+	}
+	set := g.set.Settings
+	if set.Name != "" {
+		set.Name += "/"
+	}
+	set.Name += key
+	b := New(set)
+	all[key] = b
+	g.all.Store(&all)
+	return b
+}
+
+// Snapshots returns how the breakers stand, sorted by name. It changes
+// nothing.
+func (g *Group) Snapshots() []Snapshot {
+	all := *g.all.Load()
+	list := make([]Snapshot, 0, len(all))
+	for _, b := range all {
+		list = append(list, b.Snapshot())
+	}
+	slices.SortFunc(list, func(x, y Snapshot) int { return cmp.Compare(x.Name, y.Name) })
+	return list
+}
+
+// leastMissed returns the key to give up in a full group.
+func (g *Group) leastMissed(all map[string]*Breaker) string {
+	var key string
+	var least *Breaker
+	for k, b := range all {
+		if least == nil || b.value() < least.value() ||
+			b.value() == least.value() && b.lastEvent().Before(least.lastEvent()) {
+			key, least = k, b
+		}
+	}
+	return key
+}
+
+// idle reports whether the breaker knows nothing that a new one would not
+// know, but for a run of failures too short to open.
+func (b *Breaker) idle() bool { return b.value() == 0 }
+
+// value is how much is lost with the breaker.
+func (b *Breaker) value() int {
+	ph := b.phase.Load()
+	switch {
+	case ph.state != Closed:
+		return 2
+	case Mode(b.mode.Load()) != Auto, ph.probation.Load(), b.holding() != nil:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// lastEvent is when the breaker last changed its state or counted a failure.
+func (b *Breaker) lastEvent() time.Time {
+	at := b.phase.Load().since
+	if f := b.failed.Load(); f != nil && f.at.After(at) {
+		at = f.at
+	}
+	return at
+}

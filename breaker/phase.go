@@ -1,0 +1,75 @@
+package breaker
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// phase is one stay in one state; its generation is its number. A phase is
+// replaced under the lock and read without one.
+type phase struct {
+	state State
+	from  State
+	gen   uint64
+	opens uint64
+	since time.Time
+	// until is the last instant at which OPEN refuses.
+	until time.Time
+	// began is the run of failures at the start of the phase.
+	began  uint32
+	reason string
+	// refusal is what Acquire returns in this phase, made once so that
+	// refusing costs nothing.
+	refusal OpenError
+
+	// run is the run of failures now, probation whether one failure in CLOSED
+	// opens again. They are written under the lock.
+	run       atomic.Uint32
+	probation atomic.Bool
+	// taken are the places of HALF_OPEN that are not free, out the probes
+	// under way. They are written under the lock.
+	taken, out atomic.Int32
+	// proved says that one of the probes so far was no shallow one, report
+	// tells the engine a verdict of this generation. Both are under the lock.
+	proved bool
+	report func(error)
+
+	// next is the phase that followed, for publishing in order.
+	next atomic.Pointer[phase]
+}
+
+// failure is one that counted.
+type failure struct {
+	reason string
+	at     time.Time
+}
+
+// begin replaces the phase by one in state to. It runs under the lock, after
+// the engine has moved.
+func (b *Breaker) begin(to State, reason string) *phase {
+	old := b.phase.Load()
+	ph := &phase{state: to, from: old.state, gen: old.gen + 1, opens: old.opens, since: time.Now(), reason: reason}
+	switch to {
+	case Open:
+		ph.opens++
+		ph.began = old.run.Load()
+		ph.until = b.round.after(old, ph.since, &b.set)
+	case HalfOpen:
+		ph.began = old.run.Load()
+	case Closed:
+		ph.probation.Store(!old.proved)
+		if old.proved {
+			b.round.level = 0
+		}
+	}
+	ph.run.Store(ph.began)
+	ph.refusal = OpenError{Name: b.set.Name, State: to, Until: ph.until, Reason: reason}
+	b.phase.Store(ph)
+	if b.set.Logger != nil || b.set.OnTransition != nil {
+		// Without a listener nobody would walk the chain, and the first phase
+		// would keep all later ones alive.
+		old.next.Store(ph)
+		b.publish()
+	}
+	return ph
+}
