@@ -75,6 +75,7 @@ var importTable = []row{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
 		tests: []string{"client/...", "mcp", "jsonrpc", "errors"}, why: "a thin main around the server",
 	},
+	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{pkg: "internal/conformanceclient/...", may: library, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{pkg: "examples/...", may: library, tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: library, why: "an adapter in a package of its own: public packages only, nothing imports it"},

@@ -1,0 +1,11 @@
+// Package simulation runs real clients against servers that exist in memory and
+// virtual time only, hurts them by a schedule that a seed decides, and holds
+// what happened against what a client promises: each call ends exactly once,
+// what must not run twice does not, what is said not to have run has not, and
+// nothing is sent while a circuit is open (resilience.md §4.1 T3, §4.3).
+//
+// [Run] belongs into a bubble of testing/synctest. The choice of faults depends
+// on the seed, the call and the number of its attempt only, so that the order in
+// which goroutines run changes little; Go promises no order, so a seed repeats
+// the faults and not every interleaving.
+package simulation

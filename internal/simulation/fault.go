@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Fault is what becomes of one request.
+type Fault uint8
+
+const (
+	// None: the server runs it and answers.
+	None Fault = iota
+	// Refused: there is no connection; nothing is sent.
+	Refused
+	// LostBefore: the connection ends before the server runs it.
+	LostBefore
+	// LostAfter: the server runs it, and the connection ends before the answer.
+	LostAfter
+	// Silent: it is not run and never answered.
+	Silent
+	// SilentAfter: it is run and never answered.
+	SilentAfter
+	// Throttled: HTTP 429 with Retry-After, not run.
+	Throttled
+	// Unavailable: HTTP 503 with Retry-After; a proxy may have passed it on, and
+	// here it has.
+	Unavailable
+	// Crashed: HTTP 500 without a body, run.
+	Crashed
+	// Internal: -32603, run.
+	Internal
+	// Invalid: -32602, not run.
+	Invalid
+	// ToolError: a result that says isError, run.
+	ToolError
+	faults
+)
+
+// runs reports whether the server runs a request with this fault.
+func (f Fault) runs() bool {
+	switch f {
+	case None, LostAfter, SilentAfter, Unavailable, Crashed, Internal, ToolError:
+		return true
+	default:
+		return false
+	}
+}
+
+// window is a time in which faults happen.
+type window struct {
+	from, to time.Duration
+	kinds    []Fault
+	share    float64 // of the requests
+}
+
+// schedule is what goes wrong with one server, and when.
+type schedule struct {
+	seed    uint64
+	windows []window
+}
+
+// newSchedule draws windows for the first part of a run: some of one fault that
+// hits everything, some of many that hit a part.
+func newSchedule(seed uint64, length time.Duration) schedule {
+	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable on purpose
+	s := schedule{seed: seed}
+	for at := time.Duration(0); at < length; {
+		at += time.Duration(r.Int64N(int64(length / 6)))
+		w := window{from: at, to: min(length, at+time.Duration(r.Int64N(int64(length/4)))), share: 1}
+		if r.IntN(2) == 0 {
+			w.kinds = []Fault{1 + Fault(r.IntN(int(faults)-1))}
+		} else {
+			w.share = r.Float64()
+			for range 4 {
+				w.kinds = append(w.kinds, 1+Fault(r.IntN(int(faults)-1)))
+			}
+		}
+		s.windows = append(s.windows, w)
+		at = w.to
+	}
+	return s
+}
+
+// at is what becomes of the nth attempt of a call at a time.
+func (s schedule) at(now time.Duration, key, attempt int) (Fault, time.Duration) {
+	r := rand.New(rand.NewPCG(s.seed, uint64(key)<<16|uint64(attempt))) //nolint:gosec // as above
+	latency := time.Millisecond + time.Duration(r.Int64N(int64(20*time.Millisecond)))
+	for _, w := range s.windows {
+		if now >= w.from && now < w.to && r.Float64() < w.share {
+			return w.kinds[r.IntN(len(w.kinds))], latency
+		}
+	}
+	return None, latency
+}

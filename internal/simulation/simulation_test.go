@@ -1,0 +1,94 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var versions = []mcp.Version{mcp.LatestSession, mcp.Latest}
+
+// world runs one seed in a bubble, which ends only when no goroutine is left.
+func world(t *testing.T, seed uint64, version mcp.Version) Report {
+	t.Helper()
+	var r Report
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		r, err = Run(t.Context(), Config{Seed: seed, Version: version, Servers: 3, Callers: 6, Trouble: 4 * time.Minute})
+		require.NoError(t, err)
+	})
+	require.Empty(t, r.Faults(), "seed %d at %s: %+v", seed, version, r)
+	return r
+}
+
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	for _, version := range versions {
+		var all Report
+		for seed := range uint64(3) {
+			all.Add(world(t, seed, version))
+		}
+		require.Greater(t, all.Answered, all.Calls/10, "the servers are not away all the time: %+v", all)
+		require.Less(t, all.Answered, all.Calls, "and not well all the time: %+v", all)
+		require.NotZero(t, all.Unknown)
+	}
+}
+
+// TestSoak is the long form: MAINSTAY_SOAK=1, see `make soak`.
+func TestSoak(t *testing.T) {
+	if os.Getenv("MAINSTAY_SOAK") == "" {
+		t.Skip("a long run: set MAINSTAY_SOAK=1")
+	}
+	const enough = 1_000_000
+	var all Report
+	for seed := uint64(1000); all.Calls < enough; seed++ {
+		all.Add(world(t, seed, versions[seed%2]))
+	}
+	fmt.Printf("%d simulated calls, %d requests, %d answered, %d of unknown outcome\n", all.Calls, all.Attempts, all.Answered, all.Unknown)
+	fmt.Printf("duplicates of unsafe calls %d, lost calls %d, hung goroutines 0, sends while OPEN %d, concurrent probes %d\n",
+		all.Duplicates, all.Lost, all.Open, all.Probes)
+	fmt.Printf("answers swapped %d, denied %d, missing %d, sent before Retry-After %d, clients not recovered %d\n",
+		all.Swapped, all.Denied, all.Missing, all.Early, all.Unhealed)
+}
+
+// A checker that cannot fail proves nothing.
+func TestCheckerCatches(t *testing.T) {
+	t.Parallel()
+	lost := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "lost", nil)
+	notSent := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "not sent", nil)
+	for _, tt := range []struct {
+		name string
+		do   func(h *history)
+		want string
+	}{
+		{"nothing wrong", func(h *history) { h.run(1); h.end(1, answerTo(1), nil) }, "[]"},
+		{"unknown and run once", func(h *history) { h.run(1); h.end(1, "", lost) }, "[]"},
+		{"unknown and not run", func(h *history) { h.end(1, "", lost) }, "[]"},
+		{"run twice", func(h *history) { h.run(1); h.run(1); h.end(1, "", lost) }, "[1 unsafe calls ran more than once]"},
+		{"no outcome", func(h *history) { h.run(1) }, "[1 calls have not exactly one outcome]"},
+		{"two outcomes", func(h *history) { h.end(1, "", lost); h.end(1, "", lost) }, "[1 calls have not exactly one outcome]"},
+		{"another's answer", func(h *history) { h.run(1); h.end(1, answerTo(2), nil) }, "[1 calls got the answer of another]"},
+		{"denied", func(h *history) { h.run(1); h.end(1, "", notSent) }, "[1 calls ran and are said not to have]"},
+		{"made up", func(h *history) { h.end(1, answerTo(1), nil) }, "[1 calls are said to have run and have not]"},
+		{"foreign error", func(h *history) { h.run(1); h.end(1, "", errors.New("plain")) }, "[]"},
+		{"sent while open", func(h *history) { h.end(1, "", lost); h.wrongly(&h.report.Open) }, "[1 requests were sent while the circuit was open]"},
+		{"sent early", func(h *history) { h.end(1, "", lost); h.wrongly(&h.report.Early) }, "[1 requests were sent before Retry-After was over]"},
+		{"two probes", func(h *history) { h.end(1, "", lost); h.probes(2) }, "[1 probes too many at once]"},
+	} {
+		h := newHistory()
+		h.begin(1, true)
+		tt.do(h)
+		require.Equal(t, tt.want, fmt.Sprint(h.check().Faults()), tt.name)
+	}
+}
