@@ -16,11 +16,11 @@ type Rate struct {
 }
 
 // NewRate returns a limit of perSecond requests a second. burst is how many may
-// go at once, at least 1. perSecond must be above 0; beyond 10⁹ there is no
-// limit.
+// go at once, from 1 to a million. perSecond must be above 0; less than one an
+// hour is one an hour, and beyond 10⁹ there is no limit.
 func NewRate(perSecond float64, burst int) *Rate {
-	every := time.Duration(float64(time.Second) / perSecond)
-	return &Rate{every: every, burst: time.Duration(max(burst, 1)-1) * every}
+	every := time.Duration(min(float64(time.Second)/perSecond, float64(time.Hour)))
+	return &Rate{every: every, burst: time.Duration(min(max(burst, 1), 1e6)-1) * every}
 }
 
 // Reserve takes the next place in the schedule, in the order of the calls, and

@@ -1,0 +1,289 @@
+package resilience_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const call = mcp.MethodToolsCall
+
+// answered is the record of a request that the server answered with an error,
+// mapped as the client maps it.
+func answered(method string, p mcperrors.Profile, code int64, data string) resilience.Attempt {
+	return resilience.FromError(method, mcperrors.Map(jsonrpc.NewError(code, "m", json.RawMessage(data)),
+		mcperrors.MapOptions{Method: method, Profile: p}))
+}
+
+// both is such an answer under an HTTP status.
+func both(code int64, status int) resilience.Attempt {
+	e := mcperrors.Map(jsonrpc.NewError(code, "m", nil), mcperrors.MapOptions{Method: call})
+	e.HTTP = &mcperrors.HTTPEvidence{Status: status}
+	return resilience.FromError(call, e)
+}
+
+// overruled is one whose code has no meaning, so that the status decides.
+func overruled(code int64, status int) resilience.Attempt {
+	e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 0)
+	e.RPC = jsonrpc.NewError(code, "m", nil)
+	return resilience.FromError(call, e)
+}
+
+// status is the record of a request that got a bare HTTP status.
+func status(code int, after time.Duration) resilience.Attempt {
+	return resilience.FromError(call, mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: code}, after))
+}
+
+func result(c resilience.Class) resilience.Attempt {
+	return resilience.Attempt{Method: call, Class: c, Delivery: mcperrors.Answered}
+}
+
+func unanswered(c resilience.Class, d mcperrors.Delivery, change ...func(*resilience.Attempt)) resilience.Attempt {
+	a := resilience.Attempt{Method: call, Class: c, Delivery: d}
+	for _, f := range change {
+		f(&a)
+	}
+	return a
+}
+
+func reused(a *resilience.Attempt)    { a.Reused = true }
+func repeated(a *resilience.Attempt)  { a.Repeated = true }
+func alive(a *resilience.Attempt)     { a.Alive = true }
+func ownTimer(a *resilience.Attempt)  { a.OwnTimer = true }
+func notCalled(a *resilience.Attempt) { a.Method = mcp.MethodToolsList }
+
+// line is one row of resilience.md §3.2.
+type line struct {
+	name         string
+	a            resilience.Attempt
+	class        resilience.Class
+	server, tool breaker.Verdict // with a tool level
+	off          breaker.Verdict // the server's without one
+	hold         time.Duration
+	later        bool // a later attempt may succeed
+	safe, unsafe bool // made again, of a repeatable call and of another
+}
+
+const (
+	n = breaker.Neutral
+	s = breaker.Success
+	f = breaker.Failure
+)
+
+func lines() []line {
+	const (
+		notSent  = mcperrors.NotSent
+		rejected = mcperrors.Rejected
+		unknown  = mcperrors.Unknown
+	)
+	locked := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED","retry_after_seconds":2}`)
+	lockedElsewhere := locked // where DB_LOCKED promises nothing
+	lockedElsewhere.Delivery = mcperrors.Answered
+	toolLocked := resilience.FromError(call, mcperrors.MapToolError("", json.RawMessage(`{"error":{"code":"DB_LOCKED"}}`),
+		mcperrors.MapOptions{Method: call, Profile: mcperrors.COE}))
+	toolError := resilience.FromError(call, mcperrors.MapToolError("no", nil, mcperrors.MapOptions{Method: call}))
+	unknownTool := resilience.FromError(call, mcperrors.Map(jsonrpc.NewError(-32602, "Unknown tool: x", nil), mcperrors.MapOptions{Method: call, Tool: "x"}))
+	return []line{
+		// Results.
+		{"complete", result(resilience.ClassComplete), resilience.ClassComplete, s, s, s, 0, false, false, false},
+		{"isError", result(resilience.ClassToolError), resilience.ClassToolError, s, s, s, 0, false, false, false},
+		{"isError, mapped", toolError, resilience.ClassToolError, s, s, s, 0, false, false, false},
+		{"input_required", result(resilience.ClassInputRequired), resilience.ClassInputRequired, s, n, s, 0, false, false, false},
+		{"task", result(resilience.ClassTask), resilience.ClassTask, s, s, s, 0, false, false, false},
+
+		// Answers that are errors.
+		{"DB_LOCKED", locked, resilience.ClassLocked, s, n, s, 0, true, true, true},
+		{"DB_LOCKED in a tool's result", toolLocked, resilience.ClassLocked, s, n, s, 0, true, true, true},
+		{"DB_LOCKED without the contract", lockedElsewhere, resilience.ClassLocked, s, n, s, 0, true, true, false},
+		{"-32600", answered(call, "", -32600, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32601", answered(call, "", -32601, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32602", answered(call, "", -32602, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"unknown tool", unknownTool, resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32002 of resources/read", answered(mcp.MethodResourcesRead, "", -32002, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32042", answered(call, "", -32042, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32020", answered(call, "", -32020, ""), resilience.ClassHeaderMismatch, s, n, s, 0, true, false, false},
+		{"-32021", answered(call, "", -32021, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
+		{"-32022", answered(call, "", -32022, ""), resilience.ClassUnsupported, s, n, s, 0, false, false, false},
+		{"-32700", answered(call, "", -32700, ""), resilience.ClassUnreadable, n, n, n, 0, false, false, false},
+		{"-32700, the third", unanswered(resilience.ClassUnreadable, rejected, repeated), resilience.ClassUnreadable, f, n, f, 0, false, false, false},
+		{"-32603 of tools/call", answered(call, "", -32603, ""), resilience.ClassInternal, n, f, f, 0, true, true, false},
+		{"-32603 of a list", answered(mcp.MethodToolsList, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, true, false},
+		{"-32603, retryable: false", answered(call, "", -32603, `{"retryable":false}`), resilience.ClassInternal, n, f, f, 0, true, false, false},
+		{"-32000", answered(call, "", -32000, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32001 for a timeout", answered(call, "", -32001, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32001 for what is not there", answered(call, mcperrors.Artifact, -32001, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"-32002 for a conversion", answered(call, "", -32002, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"-32003 for an export", answered(call, "", -32003, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"-32010", answered(call, "", -32010, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32050, reserved", answered(call, "", -32050, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"an approval that is due", answered(call, mcperrors.Artifact, -32000, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"an application's 500", answered(call, "", 500, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"COE 500", answered(call, mcperrors.COE, 500, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"COE 404", answered(call, mcperrors.COE, 404, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"COE 429", answered(call, mcperrors.COE, 429, `{"retry_after_seconds":3}`), resilience.ClassThrottled, n, n, n, 0, true, true, true},
+		{"no result of the protocol", unanswered(resilience.ClassBrokenResult, unknown), resilience.ClassBrokenResult, n, f, f, 0, false, false, false},
+
+		// No answer.
+		{"unreachable", unanswered(resilience.ClassUnavailable, notSent), resilience.ClassUnavailable, f, n, f, 0, true, true, true},
+		{"out of descriptors", unanswered(resilience.ClassExhausted, notSent), resilience.ClassExhausted, n, n, n, 0, true, true, true},
+		{"certificate", unanswered(resilience.ClassCertificate, notSent), resilience.ClassCertificate, f, n, f, 0, false, false, false},
+		{"lost", unanswered(resilience.ClassLost, unknown), resilience.ClassLost, f, n, f, 0, true, true, false},
+		{"lost before it was sent", unanswered(resilience.ClassLost, notSent), resilience.ClassLost, f, n, f, 0, true, true, true},
+		{"EOF when reused", unanswered(resilience.ClassLost, unknown, reused), resilience.ClassLost, n, n, n, 0, true, true, false},
+		{"EOF when reused, again", unanswered(resilience.ClassLost, unknown, reused, repeated), resilience.ClassLost, f, n, f, 0, true, true, false},
+		{"truncated", unanswered(resilience.ClassTruncated, unknown, alive), resilience.ClassTruncated, f, n, f, 0, true, true, false},
+		{"timeout, silent", unanswered(resilience.ClassTimeout, unknown, ownTimer), resilience.ClassTimeout, f, f, f, 0, true, true, false},
+		{"timeout, alive", unanswered(resilience.ClassTimeout, unknown, ownTimer, alive), resilience.ClassTimeout, n, f, f, 0, true, true, false},
+		{"timeout of one impatient caller", unanswered(resilience.ClassTimeout, unknown), resilience.ClassTimeout, n, n, n, 0, true, true, false},
+		{"cancelled", unanswered(resilience.ClassCanceled, unknown), resilience.ClassCanceled, n, n, n, 0, false, false, false},
+		{"cancelled before it was sent", unanswered(resilience.ClassCanceled, notSent), resilience.ClassCanceled, n, n, n, 0, false, false, false},
+		{"too large", unanswered(resilience.ClassTooLarge, unknown), resilience.ClassTooLarge, n, f, f, 0, false, false, false},
+		{"too large, of a list", unanswered(resilience.ClassTooLarge, unknown, notCalled), resilience.ClassTooLarge, f, n, f, 0, false, false, false},
+		{"the program ended", unanswered(resilience.ClassExited, unknown), resilience.ClassExited, f, n, f, 0, true, true, false},
+		{"EPIPE", unanswered(resilience.ClassExited, notSent), resilience.ClassExited, f, n, f, 0, true, true, true},
+		{"the program ended under it twice", unanswered(resilience.ClassExited, unknown, repeated), resilience.ClassExited, f, f, f, 0, true, false, false},
+
+		// HTTP.
+		{"500", status(500, 0), resilience.ClassStatusFailed, f, f, f, 0, true, true, false},
+		{"500 with -32603", both(-32603, 500), resilience.ClassInternal, n, f, f, 0, true, true, false},
+		{"501", status(501, 0), resilience.ClassStatusNever, n, n, n, 0, false, false, false},
+		{"505", status(505, 0), resilience.ClassStatusNever, n, n, n, 0, false, false, false},
+		{"502", status(502, 0), resilience.ClassGateway, f, n, f, 0, true, true, false},
+		{"504", status(504, 0), resilience.ClassGateway, f, n, f, 0, true, true, false},
+		{"503", status(503, 0), resilience.ClassBusy, f, n, f, 0, true, true, false},
+		{"503 + Retry-After", status(503, 120*time.Second), resilience.ClassBusy, f, n, f, 120 * time.Second, true, true, false},
+		{"503 + endless Retry-After", status(503, time.Hour), resilience.ClassBusy, f, n, f, resilience.MaxHold, true, false, false},
+		{"503 with a code without meaning", overruled(-32000, 503), resilience.ClassBusy, f, n, f, 0, true, true, false},
+		{"507", status(507, 0), resilience.ClassStatusFailed, f, f, f, 0, true, true, false},
+		{"429", status(429, 0), resilience.ClassThrottled, n, n, n, time.Second, true, true, true},
+		{"429 + Retry-After", status(429, 7*time.Second), resilience.ClassThrottled, n, n, n, 7 * time.Second, true, true, true},
+		{"429 with a code without meaning", overruled(-32000, 429), resilience.ClassThrottled, n, n, n, time.Second, true, true, true},
+		{"408", status(408, 0), resilience.ClassRequestTimeout, n, n, n, 0, true, true, false},
+		{"425", status(425, 0), resilience.ClassTooEarly, n, n, n, 0, true, true, true},
+		{"401", status(401, 0), resilience.ClassUnauthorized, n, n, n, 0, false, false, false},
+		{"401 with a code without meaning", overruled(-32001, 401), resilience.ClassUnauthorized, n, n, n, 0, false, false, false},
+		{"401 with -32602", both(-32602, 401), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"403", status(403, 0), resilience.ClassForbidden, n, n, n, 0, false, false, false},
+		{"404 with -32601", both(-32601, 404), resilience.ClassInvalid, s, n, s, 0, false, false, false},
+		{"404 on a session", unanswered(resilience.ClassSessionLost, rejected), resilience.ClassSessionLost, n, n, n, 0, true, false, false},
+		{"404 on a session, again", unanswered(resilience.ClassSessionLost, rejected, repeated), resilience.ClassSessionLost, f, n, f, 0, true, false, false},
+		{"404", status(404, 0), resilience.ClassNoEndpoint, f, n, f, 0, false, false, false},
+		{"405", status(405, 0), resilience.ClassNoEndpoint, n, n, n, 0, false, false, false},
+		{"410", status(410, 0), resilience.ClassNoEndpoint, f, n, f, 0, false, false, false},
+		{"421", status(421, 0), resilience.ClassNoEndpoint, n, n, n, 0, false, false, false},
+		{"400", status(400, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"406", status(406, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"409", status(409, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"412", status(412, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"413", status(413, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"415", status(415, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"422", status(422, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"302", status(302, 0), resilience.ClassRefused, n, n, n, 0, false, false, false},
+		{"200 with a web page", unanswered(resilience.ClassNotMCP, unknown), resilience.ClassNotMCP, n, n, n, 0, false, false, false},
+		{"204", status(204, 0), resilience.ClassNotMCP, n, n, n, 0, false, false, false},
+
+		// This side.
+		{"refused here", unanswered(resilience.ClassLocal, notSent), resilience.ClassLocal, n, n, n, 0, false, false, false},
+		{"panic", unanswered(resilience.ClassPanic, unknown), resilience.ClassPanic, n, n, n, 0, false, false, false},
+		{"nobody classed it", resilience.Attempt{}, resilience.ClassNone, n, n, n, 0, false, false, false},
+	}
+}
+
+// Every row of the table: verdicts, hold, whether it is made again.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	seen := map[resilience.Class]bool{}
+	for _, tt := range lines() {
+		seen[tt.class] = true
+		require.Equal(t, tt.class, tt.a.Class, tt.name)
+
+		on := tt.a.Judge(true)
+		require.Equal(t, tt.server, on.Server, "%s: server", tt.name)
+		require.Equal(t, tt.tool, on.Tool, "%s: tool", tt.name)
+		require.Equal(t, tt.hold, on.Hold, "%s: hold", tt.name)
+		off := tt.a.Judge(false)
+		require.Equal(t, tt.off, off.Server, "%s: server, without tool level", tt.name)
+		require.Equal(t, n, off.Tool, "%s: no tool level", tt.name)
+		own := tt.class == resilience.ClassCanceled || tt.class == resilience.ClassLocal || tt.class == resilience.ClassPanic
+		require.Equal(t, own, on.OwnDoing, tt.name)
+
+		require.Equal(t, tt.later, tt.a.Class.Retryable(), "%s: retryable", tt.name)
+		for _, repeat := range []resilience.Repeat{resilience.Unsafe, resilience.Repeatable, resilience.Keyed} {
+			want := tt.safe
+			if repeat == resilience.Unsafe {
+				want = tt.unsafe
+			}
+			d := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Random: 0.5})
+			require.Equal(t, want, d.Again, "%s, repeat %d: %s", tt.name, repeat, d.Why)
+			require.NotEmpty(t, d.Why, tt.name)
+			if d.Again {
+				require.NotEqual(t, resilience.ChargeNone, d.Charge, tt.name)
+				require.GreaterOrEqual(t, d.Wait, tt.a.RetryAfter, tt.name)
+			} else {
+				require.Equal(t, resilience.Decision{Why: d.Why}, d, tt.name)
+			}
+			never := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Policy: resilience.Never})
+			require.False(t, never.Again, tt.name)
+		}
+	}
+	for c := resilience.ClassNone; c.String() != "unknown"; c++ {
+		require.True(t, seen[c], "no row for %s", c)
+	}
+}
+
+// What the classes call retryable is what the errors say to the user, where the
+// class alone decides.
+func TestRetryableAsTheErrorsSay(t *testing.T) {
+	t.Parallel()
+	for code := 300; code < 600; code++ {
+		e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: code}, 0)
+		require.Equal(t, e.Retryable, resilience.OfStatus(code).Retryable(), "status %d", code)
+	}
+	for code := int64(-32768); code < -31999; code++ {
+		a := answered(call, "", code, "")
+		e := mcperrors.Map(jsonrpc.NewError(code, "m", nil), mcperrors.MapOptions{Method: call})
+		if e.Retryable && a.Class != resilience.ClassApp {
+			require.True(t, a.Class.Retryable(), "code %d", code)
+		}
+		if a.Class.Retryable() && !a.Class.Corrected() {
+			require.True(t, e.Retryable, "code %d", code)
+		}
+	}
+}
+
+// A probe that did not call the tool proves little.
+func TestShallowProbe(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method string
+		class  resilience.Class
+		probe  bool
+		want   breaker.Verdict
+	}{
+		{call, resilience.ClassComplete, true, s},
+		{call, resilience.ClassUnavailable, true, f},
+		{mcp.MethodPing, resilience.ClassComplete, false, s},
+	} {
+		a := resilience.Attempt{Method: tt.method, Class: tt.class, Probe: tt.probe}
+		require.Equal(t, tt.want, a.Judge(true).Server, "%s %s %v", tt.method, tt.class, tt.probe)
+	}
+}
+
+func TestClassNames(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for c := range resilience.ClassPanic + 1 {
+		require.NotEmpty(t, c.String(), "class %d", c)
+		require.False(t, names[c.String()], c)
+		names[c.String()] = true
+	}
+	require.Equal(t, "unknown", (resilience.ClassPanic + 1).String())
+}
