@@ -195,7 +195,7 @@ func harmless(a Attempt, r Repeat) string {
 
 // when sets the wait, or gives up where the deadline leaves no room for it.
 func (d Decision) when(a Attempt, s State) Decision {
-	room := s.Remaining - min(max(s.Typical, 0), tail)
+	room := max(s.Remaining, 0) - min(max(s.Typical, 0), tail)
 	switch {
 	case a.RetryAfter > 0:
 		if a.RetryAfter > MaxHold {

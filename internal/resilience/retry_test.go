@@ -1,0 +1,305 @@
+package resilience_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestRepeatOf(t *testing.T) {
+	t.Parallel()
+	yes := true
+	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: &yes}
+	idempotent := &mcp.ToolAnnotations{IdempotentHint: &yes}
+	for _, tt := range []struct {
+		name string
+		r    resilience.Request
+		want resilience.Repeat
+	}{
+		{"a list", resilience.Request{Method: mcp.MethodToolsList}, resilience.Repeatable},
+		{"discover", resilience.Request{Method: mcp.MethodDiscover}, resilience.Repeatable},
+		{"initialize", resilience.Request{Method: mcp.MethodInitialize}, resilience.Repeatable},
+		{"a read", resilience.Request{Method: mcp.MethodResourcesRead}, resilience.Repeatable},
+		{"a task's state", resilience.Request{Method: mcp.MethodTasksGet}, resilience.Repeatable},
+		{"what a task is told", resilience.Request{Method: mcp.MethodTasksUpdate}, resilience.Unsafe},
+		{"a method nobody knows", resilience.Request{Method: "acme/pay"}, resilience.Unsafe},
+		{"a tool", resilience.Request{Method: call}, resilience.Unsafe},
+		{"a read-only tool, untrusted", resilience.Request{Method: call, Annotations: readOnly}, resilience.Unsafe},
+		{"a read-only tool, trusted", resilience.Request{Method: call, Annotations: readOnly, Trusted: true}, resilience.Repeatable},
+		{"a read-only tool, hints", resilience.Request{Method: call, Annotations: readOnly, Policy: resilience.Hints}, resilience.Repeatable},
+		{"an idempotent tool, trusted", resilience.Request{Method: call, Annotations: idempotent, Trusted: true}, resilience.Repeatable},
+		{"no annotations, trusted", resilience.Request{Method: call, Trusted: true}, resilience.Unsafe},
+		{"no hint, trusted", resilience.Request{Method: call, Annotations: &mcp.ToolAnnotations{}, Trusted: true}, resilience.Unsafe},
+		{"a key", resilience.Request{Method: call, Key: true}, resilience.Keyed},
+		{"always", resilience.Request{Method: call, Policy: resilience.Always}, resilience.Repeatable},
+		{"a requestState", resilience.Request{Method: mcp.MethodResourcesRead, Stateful: true}, resilience.Unsafe},
+		{"a requestState, always", resilience.Request{Method: call, Stateful: true, Policy: resilience.Always}, resilience.Repeatable},
+	} {
+		require.Equal(t, tt.want, resilience.RepeatOf(tt.r), tt.name)
+	}
+}
+
+// The server's wish: never earlier, at most a fifth later, never beyond the
+// deadline or past five minutes.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	const free = resilience.Unbounded
+	for _, tt := range []struct {
+		name      string
+		wish      time.Duration
+		remaining time.Duration
+		again     bool
+		least     time.Duration
+		most      time.Duration
+	}{
+		{"a second", time.Second, free, true, time.Second, 1200 * time.Millisecond},
+		{"one nanosecond", 1, free, true, 1, 1},
+		{"just five minutes", resilience.MaxHold, free, true, resilience.MaxHold, resilience.MaxHold * 6 / 5},
+		{"more than five minutes", resilience.MaxHold + 1, free, false, 0, 0},
+		{"for ever", math.MaxInt64, free, false, 0, 0},
+		{"past, or none", 0, free, true, 0, time.Second},
+		{"negative", -5 * time.Second, free, true, 0, time.Second},
+		{"least there is", math.MinInt64, free, true, 0, time.Second},
+		{"just in time", 7 * time.Second, 7 * time.Second, true, 7 * time.Second, 7 * time.Second},
+		{"too late by a nanosecond", 7 * time.Second, 7*time.Second - 1, false, 0, 0},
+		{"some room", 7 * time.Second, 7500 * time.Millisecond, true, 7 * time.Second, 7500 * time.Millisecond},
+		{"the deadline is now", 0, 0, false, 0, 0},
+		{"the deadline was before", 0, -time.Second, false, 0, 0},
+	} {
+		for _, random := range []float64{0, 0.3, 0.999999, 1, 2, -1, math.NaN(), math.Inf(1)} {
+			a := status(429, 0)
+			a.RetryAfter = tt.wish
+			d := resilience.Decide(a, resilience.State{Remaining: tt.remaining, Random: random})
+			require.Equal(t, tt.again, d.Again, "%s, %v: %s", tt.name, random, d.Why)
+			require.GreaterOrEqual(t, d.Wait, tt.least, "%s, %v", tt.name, random)
+			require.LessOrEqual(t, d.Wait, tt.most, "%s, %v", tt.name, random)
+		}
+	}
+}
+
+// The same wish as it stands in an error's data, in the numbers servers send.
+func TestRetryAfterFromData(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		data        string
+		again       bool
+		least, most time.Duration
+	}{
+		{`2`, true, 2 * time.Second, 2400 * time.Millisecond},
+		{`0.5`, true, 500 * time.Millisecond, 600 * time.Millisecond},
+		// Without a value that makes sense the contract says two seconds.
+		{`-1`, true, 2 * time.Second, 2400 * time.Millisecond},
+		{`"soon"`, true, 2 * time.Second, 2400 * time.Millisecond},
+		{`"NaN"`, true, 2 * time.Second, 2400 * time.Millisecond},
+		{`null`, true, 2 * time.Second, 2400 * time.Millisecond},
+		{`1000000000`, false, 0, 0},
+		{`301`, false, 0, 0},
+	} {
+		a := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED","retry_after_seconds":`+tt.data+`}`)
+		require.Equal(t, resilience.ClassLocked, a.Class, tt.data)
+		for _, random := range []float64{0, 0.5, 0.9999} {
+			d := resilience.Decide(a, resilience.State{Remaining: resilience.Unbounded, Random: random})
+			require.Equal(t, tt.again, d.Again, "%s: %s", tt.data, d.Why)
+			require.GreaterOrEqual(t, d.Wait, tt.least, tt.data)
+			require.LessOrEqual(t, d.Wait, tt.most, tt.data)
+		}
+	}
+}
+
+// loop makes a call that meets the same end every time, with unlimited money,
+// and returns how often it was made.
+func loop(a resilience.Attempt, st resilience.State) (attempts int, last resilience.Decision) {
+	for attempts = 1; attempts < 100; attempts++ {
+		if last = resilience.Decide(a, st); !last.Again {
+			return attempts, last
+		}
+		st = st.After(a)
+	}
+	return attempts, last
+}
+
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	base := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded}
+	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
+	locked := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`)
+
+	n, d := loop(lost, base)
+	require.Equal(t, resilience.DefaultAttempts, n)
+	require.Equal(t, "tried often enough", d.Why)
+
+	n, d = loop(locked, base)
+	require.Equal(t, 5, n, "DB_LOCKED has attempts of its own")
+	require.Equal(t, "locked too often", d.Why)
+
+	unsafe := base
+	unsafe.Repeat = resilience.Unsafe
+	n, _ = loop(locked, unsafe)
+	require.Equal(t, 5, n, "it was promised that nothing was done")
+	n, _ = loop(lost, unsafe)
+	require.Equal(t, 1, n)
+
+	n, d = loop(unanswered(resilience.ClassExited, mcperrors.NotSent), base)
+	require.Equal(t, 2, n, "no request is replayed under a second crash")
+	require.Equal(t, "the program ended under it twice", d.Why)
+
+	custom := base
+	custom.MaxAttempts, custom.MaxLocked = 1, 2
+	n, _ = loop(lost, custom)
+	require.Equal(t, 1, n)
+	n, _ = loop(locked, custom)
+	require.Equal(t, 2, n)
+
+	// Each is counted apart: two failures among four locks.
+	st := base
+	for i, a := range []resilience.Attempt{locked, lost, locked, locked, lost, locked} {
+		d := resilience.Decide(a, st)
+		require.True(t, d.Again, "%d: %s", i, d.Why)
+		st = st.After(a)
+	}
+	require.False(t, resilience.Decide(locked, st).Again)
+	require.False(t, resilience.Decide(lost, st).Again)
+}
+
+func TestCharges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		a    resilience.Attempt
+		want resilience.Charge
+	}{
+		{"lost", unanswered(resilience.ClassLost, mcperrors.NotSent), resilience.ChargeRetry},
+		{"timeout", unanswered(resilience.ClassTimeout, mcperrors.Unknown, ownTimer), resilience.ChargeTimeout},
+		{"the server's own timeout", answered(call, "", -32001, ""), resilience.ChargeTimeout},
+		{"429", status(429, 0), resilience.ChargeRetry},
+		{"DB_LOCKED", answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`), resilience.ChargeLocked},
+	} {
+		d := resilience.Decide(tt.a, resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded})
+		require.Equal(t, tt.want, d.Charge, tt.name)
+	}
+}
+
+// The waits double, a throttled client begins at a second, and a time that the
+// server named starts them anew.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	most := resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded, MaxAttempts: 100, Random: 1}
+	lost, limited := unanswered(resilience.ClassLost, mcperrors.Unknown), status(429, 0)
+	st := most
+	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000} {
+		require.Equal(t, want*time.Millisecond, resilience.Decide(lost, st).Wait)
+		st = st.After(lost)
+	}
+	named := status(503, 3*time.Second)
+	st = st.After(named)
+	require.Equal(t, 100*time.Millisecond, resilience.Decide(lost, st).Wait)
+
+	st = most
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 20, 20} {
+		require.Equal(t, want*time.Second, resilience.Decide(limited, st).Wait)
+		st = st.After(limited)
+	}
+	require.Zero(t, resilience.Decide(unanswered(resilience.ClassLost, mcperrors.Unknown, reused), most).Wait, "a connection that was old: at once")
+	require.NotZero(t, resilience.Decide(unanswered(resilience.ClassLost, mcperrors.Unknown, reused, repeated), most).Wait)
+}
+
+// The next attempt starts only if the deadline leaves time for the wait and for
+// the tool, of which no more than 100 ms are asked for.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	lost := unanswered(resilience.ClassLost, mcperrors.Unknown)
+	for _, tt := range []struct {
+		remaining, typical time.Duration
+		again              bool
+	}{
+		{time.Second, 0, true},
+		{100 * time.Millisecond, 0, true},
+		{100*time.Millisecond - 1, 0, false},
+		{150 * time.Millisecond, 50 * time.Millisecond, true},
+		{150*time.Millisecond - 1, 50 * time.Millisecond, false},
+		{200 * time.Millisecond, time.Hour, true},
+		{200*time.Millisecond - 1, time.Hour, false},
+		{0, 0, false},
+		{-time.Hour, 0, false},
+		{math.MinInt64, time.Hour, false},
+		{resilience.Unbounded, math.MinInt64, true},
+	} {
+		d := resilience.Decide(lost, resilience.State{
+			Repeat: resilience.Repeatable, Remaining: tt.remaining, Typical: tt.typical, Random: 1, // waits 100 ms
+		})
+		require.Equal(t, tt.again, d.Again, "%v: %s", tt, d.Why)
+	}
+}
+
+func TestBackoffBounds(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, b := range []resilience.Backoff{
+		{Base: 100 * time.Millisecond, Cap: 20 * time.Second},
+		{Base: 1, Cap: math.MaxInt64},
+		{Base: time.Hour, Cap: time.Second}, // the cap wins
+		{},
+	} {
+		for n := range 200 {
+			bound := b.Bound(n)
+			require.LessOrEqual(t, bound, b.Cap)
+			require.GreaterOrEqual(t, bound, b.Bound(max(0, n-1)), "it never shrinks")
+			for range 10 {
+				wait := b.Wait(n, rng.Float64())
+				require.GreaterOrEqual(t, wait, time.Duration(0))
+				require.LessOrEqual(t, wait, bound)
+			}
+		}
+		require.Equal(t, b.Cap, b.Bound(math.MaxInt-1), fmt.Sprint(b))
+	}
+	// Full jitter: the whole range, evenly.
+	b := resilience.Backoff{Base: time.Second, Cap: time.Minute}
+	low := 0
+	for range 10_000 {
+		if b.Wait(3, rng.Float64()) < 4*time.Second {
+			low++
+		}
+	}
+	require.InDelta(t, 5000, low, 300)
+}
+
+// Whatever an attempt and a call are like, these hold.
+func FuzzDecide(f *testing.F) {
+	f.Add(uint8(14), uint8(1), int64(0), uint8(0), uint8(0), uint8(0), uint8(0), int64(time.Minute), int64(0), 0.5, uint8(0))
+	f.Add(uint8(5), uint8(2), int64(2e9), uint8(1), uint8(2), uint8(4), uint8(1), int64(1e9), int64(5e7), 1.0, uint8(255))
+	f.Fuzz(func(t *testing.T, class, delivery uint8, after int64, repeat, failed, locked, waits uint8, remaining, typical int64, random float64, flags uint8) {
+		a := resilience.Attempt{
+			Method: call, Class: resilience.Class(class), Delivery: mcperrors.Delivery(delivery % 4), RetryAfter: time.Duration(after),
+			Alive: flags&1 != 0, OwnTimer: flags&2 != 0, Reused: flags&4 != 0, Repeated: flags&8 != 0, Final: flags&16 != 0,
+		}
+		st := resilience.State{
+			Repeat: resilience.Repeat(repeat % 3), Failed: int(failed), Locked: int(locked), Waits: int(waits),
+			Remaining: time.Duration(remaining), Typical: time.Duration(typical), Random: random,
+		}
+		d := resilience.Decide(a, st)
+		j := a.Judge(flags&32 != 0)
+		require.GreaterOrEqual(t, j.Hold, time.Duration(0))
+		require.LessOrEqual(t, j.Hold, resilience.MaxHold)
+		if !d.Again {
+			require.Zero(t, d.Wait)
+			return
+		}
+		require.NotEqual(t, resilience.ChargeNone, d.Charge)
+		require.GreaterOrEqual(t, d.Wait, max(a.RetryAfter, 0), "never earlier than told")
+		require.LessOrEqual(t, d.Wait, st.Remaining)
+		require.LessOrEqual(t, d.Wait, resilience.MaxHold*6/5)
+		require.True(t, a.Class.Retryable() && !a.Final && !a.Class.Corrected())
+		if st.Repeat == resilience.Unsafe {
+			require.Contains(t, []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Rejected}, a.Delivery, "an unsafe call needs a proof")
+		}
+		require.True(t, a.Class == resilience.ClassLocked && st.Locked < 4 || st.Failed < 2)
+	})
+}
