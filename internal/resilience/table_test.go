@@ -271,6 +271,11 @@ func TestShallowProbe(t *testing.T) {
 		{call, resilience.ClassComplete, true, s},
 		{call, resilience.ClassUnavailable, true, f},
 		{mcp.MethodPing, resilience.ClassComplete, false, s},
+		{mcp.MethodPing, resilience.ClassComplete, true, breaker.Shallow},
+		{mcp.MethodPing, resilience.ClassInvalid, true, breaker.Shallow}, // -32601: it lives
+		{mcp.MethodToolsList, resilience.ClassComplete, true, breaker.Shallow},
+		{mcp.MethodDiscover, resilience.ClassTimeout, true, n},
+		{mcp.MethodDiscover, resilience.ClassInternal, true, f},
 	} {
 		a := resilience.Attempt{Method: tt.method, Class: tt.class, Probe: tt.probe}
 		require.Equal(t, tt.want, a.Judge(true).Server, "%s %s %v", tt.method, tt.class, tt.probe)
