@@ -1,0 +1,116 @@
+package faults
+
+import (
+	"slices"
+	"time"
+)
+
+// Call is what happened to one message from the client, as seen at the server's
+// side: a checker holds the client's account against it. A call that a client
+// repeats is as many entries as it has attempts.
+type Call struct {
+	// Seq counts from 1 in the order of arrival.
+	Seq int `json:"seq"`
+	// At is from the making of the proxy.
+	At time.Duration `json:"at"`
+	// ID is the request id as JSON text; empty in a notification.
+	ID string `json:"id,omitempty"`
+	// Method is the JSON-RPC method, or the HTTP method where there is none.
+	Method string `json:"method,omitempty"`
+	// Tool is the name in tools/call.
+	Tool string `json:"tool,omitempty"`
+	// Key is the member of _meta whose name is or ends in "/idempotencyKey".
+	Key string `json:"key,omitempty"`
+	// Session is the Mcp-Session-Id header.
+	Session string `json:"session,omitempty"`
+	// Fault is the id of the fault it had, if any.
+	Fault string `json:"fault,omitempty"`
+	// Sent is set once the server was given the whole message: it may have
+	// executed it.
+	Sent bool `json:"sent"`
+	// Answered is set when the server answered, at least in part.
+	Answered bool `json:"answered"`
+	// Delivered is set when an answer to it goes whole to the client: the
+	// server's, or one that the proxy made. It is set when the writing begins
+	// and taken back when that fails. A fault that spoils the answer's text
+	// leaves it unset, if the right one does not follow.
+	Delivered bool `json:"delivered"`
+}
+
+// history is guarded by the proxy's mutex.
+type history struct {
+	calls []*Call
+	seq   int
+}
+
+// History returns the messages so far in the order of arrival. The slice is
+// the caller's. It grows by one entry a message until [Proxy.Forget].
+func (p *Proxy) History() []Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]Call, len(p.history.calls))
+	for i, c := range p.history.calls {
+		all[i] = *c
+	}
+	return all
+}
+
+// Executions counts the messages with this idempotency key that the server was
+// given: what it may have executed.
+func (p *Proxy) Executions(key string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, c := range p.history.calls {
+		if c.Sent && c.Key == key {
+			n++
+		}
+	}
+	return n
+}
+
+// Forget drops the history before now; messages under way stay.
+func (p *Proxy) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.history.calls = slices.Clip(slices.DeleteFunc(p.history.calls, func(c *Call) bool { return !c.Sent || c.Answered }))
+}
+
+// arrived enters a message.
+func (p *Proxy) arrived(m *message, session string, h *hit) *Call {
+	c := &Call{ID: string(m.ID), Method: m.Method, Tool: m.tool, Key: m.key, Session: session}
+	if h != nil {
+		c.Fault = h.Fault
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.history.seq++
+	c.Seq, c.At = p.history.seq, time.Since(p.began)
+	p.history.calls = append(p.history.calls, c)
+	return c
+}
+
+// note changes an entry.
+func (p *Proxy) note(c *Call, change func(*Call)) {
+	if c == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(c)
+}
+
+func sent(c *Call)      { c.Sent = true }
+func answered(c *Call)  { c.Answered = true }
+func delivered(c *Call) { c.Delivered = true }
+
+// deliver writes an answer. The entry is changed first, so that who has the
+// answer finds it there, and changed back when the writing fails.
+func (p *Proxy) deliver(c *Call, write func() bool) bool {
+	p.note(c, delivered)
+	if write() {
+		return true
+	}
+	p.note(c, func(c *Call) { c.Delivered = false })
+	return false
+}

@@ -1,0 +1,254 @@
+package faults
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Proxy makes the faults of a [Plan] for every carrier it is asked for, and
+// writes down what it did. Make it with [New]; inside a synctest bubble, when
+// it is to be used in one. All methods may be called concurrently.
+type Proxy struct {
+	began time.Time
+
+	mu      sync.Mutex
+	now     *period
+	made    map[string]int
+	history history
+	resume  map[string][]byte // answers that wait for a Last-Event-ID (C2)
+}
+
+// New returns a proxy that follows the plan from now on. It holds nothing that
+// must be closed.
+func New(plan Plan) (*Proxy, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	return &Proxy{began: time.Now(), now: newPeriod(plan), made: map[string]int{}, resume: map[string][]byte{}}, nil
+}
+
+// Set replaces the plan. What the old one holds goes on as if nothing had been:
+// held answers are delivered, a frozen stream flows. What it broke stays broken.
+func (p *Proxy) Set(plan Plan) error {
+	if err := plan.Check(); err != nil {
+		return err
+	}
+	p.replace(newPeriod(plan))
+	return nil
+}
+
+// Heal is Set with an empty plan.
+func (p *Proxy) Heal() { p.replace(newPeriod(Plan{})) }
+
+func (p *Proxy) replace(next *period) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.now.over)
+	p.now = next
+}
+
+// Stats tells how often each fault was made since the proxy began, by id. The
+// map is the caller's.
+func (p *Proxy) Stats() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.made)
+}
+
+// period is the time in which one plan holds, and what its faults remember.
+type period struct {
+	plan  Plan
+	rules []*armed
+	since time.Time
+	over  chan struct{} // closed when the next plan holds
+
+	dead    map[string]bool   // sessions that are gone (B17)
+	waiting map[string]waiter // answers that wait for their cancellation (D6, F15)
+	crowd   *crowd            // answers that wait for each other (D5)
+	memory  map[string]int    // what faults with phases remember (F3, F10, F12)
+}
+
+func newPeriod(plan Plan) *period {
+	now := &period{
+		plan: plan, since: time.Now(), over: make(chan struct{}),
+		dead: map[string]bool{}, waiting: map[string]waiter{}, memory: map[string]int{},
+	}
+	for i := range plan.Rules {
+		f, _ := Find(plan.Rules[i].Fault)
+		rule := plan.Rules[i]
+		now.rules = append(now.rules, &armed{Rule: rule, index: i, fault: f, form: rule.variant()})
+	}
+	return now
+}
+
+// armed is a rule with its counters.
+type armed struct {
+	Rule
+	index int
+	fault Fault
+	form  string
+	seen  int
+	fired int
+}
+
+// hit is a fault about to be made.
+type hit struct {
+	Rule
+	form   string
+	period *period
+	random *rand.Rand // of this hit alone, so that concurrent hits do not depend on each other
+}
+
+// event is something that a rule may hit.
+type event struct {
+	carrier Carrier
+	point   point
+	method  string // of messages
+	tool    string
+	request bool // a message with an id and a method
+	early   bool // the message has not been read whole
+}
+
+// match returns the fault that the event has, or nil. It counts.
+func (p *Proxy) match(e event) *hit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.now.rules {
+		if r.early() != e.early || !r.about(e) || !r.due(time.Since(p.now.since)) {
+			continue
+		}
+		r.seen++
+		// A source of its own for the nth message of a rule: the decision depends
+		// on the seed and on nothing that runs beside it.
+		random := rand.New(rand.NewPCG(p.now.plan.Seed, uint64(r.index)<<32|uint64(r.seen)&0xffffffff))
+		if !r.chosen(random) {
+			continue
+		}
+		r.fired++
+		p.made[r.fault.ID]++
+		return &hit{Rule: r.Rule, form: r.form, period: p.now, random: random}
+	}
+	return nil
+}
+
+// early reports a fault that comes before the message is read.
+func (r *armed) early() bool { return r.fault.ID == "B29" || r.fault.ID == "E6" && r.form == "request" }
+
+// about reports whether the rule speaks of such an event at all.
+func (r *armed) about(e event) bool {
+	if !r.fault.Made(e.carrier) && (e.carrier != Program || !r.fault.Made(Stream)) || pointOf(r.fault.ID) != e.point {
+		return false
+	}
+	if e.point != atMessage {
+		return true
+	}
+	methods := r.When.Methods
+	if len(methods) == 0 {
+		methods = r.fault.Methods
+	}
+	if len(methods) == 0 && !e.request || len(methods) > 0 && !slices.Contains(methods, e.method) {
+		return false
+	}
+	switch {
+	case r.fault.ID == "F10":
+		return true // its tools are which tool changes; lists have no name
+	case r.form == "sigstop" && e.carrier != Program:
+		return false
+	}
+	return len(r.When.Tools) == 0 || slices.Contains(r.When.Tools, e.tool)
+}
+
+func (r *armed) due(since time.Duration) bool {
+	return since >= time.Duration(r.When.After) && (r.When.Until == 0 || since < time.Duration(r.When.Until))
+}
+
+// chosen looks at the counters, the present event among them.
+func (r *armed) chosen(random *rand.Rand) bool {
+	w := r.When
+	behind := r.seen - w.Skip
+	return behind > 0 &&
+		(w.Nth <= 1 || behind%w.Nth == 0) &&
+		(w.Count == 0 || r.fired < w.Count) &&
+		(w.Probability == 0 || random.Float64() < w.Probability)
+}
+
+// stands reports whether a rule for the fault holds now, and returns it.
+func (p *Proxy) stands(id string) *armed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.now.rules {
+		if r.fault.ID == id && r.due(time.Since(p.now.since)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// count is how often a fault that remembers was at this point, this time included.
+func (p *Proxy) count(h *hit, what string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.period.memory[what]++
+	return h.period.memory[what]
+}
+
+// pause waits d, and returns false when the context ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hold waits until the plan is replaced, or for d when that is not 0. It
+// returns false when the context ended before.
+func (h *hit) hold(ctx context.Context, d time.Duration) bool {
+	var after <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-h.period.over:
+		return true
+	case <-after:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// point is where in the traffic a fault is made.
+type point int
+
+const (
+	atMessage point = iota // a request or a notification
+	atAccept
+	atFrames // an HTTP/2 stream
+	atStart  // of a program or a stream
+)
+
+func pointOf(id string) point {
+	switch id {
+	case "A1", "A2", "A3", "A4", "A5", "A6", "A8", "A9", "B27":
+		return atAccept // and at the dial, which is the same for a rule
+	case "B25", "B26":
+		return atFrames
+	case "E2", "E11", "E14":
+		return atStart
+	default:
+		return atMessage
+	}
+}

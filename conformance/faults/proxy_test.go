@@ -1,0 +1,50 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Without a fault, both carriers pass on what is said, and the history has it.
+func TestNothingWrong(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		web := newHTTPRig(t)
+		g := web.ask(call(1))
+		require.Equal(t, 200, g.status)
+		require.Contains(t, g.body, `"done"`)
+		line := newStreamRig(t)
+		line.say(call(1))
+		heard, err := line.hear(1)
+		require.NoError(t, err)
+		require.Contains(t, heard[0], `"done"`)
+		for _, p := range []*Proxy{web.proxy, line.proxy} {
+			all := p.History()
+			require.Len(t, all, 1)
+			require.Equal(t, Call{Seq: 1, ID: "1", Method: "tools/call", Tool: "add", Key: "k1", Sent: true, Answered: true, Delivered: true}, all[0])
+			require.Equal(t, 1, p.Executions("k1"))
+			require.Empty(t, p.Stats())
+			p.Forget()
+			require.Empty(t, p.History())
+		}
+	})
+}
+
+// What a hold keeps back goes on when the plan is replaced.
+func TestHeal(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		web := newHTTPRig(t, Rule{Fault: "B1"})
+		time.AfterFunc(time.Minute, web.proxy.Heal)
+		g := web.ask(call(1))
+		require.Equal(t, 200, g.status)
+		require.Equal(t, time.Minute, g.took)
+		require.Equal(t, map[string]int{"B1": 1}, web.proxy.Stats())
+		require.NoError(t, web.proxy.Set(Plan{Rules: []Rule{{Fault: "B16"}}}))
+		require.Equal(t, 404, web.ask(call(2)).status)
+		require.Error(t, web.proxy.Set(Plan{Rules: []Rule{{Fault: "B99"}}}))
+		require.EqualValues(t, 1, web.server.executed.Load())
+	})
+}

@@ -1,0 +1,75 @@
+package faults
+
+import (
+	"iter"
+	"time"
+)
+
+// process is what a fault can do to the process that the proxy is in.
+type process struct {
+	crash  func(form string) // ends the process; it does not return
+	stop   func() error      // stops it, until something wakes it
+	stderr func(size int)    // floods stderr
+}
+
+// scriptsStream are the faults of a stream that are in an answer (part E).
+func scriptsStream() map[string]script {
+	ends := script{tell: func(*exchange) iter.Seq[piece] { return tells(piece{kind: cut}) }}
+	return map[string]script{
+		"E3": {tell: func(x *exchange) iter.Seq[piece] {
+			switch x.form {
+			case "ansi":
+				return tells(badText("\x1b[32mready\x1b[0m"), good(x))
+			case "bom":
+				return tells(piece{right: true, data: append([]byte("\ufeff"), x.answer...)})
+			case "blank":
+				return tells(badText(""), badText("  \t"), badText("\r"), good(x))
+			default:
+				return tells(badText("Server listening on stdio"), good(x))
+			}
+		}},
+		"E5":  ends,
+		"E12": ends,
+		"E13": {local: func(x *exchange) []byte { return response(x.req.ID, "{}") }, tell: ends.tell},
+		"E6": {tell: func(x *exchange) iter.Seq[piece] {
+			return tells(piece{kind: part, data: x.answer[:len(x.answer)/2]}, piece{kind: cut})
+		}},
+		"E15": {tell: func(x *exchange) iter.Seq[piece] { return tells(piece{right: true, slow: true, data: x.answer}) }},
+	}
+}
+
+// harm makes the faults of the stream itself, after its request was passed
+// on unless the rule says Unsent. It reports whether to read on.
+func (s *stream) harm(h *hit, line []byte, call *Call) bool {
+	if h.Fault == "E4" && s.process.stderr != nil {
+		s.process.stderr(orInt(h.Size, 1<<30))
+	}
+	if h.Fault == "E10" { // shut before the server can answer
+		defer s.down.shut()()
+	}
+	if !h.Unsent && !s.pass(line, call) {
+		return false
+	}
+	switch h.Fault {
+	case "E7":
+		s.toClient.Lock()
+		_ = s.client.To.Close()
+		s.toClient.Unlock()
+	case "E8":
+		return h.hold(s.ctx, time.Duration(h.For)) && (!h.Unsent || s.pass(line, call))
+	case "E9":
+		_ = s.client.From.Close()
+		// The server's stdin stays open: it is the proxy's read end that is gone.
+		<-s.ctx.Done()
+		return false
+	case "E10":
+		if h.form == "sigstop" && s.process.stop != nil {
+			_ = s.process.stop() // cannot fail for oneself
+		} else if !h.hold(s.ctx, time.Duration(h.For)) {
+			return false
+		}
+		return !h.Unsent || s.pass(line, call)
+	default:
+	}
+	return true
+}
