@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // phase1 is what the seed's server offers.
@@ -29,6 +30,9 @@ func toolList(names ...string) json.RawMessage {
 	}
 	return json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]}`)
 }
+
+// exactly keeps times to live as they are: else up to a tenth is cut off.
+var exactly = client.WithToolCacheSettings(toolcache.Settings{ExactTTL: true})
 
 // inBubble runs f with a client of a fake server, in virtual time.
 func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer), opts ...client.Option) {
@@ -79,7 +83,7 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 			getSchema(t, c, "echo")
 			require.Equal(t, 2, s.count("tools/list"), "%q: stale from then on", tt.env)
-		}, tt.opts...)
+		}, append(tt.opts, exactly)...)
 	}
 	t.Setenv("MCP_TOOL_CACHE_TTL", "0")
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -112,7 +116,7 @@ func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		_, err := c.GetToolSchema(t.Context(), "echo")
 		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err), "a tool that is gone disappears")
-	})
+	}, exactly)
 }
 
 func TestAC_004_4_GetToolSchemaRefreshesOnceForUnknownNames(t *testing.T) {

@@ -59,7 +59,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	}
 	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
 	asked := false
-	raw, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
+	raw, standing, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, err := c.send(ctx, cl)
 		switch {
 		case err == nil:
@@ -77,13 +77,17 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
 			// A cursor of a list that has changed: the next walk begins anew.
 			c.cache().Forget(key.Key, key.Method)
+		default:
+			err = marked(err)
 		}
 		return toolcache.Response{}, err
 	})
+	cl.opts.stands(standing)
 	if err != nil {
 		var already *mcperrors.Error
 		if errors.As(err, &already) {
-			return 0, already
+			own := *already // others may have been given the same
+			return 0, &own
 		}
 		return 0, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
 	}
@@ -91,6 +95,52 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		err = c.decode(cl, raw, res)
 	}
 	return len(raw), err
+}
+
+// WithStanding has the [toolcache.Standing] of what a call of one of the lists,
+// resources/read or [Client.GetToolSchema] returns noted in into: whether it is
+// stale, which only a cache that was set up for it hands out. Of a walk over
+// several pages the worst is noted; an earlier note is kept where it is worse.
+func WithStanding(into *toolcache.Standing) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.standing = into })
+}
+
+// stands notes how something that is returned stands.
+func (o *callOptions) stands(st toolcache.Standing) {
+	if o.standing == nil {
+		return
+	}
+	o.standing.Stale = o.standing.Stale || st.Stale
+	o.standing.Age = max(o.standing.Age, st.Age)
+	if st.Cause != nil {
+		o.standing.Cause = st.Cause
+	}
+}
+
+// marked tells the cache what an error means for what it keeps.
+func marked(err error) error {
+	switch mcperrors.KindOf(err) {
+	case mcperrors.KindClosed:
+		// Others may share this fetch, who are not closed.
+		return fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+	case mcperrors.KindAuth:
+		return fmt.Errorf("%w: %w", toolcache.ErrRefused, err)
+	case mcperrors.KindUnsupported:
+		return fmt.Errorf("%w: %w", toolcache.ErrAbsent, err)
+	default:
+		return err
+	}
+}
+
+// unreachable reports the errors for which an old list may stand in: nobody knows
+// what the server would have said.
+func unreachable(err error) bool {
+	switch mcperrors.KindOf(err) {
+	case mcperrors.KindTransport, mcperrors.KindTimeout, mcperrors.KindCircuitOpen, mcperrors.KindSessionLost:
+		return true
+	default:
+		return false
+	}
 }
 
 // decode reads the result of a call, whose message was found valid when it came.
@@ -177,18 +227,25 @@ func (c *Client) outdate(n jsonrpc.Notification) {
 	key := c.cacheKey()
 	switch n.Method {
 	case mcp.MethodToolsListChanged:
-		c.InvalidateTools()
+		c.cache().Changed(key)
+		c.cache().Outdate(key, mcp.MethodToolsList)
 	case mcp.MethodPromptsListChanged:
-		c.cache().Forget(key, mcp.MethodPromptsList)
+		c.cache().Outdate(key, mcp.MethodPromptsList)
 	case mcp.MethodResourcesListChanged:
-		c.cache().Forget(key, mcp.MethodResourcesList)
-		c.cache().Forget(key, mcp.MethodResourceTemplatesList)
+		c.cache().Outdate(key, mcp.MethodResourcesList)
+		c.cache().Outdate(key, mcp.MethodResourceTemplatesList)
 	case mcp.MethodResourcesUpdated:
 		var p mcp.ResourceUpdatedParams
 		if mcp.Unmarshal([]byte(n.Params), &p) == nil {
 			c.cache().ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
 		}
 	}
+}
+
+// CacheStatus returns how the list of tools stands in the schema cache; ok is
+// false when none was fetched yet. It does no I/O.
+func (c *Client) CacheStatus() (st toolcache.Status, ok bool) {
+	return c.cache().Status(c.cacheKey())
 }
 
 // forgetAll drops everything that is kept of the server: after a way to it was
@@ -207,7 +264,8 @@ func (c *Client) keyOf(a *agreement) toolcache.Key {
 	digest := sha256.Sum256(encoded)
 	return toolcache.Key{
 		Server:    c.identity,
-		Partition: string(a.version) + " " + hex.EncodeToString(digest[:8]) + " " + c.cfg.partition,
+		Variant:   string(a.version) + " " + hex.EncodeToString(digest[:8]),
+		Partition: c.cfg.partition,
 	}
 }
 

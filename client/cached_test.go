@@ -120,7 +120,7 @@ func TestCached_CACHE_03_SessionEra(t *testing.T) {
 func TestCached_CACHE_10_Tools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := alone(t)
+		c, s := alone(t, exactly)
 		s.on("tools/list", func(req jsonrpc.Request) any {
 			if strings.Contains(string(req.Params), `"cursor"`) {
 				return json.RawMessage(`{"resultType":"complete","ttlMs":1000,"tools":[{"name":"b","inputSchema":{}}]}`)

@@ -11,6 +11,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // CallOption sets up one call.
@@ -26,7 +27,8 @@ type callOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
-	shared     bool // what comes is not changed, and may be kept without a copy
+	standing   *toolcache.Standing // of what the cache answers, nil: not asked for
+	shared     bool                // what comes is not changed, and may be kept without a copy
 	meta       map[string]any
 	ttl        time.Duration // of a task
 	cancelTask bool

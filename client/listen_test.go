@@ -460,6 +460,7 @@ func TestListHandlerListens(t *testing.T) {
 		l := ls.nth(t, 0)
 		require.Equal(t, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}`, l.filter)
 		ls.say(l, notice(l.id, "notifications/tools/list_changed", ""))
+		pass(time.Second) // since the list was last asked for
 		synctest.Wait()
 		require.Equal(t, []string{"notifications/tools/list_changed <nil>"}, lists.all())
 		ls.say(l, graceful(l.id))

@@ -24,56 +24,76 @@ type page[T any] struct {
 	bytes int     // of the page as it came
 }
 
-// walk follows the cursors of a list. A cursor that was seen before ends the
-// walk with a warning, without the page it led to being repeated (UTIL-14). One
-// that the server does not take any more begins the walk anew, once; what has
-// been yielded is not again, told by its name (UTIL-15). An error is the last
-// thing the walk yields.
+// pages follows the cursors of a list and hands each page to visit, until that
+// says no. A cursor that was seen before ends the list with a warning, without
+// the page it led to being repeated (UTIL-14). One that the server does not take
+// any more begins the list anew, once; anew says that this is the first page
+// after that (UTIL-15).
+func pages[T any](ctx context.Context, c *Client, method string, fetch func(context.Context, *string) (page[T], error), visit func(p page[T], anew bool) bool) error {
+	seen := map[string]bool{}
+	count, bytes := 0, 0
+	again := false
+	var cursor *string
+	for range maxPages {
+		p, err := fetch(ctx, cursor)
+		switch {
+		case err == nil:
+		case cursor != nil && !again && badCursor(err):
+			again, cursor, seen = true, nil, map[string]bool{}
+			continue
+		default:
+			return err
+		}
+		count, bytes = count+len(p.items), bytes+p.bytes
+		if bytes > maxBytes {
+			return c.endless(method)
+		}
+		beyond := count > maxItems
+		if beyond {
+			p.items = p.items[:len(p.items)-(count-maxItems)]
+		}
+		switch {
+		case !visit(p, again && cursor == nil):
+			return nil
+		case beyond:
+			return c.endless(method)
+		case p.next == nil:
+			return nil
+		case seen[*p.next]:
+			c.log.Warn("[MCP] the server's list repeats a cursor; the walk ends here", "server", c.server, "method", method)
+			return nil
+		}
+		seen[*p.next] = true
+		cursor = p.next
+	}
+	return c.endless(method)
+}
+
+// walk yields the items of a list. What has been yielded when the list begins
+// anew is not again, told by its name. An error is the last thing it yields.
 func walk[T any](ctx context.Context, c *Client, method string, name func(T) string, fetch func(context.Context, *string) (page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var zero T
-		seen, yielded := map[string]bool{}, map[string]bool{}
-		count, bytes := 0, 0
-		again := false
-		var cursor *string
-		for range maxPages {
-			p, err := fetch(ctx, cursor)
-			switch {
-			case err == nil:
-			case cursor != nil && !again && badCursor(err):
-				again, cursor, seen = true, nil, map[string]bool{}
-				continue
-			default:
-				yield(zero, err)
-				return
-			}
-			bytes += p.bytes
+		yielded := map[string]bool{}
+		again, stopped := false, false
+		err := pages(ctx, c, method, fetch, func(p page[T], anew bool) bool {
+			again = again || anew
 			for _, item := range p.items {
-				if count++; count > maxItems || bytes > maxBytes {
-					yield(zero, c.endless(method))
-					return
-				}
 				if again && yielded[name(item)] {
 					continue
 				}
-				if !yield(item, nil) {
-					return
+				if stopped = !yield(item, nil); stopped {
+					return false
 				}
 				if p.next != nil && !again {
 					yielded[name(item)] = true
 				}
 			}
-			if p.next == nil {
-				return
-			}
-			if seen[*p.next] {
-				c.log.Warn("[MCP] the server's list repeats a cursor; the walk ends here", "server", c.server, "method", method)
-				return
-			}
-			seen[*p.next] = true
-			cursor = p.next
+			return true
+		})
+		if err != nil && !stopped {
+			var zero T
+			yield(zero, err)
 		}
-		yield(zero, c.endless(method))
 	}
 }
 

@@ -61,6 +61,7 @@ type uncommon struct {
 	limits       InputLimits
 	required     []string
 	ttl          *time.Duration
+	cacheSet     *toolcache.Settings
 	partition    string
 	pins         map[string]string
 	pinPolicy    PinPolicy
@@ -144,6 +145,14 @@ func WithToolCache(cache *toolcache.Cache) Option {
 // clients that share its cache: name the credentials, not their secret.
 func WithCachePartition(name string) Option {
 	return optionFunc(func(c *config) { c.partition = name })
+}
+
+// WithToolCacheSettings sets up the cache of the client's own: stale answers, a
+// durable store. A TTL that it does not set is that of [WithToolCacheTTL]; where
+// it has no StaleIf, lists are stale only while the server cannot be reached or
+// the circuit is open; its logger is the client's unless it has one.
+func WithToolCacheSettings(s toolcache.Settings) Option {
+	return optionFunc(func(c *config) { c.cacheSet = &s })
 }
 
 // WithToolCacheTTL sets how long tool schemas are fresh, 0 to ask the server
@@ -282,6 +291,9 @@ func (c *config) completeCache() error {
 		if c.ttl != nil {
 			return errors.New("WithToolCacheTTL has no effect on a cache given with WithToolCache; set the TTL there")
 		}
+		if c.cacheSet != nil {
+			return errors.New("WithToolCacheSettings has no effect on a cache given with WithToolCache; give one of the two")
+		}
 		return nil
 	}
 	if c.ttl == nil {
@@ -300,8 +312,18 @@ func (c *config) completeCache() error {
 
 // cacheSettings are those of a cache of the client's own.
 func (c *config) cacheSettings() toolcache.Settings {
-	if c.ttl == nil {
-		return toolcache.Settings{}
+	var s toolcache.Settings
+	if c.cacheSet != nil {
+		s = *c.cacheSet
 	}
-	return toolcache.Settings{TTL: *c.ttl, TTLSet: true}
+	if c.ttl != nil && s.TTL == 0 && !s.TTLSet {
+		s.TTL, s.TTLSet = *c.ttl, true
+	}
+	if s.StaleIf == nil {
+		s.StaleIf = unreachable
+	}
+	if s.Logger == nil {
+		s.Logger = c.logger
+	}
+	return s
 }

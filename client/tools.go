@@ -162,24 +162,22 @@ func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Erro
 // Tools walks the server's tools over all pages; see [CacheMode]. An error is
 // the last value.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
-	return c.toolPages(ctx, nil, opts)
-}
-
-// toolPages is Tools, and calls note, unless it is nil, with each page before
-// its tools are yielded.
-func (c *Client) toolPages(ctx context.Context, note func(*mcp.ListToolsResult), opts []CallOption) iter.Seq2[mcp.Tool, error] {
 	observe := c.observeTools()
 	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
-		res := &mcp.ListToolsResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts)
-		if note != nil && err == nil {
-			note(res)
-		}
-		if observe != nil {
-			observe(res.Tools)
-		}
-		return page[mcp.Tool]{c.withoutMisannotated(res.Tools), res.NextCursor, size}, err
+		p, _, err := c.toolPage(ctx, cursor, observe, opts)
+		return p, err
 	})
+}
+
+// toolPage fetches one page of a list of tools and has its tools observed, unless
+// observe is nil.
+func (c *Client) toolPage(ctx context.Context, cursor *string, observe func([]mcp.Tool), opts []CallOption) (page[mcp.Tool], *mcp.ListToolsResult, error) {
+	res := &mcp.ListToolsResult{}
+	size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts)
+	if observe != nil {
+		observe(res.Tools)
+	}
+	return page[mcp.Tool]{c.withoutMisannotated(res.Tools), res.NextCursor, size}, res, err
 }
 
 // ListTools returns one page, which is the caller's; nil asks for the first.
@@ -231,13 +229,14 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, err := c.cache().Get(ctx, c.cacheKey(), name, func(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
-		tools, ttl, err := c.fetchToolsWith(ctx, opts)
-		if err != nil { // with this caller's times: others fetch for themselves
+	tool, standing, err := c.cache().Find(ctx, c.cacheKey(), name, func(ctx context.Context) (toolcache.Listing, error) {
+		tools, err := c.fetchToolsWith(ctx, opts)
+		if err != nil && o.timesSet { // with this caller's times: others fetch for themselves
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		}
-		return tools, ttl, err
+		return tools, err
 	})
+	o.stands(standing)
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}
@@ -252,55 +251,80 @@ func (c *Client) InvalidateTools() {
 	c.cache().Forget(key, mcp.MethodToolsList)
 }
 
+// pageTimeout bounds one page that is fetched for everybody, whose own patience
+// does not count (resilience.md §3.10).
+const pageTimeout = 10 * time.Second
+
 // fetchTools is what the schema cache fetches with.
-func (c *Client) fetchTools(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
+func (c *Client) fetchTools(ctx context.Context) (toolcache.Listing, error) {
 	return c.fetchToolsWith(ctx, nil)
 }
 
 // fetchToolsWith walks the whole list as the server has it now. Its pages are
-// kept for [Client.ListTools] and [Client.Tools], so that these say the same.
-func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) ([]mcp.Tool, *time.Duration, error) {
-	var tools []mcp.Tool
+// kept for [Client.ListTools] and [Client.Tools], so that these say the same. A
+// list that begins anew is a new one: nothing of the first attempt is in it. It
+// is public when every page is.
+func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) (toolcache.Listing, error) {
+	var list toolcache.Listing
 	var fresh freshness
 	var seen map[string]bool
-	note := func(page *mcp.ListToolsResult) {
-		if c.told().era == mcp.EraStateless {
-			fresh.note(page.TTLMs)
-		}
-		if seen == nil {
-			seen = make(map[string]bool, len(page.Tools))
-			// Most lists are one page, whose memory can hold the list too: a tool
-			// is put where it stood, or before that, after it was read there.
-			tools = page.Tools[:0]
-		}
-	}
+	var res *mcp.ListToolsResult
 	// The cache's tools are not changed by anybody, so what they share with the
 	// pages that are kept need not be there twice.
 	shared := callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true })
-	for tool, err := range c.toolPages(ctx, note, append(slices.Clone(opts), shared)) {
-		if mcperrors.KindOf(err) == mcperrors.KindClosed {
-			// Others may share this fetch, who are not closed.
-			return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
+	ownTimes := collect(opts).timesSet
+	opts = append(slices.Clone(opts), shared)
+	observe := c.observeTools()
+	fetch := func(ctx context.Context, cursor *string) (p page[mcp.Tool], err error) {
+		if !ownTimes {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, pageTimeout)
+			defer cancel()
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if seen[tool.Name] { // the cache keeps the first (TOOL-02)
-			c.log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.server,
-				"tool", jsonrpc.Printable(tool.Name, 100))
-		}
-		seen[tool.Name] = true
-		tools = append(tools, tool)
+		p, res, err = c.toolPage(ctx, cursor, observe, opts)
+		return p, err
 	}
-	return tools, fresh.left(), nil
+	err := pages(ctx, c, mcp.MethodToolsList, fetch, func(p page[mcp.Tool], anew bool) bool {
+		if seen == nil || anew {
+			seen, fresh = make(map[string]bool, len(p.items)), freshness{}
+			// Most lists are one page, whose memory can hold the list too: a tool
+			// is put where it stood, or before that, after it was read there.
+			list = toolcache.Listing{Tools: p.items[:0], Public: true}
+		}
+		if c.told().era == mcp.EraStateless {
+			fresh.note(res.TTLMs)
+		}
+		list.Public = list.Public && res.CacheScope == mcp.CachePublic
+		for _, tool := range p.items {
+			if seen[tool.Name] { // the cache keeps the first (TOOL-02)
+				c.log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.server,
+					"tool", jsonrpc.Printable(tool.Name, 100))
+			}
+			seen[tool.Name] = true
+			list.Tools = append(list.Tools, tool)
+		}
+		return true
+	})
+	if err != nil {
+		return toolcache.Listing{}, marked(err)
+	}
+	list.TTL = fresh.left()
+	return list, nil
 }
 
 // cacheError makes the client's error of the cache's.
 func (c *Client) cacheError(err error, tool string) error {
 	var already *mcperrors.Error
+	var refused *toolcache.RefusedToolError
 	switch {
 	case errors.As(err, &already):
-		return already
+		own := *already // others may have been given the same
+		return &own
+	case errors.As(err, &refused):
+		cl := call{method: mcp.MethodToolsCall, tool: tool}
+		return c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.NotSent,
+			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
+				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
 	case errors.Is(err, toolcache.ErrUnknownTool):
 		cl := call{method: mcp.MethodToolsCall, tool: tool}
 		return c.about(&cl, mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))

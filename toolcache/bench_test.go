@@ -3,7 +3,6 @@ package toolcache_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-func noFetch(context.Context) ([]mcp.Tool, *time.Duration, error) { panic("a hit does not fetch") }
+func noFetch(context.Context) (toolcache.Listing, error) { panic("a hit does not fetch") }
 
 func filled(tb testing.TB) *toolcache.Cache {
 	tb.Helper()
@@ -88,7 +87,7 @@ func BenchmarkLookup(b *testing.B) {
 func BenchmarkHitTwoServers(b *testing.B) {
 	c, ctx := filled(b), b.Context()
 	other := toolcache.Key{Server: "other"}
-	c.Store(other, []mcp.Tool{{Name: "export_html"}}, nil)
+	c.Store(other, toolcache.Listing{Tools: []mcp.Tool{{Name: "export_html"}}})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		k := key

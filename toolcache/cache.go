@@ -2,6 +2,7 @@ package toolcache
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,23 +13,48 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Key says whose list it is. Lists never cross keys.
+// Key says whose list it is. Lists never cross keys, but for public ones where
+// [Settings.SharePublic] lets them cross partitions.
 type Key struct {
 	// Server is the server's identity, its address or command line.
 	Server string
-	// Partition is everything else a list may depend on: the credentials, the
-	// revision, the capabilities declared (CACHE-04, CACHE-05). "" when
-	// nothing does.
+	// Variant is what a list depends on whoever asks: the revision, the
+	// capabilities declared (CACHE-04). "" when nothing does.
+	Variant string
+	// Partition is who asks: the credentials (CACHE-05). "" when it does not
+	// matter.
 	Partition string
 }
 
-// Fetch returns all tools of a server, over all pages, and how long the server
-// wants them to be fresh, nil when it does not say. A list is as fresh as the
-// page that expires first (CACHE-10). The context of a Fetch carries the values
-// of the first caller's, but neither its cancellation nor its deadline. Several
-// callers may share what it returns: an error that is the first one's alone
-// matches [ErrFetcherGone].
-type Fetch func(ctx context.Context) (tools []mcp.Tool, ttl *time.Duration, err error)
+// Listing is what a server says of its tools.
+type Listing struct {
+	// Tools are all of them, over all pages.
+	Tools []mcp.Tool
+	// TTL is how long the server wants them to be fresh, nil when it does not
+	// say. A list is as fresh as the page that expires first (CACHE-10).
+	TTL *time.Duration
+	// Public says that every page may be shared between those who ask, whoever
+	// they are.
+	Public bool
+}
+
+// Fetch asks a server for its tools. Its context carries the values of the first
+// caller's, but neither its cancellation nor its deadline. Several callers may
+// share what it returns: an error that is the first one's alone matches
+// [ErrFetcherGone]; see [ErrRefused] and [ErrAbsent] too.
+type Fetch func(ctx context.Context) (Listing, error)
+
+// Standing says how a list that was read stands.
+type Standing struct {
+	// Stale says that the list is older than it may be, and stands in for one
+	// that could not be fetched ([Settings.ServeStale]) or is being fetched
+	// ([Settings.Revalidate]).
+	Stale bool
+	// Age is how long ago the server was asked.
+	Age time.Duration
+	// Cause is why a fetch failed, nil when none has.
+	Cause error
+}
 
 // Cache keeps tool lists, and other results that a server lets be kept
 // ([Cache.Response]). Its methods may be called from many goroutines at once.
@@ -56,40 +82,67 @@ func New(s Settings) (*Cache, error) {
 	if s.FetchTimeout == 0 {
 		s.FetchTimeout = DefaultFetchTimeout
 	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Cache{set: s}, nil
 }
 
 // Get returns the tool called name, from the list if it is fresh and has the
 // name, else after a refresh with fetch. A name that the fresh list does not
 // have causes one refresh a call, and one a second for the same name; if it is
-// still unknown the error is an [*UnknownToolError]. An error of fetch is
-// returned as it is and is not remembered. When ctx ends first the error matches
-// both ctx.Err() and its cause.
+// still unknown the error is an [*UnknownToolError], and a [*RefusedToolError]
+// where the list has it but it is too large. An error of fetch is returned as it
+// is and is not remembered, unless it is [ErrAbsent]. When ctx ends first the
+// error matches both ctx.Err() and its cause.
 func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
 	// Small enough to be inlined: the copy is on the caller's stack when the
 	// caller does not keep it (TestAllocations).
 	tool = new(mcp.Tool)
-	if err = c.get(ctx, key, name, fetch, tool); err != nil {
+	if err = c.get(ctx, &key, name, fetch, tool); err != nil {
 		tool = nil
 	}
 	return
 }
 
+// Find is [Cache.Get] for callers who want to know how the list stands.
+func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, Standing, error) {
+	tool := &mcp.Tool{}
+	l := c.obtain(key)
+	s, now := l.snap.Load(), time.Now()
+	if l.fresh(s, now) && s.index[name] != nil {
+		*tool = *s.index[name]
+		return tool, Standing{Age: s.lease.age(now)}, nil
+	}
+	st, err := c.getSlow(ctx, l, s, name, fetch, tool)
+	if err != nil {
+		return nil, st, err
+	}
+	return tool, st, nil
+}
+
 // List returns all tools in the server's order, from the list if it is fresh,
 // else after a refresh with fetch. Of tools with the same name there is only
-// the first (TOOL-02). The slice is the caller's.
+// the first (TOOL-02), and tools that are too large are left out. The slice is
+// the caller's.
 func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, error) {
-	s, err := c.current(ctx, key, fetch)
+	tools, _, err := c.Read(ctx, key, fetch)
+	return tools, err
+}
+
+// Read is [Cache.List] for callers who want to know how the list stands.
+func (c *Cache) Read(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, Standing, error) {
+	s, st, err := c.current(ctx, key, fetch)
 	if err != nil {
-		return nil, err
+		return nil, st, err
 	}
-	return slices.Clone(s.tools), nil
+	return slices.Clone(s.tools), st, nil
 }
 
 // Refresh makes sure that there is a fresh list, as [Cache.List] does, for callers
 // who do not need it yet: it copies nothing.
 func (c *Cache) Refresh(ctx context.Context, key Key, fetch Fetch) error {
-	_, err := c.current(ctx, key, fetch)
+	_, _, err := c.current(ctx, key, fetch)
 	return err
 }
 
@@ -99,55 +152,96 @@ func (c *Cache) Refresh(ctx context.Context, key Key, fetch Fetch) error {
 func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
 	// Small enough to be inlined, like Get.
 	var t mcp.Tool
-	if fresh, ok = c.lookup(key, name, &t); ok {
+	if fresh, ok = c.lookup(&key, name, &t); ok {
 		tool = &t
 	}
 	return
 }
 
 // Store puts a list that was obtained by other means, such as a walk the caller
-// makes anyway. ttl is how long the server wants it to be fresh, nil when it
-// does not say. A list fetched before an invalidation should go through Get or
+// makes anyway. A list fetched before an invalidation should go through Get or
 // List instead, which know when the fetch began.
-func (c *Cache) Store(key Key, tools []mcp.Tool, ttl *time.Duration) {
+func (c *Cache) Store(key Key, from Listing) {
 	l := c.obtain(key)
-	l.put(newSnapshot(tools, l.epoch.Load(), c.set.ttl(ttl)))
+	l.put(newSnapshot(from, l.epoch.Load(), c.leaseOf(from.TTL)))
 }
 
 // Invalidate makes the list of key stale at once: the next read asks the
 // server. A fetch that is under way is handed to those who wait for it and then
 // counts as stale. [Cache.Lookup] still finds the tools.
-func (c *Cache) Invalidate(key Key) {
-	if l := c.find(key); l != nil {
-		l.epoch.Add(1)
+func (c *Cache) Invalidate(key Key) { c.outdate(key, false) }
+
+// Changed is [Cache.Invalidate] for what the server says by itself, perhaps over
+// and over: the fetch that follows begins a second after the one before it at
+// the earliest, and readers wait for it. However often it is called, nothing is
+// fetched when nobody reads.
+func (c *Cache) Changed(key Key) { c.outdate(key, true) }
+
+func (c *Cache) outdate(key Key, paced bool) {
+	if c.set.SharePublic {
+		// First, so that who begins anew does not find what is public still fresh.
+		c.outdateOne(key.public(), paced)
 	}
+	c.outdateOne(key, paced)
 }
 
-func (c *Cache) get(ctx context.Context, key Key, name string, fetch Fetch, tool *mcp.Tool) error {
-	l := c.obtain(key)
+func (c *Cache) outdateOne(key Key, paced bool) {
+	l := c.find(&key)
+	if l == nil && c.set.Durable != nil {
+		l = c.obtain(key) // so that what the store has is not taken for fresh later
+	}
+	if l == nil {
+		return
+	}
+	if !paced {
+		l.paced.Store(false)
+	}
+	l.epoch.Add(1)
+	if paced {
+		l.paced.Store(true)
+	}
+	c.unsave(context.Background(), l) //nolint:forbidigo // bounded by its own times; who says that a list has changed does not wait for a store
+}
+
+func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, tool *mcp.Tool) error {
+	l := c.find(key)
+	if l == nil {
+		l = c.obtain(*key)
+	}
 	s := l.snap.Load()
 	if l.fresh(s, time.Now()) {
 		if t := s.index[name]; t != nil {
 			*tool = *t
 			return nil
 		}
-		if !l.mayRefresh(name, time.Now()) {
-			return &UnknownToolError{name}
-		}
 	}
-	s, err := c.refresh(ctx, l, fetch)
+	_, err := c.getSlow(ctx, l, s, name, fetch, tool)
+	return err
+}
+
+// getSlow is get where the fresh list s does not have the name, or s is not
+// fresh.
+func (c *Cache) getSlow(ctx context.Context, l *list, s *snapshot, name string, fetch Fetch, tool *mcp.Tool) (st Standing, err error) {
+	if now := time.Now(); l.fresh(s, now) {
+		if s.large[name] > 0 || !l.mayRefresh(name, now) {
+			return Standing{Age: s.lease.age(now)}, s.missing(name)
+		}
+		s, st, err = c.refresh(ctx, l, fetch)
+	} else {
+		s, st, err = c.read(ctx, l, fetch)
+	}
 	if err != nil {
-		return err
+		return st, err
 	}
 	if t := s.index[name]; t != nil {
 		*tool = *t
-		return nil
+		return st, nil
 	}
 	l.missed(name, time.Now())
-	return &UnknownToolError{name}
+	return st, s.missing(name)
 }
 
-func (c *Cache) lookup(key Key, name string, tool *mcp.Tool) (fresh, ok bool) {
+func (c *Cache) lookup(key *Key, name string, tool *mcp.Tool) (fresh, ok bool) {
 	l := c.find(key)
 	if l == nil {
 		return false, false
@@ -161,22 +255,24 @@ func (c *Cache) lookup(key Key, name string, tool *mcp.Tool) (fresh, ok bool) {
 }
 
 // current returns the list if it is fresh, else a new one.
-func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, error) {
-	l := c.obtain(key)
-	if s := l.snap.Load(); l.fresh(s, time.Now()) {
-		return s, nil
-	}
-	return c.refresh(ctx, l, fetch)
+func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, Standing, error) {
+	return c.read(ctx, c.obtain(key), fetch)
+}
+
+// public is the key of what all partitions may share. No partition has its name.
+func (k Key) public() Key {
+	k.Partition = "\x00public"
+	return k
 }
 
 // find returns the list of key, nil when there is none.
-func (c *Cache) find(key Key) *list {
-	if l := c.last.Load(); l != nil && l.key == key && !l.evicted.Load() {
+func (c *Cache) find(key *Key) *list {
+	if l := c.last.Load(); l != nil && l.key == *key && !l.evicted.Load() {
 		return l
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.among(key)
+	return c.among(*key)
 }
 
 // among finds the list of key among several. Requires c.mu.
@@ -194,7 +290,7 @@ func (c *Cache) among(key Key) *list {
 
 // obtain returns the list of key and makes one when there is none.
 func (c *Cache) obtain(key Key) *list {
-	if l := c.find(key); l != nil {
+	if l := c.find(&key); l != nil {
 		return l
 	}
 	c.mu.Lock()
@@ -207,6 +303,9 @@ func (c *Cache) obtain(key Key) *list {
 		return l
 	}
 	l := &list{key: key}
+	if c.set.Durable != nil {
+		l.shelf = newShelf()
+	}
 	if c.lists == nil && first != nil {
 		// A list that was evicted is not to be found through last either: it
 		// would live beside its successor and miss its invalidations. The error

@@ -27,12 +27,13 @@ var eightTools = []string{
 
 // server is a tools/list that counts how often it is asked.
 type server struct {
-	mu    sync.Mutex
-	tools []mcp.Tool
-	err   error
-	took  time.Duration
-	ttl   *time.Duration
-	asked atomic.Int32
+	mu     sync.Mutex
+	tools  []mcp.Tool
+	err    error
+	took   time.Duration
+	ttl    *time.Duration
+	public bool
+	asked  atomic.Int32
 }
 
 func newServer(names ...string) *server {
@@ -57,7 +58,7 @@ func (s *server) fail(err error) {
 }
 
 // list answers with the state at the time of the question, after a while.
-func (s *server) list(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
+func (s *server) list(ctx context.Context) (toolcache.Listing, error) {
 	s.asked.Add(1)
 	s.mu.Lock()
 	tools, err := s.tools, s.err
@@ -66,14 +67,15 @@ func (s *server) list(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
 		select {
 		case <-time.After(s.took):
 		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+			return toolcache.Listing{}, context.Cause(ctx)
 		}
 	}
-	return tools, s.ttl, err
+	return toolcache.Listing{Tools: tools, TTL: s.ttl, Public: s.public}, err
 }
 
 func newCache(t *testing.T, s toolcache.Settings) *toolcache.Cache {
 	t.Helper()
+	s.ExactTTL = true // TestJitter is for the other
 	c, err := toolcache.New(s)
 	require.NoError(t, err)
 	return c
@@ -143,7 +145,7 @@ func TestCache_S2_CACHE_02_TimeToLive(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c, s := newCache(t, tt.set), newServer("a")
-				c.Store(key, []mcp.Tool{{Name: "a"}}, tt.hint)
+				c.Store(key, toolcache.Listing{Tools: []mcp.Tool{{Name: "a"}}, TTL: tt.hint})
 				if tt.want > 0 {
 					time.Sleep(tt.want - 1)
 					get(t, c, s, "a")
@@ -407,7 +409,7 @@ func TestFirstCallerGivingUpHurtsNobody(t *testing.T) {
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), ctxKey{}, "trace"))
 		var value any
-		fetch := func(ctx context.Context) ([]mcp.Tool, *time.Duration, error) {
+		fetch := func(ctx context.Context) (toolcache.Listing, error) {
 			value = ctx.Value(ctxKey{})
 			return s.list(ctx)
 		}
@@ -443,7 +445,7 @@ func TestListsAreBoundedAndApart(t *testing.T) {
 	c := newCache(t, toolcache.Settings{Size: 2})
 	keys := []toolcache.Key{{Server: "a"}, {Server: "a", Partition: "p"}, {Server: "b"}}
 	for i, k := range keys {
-		c.Store(k, []mcp.Tool{{Name: "t", Title: fmt.Sprint(i)}}, nil)
+		c.Store(k, toolcache.Listing{Tools: []mcp.Tool{{Name: "t", Title: fmt.Sprint(i)}}})
 	}
 	_, _, ok := c.Lookup(keys[0], "t")
 	require.False(t, ok, "the one not used for longest went")
@@ -465,7 +467,7 @@ func TestLookupWithoutIO(t *testing.T) {
 		c := newCache(t, toolcache.Settings{})
 		_, _, ok := c.Lookup(key, "a")
 		require.False(t, ok)
-		c.Store(key, []mcp.Tool{{Name: "a"}}, nil)
+		c.Store(key, toolcache.Listing{Tools: []mcp.Tool{{Name: "a"}}})
 		time.Sleep(1000 * time.Hour)
 		tool, fresh, ok := c.Lookup(key, "a")
 		require.True(t, ok)
@@ -513,7 +515,7 @@ func TestRefresh(t *testing.T) {
 func TestFirstOfTheSameNameWins(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
-	c.Store(key, []mcp.Tool{{Name: "a", Title: "1"}, {Name: "b"}, {Name: "a", Title: "2"}}, nil)
+	c.Store(key, toolcache.Listing{Tools: []mcp.Tool{{Name: "a", Title: "1"}, {Name: "b"}, {Name: "a", Title: "2"}}})
 	tools, err := c.List(t.Context(), key, nil)
 	require.NoError(t, err)
 	require.Len(t, tools, 2)
@@ -528,9 +530,9 @@ func TestAbandonedFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newCache(t, toolcache.Settings{}), newServer("a")
-		_, err := c.Get(t.Context(), key, "a", func(context.Context) ([]mcp.Tool, *time.Duration, error) {
+		_, err := c.Get(t.Context(), key, "a", func(context.Context) (toolcache.Listing, error) {
 			runtime.Goexit()
-			return nil, nil, nil
+			return toolcache.Listing{}, nil
 		})
 		require.ErrorContains(t, err, "abandoned")
 		get(t, c, s, "a")
@@ -549,7 +551,7 @@ func TestManyGoroutines(t *testing.T) {
 				case 0:
 					c.Invalidate(k)
 				case 1:
-					c.Store(k, []mcp.Tool{{Name: "convert_pdf"}}, nil)
+					c.Store(k, toolcache.Listing{Tools: []mcp.Tool{{Name: "convert_pdf"}}})
 				case 2:
 					if _, err := c.List(t.Context(), k, s.list); err != nil {
 						t.Error(err)

@@ -1,6 +1,9 @@
 package toolcache
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ErrUnknownTool is matched by every [*UnknownToolError].
 var ErrUnknownTool = errors.New("unknown tool")
@@ -21,3 +24,29 @@ func (e *UnknownToolError) Unwrap() error { return ErrUnknownTool }
 // gets the error; callers who only shared it go on with their own. It is also the
 // error of a Fetch that ended its goroutine.
 var ErrFetcherGone = errors.New("the fetch of the tool list was abandoned")
+
+// ErrRefused is what a [Fetch] or an [Ask] returns, wrapped or joined with what
+// happened, when the server refused the caller's credentials: nothing that is
+// kept stands in for the answer, now or later, until a fetch has succeeded.
+var ErrRefused = errors.New("the server refused the credentials")
+
+// ErrAbsent is what a [Fetch] or an [Ask] returns, wrapped or joined with what
+// happened, when the server does not have what was asked for at all: no tools
+// capability, no such method. It is the one error that is remembered, for 60 s
+// or until [Cache.Invalidate], [Cache.Changed], [Cache.Forget] or [Cache.Clear].
+var ErrAbsent = errors.New("the server does not have this list")
+
+// errTooMany is the error of a list beyond maxTools.
+var errTooMany = fmt.Errorf("the list has more than %d tools", maxTools)
+
+// RefusedToolError says that the server lists the tool, and that its definition
+// is not kept because its schemas are too large. The tools beside it are.
+type RefusedToolError struct {
+	Name string
+	// Bytes is the size of its schemas, Limit how much is kept.
+	Bytes, Limit int
+}
+
+func (e *RefusedToolError) Error() string {
+	return fmt.Sprintf("the schemas of tool %q have %d bytes, more than the %d that are kept", e.Name, e.Bytes, e.Limit)
+}

@@ -3,16 +3,15 @@ package toolcache_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 func Example() {
-	fetch := func(context.Context) ([]mcp.Tool, *time.Duration, error) {
+	fetch := func(context.Context) (toolcache.Listing, error) {
 		fmt.Println("asking the server")
-		return []mcp.Tool{{Name: "convert_pdf", Title: "Convert a PDF"}}, nil, nil
+		return toolcache.Listing{Tools: []mcp.Tool{{Name: "convert_pdf", Title: "Convert a PDF"}}}, nil
 	}
 	cache, err := toolcache.New(toolcache.Settings{})
 	if err != nil {

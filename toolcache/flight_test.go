@@ -53,13 +53,13 @@ func TestFetcherThatIsGoneHurtsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, set := range []toolcache.Settings{{}, {ServeStale: true, TTL: time.Nanosecond}} {
 			c, s := newCache(t, set), newServer("a")
-			c.Store(key, []mcp.Tool{{Name: "old"}}, nil)
+			c.Store(key, toolcache.Listing{Tools: []mcp.Tool{{Name: "old"}}})
 			time.Sleep(toolcache.DefaultTTL)
 			s.took = time.Second
 			closed := errors.New("the client is closed")
-			closing := func(context.Context) ([]mcp.Tool, *time.Duration, error) {
+			closing := func(context.Context) (toolcache.Listing, error) {
 				time.Sleep(time.Second)
-				return nil, nil, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, closed)
+				return toolcache.Listing{}, fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, closed)
 			}
 			var wg sync.WaitGroup
 			for range 3 { // however many go one after the other
@@ -86,9 +86,9 @@ func TestFetcherThatIsGoneIsTold(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
 	var calls atomic.Int32
-	_, err := c.List(t.Context(), key, func(context.Context) ([]mcp.Tool, *time.Duration, error) {
+	_, err := c.List(t.Context(), key, func(context.Context) (toolcache.Listing, error) {
 		calls.Add(1)
-		return nil, nil, toolcache.ErrFetcherGone
+		return toolcache.Listing{}, toolcache.ErrFetcherGone
 	})
 	require.ErrorIs(t, err, toolcache.ErrFetcherGone)
 	require.EqualValues(t, 1, calls.Load())
@@ -125,7 +125,7 @@ func TestOlderEpochDoesNotReplaceANewerOne(t *testing.T) {
 		wg.Go(func() { get(t, c, s, "old") })
 		synctest.Wait()
 		c.Invalidate(key)
-		c.Store(key, []mcp.Tool{{Name: "new"}}, nil)
+		c.Store(key, toolcache.Listing{Tools: []mcp.Tool{{Name: "new"}}})
 		wg.Wait()
 		_, fresh, ok := c.Lookup(key, "new")
 		require.True(t, ok && fresh)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,14 +55,17 @@ type responses struct {
 	kept   *lru.Cache[ResponseKey, *response]
 	bytes  int // of the results that are kept
 	asking map[ResponseKey]*asking
+	paces  *lru.Cache[methodOf, *pace]
 }
 
-// response is a result that is kept. Its bytes are never changed.
+// response is a result that is kept, or err when it is that there is none. Its
+// bytes are never changed.
 type response struct {
 	result []byte
-	// until is the first instant at which it is not used any more. The first
-	// page of a list goes with the page that goes first (CACHE-10).
-	until time.Time
+	err    error
+	// lease of the first page of a list ends with the page that goes first
+	// (CACHE-10).
+	lease lease
 	// pages are the other pages that are kept, for the first page of a list.
 	pages []string
 }
@@ -71,7 +76,21 @@ type asking struct {
 	done     chan struct{}
 	resp     Response
 	err      error
+	begun    bool // it waits no more for its time to ask
 	outdated bool // something changed since it was asked
+}
+
+// methodOf is a list that a server may say has changed.
+type methodOf struct {
+	key    Key
+	method string
+}
+
+// pace is when the first page of such a list was last asked for, and whether the
+// server has said since that it has changed.
+type pace struct {
+	began   time.Time
+	changed bool
 }
 
 // lock locks r, which is ready then.
@@ -81,47 +100,84 @@ func (r *responses) lock() {
 		r.asking = make(map[ResponseKey]*asking)
 		// The error is for sizes below one only. Evictions happen under r.mu.
 		r.kept, _ = lru.NewWithEvict(maxResponses, func(_ ResponseKey, e *response) { r.bytes -= len(e.result) })
+		r.paces, _ = lru.New[methodOf, *pace](maxResponses)
 	}
 }
 
 // Response returns the result that is kept for key while the server lets it be
 // used, else asks. One request is under way for a key, and whoever wants the
-// same waits for it within its own context; errors are not kept. refresh asks
-// whatever is kept. The bytes are the caller's, unless its Ask says that they
-// are [Response.Shared].
+// same waits for it within its own context. Errors are not kept, but for
+// [ErrAbsent]. refresh asks whatever is kept. The bytes are the caller's, unless
+// its Ask says that they are [Response.Shared].
 //
 // Ask runs on the caller's goroutine with the caller's context. When it fails
 // for the caller alone, another who waits asks for itself.
-func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask Ask) ([]byte, error) {
+//
+// [Settings.ServeStale] is for results too; [Standing] tells.
+func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask Ask) ([]byte, Standing, error) {
 	for {
-		result, a, mine := c.responses.join(key, refresh)
+		e, a, mine, wait := c.responses.join(key, refresh)
 		switch {
-		case result != nil:
-			return bytes.Clone(result), nil
+		case e != nil && e.err != nil:
+			return nil, Standing{}, e.err
+		case e != nil:
+			return bytes.Clone(e.result), Standing{Age: e.lease.age(time.Now())}, nil
 		case mine:
-			return c.ask(ctx, key, a, ask)
+			result, err := c.ask(ctx, key, a, wait, ask)
+			if err != nil && ctx.Err() == nil {
+				return c.instead(key, refresh, err)
+			}
+			return result, Standing{}, err
 		}
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return nil, ended(ctx)
+			return nil, Standing{}, ended(ctx)
 		}
 		switch {
 		case a.err == nil && !a.resp.Own:
-			return bytes.Clone(a.resp.Result), nil
+			return bytes.Clone(a.resp.Result), Standing{}, nil
 		case a.err == nil:
 			resp, err := ask(ctx)
-			return resp.Result, err
+			return resp.Result, Standing{}, err
 		case !errors.Is(a.err, ErrFetcherGone):
-			return nil, a.err
+			return c.instead(key, refresh, a.err)
 		}
 	}
+}
+
+// instead is what there is when a server could not be asked: what it said before,
+// where that may stand in, else the error.
+func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Standing, error) {
+	r := &c.responses
+	r.lock()
+	defer r.mu.Unlock()
+	e, ok := r.kept.Peek(key)
+	now := time.Now()
+	if !ok || e.err != nil || refresh || !c.set.ServeStale || errors.Is(err, ErrFetcherGone) ||
+		!c.standsIn(err) || e.lease.over(now) > maxStale {
+		return nil, Standing{Cause: err}, err
+	}
+	return bytes.Clone(e.result), Standing{Stale: true, Age: e.lease.age(now), Cause: err}, nil
 }
 
 // Forget drops what is kept for a method, all pages of a list or all resources,
 // and what is on its way for it (CACHE-08).
 func (c *Cache) Forget(key Key, method string) {
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key && k.Method == method })
+}
+
+// Outdate is [Cache.Forget] for what the server says by itself, perhaps over and
+// over: the first page is asked for again a second after the last time at the
+// earliest, and whoever wants it waits.
+func (c *Cache) Outdate(key Key, method string) {
+	r := &c.responses
+	r.lock()
+	if p, ok := r.paces.Get(methodOf{key, method}); ok {
+		p.changed = true
+	}
+	r.mu.Unlock()
+	c.Forget(key, method)
 }
 
 // ForgetOne drops one result; see [Cache.Forget].
@@ -140,29 +196,45 @@ func (c *Cache) Clear(key Key) {
 }
 
 // join returns what is kept, else the request under way, else begins one, which
-// is mine.
-func (r *responses) join(key ResponseKey, refresh bool) (result []byte, a *asking, mine bool) {
+// is mine, and to be sent after a while.
+func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking, mine bool, wait time.Duration) {
 	r.lock()
 	defer r.mu.Unlock()
-	if e, ok := r.kept.Get(key); ok && !refresh {
-		if time.Now().Before(e.until) {
-			return e.result, nil, false
-		}
+	now := time.Now()
+	if e, ok := r.kept.Get(key); ok && !refresh && e.lease.holds(now) {
+		return e, nil, false, 0
 	}
 	a = r.asking[key]
 	if a != nil && !refresh {
-		return nil, a, false
+		return nil, a, false, 0
 	}
 	if a != nil {
 		a.outdated = true // what is asked now is newer
 	}
 	a = &asking{done: make(chan struct{}), err: ErrFetcherGone}
 	r.asking[key] = a
-	return nil, a, true
+	if key.Param == "" && isList(key.Method) {
+		list := methodOf{key.Key, key.Method}
+		p, ok := r.paces.Get(list)
+		if !ok {
+			p = &pace{}
+			r.paces.Add(list, p)
+		}
+		if p.changed && !refresh {
+			wait = minInterval - now.Sub(p.began)
+		}
+		p.began, p.changed = now.Add(max(0, wait)), false
+	}
+	a.begun = wait <= 0
+	return nil, a, true, wait
 }
 
+// isList reports the methods whose results a server can say have changed. Results
+// of other methods have a key for each parameter.
+func isList(method string) bool { return strings.HasSuffix(method, "/list") }
+
 // ask asks, keeps the result and lets the others go.
-func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, ask Ask) ([]byte, error) {
+func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.Duration, ask Ask) ([]byte, error) {
 	var mine []byte
 	defer func() {
 		r := &c.responses
@@ -170,12 +242,25 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, ask Ask) ([
 		if r.asking[key] == a {
 			delete(r.asking, key)
 		}
-		if a.err == nil && !a.outdated && !a.resp.Own {
-			r.keep(key, a.resp.Result, c.set.responseTTL(a.resp.TTL))
+		switch {
+		case a.outdated:
+		case a.err == nil && !a.resp.Own:
+			r.keep(key, &response{result: a.resp.Result, lease: newLease(time.Now(), c.set.spread(c.set.responseTTL(a.resp.TTL)))}, c.set.ServeStale)
+		case errors.Is(a.err, ErrAbsent) && !errors.Is(a.err, ErrFetcherGone):
+			r.keep(key, &response{err: a.err, lease: newLease(time.Now(), absentTTL)}, false)
+		case errors.Is(a.err, ErrRefused):
+			r.remove(ResponseKey{Key: key.Key, Method: key.Method})
+			r.remove(key)
 		}
 		r.mu.Unlock()
 		close(a.done)
 	}()
+	if wait > 0 {
+		if err := c.responses.await(ctx, a, wait); err != nil {
+			a.err = fmt.Errorf("%w: %w", ErrFetcherGone, err)
+			return nil, err
+		}
+	}
 	resp, err := ask(ctx)
 	mine = resp.Result
 	if err == nil && !resp.Own && !resp.Shared {
@@ -185,15 +270,30 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, ask Ask) ([
 	return mine, err
 }
 
-// keep keeps a result for ttl. Requires r.mu.
-func (r *responses) keep(key ResponseKey, result []byte, ttl time.Duration) {
+// await waits until it is time to ask.
+func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+	r.lock()
+	a.begun = true
+	r.mu.Unlock()
+	return nil
+}
+
+// keep keeps a result for its lease, or longer when it may stand in for another
+// afterwards. Requires r.mu.
+func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	r.remove(key)
-	if ttl <= 0 || len(result) > maxResponse {
+	if (e.lease.ttl <= 0 && !longer) || len(e.result) > maxResponse {
 		return
 	}
-	until := time.Now().Add(ttl)
-	r.bytes += len(result)
-	r.kept.Add(key, &response{result: result, until: until})
+	r.bytes += len(e.result)
+	r.kept.Add(key, e)
 	for r.bytes > maxResponseBytes {
 		r.kept.RemoveOldest()
 	}
@@ -201,8 +301,8 @@ func (r *responses) keep(key ResponseKey, result []byte, ttl time.Duration) {
 		if !slices.Contains(first.pages, key.Param) {
 			first.pages = append(first.pages, key.Param)
 		}
-		if until.Before(first.until) {
-			first.until = until
+		if left := e.lease.at.Sub(first.lease.at) + e.lease.ttl; left < first.lease.ttl {
+			first.lease.ttl = left
 		}
 	}
 }
@@ -223,7 +323,7 @@ func (r *responses) remove(key ResponseKey) {
 // drop takes a result out and outdates what is on its way. Requires r.mu.
 func (r *responses) drop(key ResponseKey) {
 	r.remove(key)
-	if a := r.asking[key]; a != nil {
+	if a := r.asking[key]; a != nil && a.begun {
 		a.outdated = true
 		delete(r.asking, key)
 	}

@@ -43,7 +43,7 @@ func response(param string) toolcache.ResponseKey {
 // read may be called on any goroutine.
 func read(t *testing.T, c *toolcache.Cache, k toolcache.ResponseKey, p *pages) string {
 	t.Helper()
-	result, err := c.Response(t.Context(), k, false, p.ask)
+	result, _, err := c.Response(t.Context(), k, false, p.ask)
 	if err != nil {
 		t.Error(err)
 	}
@@ -71,7 +71,7 @@ func TestResponse_CACHE_02_Age(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, n := newCache(t, tt.set), 0
 			ask := func() {
-				_, err := c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) {
+				_, _, err := c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) {
 					n++
 					return toolcache.Response{TTL: tt.ttl, Result: []byte("x")}, nil
 				})
@@ -121,7 +121,7 @@ func TestResponse_CACHE_07_OneFlight(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := c.Response(ctx, response(""), false, p.ask)
+		_, _, err := c.Response(ctx, response(""), false, p.ask)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "who waits has a context of its own")
 		wg.Wait()
 		require.EqualValues(t, 1, p.asked.Load())
@@ -135,7 +135,7 @@ func TestResponse_CACHE_07_Errors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second, ttl: time.Hour}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = c.Response(ctx, response(""), false, p.ask) }()
+		go func() { _, _, _ = c.Response(ctx, response(""), false, p.ask) }()
 		synctest.Wait()
 		var wg sync.WaitGroup
 		for range 50 {
@@ -150,7 +150,7 @@ func TestResponse_CACHE_07_Errors(t *testing.T) {
 		p = &pages{took: time.Second, err: down, ttl: time.Hour}
 		for range 50 {
 			wg.Go(func() {
-				if _, err := c.Response(t.Context(), response("x"), false, p.ask); !errors.Is(err, down) {
+				if _, _, err := c.Response(t.Context(), response("x"), false, p.ask); !errors.Is(err, down) {
 					t.Error(err)
 				}
 			})
@@ -167,7 +167,7 @@ func TestResponse_AbandonedAsk(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
 	require.Panics(t, func() {
-		_, _ = c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) { panic("boom") })
+		_, _, _ = c.Response(t.Context(), response(""), false, func(context.Context) (toolcache.Response, error) { panic("boom") })
 	})
 	require.Equal(t, "1", read(t, c, response(""), p))
 }
@@ -258,7 +258,7 @@ func TestResponse_CACHE_14_Copies(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
 	for range 3 {
-		result, err := c.Response(t.Context(), response(""), false, p.ask)
+		result, _, err := c.Response(t.Context(), response(""), false, p.ask)
 		require.NoError(t, err)
 		require.Equal(t, "1", string(result))
 		result[0] = 'x'
@@ -273,13 +273,13 @@ func TestResponse_CACHE_14_Shared(t *testing.T) {
 	ask := func(context.Context) (toolcache.Response, error) {
 		return toolcache.Response{Result: came, TTL: &minute, Shared: true}, nil
 	}
-	mine, err := c.Response(t.Context(), response(""), false, ask)
+	mine, _, err := c.Response(t.Context(), response(""), false, ask)
 	require.NoError(t, err)
 	require.Same(t, &came[0], &mine[0])
 	for _, now := range []string{"1", "2"} {
 		came[0] = now[0] // which an asker that shares does not do: it shows that there is no copy
 		for range 2 {
-			others, err := c.Response(t.Context(), response(""), false, nil)
+			others, _, err := c.Response(t.Context(), response(""), false, nil)
 			require.NoError(t, err)
 			require.Equal(t, now, string(others))
 			others[0] = 'x'
@@ -301,7 +301,7 @@ func TestResponse_CACHE_14_Bounds(t *testing.T) {
 
 	big := func(name string, size int) bool {
 		fetched := false
-		_, err := c.Response(t.Context(), response(name), false, func(context.Context) (toolcache.Response, error) {
+		_, _, err := c.Response(t.Context(), response(name), false, func(context.Context) (toolcache.Response, error) {
 			fetched = true
 			return toolcache.Response{Result: make([]byte, size), TTL: &p.ttl}, nil
 		})
@@ -324,7 +324,7 @@ func TestResponse_CACHE_16_Refresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
 		read(t, c, response(""), p)
-		result, err := c.Response(t.Context(), response(""), true, p.ask)
+		result, _, err := c.Response(t.Context(), response(""), true, p.ask)
 		require.NoError(t, err)
 		require.Equal(t, "2", string(result))
 		require.Equal(t, "2", read(t, c, response(""), p))
@@ -333,7 +333,7 @@ func TestResponse_CACHE_16_Refresh(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { read(t, c, response("x"), slow) })
 		synctest.Wait()
-		_, err = c.Response(t.Context(), response("x"), true, p.ask)
+		_, _, err = c.Response(t.Context(), response("x"), true, p.ask)
 		require.NoError(t, err)
 		wg.Wait()
 		require.Equal(t, "3", read(t, c, response("x"), p), "the older answer does not replace the newer one")

@@ -3,6 +3,7 @@ package toolcache
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"time"
@@ -23,6 +24,14 @@ const (
 	// maxStale bounds how long after its end a list may stand in for a failed
 	// fetch.
 	maxStale = time.Hour
+	// maxRevalidate bounds how long readers may be given an expired list.
+	maxRevalidate = 30 * time.Second
+	// absentTTL is how long it is believed that a server does not have something.
+	absentTTL = time.Minute
+	// minInterval is how far apart two fetches are, at least, when the server
+	// says that a list has changed: one for the first word, one for all that
+	// come after it.
+	minInterval = time.Second
 	// missInterval is how far apart two refreshes for one unknown name are, at
 	// least (decisions 28).
 	missInterval = time.Second
@@ -44,12 +53,30 @@ type Settings struct {
 	Size int
 	// FetchTimeout bounds one fetch, whoever waits for it. 0 means 30 s.
 	FetchTimeout time.Duration
+	// ExactTTL keeps times to live as they are. Else up to a tenth is cut off
+	// each at random, so that processes started together do not ask together.
+	ExactTTL bool
 	// ServeStale answers a read with the expired list when the fetch fails,
-	// for an hour after its end at most, and never after [Cache.Invalidate].
+	// for an hour after its end at most, and never after [Cache.Invalidate] or
+	// an [ErrRefused]. [Standing] tells.
 	ServeStale bool
-	// StaleIf says which errors of a fetch ServeStale is for; nil means all. A
-	// refusal of the caller's credentials should not be one.
+	// StaleIf says which errors of a fetch ServeStale is for; nil means all.
 	StaleIf func(error) bool
+	// Revalidate answers reads with an expired list for so long after its end,
+	// 30 s at most, and fetches beside them; never after [Cache.Invalidate], nor
+	// where the server wants to be asked each time. 0 switches it off, and then
+	// an expired list is waited for. It is for lists of tools only.
+	Revalidate time.Duration
+	// SharePublic lets a list that the server calls public be used for all
+	// partitions of its server and variant. A server that calls a list public by
+	// mistake shows one user's tools to another then, so it is off by default
+	// (CACHE-06).
+	SharePublic bool
+	// Durable keeps lists of tools beyond this process; nil means that nothing
+	// does. See [Store].
+	Durable Store
+	// Logger is told of stale answers and of faults of Durable; nil is silence.
+	Logger *slog.Logger
 }
 
 // Validate reports values below zero.
@@ -63,6 +90,9 @@ func (s Settings) Validate() error {
 	}
 	if s.FetchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("tool cache: fetch timeout %s: use a positive duration, 0 for %s", s.FetchTimeout, DefaultFetchTimeout))
+	}
+	if s.Revalidate < 0 || s.Revalidate > maxRevalidate {
+		errs = append(errs, fmt.Errorf("tool cache: revalidate %s: use 0 to %s", s.Revalidate, maxRevalidate))
 	}
 	return errors.Join(errs...)
 }
@@ -81,6 +111,11 @@ func (s Settings) ttl(hint *time.Duration) time.Duration {
 		return min(asked, s.TTL)
 	}
 	return asked
+}
+
+// leaseOf is the lease of a list that comes now.
+func (c *Cache) leaseOf(hint *time.Duration) lease {
+	return newLease(time.Now(), c.set.spread(c.set.ttl(hint)))
 }
 
 // responseTTL is how long a result is kept that the server lets be kept for

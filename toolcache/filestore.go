@@ -1,0 +1,229 @@
+package toolcache
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// FileStore is a [Store] of one file for each list, in a folder of its own that
+// is made when needed. Both are for this user only: a file that others may write
+// to is not read. Files are replaced whole, so that programs may share the
+// folder and never see half of one; the last to save wins. Its methods may be
+// called from many goroutines at once, and it needs no closing.
+type FileStore struct {
+	// Dir is the folder. It is needed.
+	Dir string
+	// Files is how many lists are kept; the ones not saved for longest go first.
+	// 0 means 128. MaxBytes bounds one list, and counts the file's head; 0 means
+	// 16 MiB, which is also the most that is read.
+	Files, MaxBytes int
+}
+
+const (
+	fileFormat = 1
+	fileSuffix = ".tools"
+	// maxHead bounds the first line of a file.
+	maxHead = 1 << 10
+)
+
+// fileHead is the first line of a file; the list follows it.
+type fileHead struct {
+	Format int       `json:"format"`
+	Key    string    `json:"key"`
+	Hash   string    `json:"hash"`
+	At     time.Time `json:"at"`
+	TTLMs  *int64    `json:"ttlMs,omitempty"`
+	Public bool      `json:"public,omitempty"`
+}
+
+// Load implements [Store].
+func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
+	name, err := f.name(ctx, key)
+	if err != nil {
+		return Entry{}, err
+	}
+	file, err := os.Open(filepath.Join(f.Dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, nil
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("tool store: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return Entry{}, fmt.Errorf("tool store: %w", err)
+	case !info.Mode().IsRegular():
+		return Entry{}, fmt.Errorf("tool store: %s is no file", file.Name())
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+		return Entry{}, fmt.Errorf("tool store: others may write to %s; it is not read", file.Name())
+	}
+	data, err := io.ReadAll(io.LimitReader(file, int64(f.bytes())+1))
+	switch {
+	case err != nil:
+		return Entry{}, fmt.Errorf("tool store: %w", err)
+	case len(data) > f.bytes():
+		return Entry{}, fmt.Errorf("tool store: %s has more than %d bytes", file.Name(), f.bytes())
+	}
+	entry, err := parseFile(data, key)
+	if err != nil {
+		return Entry{}, fmt.Errorf("tool store: %s: %w", file.Name(), err)
+	}
+	return entry, nil
+}
+
+// parseFile reads a file. What is in the list is for the cache to judge.
+func parseFile(data []byte, key string) (Entry, error) {
+	end := bytes.IndexByte(data[:min(len(data), maxHead)], '\n')
+	if end < 0 {
+		return Entry{}, fmt.Errorf("%w: it has no head", errEntry)
+	}
+	var head fileHead
+	if err := mcp.Unmarshal(bytes.Clone(data[:end]), &head); err != nil {
+		return Entry{}, fmt.Errorf("%w: %w", errEntry, err)
+	}
+	list := data[end+1:]
+	switch {
+	case head.Format != fileFormat:
+		return Entry{}, fmt.Errorf("%w: its format is %d, not %d", errEntry, head.Format, fileFormat)
+	case head.Key != key:
+		return Entry{}, fmt.Errorf("%w: it is that of another key", errEntry)
+	case len(list) == 0 || hashOf(list) != head.Hash:
+		return Entry{}, fmt.Errorf("%w: its hash is another", errEntry)
+	}
+	entry := Entry{List: list, Hash: head.Hash, At: head.At, Public: head.Public}
+	if head.TTLMs != nil {
+		ttl := time.Duration(min(max(*head.TTLMs, 0), maxTTL.Milliseconds())) * time.Millisecond
+		entry.TTL = &ttl
+	}
+	return entry, nil
+}
+
+// Save implements [Store].
+func (f *FileStore) Save(ctx context.Context, key string, entry Entry) error {
+	name, err := f.name(ctx, key)
+	if err != nil {
+		return err
+	}
+	head := fileHead{Format: fileFormat, Key: key, Hash: entry.Hash, At: entry.At.UTC(), Public: entry.Public}
+	if entry.TTL != nil {
+		ms := entry.TTL.Milliseconds()
+		head.TTLMs = &ms
+	}
+	data, err := mcp.Marshal(head)
+	if err != nil {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	data = append(append(data, '\n'), entry.List...)
+	if len(data) > f.bytes() {
+		return fmt.Errorf("tool store: the list has more than %d bytes", f.bytes())
+	}
+	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	temp, err := os.CreateTemp(f.Dir, name+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(f.Dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name()) // it is of no use to anybody
+		return fmt.Errorf("tool store: %w", err)
+	}
+	return f.tidy(name)
+}
+
+// Forget implements [Store].
+func (f *FileStore) Forget(ctx context.Context, key string) error {
+	name, err := f.name(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(f.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	return nil
+}
+
+// tidy removes what is beyond the number of files, but never the one that was
+// just saved, and what programs left that ended while they saved.
+func (f *FileStore) tidy(saved string) error {
+	const abandoned = time.Hour
+	found, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	type aged struct {
+		name string
+		at   time.Time
+	}
+	var kept []aged
+	for _, e := range found {
+		stem, rest, ours := strings.Cut(e.Name(), fileSuffix)
+		info, err := e.Info()
+		switch {
+		case !ours || !isKey(stem) || err != nil: // not ours to touch, or gone by now
+		case rest == "" && e.Name() != saved:
+			kept = append(kept, aged{e.Name(), info.ModTime()})
+		case rest != "" && time.Since(info.ModTime()) > abandoned:
+			err = os.Remove(filepath.Join(f.Dir, e.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("tool store: %w", err)
+		}
+	}
+	slices.SortFunc(kept, func(a, b aged) int { return a.at.Compare(b.at) })
+	most := f.Files
+	if most == 0 {
+		most = DefaultSize
+	}
+	for _, old := range kept[:max(0, len(kept)+1-most)] {
+		if err := os.Remove(filepath.Join(f.Dir, old.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("tool store: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *FileStore) bytes() int {
+	if f.MaxBytes <= 0 || f.MaxBytes > maxEntry {
+		return maxEntry
+	}
+	return f.MaxBytes
+}
+
+// name is that of a key's file. Keys that are none do not lead out of the folder.
+func (f *FileStore) name(ctx context.Context, key string) (string, error) {
+	switch {
+	case ctx.Err() != nil:
+		return "", ended(ctx)
+	case f.Dir == "":
+		return "", errors.New("tool store: no folder is set")
+	case !isKey(key):
+		return "", fmt.Errorf("tool store: %.100q is no key", key)
+	}
+	return key + fileSuffix, nil
+}
+
+// isKey reports whether a text is 64 hexadecimal digits.
+func isKey(key string) bool {
+	digits, err := hex.DecodeString(key)
+	return err == nil && len(digits) == 32 && strings.ToLower(key) == key
+}

@@ -1,0 +1,191 @@
+package toolcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// flight is one fetch and what came of it. begun and epoch are guarded by the
+// mutex of the list; the rest is set before done is closed.
+type flight struct {
+	begun bool
+	epoch uint64 // in which it began
+	done  chan struct{}
+	snap  *snapshot
+	err   error
+}
+
+// refresh returns the list as the server has it now: the result of the fetch
+// under way if that began in the current epoch, else of a new one, which waits
+// for the older to end. When a fetch of somebody else's is abandoned, it goes on
+// with one of its own; each round ends one such fetch, so that it comes to that.
+func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch) (*snapshot, Standing, error) {
+	for {
+		f, mine, current := c.join(ctx, l, fetch)
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, Standing{}, ended(ctx)
+		}
+		now := time.Now()
+		switch {
+		case !current:
+			continue
+		case f.err == nil:
+			return f.snap, Standing{Age: f.snap.lease.age(now)}, nil
+		case !mine && errors.Is(f.err, ErrFetcherGone):
+			continue
+		}
+		if s := l.snap.Load(); c.mayServeStale(l, s, f.err, now) {
+			return s, Standing{Stale: true, Age: s.lease.age(now), Cause: f.err}, nil
+		}
+		return nil, Standing{Cause: f.err}, f.err
+	}
+}
+
+// ended is the error of a caller whose context has ended. It says how (cancelled
+// or out of time) and why, which differ when the context was given a cause.
+func ended(ctx context.Context) error {
+	how, why := ctx.Err(), context.Cause(ctx)
+	if errors.Is(why, how) {
+		return why
+	}
+	return fmt.Errorf("%w: %w", how, why)
+}
+
+// join returns the fetch under way, or starts one, which is mine. current is
+// false when the fetch began before the last invalidation: its result is not for
+// this caller.
+func (c *Cache) join(ctx context.Context, l *list, fetch Fetch) (f *flight, mine, current bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f = l.flight; f != nil {
+		return f, false, !f.begun || f.epoch == l.epoch.Load()
+	}
+	f = &flight{done: make(chan struct{}), err: ErrFetcherGone}
+	wait := time.Duration(0)
+	if l.paced.Load() {
+		wait = minInterval - time.Since(l.began)
+	}
+	if wait <= 0 {
+		l.begin(f)
+	}
+	l.flight = f
+	go c.run(context.WithoutCancel(ctx), l, f, fetch, wait)
+	return f, true, true
+}
+
+// begin notes in which epoch a fetch begins, which is the current one, and that
+// what the server has said up to now is taken care of. Requires l.mu.
+func (l *list) begin(f *flight) {
+	l.paced.Store(false) // before the epoch is read: what comes between counts twice, not never
+	f.epoch, f.begun, l.began = l.epoch.Load(), true, time.Now()
+}
+
+// run fetches, keeps the result and lets the waiters go.
+func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait time.Duration) {
+	fetched, public := false, uint64(0)
+	defer func() {
+		if f.err == nil {
+			l.absence.Store(nil)
+			l.put(f.snap)
+		}
+		l.mu.Lock()
+		l.flight = nil
+		l.mu.Unlock()
+		close(f.done)
+		if fetched {
+			c.keep(context.WithoutCancel(ctx), l, f.snap, public)
+		}
+	}()
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		<-timer.C
+		l.mu.Lock()
+		l.begin(f)
+		l.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.set.FetchTimeout)
+	defer cancel()
+	if f.snap = c.elsewhere(ctx, l, f.epoch); f.snap != nil {
+		f.err = nil
+		return
+	}
+	public = c.publicEpoch(l)
+	from, err := fetch(ctx)
+	if err == nil && len(from.Tools) > maxTools {
+		err = errTooMany
+	}
+	if err == nil {
+		f.snap, fetched = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true
+	} else {
+		c.failed(ctx, l, f, err)
+	}
+	f.err = err
+}
+
+// failed notes what the error of a fetch says of the fetches to come.
+func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
+	switch {
+	case errors.Is(err, ErrRefused):
+		// A new epoch: what is kept is for nobody any more.
+		l.epoch.Add(1)
+		c.unsave(ctx, l)
+	case errors.Is(err, ErrAbsent):
+		l.absence.Store(&absence{err: err, epoch: f.epoch, lease: newLease(time.Now(), absentTTL)})
+	case errors.Is(err, ErrFetcherGone):
+	default:
+		if s, now := l.snap.Load(), time.Now(); c.mayServeStale(l, s, err, now) {
+			c.set.Logger.Warn("[MCP] the list of tools could not be fetched; an old one stands in",
+				"age", s.lease.age(now).Round(time.Second), "error", err)
+		}
+	}
+}
+
+// standsIn reports whether what is kept may stand in for an answer that is err.
+func (c *Cache) standsIn(err error) bool {
+	return !errors.Is(err, ErrRefused) && !errors.Is(err, ErrAbsent) && (c.set.StaleIf == nil || c.set.StaleIf(err))
+}
+
+// elsewhere returns a fresh list that is there without asking the server: from
+// the durable store, when this process has none yet, or from another partition,
+// where it may. nil is none.
+func (c *Cache) elsewhere(ctx context.Context, l *list, epoch uint64) *snapshot {
+	if l.fresh(l.snap.Load(), time.Now()) {
+		return nil // what is asked for is not in it
+	}
+	c.load(ctx, l)
+	if s := l.snap.Load(); l.fresh(s, time.Now()) {
+		return s
+	}
+	if !c.set.SharePublic {
+		return nil
+	}
+	p := c.obtain(l.key.public())
+	c.load(ctx, p)
+	if s := p.snap.Load(); p.fresh(s, time.Now()) && s.public {
+		return s.in(epoch)
+	}
+	return nil
+}
+
+// publicEpoch is the epoch of what all partitions may share.
+func (c *Cache) publicEpoch(l *list) uint64 {
+	if !c.set.SharePublic {
+		return 0
+	}
+	return c.obtain(l.key.public()).epoch.Load()
+}
+
+// keep puts a list that was fetched where others find it: other partitions and
+// other processes. public is the epoch there when the fetch began.
+func (c *Cache) keep(ctx context.Context, l *list, s *snapshot, public uint64) {
+	if c.set.SharePublic && s.public {
+		l, s = c.obtain(l.key.public()), s.in(public)
+		l.put(s)
+	}
+	c.save(ctx, l, s)
+}

@@ -1,0 +1,188 @@
+package toolcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	// storeTimeout bounds one use of a durable store.
+	storeTimeout = time.Second
+	// maxEntry bounds the list of an entry.
+	maxEntry = 16 << 20
+	// saveInterval is how far apart two saves of a list are that has not changed.
+	saveInterval = 10 * time.Second
+)
+
+// Store keeps lists of tools beyond the life of a process. [FileStore] is one. It
+// is used by fetches only, never by reads of a fresh list, from many goroutines
+// at once, and for a second at a time at most; its errors are logged and cost
+// nothing else.
+//
+// What a process finds in its store when it has no list yet is fresh for what is
+// left of the time the server itself gave. Where the server gave none the list
+// is stale: nobody has heard since what has changed. It still serves
+// [Cache.Lookup], and [Settings.ServeStale] for its hour. What is found is
+// checked like an answer of the server's, and its hash too, which finds damage
+// and no malice: who can write to the store can change the tools.
+//
+// A list that is invalidated, or whose reader is refused, leaves the store.
+type Store interface {
+	// Load returns the entry of a key. None is one without a List, and no error.
+	Load(ctx context.Context, key string) (Entry, error)
+	// Save replaces the entry of a key.
+	Save(ctx context.Context, key string, entry Entry) error
+	// Forget drops the entry of a key; there may be none.
+	Forget(ctx context.Context, key string) error
+}
+
+// Entry is one list in a [Store]. Its key is 64 hexadecimal digits, the digest of
+// server, variant and partition, so that neither can be read from it. A public
+// list is kept without its partition only where [Settings.SharePublic] is set.
+type Entry struct {
+	// List is the result of tools/list with all tools, as JSON.
+	List []byte
+	// Hash is the SHA-256 of List, in hexadecimal.
+	Hash string
+	// At is when the server said it, by the wall clock.
+	At time.Time
+	// TTL is how long the server wants it to be fresh, nil when it did not say.
+	TTL *time.Duration
+	// Public says that it may be shared between partitions.
+	Public bool
+}
+
+// errEntry is matched by what is wrong with an entry.
+var errEntry = errors.New("the stored list of tools is not valid")
+
+// listing checks an entry as an answer of the server's is checked.
+func (e *Entry) listing() (Listing, error) {
+	var res mcp.ListToolsResult
+	switch {
+	case len(e.List) > maxEntry:
+		return Listing{}, fmt.Errorf("%w: it has more than %d bytes", errEntry, maxEntry)
+	case hashOf(e.List) != e.Hash:
+		return Listing{}, fmt.Errorf("%w: its hash is another", errEntry)
+	}
+	if err := mcp.Unmarshal(append([]byte(nil), e.List...), &res); err != nil {
+		return Listing{}, fmt.Errorf("%w: %w", errEntry, err)
+	}
+	if len(res.Tools) > maxTools {
+		return Listing{}, fmt.Errorf("%w: %w", errEntry, errTooMany)
+	}
+	return Listing{Tools: res.Tools, TTL: e.TTL, Public: e.Public}, nil
+}
+
+// storeKey is a key's name in a store.
+func storeKey(k Key) string {
+	return hashOf(fmt.Appendf(nil, "%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition))
+}
+
+// shelf is what is known of the durable store for one list.
+type shelf struct {
+	mayHave atomic.Bool // there may be an entry
+	mu      sync.Mutex  // held while the store is used
+	asked   bool        // for what an earlier process left
+	hash    string      // of what is there, "" for nothing or not known
+	at      time.Time   // of the last save
+}
+
+func newShelf() *shelf {
+	s := &shelf{}
+	s.mayHave.Store(true)
+	return s
+}
+
+// load puts what the store has in the place of no list.
+func (c *Cache) load(ctx context.Context, l *list) {
+	if l.shelf == nil {
+		return
+	}
+	l.shelf.mu.Lock()
+	defer l.shelf.mu.Unlock()
+	if l.shelf.asked || l.snap.Load() != nil {
+		return
+	}
+	l.shelf.asked = true
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	entry, err := c.set.Durable.Load(ctx, storeKey(l.key))
+	if err != nil {
+		c.set.Logger.Warn("[MCP] the store of tool lists could not be read", "error", err)
+		return
+	}
+	if entry.List == nil {
+		return
+	}
+	from, err := entry.listing()
+	now := time.Now()
+	age := now.Round(0).Sub(entry.At)
+	switch {
+	case err != nil:
+		c.set.Logger.Warn("[MCP] what the store of tool lists holds is left alone", "error", err)
+		return
+	case age < 0 || (l.key == l.key.public() && !entry.Public):
+		return // from a clock that was ahead; or for somebody else
+	}
+	ttl := time.Duration(0)
+	if entry.TTL != nil {
+		ttl = c.set.spread(c.set.ttl(entry.TTL))
+	}
+	l.shelf.hash = entry.Hash
+	// Of the first epoch: stale when something was said before it was read.
+	l.put(newSnapshot(from, 0, newLease(now, ttl).since(age)))
+}
+
+// save keeps a list beyond this process, unless it has changed meanwhile.
+func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
+	if l.shelf == nil {
+		return
+	}
+	l.shelf.mu.Lock()
+	defer l.shelf.mu.Unlock()
+	list, hash, err := s.encoded()
+	l.shelf.mayHave.Store(true) // before the epoch is read: who begins another forgets it again
+	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() ||
+		(hash == l.shelf.hash && time.Since(l.shelf.at) < saveInterval) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	l.shelf.asked, l.shelf.at = true, time.Now()
+	err = c.set.Durable.Save(ctx, storeKey(l.key), Entry{
+		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
+	})
+	if err != nil {
+		c.set.Logger.Warn("[MCP] the list of tools could not be stored", "error", err)
+		return
+	}
+	l.shelf.hash = hash
+}
+
+// unsave drops what the store has, which is not true any more. It does not wait:
+// whoever hears that a list has changed has other things to do. One goroutine at
+// most follows a save.
+func (c *Cache) unsave(ctx context.Context, l *list) {
+	if l.shelf == nil || !l.shelf.mayHave.CompareAndSwap(true, false) {
+		return
+	}
+	go func() {
+		l.shelf.mu.Lock()
+		defer l.shelf.mu.Unlock()
+		if l.shelf.mayHave.Load() {
+			return // it has been replaced
+		}
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		l.shelf.hash = ""
+		if err := c.set.Durable.Forget(ctx, storeKey(l.key)); err != nil {
+			c.set.Logger.Warn("[MCP] a list of tools that is not true any more is still stored", "error", err)
+		}
+	}()
+}
