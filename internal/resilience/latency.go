@@ -125,7 +125,7 @@ func (h *histogram) quantile(q float64) (took time.Duration, calls int) {
 		counts[i] = h.counts[i].Load()
 		total += int(counts[i])
 	}
-	rank := max(1, q*float64(total))
+	rank := max(1, min(q, 1)*float64(total))
 	seen := 0
 	for i, n := range counts {
 		if seen += int(n); n > 0 && float64(seen) >= rank {
