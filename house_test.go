@@ -76,6 +76,10 @@ var importTable = []row{
 		tests: []string{"client/...", "mcp", "jsonrpc", "errors"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
+	{
+		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
+		why: "tests alone: the client behind every fault",
+	},
 	{pkg: "internal/conformanceclient/...", may: library, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{pkg: "examples/...", may: library, tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: library, why: "an adapter in a package of its own: public packages only, nothing imports it"},
@@ -110,6 +114,7 @@ var externals = []external{
 	{module: "github.com/jackc/pgx/v5", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},
 	{module: "github.com/ledongthuc/pdf", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
 	{module: "github.com/xuri/excelize/v2", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "github.com/redis/go-redis/v9", by: []string{"fleet/redis/..."}, why: "Redis carries hints between processes, in a package of its own (decisions 18)"},
 	{module: "golang.org/x/sync", by: []string{"conformance/refserver/..."}, why: "single flight in the reference server; the core has no x/ modules"},
 	{module: "golang.org/x/net", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
 }

@@ -1,0 +1,42 @@
+// Package fleetredis lets the processes of a fleet tell each other, over Redis,
+// what their circuit breakers have learnt about the servers they share.
+//
+//	fleet, err := fleetredis.Join(ctx, fleetredis.Settings{
+//		Redis: redis.UniversalOptions{Addrs: []string{"redis:6379"}},
+//	})
+//	if err != nil {
+//		return err // a wrong setting; Redis need not be there
+//	}
+//	defer fleet.Close()
+//
+//	c, err := client.Dial(ctx, url)
+//	…
+//	detach, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url})
+//
+// Everything is a hint; the breaker of each process goes on deciding by itself,
+// and no call ever waits for Redis:
+//
+//   - One node that reports a server OPEN makes the breakers of the others
+//     suspicious: the next failure opens them, instead of the fifth.
+//   - Ten percent of the nodes, two at least, open it for the others before they
+//     have failed themselves. They do not report what they were told.
+//   - While the server is down one node at a time probes it, for six seconds.
+//     The others refuse for up to two seconds more, then ask again. Once a probe
+//     has gone well everybody probes by the next call.
+//   - When a server asks to be left alone (Retry-After), nodes with the same
+//     [Share.Credential] leave it alone. Nothing else is shared by credential.
+//   - Only digests of names leave the process, and durations, never times of a
+//     clock. All keys expire.
+//
+// Without Redis, or with one that is slow, each node behaves as if it were
+// alone. The exchange is bounded by 50 ms and stands behind a breaker of its
+// own; what is found in Redis that is not of this package is ignored and
+// counted. [Fleet.Stats] has the numbers.
+//
+// Whoever may write to the Redis of the fleet can, by pretending to be many
+// nodes, make it refuse calls for a cooldown, or for five minutes by a hold. It
+// cannot make a node send anything.
+//
+// The name of the package differs from that of its folder, since programs that
+// use it import go-redis beside it.
+package fleetredis

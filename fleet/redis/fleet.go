@@ -1,0 +1,380 @@
+package fleetredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+const (
+	// lookInterval is how often the breakers are looked at. A look costs a few
+	// loads each and takes no lock.
+	lookInterval = 100 * time.Millisecond
+	// presenceInterval is how often a node says that it is there and reads what
+	// Redis holds, in case a message was missed; presenceLasts is how long it
+	// is counted after that.
+	presenceInterval = 10 * time.Second
+	presenceLasts    = 30 * time.Second
+	// logInterval bounds the log.
+	logInterval = time.Minute
+	// redisCooldown is how long Redis is left alone after three exchanges in a
+	// row have failed.
+	redisCooldown = 5 * time.Second
+	// queued bounds the hints that have come and were not weighed yet.
+	queued = 1024
+)
+
+// Fleet is this process among the others. Make it with [Join]; its methods may
+// be called from many goroutines at once.
+type Fleet struct {
+	set   Settings
+	hub   hub
+	guard *breaker.Breaker // of Redis
+	count counters
+	end   context.CancelFunc
+	work  sync.WaitGroup
+	heard chan string
+	again chan struct{} // messages come (again): read what was missed
+
+	mu       sync.Mutex
+	members  map[*member]struct{}
+	closed   bool
+	closeErr error
+	once     sync.Once
+}
+
+// member is a breaker that takes part.
+type member struct {
+	view *view
+	b    *breaker.Breaker
+}
+
+// Join makes this process a node of a fleet. Nothing is dialled before it
+// returns, and Redis need not be there: the error is about settings only. The
+// node leaves when ctx ends or with [Fleet.Close].
+func Join(ctx context.Context, s Settings) (*Fleet, error) {
+	s, err := s.complete()
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(ctx)
+	return start(ctx, end, s, openServer(ctx, s)), nil
+}
+
+func start(ctx context.Context, end context.CancelFunc, s Settings, h hub) *Fleet {
+	f := &Fleet{
+		set: s, hub: h, end: end,
+		guard:   breaker.New(breaker.Settings{Name: "redis", FailureThreshold: 3, Cooldown: redisCooldown}),
+		heard:   make(chan string, queued),
+		again:   make(chan struct{}, 1),
+		members: map[*member]struct{}{},
+	}
+	f.work.Go(func() { f.run(ctx) })
+	f.work.Go(func() { f.listen(ctx) })
+	return f
+}
+
+// Share is how a breaker takes part.
+type Share struct {
+	// Server names what the breaker guards; the same name in every process means
+	// the same server. Only a digest of it leaves the process.
+	Server string
+	// Credential names the credentials in use: processes that give the same one
+	// share what the server says about their rate (429). "" shares none. Only a
+	// digest of it leaves the process.
+	Credential string
+}
+
+// Attach lets a breaker, such as that of [client.Client.Breaker], take part: what
+// it does is told to the others, and what they tell makes it suspicious, opens
+// it, or makes it leave the probe to another node. The breaker goes on deciding
+// by itself and never waits. detach ends it; it may be called more than once.
+//
+// [client.Client.Breaker]: https://pkg.go.dev/github.com/mainstay-mcp/mainstay/client#Client.Breaker
+func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
+	if b == nil || s.Server == "" {
+		return nil, errors.New("fleetredis: Attach needs a breaker and the name of its server")
+	}
+	cred := ""
+	if s.Credential != "" {
+		cred = digest(s.Credential)
+	}
+	m := &member{view: newView(f.set.Node, digest(s.Server), cred), b: b}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errors.New("fleetredis: the fleet was left")
+	}
+	f.members[m] = struct{}{}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.members, m)
+	}, nil
+}
+
+// Close leaves the fleet and waits until its goroutines and connections are
+// gone, a second at most. What was published expires by itself. It may be called
+// more than once.
+func (f *Fleet) Close() error {
+	f.once.Do(func() {
+		f.mu.Lock()
+		f.closed = true
+		f.mu.Unlock()
+		f.end()
+		f.work.Wait()
+		f.closeErr = f.hub.close()
+	})
+	return f.closeErr
+}
+
+// all returns the members there are now.
+func (f *Fleet) all() []*member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]*member, 0, len(f.members))
+	for m := range f.members {
+		all = append(all, m)
+	}
+	return all
+}
+
+// run is the one goroutine that steps the views.
+func (f *Fleet) run(ctx context.Context) {
+	look := time.NewTicker(lookInterval)
+	defer look.Stop()
+	l := loop{f: f}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case raw := <-f.heard:
+			l.hear(raw)
+		case <-f.again:
+			// All nodes come back at once when Redis does: spread over a second.
+			l.due = time.Now().Add(rand.N(time.Second))
+		case now := <-look.C:
+			l.step(ctx, now)
+		}
+	}
+}
+
+// loop is what only run's goroutine touches.
+type loop struct {
+	f      *Fleet
+	due    time.Time // of the next presence
+	away   bool
+	logged time.Time
+}
+
+func (l *loop) hear(raw string) {
+	f := l.f
+	h, err := parseHint(raw)
+	if err != nil {
+		f.count.ignored.Add(1)
+		return
+	}
+	if h.node == f.set.Node {
+		return
+	}
+	f.count.heard.Add(1)
+	for _, m := range f.all() {
+		if m.view.server == h.server {
+			l.follow(m, m.view.hear(time.Now(), look(m.b), h))
+		}
+	}
+}
+
+// step looks at every breaker and does in one exchange what comes of it.
+func (l *loop) step(ctx context.Context, now time.Time) {
+	f := l.f
+	var orders []order
+	var whose []*member
+	for _, m := range f.all() {
+		todo, a := m.view.step(now, look(m.b), int(f.count.nodes.Load()))
+		l.follow(m, a)
+		for _, o := range todo {
+			orders, whose = append(orders, o), append(whose, m)
+		}
+	}
+	present := !now.Before(l.due)
+	if present {
+		orders = append(orders, order{kind: orderPresent, hint: hint{node: f.set.Node}})
+	}
+	if len(orders) == 0 {
+		return
+	}
+	replies, err := l.exchange(ctx, orders)
+	if err != nil {
+		return
+	}
+	for i, r := range replies[:len(whose)] {
+		m := whose[i]
+		if r.err != nil {
+			f.count.ignored.Add(1)
+			continue
+		}
+		f.count.did(orders[i].kind, r)
+		l.follow(m, m.view.answered(time.Now(), look(m.b), orders[i], r.left))
+	}
+	if !present {
+		return
+	}
+	l.due = now.Add(presenceInterval - rand.N(presenceInterval/10))
+	if r := replies[len(replies)-1]; r.err == nil {
+		f.count.nodes.Store(int64(r.count))
+	} else {
+		f.count.ignored.Add(1)
+	}
+	l.resync(ctx)
+}
+
+// resync reads what Redis holds of every server.
+func (l *loop) resync(ctx context.Context) {
+	f := l.f
+	all := f.all()
+	var orders []order
+	for _, m := range all {
+		orders = append(orders, order{kind: orderReporters, hint: hint{server: m.view.server}})
+	}
+	if len(orders) == 0 {
+		return
+	}
+	who, err := l.exchange(ctx, orders)
+	if err != nil {
+		return
+	}
+	orders = orders[:0]
+	ends := make([]int, len(all)) // of each member's orders
+	for i, m := range all {
+		for _, node := range who[i].nodes {
+			if isName(node) {
+				orders = append(orders, order{kind: orderReport, hint: hint{server: m.view.server, node: node}})
+			}
+		}
+		if m.view.cred != "" {
+			orders = append(orders, order{kind: orderHeld, hint: hint{server: m.view.server, cred: m.view.cred}})
+		}
+		ends[i] = len(orders)
+	}
+	var replies []reply
+	if len(orders) > 0 {
+		if replies, err = l.exchange(ctx, orders); err != nil {
+			return
+		}
+	}
+	begin := 0
+	for i, m := range all {
+		if who[i].err != nil {
+			f.count.ignored.Add(1)
+		}
+		l.catchUp(m, orders[begin:ends[i]], replies[begin:ends[i]])
+		begin = ends[i]
+	}
+}
+
+// catchUp gives a view what Redis holds.
+func (l *loop) catchUp(m *member, orders []order, replies []reply) {
+	f, now := l.f, time.Now()
+	var found []hint
+	mine := false
+	for i, r := range replies {
+		left := min(r.left, maxHint)
+		switch {
+		case r.err != nil:
+			f.count.ignored.Add(1)
+		case orders[i].kind == orderHeld && left > 0:
+			l.follow(m, m.view.holdFor(now, left))
+		case orders[i].kind == orderHeld, r.raw == "": // none, or it has expired meanwhile
+		default:
+			h, err := parseHint(r.raw)
+			if err != nil || h.node != orders[i].hint.node || left <= 0 {
+				f.count.ignored.Add(1)
+				continue
+			}
+			h.lasts = left
+			mine = mine || h.node == f.set.Node
+			found = append(found, h)
+		}
+	}
+	m.view.resync(now, found, mine)
+}
+
+// exchange asks the hub, within the time and behind the breaker of Redis.
+func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
+	f := l.f
+	permit, err := f.guard.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer permit.Release()
+	ctx, cancel := context.WithTimeout(ctx, f.set.Timeout)
+	defer cancel()
+	replies, err := f.hub.exchange(ctx, orders)
+	if err == nil && len(replies) != len(orders) {
+		err = fmt.Errorf("%d replies to %d orders", len(replies), len(orders))
+	}
+	if err != nil {
+		f.count.failed.Add(1)
+		permit.Settle(breaker.Failure)
+		l.note(err)
+		return nil, err
+	}
+	permit.Settle(breaker.Success)
+	l.note(nil)
+	return replies, nil
+}
+
+// note keeps whether Redis is there, and logs when that changes.
+func (l *loop) note(err error) {
+	f := l.f
+	f.count.available.Store(err == nil)
+	away := err != nil
+	if away == l.away {
+		return
+	}
+	// What is not logged now because the last line is too fresh is logged by a
+	// later exchange, if it is still so.
+	if now := time.Now(); l.logged.IsZero() || now.Sub(l.logged) >= logInterval {
+		l.away, l.logged = away, now
+		if away {
+			f.set.Logger.Warn("fleet: Redis is away; this node decides alone", slog.String("error", err.Error()))
+		} else {
+			f.set.Logger.Info("fleet: Redis is back")
+		}
+	}
+}
+
+// listen hears the others for as long as the fleet lives.
+func (f *Fleet) listen(ctx context.Context) {
+	const first, last = time.Second, 30 * time.Second
+	wait := first
+	for ctx.Err() == nil {
+		_ = f.hub.listen(ctx, func() { // why it ended shows in exchange too
+			wait = first
+			select {
+			case f.again <- struct{}{}:
+			default:
+			}
+		}, func(raw string) {
+			select {
+			case f.heard <- raw:
+			default: // read from Redis within presenceInterval
+				f.count.dropped.Add(1)
+			}
+		})
+		pause := time.NewTimer(wait/2 + rand.N(wait/2))
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+		wait = min(2*wait, last)
+	}
+}

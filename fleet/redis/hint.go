@@ -1,0 +1,156 @@
+package fleetredis
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// What a hint says.
+const (
+	kindOpen    = "open"    // the node's breaker is OPEN
+	kindClosed  = "closed"  // it is CLOSED again, by what the node saw itself
+	kindProbing = "probing" // the node has the lease on the probe
+	kindHold    = "hold"    // the server asked to be left alone (429)
+)
+
+const (
+	// maxHint bounds how long a hint may last, whatever it says. It is the
+	// longest cooldown there is (resilience.md §1.1), and the longest
+	// Retry-After that is believed.
+	maxHint = 5 * time.Minute
+	// maxHintBytes bounds a hint on its way; ours are below 400 bytes.
+	maxHintBytes = 1024
+	maxName      = 128
+	maxReason    = 120
+)
+
+// hint is one thing that a node tells the others. It holds durations only, so
+// that the clocks of two machines are never compared (H5).
+type hint struct {
+	kind   string
+	node   string
+	server string // digest of the name
+	cred   string // digest of the credential, for kindHold
+	// lasts is how long it is true from when it was sent.
+	lasts time.Duration
+	// seq tells the node's hints about one server apart: the generation of its
+	// breaker.
+	seq uint64
+	// reason is for people who look into Redis. It is never read back.
+	reason string
+}
+
+// frame is the form of a hint in Redis.
+type frame struct {
+	V      int    `json:"v"`
+	Kind   string `json:"kind"`
+	Node   string `json:"node"`
+	Server string `json:"server"`
+	Cred   string `json:"cred,omitempty"`
+	MS     int64  `json:"ms,omitempty"`
+	Seq    uint64 `json:"seq,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+const version = 1
+
+func (h hint) encode() string {
+	raw, err := json.Marshal(frame{
+		V: version, Kind: h.kind, Node: h.node, Server: h.server, Cred: h.cred,
+		MS: milliseconds(h.lasts), Seq: h.seq, Reason: clip(h.reason, maxReason),
+	})
+	if err != nil {
+		return "" // cannot happen: strings and numbers
+	}
+	return string(raw)
+}
+
+var errHint = errors.New("not a hint of this version")
+
+// parseHint reads what anybody may have written: only what this version writes
+// itself is taken (H2).
+func parseHint(raw string) (hint, error) {
+	var f frame
+	if len(raw) > maxHintBytes || json.Unmarshal([]byte(raw), &f) != nil {
+		return hint{}, errHint
+	}
+	h := hint{kind: f.Kind, node: f.Node, server: f.Server, cred: f.Cred, seq: f.Seq}
+	lasting := true
+	switch f.Kind {
+	case kindOpen, kindProbing:
+	case kindClosed:
+		lasting = false
+	case kindHold:
+		if !isDigest(f.Cred) {
+			return hint{}, errHint
+		}
+	default:
+		return hint{}, errHint
+	}
+	if f.V != version || !isName(f.Node) || !isDigest(f.Server) || f.MS < 0 || lasting && f.MS == 0 {
+		return hint{}, errHint
+	}
+	h.lasts = duration(f.MS)
+	return h, nil
+}
+
+// milliseconds rounds up: a hint never ends before what it is about.
+func milliseconds(d time.Duration) int64 {
+	return int64((min(max(d, 0), maxHint) + time.Millisecond - 1) / time.Millisecond)
+}
+
+// duration is what a number of milliseconds from elsewhere comes to.
+func duration(ms int64) time.Duration {
+	if ms > math.MaxInt64/int64(time.Millisecond) {
+		return maxHint
+	}
+	return min(time.Duration(max(ms, 0))*time.Millisecond, maxHint)
+}
+
+// digest stands for a name in Redis: names of servers and of credentials may
+// hold what nobody else is to read, and keys should be short.
+func digest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:digestLen/2])
+}
+
+const digestLen = 32
+
+func isDigest(s string) bool {
+	if len(s) != digestLen {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// isName reports whether s can be the name of a node: short, printable ASCII
+// without spaces, so that it can stand in a key and in a log.
+func isName(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxName
+}
+
+// clip shortens a text to at most n bytes of valid UTF-8.
+func clip(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+		for !utf8.ValidString(s) && s != "" {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}

@@ -1,0 +1,49 @@
+package fleetredis
+
+import (
+	"context"
+	"time"
+)
+
+// hub is where the nodes of a fleet meet. Redis is the one; tests have another.
+type hub interface {
+	// exchange does all orders in one round trip. replies has one for each; err
+	// says that the hub was not reached.
+	exchange(ctx context.Context, orders []order) (replies []reply, err error)
+	// listen hands every message to message until the connection is lost or ctx
+	// ends. joined is called once messages come: what was said before is in
+	// exchange only.
+	listen(ctx context.Context, joined func(), message func(raw string)) error
+	close() error
+}
+
+type orderKind uint8
+
+const (
+	orderPresent   orderKind = iota + 1 // I am here; how many are we?
+	orderOpen                           // publish the hint
+	orderClosed                         // take it back
+	orderLease                          // let me probe
+	orderHold                           // publish a hold
+	orderReporters                      // which nodes report the server?
+	orderReport                         // what does hint.node report of it?
+	orderHeld                           // how long is the hold of hint.cred?
+)
+
+// order is one thing to be done at the hub.
+type order struct {
+	kind orderKind
+	hint hint
+}
+
+// reply is what came of an order.
+type reply struct {
+	// err says that the hub refused the order, or holds what is not ours.
+	err error
+	// count is the number of nodes, for orderPresent.
+	count int
+	// left is how long something of others lasts, 0 for nothing.
+	left  time.Duration
+	nodes []string
+	raw   string
+}

@@ -1,0 +1,33 @@
+package fleetredis
+
+import "github.com/mainstay-mcp/mainstay/breaker"
+
+// look reads a breaker. It takes no lock.
+func look(b *breaker.Breaker) standing {
+	s := b.Snapshot()
+	st := standing{
+		state: s.State, generation: s.Generation, retryAfter: s.RetryAfter, refused: s.Refused,
+		reason: s.Reason, manual: s.Mode != breaker.Auto,
+	}
+	if s.Held {
+		st.hold, st.holdReason = s.RetryAfter, s.HoldReason
+	}
+	return st
+}
+
+// follow tells a breaker what the others know.
+func (l *loop) follow(m *member, a advice) {
+	c := &l.f.count
+	if a.suspect > 0 {
+		c.suspected.Add(1)
+		m.b.Suspect(a.suspect)
+	}
+	if a.hold > 0 {
+		c.held.Add(1)
+		m.b.Hold(a.hold, a.why)
+	}
+	if a.trip != "" {
+		c.preOpened.Add(1)
+		m.b.Trip(a.trip)
+	}
+}

@@ -1,0 +1,216 @@
+package fleetredis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts run in Redis so that what belongs together happens together. They
+// use its clock alone, and every key they write expires: a fleet that crashes
+// leaves nothing behind. A key of another type where ours should be is replaced.
+
+// present: KEYS nodes; ARGV node, ms. Returns how many nodes there are.
+const present = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZCARD', KEYS[1])`
+
+// publish: KEYS open, reporters; ARGV hint, ms, node, channel.
+const publish = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if redis.call('TYPE', KEYS[2]).ok ~= 'zset' then redis.call('DEL', KEYS[2]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[2], math.max(redis.call('PTTL', KEYS[2]), tonumber(ARGV[2])))
+redis.call('PUBLISH', ARGV[4], ARGV[1])
+return 0`
+
+// withdraw: KEYS open, reporters, probe; ARGV hint, node, channel.
+const withdraw = `
+redis.call('DEL', KEYS[1])
+if redis.call('TYPE', KEYS[2]).ok == 'zset' then redis.call('ZREM', KEYS[2], ARGV[2]) end
+if redis.call('TYPE', KEYS[3]).ok == 'string' and redis.call('GETRANGE', KEYS[3], 0, 255) == ARGV[2] then
+  redis.call('DEL', KEYS[3])
+end
+redis.call('PUBLISH', ARGV[3], ARGV[1])
+return 0`
+
+// lease: KEYS probe; ARGV node, ms, channel, hint. Returns how long another
+// node has it, 0 when it is ours. What would never expire is not a lease.
+const lease = `
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  local left = redis.call('PTTL', KEYS[1])
+  if left > 0 and left <= tonumber(ARGV[2]) then return left end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+end
+redis.call('PUBLISH', ARGV[3], ARGV[4])
+return 0`
+
+// keep: KEYS hold; ARGV hint, ms, channel, longest. A hold only grows.
+const keep = `
+local left = redis.call('PTTL', KEYS[1])
+if left < tonumber(ARGV[2]) or left > tonumber(ARGV[4]) then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+end
+redis.call('PUBLISH', ARGV[3], ARGV[1])
+return 0`
+
+// server is a hub in Redis.
+type server struct {
+	rdb    redis.UniversalClient
+	prefix string
+}
+
+// openServer makes the hub; nothing is dialled yet. ctx bounds every dial.
+func openServer(ctx context.Context, s Settings) *server {
+	o := s.Redis // a copy
+	if o.DialTimeout <= 0 || o.DialTimeout > maxDial {
+		o.DialTimeout = maxDial
+	}
+	o.Dialer = quietDialer(ctx, o)
+	o.TLSConfig = nil // the dialer does it
+	o.MaxRetries = -1
+	o.ContextTimeoutEnabled = true
+	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = s.Timeout, s.Timeout, s.Timeout
+	o.PoolSize = 2
+	o.PipelinePoolSize = -1
+	o.DialerRetries = 1
+	o.DisableIdentity = true
+	o.Protocol = 2 // no push messages, one round trip less for a connection
+	return &server{rdb: redis.NewUniversalClient(&o), prefix: s.Prefix}
+}
+
+func (r *server) close() error { return r.rdb.Close() }
+
+func (r *server) key(parts ...string) string {
+	key := r.prefix
+	for i, p := range parts {
+		if i > 0 {
+			key += ":"
+		}
+		key += p
+	}
+	return key
+}
+
+func (r *server) channel() string { return r.prefix + "hints" }
+
+// exchange implements [hub].
+func (r *server) exchange(ctx context.Context, orders []order) ([]reply, error) {
+	cmds := make([]func() reply, len(orders))
+	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, o := range orders {
+			cmds[i] = r.issue(ctx, p, o)
+		}
+		return nil
+	})
+	var said redis.Error
+	if err != nil && !errors.As(err, &said) {
+		return nil, err
+	}
+	replies := make([]reply, len(orders))
+	for i, cmd := range cmds {
+		replies[i] = cmd()
+	}
+	return replies, nil
+}
+
+// issue puts an order into a pipeline and returns how its reply is read.
+func (r *server) issue(ctx context.Context, p redis.Pipeliner, o order) func() reply {
+	h := o.hint
+	ms := milliseconds(h.lasts)
+	open, reporters := r.key("open", h.server, h.node), r.key("reporters", h.server)
+	switch o.kind {
+	case orderPresent:
+		cmd := p.Eval(ctx, present, []string{r.key("nodes")}, h.node, presenceLasts.Milliseconds())
+		return func() reply {
+			n, err := cmd.Int()
+			return reply{count: n, err: err}
+		}
+	case orderOpen:
+		return done(p.Eval(ctx, publish, []string{open, reporters}, h.encode(), ms, h.node, r.channel()))
+	case orderClosed:
+		return done(p.Eval(ctx, withdraw, []string{open, reporters, r.key("probe", h.server)}, h.encode(), h.node, r.channel()))
+	case orderLease:
+		return done(p.Eval(ctx, lease, []string{r.key("probe", h.server)}, h.node, ms, r.channel(), h.encode()))
+	case orderHold:
+		return done(p.Eval(ctx, keep, []string{r.key("hold", h.server, h.cred)}, h.encode(), ms, r.channel(), maxHint.Milliseconds()))
+	case orderReporters:
+		cmd := p.ZRange(ctx, reporters, 0, maxReporters-1)
+		return func() reply { return reply{nodes: cmd.Val(), err: cmd.Err()} }
+	case orderReport:
+		// Not GET: somebody may have put a gigabyte there.
+		raw, left := p.GetRange(ctx, open, 0, maxHintBytes), p.PTTL(ctx, open)
+		return func() reply {
+			return reply{raw: raw.Val(), left: left.Val(), err: errors.Join(raw.Err(), left.Err())}
+		}
+	case orderHeld:
+		left := p.PTTL(ctx, r.key("hold", h.server, h.cred))
+		return func() reply { return reply{left: left.Val(), err: left.Err()} }
+	}
+	return func() reply { return reply{err: errHint} } // cannot happen
+}
+
+// done reads the reply of a script that returns milliseconds.
+func done(cmd *redis.Cmd) func() reply {
+	return func() reply {
+		ms, err := cmd.Int64()
+		return reply{left: duration(ms), err: err}
+	}
+}
+
+// listen implements [hub]. A connection that says nothing is asked for a sign of
+// life.
+func (r *server) listen(ctx context.Context, joined func(), message func(string)) error {
+	ps := r.rdb.Subscribe(ctx)
+	defer ps.Close() //nolint:errcheck // nothing is lost with it
+	// Receiving does not look at ctx.
+	stop := context.AfterFunc(ctx, func() { _ = ps.Close() })
+	defer stop()
+	if err := ps.Subscribe(ctx, r.channel()); err != nil {
+		return err
+	}
+	for asked := false; ; {
+		wait := quietLasts
+		if asked {
+			wait = pongTimeout
+		}
+		got, err := ps.ReceiveTimeout(ctx, wait)
+		var slow net.Error
+		switch {
+		case err == nil:
+			asked = false
+		case !asked && errors.As(err, &slow) && slow.Timeout():
+			if err := ps.Ping(ctx); err != nil {
+				return err
+			}
+			asked = true
+			continue
+		default:
+			return err
+		}
+		switch m := got.(type) {
+		case *redis.Subscription:
+			joined()
+		case *redis.Message:
+			message(m.Payload)
+		}
+	}
+}
+
+const (
+	// quietLasts is how long a subscription may be quiet; pongTimeout is how
+	// long the sign of life may take.
+	quietLasts  = 10 * time.Second
+	pongTimeout = 2 * time.Second
+)

@@ -1,0 +1,314 @@
+package fleetredis
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+const (
+	// probeLease is how long one node may probe a server for all: the probe's
+	// own timeout of 5 s and a second for the way (resilience.md §3.11).
+	probeLease = 6 * time.Second
+	// maxRefusal is the longest that a node goes on refusing because another
+	// one probes. It asks again before that is over: a node whose Redis has
+	// gone meanwhile probes by itself after at most this.
+	maxRefusal = 2 * time.Second
+	// lead is how long before the end of a refusal the lease is asked for: two
+	// looks at the breakers, so that the answer is there in time.
+	lead = 2 * lookInterval
+	// slack is how much longer than the other's lease a refusal lasts, so that
+	// the question for the next one is put when that is over and the nodes that
+	// wait do not probe together.
+	slack = 2 * lead
+)
+
+// refusal is how long a node leaves the probe to another one that has left of
+// its lease.
+func refusal(left time.Duration) time.Duration { return min(left+slack, maxRefusal) }
+
+// hinted is in the reason of everything that a breaker does because of others.
+// A node reports only what it saw itself: if hints made reports, two nodes
+// could keep a whole fleet OPEN for ever.
+const hinted = "fleet hint: "
+
+// standing is what a look at a breaker shows.
+type standing struct {
+	state      breaker.State
+	generation uint64
+	// retryAfter is how long calls will be refused, by the cooldown or a hold.
+	retryAfter time.Duration
+	refused    uint64
+	reason     string        // of the last opening
+	hold       time.Duration // left of the hold gate
+	holdReason string
+	// manual says that an operator has taken over.
+	manual bool
+}
+
+// view is what a node knows of one server: a step function over looks at its
+// own breaker and hints of others. It does no I/O, reads no clock and is not
+// safe for concurrent use.
+type view struct {
+	node   string
+	server string
+	cred   string // "" : holds are not shared
+
+	seen    uint64                // generation last looked at
+	reports map[string]*remote    // live OPENs, by node
+	told    uint64                // generation of our OPEN that Redis has, 0 for none
+	leased  time.Time             // until when the probe is ours
+	demand  uint64                // refusals when the lease was last asked for
+	proven  bool                  // another node's probe went well since we opened
+	cleared time.Time             // when our own probe last went well
+	owed    bool                  // the others are to know that it did
+	wary    time.Time             // until when the breaker is suspicious
+	gated   time.Time             // until when our own hold is known to Redis
+	holds   time.Time             // until when a hold of others lasts here
+	dropped map[string]droppedSeq // reports taken back, so that a late copy does not return
+}
+
+// remote is an OPEN that another node reports.
+type remote struct {
+	until time.Time
+	seq   uint64
+	heard time.Time // first
+}
+
+type droppedSeq struct {
+	seq   uint64
+	until time.Time
+}
+
+func newView(node, server, cred string) *view {
+	return &view{node: node, server: server, cred: cred, reports: map[string]*remote{}, dropped: map[string]droppedSeq{}}
+}
+
+// maxReporters bounds what is remembered of one server.
+const maxReporters = 1024
+
+// advice is what the node's own breaker is told.
+type advice struct {
+	suspect time.Duration
+	trip    string
+	hold    time.Duration
+	why     string // of the hold
+}
+
+// hear takes a hint of another node.
+func (v *view) hear(now time.Time, s standing, h hint) advice {
+	if h.node == v.node || h.server != v.server {
+		return advice{}
+	}
+	switch h.kind {
+	case kindOpen:
+		v.report(now, h)
+	case kindClosed:
+		if r := v.reports[h.node]; r != nil {
+			delete(v.reports, h.node)
+			if len(v.dropped) < maxReporters {
+				v.dropped[h.node] = droppedSeq{r.seq, r.until}
+			}
+		}
+		// The server answers again: everybody may find out by a call of its
+		// own. Should the hint lie, each node sends one probe a cooldown, as
+		// it would alone.
+		v.proven = s.state != breaker.Closed
+	case kindProbing:
+		if s.state == breaker.Open && !v.proven {
+			return advice{hold: refusal(h.lasts), why: hinted + "another node probes"}
+		}
+	case kindHold:
+		if v.cred != "" && h.cred == v.cred {
+			return v.holdFor(now, h.lasts)
+		}
+	}
+	return advice{}
+}
+
+// holdFor follows a hold of others.
+func (v *view) holdFor(now time.Time, d time.Duration) advice {
+	until := now.Add(d)
+	if !until.After(v.holds) {
+		return advice{}
+	}
+	v.holds = until
+	return advice{hold: d, why: hinted + "the server asked another node to wait"}
+}
+
+func (v *view) report(now time.Time, h hint) {
+	if d, ok := v.dropped[h.node]; ok && h.seq <= d.seq {
+		return
+	}
+	until := now.Add(h.lasts)
+	switch r := v.reports[h.node]; {
+	case r == nil && len(v.reports) < maxReporters:
+		v.reports[h.node] = &remote{until: until, seq: h.seq, heard: now}
+	case r == nil: // a crowd this size has its quorum long since
+	case h.seq > r.seq:
+		*r = remote{until: until, seq: h.seq, heard: now}
+	case h.seq == r.seq:
+		r.until = until
+	}
+}
+
+// resync replaces what was heard by what Redis holds. mine says whether our own
+// report is there.
+func (v *view) resync(now time.Time, found []hint, mine bool) {
+	there := make(map[string]bool, len(found))
+	for _, h := range found {
+		if h.kind == kindOpen && h.server == v.server && h.node != v.node {
+			there[h.node] = true
+			v.report(now, h)
+		}
+	}
+	for node := range v.reports {
+		if !there[node] {
+			delete(v.reports, node)
+		}
+	}
+	if !mine {
+		v.told = 0 // Redis has lost it: said again at the next step
+	}
+}
+
+// step looks at the breaker, and returns what Redis is to be told or asked and
+// what the breaker is to be told. nodes is the size of the fleet, 0 when it is
+// not known.
+func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
+	v.expire(now)
+	if s.generation != v.seen {
+		v.turn(now, s)
+	}
+	if s.manual {
+		return v.withdrawn(), advice{}
+	}
+	var orders []order
+	switch s.state {
+	case breaker.Open:
+		own := !strings.Contains(s.reason, hinted)
+		if own && v.told != s.generation && s.retryAfter > 0 {
+			orders = append(orders, v.order(orderOpen, hint{kind: kindOpen, lasts: s.retryAfter, seq: s.generation, reason: s.reason}))
+		}
+		// Only who is being called asks: an idle node would take the lease and
+		// leave it unused while the busy ones wait for it.
+		if s.retryAfter <= lead && s.refused != v.demand && !v.proven && !v.leased.After(now) {
+			v.demand = s.refused
+			orders = append(orders, v.order(orderLease, hint{kind: kindProbing, lasts: probeLease}))
+		}
+	case breaker.HalfOpen:
+		if !v.leased.After(now) && !v.proven { // an idle node's probe: the others should know
+			v.leased = now.Add(probeLease)
+			orders = append(orders, v.order(orderLease, hint{kind: kindProbing, lasts: probeLease}))
+		}
+	case breaker.Closed:
+		orders = v.withdrawn()
+	}
+	if v.cred != "" && s.hold > 0 && !strings.Contains(s.holdReason, hinted) {
+		// Half a second of slack: a hold that is looked at twice is the same.
+		if until := now.Add(s.hold); until.After(v.gated.Add(500 * time.Millisecond)) {
+			orders = append(orders, v.order(orderHold, hint{kind: kindHold, cred: v.cred, lasts: s.hold}))
+		}
+	}
+	return orders, v.advise(now, s, nodes)
+}
+
+// withdrawn takes our report back, and tells that our probe went well: nodes
+// that were opened by hints have no report, and the others wait for them too.
+func (v *view) withdrawn() []order {
+	if v.told == 0 && !v.owed {
+		return nil
+	}
+	return []order{v.order(orderClosed, hint{kind: kindClosed, seq: v.told})}
+}
+
+// turn begins a generation of the breaker.
+func (v *view) turn(now time.Time, s standing) {
+	v.seen, v.owed = s.generation, false
+	switch s.state {
+	case breaker.Open:
+		v.demand, v.proven = s.refused, false
+	case breaker.Closed:
+		if s.generation > 1 {
+			v.cleared, v.owed = now, true
+		}
+		v.proven = false
+	case breaker.HalfOpen:
+	}
+}
+
+func (v *view) expire(now time.Time) {
+	for node, r := range v.reports {
+		if !r.until.After(now) {
+			delete(v.reports, node)
+		}
+	}
+	for node, d := range v.dropped {
+		if !d.until.After(now) {
+			delete(v.dropped, node)
+		}
+	}
+}
+
+// advise weighs the reports: one makes the breaker suspicious, a quorum opens
+// it. What was heard before our own probe went well counts for nothing.
+func (v *view) advise(now time.Time, s standing, nodes int) advice {
+	if s.state != breaker.Closed {
+		return advice{}
+	}
+	var until time.Time
+	count := 0
+	for _, r := range v.reports {
+		if r.heard.Before(v.cleared) {
+			continue
+		}
+		count++
+		if r.until.After(until) {
+			until = r.until
+		}
+	}
+	switch {
+	case count == 0:
+		return advice{}
+	case nodes > 0 && count >= quorum(nodes):
+		return advice{trip: fmt.Sprintf(hinted+"%d of %d nodes report it OPEN", count, nodes)}
+	case until.After(v.wary):
+		v.wary = until
+		return advice{suspect: until.Sub(now)}
+	}
+	return advice{}
+}
+
+// quorum is how many nodes must report a server before the others believe it:
+// one node with a broken network must not silence a fleet.
+func quorum(nodes int) int { return max(2, (nodes+9)/10) }
+
+func (v *view) order(kind orderKind, h hint) order {
+	h.node, h.server = v.node, v.server
+	return order{kind: kind, hint: h}
+}
+
+// answered takes what Redis said to an order. left is, for a lease that another
+// node has, how long it will have it.
+func (v *view) answered(now time.Time, s standing, o order, left time.Duration) advice {
+	switch o.kind {
+	case orderOpen:
+		v.told = o.hint.seq
+	case orderClosed:
+		v.told, v.owed, v.leased = 0, false, time.Time{}
+	case orderHold:
+		v.gated = now.Add(o.hint.lasts)
+	case orderLease:
+		if left <= 0 {
+			v.leased = now.Add(probeLease)
+			return advice{}
+		}
+		if s.state == breaker.Open && !v.proven {
+			return advice{hold: refusal(left), why: hinted + "another node probes"}
+		}
+	default: // questions, which the views do not put
+	}
+	return advice{}
+}
