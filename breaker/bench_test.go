@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,11 +16,14 @@ func TestAllocations(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() {
 		p, _ := closed.Acquire()
 		p.Settle(breaker.Success)
-	}), 2.0, "acquire and settle")
+	}), 1.0, "acquire and settle") // 0, but the pool may have been emptied
+	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkErr = closed.Peek() }), "Peek in CLOSED")
+	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkBool = closed.Healthy() }), "Healthy")
 
 	open := breaker.New(breaker.Settings{FailureThreshold: 1})
 	settle(t, open, breaker.Failure)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = open.Acquire() }), "refusal while OPEN")
+	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkErr = open.Peek() }), "Peek in OPEN")
 	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkState = open.State() }), "State")
 	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkSnapshot = open.Snapshot() }), "Snapshot")
 
@@ -29,11 +33,25 @@ func TestAllocations(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Settle(breaker.Success)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = probing.Acquire() }), "refusal while HALF_OPEN")
+
+	held := breaker.New(breaker.Settings{})
+	held.Hold(time.Hour, "429")
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = held.Acquire() }), "refusal while held")
+	held.Force(breaker.ForcedOpen)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = held.Acquire() }), "refusal while forced open")
+
+	group := breaker.NewGroup(breaker.GroupSettings{})
+	group.Get("known")
+	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkBreaker = group.Find("known") }), "Find, known")
+	require.Zero(t, testing.AllocsPerRun(1000, func() { sinkBreaker = group.Find("unknown") }), "Find, unknown")
 }
 
 var (
 	sinkState    breaker.State
 	sinkSnapshot breaker.Snapshot
+	sinkErr      error
+	sinkBool     bool
+	sinkBreaker  *breaker.Breaker
 )
 
 func BenchmarkAllow(b *testing.B) {
@@ -93,4 +111,72 @@ func BenchmarkState(b *testing.B) {
 	for b.Loop() {
 		sinkState = br.State()
 	}
+}
+
+func BenchmarkHealthy(b *testing.B) {
+	br := breaker.New(breaker.Settings{})
+	b.ReportAllocs()
+	for b.Loop() {
+		sinkBool = br.Healthy()
+	}
+}
+
+func BenchmarkPeek(b *testing.B) {
+	br := breaker.New(breaker.Settings{})
+	b.ReportAllocs()
+	for b.Loop() {
+		sinkErr = br.Peek()
+	}
+}
+
+func BenchmarkPeekOpen(b *testing.B) {
+	br := openBreaker()
+	b.ReportAllocs()
+	for b.Loop() {
+		sinkErr = br.Peek()
+	}
+}
+
+func BenchmarkRefuseHeld(b *testing.B) {
+	br := breaker.New(breaker.Settings{})
+	br.Hold(time.Hour, "429")
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = br.Acquire()
+	}
+}
+
+// A run of four failures that a success ends, over and over: what is not on
+// the fast path.
+func BenchmarkFailure(b *testing.B) {
+	br := breaker.New(breaker.Settings{})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		p, _ := br.Acquire()
+		if i%5 == 4 {
+			p.Settle(breaker.Success)
+		} else {
+			p.Settle(breaker.Failure)
+		}
+	}
+}
+
+func BenchmarkGroupFind(b *testing.B) {
+	g := breaker.NewGroup(breaker.GroupSettings{})
+	b.Run("empty", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			sinkBreaker = g.Find("search_documents")
+		}
+	})
+	for i := range 1000 {
+		g.Get(strconv.Itoa(i))
+	}
+	g.Get("search_documents")
+	b.Run("full", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			sinkBreaker = g.Find("search_documents")
+		}
+	})
 }

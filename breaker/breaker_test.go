@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -434,6 +435,11 @@ func TestSettingsValidate(t *testing.T) {
 		{"probes", breaker.Settings{HalfOpenMax: -3}, "half-open probes -3"},
 		{"probes too many", breaker.Settings{HalfOpenMax: 1 << 40}, "half-open probes"},
 		{"lease", breaker.Settings{ProbeLease: -1}, "probe lease -1ns"},
+		{"longest cooldown", breaker.Settings{MaxCooldown: -1}, "longest cooldown -1ns"},
+		{"jitter", breaker.Settings{CooldownJitter: 1}, "cooldown jitter 1"},
+		{"no jitter", breaker.Settings{CooldownJitter: math.NaN()}, "cooldown jitter NaN"},
+		{"early probes", breaker.Settings{EarlyProbe: []time.Duration{5, 5}}, "early probes at [5ns 5ns]"},
+		{"early probe at once", breaker.Settings{EarlyProbe: []time.Duration{0}}, "early probes at [0s]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -103,7 +103,6 @@ func (b *Breaker) succeed(ph *phase, proof bool) {
 		b.tellEngine(ph, nil)
 		ph.run.Store(0)
 		ph.probation.Store(false)
-		b.round.level = 0
 	}
 }
 

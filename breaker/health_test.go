@@ -2,6 +2,7 @@ package breaker_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -96,7 +97,37 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "State(9)", breaker.State(9).String())
 	require.Equal(t, "success failure neutral Verdict(7)",
 		breaker.Success.String()+" "+breaker.Failure.String()+" "+breaker.Neutral.String()+" "+breaker.Verdict(7).String())
+	require.Equal(t, "shallow decisive", breaker.Shallow.String()+" "+breaker.Decisive.String())
+	require.Equal(t, "auto forced_open bypass Mode(9)", fmt.Sprint(breaker.Auto, breaker.ForcedOpen, breaker.Bypass, breaker.Mode(9)))
 	text, err := json.Marshal(breaker.HalfOpen)
 	require.NoError(t, err)
 	require.Equal(t, `"HALF_OPEN"`, string(text))
+}
+
+// A snapshot tells of everything that keeps calls out or may do so soon.
+func TestSnapshotAsJSON(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := breaker.New(breaker.Settings{Name: "b"})
+		b.Trip("silence")
+		time.Sleep(31 * time.Second)
+		_, err := b.Acquire()
+		require.NoError(t, err)
+		b.Hold(time.Minute, "429")
+		b.Suspect(time.Minute)
+		b.Force(breaker.ForcedOpen)
+		status, got := ask(t, breaker.Handler(b), http.MethodGet)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Equal(t, map[string]any{
+			"name": "b", "state": "HALF_OPEN", "mode": "forced_open", "reason": "cooldown over",
+			"consecutive_failures": 1.0, "since": "2000-01-01T00:00:31Z", "retry_after_ms": 60000.0,
+			"held": true, "hold_reason": "429", "probation": false, "suspect": true, "probe_in_flight": true,
+			"last_failure": "silence", "last_failure_at": "2000-01-01T00:00:00Z",
+			"opens": 1.0, "generation": 3.0, "requests": 1.0, "refused": 0.0, "successes": 0.0, "failures": 0.0, "neutrals": 0.0,
+		}, got.Breakers[0])
+		b.Force(breaker.Bypass)
+		status, _ = ask(t, breaker.Handler(b), http.MethodGet)
+		require.Equal(t, http.StatusOK, status)
+		time.Sleep(time.Hour) // the probe's lease
+	})
 }

@@ -1,123 +1,286 @@
 package breaker_test
 
 import (
-	"math/rand/v2"
-	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// model is resilience.md §3.4, rules 1 to 4, in the plainest form.
-type model struct {
-	state    breaker.State
-	gen, run int
-	until    time.Time // OPEN refuses up to and including this instant
-	probe    int       // the permit that is the probe, 0 when its place is free
-	lease    time.Time // when the probe's lease runs out
+// spec is resilience.md §3.4 in the plainest form: one goroutine, a clock that
+// is a number, no engine. What the breaker does is compared with it step by
+// step. A fault is planted to show that the comparison finds it.
+type spec struct {
+	set   breaker.Settings
+	fault fault
+
+	now        time.Duration
+	state      breaker.State
+	gen, run   int
+	probation  bool
+	probe      int // the permit that is the probe, 0 when its place is free
+	lease      time.Duration
+	mode       breaker.Mode
+	hold       time.Duration
+	suspect    time.Duration
+	until      time.Duration // OPEN refuses up to and including this instant
+	begun, len time.Duration // the cooldown: when it began, how long it is
+	level      int           // cooldowns in a row that ended in vain
+
+	told []breaker.Transition // not yet compared
+	seen *coverage
 }
+
+// fault is a bug that can be planted in a spec.
+type fault string
 
 const (
-	modelThreshold = 3
-	modelCooldown  = 10 * time.Second
-	modelLease     = 4 * time.Second
+	none               fault = ""
+	threshold6         fault = "threshold 6"
+	noLease            fault = "no lease"
+	holdIgnored        fault = "hold ignored"
+	settleTwice        fault = "settle twice"
+	neutralFails       fault = "neutral fails"
+	neutralSucceeds    fault = "neutral succeeds"
+	cooldown29         fault = "cooldown 29"
+	twoProbes          fault = "two probes"
+	probationIgnored   fault = "probation ignored"
+	decisiveIsOne      fault = "decisive is one"
+	lateSuccess        fault = "late success"
+	holdShrinks        fault = "hold shrinks"
+	openEndsAtCooldown fault = "open ends at cooldown"
+	shallowEndsRun     fault = "shallow ends run"
+	shallowIsProof     fault = "shallow is proof"
+	suspectIgnored     fault = "suspect ignored"
+	forceIgnored       fault = "force ignored"
+	bypassCounts       fault = "bypass counts"
+	bypassIgnoresHold  fault = "bypass ignores hold"
+	tripIgnored        fault = "trip ignored"
+	earlyRestarts      fault = "early restarts"
+	probationShortens  fault = "probation shortens"
+	growthStays        fault = "growth stays"
+	neutralKeepsPlace  fault = "neutral keeps place"
+	readMoves          fault = "read moves"
 )
 
-func (m *model) open(now time.Time) {
-	m.state, m.until, m.probe = breaker.Open, now.Add(modelCooldown), 0
-	m.gen++
+var allFaults = []fault{
+	threshold6,
+	noLease,
+	holdIgnored,
+	settleTwice,
+	neutralFails,
+	neutralSucceeds,
+	cooldown29,
+	twoProbes,
+	probationIgnored,
+	decisiveIsOne,
+	lateSuccess,
+	holdShrinks,
+	openEndsAtCooldown,
+	shallowEndsRun,
+	shallowIsProof,
+	suspectIgnored,
+	forceIgnored,
+	bypassCounts,
+	bypassIgnoresHold,
+	tripIgnored,
+	earlyRestarts,
+	growthStays,
+	probationShortens,
+	neutralKeepsPlace,
+	readMoves,
 }
 
-// tick lets the probe's lease run out.
-func (m *model) tick(now time.Time) {
-	if m.state == breaker.HalfOpen && m.probe != 0 && !now.Before(m.lease) {
-		m.run++
-		m.open(m.lease)
+// coverage counts what a walk came across: a walk that never met a lease's end
+// says nothing about leases.
+type coverage struct {
+	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes int
+}
+
+func (m *spec) enter(to breaker.State) {
+	m.gen++
+	tr := breaker.Transition{From: m.state, To: to, Generation: uint64(m.gen), ConsecutiveFailures: m.run}
+	if to == breaker.Open {
+		tr.OpenFor = m.until - m.now
+	}
+	m.state, m.probe = to, 0
+	m.told = append(m.told, tr)
+}
+
+// nextProbe is the end of the present part of the cooldown, false after it.
+func (m *spec) nextProbe() bool {
+	for _, d := range m.set.EarlyProbe {
+		if d < m.len && m.begun+d > m.now {
+			m.until = m.begun + d
+			return true
+		}
+	}
+	m.until = m.begun + m.len
+	return m.until > m.now
+}
+
+func (m *spec) open() {
+	m.seen.opens++
+	if m.state == breaker.HalfOpen && m.fault != earlyRestarts && m.nextProbe() {
+		m.seen.early++
+	} else {
+		switch {
+		case m.state == breaker.HalfOpen, m.probation && m.fault != probationShortens:
+			m.level++
+		case m.fault != growthStays:
+			m.level = 0
+		}
+		m.begun, m.len = m.now, m.set.Cooldown
+		if m.fault == cooldown29 {
+			m.len -= time.Second
+		}
+		for range m.level {
+			if m.set.MaxCooldown > m.len {
+				m.seen.grown++
+				m.len = min(2*m.len, m.set.MaxCooldown)
+			}
+		}
+		m.nextProbe()
+	}
+	m.probation = false
+	m.enter(breaker.Open)
+}
+
+func (m *spec) fail(decisive bool) {
+	m.run++
+	threshold := m.set.FailureThreshold
+	if m.fault == threshold6 {
+		threshold++
+	}
+	switch {
+	case m.state == breaker.HalfOpen, m.run >= threshold,
+		m.probation && m.fault != probationIgnored,
+		decisive && m.fault != decisiveIsOne,
+		m.now < m.suspect && m.fault != suspectIgnored:
+		m.open()
 	}
 }
 
-func (m *model) acquire(now time.Time, permit int) bool {
+// advance moves the clock, and lets the probe's lease run out on the way.
+func (m *spec) advance(d time.Duration) {
+	end := m.now + d
+	if m.state == breaker.HalfOpen && m.probe != 0 && m.lease <= end && m.fault != noLease {
+		m.seen.leases++
+		m.now = m.lease
+		m.fail(false)
+	}
+	m.now = end
+	if m.fault == readMoves && m.state == breaker.Open && m.now > m.until {
+		m.enter(breaker.HalfOpen)
+	}
+}
+
+// refusal is rule 2, 3 and 5.
+func (m *spec) refusal() (no, held, forced bool) {
+	if m.mode == breaker.ForcedOpen && m.fault != forceIgnored {
+		return true, false, true
+	}
+	bypass := m.mode == breaker.Bypass
+	if m.now < m.hold && m.fault != holdIgnored && (!bypass || m.fault != bypassIgnoresHold) {
+		m.seen.holds++
+		return true, true, false
+	}
 	switch {
-	case m.state == breaker.Open && now.After(m.until):
-		m.state = breaker.HalfOpen
-		m.gen++
-	case m.state == breaker.Open, m.state == breaker.HalfOpen && m.probe != 0:
-		return false
+	case bypass:
+		return false, false, false
+	case m.state == breaker.Open && m.fault == openEndsAtCooldown:
+		return m.now < m.until, false, false
+	case m.state == breaker.Open:
+		return m.now <= m.until, false, false
+	case m.state == breaker.HalfOpen:
+		return m.probe != 0 && m.fault != twoProbes, false, false
+	default:
+		return false, false, false
+	}
+}
+
+// retryAfter is the last part of rule 5.
+func (m *spec) retryAfter() time.Duration {
+	left := m.hold - m.now
+	if m.state == breaker.Open {
+		left = max(left, m.until-m.now)
+	}
+	return max(0, left)
+}
+
+// acquire gives permit i, which refusal allows, and returns its generation;
+// 0 for one that no state has given.
+func (m *spec) acquire(i int) int {
+	if m.mode == breaker.Bypass {
+		if m.fault == bypassCounts {
+			return m.gen
+		}
+		return 0
+	}
+	if m.state == breaker.Open {
+		m.enter(breaker.HalfOpen)
 	}
 	if m.state == breaker.HalfOpen {
-		m.probe, m.lease = permit, now.Add(modelLease)
+		m.probe, m.lease = i, m.now+m.set.ProbeLease
 	}
-	return true
+	return m.gen
 }
 
-func (m *model) settle(now time.Time, gen int, v breaker.Verdict) {
+// settle is rule 1, 3 and 4.
+func (m *spec) settle(gen int, v breaker.Verdict, again bool) {
+	if again {
+		if m.seen.twice++; m.fault != settleTwice {
+			return
+		}
+	}
 	if gen != m.gen {
-		return
+		if m.seen.late++; m.fault != lateSuccess || v != breaker.Success || gen == 0 {
+			return
+		}
 	}
-	switch {
-	case v == breaker.Neutral:
-		m.probe = 0
-	case v == breaker.Success:
-		if m.run = 0; m.state == breaker.HalfOpen {
-			m.state, m.probe = breaker.Closed, 0
-			m.gen++
+	if v == breaker.Neutral {
+		switch {
+		case m.fault == neutralFails:
+			v = breaker.Failure
+		case m.fault == neutralSucceeds:
+			v = breaker.Success
 		}
-	default:
-		if m.run++; m.state == breaker.HalfOpen || m.run >= modelThreshold {
-			m.open(now)
+	}
+	switch v {
+	case breaker.Neutral:
+		if m.state == breaker.HalfOpen && m.fault != neutralKeepsPlace {
+			m.seen.neutralProbes++
+			m.probe = 0
 		}
+	case breaker.Failure, breaker.Decisive:
+		m.fail(v == breaker.Decisive)
+	case breaker.Success, breaker.Shallow:
+		m.succeed(v == breaker.Success || m.fault == shallowIsProof)
 	}
 }
 
-// A random walk: the breaker and the model agree after every step.
-func TestRandomWalkAgainstModel(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(8) {
-		synctest.Test(t, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(seed, 2))
-			b := breaker.New(breaker.Settings{
-				FailureThreshold: modelThreshold, Cooldown: modelCooldown, ProbeLease: modelLease,
-			})
-			m := model{gen: 1}
-			type held struct {
-				permit breaker.Permit
-				gen    int
-			}
-			var out []held // also the settled ones: settling again has no effect
-			settled := map[int]bool{}
-			for step := range 3000 {
-				now := time.Now()
-				m.tick(now)
-				switch n := rng.IntN(10); {
-				case n < 5:
-					p, err := b.Acquire()
-					require.Equal(t, m.acquire(now, len(out)+1), err == nil, "seed %d step %d", seed, step)
-					if err == nil {
-						out = append(out, held{p, m.gen})
-					}
-				case n < 9 && len(out) > 0:
-					i := max(0, len(out)-1-rng.IntN(4))
-					v := []breaker.Verdict{breaker.Success, breaker.Failure, breaker.Neutral}[rng.IntN(3)]
-					out[i].permit.Settle(v)
-					if !settled[i] {
-						settled[i] = true
-						m.settle(now, out[i].gen, v)
-					}
-				default:
-					// Often exactly to the end of a lease or a cooldown, or 1 ns on.
-					time.Sleep([]time.Duration{1, time.Second, modelLease, modelCooldown, modelCooldown + 1}[rng.IntN(5)])
-					synctest.Wait()
-					m.tick(time.Now())
-				}
-				s := b.Snapshot()
-				require.Equal(t, m.state, s.State, "seed %d step %d", seed, step)
-				require.EqualValues(t, m.gen, s.Generation, "seed %d step %d", seed, step)
-				require.Equal(t, m.run, s.ConsecutiveFailures, "seed %d step %d", seed, step)
-			}
-			require.Greater(t, m.gen, 100, "the walk went somewhere")
-		})
+func (m *spec) succeed(proof bool) {
+	if m.state != breaker.Closed {
+		m.seen.closes++
+		if m.run = 0; !proof {
+			m.seen.probations++
+		}
+		m.probation = !proof
+		m.enter(breaker.Closed)
+	} else if proof || m.fault == shallowEndsRun {
+		m.run = 0
+		m.probation = m.probation && !proof
+	}
+}
+
+func (m *spec) trip() {
+	if m.state != breaker.Open && m.fault != tripIgnored {
+		m.seen.trips++
+		m.fail(true)
+	}
+}
+
+func (m *spec) holdFor(d time.Duration) {
+	if m.hold = max(m.hold, m.now+d); m.fault == holdShrinks {
+		m.hold = m.now + d
 	}
 }

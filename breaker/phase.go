@@ -58,9 +58,6 @@ func (b *Breaker) begin(to State, reason string) *phase {
 		ph.began = old.run.Load()
 	case Closed:
 		ph.probation.Store(!old.proved)
-		if old.proved {
-			b.round.level = 0
-		}
 	}
 	ph.run.Store(ph.began)
 	ph.refusal = OpenError{Name: b.set.Name, State: to, Until: ph.until, Reason: reason}
