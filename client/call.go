@@ -100,9 +100,10 @@ type call struct {
 	link     *link         // of the last attempt
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
-	began    time.Time // the first attempt; zero for what is one attempt only
-	mended   mended
-	loop     inputLoop
+	restartPart
+	began  time.Time // the first attempt; zero for what is one attempt only
+	mended mended
+	loop   inputLoop
 }
 
 func newCall(method string, opts []CallOption) call {
@@ -303,7 +304,9 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 		id := cl.id // a copy, so that cl itself stays off the heap
 		cl.progress.id.Store(&id)
 	}
-	cl.link = c.live.Load()
+	if cl.link = c.live.Load(); cl.handshake {
+		cl.link = c.fresh()
+	}
 	params := cl.seal()
 	cl.attempts++
 	answer, err := cl.link.conn.Call(ctx, transport.Request{

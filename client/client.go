@@ -27,7 +27,9 @@ type Client struct {
 	live     atomic.Pointer[link]          // nil before the transport is open
 	opened   atomic.Pointer[chan struct{}] // closed when live is set
 	identity string                        // of the server, for caches
-	chosen   EraChosen                     // set before Connect returns
+	chosen   atomic.Pointer[EraChosen]     // nil before Connect returns
+	state    atomic.Uint32                 // a State; written under mu
+	sup      lazy[supervisor]              // of a program, nil for what is none
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	tools   lazy[toolcache.Cache] // theirs, or the client's own
@@ -106,12 +108,17 @@ func (c *Client) Close() error {
 		c.mu.Lock()
 		c.closed.Store(true)
 		c.mu.Unlock()
+		c.enter(StateClosed, nil, 0)
 		l := c.live.Load()
 		if l != nil {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
 		c.subscriptions.get().end()
+		if s := c.sup.peek(); s != nil {
+			<-s.ended // perhaps in the middle of a start, which it gives up
+			l = c.live.Load()
+		}
 		if l != nil {
 			c.err = l.conn.Close()
 		}
@@ -175,8 +182,9 @@ func (c *Client) ServerInfo() mcp.Implementation { return c.told().server() }
 // ProtocolVersion returns the revision that was negotiated.
 func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
 
-// EraChosen returns how the era of the conversation was found.
-func (c *Client) EraChosen() EraChosen { return c.chosen }
+// EraChosen returns how the era of the conversation was found, the last time it
+// was.
+func (c *Client) EraChosen() EraChosen { return *c.chosen.Load() }
 
 // Capabilities returns what the server declared (AC-003.4).
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabilities }

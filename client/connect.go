@@ -27,8 +27,9 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // bounds connecting only. Like everything given to the library it gets a safe
 // subset of the environment; see [WithCommand].
 //
-// A program that ends by itself is not started again: [Disconnected] tells, and
-// calls fail from then on. It runs in a process group of its own, which the
+// A program that ends by itself is started again: calls in flight fail with what
+// is known of them, later ones wait for the next program; see [WithRestart] and
+// [StateChanged]. It runs in a process group of its own, which the
 // terminal's interrupt does not reach: a host that is interrupted must Close,
 // for example once the context of [os/signal.NotifyContext] ends, or the program
 // may outlive it.
@@ -97,7 +98,8 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if err := c.negotiate(ctx, t); err != nil {
 		return err
 	}
-	c.cfg.connecting = nil
+	c.enter(StateReady, nil, 0)
+	c.watchOver(t)
 	c.attend()
 	if c.cfg.preload && c.HasCapability("tools") {
 		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {

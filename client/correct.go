@@ -61,7 +61,7 @@ func (c *Client) speak(version mcp.Version) error {
 	}
 	a.version, a.meta = version, meta
 	c.live.Load().conn.UseVersion(string(version))
-	c.agree(&a)
+	c.amend(&a)
 	return nil
 }
 

@@ -7,26 +7,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// watchEnd tells the application when the server ends a connection that is one
-// stream. One whose messages have exchanges of their own has no such end.
+// watchEnd tells the application when the server ends a connection that nothing
+// opens again.
 func (c *Client) watchEnd() {
 	l := c.live.Load()
-	if l.traits.Exchanges {
+	select {
+	case <-c.life.Done():
+		return
+	case <-l.conn.Done():
+	}
+	if c.isClosed() {
 		return
 	}
-	c.within(func() {
-		select {
-		case <-c.life.Done():
-			return
-		case <-l.conn.Done():
-		}
-		if c.isClosed() {
-			return
-		}
-		cause := c.failed(&call{}, endOf(l.conn))
-		c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
-		c.emit(Disconnected{Cause: cause})
-	})
+	cause := c.failed(&call{}, endOf(l.conn))
+	c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
+	c.enter(StateEnded, cause, 0)
+	c.emit(Disconnected{Cause: cause})
 }
 
 // endOf says how a connection ended whose Done is closed.
@@ -38,9 +34,17 @@ func endOf(conn transport.Conn) *transport.Failure {
 }
 
 // gone is the error of a call that nothing can be done for because the program
-// it was for has ended, nil while that runs. Waiting for the circuit to close
-// would lead nowhere.
+// it was for has ended, nil while that runs or is about to. Waiting for the
+// circuit to close would lead nowhere.
 func (c *Client) gone(cl *call) error {
+	if s := c.sup.peek(); s != nil {
+		if o := s.down.Load(); o != nil {
+			if e := o.refusal(); e != nil {
+				return c.about(cl, e)
+			}
+		}
+		return nil
+	}
 	l := c.live.Load()
 	if !l.traits.Process {
 		return nil
@@ -50,7 +54,7 @@ func (c *Client) gone(cl *call) error {
 	default:
 		return nil
 	}
-	if f := endOf(l.conn); hasEnded(cl, f) {
+	if f := endOf(l.conn); c.hasEnded(cl, f) {
 		return c.failed(cl, f)
 	}
 	return nil
@@ -58,9 +62,9 @@ func (c *Client) gone(cl *call) error {
 
 // hasEnded reports whether a call found the program ended, which nothing starts
 // again. While connecting, the next attempt starts another.
-func hasEnded(cl *call, f *transport.Failure) bool {
+func (c *Client) hasEnded(cl *call, f *transport.Failure) bool {
 	connecting := cl.handshake || cl.method == mcp.MethodInitialize || cl.method == mcp.MethodDiscover
-	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting
+	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && c.sup.peek() == nil
 }
 
 // ended makes the error say so.

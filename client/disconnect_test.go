@@ -23,12 +23,12 @@ func ends(into chan<- client.Disconnected) client.Option {
 	})
 }
 
-// A program that ends by itself is told of, once, and from then on every call
+// A program that ends and is not to be started again is told of, once, and from then on every call
 // says so, even when the circuit is open.
 func TestProgramThatEndsIsToldOf(t *testing.T) {
 	t.Parallel()
 	told := make(chan client.Disconnected, 2)
-	c, err := dialSituation(t, "ends in a call", sessionEra, client.WithPreload(false), ends(told))
+	c, err := dialSituation(t, "ends in a call", sessionEra, client.WithPreload(false), ends(told), client.WithRestart(client.Restart{Off: true}))
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", message, client.WithoutValidation())
 	require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)

@@ -33,6 +33,9 @@ type negotiation struct {
 	// doubtful says that the session was not chosen because of an answer: the
 	// server was silent, or remembered.
 	doubtful bool
+	// known is how the conversation was open with the program before, nil the
+	// first time.
+	known *Verdict
 }
 
 // negotiate opens the transport and the conversation.
@@ -43,18 +46,44 @@ func (c *Client) negotiate(ctx context.Context, t transport.Transport) error {
 	if err != nil {
 		return n.explain(err)
 	}
+	n.settled(false)
 	agreed := c.told()
-	n.chosen.Era, n.chosen.Version, n.chosen.Fallback = agreed.era, agreed.version, n.fallback
-	c.chosen = n.chosen
-	n.remember()
-	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.era.String(), "version", string(agreed.version),
-		"evidence", n.chosen.Evidence, "round_trips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
-	c.emit(n.chosen)
 	info := agreed.server()
 	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.server)
 	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.version), "server", c.server)
 	c.emit(Connected{Server: info, Version: agreed.version})
 	return nil
+}
+
+// negotiateAgain opens the conversation with a program that was started again:
+// the way it was open before, unless the options pin one or the program says
+// that this is not what it is any more (fault F1).
+func (c *Client) negotiateAgain(ctx context.Context, t transport.Transport) (*negotiation, error) {
+	agreed := c.told()
+	n := &negotiation{c: c, t: t, known: &Verdict{Version: agreed.version, At: time.Now()}}
+	err := n.open(ctx)
+	c.probing.Store(false)
+	if err != nil {
+		return nil, n.explain(err)
+	}
+	return n, nil
+}
+
+// settled remembers how the conversation was opened, and tells. Of one that was
+// opened again it tells what is not as it was.
+func (n *negotiation) settled(again bool) {
+	c, agreed := n.c, n.c.told()
+	n.chosen.Era, n.chosen.Version, n.chosen.Fallback = agreed.era, agreed.version, n.fallback
+	chosen := n.chosen // the rest is not needed any more
+	before := c.chosen.Swap(&chosen)
+	n.remember()
+	if again && before.Era == agreed.era && before.Version == agreed.version {
+		c.chosen.Store(before)
+		return
+	}
+	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.era.String(), "version", string(agreed.version),
+		"evidence", n.chosen.Evidence, "round_trips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
+	c.emit(n.chosen)
 }
 
 func (n *negotiation) open(ctx context.Context) error {
@@ -90,12 +119,16 @@ func (n *negotiation) open(ctx context.Context) error {
 // reach opens t, in place of what is open.
 func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 	c := n.c
-	if l := c.live.Load(); l != nil {
+	if l := c.fresh(); l != nil {
 		abort(l.conn)
 	}
 	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
 		return c.failed(&call{method: mcp.MethodInitialize}, err)
+	}
+	if n.known != nil {
+		c.sup.peek().opening.Store(&link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed})
+		return nil
 	}
 	c.use(conn)
 	return nil
@@ -144,7 +177,7 @@ var errNoVersions = errors.New("it has no list supportedVersions")
 
 // find finds out the era over the connection that is open.
 func (n *negotiation) find(ctx context.Context, version mcp.Version) error {
-	traits := n.c.live.Load().traits
+	traits := n.c.fresh().traits
 	if traits.SessionOnly {
 		n.chosen.Evidence = EvidenceTransport
 		return n.session(ctx, mcp.LatestSession)
@@ -159,7 +192,7 @@ func (n *negotiation) find(ctx context.Context, version mcp.Version) error {
 // follow does what the decision table says of a reply. again is true as long as
 // one more probe may be sent because of it.
 func (n *negotiation) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
-	traits := n.c.live.Load().traits
+	traits := n.c.fresh().traits
 	row, o := judge(r, traits, n.c.cfg.era.policy)
 	n.chosen.Evidence = row.id
 	if !again && (o == outcomeResend || o == outcomeRetry) {
@@ -186,7 +219,9 @@ func (n *negotiation) follow(ctx context.Context, version mcp.Version, r *reply,
 			return err
 		}
 		n.chosen.Restarted = true
-		n.c.emit(Restarted{Cause: r.err})
+		if n.known == nil {
+			n.c.emit(Restarted{Cause: r.err})
+		}
 	case outcomeVersion:
 		return n.mismatch(version, mcp.Versions(), r)
 	case outcomeFail, outcomeNone:
@@ -235,11 +270,11 @@ func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 	}
 	if version, ok := n.suspicion(err); ok {
 		n.reprobed = true
-		r, probeErr := n.ask(ctx, version, n.c.probeWait(ctx, n.c.live.Load().traits))
+		r, probeErr := n.ask(ctx, version, n.c.probeWait(ctx, n.c.fresh().traits))
 		if probeErr != nil {
 			return err
 		}
-		row, o := judge(r, n.c.live.Load().traits, n.c.cfg.era.policy)
+		row, o := judge(r, n.c.fresh().traits, n.c.cfg.era.policy)
 		r.settle(n.c, o)
 		if o == outcomeStateless {
 			n.chosen.Evidence = row.id

@@ -13,6 +13,9 @@ import (
 
 // recall returns what is remembered of the server.
 func (n *negotiation) recall() (Verdict, bool) {
+	if n.known != nil {
+		return *n.known, true
+	}
 	if n.key == "" {
 		return Verdict{}, false
 	}

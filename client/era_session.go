@@ -40,7 +40,7 @@ func (c *Client) openSessionHeard(ctx context.Context, offered mcp.Version, hear
 	if err != nil {
 		return err
 	}
-	conn := c.live.Load().conn
+	conn := c.fresh().conn
 	conn.UseVersion(string(state.version))
 	c.agree(state) // first: the server may ask something at once
 	if err := conn.Notify(ctx, initialized); err != nil {

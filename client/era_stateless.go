@@ -27,7 +27,7 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 		a.capabilities, a.declared = res.Capabilities, true
 		a.instructions, a.raw, a.profiles = res.Instructions, raw, announcedProfiles(res.Capabilities)
 	}
-	c.live.Load().conn.UseVersion(string(version))
+	c.fresh().conn.UseVersion(string(version))
 	c.agree(a)
 	return nil
 }

@@ -7,13 +7,14 @@ import (
 )
 
 // Event is something that happened to the connection, for [OnEvent]: one of
-// [EraChosen], [Connected], [Disconnected], [Restarted], [Reinitialized],
-// [SubscriptionGap], [SubscriptionEnded], [LivenessFailed], [ToolDrift] and
-// [ElicitationComplete]. More may come: ignore those you do not know.
+// [StateChanged], [EraChosen], [Connected], [Disconnected], [Restarted],
+// [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
+// [ToolDrift] and [ElicitationComplete]. More may come: ignore those you do not know.
 type Event interface{ event() }
 
 // Connected says that the conversation is open: after connecting, and never
-// again ([Reinitialized] follows a lost session).
+// again ([Restarted] follows a program that ended, [Reinitialized] a lost
+// session).
 type Connected struct {
 	// Server is what the server calls itself.
 	Server mcp.Implementation
@@ -23,10 +24,11 @@ type Connected struct {
 
 func (Connected) event() {}
 
-// Disconnected says that the connection has ended and this side did not end it:
-// the program is gone, or the one stream of the transport has ended. It comes
-// once and nothing connects again by itself: every later call fails, so
-// [Client.Close] the client and connect anew. Over streamable HTTP there is no
+// Disconnected says that the connection has ended for good and this side did not
+// end it: the one stream of the transport has ended, or the program has and is
+// not started again, since [Restart.Off] says so or it is not there any more. It
+// comes once: every later call fails, so [Client.Close] the client and connect
+// anew. Over streamable HTTP there is no
 // such end: a server that is away is found out by calls, or by [WithKeepAlive].
 type Disconnected struct {
 	// Cause is how it ended, with what is known of the program.
@@ -45,10 +47,17 @@ type ElicitationComplete struct {
 func (ElicitationComplete) event() {}
 
 // Restarted says that a fresh process of the server runs in place of one that
-// ended or fell silent, so far when it was asked for its era.
+// ended or fell silent. While connecting, when the server was asked for its era,
+// it comes before [Connected]. Later it says that the conversation is open again
+// and calls go on: caches are dropped; the log level, the resources subscribed to
+// and the subscriptions are set again.
 type Restarted struct {
 	// Cause is what became of the process before.
 	Cause error
+	// Server is what the server calls itself, and Version the revision that was
+	// agreed now; empty while connecting.
+	Server  mcp.Implementation
+	Version mcp.Version
 }
 
 func (Restarted) event() {}
@@ -117,8 +126,9 @@ type LivenessFailed struct {
 func (LivenessFailed) event() {}
 
 // EraChosen says how the client found the era and the revision of the
-// conversation: once, before [Connected] (NEG-17). [Client.EraChosen] returns it
-// too.
+// conversation: once, before [Connected] (NEG-17), and again before [Restarted]
+// when a program that was started again speaks another. [Client.EraChosen] returns
+// it too.
 type EraChosen struct {
 	Era     mcp.Era
 	Version mcp.Version

@@ -29,7 +29,7 @@ func (c *Client) failed(cl *call, err error) error {
 		}
 		e = mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
 	}
-	if hasEnded(cl, f) {
+	if c.hasEnded(cl, f) {
 		ended(e)
 	}
 	e.Process = f.Process

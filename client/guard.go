@@ -39,6 +39,9 @@ func (c *Client) failureVerdict(cl *call, f *transport.Failure) verdict {
 		// Impatience of one caller must not close the server to all.
 		return breaker.Neutral
 	}
+	if c.countedEnd(cl.link, f) {
+		return breaker.Neutral
+	}
 	switch f.Reason {
 	case transport.ReasonUnavailable, transport.ReasonLost, transport.ReasonTimeout, transport.ReasonTooLarge, transport.ReasonProtocol:
 		return breaker.Failure

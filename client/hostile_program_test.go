@@ -25,7 +25,7 @@ func TestHostileOrphan(t *testing.T) {
 	require.Equal(t, 1, e.Process.Exit)
 	require.True(t, e.Retryable)
 	_, err = c.CallTool(t.Context(), "echo", message)
-	wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), nil}.check(t, err)
+	wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"status 1"}}.check(t, err) // of the next one
 }
 
 // Connecting to a program that says nothing ends with its context, soon after

@@ -84,7 +84,7 @@ func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Respon
 			return
 		}
 	}
-	with := c.live.Load()
+	with := c.fresh()
 	if err := with.conn.Respond(ctx, resp); err != nil {
 		c.noteLoss(with, err)
 		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,

@@ -69,6 +69,17 @@ func (c *Client) told() *agreement {
 	return nothingAgreed
 }
 
+// fresh is the link that a handshake is about: the live one, unless a program is
+// being started again beside it.
+func (c *Client) fresh() *link {
+	if s := c.sup.peek(); s != nil {
+		if l := s.opening.Load(); l != nil {
+			return l
+		}
+	}
+	return c.live.Load()
+}
+
 // use makes conn the client's way to the server.
 func (c *Client) use(conn transport.Conn) {
 	l := &link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed}
@@ -77,8 +88,20 @@ func (c *Client) use(conn transport.Conn) {
 	}
 }
 
-// agree makes what was agreed the client's, on the way that is open.
+// agree makes what a handshake has agreed that of its link.
 func (c *Client) agree(a *agreement) {
+	if s := c.sup.peek(); s != nil {
+		if l := s.opening.Load(); l != nil {
+			a.key = c.keyOf(a)
+			s.opening.Store(&link{conn: l.conn, traits: l.traits, agreed: a})
+			return
+		}
+	}
+	c.amend(a)
+}
+
+// amend makes what was agreed the client's, on the way that is open.
+func (c *Client) amend(a *agreement) {
 	a.key = c.keyOf(a)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ func (c *Client) stampLogLevel(level mcp.LoggingLevel) error {
 		return badOption(err)
 	}
 	agreed.meta = meta
-	c.agree(&agreed)
+	c.amend(&agreed)
 	return nil
 }
 

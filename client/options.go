@@ -67,6 +67,7 @@ type uncommon struct {
 	pinPolicy    PinPolicy
 	profile      mcperrors.Profile
 	keepAlive    time.Duration
+	restart      Restart
 	middleware   []Middleware
 	chain        Next // of the middleware, nil for none
 	meter        Meter
@@ -248,7 +249,7 @@ func newConfig(opts []Option) (*config, error) {
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.era.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.era.check(), c.restart.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
 }
 
 // blankConfig is one that options can be applied to.

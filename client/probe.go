@@ -60,7 +60,7 @@ func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wa
 			return nil, c.local(err, mcp.MethodDiscover)
 		}
 	}
-	l := c.live.Load()
+	l := c.fresh()
 	cl := &call{
 		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
 		link: &link{conn: l.conn, traits: l.traits, agreed: &agreement{version: version, era: mcp.EraStateless, meta: meta}},

@@ -46,6 +46,9 @@ type renewal struct {
 // one is gone: nil when the call is to be made again. It was not executed, so
 // that is safe; a call whose fate is not known keeps its error (LC-17).
 func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
+	if mine, err := c.mendServer(ctx, cl, err); mine {
+		return err
+	}
 	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.handshake || cl.link.agreed.era != mcp.EraSession {
 		return err
 	}
@@ -89,9 +92,12 @@ func sessionless(cause error, delivery mcperrors.Delivery) *mcperrors.Error {
 	return &e
 }
 
-// awaitSession holds a call back while a new session is being opened: nothing
-// goes before its handshake (LC-08).
+// awaitSession holds a call back while a program is being started again or a new
+// session is being opened: nothing goes before its handshake (LC-08).
 func (c *Client) awaitSession(ctx context.Context, cl *call) error {
+	if err := c.awaitServer(ctx, cl); err != nil {
+		return err
+	}
 	v := c.recovery.peek()
 	if v == nil {
 		return nil

@@ -14,7 +14,6 @@ import (
 // open: the session's own stream (HTTP-19), or a subscription (CHG-03). A
 // server that offers neither is left in peace.
 func (c *Client) attend() {
-	c.watchEnd()
 	if c.told().era == mcp.EraStateless {
 		c.listenForHandlers()
 	} else {

@@ -1,0 +1,244 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// supervisor starts the server's program again when it has ended (resilience.md
+// §3.8). There is one for each client of a program; what is not a program has
+// none. Its goroutine waits for the end of the program, and ends with the client.
+type supervisor struct {
+	t        transport.Transport
+	set      Restart
+	schedule *resilience.Restart // of run
+
+	down    atomic.Pointer[outage] // nil while there is a program
+	opening atomic.Pointer[link]   // on which a conversation is being opened
+	ended   chan struct{}          // closed when run has returned
+
+	mu      sync.Mutex
+	counted transport.Conn // the last one whose end the breaker was told of
+	killed  transport.Conn // the last one that was killed, and why
+	reason  error
+}
+
+// programGrace is how long a program may take to end of which nothing can come
+// any more: the transport kills it before that (fault E7).
+const programGrace = 3 * time.Second
+
+// watchOver has the client come back when its program ends (t is how), and tells
+// when a stream ends. What has an exchange for each message has no such end.
+func (c *Client) watchOver(t transport.Transport) {
+	l := c.live.Load()
+	set := c.cfg.restart
+	if l.traits.Process && !set.Off {
+		s := &supervisor{t: t, set: set, schedule: set.schedule(), ended: make(chan struct{})}
+		c.sup.part.Store(s)
+		s.schedule.Started(time.Now())
+		if !c.within(func() { s.run(c) }) {
+			close(s.ended)
+		}
+		return
+	}
+	c.cfg.connecting = nil
+	if !l.traits.Exchanges {
+		c.within(c.watchEnd)
+	}
+}
+
+// run waits for the end of the program and brings it back, until the client is
+// closed or there is no hope.
+func (s *supervisor) run(c *Client) {
+	defer close(s.ended)
+	for {
+		l := c.live.Load()
+		select {
+		case <-c.life.Done():
+			return
+		case <-l.conn.Done():
+		}
+		if c.isClosed() {
+			return
+		}
+		s.fell(c, l.conn)
+		cause := s.causeOf(c, l)
+		c.log.Warn("[MCP] the server has ended; it is started again", "server", c.server, "error", cause)
+		c.enter(StateRestarting, cause, 0)
+		if a := c.asked.peek(); a != nil {
+			a.end(errLinkEnded)
+		}
+		if p, ok := l.conn.(transport.Program); ok {
+			wait(c.life, p.Exited(), programGrace)
+		}
+		if !s.bringBack(c, cause) {
+			return
+		}
+	}
+}
+
+// wait waits for done, no longer than bound.
+func wait(ctx context.Context, done <-chan struct{}, bound time.Duration) {
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// bringBack starts the program until it works. It reports false when that is
+// over for good.
+func (s *supervisor) bringBack(c *Client, ended error) bool {
+	for cause := ended; ; {
+		next := s.schedule.Ended(time.Now(), rand.Float64())
+		if next.Loop {
+			c.log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", c.server, "for", next.Wait, "ends", next.Try)
+			s.become(&outage{cause: cause, until: time.Now().Add(next.Wait)})
+			c.enter(StateHeld, cause, next.Wait)
+		}
+		if !sleep(c.life, next.Wait) {
+			return false
+		}
+		if next.Loop {
+			s.become(&outage{cause: cause})
+			c.enter(StateRestarting, cause, 0)
+		}
+		before := c.told()
+		err := s.start(c)
+		switch {
+		case c.isClosed():
+			return false
+		case err == nil:
+			s.schedule.Started(time.Now())
+			s.back(c, before, ended)
+			return true
+		case neverStarts(err):
+			c.log.Warn("[MCP] the server cannot be started again", "server", c.server, "error", err)
+			s.become(&outage{cause: err, final: true})
+			c.enter(StateEnded, err, 0)
+			c.emit(Disconnected{Cause: err})
+			return false
+		}
+		c.log.Warn("[MCP] the server was started again and does not work", "server", c.server, "error", err, "tries", next.Try)
+		cause = err
+	}
+}
+
+// neverStarts reports what starting again does not help: a program that is not
+// there any more, or must not be run (fault E1).
+func neverStarts(err error) bool {
+	var e *mcperrors.Error
+	f := failureOf(err)
+	return errors.As(err, &e) && !e.Retryable && (f.Reason == transport.ReasonUnavailable || f.Reason == transport.ReasonOption)
+}
+
+// start starts a program and opens the conversation with it. Until that is open
+// nobody but the handshake uses it.
+func (s *supervisor) start(c *Client) error {
+	ctx, cancel := context.WithTimeoutCause(c.life, orElse(s.set.StartTimeout, defaultStartTimeout), errSlowStart)
+	defer cancel()
+	n, err := c.negotiateAgain(ctx, s.t)
+	if err == nil && !s.install(c) {
+		err = errClosed()
+	}
+	if err != nil {
+		if l := s.opening.Swap(nil); l != nil {
+			abort(l.conn)
+		}
+		return err
+	}
+	n.settled(true)
+	return nil
+}
+
+var errSlowStart = errors.New("the program was not ready in time after it was started again")
+
+// install makes the program that was opened the client's, and reports whether
+// that is not closed. Calls still wait.
+func (s *supervisor) install(c *Client) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed.Load() {
+		return false
+	}
+	c.live.Store(s.opening.Load())
+	s.opening.Store(nil)
+	return true
+}
+
+// back lets calls go on, tells, and gives the new program what the old one had.
+func (s *supervisor) back(c *Client, before *agreement, cause error) {
+	agreed := c.told()
+	c.cache().Clear(before.key)
+	c.forgetAll()
+	s.become(nil)
+	c.enter(StateReady, nil, 0)
+	c.log.Info("[MCP] The server was started again", "server", c.server)
+	c.emit(Restarted{Cause: cause, Server: agreed.server(), Version: agreed.version})
+	c.reattend(before)
+}
+
+// restart ends the server's program, which does not work any more, and has it
+// started again: calls in flight fail with cause, and later ones wait. It does
+// nothing where the server is no program, or none that is started again. It
+// never waits.
+func (c *Client) restart(cause error) {
+	if l := c.live.Load(); l != nil {
+		c.restartOf(l.conn, cause)
+	}
+}
+
+// restartOf is restart for one program, should it still be the client's.
+func (c *Client) restartOf(conn transport.Conn, cause error) {
+	s := c.sup.peek()
+	if s == nil || c.live.Load().conn != conn {
+		return
+	}
+	select {
+	case <-conn.Done():
+		return // it is known already
+	default:
+	}
+	s.mu.Lock()
+	first := s.killed != conn
+	if first {
+		s.killed, s.reason = conn, cause
+	}
+	s.mu.Unlock()
+	if !first {
+		return
+	}
+	if p, ok := conn.(transport.Program); ok {
+		p.Kill(cause)
+	} else {
+		c.within(func() { abort(conn) })
+	}
+}
+
+// causeOf is why there is no program any more.
+func (s *supervisor) causeOf(c *Client, l *link) error {
+	f := endOf(l.conn)
+	s.mu.Lock()
+	reason := s.reason
+	if s.killed != l.conn {
+		reason = nil
+	}
+	s.mu.Unlock()
+	if reason == nil {
+		return c.failed(&call{}, f)
+	}
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
+		"the server did not work any more and was ended: "+reason.Error(), reason)
+	e.Process = f.Process
+	return c.about(&call{}, e)
+}
