@@ -234,8 +234,9 @@ func (c Class) Retryable() bool {
 		ClassStatusFailed, ClassGateway, ClassBusy, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
 		ClassHeaderMismatch, ClassSessionLost: // these two once, after a correction
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Corrected reports the classes after which the call is made again only when
@@ -245,8 +246,9 @@ func (c Class) Corrected() bool {
 	switch c {
 	case ClassHeaderMismatch, ClassUnsupported, ClassSessionLost, ClassUnauthorized, ClassForbidden:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // String returns the name used in logs and metrics, in kebab case.

@@ -98,7 +98,7 @@ func (p *purse) take(c resilience.Charge, now time.Time) bool {
 		return false
 	}
 	p.granted = append(p.granted, now)
-	p.granted = p.granted[max(0, len(p.granted)-100):]
+	p.granted = p.granted[max(0, len(p.granted)-20):] // more than any floor
 	return true
 }
 

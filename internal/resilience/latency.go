@@ -74,8 +74,9 @@ const (
 )
 
 type histogram struct {
-	total  atomic.Uint32
-	counts [buckets]atomic.Uint32
+	halving sync.Mutex
+	total   atomic.Uint32 // the sum of counts
+	counts  [buckets]atomic.Uint32
 }
 
 // bucketOf returns the bucket of a time: the place of its highest bit, and the
@@ -101,21 +102,22 @@ func topOf(bucket int) time.Duration {
 
 func (h *histogram) observe(took time.Duration) {
 	h.counts[bucketOf(took)].Add(1)
-	if h.total.Add(1) == recent {
-		h.halve()
+	if h.total.Add(1) >= recent && h.halving.TryLock() {
+		for h.total.Load() >= recent {
+			h.halve()
+		}
+		h.halving.Unlock()
 	}
 }
 
-// halve forgets half of what was counted. Calls that end meanwhile are counted
-// or not: it is a statistic.
+// halve forgets half of what was counted. Meanwhile calls are counted as ever.
 func (h *histogram) halve() {
-	var left uint32
 	for i := range h.counts {
 		n := h.counts[i].Load()
-		h.counts[i].Add(-(n - n/2))
-		left += n / 2
+		gone := n - n/2
+		h.counts[i].Add(-gone)
+		h.total.Add(-gone)
 	}
-	h.total.Store(left)
 }
 
 func (h *histogram) quantile(q float64) (took time.Duration, calls int) {

@@ -63,7 +63,7 @@ func TestLatencyForgets(t *testing.T) {
 		l.Observe("x", time.Millisecond)
 	}
 	_, calls := l.Quantile("x", 0.5)
-	require.Less(t, calls, 1100)
+	require.Less(t, calls, 1024)
 	for range 1100 {
 		l.Observe("x", time.Second)
 	}
@@ -111,10 +111,11 @@ func TestLatencyConcurrently(t *testing.T) {
 	}
 	group.Wait()
 	for i := range 10 {
+		l.Observe(fmt.Sprint(i), time.Millisecond)
 		d, calls := l.Quantile(fmt.Sprint(i), 0.5)
 		require.GreaterOrEqual(t, d, time.Millisecond)
 		require.Less(t, d, 2*time.Millisecond)
 		require.Greater(t, calls, 100)
-		require.Less(t, calls, 1200)
+		require.Less(t, calls, 1024)
 	}
 }
