@@ -61,6 +61,18 @@ var programs = map[string]func(){
 		fmt.Fprintln(os.Stderr, "fatal: API key is missing")
 		exit(3)
 	},
+	"tells its key": func() {
+		fmt.Fprintf(os.Stderr, "the key %s is not valid\n", os.Getenv("KEY"))
+		exit(3)
+	},
+	"dies when called": func() {
+		serveLines(func(req jsonrpc.Request) string {
+			if req.Method == "tools/call" {
+				exit(1)
+			}
+			return ""
+		})
+	},
 	"silent": func() { <-time.After(time.Minute) },
 	"banner": func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },
 	"HTML":   func() { fmt.Println("<html><body>Sign in</body></html>") },

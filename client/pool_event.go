@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"sync"
+)
+
+// PoolEvent is something that happened to a server of a [Pool], for
+// [OnPoolEvent].
+type PoolEvent struct {
+	// Server is the server's name in the pool, State how it stands now, and Err
+	// why when that is [ServerFailed]. A server that joins late, or again, is
+	// [ServerConnected] here; its tools are there then.
+	Server string
+	State  ServerState
+	Err    error
+	// Event is what the server's own client told ([OnEvent]); nil when the state
+	// has changed. Of a lost connection [ServerFailed] tells: the client may be
+	// closed before it has come to tell [Disconnected].
+	Event Event
+}
+
+// poolEvents is the queue before the application's handler. Its goroutine is there
+// while something waits.
+type poolEvents struct {
+	mu      sync.Mutex
+	queue   []PoolEvent
+	running bool
+	stopped bool
+	work    sync.WaitGroup
+}
+
+// tell queues an event; it never waits.
+func (p *Pool) tell(e PoolEvent) {
+	if p.cfg.onEvent == nil {
+		return
+	}
+	q := &p.events
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped {
+		return
+	}
+	if q.queue = append(q.queue, e); len(q.queue) > inboxSize {
+		q.queue = q.queue[1:]
+	}
+	if !q.running {
+		q.running = true
+		q.work.Go(func() {
+			for e, ok := q.next(); ok; e, ok = q.next() {
+				p.cfg.onEvent(p.life, e)
+			}
+		})
+	}
+}
+
+func (q *poolEvents) next() (e PoolEvent, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) == 0 {
+		q.queue, q.running = nil, false
+		return e, false
+	}
+	e, q.queue[0] = q.queue[0], PoolEvent{}
+	q.queue = q.queue[1:]
+	return e, true
+}
+
+func (q *poolEvents) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue, q.stopped = nil, true
+}
+
+// tellEvents is the option that passes a client's events on, besides to the handler
+// its options have.
+func (m *poolMember) tellEvents() Option {
+	return optionFunc(func(c *config) {
+		before := c.onEvent
+		c.onEvent = func(ctx context.Context, e Event) {
+			m.p.tell(PoolEvent{Server: m.spec.Name, State: m.health().State, Event: e})
+			if before != nil {
+				before(ctx, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+func serverFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestReadServers(t *testing.T) {
+	t.Parallel()
+	servers, notes, err := client.ReadServers(serverFile(t, `{"mcpServers": {
+		"files": {"command": "srv", "args": ["-v", "${ROOT:-/srv}"], "cwd": "/tmp", "env": {"KEY": "${KEY}"}},
+		"web": {"url": "https://x.example/mcp", "headers": {"authorization": "Bearer ${KEY}", "Content-Type": "application/json"}},
+		"old": {"type": "sse", "url": "https://x.example/sse"},
+		"off": {"command": "srv", "disabled": true},
+		"unset": {"command": "srv", "env": {"KEY": "${NO_KEY}"}}, // nobody set it
+	}}`), func(name string) (string, bool) { return "k3y", name == "KEY" })
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`server "web": the header Content-Type is the protocol's and left out`, `server "off": is switched off`,
+	}, notes)
+	require.Len(t, servers, 4)
+	require.Equal(t, &transport.Command{Argv: []string{"srv", "-v", "/srv"}, Dir: "/tmp", Env: []string{"KEY=k3y"}}, servers[0].Transport)
+	require.Equal(t, &transport.HTTP{URL: "https://x.example/mcp", Header: map[string][]string{"Authorization": {"Bearer k3y"}}}, servers[1].Transport)
+	require.Equal(t, &transport.SSE{URL: "https://x.example/sse", Header: map[string][]string{}}, servers[2].Transport)
+	require.Nil(t, servers[3].Transport)
+	require.EqualError(t, servers[3].Err, `server "unset": member env: "KEY": the variable NO_KEY is not set`)
+	require.Equal(t, `["files" (srv) "web" (https://x.example/mcp) "old" (https://x.example/sse) "unset" (unusable)]`, fmt.Sprint(servers))
+
+	for text, want := range map[string]string{"": "the file is empty", "{": "ends too early", `{"mcpServers":{"a":{},"a":{}}}`: "twice"} {
+		_, _, err = client.ReadServers(serverFile(t, text), nil)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+		_, err = client.LoadPool(t.Context(), serverFile(t, text))
+		require.ErrorContains(t, err, want)
+	}
+	_, err = client.LoadPool(t.Context(), filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = client.LoadPool(t.Context(), "", client.WithConnectLimit(-1))
+	require.ErrorContains(t, err, "WithConnectLimit")
+}
+
+// Programs that exit, hang or do not exist, in one file with one that works.
+func TestLoadPoolWithPrograms(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	entry := func(name string) map[string]any {
+		argv := programArgv(name)
+		return map[string]any{"command": argv[0], "args": argv[1:], "env": map[string]any{"GORACE": "atexit_sleep_ms=0"}}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"silent": entry("silent"), "exits": entry("exit"), "good": entry("good"), "banner": entry("banner"),
+		"missing": map[string]any{"command": "no-such-program-anywhere"}, "unset": map[string]any{"command": "${NO_SUCH_VARIABLE_ANYWHERE}"},
+		"unknown": map[string]any{"command": "x", "frobnicate": true, "disabled": true},
+	}})
+	require.NoError(t, err)
+	var log strings.Builder
+	p, err := client.LoadPool(t.Context(), serverFile(t, string(text)), client.WithStartupWait(0),
+		client.WithRequiredServers("good", "banner"), client.WithPoolLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		client.WithReconnect(0, 0), // nothing is started while the test looks
+		client.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for name, want := range map[string]string{
+		"exits": "API key is missing", "missing": "the program cannot be started", "unset": "NO_SUCH_VARIABLE_ANYWHERE is not set",
+	} {
+		err := p.Reconnect(ctx, name)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, p.Failures()[name], want)
+	}
+	require.Len(t, p.Failures(), 4)
+	list, err := p.Tools(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"banner__echo", "good__echo"}, poolNames(list))
+	res, err := p.CallTool(ctx, "good__echo", map[string]any{"message": "hi"})
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Text())
+	require.NoError(t, p.Close(), "the one that hangs is ended, too")
+	require.Contains(t, log.String(), "is switched off")
+	require.Contains(t, log.String(), `member \"frobnicate\" is not used`)
+}
+
+// A program that dies is started anew.
+func TestPoolRestartsAProgram(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	command := &transport.Command{Argv: programArgv("dies when called"), Env: []string{"GORACE=atexit_sleep_ms=0"}}
+	lost := make(chan error, 16)
+	p, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "mortal", Transport: command, Options: []client.Option{sessionEra}}},
+		client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
+			if e.Event == nil && e.State == client.ServerFailed {
+				lost <- e.Err
+			}
+		}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	for i := range 2 {
+		_, err = p.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
+		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
+		require.ErrorContains(t, <-lost, "exited with status 1")
+		require.NoError(t, p.Reconnect(t.Context(), "mortal"))
+		require.Equal(t, i+2, p.Health()[0].Attempts)
+	}
+}

@@ -1,0 +1,167 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ToolNaming is what a [Pool] calls the tools of its servers. Whatever the policy,
+// a name is no longer than 64 characters out of A-Z, a-z, 0-9, _ and -, which
+// the model interfaces take: other characters become _, what is too long is cut
+// and gets a short digest of the server's and the tool's names, and so does what
+// would still be called like something else. Names depend on what servers and
+// tools there are and not on who answered first.
+type ToolNaming struct {
+	Policy NamePolicy
+	// Separator stands between server and tool; "" means "__".
+	Separator string
+	// Alias calls tools what the application wants, before all policies.
+	Alias map[ToolRef]string
+}
+
+// NamePolicy is when a tool's name has its server's before it.
+type NamePolicy uint8
+
+const (
+	// PrefixOnClash: where servers have tools of the same name. A name may so get
+	// longer when a server joins; the one it had goes on working.
+	PrefixOnClash NamePolicy = iota
+	// PrefixAlways: always, so that names do not depend on the other servers.
+	PrefixAlways
+)
+
+// ToolRef is a tool of a server, by their own names.
+type ToolRef struct{ Server, Tool string }
+
+// maxToolName is what the model interfaces allow.
+const maxToolName = 64
+
+// maxNamesGiven is how many names are remembered as given, many times what a pool
+// needs: servers that list ever new tools must not fill the memory.
+const maxNamesGiven = 50_000
+
+func (n ToolNaming) check() error {
+	if n.Policy > PrefixAlways {
+		return fmt.Errorf("unknown naming policy %d", n.Policy)
+	}
+	if n.Separator != "" && (cleanName(n.Separator) != n.Separator || len(n.Separator) > 8) {
+		return errors.New("ToolNaming: the separator must be up to 8 of A-Z, a-z, 0-9, _ and -")
+	}
+	of := map[string]ToolRef{}
+	for ref, name := range n.Alias {
+		if name == "" || len(name) > maxToolName || cleanName(name) != name {
+			return fmt.Errorf("ToolNaming: the alias %q is not up to 64 of A-Z, a-z, 0-9, _ and -", name)
+		}
+		if _, twice := of[name]; twice {
+			return fmt.Errorf("ToolNaming: two tools have the alias %q", name)
+		}
+		of[name] = ref
+	}
+	return nil
+}
+
+// toolNames are the names a pool has given. A name that was given belongs to its
+// tool from then on: a model may still hold it, and must not reach another server
+// with it.
+type toolNames struct {
+	naming ToolNaming
+	given  map[string]ToolRef
+}
+
+func newToolNames(n ToolNaming) *toolNames {
+	if n.Separator == "" {
+		n.Separator = "__"
+	}
+	t := &toolNames{naming: n, given: map[string]ToolRef{}}
+	for ref, name := range n.Alias {
+		t.given[name] = ref
+	}
+	return t
+}
+
+// assign names tools, each of which is there once. Not for concurrent use.
+func (t *toolNames) assign(refs []ToolRef) []string {
+	const highest = 3
+	levels := make([]int, len(refs))
+	names := make([]string, len(refs))
+	count := make(map[string]int, len(refs))
+	for i, ref := range refs {
+		if t.naming.Policy == PrefixAlways {
+			levels[i] = 1
+		}
+		names[i] = t.name(ref, levels[i])
+		count[names[i]]++
+	}
+	// All that share a name move on together, so the outcome does not depend on
+	// their order. Each round raises somebody or is the last.
+	for again := true; again; {
+		again = false
+		clash := func(i int) bool {
+			owner, owned := t.given[names[i]]
+			return count[names[i]] > 1 || owned && owner != refs[i]
+		}
+		var raise []int
+		for i, ref := range refs {
+			if _, fixed := t.naming.Alias[ref]; !fixed && levels[i] < highest && clash(i) {
+				raise = append(raise, i)
+			}
+		}
+		for _, i := range raise {
+			count[names[i]]--
+			levels[i]++
+			names[i] = t.name(refs[i], levels[i])
+			count[names[i]]++
+			again = true
+		}
+	}
+	if len(t.given)+len(refs) > maxNamesGiven {
+		t.given = newToolNames(t.naming).given
+	}
+	for i, ref := range refs {
+		if _, taken := t.given[names[i]]; !taken {
+			t.given[names[i]] = ref
+		}
+	}
+	return names
+}
+
+// name is what a tool is called at a level: its name, with the server's before it,
+// with a digest behind it, with a longer one, which no two share.
+func (t *toolNames) name(ref ToolRef, level int) string {
+	if alias, ok := t.naming.Alias[ref]; ok {
+		return alias
+	}
+	name, digest := ref.Tool, 0
+	if level > 0 {
+		name = ref.Server + t.naming.Separator + ref.Tool
+	}
+	switch level {
+	case 2:
+		digest = 8
+	case 3:
+		digest = 32
+	}
+	name = cleanName(name)
+	if digest == 0 && (len(name) > maxToolName || name == "") {
+		digest = 8
+	}
+	if digest == 0 {
+		return name
+	}
+	// The length stands between, or two pairs of names could be one text.
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(ref.Server), ref.Server, ref.Tool))
+	return name[:min(len(name), maxToolName-1-digest)] + "_" + hex.EncodeToString(sum[:])[:digest]
+}
+
+// cleanName replaces every character that model interfaces do not take.
+func cleanName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, s)
+}
