@@ -180,3 +180,12 @@ func BenchmarkGroupFind(b *testing.B) {
 		}
 	})
 }
+
+// A key more in a full group: the peer makes up names.
+func BenchmarkGroupGetNew(b *testing.B) {
+	g := breaker.NewGroup(breaker.GroupSettings{})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		sinkBreaker = g.Get(strconv.Itoa(i))
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -89,17 +88,7 @@ func (g *Group) Get(key string) *Breaker {
 	if b := old[key]; b != nil {
 		return b
 	}
-	all := maps.Clone(old)
-	if all == nil {
-		all = map[string]*Breaker{}
-	}
-	now := time.Now()
-	maps.DeleteFunc(all, func(_ string, b *Breaker) bool {
-		return b.idle() && now.Sub(b.lastEvent()) >= g.set.Quiet
-	})
-	for len(all) >= g.set.Size {
-		delete(all, g.leastMissed(all))
-	}
+	all := g.remembered(old)
 	set := g.set.Settings
 	if set.Name != "" {
 		set.Name += "/"
@@ -123,24 +112,33 @@ func (g *Group) Snapshots() []Snapshot {
 	return list
 }
 
-// leastMissed returns the key to give up in a full group.
-func (g *Group) leastMissed(all map[string]*Breaker) string {
-	var key string
-	var least *Breaker
-	for k, b := range all {
-		if least == nil || b.value() < least.value() ||
-			b.value() == least.value() && b.lastEvent().Before(least.lastEvent()) {
-			key, least = k, b
-		}
+// remembered copies all with room for one more.
+func (g *Group) remembered(all map[string]*Breaker) map[string]*Breaker {
+	kept := make(map[string]*Breaker, len(all)+1)
+	quiet := time.Now().Add(-g.set.Quiet)
+	var least struct {
+		key   string
+		value int
+		at    time.Time
 	}
-	return key
+	for key, b := range all {
+		value, at := b.value(), b.lastEvent()
+		if value == 0 && !at.After(quiet) {
+			continue
+		}
+		if len(kept) == 0 || value < least.value || value == least.value && at.Before(least.at) {
+			least.key, least.value, least.at = key, value, at
+		}
+		kept[key] = b
+	}
+	if len(kept) >= g.set.Size {
+		delete(kept, least.key)
+	}
+	return kept
 }
 
-// idle reports whether the breaker knows nothing that a new one would not
-// know, but for a run of failures too short to open.
-func (b *Breaker) idle() bool { return b.value() == 0 }
-
-// value is how much is lost with the breaker.
+// value is how much is lost with the breaker; with 0 nothing but a run of
+// failures too short to open.
 func (b *Breaker) value() int {
 	ph := b.phase.Load()
 	switch {

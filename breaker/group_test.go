@@ -91,13 +91,19 @@ func TestGroupIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := breaker.NewGroup(breaker.GroupSettings{})
+		for i := range breaker.DefaultGroupSize + 10 {
+			g.Get(strconv.Itoa(i))
+		}
+		require.Len(t, g.Snapshots(), 1024)
+
+		g = breaker.NewGroup(breaker.GroupSettings{Size: 64})
 		bad := g.Get("bad")
 		bad.Trip("")
 		for i := range 10_000 {
 			time.Sleep(time.Millisecond)
 			g.Get(strconv.Itoa(i))
 		}
-		require.Len(t, g.Snapshots(), breaker.DefaultGroupSize)
+		require.Len(t, g.Snapshots(), 64)
 		require.Same(t, bad, g.Find("bad"))
 		require.Nil(t, g.Find("0"))
 		require.NotNil(t, g.Find("9999"))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,7 +37,10 @@ type walk struct {
 	start time.Time
 	b     *breaker.Breaker
 	m     spec
-	told  []breaker.Transition
+	// told is what was published and not yet compared. The lock is for the race
+	// detector: nothing else orders a lease's end after our last look.
+	mu   sync.Mutex
+	told []breaker.Transition
 	// permits are the last ones given, settled or not; permit n is at n-1
 	// modulo their number.
 	permits [8]given
@@ -52,7 +56,11 @@ type given struct {
 func newWalk(seed uint64, set breaker.Settings, f fault, seen *coverage) *walk {
 	w := &walk{rng: rand.New(rand.NewPCG(seed, 3)), start: time.Now()}
 	w.m = spec{set: set, fault: f, gen: 1, seen: seen}
-	set.OnTransition = func(tr breaker.Transition) { w.told = append(w.told, tr) }
+	set.OnTransition = func(tr breaker.Transition) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.told = append(w.told, tr)
+	}
 	w.b = breaker.New(set)
 	return w
 }
@@ -119,6 +127,8 @@ func (w *walk) advance(d time.Duration) error {
 	time.Sleep(d)
 	synctest.Wait() // what a lease set off has happened, and is told
 	w.m.advance(d)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.told) != len(w.m.told) {
 		return fmt.Errorf("%d transitions told, want %d", len(w.told), len(w.m.told))
 	}
