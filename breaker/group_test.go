@@ -40,28 +40,28 @@ func TestGroupForgetsTheQuiet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		do    func(*breaker.Breaker)
+		do    func(b *breaker.Breaker, sleep func(time.Duration))
 		after time.Duration
 		kept  bool
 	}{
-		{"a minute short", func(b *breaker.Breaker) {}, 9 * time.Minute, true},
-		{"quiet", func(b *breaker.Breaker) {}, 10 * time.Minute, false},
-		{"successes are no event", func(b *breaker.Breaker) {
-			time.Sleep(5 * time.Minute)
+		{"a minute short", func(b *breaker.Breaker, _ func(time.Duration)) {}, 9 * time.Minute, true},
+		{"quiet", func(b *breaker.Breaker, _ func(time.Duration)) {}, 10 * time.Minute, false},
+		{"successes are no event", func(b *breaker.Breaker, sleep func(time.Duration)) {
+			sleep(5 * time.Minute)
 			p, _ := b.Acquire()
 			p.Settle(breaker.Success)
 		}, 5 * time.Minute, false},
-		{"a failure is one", func(b *breaker.Breaker) {
-			time.Sleep(5 * time.Minute)
+		{"a failure is one", func(b *breaker.Breaker, sleep func(time.Duration)) {
+			sleep(5 * time.Minute)
 			p, _ := b.Acquire()
 			p.Settle(breaker.Failure)
 		}, 9 * time.Minute, true},
-		{"open", func(b *breaker.Breaker) { b.Trip("") }, 100 * time.Hour, true},
-		{"held", func(b *breaker.Breaker) { b.Hold(time.Hour, "") }, 30 * time.Minute, true},
-		{"forced", func(b *breaker.Breaker) { b.Force(breaker.Bypass) }, 100 * time.Hour, true},
-		{"in probation", func(b *breaker.Breaker) {
+		{"open", func(b *breaker.Breaker, _ func(time.Duration)) { b.Trip("") }, 100 * time.Hour, true},
+		{"held", func(b *breaker.Breaker, _ func(time.Duration)) { b.Hold(time.Hour, "") }, 30 * time.Minute, true},
+		{"forced", func(b *breaker.Breaker, _ func(time.Duration)) { b.Force(breaker.Bypass) }, 100 * time.Hour, true},
+		{"in probation", func(b *breaker.Breaker, sleep func(time.Duration)) {
 			b.Trip("")
-			time.Sleep(time.Minute)
+			sleep(time.Minute)
 			p, _ := b.Acquire()
 			p.Settle(breaker.Shallow)
 		}, 100 * time.Hour, true},
@@ -71,7 +71,7 @@ func TestGroupForgetsTheQuiet(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := breaker.NewGroup(breaker.GroupSettings{})
 				b := g.Get("x")
-				tt.do(b)
+				tt.do(b, time.Sleep)
 				time.Sleep(tt.after)
 				require.Same(t, b, g.Get("x"), "nothing is forgotten by looking")
 				g.Get("other")

@@ -34,7 +34,7 @@ var worlds = []struct {
 // the first difference. It runs inside a bubble.
 type walk struct {
 	rng   *rand.Rand
-	start time.Time
+	sleep func(time.Duration) // the bubble's
 	b     *breaker.Breaker
 	m     spec
 	// told is what was published and not yet compared. The lock is for the race
@@ -53,8 +53,8 @@ type given struct {
 	settled bool
 }
 
-func newWalk(seed uint64, set breaker.Settings, f fault, seen *coverage) *walk {
-	w := &walk{rng: rand.New(rand.NewPCG(seed, 3)), start: time.Now()}
+func newWalk(sleep func(time.Duration), seed uint64, set breaker.Settings, f fault, seen *coverage) *walk {
+	w := &walk{rng: rand.New(rand.NewPCG(seed, 3)), sleep: sleep}
 	w.m = spec{set: set, fault: f, gen: 1, seen: seen}
 	set.OnTransition = func(tr breaker.Transition) {
 		w.mu.Lock()
@@ -124,7 +124,7 @@ func (w *walk) someTime() time.Duration {
 }
 
 func (w *walk) advance(d time.Duration) error {
-	time.Sleep(d)
+	w.sleep(d)
 	synctest.Wait() // what a lease set off has happened, and is told
 	w.m.advance(d)
 	w.mu.Lock()
@@ -239,7 +239,7 @@ func TestRandomWalkAgainstSpec(t *testing.T) {
 			var seen coverage
 			for seed := range uint64(legs) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWalk(seed, world.set, none, &seen)
+					w := newWalk(time.Sleep, seed, world.set, none, &seen)
 					require.NoError(t, w.run(min(leg, steps)), "seed %d", seed)
 				})
 			}
@@ -278,7 +278,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				world = worlds[2]
 			}
 			synctest.Test(t, func(t *testing.T) {
-				err := newWalk(1, world.set, f, new(coverage)).run(200_000)
+				err := newWalk(time.Sleep, 1, world.set, f, new(coverage)).run(200_000)
 				require.Error(t, err, "nobody noticed")
 				t.Log(err)
 				time.Sleep(time.Hour) // the lease of a probe that is left
