@@ -42,7 +42,7 @@ type Bulkhead struct {
 	limit    int // Limit, or less
 	inFlight int
 	reserved int
-	queue    list.List // of *Place
+	queue    list.List // of *Place; empty while inFlight is below limit
 	dropped  time.Time // when the limit was lowered last
 }
 
@@ -80,7 +80,7 @@ func (b *Bulkhead) TryEnter(protocol bool) Slot {
 	case protocol && b.reserved < b.set.Reserved:
 		b.reserved++
 		return Reserved
-	case b.inFlight < b.limit && b.queue.Len() == 0:
+	case b.inFlight < b.limit:
 		b.inFlight++
 		return Common
 	}
@@ -134,7 +134,7 @@ func (b *Bulkhead) Join() (*Place, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := &Place{b: b, done: make(chan struct{})}
-	if b.inFlight < b.limit && b.queue.Len() == 0 {
+	if b.inFlight < b.limit {
 		b.inFlight++
 		p.end(nil)
 		return p, nil

@@ -117,7 +117,6 @@ func (s *Silence) since() (start time.Duration, ok bool) {
 func (s *Silence) Look(now time.Duration) (h Hush, next time.Duration) {
 	start, ok := s.since()
 	if !ok {
-		s.missed = 0
 		return Quiet, 0
 	}
 	if start != s.at {
