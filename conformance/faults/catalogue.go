@@ -13,8 +13,8 @@ const (
 	// Stream is [Proxy.Stream], and [Main] which is built on it: the fault is in
 	// the lines between the client and the server.
 	Stream Carrier = "stream"
-	// Program is [Main]: the fault needs a process, which is the proxy itself.
-	Program Carrier = "program"
+	// Process is [Main]: the fault needs a process, which is the proxy itself.
+	Process Carrier = "process"
 	// Conn is [Proxy.Listen]: the fault is in the connection below HTTP.
 	Conn Carrier = "conn"
 	// Dial is [Proxy.Dial]: the fault is in reaching the server.
@@ -72,7 +72,7 @@ var (
 	byHTTP    = []Carrier{HTTP}
 	byStream  = []Carrier{Stream}
 	byBoth    = []Carrier{HTTP, Stream}
-	byProgram = []Carrier{Program}
+	byProcess = []Carrier{Process}
 	byConn    = []Carrier{Conn}
 	byDial    = []Carrier{Dial}
 )
@@ -177,17 +177,17 @@ func catalogueD() []Fault {
 func catalogueE() []Fault {
 	return []Fault{
 		{ID: "E1", Title: "no such program", Note: "no proxy runs then: name a file that is not there, or not executable, as the command"},
-		{ID: "E2", Title: "ends at once", Carriers: byProgram, Note: "exit Status (default 1), Text on stderr"},
+		{ID: "E2", Title: "ends at once", Carriers: byProcess, Note: "exit Status (default 1), Text on stderr"},
 		{ID: "E3", Title: "foreign text on stdout", Variants: []string{"banner", "ansi", "bom", "blank"}, Carriers: byStream, Note: "before the answer"},
-		{ID: "E4", Title: "flood on stderr", Carriers: byProgram, Note: "Size bytes (default 1 GiB) when a request matches"},
-		{ID: "E5", Title: "crash in a call", Carriers: []Carrier{Stream, Program}, Note: "both streams end; the program ends by SIGKILL (exit 1 on Windows)"},
+		{ID: "E4", Title: "flood on stderr", Carriers: byProcess, Note: "Size bytes (default 1 GiB) when a request matches"},
+		{ID: "E5", Title: "crash in a call", Carriers: []Carrier{Stream, Process}, Note: "both streams end; the program ends by SIGKILL (exit 1 on Windows)"},
 		{ID: "E6", Title: "crash in a line", Variants: []string{"answer", "request"}, Carriers: byStream, Note: "after half of the answer; after a part of the request was read, when its method is known before its end (a line of over 64 bytes, to the byte only where writing waits for reading)"},
 		{ID: "E7", Title: "stdout ends, process lives", Carriers: byStream, Note: "stdin is still read"},
 		{ID: "E8", Title: "stdin is not read any more", Carriers: byStream, Note: "until Heal, or For; the matched request is passed on unless Unsent"},
 		{ID: "E9", Title: "stdin is closed, stdout is not", Carriers: byStream},
-		{ID: "E10", Title: "stopped", Variants: []string{"freeze", "sigstop"}, Carriers: []Carrier{Stream, Program}, Note: "nothing moves until Heal, or For; sigstop stops the process (not on Windows), SIGCONT wakes it"},
-		{ID: "E11", Title: "does not end", Variants: []string{"term", "grandchild"}, Carriers: byProgram, Note: "ignores SIGTERM and the end of stdin; or ends and leaves a process that holds the pipes for For (default 1 min). From its start"},
-		{ID: "E12", Title: "killed in a call", Variants: []string{"kill", "segv", "exit0"}, Carriers: byProgram, Note: "by that signal (exit 1 on Windows), or with status 0"},
+		{ID: "E10", Title: "stopped", Variants: []string{"freeze", "sigstop"}, Carriers: []Carrier{Stream, Process}, Note: "nothing moves until Heal, or For; sigstop stops the process (not on Windows), SIGCONT wakes it"},
+		{ID: "E11", Title: "does not end", Variants: []string{"term", "grandchild"}, Carriers: byProcess, Note: "ignores SIGTERM and the end of stdin; or ends and leaves a process that holds the pipes for For (default 1 min). From its start"},
+		{ID: "E12", Title: "killed in a call", Variants: []string{"kill", "segv", "exit0"}, Carriers: byProcess, Note: "by that signal (exit 1 on Windows), or with status 0"},
 		{ID: "E13", Title: "poison request", Carriers: byStream, Note: "as E5 before the server has the request, for every instance: give the selector no Count"},
 		{ID: "E14", Title: "slow first start", Carriers: byStream, Note: "nothing is read for For (default 60 s) from the start"},
 		{ID: "E15", Title: "a byte at a time", Carriers: byStream, Note: "Every between them (default none)"},

@@ -87,6 +87,7 @@ func (p *Proxy) arrived(m *message, session string, h *hit) *Call {
 	p.history.seq++
 	c.Seq, c.At = p.history.seq, time.Since(p.began)
 	p.history.calls = append(p.history.calls, c)
+	p.journal.call(c)
 	return c
 }
 
@@ -98,6 +99,7 @@ func (p *Proxy) note(c *Call, change func(*Call)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(c)
+	p.journal.call(c)
 }
 
 func sent(c *Call)      { c.Sent = true }

@@ -19,6 +19,7 @@ type Proxy struct {
 	now     *period
 	made    map[string]int
 	history history
+	journal *journal          // nil: nothing is written to a file
 	resume  map[string][]byte // answers that wait for a Last-Event-ID (C2)
 }
 
@@ -126,9 +127,11 @@ func (p *Proxy) match(e event) *hit {
 		// on the seed and on nothing that runs beside it.
 		random := rand.New(rand.NewPCG(p.now.plan.Seed, uint64(r.index)<<32|uint64(r.seen)&0xffffffff))
 		if !r.chosen(random) {
+			p.journal.rule(r)
 			continue
 		}
 		r.fired++
+		p.journal.rule(r)
 		p.made[r.fault.ID]++
 		return &hit{Rule: r.Rule, form: r.form, period: p.now, random: random}
 	}
@@ -140,7 +143,8 @@ func (r *armed) early() bool { return r.fault.ID == "B29" || r.fault.ID == "E6" 
 
 // about reports whether the rule speaks of such an event at all.
 func (r *armed) about(e event) bool {
-	if !r.fault.Made(e.carrier) && (e.carrier != Program || !r.fault.Made(Stream)) || pointOf(r.fault.ID) != e.point {
+	made := r.fault.Made(e.carrier) || e.carrier == Process && e.point == atMessage && r.fault.Made(Stream)
+	if !made || pointOf(r.fault.ID) != e.point {
 		return false
 	}
 	if e.point != atMessage {
@@ -156,13 +160,16 @@ func (r *armed) about(e event) bool {
 	switch {
 	case r.fault.ID == "F10":
 		return true // its tools are which tool changes; lists have no name
-	case r.form == "sigstop" && e.carrier != Program:
+	case r.form == "sigstop" && e.carrier != Process:
 		return false
 	}
 	return len(r.When.Tools) == 0 || slices.Contains(r.When.Tools, e.tool)
 }
 
 func (r *armed) due(since time.Duration) bool {
+	if r.fault.ID == "A9" && since/r.Every.or(time.Second)%2 == 1 {
+		return false // up
+	}
 	return since >= time.Duration(r.When.After) && (r.When.Until == 0 || since < time.Duration(r.When.Until))
 }
 
@@ -235,15 +242,15 @@ type point int
 
 const (
 	atMessage point = iota // a request or a notification
-	atAccept
-	atFrames // an HTTP/2 stream
-	atStart  // of a program or a stream
+	atConn                 // a connection, dialed or accepted
+	atFrames               // an HTTP/2 stream
+	atStart                // of a program or a stream
 )
 
 func pointOf(id string) point {
 	switch id {
 	case "A1", "A2", "A3", "A4", "A5", "A6", "A8", "A9", "B27":
-		return atAccept // and at the dial, which is the same for a rule
+		return atConn
 	case "B25", "B26":
 		return atFrames
 	case "E2", "E11", "E14":

@@ -278,7 +278,7 @@ func (r *streamRig) hear(n int) ([]string, error) {
 	return all, nil
 }
 
-var errSilent = io.ErrNoProgress
+var errSilent = io.ErrClosedPipe // the reader has waited an hour
 
 func idOf(line string) string {
 	var m struct {

@@ -71,7 +71,17 @@ func (s *stream) run(ctx context.Context) error {
 	var pumps sync.WaitGroup
 	pumps.Go(s.upward)
 	pumps.Go(s.downward)
-	pumps.Wait()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		pumps.Wait()
+	}()
+	select {
+	case <-over:
+	case <-s.process.gone: // a read of stdin cannot be ended; the process does
+		s.end()
+		return ctx.Err()
+	}
 	s.end() // answers that a fault still holds are lost
 	s.close()
 	s.jobs.Wait()
@@ -96,7 +106,10 @@ func (s *stream) crash(form string) {
 // upward passes on what the client says.
 func (s *stream) upward() {
 	defer s.server.To.Close()
-	if h := s.proxy.match(event{carrier: s.carrier, point: atStart}); h != nil && !h.hold(s.ctx, h.For.or(time.Minute)) {
+	if s.process.stdinEnded != nil {
+		defer s.process.stdinEnded()
+	}
+	if h := s.proxy.match(event{carrier: Stream, point: atStart}); h != nil && !h.hold(s.ctx, h.For.or(time.Minute)) {
 		return
 	}
 	in := &lines{from: s.client.From}
@@ -259,6 +272,9 @@ func (s *stream) slowly(line []byte, x *exchange) bool {
 // downward passes on what the server says.
 func (s *stream) downward() {
 	defer s.client.To.Close()
+	if s.process.drained != nil {
+		defer s.process.drained()
+	}
 	in := &lines{from: s.server.From}
 	for {
 		line, err := in.next(nil)

@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// process is what a fault can do to the process that the proxy is in.
+// process is the program that the proxy is, when it is one. The zero value is
+// no program.
 type process struct {
-	crash  func(form string) // ends the process; it does not return
-	stop   func() error      // stops it, until something wakes it
-	stderr func(size int)    // floods stderr
+	crash      func(form string) // ends the process; it does not return
+	stop       func() error      // stops it, until something wakes it
+	stderr     func(size int)    // floods stderr
+	stdinEnded func()            // the client has ended, or closed its side
+	drained    func()            // the server's stdout has ended
+	gone       <-chan struct{}   // closed when the server has ended
 }
 
 // scriptsStream are the faults of a stream that are in an answer (part E).

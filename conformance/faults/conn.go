@@ -1,0 +1,114 @@
+package faults
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// Listen returns a listener that makes the faults of the carrier [Conn] on what
+// l accepts: at the accept, and inside HTTP/2. With an authority the
+// connections speak TLS, with HTTP/1.1 and HTTP/2; nil is plain text, in which
+// HTTP/2 is spoken by who begins so. Serve it by [NewServer]: an http.Server of
+// another kind takes no HTTP/2 from it. Selectors of faults at the accept count
+// connections, those inside HTTP/2 look at the request.
+//
+// Close closes l and the connections that a fault keeps from the server.
+func (p *Proxy) Listen(l net.Listener, authority *Authority) net.Listener {
+	return &listener{Listener: l, proxy: p, authority: authority, quit: make(chan struct{})}
+}
+
+// NewServer returns a server of h for the listener of [Proxy.Listen], which
+// speaks HTTP/1.1 and HTTP/2. Whoever serves it closes it.
+func NewServer(h http.Handler) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)                   // TLS, if any, is the listener's
+	return &http.Server{Handler: h, Protocols: protocols} //nolint:gosec // held requests are its purpose: no timeouts
+}
+
+type listener struct {
+	net.Listener
+	proxy     *Proxy
+	authority *Authority
+	quit      chan struct{}
+	once      sync.Once
+	jobs      sync.WaitGroup
+}
+
+// Accept implements [net.Listener].
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		h := l.proxy.match(event{carrier: Conn, point: atConn})
+		var fault, form string
+		if h != nil {
+			fault, form = h.Fault, h.form
+		}
+		switch fault {
+		case "A3":
+			l.jobs.Go(func() { l.keep(h, conn) })
+			continue
+		case "A6":
+			l.jobs.Go(func() { l.handshake(h, conn) })
+			continue
+		case "A9":
+			_ = conn.Close() // down
+			continue
+		}
+		if l.authority != nil {
+			conn = tls.Server(conn, l.authority.config(fault, form))
+		}
+		room := ""
+		if fault == "B27" {
+			room = form
+		}
+		return newFramed(l.proxy, conn, room), nil
+	}
+}
+
+// Close implements [net.Listener].
+func (l *listener) Close() error {
+	err := l.Listener.Close()
+	l.once.Do(func() { close(l.quit) })
+	l.jobs.Wait()
+	return err
+}
+
+// keep holds a connection that nobody serves, and closes it when the fault is
+// over.
+func (l *listener) keep(h *hit, conn net.Conn) {
+	defer conn.Close()
+	select {
+	case <-h.period.over:
+	case <-l.quit:
+	}
+}
+
+// handshake reads the first bytes of a TLS client and stays silent, or refuses.
+func (l *listener) handshake(h *hit, conn net.Conn) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = conn.Read(make([]byte, 4096)) // the hello, or the end
+	}()
+	defer func() { <-read }()
+	defer conn.Close()
+	if h.form == "alert" {
+		select {
+		case <-read:
+			// A fatal alert of TLS 1.2: handshake_failure.
+			_, _ = conn.Write([]byte{21, 3, 3, 0, 2, 2, 40})
+		case <-l.quit:
+		}
+		return
+	}
+	select {
+	case <-h.period.over:
+	case <-l.quit:
+	}
+}

@@ -1,0 +1,181 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// exits of [Main] that are not the server's.
+const (
+	exitUsage   = 2
+	exitNoStart = 127
+)
+
+// Program is a proxy that is a process: it runs the command of a stdio server
+// and stands between it and its own stdin and stdout.
+type Program struct {
+	// Plan is what goes wrong.
+	Plan Plan
+	// Command is the server's, with its arguments.
+	Command []string
+	// Journal is a file that what happens is appended to; see [ReadJournal].
+	// With it, selectors count over all the instances that had the same file:
+	// Count 1 is one crash and no other after the restart. Empty: none.
+	Journal string
+}
+
+// Main makes the calling program that proxy and returns the status to exit
+// with. The arguments are
+//
+//	[-plan JSON] [-plan-file PATH] [-journal PATH] command [argument...]
+//
+// A test binary that is to be the proxy calls it from TestMain, when an
+// environment variable of its own says so, and does nothing else.
+func Main(ctx context.Context, args []string) int {
+	var p Program
+	var plan, file string
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.StringVar(&plan, "plan", "", "the plan, as JSON")
+	flags.StringVar(&file, "plan-file", "", "a file with the plan")
+	flags.StringVar(&p.Journal, "journal", "", "a file to append to what happens")
+	if err := flags.Parse(args); err != nil {
+		return exitUsage
+	}
+	p.Command = flags.Args()
+	text, err := []byte(plan), error(nil)
+	if file != "" {
+		text, err = os.ReadFile(file)
+	}
+	if err == nil && len(text) > 0 {
+		p.Plan, err = ParsePlan(text)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return exitUsage
+	}
+	return p.Run(ctx)
+}
+
+// Run is the proxy on the process's own stdin, stdout and stderr, until the
+// server has ended. It returns the status to exit with, and faults may end the
+// process before. To be called once in a process, which then exits.
+func (p Program) Run(ctx context.Context) int {
+	if len(p.Command) == 0 {
+		fmt.Fprintln(os.Stderr, "faults: no command of a server")
+		return exitUsage
+	}
+	proxy, err := p.proxy()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return exitUsage
+	}
+	lingers := false
+	if h := proxy.match(event{carrier: Process, point: atStart}); h != nil {
+		if h.Fault == "E2" {
+			fmt.Fprint(os.Stderr, h.Text)
+			return orInt(h.Status, 1)
+		}
+		if lingers = h.form == "term"; lingers {
+			ignoreEnds()
+		} else if err := grandchild(h.For.or(time.Minute)); err != nil {
+			fmt.Fprintln(os.Stderr, "faults:", err)
+			return exitNoStart
+		}
+	}
+	status := p.serve(ctx, proxy)
+	if lingers {
+		<-ctx.Done() // which is never, unless the caller has it end: kill the process
+	}
+	return status
+}
+
+func (p Program) proxy() (*Proxy, error) {
+	proxy, err := New(p.Plan)
+	if err != nil || p.Journal == "" {
+		return proxy, err
+	}
+	before, err := ReadJournal(p.Journal)
+	if err != nil {
+		return nil, err
+	}
+	proxy.goOn(before)
+	if proxy.journal, err = openJournal(p.Journal); err != nil {
+		return nil, err
+	}
+	proxy.journal.event("start")
+	return proxy, nil
+}
+
+// serve runs the server.
+func (p Program) serve(ctx context.Context, proxy *Proxy) int {
+	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return exitNoStart
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return exitNoStart
+	}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		return exitNoStart
+	}
+	drained, gone := make(chan struct{}), make(chan struct{})
+	s := newStream(proxy, Ends{From: os.Stdin, To: os.Stdout}, Ends{From: out, To: in})
+	s.carrier = Process
+	s.process = process{
+		crash: func(form string) {
+			_ = cmd.Process.Kill() // it may have ended
+			crash(form)
+		},
+		stop:   stopSelf,
+		stderr: flood,
+		stdinEnded: func() {
+			proxy.mu.Lock()
+			defer proxy.mu.Unlock()
+			proxy.journal.event("stdin-end")
+		},
+		drained: func() { close(drained) },
+		gone:    gone,
+	}
+	ended := make(chan error, 1)
+	go func() {
+		defer close(gone)
+		<-drained // Wait closes the pipe: what is in it must be read before
+		ended <- cmd.Wait()
+	}()
+	_ = s.run(ctx) // the end of the context is the caller's to know
+	_ = in.Close()
+	err = <-ended
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode()
+	case err != nil:
+		return 1 // ended by a signal
+	default:
+		return 0
+	}
+}
+
+// flood writes to stderr.
+func flood(size int) {
+	line := append(bytes.Repeat([]byte("e"), 1023), '\n')
+	block := bytes.Repeat(line, 64)
+	for ; size > 0; size -= len(block) {
+		if n, err := io.WriteString(os.Stderr, string(block[:min(size, len(block))])); err != nil || n == 0 {
+			return
+		}
+	}
+}
