@@ -42,7 +42,8 @@ type Attempt struct {
 	// Repeated: the same has happened before, as often as it takes to count: the
 	// second time on a reused connection for this call, the third message in a
 	// row that could not be read, the second lost session in 10 s, the second
-	// crash under the same request (the poison rule).
+	// crash under the same request (the poison rule). [State.Repeats] and
+	// [Streak.Note] find it out.
 	Repeated bool
 	// Final: the error says that a later attempt would end the same way (its
 	// Retryable is false). A server's own word beats the table.

@@ -103,8 +103,9 @@ type State struct {
 	MaxAttempts, MaxLocked int
 	// Failed counts the attempts of this call that failed before the one in
 	// question, Locked those that met DB_LOCKED, Exits those the program ended
-	// under, and Waits those waited for since a server named a time.
-	Failed, Locked, Exits, Waits int
+	// under, Stale those that lost a connection that had been used before, and
+	// Waits those waited for since a server named a time.
+	Failed, Locked, Exits, Stale, Waits int
 	// Remaining is the time to the call's deadline, [Unbounded] without one.
 	// Without remaining time nothing is repeated.
 	Remaining time.Duration
@@ -161,7 +162,7 @@ func Decide(a Attempt, s State) Decision {
 	if why == "" {
 		return no("it may have been done")
 	}
-	if a.Class == ClassExited && (a.Repeated || s.Exits > 0) {
+	if a.Class == ClassExited && (a.Repeated || s.Repeats(a)) {
 		return no("the program ended under it twice")
 	}
 	d := Decision{Again: true, Charge: ChargeRetry, Why: why}
@@ -207,7 +208,7 @@ func (d Decision) when(a Attempt, s State) Decision {
 		// Later than told by up to a fifth, so that not all come at once, but
 		// not beyond the deadline for the sake of that.
 		d.Wait = min(a.RetryAfter+scaled(a.RetryAfter/5, s.Random), room)
-	case a.Class == ClassLost && a.Reused && !a.Repeated:
+	case a.Class == ClassLost && a.Reused && !a.Repeated && !s.Repeats(a):
 		d.Wait = 0 // on a connection that is not old
 	case a.Class == ClassThrottled, a.Class == ClassLocked:
 		d.Wait = throttleBackoff.Wait(s.Waits, s.Random)
@@ -228,8 +229,11 @@ func (s State) After(a Attempt) State {
 	} else {
 		s.Failed++
 	}
-	if a.Class == ClassExited {
+	switch {
+	case a.Class == ClassExited:
 		s.Exits++
+	case a.Class == ClassLost && a.Reused:
+		s.Stale++
 	}
 	if s.Waits++; a.RetryAfter > 0 {
 		s.Waits = 0
