@@ -64,7 +64,7 @@ type Class uint8
 const (
 	ClassNone Class = iota
 
-	// Results.
+	// Results. From here to ClassBrokenResult the server has answered.
 	ClassComplete      // a result
 	ClassToolError     // a result with isError: the tool says no
 	ClassInputRequired // the server wants to know something first

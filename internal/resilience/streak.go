@@ -3,8 +3,6 @@ package resilience
 import (
 	"sync/atomic"
 	"time"
-
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // Streak tells what counts only when it happens again on one connection: three
@@ -32,7 +30,7 @@ func (s *Streak) Note(a Attempt, now time.Duration) bool {
 	case a.Class == ClassSessionLost:
 		last := s.lost.Swap(int64(now))
 		return last > 0 && now-time.Duration(last) < sessionGap
-	case a.Delivery == mcperrors.Answered && s.unreadable.Load() != 0:
+	case a.Class >= ClassComplete && a.Class <= ClassBrokenResult && s.unreadable.Load() != 0:
 		s.unreadable.Store(0)
 	}
 	return false
