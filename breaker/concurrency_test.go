@@ -110,3 +110,28 @@ func TestEverythingAtOnce(t *testing.T) {
 		require.True(t, legal[[2]breaker.State{tr.From, tr.To}], "%+v", tr)
 	}
 }
+
+// Of many failures at once one opens; those that wait for the lock meanwhile
+// belong to an earlier generation when they get it.
+func TestFailuresAtOnceOpenOnce(t *testing.T) {
+	t.Parallel()
+	for range walkSteps / 500 {
+		b := breaker.New(breaker.Settings{FailureThreshold: 1})
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range 8 {
+			p, err := b.Acquire()
+			require.NoError(t, err)
+			wg.Go(func() {
+				<-start
+				p.Settle(breaker.Failure)
+			})
+		}
+		close(start)
+		wg.Wait()
+		s := b.Snapshot()
+		require.Equal(t, breaker.Open, s.State)
+		require.EqualValues(t, 2, s.Generation)
+		require.EqualValues(t, 1, s.Opens)
+	}
+}

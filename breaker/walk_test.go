@@ -116,7 +116,10 @@ func (w *walk) step() error {
 
 // someTime is often one that ends exactly where something does, or next to it.
 func (w *walk) someTime() time.Duration {
-	marks := [...]time.Duration{w.m.until, w.m.hold, w.m.lease, w.m.suspect}
+	marks := []time.Duration{w.m.until, w.m.hold, w.m.lease, w.m.suspect}
+	for _, d := range w.m.set.EarlyProbe {
+		marks = append(marks, w.m.begun+d)
+	}
 	if d := marks[w.rng.IntN(len(marks))] - w.m.now; d > 0 && w.rng.IntN(3) > 0 {
 		return d + time.Duration(w.rng.IntN(3)-1)
 	}
