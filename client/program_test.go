@@ -73,9 +73,10 @@ var programs = map[string]func(){
 			return ""
 		})
 	},
-	"silent": func() { <-time.After(time.Minute) },
-	"banner": func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },
-	"HTML":   func() { fmt.Println("<html><body>Sign in</body></html>") },
+	"journal": serveJournal,
+	"silent":  func() { <-time.After(time.Minute) },
+	"banner":  func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },
+	"HTML":    func() { fmt.Println("<html><body>Sign in</body></html>") },
 	"truncated": func() {
 		serveLines(func(req jsonrpc.Request) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025`, req.ID.AppendJSON(nil))

@@ -79,7 +79,7 @@ func (o *outage) refusal() *mcperrors.Error {
 	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "", o.cause)
 	var cause *mcperrors.Error
 	if errors.As(o.cause, &cause) {
-		e.Process, e.Message = cause.Process, cause.Message
+		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // one line, each thing once
 	}
 	if o.final {
 		ended(e)
