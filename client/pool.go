@@ -14,8 +14,8 @@ import (
 
 // Pool is several servers behind one handle. Each has a [Client] of its own, with
 // its own options, breaker and cache; one that is dead, hangs or crashes neither
-// delays nor sinks the others, and is tried again behind the scenes. Its methods
-// may be called from many goroutines at once. Close it when done.
+// delays nor sinks the others, and is tried again behind the scenes. A program that
+// ends is its client's business first ([WithRestart]). The methods of a Pool may be called from many goroutines at once. Close it when done.
 //
 // A Pool is a [Caller]: [Pool.CallTool] takes the names that [Pool.Tools] gives.
 type Pool struct {
@@ -240,8 +240,8 @@ func (p *Pool) Servers() []string {
 	return names
 }
 
-// Reconnect tries a server that is away now, without waiting for its turn, and
-// returns what became of it: nil when it is connected, or was. It returns early
+// Reconnect tries a server that is away now, without waiting for its turn or for
+// the end of a hold, and returns what became of it: nil when it is connected, or was. It returns early
 // when ctx ends; the try goes on.
 func (p *Pool) Reconnect(ctx context.Context, name string) error {
 	m, err := p.member(name)

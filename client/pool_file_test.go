@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,27 +102,50 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 	require.Contains(t, log.String(), `member \"frobnicate\" is not used`)
 }
 
-// A program that dies is started anew.
+// A program that dies is its client's to start again; where the client gives it up,
+// or leaves it alone for long, it is the pool's.
 func TestPoolRestartsAProgram(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	command := &transport.Command{Argv: programArgv("dies when called"), Env: []string{"GORACE=atexit_sleep_ms=0"}}
-	lost := make(chan error, 16)
-	p, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "mortal", Transport: command, Options: []client.Option{sessionEra}}},
-		client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
-			if e.Event == nil && e.State == client.ServerFailed {
-				lost <- e.Err
+	const rounds = 2
+	tests := []struct {
+		name     string
+		restart  client.Restart
+		state    client.ServerState // after it has died
+		attempts int                // of the pool, in the end
+	}{
+		{"by its client", client.Restart{FirstPause: time.Millisecond, Crashes: 100}, client.ServerConnecting, 1},
+		{"by the pool", client.Restart{Off: true}, client.ServerFailed, 1 + rounds},
+		{"by the pool, when asked", client.Restart{Crashes: 1, Hold: time.Hour}, client.ServerFailed, 1 + rounds},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			states := make(chan client.PoolEvent, 64)
+			p, err := client.OpenPool(t.Context(), []client.ServerSpec{{
+				Name: "mortal", Options: []client.Option{sessionEra, client.WithRestart(tt.restart)},
+				Transport: &transport.Command{Argv: programArgv("dies when called"), Env: []string{"GORACE=atexit_sleep_ms=0"}},
+			}}, client.WithReconnect(0, 0), client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
+				if _, own := e.Event.(client.StateChanged); own || e.Event == nil {
+					states <- e
+				}
+			}))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, p.Close()) }()
+			for range rounds {
+				_, err = p.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
+				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
+				if tt.state == client.ServerFailed {
+					for h := p.Health()[0]; h.State != tt.state; h = p.Health()[0] {
+						<-states
+					}
+					require.ErrorContains(t, p.Failures()["mortal"], "exited with status 1")
+					require.NoError(t, p.Reconnect(t.Context(), "mortal"))
+				} // else the next call waits for the program
 			}
-		}))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, p.Close()) }()
-	for i := range 2 {
-		_, err = p.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
-		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
-		require.ErrorContains(t, <-lost, "exited with status 1")
-		require.NoError(t, p.Reconnect(t.Context(), "mortal"))
-		require.Equal(t, i+2, p.Health()[0].Attempts)
+			require.Equal(t, tt.attempts, p.Health()[0].Attempts)
+		})
 	}
 }

@@ -12,11 +12,12 @@ import (
 type ServerState uint8
 
 const (
-	// ServerConnecting: it is being tried.
+	// ServerConnecting: it is being tried, or its client starts its program again.
 	ServerConnecting ServerState = iota
 	// ServerConnected: it takes calls; see its breaker for how it does.
 	ServerConnected
-	// ServerFailed: the last try failed, or the connection was lost.
+	// ServerFailed: the last try failed, or the connection was lost, or the program
+	// ends again and again and its client leaves it alone ([StateHeld]).
 	ServerFailed
 	// ServerClosed: the pool is closed.
 	ServerClosed
@@ -101,8 +102,27 @@ func (m *poolMember) health() ServerHealth {
 		h.Transport = m.hide(m.spec.Transport.String())
 	}
 	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
 	h.State, h.Since, h.Attempts, h.LastError, h.NextAttempt = m.state, m.since, m.attempts, m.err, m.next
+	m.p.mu.Unlock()
+	c := m.client.Load()
+	if c == nil || h.State != ServerConnected {
+		return h
+	}
+	s := c.sup.peek()
+	if s == nil {
+		return h // the pool will see its end in a moment
+	}
+	switch c.State() { // it looks after its program itself
+	case StateConnecting, StateReady, StateClosed:
+		return h
+	case StateRestarting:
+		h.State = ServerConnecting
+	case StateHeld, StateEnded:
+		h.State = ServerFailed
+	}
+	if o := s.down.Load(); o != nil {
+		h.LastError, h.NextAttempt = m.conceal(o.cause), o.until
+	}
 	return h
 }
 

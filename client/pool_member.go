@@ -59,11 +59,14 @@ func (m *poolMember) run() {
 				err = m.stay(ctx, c)
 				m.client.Store(nil)
 				closing := c.Close()
-				if err == nil { // the pool is closed
+				if ctx.Err() != nil {
 					m.p.mu.Lock()
 					m.closeErr = closing
 					m.p.mu.Unlock()
 					return
+				}
+				if err == nil { // it is wanted now
+					continue
 				}
 				if time.Since(began) >= steady {
 					failures = 0
@@ -97,27 +100,34 @@ func (m *poolMember) connect(ctx context.Context) (*Client, error) {
 	return Connect(ctx, m.spec.Transport, m.opts...)
 }
 
-// stay returns how the connection ended, nil when the pool was closed. What the
-// client mends by itself, such as a lost session, is no end.
+// stay returns how the connection ended for good, nil when the pool was closed or
+// the server is wanted anew. What the client mends by itself, such as a program
+// that ends or a session that is lost, is no end.
 func (m *poolMember) stay(ctx context.Context, c *Client) error {
+	l, s := c.live.Load(), c.sup.peek()
+	var ended <-chan struct{} // never, where messages have exchanges of their own
+	switch {
+	case s != nil:
+		ended = s.ended
+	case !l.traits.Exchanges:
+		ended = l.conn.Done()
+	}
 	for {
-		l := c.live.Load()
-		var ended <-chan struct{} // of a connection whose messages have exchanges of their own: never
-		if !l.traits.Exchanges {
-			ended = l.conn.Done()
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ended:
-		}
-		select {
-		case <-ctx.Done(): // both at a time
-			return nil
-		default:
-		}
-		if c.live.Load().conn == l.conn {
-			return c.failed(&call{}, endOf(l.conn))
+			if s != nil {
+				if o := s.down.Load(); o != nil && o.cause != nil {
+					return o.cause
+				}
+			}
+			return c.failed(&call{}, endOf(c.live.Load().conn))
+		case <-m.wake:
+			if c.State() != StateReady {
+				return nil
+			}
+			m.p.wakeWaiters() // it has come back by itself
 		}
 	}
 }
@@ -180,10 +190,8 @@ func (m *poolMember) enter(state ServerState, err error, next time.Time) {
 		}
 	case ServerConnecting, ServerClosed: // the reason of before stands
 	}
-	changed := p.changed
-	p.changed = make(chan struct{})
 	p.mu.Unlock()
-	close(changed)
+	p.wakeWaiters()
 	switch state {
 	case ServerConnected:
 		p.cfg.logger.Info("[MCP] server connected", "server", m.spec.Name)
@@ -196,30 +204,34 @@ func (m *poolMember) enter(state ServerState, err error, next time.Time) {
 	}
 }
 
+// wakeWaiters lets those who wait for a change look again.
+func (p *Pool) wakeWaiters() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
 // reconnect is [Pool.Reconnect].
 func (m *poolMember) reconnect(ctx context.Context) error {
 	p := m.p
-	first := -1
-	for {
+	for first := m.health().Attempts; ; {
 		p.mu.Lock()
-		state, attempts, err, changed := m.state, m.attempts, m.err, p.changed
-		if first < 0 {
-			first = attempts
-			if state == ServerFailed {
-				select {
-				case m.wake <- struct{}{}:
-				default:
-				}
-			}
-		}
+		changed := p.changed
 		p.mu.Unlock()
+		h := m.health()
 		switch {
-		case state == ServerConnected:
+		case h.State == ServerConnected:
 			return nil
-		case state == ServerClosed:
+		case h.State == ServerClosed:
 			return poolClosed()
-		case state == ServerFailed && attempts > first:
-			return err
+		case h.State == ServerFailed && h.Attempts > first:
+			return h.LastError
+		case h.State == ServerFailed, m.client.Load() != nil:
+			select {
+			case m.wake <- struct{}{}:
+			default: // somebody has asked already
+			}
 		}
 		select {
 		case <-changed:
