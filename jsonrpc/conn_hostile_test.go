@@ -96,6 +96,19 @@ func TestBadMessages(t *testing.T) {
 	}
 }
 
+// Some runtimes begin their output with a byte order mark.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, ` {"jsonrpc":"2.0","id":1,"result":{}} `} {
+		p := newPeer(t, Config{})
+		done := p.call(t.Context(), IntID(1), Wait{})
+		p.hear()
+		p.say("\ufeff" + line)
+		require.NoError(t, (<-done).err)
+		require.Equal(t, Stats{}, p.conn.Stats())
+	}
+}
+
 // RPC-10: an error without id belongs to the only call there is, such as the
 // probe of a server that could not read it.
 func TestErrorWithoutIDEndsTheOnlyCall(t *testing.T) {

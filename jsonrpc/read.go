@@ -73,6 +73,10 @@ func (c *Conn) oneByOne() bool {
 	return fast
 }
 
+// byteOrderMark is what some runtimes begin their output with. It is no part of
+// the first message.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // take takes what lineReader.next returned, and reports whether reading goes on.
 func (c *Conn) take(ln line, err error) bool {
 	switch {
@@ -89,7 +93,7 @@ func (c *Conn) take(ln line, err error) bool {
 		c.Fail(err)
 		return false
 	}
-	text := bytes.Trim(ln.text, jsonSpace)
+	text := bytes.Trim(bytes.TrimPrefix(ln.text, byteOrderMark), jsonSpace)
 	if len(text) == 0 {
 		return true
 	}

@@ -1,0 +1,241 @@
+package faultmatrix
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/conformance/faults"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // net/http tells of bytes that nobody asked for
+	goleak.VerifyTestMain(m)
+}
+
+var update = flag.Bool("update", false, "write the table of docs/resilience.md")
+
+// trial is one fault, met by one kind of call.
+type trial struct {
+	fault   faults.Fault
+	variant string
+	carrier faults.Carrier
+	version mcp.Version
+	unsafe  bool // a tool that writes; else a resource that is read
+	once    bool // the fault happens once; else to every request of the call
+}
+
+// outcome is what became of the call.
+type outcome struct {
+	text     string // answered, or the error in a few words
+	delivery mcperrors.Delivery
+	attempts int           // requests for the call that reached the proxy
+	sent     int           // of them, how many the server was given whole
+	took     time.Duration // virtual
+	verdict  string        // of the server's breaker: S, F, N, and how often
+	again    time.Duration // after the fault was healed, until a call was answered
+}
+
+func (tr trial) String() string {
+	kind, often := "read", "always"
+	if tr.unsafe {
+		kind = "write"
+	}
+	if tr.once {
+		often = "once"
+	}
+	return fmt.Sprintf("%s %s %s %s %s %s", tr.fault.ID, tr.variant, tr.carrier, tr.version.Era(), kind, often)
+}
+
+// run makes the call behind the fault, heals the server and calls again.
+func (tr trial) run(t *testing.T) (o outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{}
+		proxy, err := faults.New(faults.Plan{})
+		require.NoError(t, err)
+		c := tr.connect(t, u, proxy)
+		rule := faults.Rule{Fault: tr.fault.ID, Variant: tr.variant, When: faults.Selector{Methods: []string{tr.method()}}}
+		// A server that ran a request and says that it could not read it lies, and
+		// no client can know.
+		rule.Unsent = tr.fault.ID == "D8"
+		if tr.once {
+			rule.When.Count = 1
+		}
+		require.NoError(t, proxy.Set(faults.Plan{Rules: []faults.Rule{rule}}), "%s", tr)
+		before, began := c.Breaker().Snapshot(), time.Now()
+		err = tr.call(t.Context(), c)
+		o.took = time.Since(began)
+		require.NotZero(t, proxy.Stats()[tr.fault.ID], "%s: the fault was not made", tr)
+		o.text, o.delivery = describe(err)
+		after := c.Breaker().Snapshot()
+		o.verdict = verdicts(before, after)
+		for _, call := range proxy.History() {
+			if call.Method == tr.method() {
+				o.attempts++
+				if call.Sent {
+					o.sent++
+				}
+			}
+		}
+		proxy.Heal()
+		healed := time.Now()
+		for tr.call(t.Context(), c) != nil {
+			if o.again = time.Since(healed); o.again > 10*time.Minute {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		u.check(t, tr, o)
+	})
+	return o
+}
+
+// check holds the outcome against what no fault may break.
+func (u *upstream) check(t *testing.T, tr trial, o outcome) {
+	t.Helper()
+	if tr.unsafe {
+		// One run by the call under the fault at most, and one by the call after it.
+		require.LessOrEqual(t, u.written.Load(), int64(2), "%s: ran twice: %+v", tr, o)
+		require.LessOrEqual(t, o.sent, 1, "%s: given to the server twice: %+v", tr, o)
+	}
+	if o.delivery == mcperrors.NotSent || o.delivery == mcperrors.Rejected {
+		require.Zero(t, o.sent, "%s: said not to have run: %+v", tr, o)
+	}
+	require.LessOrEqual(t, o.took, client.DefaultMaxTime+time.Second, "%s: %+v", tr, o)
+	require.Less(t, o.again, 6*time.Minute, "%s: the client does not recover: %+v", tr, o)
+}
+
+func (tr trial) method() string {
+	if tr.unsafe {
+		return mcp.MethodToolsCall
+	}
+	return mcp.MethodResourcesRead
+}
+
+// long makes requests that can be cut in the middle.
+var long = strings.Repeat("a", 100)
+
+func (tr trial) call(ctx context.Context, c *client.Client) error {
+	if tr.unsafe {
+		_, err := c.CallTool(ctx, "write", map[string]any{"text": long})
+		return err
+	}
+	_, err := c.ReadResource(ctx, "mem://"+long)
+	return err
+}
+
+// connect connects through the proxy, until the end of the test.
+func (tr trial) connect(t *testing.T, u *upstream, proxy *faults.Proxy) *client.Client {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var way transport.Transport
+	var end func()
+	if tr.carrier == faults.Stream {
+		p := &program{upstream: u, proxy: proxy, life: ctx}
+		way, end = p, func() { cancel(); p.running.Wait() }
+	} else {
+		srv := memhttp.New(proxy.Handler(u))
+		way, end = &transport.HTTP{URL: memhttp.URL, RoundTripper: srv.Transport()}, func() { cancel(); srv.Close() }
+	}
+	c, err := client.Connect(ctx, way, client.WithProtocolVersion(string(tr.version)))
+	require.NoError(t, err, "%s", tr)
+	t.Cleanup(func() {
+		assert.NoError(t, c.Close())
+		end()
+	})
+	return c
+}
+
+// describe says in a few words how a call ended.
+func describe(err error) (string, mcperrors.Delivery) {
+	if err == nil {
+		return "answered", mcperrors.Answered
+	}
+	e := mcperrors.From(err, mcperrors.Unknown)
+	text := fmt.Sprintf("%s %s, %s", e.Code, e.Kind, e.Delivery)
+	if e.Retryable {
+		text += ", retryable"
+	}
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf(" in %s", e.RetryAfter.Round(time.Second))
+	}
+	return text, e.Delivery
+}
+
+// verdicts says what the server's breaker was told, and where it stands.
+func verdicts(before, after breaker.Snapshot) string {
+	var out []string
+	for _, v := range []struct {
+		name string
+		n    uint64
+	}{{"S", after.Successes - before.Successes}, {"F", after.Failures - before.Failures}, {"N", after.Neutrals - before.Neutrals}} {
+		if v.n > 0 {
+			out = append(out, strings.Repeat(v.name, int(v.n)))
+		}
+	}
+	if after.State != breaker.Closed {
+		out = append(out, after.State.String())
+	}
+	return strings.Join(out, "")
+}
+
+// trials are all calls behind one form of a fault.
+func trials(f faults.Fault, variant string, carrier faults.Carrier) (all []trial) {
+	for _, once := range []bool{true, false} {
+		for _, unsafe := range []bool{false, true} {
+			for _, version := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
+				all = append(all, trial{fault: f, variant: variant, carrier: carrier, version: version, unsafe: unsafe, once: once})
+			}
+		}
+	}
+	return all
+}
+
+// TestFaultMatrix is the matrix: every fault that can hit a request, in every
+// form, over everything that makes it. What no fault may break is held by
+// check; what the rest came to is the table.
+func TestFaultMatrix(t *testing.T) {
+	t.Parallel()
+	var rows []row
+	for _, f := range faults.Catalogue() {
+		if len(f.Methods) > 0 || f.ID == "E14" { // about other requests, or about none
+			continue
+		}
+		for _, carrier := range carriers {
+			if !f.Made(carrier) {
+				continue
+			}
+			for _, variant := range append(f.Variants, "")[:max(1, len(f.Variants))] {
+				if variant == "sigstop" { // takes a process
+					continue
+				}
+				r := row{fault: f, variant: variant, carrier: carrier}
+				for _, tr := range trials(f, variant, carrier) {
+					r.outcomes = append(r.outcomes, tr.run(t))
+				}
+				rows = append(rows, r)
+			}
+		}
+	}
+	require.Greater(t, len(rows), 90)
+	holdTable(t, "faults", table(rows))
+}
+
+var carriers = []faults.Carrier{faults.HTTP, faults.Stream}

@@ -1,0 +1,40 @@
+package faultmatrix
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/conformance/faults"
+)
+
+// program is a server over lines behind a proxy, started anew by each Connect.
+// It stands for a child process: what only a process can do is tried elsewhere.
+type program struct {
+	upstream *upstream
+	proxy    *faults.Proxy
+	life     context.Context //nolint:containedctx // of the test
+	running  sync.WaitGroup
+}
+
+// String implements [transport.Transport].
+func (*program) String() string { return "program" }
+
+// Connect implements [transport.Transport].
+func (p *program) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
+	ours, theirs := net.Pipe()
+	near, far := net.Pipe()
+	p.running.Go(func() {
+		_ = p.proxy.Stream(p.life, faults.Ends{From: theirs, To: theirs}, faults.Ends{From: near, To: near}) // the end is a fault's
+	})
+	p.running.Go(func() { p.upstream.serve(far, far) })
+	conn, err := (&transport.Stream{In: ours, Out: ours}).Connect(ctx, h)
+	return child{conn}, err
+}
+
+// child is a stream whose other end can be started again.
+type child struct{ transport.Conn }
+
+// Traits implements [transport.Conn].
+func (child) Traits() transport.Traits { return transport.Traits{Process: true} }
