@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // net/http tells of bytes that nobody asked for
+	log.SetOutput(io.Discard) //nolint:forbidigo // net/http logs bytes that nobody asked for, and the lines are noise here
 	goleak.VerifyTestMain(m)
 }
 
