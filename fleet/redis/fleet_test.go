@@ -47,7 +47,7 @@ func fleetOf(t *testing.T, size int) (*memory, []*node) {
 		nodes[i] = joined(t, m, "node-"+strconv.Itoa(i), breaker.Settings{}, Settings{})
 	}
 	// Two rounds of presence: the first to come learns of the last.
-	time.Sleep(2*presenceInterval + time.Second)
+	<-time.After(2*presenceInterval + time.Second) // of the caller's bubble
 	for _, n := range nodes {
 		require.Equal(t, size, n.Stats().Nodes)
 	}
@@ -162,7 +162,7 @@ func (o *outage) run(ctx context.Context, wg *sync.WaitGroup, nodes []*node) {
 	for i, n := range nodes {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				time.Sleep(time.Duration(40+i) * time.Millisecond)
+				<-time.After(time.Duration(40+i) * time.Millisecond) // of the caller's bubble
 				p, err := n.b.Acquire()
 				if err != nil {
 					continue

@@ -1,0 +1,150 @@
+package mcpotel
+
+import (
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Attributes of the semantic conventions for generative AI, docs/gen-ai/mcp.md.
+// They are in development there, so a package of constants by somebody else would
+// change under us.
+const (
+	keyMethod          = attribute.Key("mcp.method.name")
+	keyProtocolVersion = attribute.Key("mcp.protocol.version")
+	keyResourceURI     = attribute.Key("mcp.resource.uri")
+	keyToolName        = attribute.Key("gen_ai.tool.name")
+	keyPromptName      = attribute.Key("gen_ai.prompt.name")
+	keyOperation       = attribute.Key("gen_ai.operation.name")
+	keyRequestID       = attribute.Key("jsonrpc.request.id")
+	keyStatusCode      = attribute.Key("rpc.response.status_code")
+	keyErrorType       = attribute.Key("error.type")
+	keyTransport       = attribute.Key("network.transport")
+	keyProtocolName    = attribute.Key("network.protocol.name")
+	keyServerAddress   = attribute.Key("server.address")
+	keyServerPort      = attribute.Key("server.port")
+)
+
+// Attributes of our own.
+const (
+	keyServer        = attribute.Key("mainstay.server")
+	keyAttempts      = attribute.Key("mainstay.attempts")
+	keyClass         = attribute.Key("mainstay.class")
+	keyDelivery      = attribute.Key("mainstay.delivery")
+	keyServerVerdict = attribute.Key("mainstay.verdict.server")
+	keyToolVerdict   = attribute.Key("mainstay.verdict.tool")
+	keyOutcome       = attribute.Key("mainstay.outcome")
+	keyReason        = attribute.Key("mainstay.reason")
+	keyScope         = attribute.Key("mainstay.scope")
+	keyState         = attribute.Key("mainstay.state")
+)
+
+// toolError is the error.type of a result with isError.
+const toolError = "tool_error"
+
+// spanName is the method and, where that is of low cardinality, what it is about.
+func spanName(inv *client.Invocation) string {
+	switch inv.Method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+		if inv.Name != "" {
+			return inv.Method + " " + inv.Name
+		}
+	}
+	return inv.Method
+}
+
+// common are the attributes of a span and of its place in the histogram.
+func common(inv *client.Invocation) []attribute.KeyValue {
+	// Room for all that may follow.
+	all := append(make([]attribute.KeyValue, 0, 16), keyMethod.String(inv.Method))
+	switch inv.Method {
+	case mcp.MethodToolsCall:
+		all = append(all, keyToolName.String(inv.Name), keyOperation.String("execute_tool"))
+	case mcp.MethodPromptsGet:
+		all = append(all, keyPromptName.String(inv.Name))
+	}
+	return append(all, connection(inv.Version, inv.Transport, inv.Server)...)
+}
+
+// connection are the attributes of the way to a server.
+func connection(version mcp.Version, transport, server string) []attribute.KeyValue {
+	var all []attribute.KeyValue
+	if version != "" {
+		all = append(all, keyProtocolVersion.String(string(version)))
+	}
+	switch transport {
+	case "stdio":
+		return append(all, keyTransport.String("pipe"))
+	case "http":
+		all = append(all, keyTransport.String("tcp"), keyProtocolName.String("http"))
+	}
+	if u, err := url.Parse(server); err == nil && u.Hostname() != "" {
+		all = append(all, keyServerAddress.String(u.Hostname()))
+		port, err := strconv.Atoi(u.Port())
+		switch {
+		case err == nil:
+		case u.Scheme == "https":
+			port = 443
+		case u.Scheme == "http":
+			port = 80
+		}
+		if port != 0 {
+			all = append(all, keyServerPort.Int(port))
+		}
+	}
+	return all
+}
+
+// resource is the URI of a call about a resource, without what may be secret in
+// it: who asks, and the query.
+func resource(inv *client.Invocation) string {
+	switch inv.Method {
+	case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
+		u, err := url.Parse(inv.Name)
+		if err != nil {
+			return ""
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		return u.String()
+	}
+	return ""
+}
+
+// failure are the attributes of a call that went wrong, and the words for the
+// span; nil for one that did not.
+func failure(inv *client.Invocation, raw []byte, err error) (attrs []attribute.KeyValue, words string) {
+	if err == nil {
+		if inv.Method == mcp.MethodToolsCall && isError(raw) {
+			return []attribute.KeyValue{keyErrorType.String(toolError)}, ""
+		}
+		return nil, ""
+	}
+	e := mcperrors.From(err, mcperrors.Unknown)
+	switch {
+	case e.RPC != nil:
+		code := strconv.FormatInt(e.RPC.Code, 10)
+		return []attribute.KeyValue{keyErrorType.String(code), keyStatusCode.String(code)}, e.RPC.Message
+	case e.HTTP != nil:
+		return []attribute.KeyValue{keyErrorType.String(strconv.Itoa(e.HTTP.Status))}, e.Message
+	}
+	return []attribute.KeyValue{keyErrorType.String(e.Kind.String())}, e.Message
+}
+
+// isError reports whether a result of tools/call says that the tool failed.
+func isError(raw []byte) bool {
+	failed := false
+	_ = jsonrpc.Members(raw, func(name, value []byte) bool { // the client has read it already
+		if string(name) != "isError" {
+			return true
+		}
+		failed = string(value) == "true"
+		return false
+	})
+	return failed
+}

@@ -1,0 +1,74 @@
+package mcpotel
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// trace is the link around calls.
+func (t *Telemetry) trace(next client.Next) client.Next {
+	return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
+		attrs := common(inv)
+		ctx, span := t.tracer.Start(ctx, spanName(inv), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+		defer span.End()
+		t.propagator.Inject(ctx, carrier{inv})
+		began := time.Now()
+		raw, err := next(ctx, inv)
+		elapsed := time.Since(began)
+		wrong, words := failure(inv, raw, err)
+		t.operation.Record(ctx, elapsed.Seconds(), metric.WithAttributes(append(attrs, wrong...)...))
+		if !span.IsRecording() {
+			return raw, err
+		}
+		span.SetAttributes(wrong...)
+		span.SetAttributes(keyAttempts.Int(inv.Attempts))
+		if inv.RequestID != "" {
+			span.SetAttributes(keyRequestID.String(inv.RequestID))
+		}
+		if uri := resource(inv); uri != "" {
+			span.SetAttributes(keyResourceURI.String(uri))
+		}
+		if wrong != nil {
+			span.SetStatus(codes.Error, words)
+		}
+		return raw, err
+	}
+}
+
+// carrier is the _meta of a call. The protocol reserves three bare names for the
+// W3C formats (META-03); under any other bare name the call would be refused.
+type carrier struct{ inv *client.Invocation }
+
+// Get implements [go.opentelemetry.io/otel/propagation.TextMapCarrier].
+func (c carrier) Get(key string) string {
+	s, _ := c.inv.Meta[key].(string)
+	return s
+}
+
+// Set implements [go.opentelemetry.io/otel/propagation.TextMapCarrier].
+func (c carrier) Set(key, value string) {
+	switch key {
+	case mcp.MetaTraceParent, mcp.MetaTraceState, mcp.MetaBaggage:
+		if c.inv.Meta == nil {
+			c.inv.Meta = map[string]any{}
+		}
+		c.inv.Meta[key] = value
+	}
+}
+
+// Keys implements [go.opentelemetry.io/otel/propagation.TextMapCarrier].
+func (c carrier) Keys() []string {
+	keys := make([]string, 0, len(c.inv.Meta))
+	for k := range c.inv.Meta {
+		keys = append(keys, k)
+	}
+	return keys
+}
