@@ -1,6 +1,8 @@
 package toolcache_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"testing"
 	"time"
 
@@ -18,6 +20,8 @@ func TestSettingsValidate(t *testing.T) {
 		{toolcache.Settings{TTL: -time.Second}, "TTL -1s"},
 		{toolcache.Settings{Size: -1}, "size -1"},
 		{toolcache.Settings{FetchTimeout: -1}, "fetch timeout -1ns"},
+		{toolcache.Settings{Revalidate: -1}, "revalidate -1ns"},
+		{toolcache.Settings{Revalidate: 30*time.Second + 1}, "revalidate 30.000000001s"},
 	} {
 		_, err := toolcache.New(tt.set)
 		require.ErrorContains(t, err, tt.want)
@@ -76,4 +80,9 @@ func FuzzTTLFromEnv(f *testing.F) {
 		require.GreaterOrEqual(t, d, time.Duration(0))
 		require.False(t, set && err != nil)
 	})
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }

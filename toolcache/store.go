@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -86,30 +85,26 @@ func storeKey(k Key) string {
 
 // shelf is what is known of the durable store for one list.
 type shelf struct {
+	asked   atomic.Bool // for what an earlier process left
 	mayHave atomic.Bool // there may be an entry
-	mu      sync.Mutex  // held while the store is used
-	asked   bool        // for what an earlier process left
-	hash    string      // of what is there, "" for nothing or not known
-	at      time.Time   // of the last save
+	// turn holds a token while the store is written to, which takes time: what
+	// follows is guarded by it.
+	turn chan struct{}
+	hash string    // of what is there, "" for nothing or not known
+	at   time.Time // of the last save
 }
 
 func newShelf() *shelf {
-	s := &shelf{}
+	s := &shelf{turn: make(chan struct{}, 1)}
 	s.mayHave.Store(true)
 	return s
 }
 
 // load puts what the store has in the place of no list.
 func (c *Cache) load(ctx context.Context, l *list) {
-	if l.shelf == nil {
+	if l.shelf == nil || l.shelf.asked.Swap(true) || l.snap.Load() != nil {
 		return
 	}
-	l.shelf.mu.Lock()
-	defer l.shelf.mu.Unlock()
-	if l.shelf.asked || l.snap.Load() != nil {
-		return
-	}
-	l.shelf.asked = true
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	entry, err := c.set.Durable.Load(ctx, storeKey(l.key))
@@ -134,18 +129,23 @@ func (c *Cache) load(ctx context.Context, l *list) {
 	if entry.TTL != nil {
 		ttl = c.set.spread(c.set.ttl(entry.TTL))
 	}
-	l.shelf.hash = entry.Hash
 	// Of the first epoch: stale when something was said before it was read.
 	l.put(newSnapshot(from, 0, newLease(now, ttl).since(age)))
 }
 
-// save keeps a list beyond this process, unless it has changed meanwhile.
+// save keeps a list beyond this process, unless it has changed meanwhile. While
+// the store is busy with an earlier one it does nothing: what is there then is
+// older, and not wrong.
 func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	if l.shelf == nil {
 		return
 	}
-	l.shelf.mu.Lock()
-	defer l.shelf.mu.Unlock()
+	select {
+	case l.shelf.turn <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-l.shelf.turn }()
 	list, hash, err := s.encoded()
 	l.shelf.mayHave.Store(true) // before the epoch is read: who begins another forgets it again
 	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() ||
@@ -154,7 +154,7 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	l.shelf.asked, l.shelf.at = true, time.Now()
+	l.shelf.at = time.Now()
 	err = c.set.Durable.Save(ctx, storeKey(l.key), Entry{
 		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
 	})
@@ -172,9 +172,10 @@ func (c *Cache) unsave(ctx context.Context, l *list) {
 	if l.shelf == nil || !l.shelf.mayHave.CompareAndSwap(true, false) {
 		return
 	}
+	ctx = context.WithoutCancel(ctx)
 	go func() {
-		l.shelf.mu.Lock()
-		defer l.shelf.mu.Unlock()
+		l.shelf.turn <- struct{}{} // every use of the store is bounded
+		defer func() { <-l.shelf.turn }()
 		if l.shelf.mayHave.Load() {
 			return // it has been replaced
 		}

@@ -1,0 +1,311 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+var staleIsGood = client.WithToolCacheSettings(toolcache.Settings{ServeStale: true, ExactTTL: true})
+
+// CACHE-11: an old list stands in while the circuit is open, says so, and only
+// where that was asked for.
+func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		opts []client.Option
+		want mcperrors.Code
+	}{
+		"by default it fails": {nil, mcperrors.E201},
+		"the option":          {[]client.Option{staleIsGood}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := client.DefaultResilience()
+				r.Breaker = breaker.New(breaker.Settings{})
+				c, s := alone(t, append(tt.opts, client.WithResilience(r))...)
+				s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
+				s.on("resources/read", numbered(aRead))
+				c.InvalidateTools()
+				getSchema(t, c, "echo")
+				require.Equal(t, "1", readText(t, c))
+				time.Sleep(time.Minute)
+				r.Breaker.Force(breaker.ForcedOpen)
+				sent := len(s.received())
+
+				var schema, resource toolcache.Standing
+				tool, err := c.GetToolSchema(t.Context(), "echo", client.WithStanding(&schema))
+				res, err2 := c.ReadResource(t.Context(), "x:/a", client.WithStanding(&resource))
+				require.Len(t, s.received(), sent)
+				for _, st := range []toolcache.Standing{schema, resource} {
+					require.Equal(t, mcperrors.E201, mcperrors.CodeOf(st.Cause))
+				}
+				if tt.want != "" {
+					require.Equal(t, tt.want, mcperrors.CodeOf(err))
+					require.Equal(t, tt.want, mcperrors.CodeOf(err2))
+					return
+				}
+				require.NoError(t, err)
+				require.NoError(t, err2)
+				require.Equal(t, "echo", tool.Name)
+				require.Equal(t, "1", *res.Contents[0].Text)
+				require.True(t, schema.Stale && resource.Stale)
+				require.Equal(t, time.Minute, schema.Age)
+				st, ok := c.CacheStatus()
+				require.True(t, ok)
+				require.False(t, st.Fresh)
+
+				time.Sleep(time.Hour + 1)
+				_, err = c.GetToolSchema(t.Context(), "echo")
+				require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err), "for an hour")
+				_, err = c.ReadResource(t.Context(), "x:/a")
+				require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err))
+			})
+		})
+	}
+}
+
+// An answer is an answer: it is not replaced by an old list.
+func TestStaleOnlyWhenNobodyAnswered(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{-32603, -32601, -32000} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := alone(t, staleIsGood)
+			s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
+			c.InvalidateTools()
+			getSchema(t, c, "echo")
+			time.Sleep(time.Minute)
+			s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(int64(code), "no", nil) })
+			var st toolcache.Standing
+			_, err := c.GetToolSchema(t.Context(), "echo", client.WithStanding(&st))
+			require.Error(t, err, code)
+			require.False(t, st.Stale)
+		})
+	}
+}
+
+// F2: that a server does not have a list is asked once a minute; that it failed
+// is asked again at once.
+func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for code, again := range map[int64]int{-32601: 0, -32603: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := alone(t, client.WithPreload(false), client.WithResilience(client.Resilience{})) // no breaker
+			no := func(jsonrpc.Request) any { return jsonrpc.NewError(code, "no", nil) }
+			s.on("tools/list", no)
+			s.on("prompts/list", no)
+			ask := func() int {
+				before := len(s.of("tools/list")) + len(s.of("prompts/list"))
+				_, err := c.GetToolSchema(t.Context(), "echo")
+				require.Error(t, err)
+				var e *mcperrors.Error
+				require.ErrorAs(t, err, &e)
+				e.Message = "changed by who got it"
+				_, err = c.ListPrompts(t.Context(), nil)
+				require.Error(t, err)
+				require.NotContains(t, err.Error(), "changed")
+				return len(s.of("tools/list")) + len(s.of("prompts/list")) - before
+			}
+			require.Equal(t, 2, ask())
+			require.Equal(t, 2*again, ask(), code)
+			time.Sleep(time.Minute - 1)
+			require.Equal(t, 2*again, ask(), code)
+			time.Sleep(1)
+			require.Equal(t, 2, ask(), code)
+			c.InvalidateTools()
+			_, err := c.GetToolSchema(t.Context(), "echo")
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "changed")
+		})
+	}
+}
+
+// F7, both eras: ten thousand notices are a list a second while somebody reads,
+// and none while nobody does.
+func TestListChangedStorm(t *testing.T) {
+	t.Parallel()
+	storm := func(t *testing.T, c *client.Client, s *fakeServer, wants func() error, method string) {
+		notice := "notifications/" + strings.TrimSuffix(method, "/list") + "/list_changed"
+		time.Sleep(time.Second)
+		before := s.count(method)
+		for range 5000 {
+			s.notify(notice, "{}")
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		require.Equal(t, before, s.count(method), "nobody asks")
+		done := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(time.Millisecond):
+						if err := wants(); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		for range 5000 {
+			s.notify(notice, "{}")
+			time.Sleep(time.Millisecond)
+		}
+		close(done)
+		wg.Wait()
+		require.LessOrEqual(t, s.count(method)-before, 7)
+		require.GreaterOrEqual(t, s.count(method)-before, 4)
+	}
+	t.Run("session", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+			storm(t, c, s, func() error { _, err := c.GetToolSchema(t.Context(), "echo"); return err }, "tools/list")
+		})
+	})
+	t.Run("stateless", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			c, s := statelessPipe(t)
+			s.on("prompts/list", numbered(`{`+aMinute+`,"prompts":[{"name":"%d"}]}`))
+			storm(t, c, s, func() error { _, err := c.ListPrompts(t.Context(), nil); return err }, "prompts/list")
+			require.NoError(t, ignoreClosed(c.Close()))
+		})
+	})
+}
+
+// A cursor that is refused on the way begins the list anew: what the cache keeps
+// is of one pass (F5), where an iterator cannot take back what it gave.
+func TestCacheCommitsOnePass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := alone(t, client.WithPreload(false))
+		asked := 0
+		s.on("tools/list", func(req jsonrpc.Request) any {
+			asked++
+			tools := func(names ...string) json.RawMessage {
+				return json.RawMessage(`{` + aMinute + `,` + strings.TrimPrefix(string(toolList(names...)), "{"))
+			}
+			cursor := func(page json.RawMessage, next string) json.RawMessage {
+				return json.RawMessage(strings.TrimSuffix(string(page), "}") + fmt.Sprintf(`,"nextCursor":%q}`, next))
+			}
+			switch {
+			case asked == 1:
+				return cursor(tools("gone", "echo"), "old")
+			case strings.Contains(string(req.Params), `"old"`):
+				return jsonrpc.NewError(-32602, "cursor expired", nil)
+			case !strings.Contains(string(req.Params), `"cursor"`):
+				return cursor(tools("echo"), "")
+			}
+			return tools("new")
+		})
+		getSchema(t, c, "new")
+		getSchema(t, c, "echo")
+		require.Equal(t, 4, asked)
+		_, err := c.GetToolSchema(t.Context(), "gone")
+		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	})
+}
+
+// A list is public when every page says so.
+func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
+	t.Parallel()
+	for scopes, public := range map[string]bool{"public public": true, "public private": false, "private public": false, "public ": false} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := alone(t, client.WithPreload(false))
+			first, second, _ := strings.Cut(scopes, " ")
+			s.on("tools/list", func(req jsonrpc.Request) any {
+				scope, rest := first, `,"nextCursor":"2"`
+				if strings.Contains(string(req.Params), `"cursor"`) {
+					scope, rest = second, ""
+				}
+				if scope != "" {
+					rest += fmt.Sprintf(`,"cacheScope":%q`, scope)
+				}
+				return json.RawMessage(`{"resultType":"complete","ttlMs":60000,"tools":[` + aTool + `]` + rest + `}`)
+			})
+			getSchema(t, c, "echo")
+			st, ok := c.CacheStatus()
+			require.True(t, ok)
+			require.Equal(t, public, st.Public, scopes)
+		})
+	}
+}
+
+// F6: a schema of 10 MB is refused, and costs no other tool anything.
+func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		huge := `{"type":"object","description":"` + strings.Repeat("x", 10<<20) + `"}`
+		s.on("tools/list", func(jsonrpc.Request) any {
+			return json.RawMessage(`{"tools":[{"name":"huge","inputSchema":` + huge + `},{"name":"echo","inputSchema":{"type":"object"}}]}`)
+		})
+		c.InvalidateTools()
+		_, err := c.CallTool(t.Context(), "echo", map[string]any{})
+		require.NoError(t, err)
+		_, err = c.CallTool(t.Context(), "huge", map[string]any{})
+		require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		require.ErrorContains(t, err, "limit")
+		require.Equal(t, 1, s.count("tools/call"))
+		var refused *toolcache.RefusedToolError
+		require.ErrorAs(t, err, &refused)
+	})
+}
+
+// A page that does not come is not waited for longer than 10 s, whoever asks
+// first; who brings times of their own has those.
+func TestPageHasItsOwnBound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/list", func(jsonrpc.Request) any { return nil })
+		c.InvalidateTools()
+		start := time.Now()
+		_, err := c.GetToolSchema(t.Context(), "echo")
+		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
+		require.Equal(t, 10*time.Second, time.Since(start))
+		start = time.Now()
+		_, err = c.GetToolSchema(t.Context(), "echo", client.WithTimeouts(20*time.Second, 20*time.Second))
+		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err))
+		require.Equal(t, 20*time.Second, time.Since(start))
+	})
+}
+
+// A second client with the same store has no need to ask, while the time that
+// the server gave lasts (pain 30).
+func TestStoreSparesTheList(t *testing.T) {
+	t.Parallel()
+	s := newLone(t)
+	defer s.mem.Close()
+	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
+	durable := client.WithToolCacheSettings(toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir()}})
+	first, err := s.dial(durable)
+	require.NoError(t, err)
+	st, ok := first.CacheStatus()
+	require.True(t, ok && st.Fresh)
+	require.NoError(t, first.Close())
+	require.Eventually(t, func() bool {
+		before := len(s.of("tools/list"))
+		next, err := s.dial(durable)
+		require.NoError(t, err)
+		_, err = next.CallTool(t.Context(), "echo", hello)
+		require.NoError(t, err)
+		require.NoError(t, next.Close())
+		return len(s.of("tools/list")) == before
+	}, 10*time.Second, 10*time.Millisecond, "once it is written, which nobody waits for")
+}
