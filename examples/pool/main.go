@@ -1,0 +1,84 @@
+// Command pool connects to all servers of a file as Claude Desktop, Cursor and VS
+// Code write it, lists what tools they have and calls one:
+//
+//	go run ./examples/pool examples/pool/mcp.json
+//	go run ./examples/pool examples/pool/mcp.json test_simple_text '{}'
+//
+// A server that cannot be had is told and does not matter to the others.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // or its programs may outlive this one
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pool:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 1 && len(args) != 3 {
+		return errors.New("usage: pool FILE [TOOL ARGUMENTS]")
+	}
+	pool, err := client.LoadPool(ctx, args[0],
+		client.WithStartupWait(30*time.Second), // `go run` compiles first
+		client.WithServerOptions(policy),
+		client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
+			if e.Event == nil && e.State == client.ServerFailed {
+				fmt.Fprintln(os.Stderr, "pool:", e.Server, "failed:", e.Err)
+			}
+		}))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+
+	list, err := pool.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tool := range list.Tools {
+		fmt.Fprintf(out, "%s is %s of %s\n", tool.Name, tool.Tool.Name, tool.Server)
+	}
+	for _, server := range slices.Sorted(maps.Keys(list.Failures)) {
+		fmt.Fprintf(out, "%s is not there\n", server)
+	}
+	if len(args) == 1 {
+		return nil
+	}
+	result, err := pool.CallTool(ctx, args[1], json.RawMessage(args[2]))
+	if err == nil {
+		err = pool.ToolError(args[1], result)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, result.Text())
+	return nil
+}
+
+// policy is what each server may take. What is far away gets less patience.
+func policy(server string) []client.Option {
+	if server != "remote" {
+		return nil
+	}
+	patience := client.DefaultResilience()
+	patience.IdleTimeout, patience.MaxTime = 10*time.Second, time.Minute
+	return []client.Option{client.WithResilience(patience)}
+}
