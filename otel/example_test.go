@@ -1,7 +1,6 @@
 package mcpotel_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -28,7 +27,7 @@ func ExampleNew() {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if _, err := c.CallTool(context.Background(), "greet", nil); err != nil {
+		if _, err := c.CallTool(t.Context(), "greet", nil); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println(spans.Ended()[0].Name()) // tools/call greet
