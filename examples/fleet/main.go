@@ -1,0 +1,73 @@
+// Command fleet calls one tool of an MCP server again and again, as one of
+// several processes that tell each other over Redis what they have learnt about
+// it. Start it twice, stop the server, and see that the second process needs one
+// failure where the first needed five, and that one of them probes for both.
+// Without Redis each process decides alone.
+//
+//	go run ./examples/fleet 127.0.0.1:6379 https://example.com/mcp greet
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	fleetredis "github.com/mainstay-mcp/mainstay/fleet/redis"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // the program's own
+	defer stop()
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: fleet REDIS URL TOOL")
+		return
+	}
+	if err := run(ctx, os.Args[1], os.Args[2], os.Args[3], time.Second, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// run calls the tool every so often until ctx ends.
+func run(ctx context.Context, redis, url, tool string, every time.Duration, out io.Writer) error {
+	settings := fleetredis.Settings{Logger: slog.New(slog.NewTextHandler(out, nil))}
+	settings.Redis.Addrs = []string{redis}
+	fleet, err := fleetredis.Join(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer fleet.Close() //nolint:errcheck // the program ends
+	c, err := client.Dial(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // the program ends
+	if _, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url}); err != nil {
+		return err
+	}
+	for tick := time.Tick(every); ; {
+		_, err := c.CallTool(ctx, tool, nil)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, mcperrors.ErrCircuitOpen):
+			s := c.Breaker().Snapshot()
+			fmt.Fprintf(out, "not sent: %s for %s more (%s)\n", s.State, s.RetryAfter.Round(time.Second), s.Reason)
+		case err != nil:
+			fmt.Fprintln(out, "failed:", err)
+		default:
+			fmt.Fprintln(out, "answered;", fleet.Stats().Nodes, "nodes")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
