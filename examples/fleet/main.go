@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // the program's own
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(os.Args) != 4 {
 		fmt.Fprintln(os.Stderr, "usage: fleet REDIS URL TOOL")
@@ -42,12 +42,12 @@ func run(ctx context.Context, redis, url, tool string, every time.Duration, out 
 	if err != nil {
 		return err
 	}
-	defer fleet.Close() //nolint:errcheck // the program ends
+	defer fleet.Close()
 	c, err := client.Dial(ctx, url)
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // the program ends
+	defer c.Close()
 	if _, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url}); err != nil {
 		return err
 	}

@@ -42,6 +42,6 @@ func TestFleetWithoutRedis(t *testing.T) {
 	until("failed: ")
 	until("not sent: OPEN")
 	stop()
-	go io.Copy(io.Discard, r) //nolint:errcheck // ends with run
+	go io.Copy(io.Discard, r)
 	require.NoError(t, <-done)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // the program's own
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(os.Args) < 3 {
 		fmt.Fprintln(os.Stderr, "usage: health ADDRESS URL...")
@@ -32,12 +32,16 @@ func main() {
 // run serves until ctx ends. listening is told the address.
 func run(ctx context.Context, address string, urls []string, listening func(net.Addr)) error {
 	var clients []*client.Client
+	defer func() {
+		for _, c := range clients {
+			_ = c.Close()
+		}
+	}()
 	for _, url := range urls {
 		c, err := client.Dial(ctx, url)
 		if err != nil {
 			return err
 		}
-		defer c.Close() //nolint:errcheck // the program ends
 		clients = append(clients, c)
 	}
 	mux := http.NewServeMux()
