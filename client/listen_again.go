@@ -129,6 +129,9 @@ func (s *Subscription) keepListening() {
 			}
 			s.c.log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.c.server, "error", l.err)
 		}
+		if s.c.awaitProgram(s.ctx) {
+			tries = 0 // it is another one
+		}
 		tries++
 		if (l != nil || tries > 1) && !sleep(s.ctx, again(l, tries)) {
 			return
@@ -205,7 +208,7 @@ func refusedForGood(err error) bool {
 		mcperrors.KindAuth, mcperrors.KindClosed:
 		return true
 	case mcperrors.KindTransport:
-		return e.HTTP != nil && !e.Retryable // no endpoint, as 404 and 405 say
+		return (e.HTTP != nil || e.Process != nil) && !e.Retryable // no endpoint, as 404 and 405 say, or no program any more
 	default:
 		return false
 	}

@@ -170,6 +170,7 @@ func (c *Client) openAnew(r *renewal) {
 	ctx, cancel := context.WithTimeout(c.life, renewTimeout)
 	defer cancel()
 	before := c.live.Load()
+	c.enter(StateRestarting, errSessionGone, 0)
 	if a := c.asked.peek(); a != nil {
 		a.end(errLinkEnded)
 	}
@@ -185,7 +186,13 @@ func (c *Client) openAnew(r *renewal) {
 	v := c.recovery.get()
 	v.mu.Lock()
 	v.reason = r.err
+	held := max(0, time.Until(v.next))
 	v.now.Store(nil)
+	if r.err == nil { // in order with the next try, which needs the lock
+		c.enter(StateReady, nil, 0)
+	} else {
+		c.enter(StateHeld, r.err, held)
+	}
 	v.mu.Unlock()
 	close(r.done)
 	if r.err != nil {
@@ -225,6 +232,7 @@ func (c *Client) restore(ctx context.Context) {
 }
 
 var (
+	errSessionGone = errors.New("the server does not know the session any more")
 	errNewSession  = errors.New("the server lost the session; a new one was opened")
 	errWatchedLate = errors.New("a new session could not be told of resources to watch at once")
 )

@@ -16,8 +16,10 @@ const (
 	// StateRestarting: the program, or the session, is gone and a new one is
 	// being opened. Calls wait for it.
 	StateRestarting
-	// StateHeld: the program ends again and again and is left alone for a time.
-	// Calls are refused at once, and told when it is started again.
+	// StateHeld: the program ends again and again and is left alone for a time, or
+	// a lost session could not be opened anew. Calls are refused at once and told
+	// when the next try is; the first call after that makes it, where it is about a
+	// session.
 	StateHeld
 	// StateEnded: the program or the stream has ended, and nothing starts it again:
 	// [Restart.Off], a program that is not there any more, a stream that somebody
@@ -48,7 +50,8 @@ type StateChanged struct {
 	// Cause is why, nil for ready: how the program has ended, or what kept the
 	// next one from working.
 	Cause error
-	// RetryAfter is how long the server is held, 0 in other states.
+	// RetryAfter is how long the server is held, 0 in other states, and where the
+	// next call may open a session.
 	RetryAfter time.Duration
 }
 

@@ -1,10 +1,6 @@
 package client
 
-import (
-	"errors"
-
-	"github.com/mainstay-mcp/mainstay/mcp"
-)
+import "github.com/mainstay-mcp/mainstay/mcp"
 
 // reattend gives a program that was started again what the one before had.
 func (c *Client) reattend(before *agreement) {
@@ -14,5 +10,3 @@ func (c *Client) reattend(before *agreement) {
 	}
 	c.tellListsChanged(c.declared(allLists))
 }
-
-var errNewProcess = errors.New("the server was started again")

@@ -475,3 +475,32 @@ func TestRestartOptionsAreChecked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ended", string(text))
 }
+
+// A session that is lost and opened anew is told in the same states; one that
+// cannot be opened is held until there is a next try (HTTP-16).
+func TestStatesOfSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, h := newSessionSite(t), &happenings{}
+		c := s.dial(t, h.option())
+		synctest.Wait()
+		h.take()
+		s.restart()
+		require.NoError(t, c.Ping(t.Context()))
+		synctest.Wait()
+		require.Equal(t, []string{"ready to restarting", "restarting to ready", "reinitialized"}, h.take())
+		s.locked(func() { s.session, s.down = "", true })
+		for range 3 {
+			require.Error(t, c.Ping(t.Context()))
+		}
+		require.Equal(t, client.StateHeld, c.State())
+		s.locked(func() { s.down = false })
+		time.Sleep(time.Minute)
+		require.NoError(t, c.Ping(t.Context()))
+		synctest.Wait()
+		got := h.take()
+		require.Equal(t, []string{"ready to restarting", "restarting to held"}, got[:2])
+		require.Equal(t, []string{"restarting to ready", "reinitialized"}, got[len(got)-2:])
+		require.Equal(t, client.StateReady, c.State())
+	})
+}

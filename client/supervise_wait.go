@@ -69,6 +69,25 @@ func (c *Client) awaitServer(ctx context.Context, cl *call) error {
 	return nil
 }
 
+// awaitProgram waits, however long it takes, for what listens and has all the
+// time there is. It reports whether there was anything to wait for.
+func (c *Client) awaitProgram(ctx context.Context) bool {
+	s := c.sup.peek()
+	if s == nil {
+		return false
+	}
+	waited := false
+	for o := s.down.Load(); o != nil && !o.final; o = s.down.Load() {
+		waited = true
+		select {
+		case <-o.over:
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return waited
+}
+
 // refusal is the error of a call for which there will be no program soon, nil
 // when waiting makes sense.
 func (o *outage) refusal() *mcperrors.Error {
