@@ -51,11 +51,14 @@ type framed struct {
 	passing map[uint32]bool // streams whose body is decided about
 	dropped map[uint32]bool // streams that the client was told are over
 
-	mu      sync.Mutex // of writing and of what follows
-	written []byte     // the server's, not a whole frame yet
-	begun   bool       // the server's settings are out
-	early   []byte     // what must wait for them
-	reset   map[uint32]uint32
+	mu       sync.Mutex // never held while something is read or written
+	written  []byte     // the server's, not a whole frame yet
+	begun    bool       // the server's settings are out
+	early    []byte     // what must wait for them
+	queue    []byte     // to be written
+	flushing bool
+	failed   error
+	reset    map[uint32]uint32 // streams to reset when their answer comes, with the code; 0: done
 }
 
 // body is what came of a request before it is decided whether it has a fault.
@@ -245,7 +248,8 @@ func (f *framed) harm(h *hit, stream uint32, b *body, m *message) {
 	f.tell(out)
 }
 
-// tell sends frames of our own to the client, behind the server's settings.
+// tell sends frames of our own to the client, behind the server's settings. It
+// does not wait: the client may be writing, and nothing reads it meanwhile.
 func (f *framed) tell(frames []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -253,35 +257,50 @@ func (f *framed) tell(frames []byte) {
 		f.early = append(f.early, frames...)
 		return
 	}
-	_, _ = f.Conn.Write(frames) // the reader sees the end of the connection
+	f.queue = append(f.queue, frames...)
+	go f.flush() // ends with the connection at the latest
+}
+
+// flush writes what is queued, in order, one writer at a time.
+func (f *framed) flush() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !f.flushing && f.failed == nil && len(f.queue) > 0 {
+		f.flushing = true
+		out := f.queue
+		f.queue = nil
+		f.mu.Unlock()
+		_, err := f.Conn.Write(out)
+		f.mu.Lock()
+		f.flushing, f.failed = false, err
+	}
+	return f.failed
 }
 
 // Write implements [net.Conn].
 func (f *framed) Write(b []byte) (int, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if !f.speaks {
+		f.mu.Unlock()
 		return f.Conn.Write(b)
 	}
 	f.written = append(f.written, b...)
-	var out []byte
 	for {
 		one, rest, ok := cutFrame(f.written)
 		if !ok {
 			break
 		}
-		f.written = rest
-		out = append(out, f.serverFrame(one)...)
+		f.queue = append(f.queue, f.serverFrame(one)...)
 		if !f.begun && one.kind == frameSettings {
 			f.begun = true
-			out = append(out, f.early...)
+			f.queue = append(f.queue, f.early...)
 			f.early = nil
 		}
+		f.written = rest
 	}
-	if len(out) > 0 {
-		if _, err := f.Conn.Write(out); err != nil {
-			return 0, err
-		}
+	f.mu.Unlock()
+	if err := f.flush(); err != nil {
+		return 0, err
 	}
 	return len(b), nil
 }

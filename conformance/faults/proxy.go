@@ -147,7 +147,7 @@ func (r *armed) about(e event) bool {
 	if !made || pointOf(r.fault.ID) != e.point {
 		return false
 	}
-	if e.point != atMessage {
+	if e.point != atMessage && e.point != atFrames {
 		return true
 	}
 	methods := r.When.Methods
