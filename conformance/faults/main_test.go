@@ -1,9 +1,29 @@
 package faults
 
 import (
+	"context"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Roles of this test binary when it is started again.
+const (
+	roleVar    = "MAINSTAY_FAULTS_ROLE"
+	roleProxy  = "proxy"
+	roleServer = "server"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVar) {
+	case roleProxy:
+		// The server behind it is this binary too.
+		_ = os.Setenv(roleVar, roleServer) //nolint:usetesting // there is no test here
+		os.Exit(Main(context.Background(), os.Args[1:]))
+	case roleServer:
+		(&fakeServer{}).serve(os.Stdin, os.Stdout)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

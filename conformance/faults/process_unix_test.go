@@ -1,0 +1,5 @@
+//go:build unix
+
+package faults
+
+func processObserved(key string) bool { _, ok := processCases[key]; return ok }
