@@ -23,12 +23,13 @@ import (
 
 var hello = map[string]any{"message": "hi"}
 
-// trip fails calls until the client's breaker is open.
+// trip fails calls until the client's breaker is open: reads, because what a tool
+// call fails with is the tool's.
 func trip(t *testing.T, c *client.Client, s *fakeServer) {
 	t.Helper()
-	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
+	s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
 	for range 5 {
-		_, err := c.CallTool(t.Context(), "echo", hello)
+		_, err := c.ListTools(t.Context(), nil, client.WithRetryPolicy(client.RetryNever))
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err))
 	}
 }
@@ -54,15 +55,16 @@ func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
 	})
 }
 
-// HALF_OPEN lets one call through, and its success closes the circuit.
+// HALF_OPEN lets one call through, whose success closes the circuit: a ping,
+// which the first caller waits for. The others are refused meanwhile.
 func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		trip(t, c, s)
 		time.Sleep(30*time.Second + time.Nanosecond)
-		s.on("tools/call", func(jsonrpc.Request) any {
+		s.on("ping", func(jsonrpc.Request) any {
 			time.Sleep(time.Second)
-			return json.RawMessage(`{"content":[]}`)
+			return json.RawMessage(`{}`)
 		})
 		before := s.count("tools/call")
 		refused := make(chan error, 20)
@@ -84,6 +86,7 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 		require.Equal(t, 19, open)
 		require.Equal(t, 1, passed)
 		require.Equal(t, before+1, s.count("tools/call"))
+		require.Equal(t, 1, s.count("ping"))
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 	})
 }
@@ -123,12 +126,12 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer any
-		opens  bool
+		opens  bool // the tool's circuit; the server answers, and says no
 	}{
 		{"internal error", jsonrpc.NewError(-32603, "x", nil), true},
 		{"server error", jsonrpc.NewError(-32000, "x", nil), true},
 		{"request timeout of the server", jsonrpc.NewError(-32001, "x", nil), true},
-		{"silence", nil, true},
+		{"silence of the tool", nil, true},
 		{"invalid params", jsonrpc.NewError(-32602, "x", nil), false},
 		{"method not found", jsonrpc.NewError(-32601, "x", nil), false},
 		{"conversion failed", jsonrpc.NewError(-32002, "x", nil), false},
@@ -144,8 +147,26 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				for range 5 {
 					_, _ = c.CallTool(t.Context(), "echo", hello) // only the verdict counts
 				}
-				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
+				require.Equal(t, breaker.Closed, c.Breaker().State())
+				tool := c.ToolBreakers()
+				require.Equal(t, tt.opens, tool != nil && tool.Find("echo").State() == breaker.Open)
+				_, err := c.CallTool(t.Context(), "echo", hello)
+				require.Equal(t, tt.opens, errors.Is(err, mcperrors.ErrCircuitOpen))
+				if tt.opens {
+					require.ErrorContains(t, err, "circuit of the tool")
+				}
 			})
+			// With one level only, it is the server's.
+			one := client.DefaultResilience()
+			one.Tools = nil
+			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+				s.on("tools/call", func(jsonrpc.Request) any { return tt.answer })
+				for range 5 {
+					_, _ = c.CallTool(t.Context(), "echo", hello) // only the verdict counts
+				}
+				require.Nil(t, c.ToolBreakers())
+				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
+			}, client.WithResilience(one))
 		})
 	}
 }

@@ -255,7 +255,7 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 		{"an error", "initialize", jsonrpc.NewError(-32603, "no database", nil), mcperrors.E201, mcperrors.KindServer, "no database", []string{"initialize"}},
 		{"neither result nor error", "initialize", rawLine(`{"jsonrpc":"2.0","id":null}`), mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
 		{"silence", "initialize", nil, mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
-		{"tools/list fails", "tools/list", jsonrpc.NewError(-32000, "busy", nil), mcperrors.E201, mcperrors.KindServer, "busy", []string{"initialize", "notifications/initialized", "tools/list"}},
+		{"tools/list fails", "tools/list", jsonrpc.NewError(-32000, "busy", nil), mcperrors.E201, mcperrors.KindServer, "busy", []string{"initialize", "notifications/initialized", "tools/list", "tools/list", "tools/list"}},
 		{"tools/list is garbage", "tools/list", json.RawMessage(`{"tools":{}}`), mcperrors.E203, mcperrors.KindProtocol, "tools/list", []string{"initialize", "notifications/initialized", "tools/list"}},
 	}
 	for _, tt := range tests {

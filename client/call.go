@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -35,6 +34,10 @@ type callOptions struct {
 
 	manualInput bool
 	input       *givenInput
+
+	policy    RetryPolicy
+	policySet bool
+	key       *string // of a call that is the same when made again
 }
 
 // WithProgress asks the server for progress and calls f with it, in order and
@@ -73,6 +76,10 @@ type call struct {
 	// brace and without _meta; nil for none. meta is the caller's members of
 	// _meta, without braces.
 	open, meta []byte
+	// stamp is what an attempt says of itself in _meta, key what makes all of them
+	// one call; see [WithIdempotencyKeys].
+	stamp []byte
+	key   string
 	// kept says that the transport holds on to the params of the last attempt,
 	// which stand in the memory of open: they are too large to be copied.
 	kept bool
@@ -101,9 +108,10 @@ type call struct {
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
 	restartPart
-	began  time.Time // the first attempt; zero for what is one attempt only
-	mended mended
-	loop   inputLoop
+	began    time.Time // the first attempt; zero for what is one attempt only
+	mended   mended
+	loop     inputLoop
+	retry    *retrying // nil before something failed
 }
 
 func newCall(method string, opts []CallOption) call {
@@ -215,7 +223,12 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 		switch {
 		case err != nil:
 			bounded, cancel := c.inTime(ctx, cl)
-			err = c.mend(bounded, cl, err)
+			switch after := c.mend(bounded, cl, err); {
+			case after == err: //nolint:errorlint // identity: nothing was there to be mended
+				err = c.again(bounded, cl, err)
+			default: // what mends has a schedule of its own
+				err = c.inDoubt(cl, after)
+			}
 			cancel()
 		case cl.link.agreed.era != mcp.EraStateless:
 			done = true
@@ -279,26 +292,17 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// do is one attempt, the way of every request: closed, limit, breaker,
-// transport, verdict, mapping of the error.
+// do is one attempt, the way of every request: closed, permits, transport, and
+// what follows from how it went.
 func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), cl.method)
 	}
-	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.handshake && !cl.restores {
-		c.inFlight.Add(-1)
-		return nil, c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
-			"too many calls in flight to this server", nil))
+	var p permits
+	defer c.release(&p)
+	if err := c.admit(ctx, cl, &p); err != nil {
+		return nil, err
 	}
-	defer c.inFlight.Add(-1)
-	var permit breaker.Permit
-	if b := c.breaker(cl.handshake); b != nil {
-		var err error
-		if permit, err = b.Acquire(); err != nil {
-			return nil, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
-		}
-	}
-	defer permit.Release() // should a hook panic; a settled permit stays settled
 	cl.id = c.cfg.nextID()
 	if cl.progress != nil {
 		id := cl.id // a copy, so that cl itself stays off the heap
@@ -307,26 +311,32 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if cl.link = c.live.Load(); cl.handshake {
 		cl.link = c.fresh()
 	}
+	if err := c.stamp(ctx, cl); err != nil {
+		return nil, err
+	}
 	params := cl.seal()
 	cl.attempts++
-	answer, err := cl.link.conn.Call(ctx, transport.Request{
+	c.sending(cl, &p)
+	answer, err := c.exchange(ctx, cl, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
 		Wait:    c.patience(cl), Mirror: cl.mirror(),
 	})
 	switch {
 	case err != nil:
-		c.settle(permit, c.failureVerdict(cl, failureOf(err)), true)
+		f := failureOf(err)
+		e := c.failed(cl, err)
+		c.attemptFailed(cl, &p, c.unanswered(cl, f, e), c.countedEnd(cl.link, f))
 		c.abandon(cl, err)
-		return nil, c.failed(cl, err)
+		return nil, e
 	case answer.Error != nil:
 		e := c.refusedBy(cl, answer)
-		c.settle(permit, answerVerdict(e), true)
+		c.attemptFailed(cl, &p, refused(cl, answer, e), false)
 		return nil, e
 	}
 	if c.cfg.keepAlive > 0 {
 		c.pulse.beats.Add(1)
 	}
-	c.settle(permit, breaker.Success, false) // isError too: the server works
+	c.attemptDone(cl, &p, answer.Result)
 	return answer.Result, nil
 }
 

@@ -32,6 +32,7 @@ type Client struct {
 	sup      lazy[supervisor]              // of a program, nil for what is none
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
+	parts   lazy[chainParts]
 	tools   lazy[toolcache.Cache] // theirs, or the client's own
 	schemas lazy[compiledSchemas] // of arguments
 	outputs lazy[compiledSchemas] // of results
@@ -114,6 +115,7 @@ func (c *Client) Close() error {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
+		c.hush()
 		c.subscriptions.get().end()
 		if s := c.sup.peek(); s != nil {
 			<-s.ended // perhaps in the middle of a start, which it gives up

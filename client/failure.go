@@ -16,7 +16,7 @@ import (
 
 // failed makes the error of a call from what its transport said. It is the
 // one place where transport failures become errors of the client.
-func (c *Client) failed(cl *call, err error) error {
+func (c *Client) failed(cl *call, err error) *mcperrors.Error {
 	f := failureOf(err)
 	e := fromFailure(f)
 	if f.Reason == transport.ReasonTimeout {

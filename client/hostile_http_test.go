@@ -159,7 +159,7 @@ func TestHostileHTTPStatus(t *testing.T) {
 			}))
 			c, err := dialWebsite(t, s.url)
 			require.NoError(t, err)
-			_, err = c.CallTool(t.Context(), "echo", message)
+			_, err = c.CallTool(t.Context(), "echo", message, client.WithRetryPolicy(client.RetryNever))
 			e := wantError{tt.code, tt.kind, one(tt.delivery), []string{fmt.Sprint(tt.status)}}.in(t, err)
 			require.Equal(t, tt.again, e.Retryable)
 			require.Equal(t, tt.after, e.RetryAfter)

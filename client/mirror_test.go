@@ -76,7 +76,7 @@ func TestMirror_HDR_01_Arguments(t *testing.T) {
 func TestMirror_HDR_09_UnknownTool(t *testing.T) {
 	t.Parallel()
 	c, s := alone(t, client.WithPreload(false))
-	for _, answer := range []any{listing(""), jsonrpc.NewError(jsonrpc.CodeInternalError, "no", nil)} {
+	for tries, answer := range map[int]any{1: listing(""), 3: jsonrpc.NewError(jsonrpc.CodeInternalError, "no", nil)} {
 		s.on("tools/list", script(answer))
 		before := len(s.of("tools/list"))
 		name := fmt.Sprintf("t%d", before)
@@ -84,7 +84,7 @@ func TestMirror_HDR_09_UnknownTool(t *testing.T) {
 			_, err := c.Call(t.Context(), "tools/call", map[string]any{"name": name})
 			require.NoError(t, err)
 		}
-		require.LessOrEqual(t, len(s.of("tools/list")), before+1)
+		require.LessOrEqual(t, len(s.of("tools/list")), before+tries, "a read that failed is tried again (decisions 8)")
 		require.Empty(t, s.last("tools/call").params())
 	}
 }

@@ -71,6 +71,10 @@ type uncommon struct {
 	middleware   []Middleware
 	chain        Next // of the middleware, nil for none
 	meter        Meter
+	lanes        *lanes // nil when calls wait for nothing
+	trusted      bool
+	keyPrefix    string // of idempotency keys
+	keysSet      bool
 
 	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
 	samplingTools, samplingContext bool
@@ -246,10 +250,11 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	var linked error
 	c.chain, linked = chainOf(c.middleware)
+	c.lanes = c.resilience.lanes()
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.era.check(), c.restart.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.checkKeys(), c.era.check(), c.restart.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
 }
 
 // blankConfig is one that options can be applied to.

@@ -71,7 +71,7 @@ func openParams(raw json.RawMessage) (open, meta []byte, err error) {
 // room, so that a small call allocates nothing for them.
 func (cl *call) seal() json.RawMessage {
 	era := cl.link.agreed.meta
-	hasMeta := era != nil || cl.meta != nil || cl.progress != nil
+	hasMeta := era != nil || cl.meta != nil || cl.progress != nil || cl.stamp != nil
 	if cl.open == nil && cl.round == nil && !hasMeta {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (cl *call) seal() json.RawMessage {
 		out = append(out, '{')
 		n = 1
 	}
-	out = slices.Grow(out, len(cl.round)+len(era)+len(cl.meta)+sealRoom)
+	out = slices.Grow(out, len(cl.round)+len(era)+len(cl.meta)+len(cl.stamp)+sealRoom)
 	out = member(out, cl.round)
 	if hasMeta {
 		out = append(member(out, []byte(`"_meta":`)), '{')
@@ -94,6 +94,7 @@ func (cl *call) seal() json.RawMessage {
 			out = member(out, []byte(`"progressToken":`))
 			out = cl.progress.token.AppendJSON(out)
 		}
+		out = member(out, cl.stamp)
 		out = append(member(out, cl.meta), '}')
 	}
 	cl.open = out[:n] // keeps the room for the next attempt

@@ -38,9 +38,9 @@ type reply struct {
 func (r *reply) settle(c *Client, o outcome) {
 	switch o {
 	case outcomeStateless, outcomeResend, outcomeVersion:
-		c.settle(r.permit, breaker.Success, false)
+		c.settlePermit(r.permit, breaker.Success, false)
 	case outcomeFail:
-		c.settle(r.permit, r.verdict, true)
+		c.settlePermit(r.permit, r.verdict, true)
 	case outcomeNone, outcomeRetry, outcomeSession, outcomeFresh:
 		r.permit.Release()
 	}
@@ -75,12 +75,16 @@ func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wa
 	switch {
 	case err != nil:
 		f := failureOf(err)
-		r.says, r.verdict = saidByFailure(f), c.failureVerdict(cl, f)
-		r.err = mcperrors.From(c.failed(cl, f), mcperrors.Unknown)
+		r.says = saidByFailure(f)
+		r.err = c.failed(cl, f)
+		r.verdict = breaker.Neutral
+		if !c.countedEnd(cl.link, f) {
+			r.verdict = serverVerdict(c.unanswered(cl, f, r.err))
+		}
 	case answer.Error != nil:
 		r.says, r.listed = saidByError(answer)
 		r.err = c.refusedBy(cl, answer)
-		r.verdict = answerVerdict(r.err)
+		r.verdict = serverVerdict(refused(cl, answer, r.err))
 	default:
 		r.says, r.raw = saysElse, answer.Result
 		if listed, ok := discovered(answer.Result); ok {

@@ -122,7 +122,9 @@ func overloaded(t *testing.T) {
 		for _, over := range []client.Option{sessionEra, statelessEra} {
 			s := newLone(t)
 			s.result("initialize", initResult)
+			var asked []time.Time
 			s.on("tools/call", func(jsonrpc.Request) any {
+				asked = append(asked, time.Now())
 				return replyFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Retry-After", "7")
 					w.WriteHeader(http.StatusTooManyRequests)
@@ -139,7 +141,17 @@ func overloaded(t *testing.T) {
 			var rpc *jsonrpc.Error
 			require.NotErrorAs(t, err, &rpc, "no server said this in JSON-RPC")
 			require.Nil(t, e.OriginalMCPCode)
-			require.Len(t, s.of("tools/call"), 1)
+			require.Len(t, asked, 3, "it did nothing, so it may be asked again (decisions 8)")
+			require.Equal(t, 3, e.Attempts)
+			for i := range asked[1:] { // Retry-After is never violated
+				wait := asked[i+1].Sub(asked[i])
+				require.True(t, wait >= 7*time.Second && wait <= 8400*time.Millisecond, wait)
+			}
+			_, err = c.CallTool(t.Context(), "echo", message) // nor by another call
+			require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+			require.Equal(t, 7*time.Second, mcperrors.RetryAfter(err))
+			require.Len(t, asked, 3)
 			require.NoError(t, c.Close())
 			s.mem.Close()
 		}

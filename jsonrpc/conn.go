@@ -234,6 +234,10 @@ func (c *Conn) Stats() Stats {
 	return Stats{Late: c.late.Load(), Noise: c.noise.Load(), Faults: c.faults.Load()}
 }
 
+// Received returns a number that grows whenever something has come from the
+// peer, a whole message or not. It costs nothing.
+func (c *Conn) Received() uint64 { return c.lines.reads.Load() }
+
 // Done is closed when the stream has ended: nothing will come any more.
 func (c *Conn) Done() <-chan struct{} { return c.readDone }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
 // lineBuffer is the size of the buffer a connection reads into: what a pipe
@@ -26,6 +27,8 @@ type lineReader struct {
 	buf     []byte
 	unread
 	err error
+	// reads counts the reads that brought something. One goroutine writes it.
+	reads atomic.Uint64
 }
 
 // unread is the part of the buffer that has not been returned yet.
@@ -70,10 +73,19 @@ func (l *lineReader) next() (line, error) {
 		if l.end == len(l.buf) {
 			return l.long()
 		}
-		n, err := l.r.Read(l.buf[l.end:])
+		n, err := l.read(l.buf[l.end:])
 		l.end += n
 		l.err = err
 	}
+}
+
+// read is a Read of the stream, which is counted if it brings something.
+func (l *lineReader) read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if n > 0 {
+		l.reads.Store(l.reads.Load() + 1)
+	}
+	return n, err
 }
 
 // compact moves what is unread to the start of the buffer.
@@ -97,7 +109,7 @@ func (l *lineReader) more() bool {
 	if l.err != nil || l.end == len(l.buf) {
 		return false
 	}
-	n, err := l.r.Read(l.buf[l.end:])
+	n, err := l.read(l.buf[l.end:])
 	l.end += n
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
@@ -142,7 +154,7 @@ func (l *lineReader) long() (line, error) {
 // stream has. What follows the newline is kept in the buffer.
 func (l *lineReader) fill(chunk []byte) (n int, ended, open bool) {
 	for n < len(chunk) {
-		got, err := l.r.Read(chunk[n:min(len(chunk), n+lineBuffer)])
+		got, err := l.read(chunk[n:min(len(chunk), n+lineBuffer)])
 		if at := bytes.IndexByte(chunk[n:n+got], '\n'); at >= 0 {
 			l.unread = unread{end: copy(l.buf, chunk[n+at+1:n+got])}
 			l.err = err

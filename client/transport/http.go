@@ -133,6 +133,7 @@ type httpConn struct {
 	standard     bool // rt is of the standard library
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
+	received     atomic.Uint64 // what came: heads and pieces of bodies
 	session
 
 	mirrors mirrorHeaders
@@ -204,6 +205,13 @@ func (c *httpConn) Touch(id jsonrpc.ID) {
 		x.touch()
 	}
 }
+
+// Received implements [Counter].
+func (c *httpConn) Received() uint64 { return c.received.Load() }
+
+// Late implements [Counter]: an answer comes on its own exchange, and nobody
+// reads one that was given up.
+func (c *httpConn) Late() uint64 { return 0 }
 
 // Traits implements [Conn].
 func (c *httpConn) Traits() Traits { return Traits{Exchanges: true} }

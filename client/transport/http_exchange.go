@@ -188,6 +188,7 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 			return nil, err
 		}
 		x.resp = resp
+		x.c.received.Add(1)
 		next, err := redirect(target, resp)
 		if err != nil {
 			return nil, x.failure(ReasonConfig, err)
@@ -280,6 +281,7 @@ func (x *exchange) Read(p []byte) (int, error) {
 
 // touch notes that something came for the call.
 func (x *exchange) touch() {
+	x.c.received.Add(1)
 	if x.wait.Idle > 0 {
 		x.seen.Store(int64(time.Since(x.began)))
 	}

@@ -192,6 +192,12 @@ func (c *sseConn) Respond(ctx context.Context, resp jsonrpc.Response) error {
 	return c.h.Respond(ctx, resp)
 }
 
+// Received implements [Counter].
+func (c *sseConn) Received() uint64 { return c.h.Received() }
+
+// Late implements [Counter].
+func (c *sseConn) Late() uint64 { return c.h.Late() }
+
 // Touch implements [Conn].
 func (c *sseConn) Touch(id jsonrpc.ID) { c.h.Touch(id) }
 

@@ -109,6 +109,12 @@ func (c *streamConn) Touch(id jsonrpc.ID) { c.rpc.Touch(id) }
 // UseVersion implements [Conn]. Byte streams carry no version.
 func (c *streamConn) UseVersion(version string) { c.rpc.AcceptBatches(hasBatches(version)) }
 
+// Received implements [Counter].
+func (c *streamConn) Received() uint64 { return c.rpc.Received() }
+
+// Late implements [Counter].
+func (c *streamConn) Late() uint64 { return c.rpc.Stats().Late }
+
 // Traits implements [Conn].
 func (c *streamConn) Traits() Traits { return Traits{} }
 

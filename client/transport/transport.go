@@ -107,6 +107,16 @@ type Program interface {
 // failed. The client uses it when it is there.
 type Aborter interface{ Abort() error }
 
+// Counter is a [Conn] that counts what comes. The client uses it when it is
+// there: without it a server that has fallen silent is found by timeouts only.
+type Counter interface {
+	// Received returns a number that grows whenever something has come from the
+	// server, if only a part of a message.
+	Received() uint64
+	// Late returns how many answers came that nobody waited for (any more).
+	Late() uint64
+}
+
 // Request is one outgoing request.
 type Request struct {
 	jsonrpc.Request

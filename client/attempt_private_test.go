@@ -62,7 +62,11 @@ func TestFailureVerdicts(t *testing.T) {
 		{"504", status(504), callOptions{}, breaker.Failure},
 		{"505", status(505), callOptions{}, breaker.Neutral},
 	} {
-		require.Equal(t, tt.want, c.failureVerdict(&call{opts: tt.opts}, tt.f), tt.name)
+		if tt.f.Err == nil {
+			tt.f.Err = errors.New("x")
+		}
+		cl := &call{opts: tt.opts}
+		require.Equal(t, tt.want, serverVerdict(c.unanswered(cl, tt.f, fromFailure(tt.f))), tt.name)
 	}
 }
 
@@ -110,9 +114,10 @@ func TestAnswerVerdicts(t *testing.T) {
 		if tt.status != 0 {
 			answer.HTTP = &mcperrors.HTTPEvidence{Status: tt.status}
 		}
-		e := c.refusedBy(&call{method: mcp.MethodToolsCall, tool: "x"}, answer)
+		cl := &call{method: mcp.MethodToolsCall, tool: "x"}
+		e := c.refusedBy(cl, answer)
 		require.Equal(t, tt.kind, e.Kind, tt.name)
-		require.Equal(t, tt.want, answerVerdict(e), tt.name)
+		require.Equal(t, tt.want, serverVerdict(refused(cl, answer, e)), tt.name)
 		require.Equal(t, tt.code, *e.OriginalMCPCode, tt.name)
 		if tt.status == 429 {
 			require.Equal(t, 7*time.Second, e.RetryAfter)

@@ -1,0 +1,279 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// permits is what an attempt holds while it is under way. The zero permits hold
+// nothing.
+type permits struct {
+	server, tool breaker.Permit
+	slot         resilience.Slot
+	counted      bool      // among those in flight
+	sent         time.Time // zero unless somebody wants to know
+	heard        uint64    // what had come from the server by then
+	watch        *silenceWatch  // told when the request has ended
+}
+
+func (p *permits) elapsed() time.Duration {
+	if p.sent.IsZero() {
+		return 0
+	}
+	return time.Since(p.sent)
+}
+
+// release gives back what an attempt still holds. A settled permit stays
+// settled.
+func (c *Client) release(p *permits) {
+	if p.watch != nil {
+		p.watch.core.Ended()
+	}
+	if p.counted {
+		c.inFlight.Add(-1)
+	}
+	if p.slot != resilience.NoSlot {
+		c.bulkhead().Leave(p.slot)
+	}
+	p.server.Release() // should a hook panic
+	p.tool.Release()
+}
+
+// admit lets an attempt through, in the order of resilience.md 3.6: who would be
+// refused does not wait, who has waited does not own the probe of a circuit, and
+// what is waited for here is no fault of the server's.
+func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
+	if parts := c.parts.peek(); parts != nil && !cl.handshake {
+		if h := parts.held.Load(); h != nil {
+			if err := c.whileHeld(cl, h); err != nil {
+				return err
+			}
+		}
+	}
+	b := c.breaker(cl.handshake)
+	if c.cfg.lanes != nil && !cl.handshake && !cl.restores {
+		if b != nil {
+			if err := b.Peek(); err != nil {
+				return c.refusedOpen(cl, err)
+			}
+		}
+		if err := c.queue(ctx, cl, p); err != nil {
+			return err
+		}
+	}
+	p.counted = true
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.handshake && !cl.restores {
+		c.happened(RefusedFull, cl, 0, "in flight")
+		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
+			"too many calls in flight to this server", nil))
+	}
+	if b != nil {
+		if err := c.enterServer(ctx, cl, b, p); err != nil {
+			return err
+		}
+	}
+	if cl.tool != "" {
+		return c.enterTool(cl, p)
+	}
+	return nil
+}
+
+// enterServer asks the server's circuit. Who is let in as its probe makes sure first
+// that the server is there.
+func (c *Client) enterServer(ctx context.Context, cl *call, b *breaker.Breaker, p *permits) error {
+	for {
+		permit, err := b.Acquire()
+		if err != nil {
+			return c.refusedOpen(cl, err)
+		}
+		if !permit.Probe() || probes(cl) {
+			if permit.Probe() {
+				permit.Lease(probeLease)
+			}
+			p.server = permit
+			return nil
+		}
+		if err := c.proveAlive(ctx, cl, b, permit); err != nil {
+			return err
+		}
+	}
+}
+
+// enterTool asks the tool's circuit, if it has one: then it has failed before.
+func (c *Client) enterTool(cl *call, p *permits) error {
+	group := c.toolsThatFailed()
+	if group == nil {
+		return nil
+	}
+	b := group.Find(cl.tool)
+	if b == nil {
+		return nil
+	}
+	permit, err := b.Acquire()
+	if err != nil {
+		c.happened(RefusedToolOpen, cl, 0, "")
+		e := mcperrors.From(err, mcperrors.NotSent)
+		e.Message = "Tool temporarily unavailable (circuit of the tool open)"
+		return c.about(cl, e)
+	}
+	if permit.Probe() { // only the real call tells whether the tool works
+		wait := c.patience(cl)
+		if lease := max(wait.Idle, wait.Max); lease > 0 {
+			permit.Lease(lease + time.Second)
+		}
+	}
+	p.tool = permit
+	return nil
+}
+
+// refusedOpen is the error of a call that the server's circuit refuses.
+func (c *Client) refusedOpen(cl *call, err error) error {
+	if c.cfg.meter != nil {
+		what := RefusedOpen
+		var open *breaker.OpenError
+		if errors.As(err, &open) && open.Held {
+			what = RefusedHeld
+		}
+		c.happened(what, cl, 0, "")
+	}
+	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+}
+
+// held is a server's wish not to be asked with these credentials (429). Nothing
+// is asked before it is over; nobody else is kept back.
+type held struct{ until time.Time }
+
+// hold does what a server's Retry-After asks for: a busy one (503) is left alone
+// by all who share its breaker, one that is asked too often (429) by this client.
+func (c *Client) hold(cl *call, b *breaker.Breaker, a resilience.Attempt, d time.Duration) {
+	if a.Status != http.StatusTooManyRequests {
+		if b != nil {
+			b.Hold(d, a.Class.String())
+			c.happened(HeldServer, cl, d, a.Class.String())
+		}
+		return
+	}
+	if c.res.Breaker == nil && !c.cfg.ownBreaker {
+		return // switched off
+	}
+	next := &held{until: time.Now().Add(d)}
+	gate := &c.parts.get().held
+	for {
+		now := gate.Load()
+		if now != nil && !next.until.After(now.until) {
+			return
+		}
+		if gate.CompareAndSwap(now, next) {
+			c.happened(HeldCredential, cl, d, a.Class.String())
+			return
+		}
+	}
+}
+
+// whileHeld refuses a call until the hold is over.
+func (c *Client) whileHeld(cl *call, h *held) error {
+	left := time.Until(h.until)
+	if left <= 0 {
+		c.parts.get().held.CompareAndSwap(h, nil)
+		return nil
+	}
+	c.happened(RefusedHeld, cl, left, "")
+	e := mcperrors.New(mcperrors.E601, mcperrors.KindOverloaded, mcperrors.NotSent,
+		"the server is asked too often and wants to be left alone", nil)
+	e.RetryAfter = left
+	return c.about(cl, e)
+}
+
+// queueWait is how long a call waits for a place among those in flight, and for
+// its turn by the rate limit, at most (resilience.md 3.8).
+const queueWait = time.Second
+
+// lanes are the limits that calls wait for; nil when there are none.
+type lanes struct {
+	bulkhead *resilience.Bulkhead
+	rate     *resilience.Rate
+}
+
+func (c *Client) bulkhead() *resilience.Bulkhead { return c.cfg.lanes.bulkhead }
+
+// queue waits for the call's turn: first by the rate, then for a place.
+func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
+	if l := c.cfg.lanes; l.rate != nil && !ofProtocol(cl) {
+		wait, ok := l.rate.Reserve(time.Now(), c.mostWait(ctx, cl))
+		if !ok {
+			c.happened(RefusedRate, cl, wait, "")
+			e := mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls a second to this server", nil)
+			e.RetryAfter = wait
+			return c.about(cl, e)
+		}
+		if wait > 0 {
+			c.happened(Queued, cl, wait, "rate")
+			if !sleep(ctx, wait) {
+				l.rate.Return()
+				return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+			}
+		}
+	}
+	h := c.bulkhead()
+	if h == nil {
+		return nil
+	}
+	if p.slot = h.TryEnter(ofProtocol(cl)); p.slot != resilience.NoSlot {
+		return nil
+	}
+	began := time.Now()
+	place, err := h.Join()
+	if err == nil {
+		timer := time.NewTimer(c.mostWait(ctx, cl))
+		err = place.Wait(ctx, timer.C)
+		timer.Stop()
+	}
+	switch {
+	case err == nil:
+		p.slot = resilience.Common
+		c.happened(Queued, cl, time.Since(began), "bulkhead")
+		return nil
+	case errors.Is(err, resilience.ErrFull), errors.Is(err, resilience.ErrQueueTime):
+		c.happened(RefusedFull, cl, time.Since(began), err.Error())
+		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
+	}
+	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+}
+
+// mostWait is how long a call may wait for its turn.
+func (c *Client) mostWait(ctx context.Context, cl *call) time.Duration {
+	return max(0, min(queueWait, c.remaining(ctx, cl)))
+}
+
+// remaining is the time to the end of a call, without bound for one that has
+// none.
+func (c *Client) remaining(ctx context.Context, cl *call) time.Duration {
+	left := time.Duration(math.MaxInt64)
+	if !cl.began.IsZero() {
+		if own, bounded := c.left(cl); bounded {
+			left = own
+		}
+	}
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	return left
+}
+
+// ofProtocol reports the requests that have a lane of their own: a server whose
+// tools are all busy still says that it lives.
+func ofProtocol(cl *call) bool {
+	switch cl.method {
+	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodSubscriptionsListen, mcp.MethodTasksCancel:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// A circuit that is half-open lets one request through. It is a harmless one
+// with a bound of its own, not the caller's: a call that must not run twice is
+// never the canary, and a slow tool does not keep the circuit open
+// (resilience.md 3.5).
+const (
+	// probeTime bounds the probe.
+	probeTime = 5 * time.Second
+	// probeLease is when a probe that has not reported is given up.
+	probeLease = probeTime + time.Second
+)
+
+// probes reports the requests that are a probe themselves.
+func probes(cl *call) bool {
+	switch cl.method {
+	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodInitialize, mcp.MethodToolsList,
+		mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList:
+		return true
+	}
+	return false
+}
+
+// proveAlive probes for a call that may not be the probe: nil when the call may
+// ask the circuit again. The probe goes on when the caller gives up.
+func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, permit breaker.Permit) error {
+	started := false
+	defer func() {
+		if !started { // also when a hook panics
+			permit.Release()
+		}
+	}()
+	permit.Lease(probeLease)
+	id := c.cfg.nextID()
+	c.happened(Probed, cl, 0, "")
+	verdict := make(chan *mcperrors.Error, 1)
+	started = c.within(func() { verdict <- c.probeServer(b, permit, id) })
+	if !started {
+		return c.local(errClosed(), cl.method)
+	}
+	select {
+	case err := <-verdict:
+		if err == nil {
+			return nil
+		}
+		if open := b.Peek(); open != nil {
+			return c.refusedOpen(cl, open)
+		}
+		return c.about(cl, unproved(err))
+	case <-ctx.Done():
+		return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+	}
+}
+
+// probeServer asks the server for a sign of life and settles the permit: nil for
+// any proper answer, an error answer included.
+func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonrpc.ID) *mcperrors.Error {
+	defer permit.Release() // should a trace of the application panic
+	a, e := c.signOfLife(c.life, id, probeTime)
+	j := a.Judge(false)
+	switch {
+	case j.OwnDoing:
+		permit.Release()
+	case j.Server == breaker.Success:
+		permit.Settle(breaker.Shallow) // it proves little about tools
+		return nil
+	default:
+		if a.Class == resilience.ClassTimeout {
+			j.Server = breaker.Failure
+		}
+		permit.SettleFor(j.Server, a.Class.String())
+	}
+	if j.Hold > 0 {
+		c.hold(&call{method: mcp.MethodPing}, b, a, j.Hold)
+	}
+	return e
+}
+
+// signOfLife asks the server for one: ping in the session era, server/discover
+// in the stateless one, past all caches and permits.
+func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) (resilience.Attempt, *mcperrors.Error) {
+	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
+	defer cancel()
+	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), liveness: true}
+	cl.opts = callOptions{max: bound, timesSet: true}
+	if cl.link.agreed.era == mcp.EraStateless {
+		cl.method = mcp.MethodDiscover
+	}
+	params := cl.seal()
+	cl.attempts++
+	answer, err := cl.link.conn.Call(ctx, transport.Request{
+		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
+		Wait:    jsonrpc.Wait{Max: bound}, Mirror: cl.mirror(),
+	})
+	switch {
+	case err != nil:
+		e := c.failed(cl, err)
+		return c.unanswered(cl, failureOf(err), e), e
+	case answer.Error != nil:
+		e := c.refusedBy(cl, answer)
+		return refused(cl, answer, e), e
+	}
+	return fulfilled(cl, answer.Result), nil
+}
+
+// unproved is the error of a call that was not made because the probe before it
+// was neither good nor bad news: the server refuses whoever asks, say.
+func unproved(probe *mcperrors.Error) *mcperrors.Error {
+	e := *probe
+	e.Delivery = mcperrors.NotSent // of the call
+	return &e
+}

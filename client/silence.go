@@ -1,0 +1,181 @@
+package client
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// A server that takes requests and answers nothing would be found when five of
+// them have timed out, one after the other, and never by callers who give up
+// before. So somebody looks whether anything comes while something is due
+// (resilience.md 3.4). Calls pay for that with a few atomics; the looking is a
+// timer's, which runs only while calls are under way.
+const (
+	// silenceProbe bounds a sign of life, of which two have to fail.
+	silenceProbe = 2 * time.Second
+	// silenceSteps is how often is looked within the time that nothing may come:
+	// the time is that much longer at most.
+	silenceSteps = 20
+)
+
+// silenceWatch watches over what comes of the server.
+type silenceWatch struct {
+	core  *resilience.Silence
+	began time.Time
+	step  time.Duration
+	armed atomic.Bool // the timer runs, or somebody looks
+	// client is nil once it is closed: a stopped timer stays with the runtime for
+	// a while, and is not to keep a client alive.
+	client atomic.Pointer[Client]
+
+	// Of whoever looks, one at a time.
+	timer *time.Timer
+	link  *link
+	heard uint64
+	late  uint64
+
+	mu sync.Mutex // of timer
+}
+
+// sending notes that a request goes out now.
+func (c *Client) sending(cl *call, p *permits) {
+	p.sent = cl.began
+	if cl.attempts > 1 || p.sent.IsZero() || c.cfg.lanes != nil {
+		p.sent = time.Now()
+	}
+	if counter, ok := cl.link.conn.(transport.Counter); ok {
+		p.heard = counter.Received()
+		if c.res.Silence > 0 && !cl.handshake && !cl.liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
+			p.watch = c.watchSilence(p.sent)
+		}
+	}
+}
+
+// watchSilence has somebody look while a request is under way.
+func (c *Client) watchSilence(now time.Time) *silenceWatch {
+	w := c.parts.get().silence.made(func() *silenceWatch {
+		w := &silenceWatch{
+			core:  resilience.NewSilence(resilience.SilenceSettings{After: c.res.Silence}),
+			began: now, step: max(c.res.Silence/silenceSteps, 1),
+		}
+		w.client.Store(c)
+		return w
+	})
+	w.core.Sent(now.Sub(w.began))
+	if !w.armed.Load() && w.armed.CompareAndSwap(false, true) {
+		w.again()
+	}
+	return w
+}
+
+// again has somebody look in a while.
+func (w *silenceWatch) again() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.client.Load() == nil:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(w.step, w.look)
+	default:
+		w.timer.Reset(w.step)
+	}
+}
+
+// look does what is due: nothing, most of the time.
+func (w *silenceWatch) look() {
+	c := w.client.Load()
+	if c == nil {
+		return
+	}
+	w.listen(c)
+	switch h, _ := w.core.Look(w.now()); h {
+	case resilience.Quiet:
+		w.armed.Store(false)
+		// Who sent just before that relies on somebody looking.
+		if h, _ := w.core.Look(w.now()); h != resilience.Quiet && w.armed.CompareAndSwap(false, true) {
+			w.again()
+		}
+	case resilience.Probe:
+		if c.Breaker().State() != breaker.Closed { // known, and nothing is sent
+			w.again()
+			return
+		}
+		c.within(func() {
+			w.probe(c)
+			w.again()
+		})
+	case resilience.Watch, resilience.Trip:
+		w.again()
+	}
+}
+
+func (w *silenceWatch) now() time.Duration { return time.Since(w.began) }
+
+// listen notes whether something came since the last time.
+func (w *silenceWatch) listen(c *Client) {
+	l := c.live.Load()
+	counter, ok := l.conn.(transport.Counter)
+	if !ok {
+		return
+	}
+	if n := counter.Received(); l != w.link || n != w.heard {
+		if l != w.link {
+			w.late = counter.Late()
+		}
+		w.link, w.heard = l, n
+		w.core.Heard(w.now())
+	}
+	if late := counter.Late(); late > w.late && c.cfg.meter != nil {
+		c.cfg.meter.Happened(Happening{What: LateAnswers, Server: c.server, Count: int(late - w.late)})
+		w.late = late
+	}
+}
+
+// probe asks for signs of life until there is one or the circuit is opened.
+func (w *silenceWatch) probe(c *Client) {
+	for c.life.Err() == nil {
+		c.happened(SilenceProbed, &call{}, 0, "")
+		a, e := c.signOfLife(c.life, c.cfg.nextID(), silenceProbe)
+		w.listen(c)
+		if e == nil || a.Class != resilience.ClassTimeout {
+			// It lives, or is gone in a way that calls find out at once.
+			w.core.Heard(w.now())
+			return
+		}
+		switch h, _ := w.core.Missed(w.now()); h {
+		case resilience.Probe:
+			continue
+		case resilience.Trip:
+			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
+			c.Breaker().Trip("silence")
+			c.happened(Silent, &call{}, 0, "")
+		case resilience.Quiet, resilience.Watch:
+		}
+		return
+	}
+}
+
+// heardSince reports whether anything came over a link since it had counted n.
+func (c *Client) heardSince(l *link, n uint64) bool {
+	counter, ok := l.conn.(transport.Counter)
+	return ok && counter.Received() != n
+}
+
+// hush ends the looking for good.
+func (c *Client) hush() {
+	if parts := c.parts.peek(); parts != nil {
+		if w := parts.silence.peek(); w != nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.client.Store(nil)
+			if w.timer != nil {
+				w.timer.Stop()
+			}
+		}
+	}
+}
