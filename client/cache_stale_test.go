@@ -139,11 +139,11 @@ func TestListChangedStorm(t *testing.T) {
 	t.Parallel()
 	storm := func(t *testing.T, c *client.Client, s *fakeServer, wants func() error, method string) {
 		notice := "notifications/" + strings.TrimSuffix(method, "/list") + "/list_changed"
-		time.Sleep(time.Second)
+		pass(time.Second)
 		before := s.count(method)
 		for range 5000 {
 			s.notify(notice, "{}")
-			time.Sleep(time.Millisecond)
+			pass(time.Millisecond)
 		}
 		synctest.Wait()
 		require.Equal(t, before, s.count(method), "nobody asks")
@@ -165,7 +165,7 @@ func TestListChangedStorm(t *testing.T) {
 		}
 		for range 5000 {
 			s.notify(notice, "{}")
-			time.Sleep(time.Millisecond)
+			pass(time.Millisecond)
 		}
 		close(done)
 		wg.Wait()

@@ -120,8 +120,8 @@ func TestAbsent(t *testing.T) {
 		before func(c *toolcache.Cache)
 		asked  int
 	}{
-		"absent":      {none, func(*toolcache.Cache) { time.Sleep(time.Minute - 1) }, 1},
-		"after 60 s":  {none, func(*toolcache.Cache) { time.Sleep(time.Minute) }, 2},
+		"absent":      {none, func(*toolcache.Cache) { <-time.After(time.Minute - 1) }, 1},
+		"after 60 s":  {none, func(*toolcache.Cache) { <-time.After(time.Minute) }, 2},
 		"invalidated": {none, func(c *toolcache.Cache) { c.Invalidate(key) }, 2},
 		"changed":     {none, func(c *toolcache.Cache) { c.Changed(key) }, 2},
 		"cleared":     {none, func(c *toolcache.Cache) { c.Clear(key) }, 2},

@@ -76,8 +76,9 @@ type asking struct {
 	done     chan struct{}
 	resp     Response
 	err      error
-	begun    bool // it waits no more for its time to ask
-	outdated bool // something changed since it was asked
+	pace     *pace // of a first page, else nil
+	begun    bool  // it waits no more for its time to ask
+	outdated bool  // something changed since it was asked
 }
 
 // methodOf is a list that a server may say has changed.
@@ -220,12 +221,14 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 			p = &pace{}
 			r.paces.Add(list, p)
 		}
+		a.pace = p
 		if p.changed && !refresh {
 			wait = minInterval - now.Sub(p.began)
 		}
-		p.began, p.changed = now.Add(max(0, wait)), false
 	}
-	a.begun = wait <= 0
+	if wait <= 0 {
+		a.begin(now)
+	}
 	return nil, a, true, wait
 }
 
@@ -280,9 +283,18 @@ func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) er
 		return ended(ctx)
 	}
 	r.lock()
-	a.begun = true
+	a.begin(time.Now())
 	r.mu.Unlock()
 	return nil
+}
+
+// begin notes that it is asked now: what was said up to now is taken care of.
+// Requires the mutex of responses.
+func (a *asking) begin(now time.Time) {
+	a.begun = true
+	if a.pace != nil {
+		a.pace.began, a.pace.changed = now, false
+	}
 }
 
 // keep keeps a result for its lease, or longer when it may stand in for another

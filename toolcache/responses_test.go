@@ -366,3 +366,98 @@ func TestFetchSaysHowLong(t *testing.T) {
 		})
 	}
 }
+
+// What a server says by itself over and over costs a request a second; whoever
+// waits for it waits within its own time, and takes nobody with it.
+func TestResponsesArePaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, toolcache.Settings{})
+		k := toolcache.ResponseKey{Key: key, Method: "prompts/list"}
+		var asked []time.Duration
+		start, hour := time.Now(), time.Hour
+		ask := func(context.Context) (toolcache.Response, error) {
+			asked = append(asked, time.Since(start))
+			return toolcache.Response{Result: []byte(fmt.Sprint(len(asked))), TTL: &hour}, nil
+		}
+		read := func(ctx context.Context, refresh bool) (string, error) {
+			result, _, err := c.Response(ctx, k, refresh, ask)
+			return string(result), err
+		}
+		c.Outdate(key, "prompts/list") // nobody has asked yet
+		first, err := read(t.Context(), false)
+		require.NoError(t, err)
+		require.Equal(t, "1", first)
+		c.Outdate(key, "prompts/list")
+		hasty, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := read(hasty, false); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		for range 100 {
+			wg.Go(func() {
+				if got, err := read(t.Context(), false); err != nil || got != "2" {
+					t.Error(got, err)
+				}
+			})
+			c.Outdate(key, "prompts/list")
+		}
+		wg.Wait()
+		c.Outdate(key, "prompts/list")
+		_, err = read(t.Context(), true)
+		require.NoError(t, err, "who insists does not wait")
+		require.Len(t, asked, 3)
+		require.Zero(t, asked[0])
+		require.GreaterOrEqual(t, asked[1], time.Second)
+		require.Less(t, asked[1], time.Second+10*time.Millisecond)
+		require.Equal(t, asked[1], asked[2])
+	})
+}
+
+// Results stand in for ones that cannot be asked for as lists do, and go when
+// the credentials are refused.
+func TestStaleResponses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, toolcache.Settings{ServeStale: true})
+		k := toolcache.ResponseKey{Key: key, Method: "resources/read", Param: "x:/a"}
+		var fails error
+		minute := time.Minute
+		read := func(refresh bool) (toolcache.Standing, error) {
+			_, st, err := c.Response(t.Context(), k, refresh, func(context.Context) (toolcache.Response, error) {
+				return toolcache.Response{Result: []byte(`{}`), TTL: &minute}, fails
+			})
+			return st, err
+		}
+		st, err := read(false)
+		require.NoError(t, err)
+		require.False(t, st.Stale)
+		time.Sleep(time.Minute)
+		fails = errors.New("down")
+		for range 2 {
+			st, err = read(false)
+			require.NoError(t, err)
+			require.Equal(t, toolcache.Standing{Stale: true, Age: time.Minute, Cause: fails}, st)
+		}
+		_, err = read(true)
+		require.ErrorIs(t, err, fails, "who asks for the server is not given anything else")
+		c.ForgetOne(k)
+		_, err = read(false)
+		require.ErrorIs(t, err, fails, "known to be outdated")
+
+		fails = nil
+		_, err = read(false)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		fails = toolcache.ErrRefused
+		_, err = read(false)
+		require.ErrorIs(t, err, fails)
+		fails = errors.New("down")
+		_, err = read(false)
+		require.ErrorIs(t, err, fails, "refused is refused")
+	})
+}

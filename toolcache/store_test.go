@@ -253,7 +253,8 @@ type poisoned struct{ entry toolcache.Entry }
 
 func (p poisoned) Load(context.Context, string) (toolcache.Entry, error) { return p.entry, nil }
 func (p poisoned) Save(context.Context, string, toolcache.Entry) error   { return errors.New("full") }
-func (p poisoned) Forget(context.Context, string) error                  { return errors.New("stuck") }
+
+func (p poisoned) Forget(context.Context, string) error { return errors.New("stuck") }
 
 func edit(t *testing.T, path, old, replacement string) {
 	t.Helper()
@@ -374,6 +375,7 @@ func (slow) wait(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
 func (s slow) Load(ctx context.Context, _ string) (toolcache.Entry, error) {
 	return toolcache.Entry{}, s.wait(ctx)
 }
