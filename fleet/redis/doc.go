@@ -25,6 +25,8 @@
 //     has gone well everybody probes by the next call.
 //   - When a server asks to be left alone (Retry-After), nodes with the same
 //     [Share.Credential] leave it alone. Nothing else is shared by credential.
+//   - Lists of tools that a server calls public may be kept in Redis for all,
+//     where the cache is told to ([Fleet.Store]); no others ever are.
 //   - Only digests of names leave the process, and durations, never times of a
 //     clock. All keys expire.
 //

@@ -306,9 +306,17 @@ func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 	m.view.resync(now, found, mine)
 }
 
-// exchange asks the hub, within the time and behind the breaker of Redis.
+// exchange asks the hub and notes whether it is there.
 func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
-	f := l.f
+	replies, err := l.f.ask(ctx, orders)
+	if !errors.Is(err, breaker.ErrOpen) {
+		l.note(err)
+	}
+	return replies, err
+}
+
+// ask asks the hub, within the time and behind the breaker of Redis.
+func (f *Fleet) ask(ctx context.Context, orders []order) ([]reply, error) {
 	permit, err := f.guard.Acquire()
 	if err != nil {
 		return nil, err
@@ -323,11 +331,9 @@ func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
 	if err != nil {
 		f.count.failed.Add(1)
 		permit.Settle(breaker.Failure)
-		l.note(err)
 		return nil, err
 	}
 	permit.Settle(breaker.Success)
-	l.note(nil)
 	return replies, nil
 }
 

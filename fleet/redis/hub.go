@@ -28,12 +28,17 @@ const (
 	orderReporters                      // which nodes report the server?
 	orderReport                         // what does hint.node report of it?
 	orderHeld                           // how long is the hold of hint.cred?
+	orderLoad                           // what is the list of tools called key?
+	orderSave                           // keep raw as that for hint.lasts
+	orderForget                         // drop it
 )
 
 // order is one thing to be done at the hub.
 type order struct {
 	kind orderKind
 	hint hint
+	key  string
+	raw  string
 }
 
 // reply is what came of an order.

@@ -116,12 +116,29 @@ func (m *memory) do(o order) reply {
 		if v, ok := m.keys[hold]; ok {
 			r.left = v.until.Sub(now)
 		}
+	default:
 	}
+	m.doList(o, now, &r)
 	m.mu.Unlock()
 	if said {
 		m.say(h.encode())
 	}
 	return r
+}
+
+// doList is do for lists of tools. Requires m.mu.
+func (m *memory) doList(o order, now time.Time, r *reply) {
+	switch o.kind {
+	case orderLoad:
+		if v, ok := m.keys["tools:"+o.key]; ok {
+			r.raw, r.left = v.raw[:min(len(v.raw), maxShared+1)], v.until.Sub(now)
+		}
+	case orderSave:
+		m.keys["tools:"+o.key] = value{o.raw, now.Add(o.hint.lasts)}
+	case orderForget:
+		delete(m.keys, "tools:"+o.key)
+	default:
+	}
 }
 
 func (m *memory) say(raw string) {

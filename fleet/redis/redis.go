@@ -157,8 +157,27 @@ func (r *server) issue(ctx context.Context, p redis.Pipeliner, o order) func() r
 	case orderHeld:
 		left := p.PTTL(ctx, r.key("hold", h.server, h.cred))
 		return func() reply { return reply{left: left.Val(), err: left.Err()} }
+	default:
 	}
-	return func() reply { return reply{err: errHint} } // cannot happen
+	return r.issueList(ctx, p, o)
+}
+
+// issueList is issue for lists of tools.
+func (r *server) issueList(ctx context.Context, p redis.Pipeliner, o order) func() reply {
+	key := r.key("tools", o.key)
+	switch o.kind {
+	case orderLoad:
+		raw, left := p.GetRange(ctx, key, 0, maxShared), p.PTTL(ctx, key)
+		return func() reply {
+			return reply{raw: raw.Val(), left: left.Val(), err: errors.Join(raw.Err(), left.Err())}
+		}
+	case orderSave:
+		cmd := p.Set(ctx, key, o.raw, o.hint.lasts)
+		return func() reply { return reply{err: cmd.Err()} }
+	default:
+		cmd := p.Del(ctx, key)
+		return func() reply { return reply{err: cmd.Err()} }
+	}
 }
 
 // done reads the reply of a script that returns milliseconds.

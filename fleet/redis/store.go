@@ -1,0 +1,101 @@
+package fleetredis
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+const (
+	// maxShared bounds a list of tools in Redis, with its head.
+	maxShared = 1 << 20
+	// maxLife bounds how long one is kept there.
+	maxLife = time.Hour
+)
+
+// Store returns a store of tool lists that the fleet shares, for
+// [toolcache.Settings].Durable: a process that has no list yet takes one that
+// another has fetched, with what is left of its time. Use it together with
+// SharePublic, or processes with different credentials find nothing of each
+// other's.
+//
+// Lists that the server has not called public never leave the process, nor do
+// those without a time of the server's own or above 1 MiB. What is found is
+// checked by the cache like an answer of the server's. It cannot be told from
+// one that somebody else has written who may write to this Redis: do without a
+// shared store where that is not to be trusted with what tools are.
+//
+// The store is asked by fetches only, for 50 ms at most, and not at all while
+// Redis is away: then it has nothing and keeps nothing, without an error. Two
+// processes that find nothing both ask the server; and a list that one has found
+// outdated may be put back by another that began to fetch it before, for the
+// rest of its time.
+func (f *Fleet) Store() toolcache.Store { return store{f} }
+
+type store struct{ f *Fleet }
+
+// head stands before a list, on a line of its own. It has durations only.
+type head struct {
+	V    int    `json:"v"`
+	Hash string `json:"hash"`
+	MS   int64  `json:"ms"` // how long the server wants the list to be fresh
+}
+
+// Load implements [toolcache.Store].
+func (s store) Load(ctx context.Context, key string) (toolcache.Entry, error) {
+	replies, err := s.f.ask(ctx, []order{{kind: orderLoad, key: key}})
+	if err != nil || replies[0].raw == "" && replies[0].err == nil {
+		return toolcache.Entry{}, nil //nolint:nilerr // without Redis there is no list, which is no fault
+	}
+	r := replies[0]
+	line, list, found := strings.Cut(r.raw, "\n")
+	var h head
+	ok := r.err == nil && found && len(r.raw) <= maxShared && r.left > 0 &&
+		len(line) < maxHintBytes && json.Unmarshal([]byte(line), &h) == nil && h.V == version
+	ttl := time.Duration(max(h.MS, 0)) * time.Millisecond
+	if !ok || h.MS > maxDays || r.left > ttl {
+		s.f.count.ignored.Add(1)
+		return toolcache.Entry{}, nil
+	}
+	return toolcache.Entry{
+		// By this machine's clock: that of the other may be anywhere (H5).
+		List: []byte(list), Hash: h.Hash, At: time.Now().Add(r.left - ttl), TTL: &ttl, Public: true,
+	}, nil
+}
+
+// maxDays bounds a time in milliseconds: the day that a cache believes.
+const maxDays = int64(24 * time.Hour / time.Millisecond)
+
+// Save implements [toolcache.Store].
+func (s store) Save(ctx context.Context, key string, e toolcache.Entry) error {
+	if !e.Public || e.TTL == nil {
+		// What was there may have been public.
+		return s.Forget(ctx, key)
+	}
+	ttl := min(*e.TTL, time.Duration(maxDays)*time.Millisecond)
+	left := ttl - max(0, time.Since(e.At))
+	line, err := json.Marshal(head{V: version, Hash: e.Hash, MS: ttl.Milliseconds()})
+	if err != nil || left < time.Second || len(line)+1+len(e.List) > maxShared {
+		return s.Forget(ctx, key)
+	}
+	if left > maxLife { // it looks as old as one with an hour left, no younger
+		left = maxLife
+	}
+	return s.do(ctx, order{kind: orderSave, key: key, raw: string(line) + "\n" + string(e.List), hint: hint{lasts: left}})
+}
+
+// Forget implements [toolcache.Store].
+func (s store) Forget(ctx context.Context, key string) error {
+	return s.do(ctx, order{kind: orderForget, key: key})
+}
+
+func (s store) do(ctx context.Context, o order) error {
+	replies, err := s.f.ask(ctx, []order{o})
+	if err == nil && replies[0].err != nil {
+		s.f.count.ignored.Add(1)
+	}
+	return nil // what Redis does not keep is fetched again
+}
