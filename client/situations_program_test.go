@@ -79,6 +79,21 @@ var situationPrograms = map[string]func(){
 			return wellAnswered(req), true
 		})
 	},
+	"closes stdout": func() { serveOnce(func() { _ = os.Stdout.Close(); <-time.After(time.Minute) }) },
+	"closes stdin": func() {
+		serveOnce(func() {
+			_ = os.Stdin.Close()
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"deaf"}}`)
+			<-time.After(time.Minute)
+		})
+	},
+	"kills itself": func() {
+		serveOnce(func() {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			<-time.After(time.Minute)
+		})
+	},
 	"leaves a grandchild": func() {
 		argv := situationArgv("grandchild")
 		grandchild := exec.Command(argv[0], argv[1:]...)

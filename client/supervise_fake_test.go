@@ -504,3 +504,55 @@ func TestStatesOfSessions(t *testing.T) {
 		require.Equal(t, client.StateReady, c.State())
 	})
 }
+
+// A program that does not answer any more is ended with its calls, and started
+// again (faults E8, E10). What is no program is left alone.
+func TestHungProgramIsRestarted(t *testing.T) {
+	supervised(t, func(n int, s *fakeServer) error {
+		if n == 1 {
+			s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		}
+		return nil
+	}, func(t *testing.T, c *client.Client, p *fakePrograms, h *happenings) {
+		errs := make(chan error, 3)
+		for range cap(errs) {
+			go func() { errs <- callOnce(t.Context(), c) }()
+		}
+		synctest.Wait()
+		silence := errors.New("no sign of life")
+		began := time.Now()
+		c.RestartNow(silence)
+		c.RestartNow(silence) // whoever finds out, too
+		for range cap(errs) {
+			err := <-errs
+			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
+		}
+		require.NoError(t, callOnce(t.Context(), c))
+		require.Less(t, time.Since(began), time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, p.count())
+		require.Equal(t, []string{"ready to restarting", "restarting to ready", "restarted"}, h.take())
+	})
+}
+
+// Nothing is restarted that is no program, or is not to be.
+func TestOnlyProgramsAreRestarted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := connected(t)
+		c.RestartNow(errors.New("no sign of life"))
+		require.NoError(t, callOnce(t.Context(), c))
+		p := &fakePrograms{t: t}
+		off, err := client.Connect(t.Context(), p, sessionEra, client.WithRestart(client.Restart{Off: true}))
+		require.NoError(t, err)
+		off.RestartNow(errors.New("no sign of life"))
+		require.NoError(t, callOnce(t.Context(), off))
+		p.last().crash()
+		synctest.Wait()
+		require.Equal(t, client.StateEnded, off.State())
+		require.Error(t, callOnce(t.Context(), off))
+		require.Equal(t, 1, p.count())
+		require.NoError(t, off.Close())
+		require.NoError(t, ignoreClosed(c.Close()))
+	})
+}

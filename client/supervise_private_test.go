@@ -1,0 +1,91 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// conn is a connection by its identity only.
+type namedConn struct {
+	transport.Conn
+	name string
+}
+
+// The poison rule counts programs that ended under a call, not how often it is
+// asked (fault E13).
+func TestPoisonRule(t *testing.T) {
+	t.Parallel()
+	lost := func(notSent bool, p *mcperrors.ProcessEvidence) error {
+		return &transport.Failure{Reason: transport.ReasonLost, NotSent: notSent, Process: p, Err: jsonrpc.ErrPeerClosed}
+	}
+	died := &mcperrors.ProcessEvidence{Exited: true}
+	timeout := &transport.Failure{Reason: transport.ReasonTimeout, Process: died, Err: jsonrpc.ErrIdle}
+	c, cl := &Client{}, &call{}
+	first, second := &namedConn{name: "1"}, &namedConn{name: "2"}
+	steps := []struct {
+		what string
+		conn transport.Conn
+		err  error
+		want bool
+	}{
+		{"a timeout is no end of a program", first, timeout, false},
+		{"nor is a connection that is none of a program", first, lost(false, nil), false},
+		{"what was not sent did not end it", first, lost(true, died), false},
+		{"once", first, lost(false, died), false},
+		{"asked again", first, lost(false, died), false},
+		{"twice", second, lost(false, died), true},
+		{"asked again", second, lost(false, died), true},
+	}
+	for _, s := range steps {
+		cl.link = &link{conn: s.conn}
+		require.Equal(t, s.want, c.crashed(cl, s.err), s.what)
+	}
+}
+
+// The breaker hears once of the end of a program, however many calls it took.
+func TestOneEndIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	c := &Client{}
+	f := &transport.Failure{Reason: transport.ReasonLost, Process: &mcperrors.ProcessEvidence{Exited: true}}
+	first, second := &link{conn: &namedConn{name: "1"}}, &link{conn: &namedConn{name: "2"}}
+	require.False(t, c.countedEnd(first, f), "nobody is started again")
+	c.sup.part.Store(&supervisor{})
+	require.False(t, c.countedEnd(first, f))
+	require.True(t, c.countedEnd(first, f))
+	require.True(t, c.countedEnd(&link{conn: first.conn, agreed: nothingAgreed}, f))
+	require.False(t, c.countedEnd(second, f))
+	require.False(t, c.countedEnd(second, &transport.Failure{Reason: transport.ReasonTimeout, Process: f.Process}))
+	require.False(t, c.countedEnd(nil, f))
+}
+
+// What is refused while there is no program says why, and when to come back.
+func TestRefusalOfAnOutage(t *testing.T) {
+	t.Parallel()
+	cause := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "it stopped", errors.New("gone"))
+	cause.Process = &mcperrors.ProcessEvidence{Exited: true, Exit: 3, Stderr: []string{"out of luck"}}
+	require.Nil(t, (&outage{}).refusal())
+	require.Nil(t, (&outage{cause: cause}).refusal())
+	require.Nil(t, (&outage{cause: cause, until: time.Now().Add(-time.Second)}).refusal())
+	held := (&outage{cause: cause, until: time.Now().Add(time.Hour)}).refusal()
+	require.True(t, held.Retryable)
+	require.Equal(t, mcperrors.NotSent, held.Delivery)
+	require.InDelta(t, time.Hour, held.RetryAfter, float64(time.Minute))
+	require.Same(t, cause.Process, held.Process)
+	for _, o := range []*outage{{cause: cause, final: true}, {cause: errors.New("plain"), final: true}} {
+		e := o.refusal()
+		require.False(t, e.Retryable)
+		require.Contains(t, e.Message, "the server has ended")
+		require.Equal(t, mcperrors.NotSent, e.Delivery)
+	}
+}
+
+// RestartNow lets the tests of the package's users do what the silence detector
+// does.
+func (c *Client) RestartNow(cause error) { c.restart(cause) }

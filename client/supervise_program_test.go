@@ -1,0 +1,62 @@
+package client_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// onceEnv names the variable with the file that tells the first start of a
+// program from later ones.
+const onceEnv = "MAINSTAY_TEST_ONCE"
+
+// firstStart reports whether this program is started for the first time.
+func firstStart() bool {
+	f, err := os.OpenFile(os.Getenv(onceEnv), os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_ = f.Close()
+	}
+	return err == nil
+}
+
+// serveOnce is a program that does something bad instead of answering its first
+// call, and is a good one when it is started again.
+func serveOnce(bad func()) {
+	first := firstStart()
+	serveSilently(func(req jsonrpc.Request) (string, bool) {
+		if first && req.Method == "tools/call" {
+			bad()
+		}
+		return wellAnswered(req), true
+	})
+}
+
+// A program that is half alive is ended and started again: one that closes its
+// stdout (fault E7) or its stdin (E8, E9). The call that found out about it keeps
+// its fate; the next one is answered by a fresh program.
+func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"closes stdout", "closes stdin", "kills itself"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := dialSituation(t, name, sessionEra, client.WithPreload(false),
+				situationCommand(onceEnv+"="+filepath.Join(t.TempDir(), "once")))
+			require.NoError(t, err)
+			began := time.Now()
+			_, err = c.CallTool(t.Context(), "echo", message, client.WithTimeouts(3*time.Second, 0)) // to a deaf one nothing ends it
+			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
+			for range 3 {
+				require.NoError(t, callOnce(t.Context(), c))
+			}
+			require.Less(t, time.Since(began), 20*time.Second)
+			require.Equal(t, client.StateReady, c.State())
+		})
+	}
+}
