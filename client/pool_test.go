@@ -523,3 +523,20 @@ func TestPoolKeepsSecrets(t *testing.T) {
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
 }
+
+// Servers that hang keep their places for connecting no longer than 5 s each.
+func TestPoolPlacesForConnecting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		good := toolServer(t, "good", "echo")
+		servers := []client.ServerSpec{spec("good", good.Transport())}
+		for i := range 8 {
+			servers = append(servers, spec(fmt.Sprint("never", i), &moody{Transport: good.Transport(), mood: hangs}))
+		}
+		began := time.Now()
+		p, err := client.OpenPool(t.Context(), servers, client.WithConnectLimit(1), client.WithStartupWait(0))
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(began), 8*5*time.Second, "whichever came first")
+		require.NoError(t, p.Close())
+	})
+}
