@@ -309,3 +309,21 @@ func TestStoreSparesTheList(t *testing.T) {
 		return len(s.of("tools/list")) == before
 	}, 10*time.Second, 10*time.Millisecond, "once it is written, which nobody waits for")
 }
+
+// F16: what a server may say of how long a list may be kept.
+func TestWhateverTheTimeToLive(t *testing.T) {
+	t.Parallel()
+	for ttl, want := range map[string]time.Duration{
+		`-1`: 0, `0`: 0, `1000000000000000000`: 24 * time.Hour,
+		`1500`: 1500 * time.Millisecond, `null`: toolcache.DefaultTTL,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := alone(t, client.WithPreload(false), exactly)
+			s.result("tools/list", `{"resultType":"complete","ttlMs":`+ttl+`,"tools":[`+aTool+`]}`)
+			getSchema(t, c, "echo")
+			st, ok := c.CacheStatus()
+			require.True(t, ok)
+			require.Equal(t, want, st.TTL, ttl)
+		})
+	}
+}
