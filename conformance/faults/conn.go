@@ -82,7 +82,7 @@ func (l *listener) Close() error {
 // keep holds a connection that nobody serves, and closes it when the fault is
 // over.
 func (l *listener) keep(h *hit, conn net.Conn) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	select {
 	case <-h.period.over:
 	case <-l.quit:
@@ -97,7 +97,7 @@ func (l *listener) handshake(h *hit, conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 4096)) // the hello, or the end
 	}()
 	defer func() { <-read }()
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if h.form == "alert" {
 		select {
 		case <-read:

@@ -139,7 +139,7 @@ func (r *connRig) post(t *testing.T, c *http.Client, body string) (string, error
 	if err != nil {
 		return "", err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	require.Equal(t, 2, resp.ProtoMajor)
 	data, err := io.ReadAll(resp.Body)
 	return string(data), err

@@ -258,7 +258,7 @@ func (f *framed) tell(frames []byte) {
 		return
 	}
 	f.queue = append(f.queue, frames...)
-	go f.flush() // ends with the connection at the latest
+	go func() { _ = f.flush() }() // ends with the connection at the latest
 }
 
 // flush writes what is queued, in order, one writer at a time.

@@ -97,8 +97,8 @@ func (v *visit) serve() {
 		v.perform(s)
 		return
 	}
-	if make := madeByHTTP()[v.Fault]; make != nil {
-		make(v)
+	if harm := madeByHTTP()[v.Fault]; harm != nil {
+		harm(v)
 		return
 	}
 	if v.Executed {

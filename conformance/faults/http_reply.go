@@ -29,7 +29,7 @@ func (v *visit) ask(body []byte, other func([]byte)) reply {
 	var done sync.WaitGroup
 	defer done.Wait()
 	defer cancel()
-	defer in.from.Close()
+	defer func() { _ = in.from.Close() }()
 	done.Go(func() { in.serve(v.upstream, v.outgoing(ctx, body)) })
 	v.proxy.note(v.call, sent)
 	<-in.begun
@@ -113,7 +113,7 @@ func newIntake() *intake {
 func (in *intake) serve(upstream http.Handler, r *http.Request) {
 	defer func() {
 		// ErrAbortHandler is how a handler breaks its answer off.
-		if broken := recover(); broken != nil && broken != http.ErrAbortHandler {
+		if broken := recover(); broken != nil && broken != any(http.ErrAbortHandler) {
 			panic(broken)
 		}
 		in.WriteHeader(http.StatusOK)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -106,7 +105,7 @@ func (v *visit) onWire(use func(c *wire)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(v.r.Context()))
 	c := &wire{Conn: conn, in: buffered.Reader, ctx: ctx, stop: cancel}
 	defer cancel()
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Time{}) // hijacked connections have none of the server's
 	use(c)
 }
@@ -229,7 +228,7 @@ func tooLarge(v *visit) {
 	if v.form == "gzip" {
 		h.Set("Content-Encoding", "gzip")
 		packed := gzip.NewWriter(v.w)
-		defer packed.Close()
+		defer func() { _ = packed.Close() }()
 		out = packed
 	}
 	v.w.WriteHeader(http.StatusOK)
@@ -290,7 +289,7 @@ func (v *visit) answeredEarly() bool {
 	v.hit, v.req = h, m
 	v.entered(v.r.Header.Get(sessionHeader))
 	v.onWire(func(c *wire) {
-		body := response(json.RawMessage(m.ID), "{}")
+		body := response(m.ID, "{}")
 		v.deliver(func() bool { return c.send(slices.Concat(head(http.StatusOK, nil, len(body)), body)) })
 	})
 	return true

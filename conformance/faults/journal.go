@@ -49,7 +49,6 @@ func (j *journal) write(e entry) {
 func (j *journal) call(c *Call)      { j.write(entry{Call: c}) }
 func (j *journal) event(name string) { j.write(entry{Event: name}) }
 func (j *journal) rule(r *armed)     { j.write(entry{Rule: &ruleCount{r.index, r.seen, r.fired}}) }
-func (j *journal) close()            { _ = j.file.Close() }
 
 // Journal is the history file of [Main], over all the instances that wrote it.
 type Journal struct {

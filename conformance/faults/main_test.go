@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case roleProxy:
 		// The server behind it is this binary too.
-		_ = os.Setenv(roleVar, roleServer) //nolint:usetesting // there is no test here
-		os.Exit(Main(context.Background(), os.Args[1:]))
+		_ = os.Setenv(roleVar, roleServer)
+		os.Exit(Main(context.Background(), os.Args[1:])) //nolint:forbidigo // this is the main of a program
 	case roleServer:
 		(&fakeServer{}).serve(os.Stdin, os.Stdout)
 		return

@@ -27,16 +27,23 @@ type message struct {
 
 // parse reads a message. In a batch, it is the first request of it.
 func parse(raw []byte) *message {
-	m := &message{raw: raw}
-	if text := bytes.TrimSpace(raw); len(text) > 0 && text[0] == '[' {
-		for _, one := range members(text) {
-			if inner := parse(one); inner.request() {
+	if begin := bytes.TrimSpace(raw); len(begin) == 0 || begin[0] != '[' {
+		return parseOne(raw)
+	}
+	var batch []json.RawMessage // what is in it is not looked into as a batch
+	if json.Unmarshal(raw, &batch) == nil {
+		for _, one := range batch {
+			if inner := parseOne(one); inner.request() {
 				inner.raw = raw
 				return inner
 			}
 		}
-		return m
 	}
+	return &message{raw: raw}
+}
+
+func parseOne(raw []byte) *message {
+	m := &message{raw: raw}
 	if json.Unmarshal(raw, m) != nil {
 		return &message{raw: raw}
 	}

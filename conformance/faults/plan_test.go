@@ -32,9 +32,9 @@ func TestParsePlan(t *testing.T) {
 		`{"rules":[{"fault":"B1","when":{"count":-1}}]}`:                "not negative",
 		`{"rules":[{"fault":"B1","when":{"after":"2s","until":"1s"}}]}`: "until is later",
 		`{"rules":[{"fault":"B1","when":{"tools":[""]}}]}`:              "have names",
-		`{"rules":[{"fault":"B1","wehn":{}}]}`:                          "unknown field",
-		`{"rules":[]} {}`:                                               "behind the plan",
-		``:                                                              "plan of faults",
+		`{"rules":[{"fault":"B1","whenever":{}}]}`:                      "unknown field",
+		`{"rules":[]} {}`: "behind the plan",
+		``:                "plan of faults",
 	} {
 		_, err := ParsePlan([]byte(text))
 		require.ErrorContains(t, err, why, text)
@@ -143,6 +143,7 @@ func FuzzParsePlan(f *testing.F) {
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(call(1)), []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}`))
 	f.Add([]byte(`[{"id":1,"method":"x"}]`), []byte(`null`))
+	f.Add([]byte(`[{"id":1,"m`), []byte(`[[`)) // once, this did not end
 	f.Fuzz(func(t *testing.T, req, answer []byte) {
 		m, ctx := parse(req), t.Context()
 		preview(req)

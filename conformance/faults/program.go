@@ -6,9 +6,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"time"
 )
 
@@ -131,11 +131,13 @@ func (p Program) serve(ctx context.Context, proxy *Proxy) int {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		return exitNoStart
 	}
+	var crashes atomic.Bool
 	drained, gone := make(chan struct{}), make(chan struct{})
 	s := newStream(proxy, Ends{From: os.Stdin, To: os.Stdout}, Ends{From: out, To: in})
 	s.carrier = Process
 	s.process = process{
 		crash: func(form string) {
+			crashes.Store(true)
 			_ = cmd.Process.Kill() // it may have ended
 			crash(form)
 		},
@@ -156,6 +158,9 @@ func (p Program) serve(ctx context.Context, proxy *Proxy) int {
 		ended <- cmd.Wait()
 	}()
 	_ = s.run(ctx) // the end of the context is the caller's to know
+	if crashes.Load() {
+		select {} // the server was killed first: our own end is on its way
+	}
 	_ = in.Close()
 	err = <-ended
 	var exit *exec.ExitError
@@ -174,7 +179,7 @@ func flood(size int) {
 	line := append(bytes.Repeat([]byte("e"), 1023), '\n')
 	block := bytes.Repeat(line, 64)
 	for ; size > 0; size -= len(block) {
-		if n, err := io.WriteString(os.Stderr, string(block[:min(size, len(block))])); err != nil || n == 0 {
+		if n, err := os.Stderr.Write(block[:min(size, len(block))]); err != nil || n == 0 {
 			return
 		}
 	}

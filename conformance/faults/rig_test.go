@@ -65,7 +65,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers lines until they end.
 func (f *fakeServer) serve(from io.ReadCloser, to io.WriteCloser) {
-	defer to.Close()
+	defer func() { _ = to.Close() }()
 	in := bufio.NewReader(from)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -192,7 +192,7 @@ func (r *httpRig) askOn(c net.Conn, in *bufio.Reader, body string, headers ...st
 	if err != nil {
 		return got{fail: err, took: time.Since(began)}
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	return got{status: resp.StatusCode, header: resp.Header, body: string(data), err: err, took: time.Since(began)}
 }

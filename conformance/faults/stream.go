@@ -105,7 +105,7 @@ func (s *stream) crash(form string) {
 
 // upward passes on what the client says.
 func (s *stream) upward() {
-	defer s.server.To.Close()
+	defer func() { _ = s.server.To.Close() }()
 	if s.process.stdinEnded != nil {
 		defer s.process.stdinEnded()
 	}
@@ -271,7 +271,7 @@ func (s *stream) slowly(line []byte, x *exchange) bool {
 
 // downward passes on what the server says.
 func (s *stream) downward() {
-	defer s.client.To.Close()
+	defer func() { _ = s.client.To.Close() }()
 	if s.process.drained != nil {
 		defer s.process.drained()
 	}
