@@ -179,6 +179,14 @@ func TestGarbageInRedis(t *testing.T) {
 		rdb.Set(ctx, key("open:"+id+":other"), hint{kind: kindOpen, node: "third", server: id, lasts: time.Minute, seq: 1}.encode(), time.Minute).Err(),
 		rdb.LPush(ctx, key("hold:"+id+":"+digest("token")), "x").Err(),
 	))
+	set, err := s.complete()
+	require.NoError(t, err)
+	hub := openServer(ctx, set)
+	replies, err := hub.exchange(ctx, []order{{kind: orderReport, hint: hint{server: id, node: "big"}}})
+	require.NoError(t, err)
+	require.Len(t, replies[0].raw, maxHintBytes+1, "no more of it is read")
+	require.NoError(t, hub.close())
+
 	f, b := joinReal(t, s, "a", breaker.Settings{})
 	eventually(t, "it counts nodes all the same", func() bool { return f.Stats().Nodes == 1 })
 	eventually(t, "what is stored is ignored", func() bool { return f.Stats().Ignored >= 4 })

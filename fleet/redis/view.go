@@ -97,11 +97,8 @@ type advice struct {
 	why     string // of the hold
 }
 
-// hear takes a hint of another node.
+// hear takes a hint of another node about the server.
 func (v *view) hear(now time.Time, s standing, h hint) advice {
-	if h.node == v.node || h.server != v.server {
-		return advice{}
-	}
 	switch h.kind {
 	case kindOpen:
 		v.report(now, h)

@@ -1,0 +1,94 @@
+package fleetredis
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+)
+
+var began = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func open(node string, seq uint64) hint {
+	return hint{kind: kindOpen, node: node, server: digest(theServer), lasts: 30 * time.Second, seq: seq}
+}
+
+func kinds(orders []order) (all []orderKind) {
+	for _, o := range orders {
+		all = append(all, o.kind)
+	}
+	return all
+}
+
+// Nodes that were opened by hints tell that their probe went well, or all the
+// others would wait for the lease in turn.
+func TestPreOpenedNodesTellThatTheServerIsBack(t *testing.T) {
+	t.Parallel()
+	v := newView("a", digest(theServer), "")
+	v.step(began, standing{state: breaker.Closed, generation: 1}, 20)
+	v.hear(began, standing{state: breaker.Closed}, open("b", 1))
+	v.hear(began, standing{state: breaker.Closed}, open("c", 1))
+	_, a := v.step(began, standing{state: breaker.Closed, generation: 1}, 20)
+	require.NotEmpty(t, a.trip)
+	orders, _ := v.step(began, standing{state: breaker.Open, generation: 2, retryAfter: time.Second, reason: a.trip}, 20)
+	require.Empty(t, orders)
+	closed := standing{state: breaker.Closed, generation: 4}
+	orders, _ = v.step(began.Add(time.Second), closed, 20)
+	require.Equal(t, []orderKind{orderClosed}, kinds(orders))
+	v.answered(began, closed, orders[0], 0)
+	orders, _ = v.step(began.Add(2*time.Second), closed, 20)
+	require.Empty(t, orders, "once")
+}
+
+// A report that was taken back does not return by a copy that comes late; a new
+// one does.
+func TestReportsTakenBackStayAway(t *testing.T) {
+	t.Parallel()
+	v := newView("a", digest(theServer), "")
+	s := standing{state: breaker.Closed, generation: 1}
+	v.hear(began, s, open("b", 5))
+	v.hear(began, s, hint{kind: kindClosed, node: "b", server: digest(theServer), seq: 5})
+	v.hear(began, s, open("b", 5))
+	require.Empty(t, v.reports)
+	v.resync(began, []hint{open("b", 5)}, true)
+	require.Empty(t, v.reports)
+	v.hear(began, s, open("b", 7))
+	require.Len(t, v.reports, 1)
+}
+
+// What an operator has decided is nobody else's business.
+func TestForcedBreakersTakeNoPart(t *testing.T) {
+	t.Parallel()
+	v := newView("a", digest(theServer), digest("token"))
+	s := standing{state: breaker.Open, generation: 2, retryAfter: time.Minute, hold: time.Minute}
+	orders, _ := v.step(began, s, 1)
+	require.Equal(t, []orderKind{orderOpen, orderHold}, kinds(orders))
+	for _, o := range orders {
+		v.answered(began, s, o, 0)
+	}
+	s.manual = true
+	v.hear(began, s, open("b", 1))
+	v.hear(began, s, open("c", 1))
+	orders, a := v.step(began, s, 2)
+	require.Equal(t, []orderKind{orderClosed}, kinds(orders), "what was told is taken back")
+	require.Zero(t, a)
+}
+
+// A crowd of reporters is bounded.
+func TestReportersAreBounded(t *testing.T) {
+	t.Parallel()
+	v := newView("a", digest(theServer), "")
+	for i := range 3 * maxReporters {
+		node := string(rune('a'+i%26)) + time.Duration(i).String()
+		v.hear(began, standing{}, open(node, 1))
+		v.hear(began, standing{}, hint{kind: kindClosed, node: node, server: digest(theServer), seq: 1})
+		v.hear(began, standing{}, open(node+"x", 1))
+	}
+	require.LessOrEqual(t, len(v.reports), maxReporters)
+	require.LessOrEqual(t, len(v.dropped), maxReporters)
+	v.step(began.Add(time.Minute), standing{generation: 1}, 1)
+	require.Empty(t, v.reports)
+	require.Empty(t, v.dropped)
+}
