@@ -50,7 +50,7 @@ func (f Fault) Variant(name string) bool { return name == "" || slices.Contains(
 // Catalogue returns every fault in the order of the matrix, those that are not
 // made here included, with the reason. The slice is the caller's.
 func Catalogue() []Fault {
-	all := slices.Concat(catalogueA(), catalogueB(), catalogueC(), catalogueD(), catalogueE(), catalogueF())
+	all := slices.Concat(catalogueA(), catalogueB(), catalogueC(), catalogueD(), catalogueE(), catalogueF(), catalogueGH())
 	for i := range all {
 		all[i].Variants = slices.Clone(all[i].Variants)
 	}
@@ -113,17 +113,17 @@ func catalogueB() []Fault {
 		{ID: "B10", Title: "no content", Variants: []string{"200", "204", "202"}, Carriers: byHTTP, Note: "an empty body"},
 		{ID: "B11", Title: "redirect that changes the method", Variants: []string{"301", "302", "303"}, Carriers: byHTTP, Note: "Location is Text (default /elsewhere)"},
 		{ID: "B12", Title: "redirect that keeps the method", Variants: []string{"same-origin", "cross-origin", "loop", "downgrade"}, Carriers: byHTTP, Note: "307, or Status; cross-origin goes to Text (default https://other.invalid), downgrade to http"},
-		{ID: "B13", Title: "400", Variants: []string{"bare", "-32020", "-32021", "-32022"}, Carriers: byHTTP},
+		{ID: "B13", Title: "400", Variants: []string{"bare", "-32020", "-32021", "-32022"}, Carriers: byHTTP, Note: "bare has no body, the others a JSON-RPC error of that code; not executed"},
 		{ID: "B14", Title: "401", Carriers: byHTTP, Note: "WWW-Authenticate is Text (default Bearer error=\"invalid_token\"); how often is the selector's Count"},
 		{ID: "B15", Title: "403 insufficient scope", Carriers: byHTTP, Note: "scope is Text (default tools:call)"},
-		{ID: "B16", Title: "404 with method not found", Carriers: byHTTP},
+		{ID: "B16", Title: "404 with method not found", Carriers: byHTTP, Note: "with a JSON-RPC error; not executed"},
 		{ID: "B17", Title: "session gone", Carriers: byHTTP, Note: "from then on every request of that session has 404, until another initialize"},
 		{ID: "B18", Title: "endpoint gone", Variants: []string{"404", "410"}, Carriers: byHTTP, Note: "no body"},
-		{ID: "B19", Title: "wrong kind of request", Variants: []string{"405", "406", "415"}, Carriers: byHTTP},
-		{ID: "B20", Title: "other client errors", Variants: []string{"408", "409", "413", "421", "425"}, Carriers: byHTTP},
+		{ID: "B19", Title: "wrong kind of request", Variants: []string{"405", "406", "415"}, Carriers: byHTTP, Note: "no body; not executed"},
+		{ID: "B20", Title: "other client errors", Variants: []string{"408", "409", "413", "421", "425"}, Carriers: byHTTP, Note: "no body; not executed"},
 		{ID: "B21", Title: "429 with Retry-After", Carriers: byHTTP, Note: "For (default 7 s)"},
 		{ID: "B22", Title: "429 with a strange Retry-After", Variants: []string{"none", "date", "negative", "huge", "text"}, Carriers: byHTTP, Note: "date is For (default 7 s) from now"},
-		{ID: "B23", Title: "500", Variants: []string{"bare", "-32603"}, Carriers: byHTTP},
+		{ID: "B23", Title: "500", Variants: []string{"bare", "-32603"}, Carriers: byHTTP, Note: "no body, or a JSON-RPC error; not executed, unless Executed"},
 		{ID: "B24", Title: "server not available", Variants: []string{"502", "503", "503-retry-after", "504"}, Carriers: byHTTP, Note: "Retry-After is For (default 120 s)"},
 		{ID: "B25", Title: "HTTP/2 stream not taken", Variants: []string{"refused", "goaway"}, Carriers: byConn, Note: "RST_STREAM REFUSED_STREAM, or GOAWAY below the stream; never executed"},
 		{ID: "B26", Title: "HTTP/2 stream reset", Variants: []string{"internal", "calm"}, Carriers: byConn, Note: "RST_STREAM INTERNAL_ERROR or ENHANCE_YOUR_CALM"},
@@ -136,10 +136,10 @@ func catalogueB() []Fault {
 
 func catalogueC() []Fault {
 	return []Fault{
-		{ID: "C1", Title: "stream drops before the first event", Carriers: byHTTP},
+		{ID: "C1", Title: "stream drops before the first event", Carriers: byHTTP, Note: "the stream opens, then the connection breaks"},
 		{ID: "C2", Title: "stream drops behind events with ids", Carriers: byHTTP, Note: "the answer waits for a GET with that Last-Event-ID; For, when set, is the stream's retry time"},
-		{ID: "C3", Title: "stream drops behind events without ids", Carriers: byHTTP},
-		{ID: "C4", Title: "stream ends without the answer", Carriers: byHTTP},
+		{ID: "C3", Title: "stream drops behind events without ids", Carriers: byHTTP, Note: "behind one event of progress, the connection breaks"},
+		{ID: "C4", Title: "stream ends without the answer", Carriers: byHTTP, Note: "behind one event of progress, the stream ends as it should"},
 		{ID: "C5", Title: "flood of comments", Carriers: byHTTP, Note: "Size bytes (default 100 MiB), then the answer"},
 		{ID: "C6", Title: "stream opens and stays silent", Carriers: byHTTP, Note: "held until Heal, or For"},
 		{ID: "C7", Title: "line or event over the limit", Variants: []string{"line", "event"}, Carriers: byHTTP, Note: "Size bytes (default 17 MiB), then the answer"},
@@ -154,19 +154,19 @@ func catalogueC() []Fault {
 
 func catalogueD() []Fault {
 	return []Fault{
-		{ID: "D1", Title: "truncated JSON", Variants: []string{"then-good", "only"}, Carriers: byBoth},
-		{ID: "D2", Title: "unknown id", Variants: []string{"then-good", "only"}, Carriers: byBoth},
-		{ID: "D3", Title: "id of the wrong type", Variants: []string{"then-good", "only"}, Carriers: byBoth},
-		{ID: "D4", Title: "answered twice", Carriers: byBoth},
+		{ID: "D1", Title: "truncated JSON", Variants: []string{"then-good", "only"}, Carriers: byBoth, Note: "half of the answer; then-good: the answer behind it"},
+		{ID: "D2", Title: "unknown id", Variants: []string{"then-good", "only"}, Carriers: byBoth, Note: "the answer under an id that nobody gave; then-good: the answer behind it"},
+		{ID: "D3", Title: "id of the wrong type", Variants: []string{"then-good", "only"}, Carriers: byBoth, Note: "the answer under the id as text, or 7 for text; then-good: the answer behind it"},
+		{ID: "D4", Title: "answered twice", Carriers: byBoth, Note: "the answer, twice"},
 		{ID: "D5", Title: "answers in random order", Carriers: byBoth, Note: "gathers Repeat answers (default 1,000), or what came in For (default 1 s)"},
 		{ID: "D6", Title: "answer too late", Variants: []string{"cancel", "delay"}, Carriers: byBoth, Note: "when the caller has cancelled; or For (default 10 min). Over HTTP a cancelled stream takes no answer: it is only held"},
-		{ID: "D7", Title: "result and error", Variants: []string{"both", "neither"}, Carriers: byBoth},
-		{ID: "D8", Title: "error without id", Variants: []string{"only", "then-good"}, Carriers: byBoth},
+		{ID: "D7", Title: "result and error", Variants: []string{"both", "neither"}, Carriers: byBoth, Note: "an answer with both members, or with none of them"},
+		{ID: "D8", Title: "error without id", Variants: []string{"only", "then-good"}, Carriers: byBoth, Note: "a parse error whose id is null; then-good: the answer behind it"},
 		{ID: "D9", Title: "batch", Carriers: byBoth, Note: "an array of a notification and the answer"},
 		{ID: "D10", Title: "depth bomb", Variants: []string{"id-first", "id-last"}, Carriers: byBoth, Note: "Repeat levels (default 100,000)"},
-		{ID: "D11", Title: "JSON that parsers disagree on", Variants: []string{"duplicate", "number", "minus-zero", "surrogate"}, Carriers: byBoth},
-		{ID: "D12", Title: "invalid UTF-8 in text", Carriers: byBoth},
-		{ID: "D13", Title: "unknown resultType", Carriers: byBoth},
+		{ID: "D11", Title: "JSON that parsers disagree on", Variants: []string{"duplicate", "number", "minus-zero", "surrogate"}, Carriers: byBoth, Note: "two of each member; a number of 401 digits; -0; a surrogate alone"},
+		{ID: "D12", Title: "invalid UTF-8 in text", Carriers: byBoth, Note: "in the first text of the result, or in a member that it adds"},
+		{ID: "D13", Title: "unknown resultType", Carriers: byBoth, Note: "in the result"},
 		{ID: "D14", Title: "unknown message from the server", Variants: []string{"notification", "request"}, Carriers: byBoth, Note: "then the answer"},
 		{ID: "D15", Title: "strange error object", Variants: []string{"code-string", "code-float", "no-message", "data"}, Carriers: byBoth, Note: "data has Size bytes (default 10 MiB)"},
 		{ID: "D16", Title: "flood of notifications", Carriers: byBoth, Note: "Repeat (default 100,000), then the answer"},
@@ -184,7 +184,7 @@ func catalogueE() []Fault {
 		{ID: "E6", Title: "crash in a line", Variants: []string{"answer", "request"}, Carriers: byStream, Note: "after half of the answer; after a part of the request was read, when its method is known before its end (a line of over 64 bytes, to the byte only where writing waits for reading)"},
 		{ID: "E7", Title: "stdout ends, process lives", Carriers: byStream, Note: "stdin is still read"},
 		{ID: "E8", Title: "stdin is not read any more", Carriers: byStream, Note: "until Heal, or For; the matched request is passed on unless Unsent"},
-		{ID: "E9", Title: "stdin is closed, stdout is not", Carriers: byStream},
+		{ID: "E9", Title: "stdin is closed, stdout is not", Carriers: byStream, Note: "the matched request is passed on unless Unsent, and its answer comes"},
 		{ID: "E10", Title: "stopped", Variants: []string{"freeze", "sigstop"}, Carriers: []Carrier{Stream, Process}, Note: "nothing moves until Heal, or For; sigstop stops the process (not on Windows), SIGCONT wakes it"},
 		{ID: "E11", Title: "does not end", Variants: []string{"term", "grandchild"}, Carriers: byProcess, Note: "ignores SIGTERM and the end of stdin; or ends and leaves a process that holds the pipes for For (default 1 min). From its start"},
 		{ID: "E12", Title: "killed in a call", Variants: []string{"kill", "segv", "exit0"}, Carriers: byProcess, Note: "by that signal (exit 1 on Windows), or with status 0"},
@@ -212,9 +212,37 @@ func catalogueF() []Fault {
 		{ID: "F13", Title: "answer to a round is lost", Carriers: byBoth, Methods: toolCall, Note: "the first round wants input; the second, with requestState, is passed on without it and its answer withheld: over HTTP the connection closes"},
 		{ID: "F14", Title: "wrong progress", Variants: []string{"decreasing", "foreign", "after"}, Carriers: byBoth, Note: "before the answer, or behind it"},
 		{ID: "F15", Title: "cancellation is ignored", Carriers: byStream, Note: "notifications/cancelled is not passed on and the answer comes when it has arrived"},
-		{ID: "F16", Title: "strange ttlMs", Variants: []string{"negative", "huge", "string", "absent"}, Carriers: byBoth, Methods: []string{"tools/list", "server/discover"}},
+		{ID: "F16", Title: "strange ttlMs", Variants: []string{"negative", "huge", "string", "absent"}, Carriers: byBoth, Methods: []string{"tools/list", "server/discover"}, Note: "in the result"},
 		{ID: "F17", Title: "DB_LOCKED", Variants: []string{"2", "negative", "huge", "nan", "result"}, Carriers: byBoth, Methods: toolCall, Note: "an error with retry_after_seconds, never executed; result: a tool result that says so"},
 		{ID: "F18", Title: "readOnlyHint that lies", Carriers: byBoth, Methods: toolList, Note: "every tool says readOnlyHint and idempotentHint"},
 		{ID: "F19", Title: "task that never ends", Carriers: byBoth, Methods: []string{"tools/call", "tasks/get", "tasks/cancel"}, Note: "the call is answered by a task, which works for ever; pollInterval is Every (default 1 ms); never executed"},
+	}
+}
+
+// catalogueGH are the rows that no peer can make.
+func catalogueGH() []Fault {
+	const (
+		host  = "of the client's own host: a test makes it there (synctest's clock, a stopped process)"
+		load  = "of the caller: a test calls so"
+		redis = "of the fleet's Redis: the tests of the fleet stop, slow and fill it"
+	)
+	return []Fault{
+		{ID: "G1", Title: "wall clock jumps", Note: host},
+		{ID: "G2", Title: "suspended for hours", Note: host},
+		{ID: "G3", Title: "client stopped for seconds", Note: host},
+		{ID: "G4", Title: "cancelled at every point", Note: load},
+		{ID: "G5", Title: "deadlines shorter than the server", Note: load + "; F9 slows lists, B1 with For calls"},
+		{ID: "G6", Title: "panic in a hook", Note: load},
+		{ID: "G7", Title: "closed with calls in flight", Note: load + "; B1, C6 and E10 hold the calls"},
+		{ID: "G8", Title: "callback or log blocks", Note: load},
+		{ID: "G9", Title: "open breaker is hammered", Note: load},
+		{ID: "G10", Title: "10,000 names of tools", Note: "F6 many makes the list; the calls are the caller's"},
+		{ID: "H1", Title: "Redis refuses, is slow, or swallows", Note: redis},
+		{ID: "H2", Title: "Redis is flushed or holds garbage", Note: redis},
+		{ID: "H3", Title: "one node tells wrong things", Note: redis},
+		{ID: "H4", Title: "all nodes fail and heal at once", Note: "any fault before all of them: they share one Proxy"},
+		{ID: "H5", Title: "clocks of nodes differ", Note: redis},
+		{ID: "H6", Title: "messages between nodes are lost", Note: redis},
+		{ID: "H7", Title: "shared cache entry is poisoned", Note: redis},
 	}
 }

@@ -18,7 +18,17 @@
 //     process can do.
 //
 // The faults of the client's own host (part G of the matrix) and of a fleet's
-// Redis (part H) are made where those are.
+// Redis (part H) are made where those are; the catalogue has them with that
+// reason.
+//
+// A plan has a text form, so that a command can take it ([ParsePlan]). This one
+// loses the answer of every third call of one tool, after the server has
+// executed it, and is a web page for the first minute to who asks for tools:
+//
+//	{"seed": 7, "rules": [
+//	  {"fault": "B4", "when": {"tools": ["pay"], "nth": 3}},
+//	  {"fault": "B9", "when": {"methods": ["tools/list"], "until": "1m"}}
+//	]}
 //
 // The plan can change while traffic runs ([Proxy.Set], [Proxy.Heal]).
 // [Proxy.Stats] counts the faults and [Proxy.History] tells of every message
