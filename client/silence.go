@@ -68,21 +68,21 @@ func (c *Client) watchSilence(now time.Time) *silenceWatch {
 	})
 	w.core.Sent(now.Sub(w.began))
 	if !w.armed.Load() && w.armed.CompareAndSwap(false, true) {
-		w.again()
+		w.again(w.step)
 	}
 	return w
 }
 
 // again has somebody look in a while.
-func (w *silenceWatch) again() {
+func (w *silenceWatch) again(in time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.client.Load() == nil:
 	case w.timer == nil:
-		w.timer = time.AfterFunc(w.step, w.look)
+		w.timer = time.AfterFunc(in, w.look)
 	default:
-		w.timer.Reset(w.step)
+		w.timer.Reset(in)
 	}
 }
 
@@ -93,24 +93,24 @@ func (w *silenceWatch) look() {
 		return
 	}
 	w.listen(c)
-	switch h, _ := w.core.Look(w.now()); h {
+	switch h, next := w.core.Look(w.now()); h {
 	case resilience.Quiet:
 		w.armed.Store(false)
 		// Who sent just before that relies on somebody looking.
 		if h, _ := w.core.Look(w.now()); h != resilience.Quiet && w.armed.CompareAndSwap(false, true) {
-			w.again()
+			w.again(w.step)
 		}
 	case resilience.Probe:
 		if c.Breaker().State() != breaker.Closed { // known, and nothing is sent
-			w.again()
+			w.again(w.step)
 			return
 		}
 		c.within(func() {
 			w.probe(c)
-			w.again()
+			w.again(w.step)
 		})
 	case resilience.Watch, resilience.Trip:
-		w.again()
+		w.again(max(1, min(w.step, next-w.now())))
 	}
 }
 
@@ -128,7 +128,13 @@ func (w *silenceWatch) listen(c *Client) {
 			w.late = counter.Late()
 		}
 		w.link, w.heard = l, n
-		w.core.Heard(w.now())
+		now := w.now()
+		w.core.Heard(now)
+		if c.inFlight.Load() > 0 {
+			// What is under way is due from now on, also when it is given up.
+			w.core.Sent(now)
+			w.core.Ended()
+		}
 	}
 	if late := counter.Late(); late > w.late && c.cfg.meter != nil {
 		c.cfg.meter.Happened(Happening{What: LateAnswers, Server: c.server, Count: int(late - w.late)})
