@@ -27,6 +27,13 @@ type Health struct {
 	// Breaker is the server's circuit, nil when it is switched off. It has the
 	// last failure and when that was.
 	Breaker *breaker.Snapshot
+	// Tools are the circuits of tools that are not CLOSED.
+	Tools []breaker.Snapshot
+	// HoldLeft is what [Client.HoldLeft] says.
+	HoldLeft time.Duration
+	// RetryTokens is what is left to pay for retries, of 100; nil before the
+	// first one.
+	RetryTokens *int
 	// Cache is the list of tools, nil before there is one.
 	Cache *CacheHealth
 }
@@ -70,11 +77,20 @@ func (c *Client) Health() Health {
 		h.Transport = transportOf(l)
 	}
 	if b := c.Breaker(); b != nil {
-		s := b.Snapshot()
-		for _, text := range []*string{&s.Name, &s.Reason, &s.HoldReason, &s.LastFailure} {
-			*text = mcperrors.Redact(*text)
-		}
+		s := redacted(b.Snapshot())
 		h.Breaker = &s
+	}
+	if g := c.ToolBreakers(); g != nil {
+		for _, s := range g.Snapshots() {
+			if s.State != breaker.Closed {
+				h.Tools = append(h.Tools, redacted(s))
+			}
+		}
+	}
+	h.HoldLeft = c.HoldLeft()
+	if b := c.budgets(); b != nil {
+		left := b.retries.Tokens()
+		h.RetryTokens = &left
 	}
 	if cache := c.tools.peek(); cache != nil {
 		if st, ok := cache.Status(c.cacheKey()); ok {
@@ -84,19 +100,32 @@ func (c *Client) Health() Health {
 	return h
 }
 
+func redacted(s breaker.Snapshot) breaker.Snapshot {
+	for _, text := range []*string{&s.Name, &s.Reason, &s.HoldReason, &s.LastFailure} {
+		*text = mcperrors.Redact(*text)
+	}
+	return s
+}
+
 // MarshalJSON implements [json.Marshaler] with names in snake case and durations
 // in whole milliseconds. What there is not is left out.
 func (h Health) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Server    string            `json:"server"`
-		Transport string            `json:"transport,omitempty"`
-		Version   mcp.Version       `json:"version,omitempty"`
-		Healthy   bool              `json:"healthy"`
-		State     State             `json:"state"`
-		InFlight  int               `json:"in_flight"`
-		Breaker   *breaker.Snapshot `json:"breaker,omitempty"`
-		Cache     *CacheHealth      `json:"cache,omitempty"`
-	}(h))
+		Server      string             `json:"server"`
+		Transport   string             `json:"transport,omitempty"`
+		Version     mcp.Version        `json:"version,omitempty"`
+		Healthy     bool               `json:"healthy"`
+		State       State              `json:"state"`
+		InFlight    int                `json:"in_flight"`
+		Breaker     *breaker.Snapshot  `json:"breaker,omitempty"`
+		Tools       []breaker.Snapshot `json:"tools,omitempty"`
+		HoldMS      int64              `json:"hold_ms,omitempty"`
+		RetryTokens *int               `json:"retry_tokens,omitempty"`
+		Cache       *CacheHealth       `json:"cache,omitempty"`
+	}{
+		h.Server, h.Transport, h.Version, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
+		int64((h.HoldLeft + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
+	})
 }
 
 // MarshalJSON implements [json.Marshaler], as that of [Health].

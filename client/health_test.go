@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -125,4 +127,39 @@ func BenchmarkHealthy(b *testing.B) {
 	for b.Loop() {
 		healthySink = c.Healthy()
 	}
+}
+
+// A tool that fails has a circuit of its own, which does not make the server
+// unhealthy; a hold is shown, and keeps calls back.
+func TestHealthOfToolsAndHolds(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	require.Nil(t, c.Health().Tools)
+	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil) })
+	for range breaker.DefaultFailureThreshold {
+		_, err := c.CallTool(t.Context(), "echo", hello)
+		require.Error(t, err)
+	}
+	h := c.Health()
+	require.True(t, h.Healthy)
+	require.Len(t, h.Tools, 1)
+	require.Equal(t, breaker.Open, h.Tools[0].State)
+
+	require.Zero(t, h.HoldLeft)
+	c.Hold(-time.Second)
+	require.Zero(t, c.HoldLeft())
+	c.Hold(time.Hour)
+	c.Hold(time.Second) // it only grows
+	h = c.Health()
+	require.Greater(t, h.HoldLeft, 59*time.Minute)
+	raw, err := json.Marshal(h)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"hold_ms":3`)
+	require.Contains(t, string(raw), `"tools":[{"name":`)
+	sent := s.count("tools/list")
+	_, err = c.Call(t.Context(), "tools/list", nil)
+	var e *mcperrors.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, mcperrors.KindOverloaded, e.Kind)
+	require.Equal(t, sent, s.count("tools/list"))
 }
