@@ -48,17 +48,17 @@ func (s *stream) harm(h *hit, line []byte, call *Call) bool {
 	if h.Fault == "E4" && s.process.stderr != nil {
 		s.process.stderr(orInt(h.Size, 1<<30))
 	}
-	if h.Fault == "E10" { // shut before the server can answer
+	switch h.Fault { // before the server can answer
+	case "E7":
+		_ = s.client.To.Close()
+	case "E10":
 		defer s.down.shut()()
+	default:
 	}
 	if !h.Unsent && !s.pass(line, call) {
 		return false
 	}
 	switch h.Fault {
-	case "E7":
-		s.toClient.Lock()
-		_ = s.client.To.Close()
-		s.toClient.Unlock()
 	case "E8":
 		return h.hold(s.ctx, time.Duration(h.For)) && (!h.Unsent || s.pass(line, call))
 	case "E9":

@@ -133,6 +133,7 @@ func TestFaultsOfStreams(t *testing.T) {
 				rule.Fault, rule.Variant, _ = strings.Cut(key, "/")
 				rig := newStreamRig(t, rule)
 				c.check(t, rig)
+				synctest.Wait() // the server may be in the call still
 				require.EqualValues(t, c.calls, rig.server.executed.Load())
 				require.Equal(t, 1, min(rig.proxy.Stats()[rule.Fault], 1))
 			})
