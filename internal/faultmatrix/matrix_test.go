@@ -173,8 +173,8 @@ func describe(err error) (string, mcperrors.Delivery) {
 	if e.Retryable {
 		text += ", retryable"
 	}
-	if e.RetryAfter > 0 {
-		text += fmt.Sprintf(" in %s", e.RetryAfter.Round(time.Second))
+	if e.RetryAfter >= time.Minute { // else jitter decides what is left
+		text += fmt.Sprintf(" in %s", e.RetryAfter.Round(time.Minute))
 	}
 	return text, e.Delivery
 }

@@ -30,11 +30,17 @@ func (p *program) Connect(ctx context.Context, h transport.Handler) (transport.C
 	})
 	p.running.Go(func() { p.upstream.serve(far, far) })
 	conn, err := (&transport.Stream{In: ours, Out: ours}).Connect(ctx, h)
-	return child{conn}, err
+	if err != nil {
+		return nil, err
+	}
+	return child{conn, conn.(transport.Counter)}, nil
 }
 
 // child is a stream whose other end can be started again.
-type child struct{ transport.Conn }
+type child struct {
+	transport.Conn
+	transport.Counter
+}
 
 // Traits implements [transport.Conn].
 func (child) Traits() transport.Traits { return transport.Traits{Process: true} }
