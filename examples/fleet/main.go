@@ -48,7 +48,7 @@ func run(ctx context.Context, redis, url, tool string, every time.Duration, out 
 		return err
 	}
 	defer c.Close()
-	if _, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url}); err != nil {
+	if _, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url, Gate: c}); err != nil {
 		return err
 	}
 	for tick := time.Tick(every); ; {

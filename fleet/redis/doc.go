@@ -11,7 +11,7 @@
 //
 //	c, err := client.Dial(ctx, url)
 //	…
-//	detach, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url})
+//	detach, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url, Credential: user, Gate: c})
 //
 // Everything is a hint; the breaker of each process goes on deciding by itself,
 // and no call ever waits for Redis:

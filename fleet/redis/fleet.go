@@ -53,6 +53,7 @@ type Fleet struct {
 type member struct {
 	view *view
 	b    *breaker.Breaker
+	gate Gate // nil for the breaker's
 }
 
 // Join makes this process a node of a fleet. Nothing is dialled before it
@@ -89,6 +90,18 @@ type Share struct {
 	// share what the server says about their rate (429). "" shares none. Only a
 	// digest of it leaves the process.
 	Credential string
+	// Gate is where holds of the credential stand: the client, which keeps a 429
+	// to itself. nil means the holds of the breaker.
+	Gate Gate
+}
+
+// Gate keeps calls back for a time. A client of package client is one. Both
+// methods return at once.
+type Gate interface {
+	// HoldLeft is how long calls are kept back, 0 when they are not.
+	HoldLeft() time.Duration
+	// Hold keeps them back for d, or longer where they are already.
+	Hold(d time.Duration)
 }
 
 // Attach lets a breaker, such as that of [client.Client.Breaker], take part: what
@@ -105,7 +118,7 @@ func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
 	if s.Credential != "" {
 		cred = digest(s.Credential)
 	}
-	m := &member{view: newView(f.set.Node, digest(s.Server), cred), b: b}
+	m := &member{view: newView(f.set.Node, digest(s.Server), cred), b: b, gate: s.Gate}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -186,7 +199,7 @@ func (l *loop) hear(raw string) {
 	f.count.heard.Add(1)
 	for _, m := range f.all() {
 		if m.view.server == h.server {
-			l.follow(m, m.view.hear(time.Now(), look(m.b), h))
+			l.follow(m, m.view.hear(time.Now(), m.look(), h))
 		}
 	}
 }
@@ -197,7 +210,7 @@ func (l *loop) step(ctx context.Context, now time.Time) {
 	var orders []order
 	var whose []*member
 	for _, m := range f.all() {
-		todo, a := m.view.step(now, look(m.b), int(f.count.nodes.Load()))
+		todo, a := m.view.step(now, m.look(), int(f.count.nodes.Load()))
 		l.follow(m, a)
 		for _, o := range todo {
 			orders, whose = append(orders, o), append(whose, m)
@@ -221,7 +234,7 @@ func (l *loop) step(ctx context.Context, now time.Time) {
 			continue
 		}
 		f.count.did(orders[i].kind, r)
-		l.follow(m, m.view.answered(time.Now(), look(m.b), orders[i], r.left))
+		l.follow(m, m.view.answered(time.Now(), m.look(), orders[i], r.left))
 	}
 	if !present {
 		return

@@ -392,13 +392,39 @@ func TestHoldsAreSharedByCredential(t *testing.T) {
 		require.False(t, none.Snapshot().Held)
 		require.Zero(t, b.Stats().Published, "a hold that was heard is not told again")
 
+		// A client keeps a 429 beside its breaker.
+		var mine, theirs gate
+		for n, g := range map[*node]*gate{a: &mine, b: &theirs} {
+			_, err := n.Attach(breaker.New(breaker.Settings{}), Share{Server: "another", Credential: "token", Gate: g})
+			require.NoError(t, err)
+		}
+		mine.Hold(10 * time.Second)
+		time.Sleep(time.Second)
+		require.InDelta(t, 9, theirs.HoldLeft().Seconds(), 0.3)
+		require.Zero(t, b.Stats().Published, "a hold that was heard is not told again")
+
 		late := joined(t, m, "late", breaker.Settings{}, Settings{})
 		defer leave(late)
 		time.Sleep(2 * time.Second)
 		require.True(t, late.b.Snapshot().Held, "who comes later reads it")
-		time.Sleep(18 * time.Second)
+		time.Sleep(17 * time.Second)
 		require.False(t, late.b.Snapshot().Held)
 	})
+}
+
+// gate is a client's.
+type gate struct{ until atomic.Pointer[time.Time] }
+
+func (g *gate) HoldLeft() time.Duration {
+	if until := g.until.Load(); until != nil {
+		return max(0, time.Until(*until))
+	}
+	return 0
+}
+
+func (g *gate) Hold(d time.Duration) {
+	until := time.Now().Add(d)
+	g.until.Store(&until)
 }
 
 func TestSettings(t *testing.T) {

@@ -2,14 +2,16 @@ package fleetredis
 
 import "github.com/mainstay-mcp/mainstay/breaker"
 
-// look reads a breaker. It takes no lock.
-func look(b *breaker.Breaker) standing {
-	s := b.Snapshot()
+// look reads a breaker and its gate. It takes no lock.
+func (m *member) look() standing {
+	s := m.b.Snapshot()
 	st := standing{
 		state: s.State, generation: s.Generation, retryAfter: s.RetryAfter, refused: s.Refused,
 		reason: s.Reason, manual: s.Mode != breaker.Auto,
 	}
-	if s.Held {
+	if m.gate != nil {
+		st.hold = m.gate.HoldLeft()
+	} else if s.Held {
 		st.hold, st.holdReason = s.RetryAfter, s.HoldReason
 	}
 	return st
@@ -22,9 +24,17 @@ func (l *loop) follow(m *member, a advice) {
 		c.suspected.Add(1)
 		m.b.Suspect(a.suspect)
 	}
+	if a.wait > 0 {
+		c.held.Add(1)
+		m.b.Hold(a.wait, hinted+"another node probes")
+	}
 	if a.hold > 0 {
 		c.held.Add(1)
-		m.b.Hold(a.hold, a.why)
+		if m.gate != nil {
+			m.gate.Hold(a.hold)
+		} else {
+			m.b.Hold(a.hold, hinted+"the server asked another node to wait")
+		}
 	}
 	if a.trip != "" {
 		c.preOpened.Add(1)

@@ -93,8 +93,8 @@ const maxReporters = 1024
 type advice struct {
 	suspect time.Duration
 	trip    string
-	hold    time.Duration
-	why     string // of the hold
+	wait    time.Duration // because another node probes
+	hold    time.Duration // because the server said so
 }
 
 // hear takes a hint of another node about the server.
@@ -115,7 +115,7 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 		v.proven = s.state != breaker.Closed
 	case kindProbing:
 		if s.state == breaker.Open && !v.proven {
-			return advice{hold: refusal(h.lasts), why: hinted + "another node probes"}
+			return advice{wait: refusal(h.lasts)}
 		}
 	case kindHold:
 		if v.cred != "" && h.cred == v.cred {
@@ -132,7 +132,7 @@ func (v *view) holdFor(now time.Time, d time.Duration) advice {
 		return advice{}
 	}
 	v.holds = until
-	return advice{hold: d, why: hinted + "the server asked another node to wait"}
+	return advice{hold: d}
 }
 
 func (v *view) report(now time.Time, h hint) {
@@ -204,8 +204,13 @@ func (v *view) step(now time.Time, s standing, nodes int) ([]order, advice) {
 		orders = v.withdrawn()
 	}
 	if v.cred != "" && s.hold > 0 && !strings.Contains(s.holdReason, hinted) {
-		// Half a second of slack: a hold that is looked at twice is the same.
-		if until := now.Add(s.hold); until.After(v.gated.Add(500 * time.Millisecond)) {
+		// Half a second of slack: a hold that is looked at twice is the same, and
+		// one that was heard of is not told again.
+		known := v.gated
+		if v.holds.After(known) {
+			known = v.holds
+		}
+		if now.Add(s.hold).After(known.Add(500 * time.Millisecond)) {
 			orders = append(orders, v.order(orderHold, hint{kind: kindHold, cred: v.cred, lasts: s.hold}))
 		}
 	}
@@ -303,7 +308,7 @@ func (v *view) answered(now time.Time, s standing, o order, left time.Duration) 
 			return advice{}
 		}
 		if s.state == breaker.Open && !v.proven {
-			return advice{hold: refusal(left), why: hinted + "another node probes"}
+			return advice{wait: refusal(left)}
 		}
 	default: // questions, which the views do not put
 	}
