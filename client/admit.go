@@ -18,10 +18,10 @@ import (
 type permits struct {
 	server, tool breaker.Permit
 	slot         resilience.Slot
-	counted      bool      // among those in flight
-	sent         time.Time // zero unless somebody wants to know
-	heard        uint64    // what had come from the server by then
-	watch        *silenceWatch  // told when the request has ended
+	counted      bool          // among those in flight
+	sent         time.Time     // zero unless somebody wants to know
+	heard        uint64        // what had come from the server by then
+	watch        *silenceWatch // told when the request has ended
 }
 
 func (p *permits) elapsed() time.Duration {
@@ -176,6 +176,16 @@ func (c *Client) hold(cl *call, b *breaker.Breaker, a resilience.Attempt, d time
 			return
 		}
 	}
+}
+
+// heldFor is how long nothing may be asked with these credentials.
+func (c *Client) heldFor() time.Duration {
+	if parts := c.parts.peek(); parts != nil {
+		if h := parts.held.Load(); h != nil {
+			return max(0, time.Until(h.until))
+		}
+	}
+	return 0
 }
 
 // whileHeld refuses a call until the hold is over.

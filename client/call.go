@@ -108,10 +108,10 @@ type call struct {
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
 	restartPart
-	began    time.Time // the first attempt; zero for what is one attempt only
-	mended   mended
-	loop     inputLoop
-	retry    *retrying // nil before something failed
+	began  time.Time // the first attempt; zero for what is one attempt only
+	mended mended
+	loop   inputLoop
+	retry  *retrying // nil before something failed
 }
 
 func newCall(method string, opts []CallOption) call {

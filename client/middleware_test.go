@@ -66,7 +66,9 @@ func TestMiddlewareDecides(t *testing.T) {
 	t.Parallel()
 	var what func(context.Context, *client.Invocation, client.Next) (json.RawMessage, error)
 	c, s := connected(t, client.WithPreload(false), client.WithMiddleware(func(next client.Next) client.Next {
-		return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) { return what(ctx, inv, next) }
+		return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
+			return what(ctx, inv, next)
+		}
 	}))
 	what = func(context.Context, *client.Invocation, client.Next) (json.RawMessage, error) {
 		return nil, errors.New("not on my watch")

@@ -161,7 +161,7 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 		}
 		return c.inDoubt(cl, err)
 	}
-	d.Wait = c.backoff(d.Wait, r.last, s)
+	d.Wait = max(c.backoff(d.Wait, r.last, s), c.heldFor())
 	budget := c.madeBudgets().retries
 	if d.Charge == resilience.ChargeLocked {
 		budget = c.madeBudgets().locked

@@ -1,0 +1,534 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// status answers with a bare status and Retry-After, unless that is "".
+func status(code int, after string) replyFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		w.WriteHeader(code)
+	}
+}
+
+// retries is [client.DefaultResilience] with another policy.
+func retries(r client.Retry) client.Option {
+	all := client.DefaultResilience()
+	all.Retry = r
+	return client.WithResilience(all)
+}
+
+// hinted is a list of tools whose annotations say what may be run twice.
+const hinted = `{"resultType":"complete","tools":[
+	{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
+	{"name":"same","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},
+	{"name":"writes","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}},
+	{"name":"silent","inputSchema":{"type":"object"}}],"ttlMs":3600000,"cacheScope":"private"}`
+
+// How often a call is made, by policy, trust and what it failed with: a call
+// that may have been executed and may not run twice is made once (F18, §3.7).
+func TestRetryPolicies(t *testing.T) {
+	t.Parallel()
+	const maybe, refused, cannot = http.StatusBadGateway, http.StatusTooManyRequests, http.StatusNotImplemented
+	for name, tt := range map[string]struct {
+		opts   []client.Option
+		tool   string // "" for a list
+		status int
+		want   int
+	}{
+		"proof: a list":                            {nil, "", maybe, 3},
+		"proof: a tool that claims to read":        {nil, "reads", maybe, 1},
+		"proof: refused undone":                    {nil, "writes", refused, 3},
+		"proof: would end the same way":            {nil, "", cannot, 1},
+		"trusted: reads":                           {[]client.Option{client.WithTrustedServer()}, "reads", maybe, 3},
+		"trusted: idempotent":                      {[]client.Option{client.WithTrustedServer()}, "same", maybe, 3},
+		"trusted: writes":                          {[]client.Option{client.WithTrustedServer()}, "writes", maybe, 1},
+		"trusted: says nothing":                    {[]client.Option{client.WithTrustedServer()}, "silent", maybe, 1},
+		"hints: reads":                             {[]client.Option{retries(client.Retry{Policy: client.RetryHints})}, "reads", maybe, 3},
+		"hints: says nothing":                      {[]client.Option{retries(client.Retry{Policy: client.RetryHints})}, "silent", maybe, 1},
+		"always: writes":                           {[]client.Option{retries(client.Retry{Policy: client.RetryAlways})}, "writes", maybe, 3},
+		"never: a list":                            {[]client.Option{retries(client.Retry{})}, "", maybe, 1},
+		"never: refused undone":                    {[]client.Option{retries(client.Retry{})}, "writes", refused, 1},
+		"two attempts":                             {[]client.Option{retries(client.Retry{Policy: client.RetryProof, Attempts: 2})}, "", maybe, 2},
+		"the option's word for one call, over all": {[]client.Option{retries(client.Retry{Policy: client.RetryAlways})}, "once", maybe, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newLone(t)
+				s.result("tools/list", hinted)
+				c, err := s.dial(tt.opts...)
+				require.NoError(t, err)
+				s.on("prompts/list", func(jsonrpc.Request) any { return status(tt.status, "") })
+				s.on("tools/call", func(jsonrpc.Request) any { return status(tt.status, "") })
+				method := "tools/call"
+				switch tt.tool {
+				case "":
+					method = "prompts/list"
+					_, err = c.Call(t.Context(), method, nil)
+				case "once":
+					_, err = c.CallTool(t.Context(), "writes", nil, client.WithRetryPolicy(client.RetryNever))
+				default:
+					_, err = c.CallTool(t.Context(), tt.tool, nil)
+				}
+				var e *mcperrors.Error
+				require.ErrorAs(t, err, &e)
+				require.Len(t, s.of(method), tt.want)
+				require.Equal(t, tt.want, e.Attempts)
+				ids := map[string]bool{}
+				for _, p := range s.of(method) {
+					ids[p.req.ID.String()] = true
+				}
+				require.Len(t, ids, tt.want, "each attempt has an id of its own")
+				require.NoError(t, c.Close())
+				s.mem.Close()
+			})
+		})
+	}
+}
+
+// A retry that succeeds is a success, and the meter knows of it.
+func TestRetrySucceeds(t *testing.T) {
+	t.Parallel()
+	m := &recordingMeter{}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		n := 0
+		s.on("tools/list", func(jsonrpc.Request) any {
+			if n++; n < 3 {
+				return jsonrpc.NewError(-32603, "not yet", nil)
+			}
+			return json.RawMessage(`{"tools":[]}`)
+		})
+		_, err := c.Call(t.Context(), "tools/list", nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, m.count(client.Retried))
+		last := m.attempts[len(m.attempts)-3:]
+		require.Equal(t, []string{"internal", "internal", "complete"}, []string{last[0].Class, last[1].Class, last[2].Class})
+		require.Equal(t, []int{1, 2, 3}, []int{last[0].Number, last[1].Number, last[2].Number})
+		require.Equal(t, breaker.Failure, last[0].OnServer)
+		require.Equal(t, 3, m.calls[len(m.calls)-1].Attempts)
+	}, client.WithMeter(m), client.WithPreload(false))
+}
+
+// Retry-After is the earliest a server is asked again, by this call and by
+// others: a 503 holds back all who share its circuit, and longer than the
+// cooldown (B21, B24).
+func TestRetryAfterHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		c, err := s.dial()
+		require.NoError(t, err)
+		busy := true
+		s.on("tools/call", func(jsonrpc.Request) any {
+			if busy {
+				return status(http.StatusServiceUnavailable, "120")
+			}
+			return json.RawMessage(doneResult)
+		})
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, mcperrors.Unknown, e.Delivery, "a proxy may have passed it on")
+		require.Equal(t, 1, e.Attempts)
+		require.Equal(t, 120*time.Second, e.RetryAfter)
+		sent, began := len(s.of("tools/call")), time.Now()
+		for time.Since(began) < 119*time.Second {
+			_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+			require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
+			require.Equal(t, 120*time.Second-time.Since(began), mcperrors.RetryAfter(err))
+			time.Sleep(7 * time.Second)
+		}
+		require.Len(t, s.of("tools/call"), sent)
+		busy = false
+		time.Sleep(2 * time.Second)
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}
+
+// A call whose time does not reach to what the server asks for fails at once,
+// and says when.
+func TestRetryAfterBeyondTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, after := range []string{"7", "1000000"} {
+			s := newLone(t)
+			c, err := s.dial()
+			require.NoError(t, err)
+			s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusTooManyRequests, after) })
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			began := time.Now()
+			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation())
+			cancel()
+			require.Zero(t, time.Since(began))
+			require.Equal(t, mcperrors.E601, mcperrors.CodeOf(err))
+			require.GreaterOrEqual(t, mcperrors.RetryAfter(err), 7*time.Second)
+			require.Len(t, s.of("tools/call"), 1)
+			require.Equal(t, breaker.Closed, c.Breaker().State())
+			require.NoError(t, c.Close())
+			s.mem.Close()
+		}
+	})
+}
+
+// In a total outage retries are a tenth of the traffic at most, whatever the
+// circuit does.
+func TestRetryBudget(t *testing.T) {
+	t.Parallel()
+	r := client.DefaultResilience()
+	r.Breaker = breaker.New(breaker.Settings{FailureThreshold: 1 << 20})
+	m := &recordingMeter{}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		for range 200 {
+			_, err := c.ListTools(t.Context(), nil)
+			require.NoError(t, err)
+		}
+		before := s.count("tools/list")
+		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
+		began := time.Now()
+		for range 500 {
+			_, err := c.ListTools(t.Context(), nil)
+			require.Error(t, err)
+		}
+		extra := s.count("tools/list") - before - 500
+		floor := 3 * (int(time.Since(began)/(10*time.Second)) + 1)
+		require.LessOrEqual(t, extra, 10+floor, "a full budget, and three in 10 s")
+		require.Positive(t, m.count(client.RetryDenied))
+		require.Equal(t, extra, m.count(client.Retried))
+	}, client.WithResilience(r), client.WithMeter(m))
+}
+
+// DB_LOCKED is tried five times, not earlier than the server says, and then told
+// with what it said last (F17).
+func TestRetryLocked(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		var asked []time.Time
+		s.on("tools/call", func(jsonrpc.Request) any {
+			asked = append(asked, time.Now())
+			return jsonrpc.NewError(500, "locked", map[string]any{"profile": "coe", "code": "DB_LOCKED", "retryable": true, "retry_after_seconds": 2})
+		})
+		_, err := c.CallTool(t.Context(), "echo", hello)
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, mcperrors.E401, e.Code)
+		require.Equal(t, mcperrors.Rejected, e.Delivery)
+		require.Equal(t, 2*time.Second, e.RetryAfter)
+		require.Len(t, asked, 5)
+		for i := range asked[1:] {
+			require.GreaterOrEqual(t, asked[i+1].Sub(asked[i]), 2*time.Second)
+		}
+		require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
+		require.Nil(t, c.ToolBreakers())
+	})
+}
+
+// G4: who gives up in the pause before a retry is let go at once, and is told
+// what may have happened.
+func TestCancelInThePause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for want, code := range map[mcperrors.Delivery]int{
+			mcperrors.Rejected: http.StatusTooManyRequests, mcperrors.Unknown: http.StatusServiceUnavailable,
+		} {
+			s := newLone(t)
+			c, err := s.dial()
+			require.NoError(t, err)
+			s.on("prompts/list", func(jsonrpc.Request) any { return status(code, "60") })
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			began := time.Now()
+			_, err = c.Call(ctx, "prompts/list", nil)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, time.Second, time.Since(began))
+			require.Equal(t, want, mcperrors.DeliveryOf(err))
+			require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err))
+			require.NoError(t, c.Close())
+			s.mem.Close()
+		}
+	})
+}
+
+// An earlier attempt that may have been executed is not forgotten because a
+// later one was refused.
+func TestDoubtStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		c, err := s.dial(retries(client.Retry{Policy: client.RetryAlways}))
+		require.NoError(t, err)
+		n := 0
+		s.on("tools/call", func(jsonrpc.Request) any {
+			if n++; n == 1 {
+				return status(http.StatusBadGateway, "")
+			}
+			return status(http.StatusUnauthorized, "")
+		})
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		require.Equal(t, 2, n)
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}
+
+// An answer to the state of a round may be good for once (F13).
+func TestRoundsWithStateAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		c, err := s.dial()
+		require.NoError(t, err)
+		n := 0
+		s.on("resources/read", func(jsonrpc.Request) any {
+			if n++; n == 1 {
+				return json.RawMessage(`{"resultType":"input_required","requestState":"abc"}`)
+			}
+			return status(http.StatusBadGateway, "")
+		})
+		_, err = c.Call(t.Context(), "resources/read", map[string]any{"uri": "x://y"})
+		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		require.Equal(t, 2, n)
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}
+
+// Keys make attempts of one call one to the server, and unlock the retry only
+// where that says that it knows them.
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	for announced, want := range map[bool]int{true: 3, false: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newLone(t)
+			if announced {
+				s.result("server/discover", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"experimental":{"com.example/idempotency":{}}},"ttlMs":60000,"cacheScope":"private"}`)
+			}
+			c, err := s.dial(client.WithIdempotencyKeys("com.example"))
+			require.NoError(t, err)
+			s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation())
+			require.Error(t, err)
+			require.Len(t, s.of("tools/call"), want)
+			keys := map[string]bool{}
+			for i, p := range s.of("tools/call") {
+				var params struct {
+					Meta map[string]any `json:"_meta"`
+				}
+				require.NoError(t, json.Unmarshal(p.req.Params, &params))
+				keys[params.Meta["com.example/idempotencyKey"].(string)] = true
+				require.EqualValues(t, i+1, params.Meta["com.example/attempt"])
+				require.Positive(t, params.Meta["com.example/deadlineMs"])
+				require.LessOrEqual(t, params.Meta["com.example/deadlineMs"], 30_000.0)
+				require.Empty(t, p.header.Get("Idempotency-Key"))
+			}
+			require.Len(t, keys, 1)
+			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation(), client.WithIdempotencyKey("mine"))
+			require.Error(t, err)
+			require.Contains(t, s.last("tools/call").body, `"com.example/idempotencyKey":"mine"`)
+			require.NoError(t, c.Close())
+			s.mem.Close()
+		})
+	}
+	c, _ := connected(t)
+	_, err := c.CallTool(t.Context(), "echo", hello, client.WithIdempotencyKey("k"))
+	require.ErrorContains(t, err, "WithIdempotencyKeys")
+}
+
+// What takes unusually long gets a second request beside it, and the first that
+// is answered wins.
+func TestHedge(t *testing.T) {
+	t.Parallel()
+	m := &recordingMeter{}
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		r := client.DefaultResilience()
+		r.Hedge = client.Hedge{Share: 0.05}
+		c, err := s.dial(client.WithResilience(r), client.WithMeter(m))
+		require.NoError(t, err)
+		var n atomic.Int32
+		s.on("prompts/list", func(jsonrpc.Request) any {
+			if n.Add(1) == 151 {
+				return nil // for ever
+			}
+			time.Sleep(10 * time.Millisecond)
+			return json.RawMessage(`{"resultType":"complete","prompts":[]}`)
+		})
+		s.on("tools/call", func(jsonrpc.Request) any {
+			time.Sleep(10 * time.Second)
+			return json.RawMessage(doneResult)
+		})
+		for range 150 {
+			_, err := c.Call(t.Context(), "prompts/list", nil)
+			require.NoError(t, err)
+		}
+		require.Zero(t, m.count(client.Hedged))
+		began := time.Now()
+		_, err = c.Call(t.Context(), "prompts/list", nil)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 50*time.Millisecond)
+		require.Equal(t, 1, m.count(client.Hedged))
+		require.Equal(t, 1, m.count(client.HedgeWon))
+		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+		require.NoError(t, err)
+		require.Len(t, s.of("tools/call"), 1, "what may not run twice is never hedged")
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}
+
+// A full house lets calls wait for a second; protocol requests have their own
+// way in; who gives up in the queue is let go at once (G4).
+func TestBulkhead(t *testing.T) {
+	t.Parallel()
+	r := client.DefaultResilience()
+	r.Bulkhead = client.Bulkhead{Limit: 2, Queue: 1}
+	m := &recordingMeter{}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		slow := 700 * time.Millisecond
+		s.on("tools/call", func(req jsonrpc.Request) any {
+			go func() {
+				time.Sleep(slow)
+				s.reply(req, json.RawMessage(`{"content":[]}`))
+			}()
+			return nil
+		})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				_, err := c.CallTool(t.Context(), "echo", hello)
+				require.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		require.Equal(t, 2, s.count("tools/call"), "the third waits")
+		_, err := c.CallTool(t.Context(), "echo", hello)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		require.NoError(t, c.Ping(t.Context()), "signs of life have a lane")
+		wg.Wait()
+		require.Equal(t, 1, m.count(client.Queued))
+		require.Equal(t, 1, m.count(client.RefusedFull))
+
+		slow = 10 * time.Second
+		for range 2 {
+			wg.Go(func() { _, _ = c.CallTool(t.Context(), "echo", hello) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err = c.CallTool(ctx, "echo", hello)
+		require.Equal(t, 300*time.Millisecond, time.Since(began))
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		began = time.Now()
+		_, err = c.CallTool(t.Context(), "echo", hello)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+		require.Equal(t, time.Second, time.Since(began))
+		wg.Wait()
+		require.Zero(t, c.Breaker().Snapshot().Failures, "what waits is our load, not the server's fault")
+	}, client.WithResilience(r), client.WithMeter(m))
+}
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	r := client.DefaultResilience()
+	r.Rate = client.Rate{PerSecond: 10, Burst: 5}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		for range 25 {
+			_, err := c.CallTool(t.Context(), "echo", hello)
+			require.NoError(t, err)
+		}
+		require.InDelta(t, 2, time.Since(began).Seconds(), 0.2, "five at once, then ten a second")
+		require.NoError(t, c.Ping(t.Context()))
+		var late atomic.Int32
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				if _, err := c.CallTool(t.Context(), "echo", hello); errors.Is(err, context.DeadlineExceeded) || mcperrors.KindOf(err) == mcperrors.KindOverloaded {
+					late.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		require.NotZero(t, late.Load(), "nobody waits for longer than a second")
+	}, client.WithResilience(r))
+}
+
+// G7: Close answers everybody, in flight, in a queue or in a pause.
+func TestCloseEndsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		r := client.DefaultResilience()
+		r.Bulkhead = client.Bulkhead{Limit: 500, Queue: 500}
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(r))
+		require.NoError(t, err)
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		var ended atomic.Int32
+		for range 1000 {
+			go func() {
+				if _, err := c.CallTool(t.Context(), "echo", hello); err != nil {
+					ended.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, c.Close())
+		synctest.Wait()
+		require.EqualValues(t, 1000, ended.Load())
+		require.LessOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
+func TestWrongResilience(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*client.Resilience){
+		"must not be negative":       func(r *client.Resilience) { r.Silence = -1 },
+		"0 switches one off":         func(r *client.Resilience) { r.Rate.PerSecond = -1 },
+		"needs a limit":              func(r *client.Resilience) { r.Bulkhead.Queue = 3 },
+		"unknown retry policy":       func(r *client.Resilience) { r.Retry.Policy = 9 },
+		"attempts and waits":         func(r *client.Resilience) { r.Retry.Attempts = -1 },
+		"over their cap":             func(r *client.Resilience) { r.Retry.Base, r.Retry.Cap = 2, 1 },
+		"their policy is RetryNever": func(r *client.Resilience) { r.Retry = client.Retry{Attempts: 3} },
+		"a hedge needs":              func(r *client.Resilience) { r.Hedge.After = time.Second },
+	} {
+		r := client.DefaultResilience()
+		change(&r)
+		tr, _ := newFake(t)
+		_, err := client.Connect(t.Context(), tr, client.WithResilience(r))
+		require.ErrorContains(t, err, want)
+	}
+	for _, prefix := range []string{"", "com.mcp", "a/b", "-"} {
+		tr, _ := newFake(t)
+		_, err := client.Connect(t.Context(), tr, client.WithIdempotencyKeys(prefix))
+		require.ErrorContains(t, err, "WithIdempotencyKeys", prefix)
+	}
+}
