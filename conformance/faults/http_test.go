@@ -360,7 +360,8 @@ func TestFaultsOverTCP(t *testing.T) {
 	c := dial()
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	_, err = io.WriteString(c, "still read")
+	// More than buffers hold: somebody reads it, the socket lives.
+	_, err = io.WriteString(c, strings.Repeat("x", 16<<20))
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	require.NoError(t, p.Set(Plan{Rules: []Rule{{Fault: "B4"}}}))

@@ -118,10 +118,12 @@ var processCases = map[string]struct {
 	"E11/term": {check: func(t *testing.T, rig *childRig) {
 		rig.say(call(1))
 		rig.hears()
+		require.NoError(t, rig.cmd.Process.Signal(syscall.SIGTERM))
+		rig.say(call(1))
+		rig.hears()
 		require.NoError(t, rig.in.Close())
 		_, err := rig.out.ReadByte()
 		require.ErrorIs(t, err, io.EOF, "the server ended, and with it stdout")
-		require.NoError(t, rig.cmd.Process.Signal(syscall.SIGTERM))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -130,7 +132,7 @@ var processCases = map[string]struct {
 		// Not the passing of time, but another signal, ends the wait.
 		require.NoError(t, rig.cmd.Process.Signal(syscall.SIGKILL))
 		<-ended
-		require.Equal(t, syscall.SIGKILL, rig.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), "and not SIGTERM")
+		require.Equal(t, syscall.SIGKILL, rig.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), "it has not ended by itself")
 	}},
 	"E11/grandchild": {rule: Rule{For: Duration(time.Minute)}, check: func(t *testing.T, rig *childRig) {
 		rig.say(call(1))

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -29,6 +30,21 @@ func TestNothingWrong(t *testing.T) {
 			p.Forget()
 			require.Empty(t, p.History())
 		}
+	})
+}
+
+// An answer that the client does not take is not delivered.
+func TestNotDelivered(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		rig := newHTTPRig(t, Rule{Fault: "B3"})
+		c := rig.conn()
+		post(c, call(1))
+		_, err := io.ReadFull(c, make([]byte, 100))
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		<-time.After(time.Minute)
+		require.Equal(t, []bool{true, true, false}, []bool{rig.proxy.History()[0].Sent, rig.proxy.History()[0].Answered, rig.proxy.History()[0].Delivered})
 	})
 }
 
