@@ -38,6 +38,7 @@ type listening struct {
 var (
 	errUnlisten      = errors.New("the subscription was closed")
 	errServerEnds    = errors.New("the server ended the subscription")
+	errOtherEra      = errors.New("the server was started again and speaks another era; subscribe again")
 	errNoAcknowledge = errors.New("the server did not acknowledge the subscription in time")
 )
 
@@ -98,6 +99,11 @@ func (l *listening) run(cl call) {
 func (l *listening) attempt(cl *call) error {
 	c := l.s.c
 	cl.id, cl.link = c.cfg.nextID(), c.live.Load()
+	if cl.link.agreed.era != mcp.EraStateless { // since Subscribe looked, or the stream before
+		e := mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
+		e.Retryable = true
+		return c.about(cl, e)
+	}
 	params := cl.seal()
 	cl.attempts++
 	c.subscriptions.get().listen(cl.id, l)

@@ -26,6 +26,9 @@ const (
 // listened is what a subscription has in the stateless era. Guarded by its mu.
 type listened struct {
 	stream *listening // nil before the first
+	// moves counts how often the subscription was taken into a session, where
+	// nobody keeps a stream open.
+	moves int
 	// twice holds what one of two streams has told while both are open.
 	twice map[string]*listening
 }
@@ -57,6 +60,13 @@ func (s *Subscription) current() *listening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream
+}
+
+// stands is current, and how often the subscription has moved.
+func (s *Subscription) stands() (*listening, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stream, s.moves
 }
 
 // relisten is Update in the stateless era: a stream's filter cannot be changed,
@@ -113,8 +123,12 @@ func (s *Subscription) heard(from *listening, ch Change) {
 func (s *Subscription) keepListening() {
 	tries := 0
 	var last *listening
+	_, moves := s.stands()
 	for {
-		l := s.current()
+		l, now := s.stands()
+		if now != moves {
+			return
+		}
 		if l != last {
 			select {
 			case <-l.ended:
@@ -160,6 +174,9 @@ func (s *Subscription) listenAgain(l *listening) bool {
 	if s.current() != l {
 		return true // Update was quicker
 	}
+	if s.c.told().era != mcp.EraStateless {
+		return false // a program of the other era was started: see moveSubscriptions
+	}
 	s.mu.Lock()
 	filter := s.asked
 	s.mu.Unlock()
@@ -173,6 +190,8 @@ func (s *Subscription) listenAgain(l *listening) bool {
 			s.missed(l)
 		}
 		return true
+	case s.c.told().era != mcp.EraStateless:
+		return false // since then
 	case refusedForGood(err):
 		s.fail(err)
 		return false

@@ -1,12 +1,75 @@
 package client
 
-import "github.com/mainstay-mcp/mainstay/mcp"
+import (
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
 
-// reattend gives a program that was started again what the one before had.
+// reattend gives a program that was started again what the one before had. Streams
+// of subscriptions open themselves again, in their era.
 func (c *Client) reattend(before *agreement) {
-	if c.told().era == mcp.EraSession {
+	era := c.told().era
+	if before.era != era {
+		c.moveSubscriptions(era)
+	}
+	if era == mcp.EraSession {
 		c.restore(c.life)
 		return
 	}
+	if level := c.logLevel.Load(); level != nil {
+		if err := c.stampLogLevel(*level); err != nil { // it may have been set during the start
+			c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
+		}
+	}
+	if before.era != era {
+		c.listenForHandlers()
+	}
 	c.tellListsChanged(c.declared(allLists))
+}
+
+// moveSubscriptions takes what is subscribed to into another era: to watch
+// resources in a session, or to hold streams open (fault F1).
+func (c *Client) moveSubscriptions(era mcp.Era) {
+	t := c.subscriptions.peek()
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	clear(t.users)
+	t.mu.Unlock()
+	for _, s := range t.all() {
+		if era == mcp.EraSession {
+			s.toSession(t)
+			continue
+		}
+		s.offer(Change{Gap: true})
+		if !c.within(s.keepListening) {
+			s.finish(errClosed())
+		}
+	}
+}
+
+// toSession makes a subscription one of the session era. What the client's own
+// handlers need comes without it there.
+func (s *Subscription) toSession(t *subscriptions) {
+	if s.f == nil {
+		s.mu.Lock()
+		s.honored = mcp.SubscriptionFilter{} // nothing of it is watched, so nothing is to be taken back
+		s.mu.Unlock()
+		s.finish(nil)
+		return
+	}
+	s.mu.Lock()
+	filter := s.c.declared(s.asked)
+	s.stream, s.twice, s.honored = nil, nil, filter
+	s.moves++
+	s.mu.Unlock()
+	if empty(filter) {
+		s.fail(s.c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+			"the server was started again and does not tell of any change that was asked for", nil), subscribeName))
+		return
+	}
+	for _, uri := range filter.ResourceSubscriptions {
+		t.use(uri)
+	}
 }

@@ -428,7 +428,7 @@ func TestRestartRestores(t *testing.T) {
 		require.Contains(t, h.take(), "gap")
 		p.last().notify("notifications/tools/list_changed", `{}`)
 		synctest.Wait()
-		require.Equal(t, 2, len(changes.all()))
+		require.Len(t, changes.all(), 2)
 	})
 }
 
@@ -555,4 +555,53 @@ func TestOnlyProgramsAreRestarted(t *testing.T) {
 		require.NoError(t, off.Close())
 		require.NoError(t, ignoreClosed(c.Close()))
 	})
+}
+
+// A subscription goes on in the era of the program that was started again
+// (fault F1).
+func TestSubscriptionsChangeTheirEra(t *testing.T) {
+	const caps = `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`
+	session := func(s *fakeServer) error {
+		s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":`+caps+`,"serverInfo":{"name":"fake","version":"1"}}`)
+		s.result("resources/subscribe", `{}`)
+		s.on("server/discover", func(jsonrpc.Request) any {
+			return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil)
+		})
+		return nil
+	}
+	stateless := func(s *fakeServer) error {
+		s.result("server/discover", `{"supportedVersions":["2026-07-28"],"capabilities":`+caps+`,"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
+		s.on("initialize", func(jsonrpc.Request) any {
+			return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil)
+		})
+		s.on("subscriptions/listen", func(req jsonrpc.Request) any {
+			return rawLine(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` +
+				string(req.ID.AppendJSON(nil)) + `},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:/a"]}}}`)
+		})
+		return nil
+	}
+	supervised(t, func(n int, s *fakeServer) error {
+		if n%2 == 1 {
+			return session(s)
+		}
+		return stateless(s)
+	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+		var changes record
+		s, err := c.Subscribe(t.Context(), toolsAndX, changes.change)
+		require.NoError(t, err)
+		methods := []string{"resources/subscribe", "subscriptions/listen"}
+		for n := range 6 {
+			require.Equal(t, 1+n%2, p.last().count(methods[n%2]), "program %d: one more stream for the handler", n+1)
+			require.Zero(t, p.last().count(methods[1-n%2]), "program %d", n+1)
+			require.Equal(t, []string{"x:/a"}, s.Honored().ResourceSubscriptions)
+			time.Sleep(2 * time.Minute)
+			before := len(changes.all())
+			p.last().crash()
+			time.Sleep(10 * time.Second)
+			require.Equal(t, client.StateReady, c.State())
+			require.Greater(t, len(changes.all()), before, "told of a gap")
+			require.NoError(t, s.Err())
+		}
+		require.NoError(t, s.Close())
+	}, client.WithProtocolVersion(client.AutoVersion), client.OnListChanged(func(context.Context, string) {}))
 }

@@ -89,3 +89,23 @@ func TestRefusalOfAnOutage(t *testing.T) {
 // RestartNow lets the tests of the package's users do what the silence detector
 // does.
 func (c *Client) RestartNow(cause error) { c.restart(cause) }
+
+// Only the loss of the program is waited for: what this side refuses says nothing
+// of it, and must not end it.
+func TestOwnRefusalsAreNoEndOfAProgram(t *testing.T) {
+	t.Parallel()
+	c := &Client{}
+	c.sup.part.Store(&supervisor{})
+	cl := &call{link: &link{conn: &namedConn{name: "1"}}}
+	lost := &transport.Failure{Reason: transport.ReasonLost, Err: jsonrpc.ErrPeerClosed}
+	for _, err := range []error{
+		mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls", nil),
+		mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, "not this one", errOtherEra),
+		mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "lost", lost),
+		mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "closed", &transport.Failure{Reason: transport.ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}),
+	} {
+		mine, got := c.mendServer(t.Context(), cl, err)
+		require.False(t, mine)
+		require.Same(t, err, got)
+	}
+}

@@ -121,8 +121,9 @@ const brokenGrace = 2 * time.Second
 // sent. mine is false when the call's error is about something else.
 func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool, _ error) {
 	s := c.sup.peek()
-	if s == nil || cl.handshake || cl.restores || cl.link == nil ||
-		mcperrors.DeliveryOf(err) != mcperrors.NotSent || failureOf(err).Reason != transport.ReasonLost {
+	var f *transport.Failure // an error without one is of this side, and no news of the program
+	if s == nil || cl.handshake || cl.restores || cl.link == nil || !errors.As(err, &f) ||
+		mcperrors.DeliveryOf(err) != mcperrors.NotSent || f.Reason != transport.ReasonLost {
 		return false, err
 	}
 	conn := cl.link.conn
