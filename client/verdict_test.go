@@ -335,8 +335,10 @@ func TestRestartedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := remembering(t)
 		var events []client.Event
-		found(t, p, store, client.OnEvent(func(_ context.Context, e client.Event) { events = append(events, e) }))
-		synctest.Wait()
+		c, err := find(t, p, store, client.OnEvent(func(_ context.Context, e client.Event) { events = append(events, e) }))
+		require.NoError(t, err)
+		synctest.Wait() // Close does not wait for what is queued
+		require.NoError(t, ignoreClosed(c.Close()))
 		require.IsType(t, client.Restarted{}, events[0])
 		require.Equal(t, mcperrors.KindTransport, mcperrors.KindOf(events[0].(client.Restarted).Cause))
 		require.IsType(t, client.EraChosen{}, events[1])
