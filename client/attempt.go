@@ -122,7 +122,8 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 		cl.retry = &retrying{}
 	}
 	cl.retry.last, cl.retry.failed = a, true
-	if a.Delivery == mcperrors.Unknown {
+	if a.Delivery == mcperrors.Unknown || a.Delivery == mcperrors.Answered {
+		// An error that is an answer may have come half-way.
 		cl.retry.doubt = true
 	}
 	j := a.Judge(c.toolLevel())

@@ -274,24 +274,29 @@ func TestCancelInThePause(t *testing.T) {
 // later one was refused.
 func TestDoubtStays(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newLone(t)
-		c, err := s.dial(retries(client.Retry{Policy: client.RetryAlways}))
-		require.NoError(t, err)
-		n := 0
-		s.on("tools/call", func(jsonrpc.Request) any {
-			if n++; n == 1 {
-				return status(http.StatusBadGateway, "")
-			}
-			return status(http.StatusUnauthorized, "")
+	for name, first := range map[string]any{
+		"not known":             status(http.StatusBadGateway, ""),
+		"executed, and in vain": jsonrpc.NewError(jsonrpc.CodeInternalError, "broken half-way", nil),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newLone(t)
+			c, err := s.dial(retries(client.Retry{Policy: client.RetryAlways}))
+			require.NoError(t, err)
+			n := 0
+			s.on("tools/call", func(jsonrpc.Request) any {
+				if n++; n == 1 {
+					return first
+				}
+				return status(http.StatusUnauthorized, "")
+			})
+			_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+			require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err), name)
+			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), name)
+			require.Equal(t, 2, n, name)
+			require.NoError(t, c.Close())
+			s.mem.Close()
 		})
-		_, err = c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
-		require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
-		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
-		require.Equal(t, 2, n)
-		require.NoError(t, c.Close())
-		s.mem.Close()
-	})
+	}
 }
 
 // An answer to the state of a round may be good for once (F13).
