@@ -201,7 +201,7 @@ func (v *visit) perform(s script) {
 		v.ask(v.body, nil)
 	case x.answer != nil:
 	case v.Unsent:
-		x.answer = response(v.req.ID, "{}")
+		x.answer = nothing(v.req)
 	default:
 		body := v.body
 		if s.ask != nil {

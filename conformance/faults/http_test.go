@@ -307,7 +307,7 @@ func early(t *testing.T, rig *httpRig) {
 	require.NoError(t, err)
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":{}}`, string(data))
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}`, string(data))
 	require.False(t, rig.proxy.History()[0].Sent)
 }
 

@@ -66,7 +66,7 @@ func madeByHTTP() map[string]func(*visit) {
 // request from it.
 func (v *visit) fetched() reply {
 	if v.Unsent {
-		return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, answer: response(v.req.ID, "{}")}
+		return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, answer: nothing(v.req)}
 	}
 	return v.ask(v.body, nil)
 }
@@ -289,7 +289,7 @@ func (v *visit) answeredEarly() bool {
 	v.hit, v.req = h, m
 	v.entered(v.r.Header.Get(sessionHeader))
 	v.onWire(func(c *wire) {
-		body := response(m.ID, "{}")
+		body := nothing(m)
 		v.deliver(func() bool { return c.send(slices.Concat(head(http.StatusOK, nil, len(body)), body)) })
 	})
 	return true

@@ -138,6 +138,15 @@ func response(id json.RawMessage, result string) []byte {
 	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), orNull(id), []byte(`,"result":`), []byte(result), []byte("}"))
 }
 
+// nothing is the answer of a server that has nothing to tell: what the proxy
+// says when the server was not asked.
+func nothing(m *message) []byte {
+	if m.Method == "tools/call" {
+		return response(m.ID, `{"resultType":"complete","content":[]}`)
+	}
+	return response(m.ID, `{"resultType":"complete"}`)
+}
+
 // failure is an answer with that error; data is JSON text or empty.
 func failure(id json.RawMessage, code int, text, data string) []byte {
 	out := slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), orNull(id), []byte(`,"error":{"code":`))

@@ -200,7 +200,7 @@ func (s *stream) perform(sc script, h *hit, m *message, call *Call) bool {
 		s.expect(m, call, &await{}) // whose answer nobody gets
 		executed = s.pass(m.raw, call)
 	case x.answer == nil && h.Unsent:
-		x.answer = response(m.ID, "{}")
+		x.answer = nothing(m)
 	case x.answer == nil:
 		line := m.raw
 		if sc.ask != nil {

@@ -34,7 +34,7 @@ func scriptsStream() map[string]script {
 		}},
 		"E5":  ends,
 		"E12": ends,
-		"E13": {local: func(x *exchange) []byte { return response(x.req.ID, "{}") }, tell: ends.tell},
+		"E13": {local: func(x *exchange) []byte { return nothing(x.req) }, tell: ends.tell},
 		"E6": {tell: func(x *exchange) iter.Seq[piece] {
 			return tells(piece{kind: part, data: x.answer[:len(x.answer)/2]}, piece{kind: cut})
 		}},
