@@ -210,7 +210,7 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		require.ErrorContains(t, e, "out of luck")
 		require.Equal(t, 5, p.count())
 		require.Equal(t, client.StateHeld, c.State())
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		require.ErrorAs(t, callOnce(t.Context(), c), &e)
 		require.Equal(t, 40*time.Second, e.RetryAfter)
 		require.ErrorAs(t, c.Notify(t.Context(), "x/y", nil), &e)
@@ -218,15 +218,15 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"ready to restarting", "restarting to held"}, h.take())
 
-		time.Sleep(41 * time.Second) // the sixth, which ends too: twice as long
+		pass(41 * time.Second) // the sixth, which ends too: twice as long
 		require.Equal(t, 6, p.count())
 		require.ErrorAs(t, callOnce(t.Context(), c), &e)
 		require.Greater(t, e.RetryAfter, 110*time.Second)
-		time.Sleep(2 * time.Minute) // the seventh, four minutes
+		pass(2 * time.Minute) // the seventh, four minutes
 		require.Equal(t, 7, p.count())
 		require.ErrorAs(t, callOnce(t.Context(), c), &e)
 		require.Greater(t, e.RetryAfter, 220*time.Second)
-		time.Sleep(4 * time.Minute)
+		pass(4 * time.Minute)
 		require.Equal(t, client.StateReady, c.State())
 		require.NoError(t, callOnce(t.Context(), c))
 		require.Equal(t, []string{
@@ -251,7 +251,7 @@ func TestProgramThatIsGoneIsNotTriedAgain(t *testing.T) {
 			require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 			require.Contains(t, e.Message, "check the command")
 		}
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		require.Equal(t, 2, p.count())
 		require.Equal(t, client.StateEnded, c.State())
 		require.Equal(t, []string{"ready to restarting", "restarting to ended", "disconnected"}, h.take())
@@ -281,7 +281,7 @@ func TestCallsWaitWithinBounds(t *testing.T) {
 		require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.Equal(t, client.StateRestarting, c.State())
-		time.Sleep(50 * time.Second)
+		pass(50 * time.Second)
 		require.Greater(t, p.count(), 2, "the start is bounded too")
 		require.Zero(t, p.last().count("tools/call"))
 	}, client.WithRestart(client.Restart{CallWait: 10 * time.Second, StartTimeout: 20 * time.Second}))
@@ -314,7 +314,7 @@ func TestCloseWhileRestarting(t *testing.T) {
 					synctest.Wait()
 					go func() { results <- callOnce(t.Context(), c) }()
 				}
-				time.Sleep(tt.after)
+				pass(tt.after)
 				synctest.Wait()
 				require.Equal(t, tt.state, c.State())
 				began, starts := time.Now(), p.count()
@@ -325,7 +325,7 @@ func TestCloseWhileRestarting(t *testing.T) {
 					require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err), err)
 					require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 				}
-				time.Sleep(time.Hour)
+				pass(time.Hour)
 				require.Equal(t, starts, p.count())
 			})
 		})
@@ -420,7 +420,7 @@ func TestRestartRestores(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, c.SetLogLevel(t.Context(), "warning"))
 		p.last().crash()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		for _, method := range []string{"logging/setLevel", "resources/subscribe"} {
 			require.Equal(t, 1, p.last().count(method), method)
 		}
@@ -452,9 +452,9 @@ func TestRestartListensAgain(t *testing.T) {
 		var changes record
 		_, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}, changes.change)
 		require.NoError(t, err)
-		time.Sleep(2 * time.Minute) // it was healthy
+		pass(2 * time.Minute) // it was healthy
 		p.last().crash()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		require.Equal(t, client.StateReady, c.State())
 		require.Equal(t, 5, p.count())
 		require.Equal(t, 1, p.last().count("subscriptions/listen"))
@@ -495,7 +495,7 @@ func TestStatesOfSessions(t *testing.T) {
 		}
 		require.Equal(t, client.StateHeld, c.State())
 		s.locked(func() { s.down = false })
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		require.NoError(t, c.Ping(t.Context()))
 		synctest.Wait()
 		got := h.take()
@@ -594,10 +594,10 @@ func TestSubscriptionsChangeTheirEra(t *testing.T) {
 			require.Equal(t, 1+n%2, p.last().count(methods[n%2]), "program %d: one more stream for the handler", n+1)
 			require.Zero(t, p.last().count(methods[1-n%2]), "program %d", n+1)
 			require.Equal(t, []string{"x:/a"}, s.Honored().ResourceSubscriptions)
-			time.Sleep(2 * time.Minute)
+			pass(2 * time.Minute)
 			before := len(changes.all())
 			p.last().crash()
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 			require.Equal(t, client.StateReady, c.State())
 			require.Greater(t, len(changes.all()), before, "told of a gap")
 			require.NoError(t, s.Err())
