@@ -23,6 +23,9 @@ func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) 
 		Method: cl.method, Class: classOf(f), Delivery: e.Delivery, Kind: e.Kind,
 		RetryAfter: f.RetryAfter, Final: !e.Retryable,
 	}
+	if a.Reused = f.Reused && f.Reason == transport.ReasonLost; a.Reused && cl.retry != nil {
+		a.Repeated = cl.retry.last.Reused
+	}
 	if f.HTTP != nil {
 		a.Status = f.HTTP.Status
 	}

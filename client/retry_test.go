@@ -537,3 +537,35 @@ func TestWrongResilience(t *testing.T) {
 		require.ErrorContains(t, err, "WithIdempotencyKeys", prefix)
 	}
 }
+
+// B5: a connection that had been idle and ends under a request says nothing of
+// the server, the first time: a call that may run twice goes again at once.
+func TestEndOfAReusedConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		c, err := s.dial()
+		require.NoError(t, err)
+		n, failing := 0, 1
+		s.on("prompts/list", func(jsonrpc.Request) any {
+			if n++; n <= failing {
+				return replyFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+			}
+			return json.RawMessage(`{"resultType":"complete","prompts":[]}`)
+		})
+		began := time.Now()
+		_, err = c.Call(t.Context(), "prompts/list", nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		require.Zero(t, time.Since(began), "at once")
+		require.Zero(t, c.Breaker().Snapshot().Failures)
+
+		n, failing = 0, 9
+		_, err = c.Call(t.Context(), "prompts/list", nil)
+		require.Error(t, err)
+		require.Equal(t, 3, n)
+		require.EqualValues(t, 2, c.Breaker().Snapshot().Failures, "on connections of their own")
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}

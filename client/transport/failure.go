@@ -20,6 +20,10 @@ type Failure struct {
 	// request. Rejected is true when the server refused it unread or undone.
 	// With neither, it may have been executed.
 	NotSent, Rejected bool
+	// Reused is true when the connection had been used before and ended before
+	// any of the answer: its end may have been on its way already when the request
+	// was.
+	Reused bool
 	// RetryAfter is the server's wish, 0 without one.
 	RetryAfter time.Duration
 	HTTP       *mcperrors.HTTPEvidence

@@ -15,9 +15,10 @@ import (
 // sent: only then can the server have the whole request. Large params are sent
 // from where they are.
 type sentBody struct {
-	parts [3][]byte
-	size  int64
-	taken atomic.Bool
+	parts  [3][]byte
+	size   int64
+	taken  atomic.Bool
+	reused atomic.Bool // the connection had been used before
 	// standard: the HTTP layer is that of the standard library. A second try
 	// then means that the first sent nothing. With any other, earlier is set
 	// when all was taken before a second try.
@@ -58,6 +59,7 @@ func (b *sentBody) traced(ctx context.Context) context.Context {
 	}
 	b.taken.Store(true) // unless it says otherwise
 	b.trace.GetConn = func(string) { b.taken.Store(false) }
+	b.trace.GotConn = func(got httptrace.GotConnInfo) { b.reused.Store(got.Reused) }
 	b.trace.WroteHeaders = func() { b.taken.Store(true) } // the body is not written yet
 	return httptrace.WithClientTrace(ctx, &b.trace)
 }

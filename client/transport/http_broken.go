@@ -16,6 +16,7 @@ import (
 // broken classes an error of the HTTP layer.
 func (x *exchange) broken(err error) *Failure {
 	f := x.failure(ReasonLost, err)
+	f.Reused = x.resp == nil && x.body.reused.Load()
 	cause := context.Cause(x.ctx)
 	var (
 		cert     *tls.CertificateVerificationError
