@@ -42,6 +42,9 @@ func (x *exchange) broken(err error) *Failure {
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		f.Reason = ReasonConfig
 		f.Err = fmt.Errorf("the server does not speak TLS here; try http:// (%w)", err)
+	case strings.Contains(err.Error(), "server response headers exceeded"):
+		f.Reason = ReasonTooLarge
+		f.Err = fmt.Errorf("the headers of the answer are over %d KiB: %w", maxHeaderBytes>>10, err)
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		f.Reason = ReasonUnavailable
 	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom"):

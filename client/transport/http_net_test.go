@@ -26,6 +26,19 @@ func quiet(h http.Handler) *httptest.Server {
 	return srv
 }
 
+// Headers without a bound are one way to fill a client's memory (fault B28).
+func TestHTTPHeadersTooLarge(t *testing.T) {
+	t.Parallel()
+	srv := quiet(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Large", strings.Repeat("x", 100<<10))
+	}))
+	srv.Start()
+	t.Cleanup(srv.Close)
+	f := dial(t, &transport.HTTP{URL: srv.URL}).fails("m", transport.ReasonTooLarge)
+	require.False(t, f.NotSent)
+	require.ErrorContains(t, f, "headers")
+}
+
 // What cannot be reached is known not to have the request.
 func TestHTTPUnreachable(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,11 @@ import (
 // Times of the default pool (decisions 26) and its size: idle connections are
 // cheap, and a burst of calls must not reconnect.
 const (
-	dialTimeout      = 5 * time.Second
-	tlsTimeout       = 5 * time.Second
-	idleConnTime     = 90 * time.Second
+	dialTimeout  = 5 * time.Second
+	tlsTimeout   = 5 * time.Second
+	idleConnTime = 90 * time.Second
+	// maxHeaderBytes bounds the headers of an answer (resilience.md §3.8).
+	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 10_000
 )
 
@@ -59,6 +61,6 @@ func newPool() *http.Transport {
 		IdleConnTimeout:       idleConnTime,
 		ExpectContinueTimeout: time.Second,
 
-		MaxResponseHeaderBytes: 64 << 10,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 }
