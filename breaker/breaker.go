@@ -122,13 +122,17 @@ func (b *Breaker) refusal(ph *phase) *OpenError {
 // Trip opens the breaker at once, as a [Decisive] failure does, without a
 // permit: for a watcher that has learnt by itself that the peer is gone. In
 // HALF_OPEN it ends the probe, in OPEN it does nothing. reason is for the log
-// and the health view.
-func (b *Breaker) Trip(reason string) {
+// and the health view. A watcher that may learn that it was wrong keeps what is
+// returned.
+func (b *Breaker) Trip(reason string) Tripped {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if ph := b.phase.Load(); ph.state != Open {
-		b.fail(ph, true, reason)
+	ph := b.phase.Load()
+	if ph.state == Open {
+		return Tripped{}
 	}
+	b.fail(ph, true, reason)
+	return Tripped{b, b.phase.Load().gen}
 }
 
 // Suspect lets a single failure open the breaker for d from now: a hint that

@@ -14,11 +14,12 @@
 //	OPEN      --first Acquire after more than the cooldown----> HALF_OPEN
 //	HALF_OPEN --success of the probe--------------------------> CLOSED
 //	HALF_OPEN --failure of the probe, or its lease runs out---> OPEN
+//	OPEN      --who has opened it takes that back-------------> CLOSED
 //
 // Every move starts a new generation; a permit settled in a later generation
 // than its own has no effect, and neither has settling a second time. Nothing
-// but Acquire, settlements and [Breaker.Trip] changes the state:
-// [Breaker.State], [Breaker.Peek] and [Breaker.Snapshot] only read.
+// but Acquire, settlements, [Breaker.Trip] and [Tripped.Retract] changes the
+// state: [Breaker.State], [Breaker.Peek] and [Breaker.Snapshot] only read.
 //
 // # Verdicts
 //
@@ -55,7 +56,8 @@
 // matter for a retry budget, not for this package. The order is that of
 // settlements: the late success of a slow call ends a run of failures that
 // began after it. Calls that hang are not seen before they end; who watches for
-// silence reports it with Trip.
+// silence reports it with Trip, and takes it back with Retract when it was a
+// busy peer: that closes in probation, and only what this Trip has opened.
 //
 // # Engine and cost
 //

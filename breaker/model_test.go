@@ -55,6 +55,10 @@ const (
 	bypassCounts       fault = "bypass counts"
 	bypassIgnoresHold  fault = "bypass ignores hold"
 	tripIgnored        fault = "trip ignored"
+	retractIgnored     fault = "retract ignored"
+	retractLate        fault = "retract of an older generation"
+	retractAnyOpen     fault = "retract of what others opened"
+	retractIsProof     fault = "retract is proof"
 	earlyRestarts      fault = "early restarts"
 	probationShortens  fault = "probation shortens"
 	growthStays        fault = "growth stays"
@@ -83,6 +87,10 @@ var allFaults = []fault{
 	bypassCounts,
 	bypassIgnoresHold,
 	tripIgnored,
+	retractIgnored,
+	retractLate,
+	retractAnyOpen,
+	retractIsProof,
 	earlyRestarts,
 	growthStays,
 	probationShortens,
@@ -93,7 +101,7 @@ var allFaults = []fault{
 // coverage counts what a walk came across: a walk that never met a lease's end
 // says nothing about leases.
 type coverage struct {
-	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes int
+	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes, retracted, stale int
 }
 
 func (m *spec) enter(to breaker.State) {
@@ -272,11 +280,36 @@ func (m *spec) succeed(proof bool) {
 	}
 }
 
-func (m *spec) trip() {
-	if m.state != breaker.Open && m.fault != tripIgnored {
-		m.seen.trips++
-		m.fail(true)
+// trip returns the generation that began, 0 for none.
+func (m *spec) trip() int {
+	if m.state == breaker.Open || m.fault == tripIgnored {
+		return 0
 	}
+	m.seen.trips++
+	m.fail(true)
+	return m.gen
+}
+
+// retract takes back the trip that began gen: rule 4 goes for it too. It reports
+// whether that had an effect.
+func (m *spec) retract(gen int) bool {
+	stale := m.state != breaker.Open || gen != m.gen
+	switch m.fault {
+	case retractIgnored:
+		stale = true
+	case retractLate:
+		stale = m.state == breaker.Closed || gen == 0
+	case retractAnyOpen:
+		stale = m.state != breaker.Open
+	}
+	if stale {
+		m.seen.stale++
+		return false
+	}
+	m.seen.retracted++
+	m.run, m.probation = 0, m.fault != retractIsProof
+	m.enter(breaker.Closed)
+	return true
 }
 
 func (m *spec) holdFor(d time.Duration) {

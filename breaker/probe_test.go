@@ -126,6 +126,65 @@ func TestTrip(t *testing.T) {
 	})
 }
 
+// A watcher that was wrong takes its trip back, and nothing else.
+func TestRetract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var last breaker.Transition
+		b := breaker.New(breaker.Settings{OnTransition: func(tr breaker.Transition) { last = tr }})
+		late, err := b.Acquire()
+		require.NoError(t, err)
+		first := b.Trip("silence")
+		require.False(t, breaker.Tripped{}.Retract(""), "of nothing")
+		require.False(t, b.Trip("silence, too").Retract("wrong"), "the second has opened nothing")
+		require.Equal(t, breaker.Open, b.State())
+		require.True(t, first.Retract("a byte came"))
+		synctest.Wait()
+		require.Equal(t, breaker.Open, last.From)
+		require.Equal(t, breaker.Closed, last.To)
+		require.Equal(t, "retracted: a byte came", last.Reason)
+		s := b.Snapshot()
+		require.Equal(t, breaker.Closed, s.State)
+		require.True(t, s.Probation)
+		require.Zero(t, s.ConsecutiveFailures)
+		late.Settle(breaker.Failure) // of an earlier generation
+		require.Equal(t, breaker.Closed, b.State())
+		require.False(t, first.Retract("again"))
+
+		settle(t, b, breaker.Failure)
+		require.Equal(t, breaker.Open, b.State(), "one failure in probation")
+		require.False(t, first.Retract("a byte came"), "others have opened it")
+		time.Sleep(31 * time.Second)
+		settle(t, b, breaker.Success)
+		for range 4 {
+			settle(t, b, breaker.Failure)
+		}
+		require.Equal(t, breaker.Closed, b.State(), "the engine counts anew")
+		settle(t, b, breaker.Failure)
+		require.Equal(t, breaker.Open, b.State())
+
+		time.Sleep(31 * time.Second)
+		probe, err := b.Acquire()
+		require.NoError(t, err)
+		during := b.Trip("during the probe")
+		b.Hold(time.Minute, "busy")
+		require.True(t, during.Retract(""))
+		require.True(t, b.Snapshot().Held, "a hold stays")
+		time.Sleep(time.Minute)
+		probe.Settle(breaker.Failure)
+		require.Equal(t, breaker.Closed, b.State())
+
+		after := b.Trip("silence")
+		time.Sleep(31 * time.Second)
+		_, err = b.Acquire() // and is lost
+		require.NoError(t, err)
+		require.False(t, after.Retract("a byte came"), "the probe decides now")
+		time.Sleep(time.Hour) // its lease runs out
+		require.Equal(t, breaker.Open, b.State())
+		require.False(t, after.Retract("a byte came"), "the probe has decided")
+	})
+}
+
 // resilience.md §3.11: what others see lowers the threshold, no more.
 func TestSuspect(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,14 @@ type walk struct {
 	// modulo their number.
 	permits [8]given
 	count   int
+	// trips are the last ones, retracted or not; the zero one belongs to nobody.
+	trips     [3]tripped
+	tripCount int
+}
+
+type tripped struct {
+	trip breaker.Tripped
+	gen  int
 }
 
 type given struct {
@@ -98,9 +106,15 @@ func (w *walk) step() error {
 		w.m.mode = breaker.Auto
 		w.b.Force(breaker.Auto)
 	case n < 760:
-		w.b.Trip("silence")
-		w.m.trip()
+		w.trips[w.tripCount%len(w.trips)] = tripped{w.b.Trip("silence"), w.m.trip()}
+		w.tripCount++
 	case n < 770:
+		// The latest more often than those before it, and each more than once.
+		tr := w.trips[(w.tripCount+len(w.trips)-1-min(w.rng.IntN(len(w.trips)), w.rng.IntN(len(w.trips))))%len(w.trips)]
+		if got, want := tr.trip.Retract("a byte came"), w.m.retract(tr.gen); got != want {
+			return fmt.Errorf("retracted: %t, want %t", got, want)
+		}
+	case n < 780:
 		d := w.someTime()
 		w.b.Suspect(d)
 		if d <= 0 {
@@ -254,7 +268,7 @@ func TestRandomWalkAgainstSpec(t *testing.T) {
 
 // least is the smallest count of what can happen with the settings.
 func (c *coverage) least(set breaker.Settings) int {
-	counts := []int{c.opens, c.closes, c.leases, c.holds, c.probations, c.late, c.twice, c.forced, c.trips, c.neutralProbes}
+	counts := []int{c.opens, c.closes, c.leases, c.holds, c.probations, c.late, c.twice, c.forced, c.trips, c.neutralProbes, c.retracted, c.stale}
 	if set.EarlyProbe != nil {
 		counts = append(counts, c.early)
 	}
