@@ -1,3 +1,5 @@
+//go:build !race
+
 package mainstay_test
 
 import (

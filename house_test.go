@@ -1,3 +1,8 @@
+//go:build !race
+
+// Nothing of the module runs in these tests: under the race detector they prove
+// the same as without it, at twenty times the cost.
+
 // Package mainstay_test holds the rules of the house that no linter knows:
 // who may import whom, and what a source file may contain. The rules are data;
 // each has a reason, and each has a test that proves it can fail.
