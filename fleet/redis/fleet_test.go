@@ -212,7 +212,7 @@ func TestProbesOfAFleet(t *testing.T) {
 				defer stop()
 				o.run(ctx, &wg, nodes)
 				began := time.Now()
-				time.Sleep(5 * time.Minute)
+				time.Sleep(outageMinutes * time.Minute)
 				o.mu.Lock()
 				probes := o.failed
 				clear(o.healthy)

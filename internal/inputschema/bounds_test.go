@@ -31,6 +31,9 @@ func defs(n int, text string, backwards bool) string {
 // A schema comes from a server: none may end the process or hold it up
 // (TOOL-09).
 func TestHostileSchemasAreRefusedAtOnce(t *testing.T) {
+	if raced {
+		t.Skip("one goroutine works through a large schema, there is nothing to race with")
+	}
 	const chain, fork = `%[2]s`, `{"allOf":[%[2]s,%[2]s]}`
 	long := strings.Repeat("x", 400_000)
 	for name, text := range map[string]string{
@@ -75,6 +78,9 @@ func manyProperties(n int) string {
 // What people write, and a good deal more, is not refused.
 func TestLargeSchemasAreJudgedBy(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("one goroutine works through a large schema, there is nothing to race with")
+	}
 	for name, text := range map[string]string{
 		"a chain":        defs(100, `%[2]s`, false),
 		"a fork":         defs(10, `{"anyOf":[%[2]s,%[2]s]}`, false),
@@ -140,6 +146,9 @@ func TestValuesThatWouldTakeForEver(t *testing.T) {
 // Values are printed into errors, so large ones cost more than their parts.
 func TestLargeValuesForManySchemas(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("one goroutine works through a large value, there is nothing to race with")
+	}
 	s, err := Compile(json.RawMessage(`{"anyOf":[{"type":"array"}` + strings.Repeat(`,{"type":"string"}`, 5_000) + `]}`))
 	require.NoError(t, err)
 	require.True(t, s.CanJudge(map[string]any{"a": strings.Repeat("x", 1_000)}))

@@ -36,7 +36,7 @@ func TestSimulation(t *testing.T) {
 	t.Parallel()
 	for _, version := range versions {
 		var all Report
-		for seed := range uint64(3) {
+		for seed := range uint64(seeds) {
 			all.Add(world(t, seed, version))
 		}
 		require.Greater(t, all.Answered, all.Calls/10, "the servers are not away all the time: %+v", all)

@@ -128,6 +128,9 @@ func TestRefused_S2_CONV_08_09_10(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if raced && name == "many elements" {
+				t.Skip("one goroutine works through a large input, there is nothing to race with")
+			}
 			_, err := office.DOCX(t.Context(), tt.data, "x.docx", office.Options{})
 			var failed *office.Error
 			require.ErrorAs(t, err, &failed)

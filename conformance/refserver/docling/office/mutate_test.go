@@ -40,6 +40,9 @@ func TestMutations_S2_CONV_09(t *testing.T) {
 	if os.Getenv("MAINSTAY_SOAK") != "" {
 		rounds = 1250
 	}
+	if raced {
+		rounds = 2
+	}
 	for _, name := range corpusNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -138,6 +138,9 @@ func FuzzLattices(f *testing.F) {
 // minutes if every one of them were tried as the edge of a column.
 func TestConvert_DensePage(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("one goroutine works through a large input, there is nothing to race with")
+	}
 	var page strings.Builder
 	for y := range 200 {
 		fmt.Fprintf(&page, "BT /F1 1 Tf 1 0 0 1 1 %d Tm%s ET\n", 10+y, strings.Repeat(" (i) Tj 1.7 0 Td", 300))
