@@ -1,6 +1,6 @@
 //go:build race
 
-package conformance_test
+package conformance
 
-// raced says that the race detector runs.
-const raced = true
+// Raced says that the race detector runs, for the tests in both packages.
+const Raced = true

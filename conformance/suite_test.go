@@ -101,7 +101,11 @@ func TestEveryCheckCanFail(t *testing.T) {
 	t.Parallel()
 	table := defects()
 	for _, sc := range registry() {
-		for _, c := range sc.Checks {
+		checks := sc.Checks
+		if Raced { // the same conversation decides them all, on the same goroutines
+			checks = checks[:1]
+		}
+		for _, c := range checks {
 			if sc.run == nil {
 				require.NotEmpty(t, sc.Needs.Control, "%s can only be skipped, and does not say why", c.ID)
 				continue
