@@ -296,7 +296,7 @@ func (c *Client) Ping(ctx context.Context) error {
 // what follows from how it went.
 func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
-		return nil, c.local(errClosed(), cl.method)
+		return nil, c.about(cl, errClosed())
 	}
 	var p permits
 	defer c.release(&p)

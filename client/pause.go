@@ -17,6 +17,19 @@ func pause(first, most time.Duration, n int) time.Duration {
 	return rand.N(min(bound, most)) + 1
 }
 
+// sleep is [sleep] that the end of the client ends too.
+func (c *Client) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-c.life.Done():
+	}
+	return false
+}
+
 // sleep waits, and reports false when ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -172,7 +172,7 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 	}
 	r.state, r.err = s.After(r.last), mcperrors.From(err, mcperrors.Unknown)
 	c.happened(Retried, cl, d.Wait, r.last.Class.String())
-	if d.Wait > 0 && !sleep(ctx, d.Wait) {
+	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
 		return c.about(cl, c.stopped(ctx, r))
 	}
 	if e := c.awaitSession(ctx, cl); e != nil { // nor while the server is started again
@@ -249,6 +249,9 @@ func (c *Client) stopped(ctx context.Context, r *retrying) *mcperrors.Error {
 		delivery = mcperrors.Unknown
 	}
 	cause := context.Cause(ctx)
+	if cause == nil {
+		cause = errClosed()
+	}
 	e := *mcperrors.From(cause, delivery)
 	e.Delivery = delivery
 	e.Cause = errors.Join(cause, r.err)
