@@ -218,7 +218,7 @@ func TestHTTPHugeHeader(t *testing.T) {
 		_, _ = io.WriteString(w, good)
 	})
 	p := dial(t, &transport.HTTP{URL: s.url})
-	require.False(t, p.fails("m", transport.ReasonLost).NotSent)
+	require.False(t, p.fails("m", transport.ReasonTooLarge).NotSent)
 }
 
 // What the server wishes is known of an error in a body, too.
