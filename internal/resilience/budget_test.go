@@ -125,7 +125,7 @@ func TestBudgetModel(t *testing.T) {
 		}
 		m.tokens = m.size
 		now, granted, refused := epoch, 0, 0
-		for step := range 200_000 {
+		for step := range walk {
 			switch r := rng.IntN(20); {
 			case r < 14:
 				b.Success()

@@ -185,7 +185,7 @@ func TestBulkheadModel(t *testing.T) {
 			}
 		}
 		taken, now, joined := 0, epoch, 0
-		for step := range 200_000 {
+		for step := range walk {
 			switch r := rng.IntN(100); {
 			case r < 30:
 				protocol := r < 10
