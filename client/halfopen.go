@@ -43,7 +43,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		}
 	}()
 	permit.Lease(probeLease)
-	id := c.cfg.nextID()
+	id, with := c.cfg.nextID(), c.live.Load()
 	c.happened(Probed, cl, 0, "")
 	verdict := make(chan *mcperrors.Error, 1)
 	started = c.within(func() { verdict <- c.probeServer(b, permit, id) })
@@ -57,6 +57,9 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		}
 		if open := b.Peek(); open != nil {
 			return c.refusedOpen(cl, open)
+		}
+		if err.Kind == mcperrors.KindSessionLost {
+			cl.link = with // the one to be renewed
 		}
 		return c.about(cl, unproved(err))
 	case <-ctx.Done():
@@ -76,6 +79,10 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 	case j.Server == breaker.Success:
 		permit.Settle(breaker.Shallow) // it proves little about tools
 		return nil
+	case a.Class == resilience.ClassSessionLost && !b.CountAll():
+		// It lives, and has forgotten: the handshake that follows must not find
+		// somebody else's probe in its way.
+		permit.Settle(breaker.Shallow)
 	default:
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure

@@ -49,7 +49,7 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	if mine, err := c.mendServer(ctx, cl, err); mine {
 		return err
 	}
-	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.handshake || cl.link.agreed.era != mcp.EraSession {
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.handshake || cl.link == nil || cl.link.agreed.era != mcp.EraSession {
 		return err
 	}
 	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {

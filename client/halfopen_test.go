@@ -1,0 +1,54 @@
+package client_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// A server that comes back without its sessions says so to the probe already:
+// it lives, and whoever probed for his call gets a new session (HTTP-16).
+func TestProbeFindsTheSessionLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(_ context.Context, n int, req transport.Request) (transport.Answer, error) {
+			switch {
+			case req.Method == "initialize":
+				return resultOf(req, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1"}}`)
+			case s.count("initialize") < 2:
+				return transport.Answer{}, noSession()
+			}
+			return resultOf(req, toolDone)
+		}
+		c := s.opened(t)
+		before := s.count("tools/call")
+		errs := make([]error, 10)
+		var callers sync.WaitGroup
+		for i := range errs {
+			callers.Go(func() { errs[i] = useTool(t.Context(), c) })
+		}
+		callers.Wait()
+		done := 0
+		for _, err := range errs {
+			if err == nil {
+				done++
+				continue
+			}
+			require.Equal(t, mcperrors.KindCircuitOpen, mcperrors.KindOf(err), "%v", err)
+		}
+		require.Positive(t, done, "who probed has made its call")
+		require.GreaterOrEqual(t, s.count("tools/call")-before, done)
+		require.Equal(t, 1, s.count("ping"))
+		require.Equal(t, 2, s.count("initialize"))
+		require.NoError(t, useTool(t.Context(), c))
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+	})
+}
