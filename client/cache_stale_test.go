@@ -315,7 +315,7 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[string]time.Duration{
 		`-1`: 0, `0`: 0, `1000000000000000000`: 24 * time.Hour,
-		`1500`: 1500 * time.Millisecond, `null`: toolcache.DefaultTTL,
+		`1500`: 1500 * time.Millisecond, `"5"`: 0, `1.5`: time.Millisecond, `1e30`: 24 * time.Hour, `1e999`: 24 * time.Hour, `{}`: 0, `true`: 0, `[1]`: 0, `null`: toolcache.DefaultTTL,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, s := alone(t, client.WithPreload(false), exactly)

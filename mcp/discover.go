@@ -30,8 +30,8 @@ func (v *DiscoverResult) fields(c *codec) {
 	str(c, "instructions", optional, &v.Instructions)
 	ptr(c, "serverInfo", &v.ServerInfo)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 

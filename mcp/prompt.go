@@ -64,8 +64,8 @@ func (v *ListPromptsResult) fields(c *codec) {
 	list(c, "prompts", required, &v.Prompts)
 	c.cursor("nextCursor", &v.NextCursor)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 

@@ -95,8 +95,8 @@ func (v *ListResourcesResult) fields(c *codec) {
 	list(c, "resources", required, &v.Resources)
 	c.cursor("nextCursor", &v.NextCursor)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 
@@ -119,8 +119,8 @@ func (v *ListResourceTemplatesResult) fields(c *codec) {
 	list(c, "resourceTemplates", required, &v.ResourceTemplates)
 	c.cursor("nextCursor", &v.NextCursor)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 
@@ -159,8 +159,8 @@ func (v *ReadResourceResult) fields(c *codec) {
 	c.open(&v.Extra, &v.zero)
 	list(c, "contents", required, &v.Contents)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 

@@ -139,8 +139,8 @@ func (v *ListToolsResult) fields(c *codec) {
 	list(c, "tools", required, &v.Tools)
 	c.cursor("nextCursor", &v.NextCursor)
 	str(c, "resultType", optional, &v.ResultType)
-	c.integer("ttlMs", optional, &v.TTLMs)
-	str(c, "cacheScope", optional, &v.CacheScope)
+	c.lifetime(&v.TTLMs)
+	c.scope(&v.CacheScope)
 	c.raw("_meta", &v.Meta)
 }
 
