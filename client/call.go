@@ -228,6 +228,7 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 				err = c.again(bounded, cl, err)
 			default: // what mends has a schedule of its own
 				err = c.inDoubt(cl, after)
+				cl.retry.dealtWith()
 			}
 			cancel()
 		case cl.link.agreed.era != mcp.EraStateless:

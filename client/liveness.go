@@ -58,6 +58,8 @@ func (c *Client) askForLife(ctx context.Context) error {
 		return nil // -32601 is an answer too (pain 10)
 	case mcperrors.KindOf(err) == mcperrors.KindCircuitOpen:
 		return nil // known already
+	case mcperrors.KindOf(err) == mcperrors.KindOverloaded && mcperrors.DeliveryOf(err) == mcperrors.NotSent:
+		return nil // kept back here: it was not asked
 	}
 	return err
 }

@@ -29,7 +29,8 @@ const (
 	// The specification wants them disbelieved otherwise.
 	RetryHints
 	// RetryAlways makes every call again, also one that may have been executed:
-	// for servers whose every tool can be run twice.
+	// for servers whose every tool can be run twice. What carries requestState is
+	// the exception: that may be good for one use only.
 	RetryAlways
 )
 
@@ -108,6 +109,14 @@ type retrying struct {
 	doubt bool
 	// err is the error of the last attempt that was made again.
 	err *mcperrors.Error
+}
+
+// dealtWith notes that an attempt has found its remedy: what this side refuses
+// after it is no failure of the server's.
+func (r *retrying) dealtWith() {
+	if r != nil {
+		r.failed = false
+	}
 }
 
 // budgets pay for retries.

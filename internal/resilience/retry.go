@@ -61,10 +61,10 @@ func RepeatOf(r Request) Repeat {
 	switch {
 	case r.Key:
 		return Keyed
+	case r.Stateful: // whatever the policy (D-078)
+		return Unsafe
 	case r.Policy == Always:
 		return Repeatable
-	case r.Stateful:
-		return Unsafe
 	}
 	switch r.Method {
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodDiscover,

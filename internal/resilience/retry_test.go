@@ -41,7 +41,7 @@ func TestRepeatOf(t *testing.T) {
 		{"a key", resilience.Request{Method: call, Key: true}, resilience.Keyed},
 		{"always", resilience.Request{Method: call, Policy: resilience.Always}, resilience.Repeatable},
 		{"a requestState", resilience.Request{Method: mcp.MethodResourcesRead, Stateful: true}, resilience.Unsafe},
-		{"a requestState, always", resilience.Request{Method: call, Stateful: true, Policy: resilience.Always}, resilience.Repeatable},
+		{"a requestState, always", resilience.Request{Method: call, Stateful: true, Policy: resilience.Always}, resilience.Unsafe},
 	} {
 		require.Equal(t, tt.want, resilience.RepeatOf(tt.r), tt.name)
 	}
