@@ -36,8 +36,8 @@
 // counted. [Fleet.Stats] has the numbers.
 //
 // Whoever may write to the Redis of the fleet can, by pretending to be many
-// nodes, make it refuse calls for a cooldown, or for five minutes by a hold. It
-// cannot make a node send anything.
+// nodes, make it refuse calls for a cooldown, or for five minutes by a hold or by
+// saying that it probes. It cannot make a node send anything.
 //
 // The name of the package differs from that of its folder, since programs that
 // use it import go-redis beside it.

@@ -62,6 +62,7 @@ type view struct {
 	leased  time.Time             // until when the probe is ours
 	demand  uint64                // refusals when the lease was last asked for
 	proven  bool                  // another node's probe went well since we opened
+	waits   time.Time             // since when the probe is left to others
 	cleared time.Time             // when our own probe last went well
 	owed    bool                  // the others are to know that it did
 	wary    time.Time             // until when the breaker is suspicious
@@ -114,15 +115,30 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 		// it would alone.
 		v.proven = s.state != breaker.Closed
 	case kindProbing:
-		if s.state == breaker.Open && !v.proven {
-			return advice{wait: refusal(h.lasts)}
-		}
+		return v.leave(now, s, h.lasts)
 	case kindHold:
 		if v.cred != "" && h.cred == v.cred {
 			return v.holdFor(now, h.lasts)
 		}
 	}
 	return advice{}
+}
+
+// leave leaves the probe to another node that has left of its lease. However
+// often others say that they probe, for five minutes at most: then this node
+// finds out by itself, for one must not silence a fleet (H3).
+func (v *view) leave(now time.Time, s standing, left time.Duration) advice {
+	wait := refusal(left)
+	if s.state != breaker.Open || v.proven || wait <= s.retryAfter {
+		return advice{}
+	}
+	if v.waits.IsZero() {
+		v.waits = now
+	}
+	if now.Sub(v.waits) >= maxHint {
+		return advice{}
+	}
+	return advice{wait: wait}
 }
 
 // holdFor follows a hold of others.
@@ -231,7 +247,7 @@ func (v *view) turn(now time.Time, s standing) {
 	v.seen, v.owed = s.generation, false
 	switch s.state {
 	case breaker.Open:
-		v.demand, v.proven = s.refused, false
+		v.demand, v.proven, v.waits = s.refused, false, time.Time{}
 	case breaker.Closed:
 		if s.generation > 1 {
 			v.cleared, v.owed = now, true
@@ -307,9 +323,7 @@ func (v *view) answered(now time.Time, s standing, o order, left time.Duration) 
 			v.leased = now.Add(probeLease)
 			return advice{}
 		}
-		if s.state == breaker.Open && !v.proven {
-			return advice{wait: refusal(left)}
-		}
+		return v.leave(now, s, left)
 	default: // questions, which the views do not put
 	}
 	return advice{}

@@ -2,6 +2,7 @@ package fleetredis
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +92,45 @@ func TestReportersAreBounded(t *testing.T) {
 	v.step(began.Add(time.Minute), standing{generation: 1}, 1)
 	require.Empty(t, v.reports)
 	require.Empty(t, v.dropped)
+}
+
+// One node must not silence a fleet: whoever always probes is not waited for
+// for ever.
+func TestOneNodeThatAlwaysProbes(t *testing.T) {
+	t.Parallel()
+	probing := hint{kind: kindProbing, node: "liar", server: digest(theServer), lasts: probeLease}
+	for name, lie := range map[string]func(*memory){
+		"as it says": func(m *memory) { m.say(probing.encode()) },
+		"by a lease": func(m *memory) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.keys["probe:"+probing.server] = value{"liar", time.Now().Add(probeLease)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, nodes := fleetOf(t, 3)
+				defer leave(nodes...)
+				b := nodes[1].b
+				for range 2 { // it failed once more: the same again
+					for fail(t, b, 1); b.State() != breaker.Open; {
+						fail(t, b, 1)
+					}
+					opened, refused := time.Now(), 0
+					for {
+						lie(m)
+						time.Sleep(time.Second)
+						require.Less(t, time.Since(opened), maxHint+40*time.Second, "one node's word keeps it OPEN")
+						if p, err := b.Acquire(); err == nil {
+							p.Release()
+							break
+						}
+						refused++
+					}
+					require.Greater(t, refused, 60, "a while it is waited for")
+				}
+			})
+		})
+	}
 }
