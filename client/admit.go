@@ -51,12 +51,8 @@ func (c *Client) release(p *permits) {
 // refused does not wait, who has waited does not own the probe of a circuit, and
 // what is waited for here is no fault of the server's.
 func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
-	if parts := c.parts.peek(); parts != nil && !cl.handshake {
-		if h := parts.held.Load(); h != nil {
-			if err := c.whileHeld(cl, h); err != nil {
-				return err
-			}
-		}
+	if err := c.whileHeld(cl); err != nil {
+		return err
 	}
 	b := c.breaker(cl.handshake)
 	if c.cfg.lanes != nil && !cl.handshake && !cl.restores {
@@ -68,6 +64,9 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		if err := c.queue(ctx, cl, p); err != nil {
 			return err
 		}
+		if err := c.whileHeld(cl); err != nil { // one before it in the queue was told so
+			return err
+		}
 	}
 	p.counted = true
 	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.handshake && !cl.restores {
@@ -77,6 +76,11 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	}
 	if b != nil {
 		if err := c.enterServer(ctx, cl, b, p); err != nil {
+			return err
+		}
+	}
+	if cl.waited {
+		if err := c.overdue(cl, mcperrors.NotSent); err != nil {
 			return err
 		}
 	}
@@ -102,6 +106,9 @@ func (c *Client) enterServer(ctx context.Context, cl *call, b *breaker.Breaker, 
 			return nil
 		}
 		if err := c.proveAlive(ctx, cl, b, permit); err != nil {
+			return err
+		}
+		if err := c.whileHeld(cl); err != nil {
 			return err
 		}
 	}
@@ -188,11 +195,20 @@ func (c *Client) heldFor() time.Duration {
 	return 0
 }
 
-// whileHeld refuses a call until the hold is over.
-func (c *Client) whileHeld(cl *call, h *held) error {
+// whileHeld refuses a call until the hold is over. Whoever has waited asks again:
+// nothing goes out before its end.
+func (c *Client) whileHeld(cl *call) error {
+	parts := c.parts.peek()
+	if parts == nil || cl.handshake {
+		return nil
+	}
+	h := parts.held.Load()
+	if h == nil {
+		return nil
+	}
 	left := time.Until(h.until)
 	if left <= 0 {
-		c.parts.get().held.CompareAndSwap(h, nil)
+		parts.held.CompareAndSwap(h, nil)
 		return nil
 	}
 	c.happened(RefusedHeld, cl, left, "")
@@ -225,6 +241,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 			return c.about(cl, e)
 		}
 		if wait > 0 {
+			cl.waited = true
 			c.happened(Queued, cl, wait, "rate")
 			if !sleep(ctx, wait) {
 				l.rate.Return()
@@ -239,6 +256,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	if p.slot = h.TryEnter(ofProtocol(cl)); p.slot != resilience.NoSlot {
 		return nil
 	}
+	cl.waited = true
 	began := time.Now()
 	place, err := h.Join()
 	if err == nil {
@@ -267,10 +285,8 @@ func (c *Client) mostWait(ctx context.Context, cl *call) time.Duration {
 // none.
 func (c *Client) remaining(ctx context.Context, cl *call) time.Duration {
 	left := time.Duration(math.MaxInt64)
-	if !cl.began.IsZero() {
-		if own, bounded := c.left(cl); bounded {
-			left = own
-		}
+	if own, bounded := c.left(cl); bounded {
+		left = own
 	}
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))

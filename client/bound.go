@@ -12,20 +12,20 @@ import (
 // corrections share the time, whatever the server says (decisions 26, RSL-07).
 
 // left is what is left of a call's time. bounded is false for a call without a
-// maximum time.
+// maximum time, and for what is one attempt only.
 func (c *Client) left(cl *call) (left time.Duration, bounded bool) {
 	most := c.wait(cl.opts).Max
-	if most <= 0 {
+	if most <= 0 || cl.began.IsZero() {
 		return 0, false
 	}
 	return most - time.Since(cl.began), true
 }
 
-// patience is how long an attempt is waited for: a later one for what those
-// before it have left.
+// patience is how long an attempt is waited for: for what those before it, and
+// what was waited for before, have left.
 func (c *Client) patience(cl *call) jsonrpc.Wait {
 	wait := c.wait(cl.opts)
-	if cl.attempts > 1 && !cl.began.IsZero() {
+	if cl.attempts > 1 || cl.waited {
 		if left, bounded := c.left(cl); bounded {
 			wait.Max = max(left, 1) // 0 would be without end
 		}
@@ -33,7 +33,7 @@ func (c *Client) patience(cl *call) jsonrpc.Wait {
 	return wait
 }
 
-// inTime bounds what is done between the attempts of a call.
+// inTime bounds what is done before and between the attempts of a call.
 func (c *Client) inTime(ctx context.Context, cl *call) (context.Context, context.CancelFunc) {
 	if left, bounded := c.left(cl); bounded {
 		return context.WithTimeout(ctx, left)
@@ -41,10 +41,11 @@ func (c *Client) inTime(ctx context.Context, cl *call) (context.Context, context
 	return ctx, func() {}
 }
 
-// overdue is the error of a call whose time is over between two attempts.
-func (c *Client) overdue(cl *call) error {
+// overdue is the error of a call whose time is over while nothing of it is under
+// way. delivery is what became of the last attempt.
+func (c *Client) overdue(cl *call, delivery mcperrors.Delivery) error {
 	if left, bounded := c.left(cl); !bounded || left > 0 {
 		return nil
 	}
-	return c.about(cl, mcperrors.Timeout(mcperrors.Answered, "the call did not end", c.wait(cl.opts).Max, nil))
+	return c.inDoubt(cl, c.about(cl, mcperrors.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
 }

@@ -108,7 +108,8 @@ type call struct {
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
 	restartPart
-	began  time.Time // the first attempt; zero for what is one attempt only
+	began  time.Time // zero for what is one attempt only
+	waited bool      // for a place, a session or the like, before an attempt
 	mended mended
 	loop   inputLoop
 	retry  *retrying // nil before something failed
@@ -210,18 +211,19 @@ func (c *Client) chained(ctx context.Context, cl *call) (json.RawMessage, error)
 // says that the first was to be said differently or that the server wants to
 // know something first.
 func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, error) {
+	cl.began = time.Now()
 	if err := c.awaitSession(ctx, cl); err != nil {
 		return nil, err
 	}
 	if err := c.mirrorArguments(ctx, cl); err != nil {
 		return nil, err
 	}
-	cl.began = time.Now()
 	for {
 		raw, err := c.do(ctx, cl)
-		done := false
+		done, fate := false, mcperrors.Answered
 		switch {
 		case err != nil:
+			fate = mcperrors.DeliveryOf(err)
 			bounded, cancel := c.inTime(ctx, cl)
 			switch after := c.mend(bounded, cl, err); {
 			case after == err: //nolint:errorlint // identity: nothing was there to be mended
@@ -237,7 +239,7 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 			done, err = c.interim(ctx, cl, raw)
 		}
 		if err == nil && !done {
-			err = c.overdue(cl)
+			err = c.overdue(cl, fate)
 		}
 		if err != nil {
 			return nil, err

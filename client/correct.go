@@ -22,7 +22,7 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 	cl.mended |= mendedHeaders
 	refused, sent := cl.schema, cl.mirrored
 	// Whoever was refused with it may have brought another list already.
-	if c.headerSchema(ctx, cl.name) == refused {
+	if c.headerSchema(ctx, cl) == refused {
 		c.cache().Invalidate(c.cacheKey())
 		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {
 			return false // what the server said of the call says more

@@ -50,6 +50,9 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	if !started {
 		return c.local(errClosed(), cl.method)
 	}
+	cl.waited = true
+	ctx, cancel := c.inTime(ctx, cl)
+	defer cancel()
 	select {
 	case err := <-verdict:
 		if err == nil {

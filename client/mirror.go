@@ -97,7 +97,7 @@ func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
 	if cl.method != mcp.MethodToolsCall || cl.name == "" || !c.live.Load().mirrors() {
 		return nil
 	}
-	schema := c.headerSchema(ctx, cl.name)
+	schema := c.headerSchema(ctx, cl)
 	if schema == nil || schema.tree == nil {
 		cl.schema, cl.mirrored = schema, nil
 		return nil
@@ -113,12 +113,16 @@ func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
 // headerSchema returns what is known of a tool's headers, nil for nothing. A
 // tool that was never listed is looked for once; that it cannot be found does
 // not keep the call from being made.
-func (c *Client) headerSchema(ctx context.Context, tool string) *mirrored {
+func (c *Client) headerSchema(ctx context.Context, cl *call) *mirrored {
+	tool := cl.name
 	t, _, ok := c.cache().Lookup(c.cacheKey(), tool)
 	if !ok {
 		if agreed := c.told(); !agreed.declared || !agreed.capabilities.Has("tools") || c.mirrors.get().unlisted(tool) {
 			return nil
 		}
+		cl.waited = true
+		ctx, cancel := c.inTime(ctx, cl)
+		defer cancel()
 		found, err := c.cache().Get(ctx, c.cacheKey(), tool, c.fetch)
 		if err != nil {
 			return nil

@@ -95,6 +95,12 @@ func sessionless(cause error, delivery mcperrors.Delivery) *mcperrors.Error {
 // awaitSession holds a call back while a program is being started again or a new
 // session is being opened: nothing goes before its handshake (LC-08).
 func (c *Client) awaitSession(ctx context.Context, cl *call) error {
+	if !c.interrupted() {
+		return nil
+	}
+	cl.waited = true
+	ctx, cancel := c.inTime(ctx, cl)
+	defer cancel()
 	if err := c.awaitServer(ctx, cl); err != nil {
 		return err
 	}
@@ -110,6 +116,15 @@ func (c *Client) awaitSession(ctx context.Context, cl *call) error {
 		return c.about(cl, sessionless(err, mcperrors.NotSent))
 	}
 	return nil
+}
+
+// interrupted reports whether there is no program or no session at the moment.
+func (c *Client) interrupted() bool {
+	if s := c.sup.peek(); s != nil && s.down.Load() != nil {
+		return true
+	}
+	v := c.recovery.peek()
+	return v != nil && v.now.Load() != nil
 }
 
 func (r *renewal) wait(ctx context.Context) error {

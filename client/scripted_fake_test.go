@@ -33,7 +33,9 @@ type scriptedServer struct {
 func newScriptedServer(version string) *scriptedServer {
 	s := &scriptedServer{version: version, asked: map[string]int{}, closed: make(chan struct{})}
 	s.close = sync.OnceFunc(func() { close(s.closed) })
-	s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) { return transport.Answer{}, noConnection() }
+	s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) {
+		return transport.Answer{}, noConnection()
+	}
 	return s
 }
 
@@ -86,7 +88,9 @@ func (s *scriptedServer) opened(t *testing.T, opts ...client.Option) *client.Cli
 	t.Helper()
 	c := s.dial(t, opts...)
 	next := s.answer
-	s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) { return transport.Answer{}, noConnection() }
+	s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) {
+		return transport.Answer{}, noConnection()
+	}
 	for range 5 {
 		require.Error(t, useTool(t.Context(), c))
 	}

@@ -45,7 +45,7 @@ type silenceWatch struct {
 // sending notes that a request goes out now.
 func (c *Client) sending(cl *call, p *permits) {
 	p.sent = cl.began
-	if cl.attempts > 1 || p.sent.IsZero() || c.cfg.lanes != nil {
+	if cl.attempts > 1 || p.sent.IsZero() || cl.waited {
 		p.sent = time.Now()
 	}
 	if counter, ok := cl.link.conn.(transport.Counter); ok {

@@ -1,0 +1,132 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// callsAtOnce is [client.DefaultResilience] with a limit of calls at once, and
+// without retries.
+func callsAtOnce(n int) client.Option {
+	r := client.DefaultResilience()
+	r.Bulkhead, r.Retry = client.Bulkhead{Limit: n}, client.Retry{}
+	return client.WithResilience(r)
+}
+
+// Retry-After holds back who was in the queue before it was said: the very call
+// that was refused with it makes room for the next.
+func TestHoldReachesTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) {
+			time.Sleep(500 * time.Millisecond)
+			return transport.Answer{}, statusFailure(429, 7*time.Second)
+		}
+		c := s.dial(t, callsAtOnce(1))
+		first := make(chan error, 1)
+		go func() { first <- useTool(t.Context(), c) }()
+		synctest.Wait()
+		err := useTool(t.Context(), c)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err), "%v", err)
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		require.Equal(t, 7*time.Second, mcperrors.RetryAfter(err))
+		require.Error(t, <-first)
+		require.Equal(t, 1, s.count("tools/call"))
+	})
+}
+
+// So does one that is said while a call waits for the probe before it.
+func TestHoldDuringTheProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			time.Sleep(2 * time.Second)
+			return resultOf(req, `{}`)
+		}
+		c := s.opened(t)
+		before := s.count("tools/call")
+		done := make(chan error, 1)
+		go func() { done <- useTool(t.Context(), c, client.WithRetryPolicy(client.RetryNever)) }()
+		synctest.Wait()
+		c.Hold(10 * time.Second)
+		require.Equal(t, 8*time.Second, mcperrors.RetryAfter(<-done))
+		require.Equal(t, before, s.count("tools/call"))
+	})
+}
+
+// The maximum time is the whole call's: also what it waits for before its first
+// attempt counts (RSL-07).
+func TestMaxTimeOfTheWholeCall(t *testing.T) {
+	t.Parallel()
+	const most = 2 * time.Second
+	slow := func(d time.Duration) func(context.Context, int, transport.Request) (transport.Answer, error) {
+		return func(ctx context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method != "ping" {
+				return unansweredRequest(ctx, req)
+			}
+			select {
+			case <-time.After(d):
+				return resultOf(req, `{}`)
+			case <-ctx.Done():
+				return transport.Answer{}, context.Cause(ctx)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		answer func(context.Context, int, transport.Request) (transport.Answer, error)
+		want   mcperrors.Delivery
+	}{
+		"the probe takes all":  {slow(4900 * time.Millisecond), mcperrors.NotSent},
+		"the probe takes half": {slow(time.Second), mcperrors.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScriptedServer("2025-11-25")
+				s.answer = tt.answer
+				c := s.opened(t)
+				began := time.Now()
+				err := useTool(t.Context(), c, client.WithTimeouts(0, most))
+				require.Equal(t, most, time.Since(began))
+				require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err), "%v", err)
+				require.Equal(t, tt.want, mcperrors.DeliveryOf(err))
+			})
+		})
+	}
+}
+
+// Nor does a new session that does not come hold a call longer than its time.
+func TestMaxTimeWithoutASession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(ctx context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method == "initialize" {
+				return unansweredRequest(ctx, req)
+			}
+			return transport.Answer{}, noSession()
+		}
+		c := s.dial(t)
+		first := make(chan error, 1)
+		go func() { first <- useTool(t.Context(), c, client.WithTimeouts(0, 5*time.Second)) }()
+		synctest.Wait()
+		began := time.Now()
+		err := useTool(t.Context(), c, client.WithTimeouts(0, 2*time.Second))
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(err), "%v", err)
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		require.True(t, mcperrors.SafeToRetry(<-first))
+		require.Equal(t, 5*time.Second, time.Since(began))
+	})
+}
+
