@@ -103,8 +103,8 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 		next := s.schedule.Ended(time.Now(), rand.Float64())
 		if next.Loop {
 			c.log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", c.server, "for", next.Wait, "ends", next.Try)
+			c.enter(StateHeld, cause, next.Wait) // first: a caller who is told of it finds it in State
 			s.become(&outage{cause: cause, until: time.Now().Add(next.Wait)})
-			c.enter(StateHeld, cause, next.Wait)
 		}
 		if !sleep(c.life, next.Wait) {
 			return false
