@@ -265,7 +265,25 @@ func (c *Client) keyOf(a *agreement) toolcache.Key {
 	return toolcache.Key{
 		Server:    c.identity,
 		Variant:   string(a.version) + " " + hex.EncodeToString(digest[:8]),
-		Partition: c.cfg.partition,
+		Partition: c.partition,
+	}
+}
+
+// partitionOf says who asks: what the options call it, else what the transport
+// knows of it. Only a cache that others see needs to know (CACHE-05).
+func (c *config) partitionOf(t transport.Transport) (string, error) {
+	durable := c.cache != nil && c.cache.Durable() || c.cacheSet != nil && c.cacheSet.Durable != nil
+	switch called, ok := t.(transport.Called); {
+	case c.partition != nil:
+		return *c.partition, nil
+	case !ok || c.cache == nil && !durable:
+		return "", nil
+	default:
+		caller, known := called.Caller()
+		if !known && durable {
+			return "", errors.New("a durable tool cache and a RoundTripper need WithCachePartition: the round tripper may add credentials, and what is kept for one caller is not for another")
+		}
+		return caller, nil
 	}
 }
 

@@ -24,12 +24,13 @@ type Client struct {
 	res    *Resilience
 	fetch  toolcache.Fetch // fetchTools, bound once
 
-	live     atomic.Pointer[link]          // nil before the transport is open
-	opened   atomic.Pointer[chan struct{}] // closed when live is set
-	identity string                        // of the server, for caches
-	chosen   atomic.Pointer[EraChosen]     // nil before Connect returns
-	state    atomic.Uint32                 // a State; written under mu
-	sup      lazy[supervisor]              // of a program, nil for what is none
+	live      atomic.Pointer[link]          // nil before the transport is open
+	opened    atomic.Pointer[chan struct{}] // closed when live is set
+	identity  string                        // of the server, for caches
+	partition string                        // who asks, for caches
+	chosen    atomic.Pointer[EraChosen]     // nil before Connect returns
+	state     atomic.Uint32                 // a State; written under mu
+	sup       lazy[supervisor]              // of a program, nil for what is none
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]

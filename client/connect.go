@@ -81,7 +81,12 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	if err != nil {
 		return nil, badOption(err)
 	}
+	partition, err := cfg.partitionOf(t)
+	if err != nil {
+		return nil, badOption(err)
+	}
 	c := newClient(cfg, t)
+	c.partition = partition
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {

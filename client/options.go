@@ -62,7 +62,7 @@ type uncommon struct {
 	required     []string
 	ttl          *time.Duration
 	cacheSet     *toolcache.Settings
-	partition    string
+	partition    *string
 	pins         map[string]string
 	pinPolicy    PinPolicy
 	profile      mcperrors.Profile
@@ -140,20 +140,28 @@ func WithProtocolVersion(version string) Option {
 // arguments are checked once they are known.
 func WithPreload(on bool) Option { return optionFunc(func(c *config) { c.preload = on }) }
 
-// WithToolCache shares a cache between clients of the same server and the same
-// credentials; see [WithCachePartition] for different ones.
+// WithToolCache shares a cache between clients. Those of one server share what it
+// says to them when they are in the same partition; see [WithCachePartition].
 func WithToolCache(cache *toolcache.Cache) Option {
 	return optionFunc(func(c *config) { c.cache = cache })
 }
 
-// WithCachePartition keeps this client's schemas apart from those of other
-// clients that share its cache: name the credentials, not their secret.
+// WithCachePartition says who asks, in a cache that is shared or durable: what a
+// server says to one partition is not for another. Name the credentials, not
+// their secret; "" is for servers that say the same to everybody.
+//
+// The default is a digest of the headers that [transport.HTTP] or [transport.SSE]
+// is given, so that new credentials are a new partition. Name one where
+// credentials are renewed and the caller stays the same, and where a RoundTripper
+// or a transport of your own adds them: nobody else can know, and all such
+// clients are in one partition. A durable cache refuses a RoundTripper without.
 func WithCachePartition(name string) Option {
-	return optionFunc(func(c *config) { c.partition = name })
+	return optionFunc(func(c *config) { c.partition = &name })
 }
 
 // WithToolCacheSettings sets up the cache of the client's own: stale answers, a
-// durable store. A TTL that it does not set is that of [WithToolCacheTTL]; where
+// durable store, which [WithCachePartition] keeps callers apart in, and which
+// needs it where there is a RoundTripper. A TTL that it does not set is that of [WithToolCacheTTL]; where
 // it has no StaleIf, lists are stale only while the server cannot be reached or
 // the circuit is open; its logger is the client's unless it has one.
 func WithToolCacheSettings(s toolcache.Settings) Option {

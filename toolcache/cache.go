@@ -304,7 +304,7 @@ func (c *Cache) obtain(key Key) *list {
 	}
 	l := &list{key: key}
 	if c.set.Durable != nil {
-		l.shelf = newShelf()
+		l.shelf = newShelf(key)
 	}
 	if c.lists == nil && first != nil {
 		// A list that was evicted is not to be found through last either: it

@@ -79,6 +79,9 @@ type Settings struct {
 	Logger *slog.Logger
 }
 
+// Durable reports whether lists outlive this process ([Settings.Durable]).
+func (c *Cache) Durable() bool { return c.set.Durable != nil }
+
 // Validate reports values below zero.
 func (s Settings) Validate() error {
 	var errs []error

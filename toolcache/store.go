@@ -2,8 +2,12 @@ package toolcache
 
 import (
 	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,8 +45,9 @@ type Store interface {
 	Forget(ctx context.Context, key string) error
 }
 
-// Entry is one list in a [Store]. Its key is 64 hexadecimal digits, the digest of
-// server, variant and partition, so that neither can be read from it. A public
+// Entry is one list in a [Store]. Its key is 64 hexadecimal digits, a slow digest
+// of server, variant and partition, so that neither can be read from it, nor
+// guessed in bulk. A public
 // list is kept without its partition only where [Settings.SharePublic] is set.
 type Entry struct {
 	// List is the result of tools/list with all tools, as JSON.
@@ -78,15 +83,27 @@ func (e *Entry) listing() (Listing, error) {
 	return Listing{Tools: res.Tools, TTL: e.TTL, Public: e.Public}, nil
 }
 
-// storeKey is a key's name in a store.
+// storeRounds makes one guess at a key cost some 20 ms.
+const storeRounds = 1 << 16
+
+// storeKey is a key's name in a store. Addresses, environments and headers go
+// into keys, and with them perhaps short secrets, which whoever sees the names
+// could guess if that were cheap. A salt of one's own would do as well, but the
+// processes that share a store, on several machines too, need the same names.
 func storeKey(k Key) string {
-	return hashOf(fmt.Appendf(nil, "%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition))
+	text := fmt.Sprintf("%d %d %d %s%s%s", len(k.Server), len(k.Variant), len(k.Partition), k.Server, k.Variant, k.Partition)
+	slow, err := pbkdf2.Key(sha256.New, text, []byte("mainstay tool list"), storeRounds, sha256.Size)
+	if err != nil {
+		return "" // refused by the settings of a FIPS module: no key, which stores refuse
+	}
+	return hex.EncodeToString(slow)
 }
 
 // shelf is what is known of the durable store for one list.
 type shelf struct {
-	asked   atomic.Bool // for what an earlier process left
-	mayHave atomic.Bool // there may be an entry
+	key     func() string // in the store; made once, since that takes a while
+	asked   atomic.Bool   // for what an earlier process left
+	mayHave atomic.Bool   // there may be an entry
 	// turn holds a token while the store is written to, which takes time: what
 	// follows is guarded by it.
 	turn chan struct{}
@@ -94,8 +111,8 @@ type shelf struct {
 	at   time.Time // of the last save
 }
 
-func newShelf() *shelf {
-	s := &shelf{turn: make(chan struct{}, 1)}
+func newShelf(key Key) *shelf {
+	s := &shelf{key: sync.OnceValue(func() string { return storeKey(key) }), turn: make(chan struct{}, 1)}
 	s.mayHave.Store(true)
 	return s
 }
@@ -107,7 +124,7 @@ func (c *Cache) load(ctx context.Context, l *list) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	entry, err := c.set.Durable.Load(ctx, storeKey(l.key))
+	entry, err := c.set.Durable.Load(ctx, l.shelf.key())
 	if err != nil {
 		c.set.Logger.Warn("[MCP] the store of tool lists could not be read", "error", err)
 		return
@@ -155,7 +172,7 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	l.shelf.at = time.Now()
-	err = c.set.Durable.Save(ctx, storeKey(l.key), Entry{
+	err = c.set.Durable.Save(ctx, l.shelf.key(), Entry{
 		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
 	})
 	if err != nil {
@@ -182,7 +199,7 @@ func (c *Cache) unsave(ctx context.Context, l *list) {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		l.shelf.hash = ""
-		if err := c.set.Durable.Forget(ctx, storeKey(l.key)); err != nil {
+		if err := c.set.Durable.Forget(ctx, l.shelf.key()); err != nil {
 			c.set.Logger.Warn("[MCP] a list of tools that is not true any more is still stored", "error", err)
 		}
 	}()

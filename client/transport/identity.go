@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,35 @@ func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 
 // Identity implements [Identified]: every stream is a server of its own.
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
+
+// Called is a [Transport] that can tell callers apart, without telling who they
+// are: what a server said to one is not for another (CACHE-05). caller is "" for
+// nobody in particular; known is false where it cannot be told.
+type Called interface {
+	Caller() (caller string, known bool)
+}
+
+// Caller implements [Called]: a digest of Header, all of which may say who asks.
+// It is not known where a RoundTripper may add what it likes.
+func (h *HTTP) Caller() (caller string, known bool) { return callerOf(h.Header, h.RoundTripper) }
+
+// Caller implements [Called], as that of [HTTP].
+func (s *SSE) Caller() (caller string, known bool) { return callerOf(s.Header, s.RoundTripper) }
+
+func callerOf(header http.Header, rt http.RoundTripper) (caller string, known bool) {
+	if rt != nil {
+		return "", false
+	}
+	var lines []string
+	for name, values := range header {
+		lines = append(lines, fmt.Sprintf("%q %q", http.CanonicalHeaderKey(name), values))
+	}
+	if len(lines) == 0 {
+		return "", true
+	}
+	slices.Sort(lines)
+	return digest(strings.Join(lines, "\n")), true
+}
 
 // digest keeps the secrets that arguments and addresses may hold out of maps
 // and dumps.

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,4 +33,36 @@ func TestIdentity(t *testing.T) {
 	}
 	again := &transport.SSE{URL: "https://a/mcp"}
 	require.Contains(t, seen, again.Identity())
+}
+
+// CACHE-05: callers that send other headers are others, in whatever order and
+// case; of a round tripper of one's own nobody knows what it adds.
+func TestCaller(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for i, header := range []http.Header{
+		nil,
+		{"Authorization": {"a"}},
+		{"Authorization": {"b"}},
+		{"X-Key": {"a"}},
+		{"X-Key": {"a", "b"}},
+		{"X-Key": {"a", "X-Key", "b"}},
+		{"X-Key": {"ab"}},
+		{"X-Key": {"a"}, "X-Tenant": {"b"}},
+	} {
+		caller, known := (&transport.HTTP{Header: header}).Caller()
+		require.True(t, known)
+		require.NotContains(t, seen, caller, "%d", i)
+		seen[caller] = i
+		same, known := (&transport.SSE{Header: header}).Caller()
+		require.True(t, known)
+		require.Equal(t, caller, same)
+	}
+	require.Contains(t, seen, "", "nobody in particular")
+	caller, _ := (&transport.HTTP{Header: http.Header{"x-tenant": {"b"}, "x-key": {"a"}}}).Caller()
+	require.Equal(t, 7, seen[caller])
+	_, known := (&transport.HTTP{RoundTripper: http.DefaultTransport}).Caller()
+	require.False(t, known)
+	_, known = (&transport.SSE{RoundTripper: http.DefaultTransport}).Caller()
+	require.False(t, known)
 }
