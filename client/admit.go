@@ -55,6 +55,9 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		return err
 	}
 	b := c.breaker(cl.handshake)
+	if b != nil && b.State() == breaker.Open {
+		c.heal() // before it refuses
+	}
 	if c.cfg.lanes != nil && !cl.handshake && !cl.restores {
 		if b != nil {
 			if err := b.Peek(); err != nil {

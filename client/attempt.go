@@ -120,6 +120,7 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 	}
 	if p.watch != nil && a.Class != resilience.ClassTimeout && a.Class != resilience.ClassCanceled {
 		p.watch.core.Heard(p.watch.now()) // what fails is not silent
+		p.watch.heal(c)
 	}
 	if cl.retry == nil {
 		cl.retry = &retrying{}
@@ -139,6 +140,9 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 
 // attemptDone is what follows from one that was answered with a result.
 func (c *Client) attemptDone(cl *call, p *permits, result json.RawMessage) {
+	if p.watch != nil {
+		p.watch.heal(c)
+	}
 	if b := c.budgets(); b != nil && cl.attempts == 1 {
 		b.retries.Success()
 		b.locked.Success()

@@ -89,6 +89,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 	default:
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
+			defer c.listenAgain() // once the permit is settled
 		}
 		permit.SettleFor(j.Server, a.Class.String())
 	}

@@ -36,7 +36,12 @@ type Resilience struct {
 	// hangs long before calls time out, and also when every caller gives up
 	// early. 0 is off; so is a client without Breaker. A server that does one
 	// thing at a time and answers nothing meanwhile looks the same as one that
-	// hangs: where its tools take longer than that, set more, or 0.
+	// hangs: later calls are refused until it says anything, which closes the
+	// circuit at once (in probation); what is under way goes on. Where such
+	// calls should queue up at the server instead, set more than its tools
+	// take, or 0. Silence alone never ends a program: only one that also does
+	// not take what it is sent for as long, with no call that it has taken
+	// still waited for, is ended and started again.
 	Silence time.Duration
 	// Bulkhead bounds requests in flight, and lets calls wait for a place.
 	Bulkhead Bulkhead

@@ -21,6 +21,9 @@ const (
 	// silenceSteps is how often is looked within the time that nothing may come:
 	// the time is that much longer at most.
 	silenceSteps = 20
+	// silenceHeal is how often is looked whether a server that was found silent
+	// says something after all, while calls wait for it.
+	silenceHeal = time.Second
 )
 
 // silenceWatch watches over what comes of the server.
@@ -32,14 +35,25 @@ type silenceWatch struct {
 	// client is nil once it is closed: a stopped timer stays with the runtime for
 	// a while, and is not to keep a client alive.
 	client atomic.Pointer[Client]
+	// fell is what opened the circuit; nil when nothing has, or something came since.
+	fell atomic.Pointer[fallenSilent]
 
 	// Of whoever looks, one at a time.
 	timer *time.Timer
 	link  *link
 	heard uint64
 	late  uint64
+	clog
 
 	mu sync.Mutex // of timer
+}
+
+// fallenSilent is a circuit opened because nothing came over conn, from which so
+// much had come before.
+type fallenSilent struct {
+	trip  breaker.Tripped
+	conn  transport.Conn
+	heard uint64
 }
 
 // sending notes that a request goes out now.
@@ -93,6 +107,10 @@ func (w *silenceWatch) look() {
 		return
 	}
 	w.listen(c)
+	if c.Breaker().State() != breaker.Closed {
+		w.attend(c)
+		return
+	}
 	switch h, next := w.core.Look(w.now()); h {
 	case resilience.Quiet:
 		w.armed.Store(false)
@@ -101,10 +119,6 @@ func (w *silenceWatch) look() {
 			w.again(w.step)
 		}
 	case resilience.Probe:
-		if c.Breaker().State() != breaker.Closed { // known, and nothing is sent
-			w.again(w.step)
-			return
-		}
 		c.within(func() {
 			w.probe(c)
 			w.again(w.step)
@@ -123,6 +137,8 @@ func (w *silenceWatch) listen(c *Client) {
 	if !ok {
 		return
 	}
+	w.heal(c)
+	w.clog.look(l, w.now())
 	if n := counter.Received(); l != w.link || n != w.heard {
 		if l != w.link {
 			w.late = counter.Late()
@@ -158,11 +174,62 @@ func (w *silenceWatch) probe(c *Client) {
 			continue
 		case resilience.Trip:
 			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
-			c.Breaker().Trip("silence")
+			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), conn: w.link.conn, heard: w.heard})
 			c.happened(Silent, &call{}, 0, "")
 		case resilience.Quiet, resilience.Watch:
 		}
 		return
+	}
+}
+
+// attend looks while the circuit is not closed. What opened it is known, and
+// nothing is sent; but what is under way may be answered, or may never be.
+func (w *silenceWatch) attend(c *Client) {
+	if w.fell.Load() != nil && w.deaf(w.now(), c.res.Silence+2*silenceProbe) {
+		c.log.Warn("[MCP] the server does not read any more; it is started again", "server", c.server)
+		c.restart(errDeaf)
+	}
+	if c.inFlight.Load() == 0 { // whoever comes next heals, or sends and has somebody look
+		w.armed.Store(false)
+		if c.inFlight.Load() == 0 || !w.armed.CompareAndSwap(false, true) {
+			return
+		}
+	}
+	w.again(max(w.step, silenceHeal))
+}
+
+// heal takes back what silence has opened once anything has come: the server was
+// busy, or stopped for a while. It never closes what something else has opened.
+// Another connection has come to be by an answer.
+func (w *silenceWatch) heal(c *Client) {
+	f := w.fell.Load()
+	if f == nil {
+		return
+	}
+	if conn := c.live.Load().conn; conn == f.conn && conn.(transport.Counter).Received() == f.heard {
+		return
+	}
+	if w.fell.CompareAndSwap(f, nil) && f.trip.Retract("the server is not silent any more") {
+		c.log.Info("[MCP] the server is not silent any more; its circuit is closed again", "server", c.server)
+	}
+}
+
+// heal is for whoever is about to be refused.
+func (c *Client) heal() {
+	if parts := c.parts.peek(); parts != nil {
+		if w := parts.silence.peek(); w != nil {
+			w.heal(c)
+		}
+	}
+}
+
+// listenAgain has somebody look once after a probe of the circuit was not
+// answered either.
+func (c *Client) listenAgain() {
+	if parts := c.parts.peek(); parts != nil {
+		if w := parts.silence.peek(); w != nil && w.fell.Load() != nil && w.armed.CompareAndSwap(false, true) {
+			w.again(1)
+		}
 	}
 }
 

@@ -73,6 +73,12 @@ type fakeProgram struct {
 
 func (fakeProgram) Traits() transport.Traits { return transport.Traits{Process: true} }
 
+func (p fakeProgram) Received() uint64 { return p.Conn.(transport.Counter).Received() }
+
+func (p fakeProgram) Late() uint64 { return p.Conn.(transport.Counter).Late() }
+
+func (p fakeProgram) Backlog() jsonrpc.Backlog { return p.Conn.(transport.Outbox).Backlog() }
+
 func (p fakeProgram) Exited() <-chan struct{} { return p.s.done }
 
 func (p fakeProgram) Kill(error) { _ = p.s.conn.Close() }

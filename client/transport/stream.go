@@ -115,6 +115,9 @@ func (c *streamConn) Received() uint64 { return c.rpc.Received() }
 // Late implements [Counter].
 func (c *streamConn) Late() uint64 { return c.rpc.Stats().Late }
 
+// Backlog implements [Outbox].
+func (c *streamConn) Backlog() jsonrpc.Backlog { return c.rpc.Backlog() }
+
 // Traits implements [Conn].
 func (c *streamConn) Traits() Traits { return Traits{} }
 

@@ -117,6 +117,14 @@ type Counter interface {
 	Late() uint64
 }
 
+// Outbox is a [Conn] that knows what of its own the server has not taken yet. The
+// client uses it when it is there: without it a program that does not read any
+// more is left running.
+type Outbox interface {
+	// Backlog returns how what is sent gets through.
+	Backlog() jsonrpc.Backlog
+}
+
 // Request is one outgoing request.
 type Request struct {
 	jsonrpc.Request
