@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -11,11 +12,14 @@ import (
 
 // handler is what the transport hands to: it returns at once, always.
 func (c *Client) handler() transport.Handler {
+	faults := &seldom{}
 	return transport.Handler{
 		OnRequest:      c.onRequest,
 		OnNotification: c.onNotification,
 		OnFault: func(err error) {
-			c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err)
+			if n, due := faults.again(); due {
+				c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err, "count", n)
+			}
 		},
 		OnSessionLost: c.onSessionLost,
 		OnGap:         c.onGap,
@@ -23,13 +27,28 @@ func (c *Client) handler() transport.Handler {
 	}
 }
 
-// traced adds a log line for stdout noise to the application's trace.
+// seldom counts what may come without end, and says when to log it: the first of
+// a connection, the 10th, the 100th and so on (fault E3).
+type seldom struct{ n atomic.Uint64 }
+
+func (s *seldom) again() (n uint64, due bool) {
+	n = s.n.Add(1)
+	rest := n
+	for rest%10 == 0 {
+		rest /= 10
+	}
+	return n, rest == 1
+}
+
+// traced adds log lines for stdout noise to the application's trace.
 func (c *Client) traced() transport.Trace {
 	t := c.cfg.trace
-	noise := t.Noise
+	noise, lines := t.Noise, &seldom{}
 	t.Noise = func(line []byte) {
-		c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", c.server,
-			"line", jsonrpc.Printable(string(line), 200))
+		if n, due := lines.again(); due {
+			c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", c.server,
+				"line", jsonrpc.Printable(string(line), 200), "count", n)
+		}
 		if noise != nil {
 			noise(line)
 		}

@@ -73,6 +73,15 @@ var programs = map[string]func(){
 			return ""
 		})
 	},
+	"chatters": func() {
+		go func() {
+			<-time.After(200 * time.Millisecond)
+			for {
+				fmt.Println("chatter")
+			}
+		}()
+		serveLines(nil)
+	},
 	"journal": serveJournal,
 	"silent":  func() { <-time.After(time.Minute) },
 	"banner":  func() { fmt.Println("Welcome to the server\n[INFO] ready"); serveLines(nil) },

@@ -1,8 +1,12 @@
 package client_test
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,4 +63,30 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 			require.Equal(t, client.StateReady, c.State())
 		})
 	}
+}
+
+// A program that does nothing but write to stdout what is not MCP is ended and
+// started again though nobody calls, and is not logged line by line (fault E3).
+func TestChatteringProgramIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	falls := make(chan client.StateChanged, 10)
+	c, err := dialProgram(t, "chatters", client.WithPreload(false),
+		client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		client.WithRestart(client.Restart{FirstPause: time.Hour}), // once is enough
+		client.OnEvent(func(_ context.Context, e client.Event) {
+			if e, ok := e.(client.StateChanged); ok {
+				falls <- e
+			}
+		}))
+	require.NoError(t, err)
+	for e := range falls {
+		if e.To == client.StateRestarting {
+			require.ErrorContains(t, e.Cause, "must log to stderr")
+			break
+		}
+	}
+	require.NoError(t, c.Close())
+	require.Less(t, strings.Count(log.String(), "what is not MCP; skipped"), 10)
+	require.Contains(t, log.String(), "count=10000")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -32,7 +33,7 @@ type Command struct {
 	// long after the termination signal; 0 means 5 s each (decisions 26).
 	StopGrace, KillGrace time.Duration
 	// MaxNoise is how many stdout lines may be no messages before the
-	// connection is given up; 0 means 10,000 (STDIO-03).
+	// connection is given up and the program is killed; 0 means 10,000 (STDIO-03).
 	MaxNoise int
 	// Limits bounds what is taken from the server.
 	Limits Limits
@@ -90,9 +91,9 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 	var conn *commandConn
 	ready := make(chan struct{})
 	count := func(line []byte) {
-		if p.noise(line) > maxNoise {
+		if p.noise(line) == maxNoise+1 { // it says nothing else any more: who waits for its end acts
 			<-ready
-			conn.rpc.Fail(errTooNoisy)
+			conn.Kill(errTooNoisy)
 		}
 	}
 	noise, fault := h.Trace.Noise, h.OnFault
@@ -151,6 +152,7 @@ type commandConn struct {
 	p     *process
 	close sync.Once
 	err   error
+	why   atomic.Pointer[error] // it was killed, if it was; the first reason
 }
 
 // Call implements [Conn]: a failure carries what is known of the process.
@@ -189,6 +191,7 @@ func (c *commandConn) Done() <-chan struct{} { return c.p.over }
 
 // Kill implements [Program].
 func (c *commandConn) Kill(reason error) {
+	c.why.CompareAndSwap(nil, &reason)
 	c.rpc.Fail(reason)
 	select {
 	case <-c.p.exited:
@@ -203,7 +206,11 @@ func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
 // Ended implements [Ender].
 func (c *commandConn) Ended() *Failure {
 	c.p.settle()
-	return &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}
+	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}
+	if why := c.why.Load(); why != nil {
+		f.Err = *why
+	}
+	return f
 }
 
 // Traits implements [Conn].
