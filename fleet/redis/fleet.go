@@ -298,22 +298,22 @@ func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 	var found []hint
 	mine := false
 	for i, r := range replies {
-		left := min(r.left, maxHint)
+		if r.err == nil && r.raw == "" {
+			continue // none, or it has expired meanwhile
+		}
+		asked := orders[i].hint
+		h, err := parseHint(r.raw)
+		h.lasts = min(r.left, maxHint)
 		switch {
-		case r.err != nil:
+		case r.err != nil, err != nil, h.server != asked.server, h.lasts <= 0:
 			f.count.ignored.Add(1)
-		case orders[i].kind == orderHeld && left > 0:
-			l.follow(m, m.view.holdFor(now, left))
-		case orders[i].kind == orderHeld, r.raw == "": // none, or it has expired meanwhile
-		default:
-			h, err := parseHint(r.raw)
-			if err != nil || h.node != orders[i].hint.node || left <= 0 {
-				f.count.ignored.Add(1)
-				continue
-			}
-			h.lasts = left
+		case orders[i].kind == orderHeld && h.kind == kindHold && h.cred == asked.cred:
+			l.follow(m, m.view.holdFor(now, h.lasts))
+		case orders[i].kind == orderReport && h.kind == kindOpen && h.node == asked.node:
 			mine = mine || h.node == f.set.Node
 			found = append(found, h)
+		default: // somebody else's
+			f.count.ignored.Add(1)
 		}
 	}
 	m.view.resync(now, found, mine)

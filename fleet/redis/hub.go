@@ -27,7 +27,7 @@ const (
 	orderHold                           // publish a hold
 	orderReporters                      // which nodes report the server?
 	orderReport                         // what does hint.node report of it?
-	orderHeld                           // how long is the hold of hint.cred?
+	orderHeld                           // what holds hint.cred?
 	orderLoad                           // what is the list of tools called key?
 	orderSave                           // keep raw as that for hint.lasts
 	orderForget                         // drop it

@@ -114,7 +114,7 @@ func (m *memory) do(o order) reply {
 		}
 	case orderHeld:
 		if v, ok := m.keys[hold]; ok {
-			r.left = v.until.Sub(now)
+			r.raw, r.left = v.raw, v.until.Sub(now)
 		}
 	default:
 	}

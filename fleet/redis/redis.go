@@ -56,10 +56,11 @@ end
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 0`
 
-// keep: KEYS hold; ARGV hint, ms, channel, longest. A hold only grows.
+// keep: KEYS hold; ARGV hint, ms, channel, longest. A hold only grows; what does
+// not begin as a hold does is none.
 const keep = `
-local left = redis.call('PTTL', KEYS[1])
-if left < tonumber(ARGV[2]) or left > tonumber(ARGV[4]) then
+local left, head = redis.call('PTTL', KEYS[1]), string.sub(ARGV[1], 1, 20)
+if redis.call('TYPE', KEYS[1]).ok ~= 'string' or redis.call('GETRANGE', KEYS[1], 0, 19) ~= head or left < tonumber(ARGV[2]) or left > tonumber(ARGV[4]) then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 end
 redis.call('PUBLISH', ARGV[3], ARGV[1])
@@ -149,14 +150,9 @@ func (r *server) issue(ctx context.Context, p redis.Pipeliner, o order) func() r
 		cmd := p.ZRange(ctx, reporters, 0, maxReporters-1)
 		return func() reply { return reply{nodes: cmd.Val(), err: cmd.Err()} }
 	case orderReport:
-		// Not GET: somebody may have put a gigabyte there.
-		raw, left := p.GetRange(ctx, open, 0, maxHintBytes), p.PTTL(ctx, open)
-		return func() reply {
-			return reply{raw: raw.Val(), left: left.Val(), err: errors.Join(raw.Err(), left.Err())}
-		}
+		return stored(ctx, p, open, maxHintBytes)
 	case orderHeld:
-		left := p.PTTL(ctx, r.key("hold", h.server, h.cred))
-		return func() reply { return reply{left: left.Val(), err: left.Err()} }
+		return stored(ctx, p, r.key("hold", h.server, h.cred), maxHintBytes)
 	default:
 	}
 	return r.issueList(ctx, p, o)
@@ -167,16 +163,22 @@ func (r *server) issueList(ctx context.Context, p redis.Pipeliner, o order) func
 	key := r.key("tools", o.key)
 	switch o.kind {
 	case orderLoad:
-		raw, left := p.GetRange(ctx, key, 0, maxShared), p.PTTL(ctx, key)
-		return func() reply {
-			return reply{raw: raw.Val(), left: left.Val(), err: errors.Join(raw.Err(), left.Err())}
-		}
+		return stored(ctx, p, key, maxShared)
 	case orderSave:
 		cmd := p.Set(ctx, key, o.raw, o.hint.lasts)
 		return func() reply { return reply{err: cmd.Err()} }
 	default:
 		cmd := p.Del(ctx, key)
 		return func() reply { return reply{err: cmd.Err()} }
+	}
+}
+
+// stored asks for what a key holds, a byte more than most at most, and for how
+// long. Not GET: somebody may have put a gigabyte there.
+func stored(ctx context.Context, p redis.Pipeliner, key string, most int64) func() reply {
+	raw, left := p.GetRange(ctx, key, 0, most), p.PTTL(ctx, key)
+	return func() reply {
+		return reply{raw: raw.Val(), left: left.Val(), err: errors.Join(raw.Err(), left.Err())}
 	}
 }
 

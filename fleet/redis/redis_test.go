@@ -177,7 +177,10 @@ func TestGarbageInRedis(t *testing.T) {
 		rdb.Set(ctx, key("open:"+id+":big"), big, time.Minute).Err(),
 		// A report in the name of somebody else.
 		rdb.Set(ctx, key("open:"+id+":other"), hint{kind: kindOpen, node: "third", server: id, lasts: time.Minute, seq: 1}.encode(), time.Minute).Err(),
-		rdb.LPush(ctx, key("hold:"+id+":"+digest("token")), "x").Err(),
+		// Holds that are none, or somebody else's, and hold for so long that a true one would not replace them.
+		rdb.Set(ctx, key("hold:"+id+":"+digest("token")), "rubbish", 4*time.Minute).Err(),
+		rdb.Set(ctx, key("hold:"+id+":"+digest("other")), hint{kind: kindHold, node: "n", server: id, cred: digest("token"), lasts: time.Minute}.encode(), time.Minute).Err(),
+		rdb.LPush(ctx, key("hold:"+id+":"+digest("list")), "x").Err(),
 	))
 	set, err := s.complete()
 	require.NoError(t, err)
@@ -188,8 +191,13 @@ func TestGarbageInRedis(t *testing.T) {
 	require.NoError(t, hub.close())
 
 	f, b := joinReal(t, s, "a", breaker.Settings{})
+	bystanders := []*breaker.Breaker{breaker.New(breaker.Settings{}), breaker.New(breaker.Settings{})}
+	for i, cred := range []string{"other", "list"} {
+		_, err = f.Attach(bystanders[i], Share{Server: theServer, Credential: cred})
+		require.NoError(t, err)
+	}
 	eventually(t, "it counts nodes all the same", func() bool { return f.Stats().Nodes == 1 })
-	eventually(t, "what is stored is ignored", func() bool { return f.Stats().Ignored >= 4 })
+	eventually(t, "what is stored is ignored", func() bool { return f.Stats().Ignored >= 15 }) // by three: four reports and a hold
 	before := f.Stats().Ignored
 	for _, raw := range []string{"rubbish", "", big, `{"v":1}`} {
 		require.NoError(t, rdb.Publish(ctx, key("hints"), raw).Err())
@@ -199,6 +207,13 @@ func TestGarbageInRedis(t *testing.T) {
 	require.Equal(t, breaker.Closed, st.State)
 	require.False(t, st.Suspect)
 	require.False(t, st.Held)
+	require.Zero(t, f.Stats().Held)
+	b.Hold(time.Minute, "429")
+	eventually(t, "a hold takes the place of what is none", func() bool {
+		raw, err := rdb.Get(ctx, key("hold:"+id+":"+digest("token"))).Result()
+		h, bad := parseHint(raw)
+		return err == nil && bad == nil && h.kind == kindHold
+	})
 
 	require.NoError(t, rdb.LPush(ctx, key("x"), "x").Err())
 	require.NoError(t, rdb.Rename(ctx, key("x"), key("reporters:"+id)).Err())
