@@ -133,8 +133,9 @@ func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
 }
 
 // Close leaves the fleet and waits until its goroutines and connections are
-// gone, a second at most. What was published expires by itself. It may be called
-// more than once.
+// gone, a second at most. What this node has reported is taken back, if Redis
+// answers within [Settings.Timeout]; else it expires by itself, as holds do. It
+// may be called more than once.
 func (f *Fleet) Close() error {
 	f.once.Do(func() {
 		f.mu.Lock()
@@ -166,6 +167,7 @@ func (f *Fleet) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			l.leave(context.WithoutCancel(ctx))
 			return
 		case raw := <-f.heard:
 			l.hear(raw)
@@ -184,6 +186,19 @@ type loop struct {
 	due    time.Time // of the next presence
 	away   bool
 	logged time.Time
+}
+
+// leave takes back what this node has told, in one exchange, if Redis is there:
+// reports of a process that was started again would count as those of many (H3).
+func (l *loop) leave(ctx context.Context) {
+	f := l.f
+	var orders []order
+	for _, m := range f.all() {
+		orders = append(orders, m.view.gone(time.Now())...)
+	}
+	if f.count.available.Load() {
+		_, _ = f.ask(ctx, append(orders, order{kind: orderAbsent, hint: hint{node: f.set.Node}})) // it expires too
+	}
 }
 
 func (l *loop) hear(raw string) {

@@ -468,3 +468,27 @@ func TestAttachAndDetach(t *testing.T) {
 		require.Error(t, err)
 	})
 }
+
+// H3: a process that is started again and again is no quorum: who leaves takes
+// its word along, and who is not there is not counted.
+func TestARestartingNodeIsNoQuorum(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, nodes := fleetOf(t, 20)
+		defer leave(nodes...)
+		for _, name := range []string{"random-1", "random-2", "random-3"} {
+			n := joined(t, m, name, breaker.Settings{}, Settings{})
+			time.Sleep(time.Second)
+			fail(t, n.b, 5)
+			time.Sleep(time.Second)
+			require.True(t, nodes[0].b.Snapshot().Suspect)
+			require.NoError(t, n.Close())
+			time.Sleep(time.Second)
+			require.Empty(t, m.do(order{kind: orderReporters, hint: hint{server: digest(theServer)}}).nodes)
+		}
+		for _, n := range nodes {
+			require.Equal(t, breaker.Closed, n.b.State())
+		}
+		require.Equal(t, len(nodes), m.do(order{kind: orderPresent, hint: hint{node: "node-0"}}).count, "nor is it present")
+	})
+}

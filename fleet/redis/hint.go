@@ -15,6 +15,7 @@ const (
 	kindOpen    = "open"    // the node's breaker is OPEN
 	kindClosed  = "closed"  // it is CLOSED again, by what the node saw itself
 	kindProbing = "probing" // the node has the lease on the probe
+	kindLeft    = "left"    // the node is going: what it said counts no more
 	kindHold    = "hold"    // the server asked to be left alone (429)
 )
 
@@ -83,7 +84,7 @@ func parseHint(raw string) (hint, error) {
 	lasting := true
 	switch f.Kind {
 	case kindOpen, kindProbing:
-	case kindClosed:
+	case kindClosed, kindLeft:
 		lasting = false
 	case kindHold:
 		if !isDigest(f.Cred) {

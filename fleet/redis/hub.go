@@ -25,9 +25,11 @@ const (
 	orderClosed                         // take it back
 	orderLease                          // let me probe
 	orderHold                           // publish a hold
-	orderReporters                      // which nodes report the server?
+	orderReporters                      // which nodes that are here report the server?
 	orderReport                         // what does hint.node report of it?
 	orderHeld                           // what holds hint.cred?
+	orderLeave                          // take it back: I am going
+	orderAbsent                         // I am not here any more
 	orderLoad                           // what is the list of tools called key?
 	orderSave                           // keep raw as that for hint.lasts
 	orderForget                         // drop it

@@ -85,7 +85,9 @@ func (m *memory) do(o order) reply {
 		r.count = len(m.nodes)
 	case orderOpen:
 		m.keys[open], said = value{h.encode(), now.Add(h.lasts)}, true
-	case orderClosed:
+	case orderAbsent:
+		delete(m.nodes, h.node)
+	case orderClosed, orderLeave:
 		delete(m.keys, open)
 		if m.keys[probe].raw == h.node {
 			delete(m.keys, probe)
@@ -104,7 +106,8 @@ func (m *memory) do(o order) reply {
 		said = true
 	case orderReporters:
 		for k := range m.keys {
-			if node, ok := strings.CutPrefix(k, "open:"+h.server+":"); ok {
+			node, ok := strings.CutPrefix(k, "open:"+h.server+":")
+			if _, present := m.nodes[node]; ok && present {
 				r.nodes = append(r.nodes, node)
 			}
 		}

@@ -19,9 +19,24 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], now + 2 * ARGV[2], '+inf')
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return redis.call('ZCARD', KEYS[1])`
+
+// absent: KEYS nodes; ARGV node.
+const absent = `
+if redis.call('TYPE', KEYS[1]).ok == 'zset' then redis.call('ZREM', KEYS[1], ARGV[1]) end
+return 0`
+
+// reporting: KEYS reporters, nodes; ARGV most. Returns the reporters that are
+// present: a process that has crashed and is another node now is not two.
+const reporting = `
+local all = {}
+for _, node in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[1])) do
+  if redis.call('ZSCORE', KEYS[2], node) then all[#all + 1] = node end
+end
+return all`
 
 // publish: KEYS open, reporters; ARGV hint, ms, node, channel.
 const publish = `
@@ -140,15 +155,20 @@ func (r *server) issue(ctx context.Context, p redis.Pipeliner, o order) func() r
 		}
 	case orderOpen:
 		return done(p.Eval(ctx, publish, []string{open, reporters}, h.encode(), ms, h.node, r.channel()))
-	case orderClosed:
+	case orderAbsent:
+		return done(p.Eval(ctx, absent, []string{r.key("nodes")}, h.node))
+	case orderClosed, orderLeave:
 		return done(p.Eval(ctx, withdraw, []string{open, reporters, r.key("probe", h.server)}, h.encode(), h.node, r.channel()))
 	case orderLease:
 		return done(p.Eval(ctx, lease, []string{r.key("probe", h.server)}, h.node, ms, r.channel(), h.encode()))
 	case orderHold:
 		return done(p.Eval(ctx, keep, []string{r.key("hold", h.server, h.cred)}, h.encode(), ms, r.channel(), maxHint.Milliseconds()))
 	case orderReporters:
-		cmd := p.ZRange(ctx, reporters, 0, maxReporters-1)
-		return func() reply { return reply{nodes: cmd.Val(), err: cmd.Err()} }
+		cmd := p.Eval(ctx, reporting, []string{reporters, r.key("nodes")}, maxReporters-1)
+		return func() reply {
+			nodes, err := cmd.StringSlice()
+			return reply{nodes: nodes, err: err}
+		}
 	case orderReport:
 		return stored(ctx, p, open, maxHintBytes)
 	case orderHeld:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"math"
 	"net"
 	"os"
 	"slices"
@@ -169,8 +170,13 @@ func TestGarbageInRedis(t *testing.T) {
 	ctx, id := t.Context(), digest(theServer)
 	key := func(k string) string { return s.Prefix + k }
 	big := strings.Repeat("x", 4<<20)
+	present := redis.Z{Score: float64(time.Now().Add(time.Minute).UnixMilli())}
+	for _, name := range []string{"liar", "list", "big", "bad name\n", "other"} {
+		present.Member = name
+		require.NoError(t, rdb.ZAdd(ctx, key("nodes"), present).Err())
+	}
 	require.NoError(t, errors.Join(
-		rdb.HSet(ctx, key("nodes"), "a", "b").Err(),
+		rdb.ZAdd(ctx, key("nodes"), redis.Z{Score: math.Inf(1), Member: "for ever"}).Err(),
 		rdb.ZAdd(ctx, key("reporters:"+id), redis.Z{Score: 1, Member: "liar"}, redis.Z{Score: 1, Member: "list"}, redis.Z{Score: 1, Member: "big"}, redis.Z{Score: 1, Member: "bad name\n"}, redis.Z{Score: 1, Member: "other"}).Err(),
 		rdb.Set(ctx, key("open:"+id+":liar"), "rubbish", time.Minute).Err(),
 		rdb.LPush(ctx, key("open:"+id+":list"), "x").Err(),
@@ -196,7 +202,7 @@ func TestGarbageInRedis(t *testing.T) {
 		_, err = f.Attach(bystanders[i], Share{Server: theServer, Credential: cred})
 		require.NoError(t, err)
 	}
-	eventually(t, "it counts nodes all the same", func() bool { return f.Stats().Nodes == 1 })
+	eventually(t, "it counts nodes all the same", func() bool { return f.Stats().Nodes == 6 })
 	eventually(t, "what is stored is ignored", func() bool { return f.Stats().Ignored >= 15 }) // by three: four reports and a hold
 	before := f.Stats().Ignored
 	for _, raw := range []string{"rubbish", "", big, `{"v":1}`} {
@@ -215,6 +221,8 @@ func TestGarbageInRedis(t *testing.T) {
 		return err == nil && bad == nil && h.kind == kindHold
 	})
 
+	require.NoError(t, errors.Join(rdb.Del(ctx, key("nodes")).Err(), rdb.HSet(ctx, key("nodes"), "a", "b").Err()))
+	eventually(t, "and nodes where there is something else", func() bool { return f.Stats().Nodes == 1 })
 	require.NoError(t, rdb.LPush(ctx, key("x"), "x").Err())
 	require.NoError(t, rdb.Rename(ctx, key("x"), key("reporters:"+id)).Err())
 	b.Trip("down")
@@ -310,4 +318,31 @@ func swallow(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// Who leaves takes along what it has said, but for holds, which are the server's
+// word; and who is gone without that is not counted among the reporters.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	s, rdb := inRedis(t)
+	a, ab := joinReal(t, s, "a", breaker.Settings{Cooldown: time.Minute})
+	b, bb := joinReal(t, s, "b", breaker.Settings{Cooldown: time.Minute})
+	eventually(t, "both are there", func() bool { return a.Stats().Available && b.Stats().Available })
+	id := digest(theServer)
+	ab.Trip("down")
+	eventually(t, "told", func() bool { return bb.Snapshot().Suspect && a.Stats().Published == 1 })
+	require.NoError(t, a.Close())
+	require.Equal(t, []string{"nodes"}, keysOf(t, rdb, s.Prefix))
+	require.Equal(t, []string{"b"}, rdb.ZRange(t.Context(), s.Prefix+"nodes", 0, -1).Val())
+
+	bb.Trip("down")
+	eventually(t, "told", func() bool { return b.Stats().Published == 1 })
+	reporters := func() []string {
+		replies, err := b.ask(t.Context(), []order{{kind: orderReporters, hint: hint{server: id}}})
+		require.NoError(t, err)
+		require.NoError(t, replies[0].err)
+		return replies[0].nodes
+	}
+	require.NoError(t, rdb.ZAdd(t.Context(), s.Prefix+"reporters:"+id, redis.Z{Score: math.MaxInt64, Member: "gone"}).Err())
+	require.Equal(t, []string{"b"}, reporters())
 }

@@ -25,7 +25,10 @@ type Settings struct {
 	// retries are the fleet's own.
 	Redis redis.UniversalOptions
 	// Node names this process among the others: printable ASCII without spaces,
-	// up to 128 bytes, different in every process. "" makes a random name.
+	// up to 128 bytes, different in every process. "" makes a random name. Give
+	// one that stays the same when the process is started again, such as a
+	// pod's: else one that crashes and comes back looks like another node until
+	// the first has been away for 30 s, and its reports count twice.
 	Node string
 	// Prefix begins every key; fleets with different ones do not meet. "" means
 	// [DefaultPrefix]. With Redis Cluster it needs braces.

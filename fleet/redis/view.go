@@ -103,13 +103,10 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 	switch h.kind {
 	case kindOpen:
 		v.report(now, h)
+	case kindLeft:
+		v.drop(h.node)
 	case kindClosed:
-		if r := v.reports[h.node]; r != nil {
-			delete(v.reports, h.node)
-			if len(v.dropped) < maxReporters {
-				v.dropped[h.node] = droppedSeq{r.seq, r.until}
-			}
-		}
+		v.drop(h.node)
 		// The server answers again: everybody may find out by a call of its
 		// own. Should the hint lie, each node sends one probe a cooldown, as
 		// it would alone.
@@ -122,6 +119,24 @@ func (v *view) hear(now time.Time, s standing, h hint) advice {
 		}
 	}
 	return advice{}
+}
+
+// drop forgets what a node has reported.
+func (v *view) drop(node string) {
+	if r := v.reports[node]; r != nil {
+		delete(v.reports, node)
+		if len(v.dropped) < maxReporters {
+			v.dropped[node] = droppedSeq{r.seq, r.until}
+		}
+	}
+}
+
+// gone takes back what Redis has of us.
+func (v *view) gone(now time.Time) []order {
+	if v.told == 0 && !v.leased.After(now) {
+		return nil
+	}
+	return []order{v.order(orderLeave, hint{kind: kindLeft, seq: v.told})}
 }
 
 // leave leaves the probe to another node that has left of its lease. However
