@@ -86,7 +86,8 @@ func (l *list) begin(f *flight) {
 
 // run fetches, keeps the result and lets the waiters go.
 func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait time.Duration) {
-	fetched, public := false, uint64(0)
+	var public shared
+	fetched := false
 	defer func() {
 		if f.err == nil {
 			l.absence.Store(nil)
@@ -114,7 +115,7 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 		f.err = nil
 		return
 	}
-	public = c.publicEpoch(l)
+	public = c.public(l)
 	from, err := fetch(ctx)
 	if err == nil && len(from.Tools) > maxTools {
 		err = errTooMany
@@ -166,26 +167,37 @@ func (c *Cache) elsewhere(ctx context.Context, l *list, epoch uint64) *snapshot 
 	}
 	p := c.obtain(l.key.public())
 	c.load(ctx, p)
-	if s := p.snap.Load(); p.fresh(s, time.Now()) && s.public {
+	if s := p.snap.Load(); p.fresh(s, time.Now()) && s.public && !p.evicted.Load() {
 		return s.in(epoch)
 	}
 	return nil
 }
 
-// publicEpoch is the epoch of what all partitions may share.
-func (c *Cache) publicEpoch(l *list) uint64 {
+// shared is the list of what all partitions may share, and its epoch, at the
+// moment when a fetch began.
+type shared struct {
+	list  *list
+	epoch uint64
+}
+
+// public is where what the fetch of l brings may be shared; no list is nowhere.
+func (c *Cache) public(l *list) shared {
 	if !c.set.SharePublic {
-		return 0
+		return shared{}
 	}
-	return c.obtain(l.key.public()).epoch.Load()
+	p := c.obtain(l.key.public())
+	return shared{p, p.epoch.Load()}
 }
 
 // keep puts a list that was fetched where others find it: other partitions and
-// other processes. public is the epoch there when the fetch began.
-func (c *Cache) keep(ctx context.Context, l *list, s *snapshot, public uint64) {
-	if c.set.SharePublic && s.public {
-		l, s = c.obtain(l.key.public()), s.in(public)
-		l.put(s)
+// other processes. A list that was evicted meanwhile may have a successor, which
+// alone knows what has changed since: nothing is kept then.
+func (c *Cache) keep(ctx context.Context, l *list, s *snapshot, public shared) {
+	if public.list != nil && s.public {
+		l, s = public.list, s.in(public.epoch)
+		if !l.evicted.Load() {
+			l.put(s)
+		}
 	}
 	c.save(ctx, l, s)
 }

@@ -135,3 +135,19 @@ func TestOlderEpochDoesNotReplaceANewerOne(t *testing.T) {
 		asked(t, s, 1)
 	})
 }
+
+// After the fetch that the server's word made wait, nothing waits any more.
+func TestPaceEndsWithTheFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCache(t, toolcache.Settings{TTL: time.Millisecond}), newServer("a")
+		get(t, c, s, "a")
+		c.Changed(key)
+		get(t, c, s, "a")
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		get(t, c, s, "a")
+		require.Zero(t, time.Since(start))
+		asked(t, s, 3)
+	})
+}

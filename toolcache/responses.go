@@ -246,14 +246,14 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.D
 			delete(r.asking, key)
 		}
 		switch {
+		case errors.Is(a.err, ErrRefused): // whatever has changed meanwhile
+			r.remove(ResponseKey{Key: key.Key, Method: key.Method})
+			r.remove(key)
 		case a.outdated:
 		case a.err == nil && !a.resp.Own:
 			r.keep(key, &response{result: a.resp.Result, lease: newLease(time.Now(), c.set.spread(c.set.responseTTL(a.resp.TTL)))}, c.set.ServeStale)
 		case errors.Is(a.err, ErrAbsent) && !errors.Is(a.err, ErrFetcherGone):
 			r.keep(key, &response{err: a.err, lease: newLease(time.Now(), absentTTL)}, false)
-		case errors.Is(a.err, ErrRefused):
-			r.remove(ResponseKey{Key: key.Key, Method: key.Method})
-			r.remove(key)
 		}
 		r.mu.Unlock()
 		close(a.done)

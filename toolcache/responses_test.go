@@ -461,3 +461,59 @@ func TestStaleResponses(t *testing.T) {
 		require.ErrorIs(t, err, fails, "refused is refused")
 	})
 }
+
+// CACHE-11: once the credentials are refused, what is kept is for nobody, though
+// a newer request has overtaken the one that was refused.
+func TestResponse_CACHE_11_RefusedAlthoughOvertaken(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	for name, first := range map[string]time.Duration{"first": time.Second, "last": 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCache(t, toolcache.Settings{ServeStale: true})
+			k, minute := toolcache.ResponseKey{Key: key, Method: "resources/read", Param: "x"}, time.Minute
+			ask := func(after time.Duration, r toolcache.Response, err error) toolcache.Ask {
+				return func(context.Context) (toolcache.Response, error) { time.Sleep(after); return r, err }
+			}
+			_, _, err := c.Response(t.Context(), k, false, ask(0, toolcache.Response{Result: []byte("secret"), TTL: &minute}, nil))
+			require.NoError(t, err)
+			time.Sleep(2 * time.Minute)
+			go func() {
+				_, _, _ = c.Response(t.Context(), k, false, ask(first, toolcache.Response{}, toolcache.ErrRefused))
+			}()
+			synctest.Wait()
+			_, _, err = c.Response(t.Context(), k, true, ask(2*time.Second, toolcache.Response{}, down))
+			require.ErrorIs(t, err, down, name)
+			time.Sleep(2 * time.Second)
+			_, st, err := c.Response(t.Context(), k, false, ask(0, toolcache.Response{}, down))
+			require.ErrorIs(t, err, down, name)
+			require.False(t, st.Stale, name)
+		})
+	}
+}
+
+// A later page that is refused takes the first with it.
+func TestResponse_CACHE_11_RefusedPage(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+	require.Equal(t, "1", read(t, c, response(""), p))
+	_, _, err := c.Response(t.Context(), response("2"), false, func(context.Context) (toolcache.Response, error) {
+		return toolcache.Response{}, toolcache.ErrRefused
+	})
+	require.ErrorIs(t, err, toolcache.ErrRefused)
+	require.Equal(t, "2", read(t, c, response(""), p))
+}
+
+// What changes while a reader waits for its time to ask is in what it is told.
+func TestResponse_CACHE_08_ChangedBeforeItIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
+		require.Equal(t, "1", read(t, c, response(""), p))
+		c.Outdate(key, response("").Method)
+		go func() { read(t, c, response(""), p) }()
+		synctest.Wait()
+		c.Outdate(key, response("").Method)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, "2", read(t, c, response(""), p), "it is kept")
+	})
+}

@@ -165,7 +165,7 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	defer func() { <-l.shelf.turn }()
 	list, hash, err := s.encoded()
 	l.shelf.mayHave.Store(true) // before the epoch is read: who begins another forgets it again
-	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() ||
+	if err != nil || len(list) > maxEntry || s.epoch != l.epoch.Load() || l.evicted.Load() ||
 		(hash == l.shelf.hash && time.Since(l.shelf.at) < saveInterval) {
 		return
 	}
@@ -175,6 +175,9 @@ func (c *Cache) save(ctx context.Context, l *list, s *snapshot) {
 	err = c.set.Durable.Save(ctx, l.shelf.key(), Entry{
 		List: list, Hash: hash, At: time.Unix(0, s.lease.wall), TTL: s.asked, Public: s.public,
 	})
+	if l.evicted.Load() {
+		c.unsave(ctx, l) // its successor may have forgotten it before it was saved
+	}
 	if err != nil {
 		c.set.Logger.Warn("[MCP] the list of tools could not be stored", "error", err)
 		return

@@ -401,3 +401,9 @@ func TestStoreKeepsToolsWhole(t *testing.T) {
 		require.Equal(t, res.Tools[0].Extra, tool.Extra)
 	})
 }
+
+// newTestStore is a store in a folder that it makes itself.
+func newTestStore(t *testing.T) *toolcache.FileStore {
+	t.Helper()
+	return &toolcache.FileStore{Dir: filepath.Join(t.TempDir(), "tools")}
+}
