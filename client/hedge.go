@@ -3,16 +3,20 @@ package client
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Hedge sends a second request beside one that takes longer than nearly all of
-// its kind, and takes what comes first; the other is cancelled. It shortens the
+// its kind, and takes the first result; the other is cancelled. When neither has
+// one, the call fails with the error that rules out least. It shortens the
 // longest waits where several servers stand behind one URL, and is of no use
 // elsewhere (resilience.md 3.7). Only calls that can be run twice are hedged,
 // over HTTP, while the circuits are closed and nothing is held. The zero Hedge
@@ -80,11 +84,16 @@ func (c *Client) hedgeAfter(cl *call, l *latency) (time.Duration, bool) {
 }
 
 // mayHedge reports whether a second request may go now, and counts it then.
-func (c *Client) mayHedge(l *latency) bool {
+func (c *Client) mayHedge(cl *call, l *latency) bool {
 	if b := c.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
 		return false
 	}
-	if parts := c.parts.peek(); parts.held.Load() != nil {
+	if group := c.toolsThatFailed(); group != nil && cl.tool != "" {
+		if b := group.Find(cl.tool); b != nil && b.State() != breaker.Closed {
+			return false // the first may be its probe, of which there is one
+		}
+	}
+	if c.heldFor() > 0 {
 		return false
 	}
 	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) {
@@ -94,56 +103,127 @@ func (c *Client) mayHedge(l *latency) bool {
 	return true
 }
 
-// outcome is what came of one of two requests.
-type hedgeOutcome struct {
-	answer transport.Answer
-	err    error
-	second bool
-}
-
 func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l *latency) (transport.Answer, error) {
 	after, ok := c.hedgeAfter(cl, l)
 	if !ok {
 		return cl.link.conn.Call(ctx, req)
 	}
+	// The params of a request must not be kept by a call that returns, so both
+	// have ended before this one does.
+	var under sync.WaitGroup
+	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn, outcomes := cl.link.conn, make(chan hedgeOutcome, 2)
 	send := func(req transport.Request, second bool) {
-		answer, err := conn.Call(ctx, req)
-		outcomes <- hedgeOutcome{answer, err, second}
+		o := hedgeOutcome{id: req.ID, second: second}
+		o.panicked = caught(func() { o.answer, o.err = conn.Call(ctx, req) })
+		outcomes <- o
 	}
-	go send(req, false)
+	under.Go(func() { send(req, false) })
 	timer := time.NewTimer(after)
 	defer timer.Stop()
-	out := 1
-	var first hedgeOutcome
 	select {
-	case first = <-outcomes:
-		return first.answer, first.err
+	case one := <-outcomes:
+		return one.ends()
 	case <-timer.C:
-		if c.mayHedge(l) {
-			again := req
-			again.ID = c.cfg.nextID()
-			c.happened(Hedged, cl, after, "")
-			go send(again, true)
-			out++
-		}
 	}
-	// The params of a request must not be kept by a call that returns, so both
-	// have ended before this one does: the loser is cancelled, which is quick.
-	first = <-outcomes
-	if out == 1 {
-		return first.answer, first.err
+	if !c.mayHedge(cl, l) {
+		one := <-outcomes
+		return one.ends()
 	}
-	if first.err == nil {
+	again := req
+	again.ID = c.cfg.nextID()
+	if again.Wait.Max > 0 { // the bound is the attempt's
+		again.Wait.Max = max(again.Wait.Max-after, 1)
+	}
+	c.happened(Hedged, cl, after, "")
+	under.Go(func() { send(again, true) })
+	// Only a result ends the other, which is quick: an error says nothing of what
+	// the other request may yet do.
+	one := <-outcomes
+	if one.good() || one.panicked != nil {
 		cancel()
-		<-outcomes
-	} else if other := <-outcomes; other.err == nil {
-		first = other
 	}
-	if first.second {
+	wish, harm := c.heed(cl, one)
+	other := <-outcomes
+	wishOther, harmOther := c.heed(cl, other)
+	won, lost := one, other
+	if !one.good() && (other.good() || harmOther >= harm) { // on a par, what came last ended the attempt
+		won, lost = other, one
+	}
+	if lost.panicked != nil {
+		won = lost
+	}
+	if lost.err != nil {
+		c.abandon(&call{method: cl.method, link: cl.link, id: lost.id, quiet: cl.quiet}, lost.err)
+	}
+	if cl.id = won.id; !won.good() {
+		won.notBefore(max(wish, wishOther))
+	} else if won.second {
 		c.happened(HedgeWon, cl, 0, "")
 	}
-	return first.answer, first.err
+	return won.ends()
+}
+
+// hedgeOutcome is what came of one of two requests.
+type hedgeOutcome struct {
+	id       jsonrpc.ID
+	second   bool
+	answer   transport.Answer
+	err      error
+	panicked any // a hook of the application did
+}
+
+// good reports a result. An answer that is an error is none.
+func (o *hedgeOutcome) good() bool {
+	return o.err == nil && o.panicked == nil && o.answer.Error == nil
+}
+
+// ends is the outcome as that of the attempt, on the goroutine of its caller.
+func (o *hedgeOutcome) ends() (transport.Answer, error) {
+	goesOn(o.panicked)
+	return o.answer, o.err
+}
+
+// notBefore adds the wish that came with the other outcome.
+func (o *hedgeOutcome) notBefore(wish time.Duration) {
+	switch {
+	case wish == 0 || o.panicked != nil:
+	case o.err == nil:
+		o.answer.RetryAfter = max(o.answer.RetryAfter, wish)
+	default:
+		f := *failureOf(o.err)
+		f.RetryAfter = max(f.RetryAfter, wish)
+		o.err = &f
+	}
+}
+
+// heed does what the server asked for by one of two requests that is no result,
+// at once and whatever becomes of the other: it returns how long the server wants
+// to be left alone, and how much harm a repetition might do, more for more.
+func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
+	var a resilience.Attempt
+	switch {
+	case o.good() || o.panicked != nil:
+		return 0, 0
+	case o.err != nil:
+		a = c.unanswered(cl, failureOf(o.err), c.failed(cl, o.err))
+	default:
+		a = refused(cl, o.answer, c.refusedBy(cl, o.answer))
+	}
+	hold := a.Judge(c.toolLevel()).Hold
+	if hold > 0 {
+		c.hold(cl, c.breaker(cl.handshake), a, hold)
+	}
+	switch a.Delivery {
+	case mcperrors.Unknown:
+		harm = 3
+	case mcperrors.Answered:
+		harm = 2
+	case mcperrors.Rejected:
+		harm = 1
+	case mcperrors.NotSent:
+	}
+	return max(a.RetryAfter, hold), harm
 }
