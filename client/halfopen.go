@@ -45,8 +45,17 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	permit.Lease(probeLease)
 	id, with := c.cfg.nextID(), c.live.Load()
 	c.happened(Probed, cl, 0, "")
-	verdict := make(chan *mcperrors.Error, 1)
-	started = c.within(func() { verdict <- c.probeServer(b, permit, id) })
+	verdict, gone := make(chan probed), make(chan struct{})
+	defer close(gone)
+	started = c.within(func() {
+		var v probed
+		v.panicked = caught(func() { v.err = c.probeServer(b, permit, id) })
+		select {
+		case verdict <- v:
+		case <-gone:
+			c.unheard("the probe of its circuit", v.panicked)
+		}
+	})
 	if !started {
 		return c.local(errClosed(), cl.method)
 	}
@@ -54,7 +63,9 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	ctx, cancel := c.inTime(ctx, cl)
 	defer cancel()
 	select {
-	case err := <-verdict:
+	case v := <-verdict:
+		goesOn(v.panicked)
+		err := v.err
 		if err == nil {
 			return nil
 		}
@@ -68,6 +79,12 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	case <-ctx.Done():
 		return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 	}
+}
+
+// probed is how a probe ended: neither for a good one.
+type probed struct {
+	err      *mcperrors.Error
+	panicked any // a hook of the application did
 }
 
 // probeServer asks the server for a sign of life and settles the permit: nil for

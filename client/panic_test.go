@@ -1,0 +1,108 @@
+package client_test
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// panicking is a round tripper that panics when it is told to, after a while.
+type panicking struct {
+	http.RoundTripper
+	bad   atomic.Bool
+	after time.Duration
+}
+
+func (p *panicking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p.bad.Load() {
+		time.Sleep(p.after)
+		panic("a round tripper's bug")
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+// inPanic runs f in virtual time with a client whose round tripper may panic.
+func inPanic(t *testing.T, f func(t *testing.T, c *client.Client, s *lone, p *panicking), opts ...client.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		p := &panicking{RoundTripper: s.mem.Transport()}
+		c, err := s.dial(append([]client.Option{client.WithHTTP(transport.HTTP{RoundTripper: p})}, opts...)...)
+		require.NoError(t, err)
+		f(t, c, s, p)
+		require.NoError(t, c.Close())
+		s.mem.Close()
+	})
+}
+
+// A hook that panics on a goroutine of the client ends nothing but the call that
+// waits for it, and leaves no permit behind (G6).
+func TestPanicInProbe(t *testing.T) {
+	t.Parallel()
+	for name, patience := range map[string]time.Duration{"the caller waits": time.Minute, "the caller has left": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inPanic(t, func(t *testing.T, c *client.Client, s *lone, p *panicking) {
+				c.Breaker().Trip("test")
+				time.Sleep(31 * time.Second)
+				p.bad.Store(true)
+				p.after = 2 * time.Second
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				call := func() {
+					_, err := c.CallTool(ctx, "echo", nil)
+					require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+				}
+				if patience > p.after {
+					require.PanicsWithValue(t, "a round tripper's bug", call)
+				} else {
+					require.NotPanics(t, call)
+				}
+				time.Sleep(p.after)
+				p.bad.Store(false)
+				require.Equal(t, breaker.HalfOpen, c.Breaker().State())
+				_, err := c.CallTool(t.Context(), "echo", nil)
+				require.NoError(t, err, "the place of the probe is free")
+			})
+		})
+	}
+}
+
+// The same with either request of two: the caller of the call gets the panic,
+// after both have ended.
+func TestPanicInHedge(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]bool{"the first": false, "the second": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inPanic(t, func(t *testing.T, c *client.Client, s *lone, p *panicking) {
+				s.on("tools/call", func(jsonrpc.Request) any { return nil })
+				p.after = 3 * time.Second
+				time.AfterFunc(500*time.Millisecond, func() { p.bad.Store(second) })
+				p.bad.Store(!second)
+				if !second {
+					time.AfterFunc(500*time.Millisecond, func() { p.bad.Store(false) })
+				}
+				require.PanicsWithValue(t, "a round tripper's bug", func() {
+					_, _ = c.CallTool(t.Context(), "echo", nil, always)
+				})
+				require.Zero(t, c.Health().InFlight)
+				p.bad.Store(false)
+				s.result("tools/call", doneResult)
+				_, err := c.CallTool(t.Context(), "echo", nil, always)
+				require.NoError(t, err)
+			}, hedging(1))
+		})
+	}
+}
