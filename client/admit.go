@@ -54,7 +54,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	if err := c.whileHeld(cl); err != nil {
 		return err
 	}
-	b := c.breaker(cl.handshake)
+	b := c.breaker(cl.handshake || cl.restores)
 	if b != nil && b.State() == breaker.Open {
 		c.heal() // before it refuses
 	}

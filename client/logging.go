@@ -58,14 +58,30 @@ func (c *Client) stampedLevel() json.RawMessage {
 	return jsonrpc.AppendString(nil, string(*level))
 }
 
-// repeatLogLevel tells a new session what an earlier one was told (LC-17).
-func (c *Client) repeatLogLevel(ctx context.Context) error {
+// levelRestored tells a new session what an earlier one was told (LC-17). It
+// reports whether there is nothing more to do about it in this session.
+func (c *Client) levelRestored(ctx context.Context, now *link) bool {
 	level := c.logLevel.Load()
-	if level == nil || !c.HasCapability("logging") {
-		return nil
+	if level == nil || !c.HasCapability("logging") || c.replaced(now) {
+		return true
 	}
 	_, err := c.do(ctx, &call{
 		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), restores: true,
 	})
-	return err
+	switch {
+	case err == nil, c.replaced(now):
+		return true
+	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
+		c.noteLoss(now, err)
+		return true
+	}
+	c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
+	return refusedForGood(err)
+}
+
+// keepLevel sets the level until that has worked, as long as the session is the
+// same.
+func (c *Client) keepLevel(ctx context.Context, now *link) {
+	for n := 1; sleep(ctx, pause(relistenLost, maxRelistenLost, n)) && !c.levelRestored(ctx, now); n++ {
+	}
 }

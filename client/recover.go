@@ -238,8 +238,8 @@ func (c *Client) dropSession(before *link) {
 // restore gives a new session what the old one had (LC-17).
 func (c *Client) restore(ctx context.Context) {
 	now := c.live.Load()
-	if err := c.repeatLogLevel(ctx); err != nil && c.live.Load() == now {
-		c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
+	if !c.levelRestored(ctx, now) {
+		c.within(func() { c.keepLevel(ctx, now) })
 	}
 	c.subscriptions.get().resubscribe(ctx, c)
 	c.openStream()

@@ -124,9 +124,9 @@ func (c *Client) Breaker() *breaker.Breaker {
 	})
 }
 
-// breaker is the breaker for an attempt, nil for none. A handshake does not make
-// the client's own: it would tell a new breaker nothing that Connect does not
-// tell the application.
+// breaker is the breaker for an attempt, nil for none. A handshake, and what gives
+// a new session what the old one had, does not make the client's own: it would
+// tell a new breaker nothing that Connect does not tell the application.
 func (c *Client) breaker(handshake bool) *breaker.Breaker {
 	if handshake && c.sup.peek() != nil {
 		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
