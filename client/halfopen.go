@@ -107,6 +107,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
 			defer c.listenAgain() // once the permit is settled
+			defer c.unproven()
 		}
 		permit.SettleFor(j.Server, a.Class.String())
 	}

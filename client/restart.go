@@ -34,6 +34,11 @@ type Restart struct {
 	// Hold is how long it is left alone then, twice as long each time, up to
 	// MaxHold: calls are refused at once meanwhile. 0 means 60 s and 5 min.
 	Hold, MaxHold time.Duration
+	// Hung is how long nothing may have come from a program that does not answer
+	// the probes of its open circuit either, before it is ended and started again
+	// (fault E8). 0 means the client's IdleTimeout, 60 s without one: by then no call
+	// waits for it that has no longer bound of its own. Negative means never.
+	Hung time.Duration
 }
 
 // WithRestart sets how a program that ends by itself is started again. The
@@ -46,6 +51,7 @@ const (
 	defaultCallWait     = time.Minute
 	firstRestartPause   = 250 * time.Millisecond
 	maxRestartPause     = 30 * time.Second
+	defaultHung         = time.Minute
 )
 
 func (r Restart) check() error {

@@ -29,6 +29,15 @@ type supervisor struct {
 	counted transport.Conn // the last one whose end the breaker was told of
 	killed  transport.Conn // the last one that was killed, and why
 	reason  error
+	mute    mute
+}
+
+// mute is a program that has not answered a probe of its circuit, and all that had
+// come from it by then.
+type mute struct {
+	conn  transport.Conn
+	heard uint64
+	since time.Time
 }
 
 // programGrace is how long a program may take to end of which nothing can come
@@ -224,6 +233,35 @@ func (c *Client) restartOf(conn transport.Conn, cause error) {
 		c.within(func() { abort(conn) })
 	}
 }
+
+// unproven is told that a program has not answered the probe of its circuit. One
+// that has not said anything since such a probe long ago hangs, and is started
+// again (fault E8); one that was only stopped for a while is left alone (E10).
+func (c *Client) unproven() {
+	s := c.sup.peek()
+	if s == nil || s.set.Hung < 0 {
+		return
+	}
+	conn := c.live.Load().conn
+	counter, ok := conn.(transport.Counter)
+	if !ok {
+		return
+	}
+	now := mute{conn: conn, heard: counter.Received(), since: time.Now()}
+	s.mu.Lock()
+	before := s.mute
+	known := before.conn == now.conn && before.heard == now.heard
+	if !known {
+		s.mute = now
+	}
+	s.mu.Unlock()
+	if known && now.since.Sub(before.since) > orElse(s.set.Hung, orElse(c.res.IdleTimeout, defaultHung)) {
+		c.log.Warn("[MCP] the server hangs; it is ended", "server", c.server, "silent", now.since.Sub(before.since))
+		c.restartOf(conn, errHung)
+	}
+}
+
+var errHung = errors.New("it has not said anything for long, nor answered the probes of its circuit")
 
 // causeOf is why there is no program any more.
 func (s *supervisor) causeOf(c *Client, l *link) error {

@@ -1,0 +1,89 @@
+package client_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+const initWatched = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`
+
+// What a new program is given of the old one's waits for no circuit, as its
+// handshake does not (LC-17), and is said again until it is taken.
+func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
+	refusals := 0
+	supervised(t, func(n int, s *fakeServer) error {
+		s.result("initialize", initWatched)
+		s.result("resources/subscribe", `{}`)
+		s.on("logging/setLevel", func(jsonrpc.Request) any {
+			if n == 2 && refusals < 2 {
+				refusals++
+				return jsonrpc.NewError(jsonrpc.CodeInternalError, "not yet", nil)
+			}
+			return struct{}{}
+		})
+		return nil
+	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+		var changes record
+		_, err := c.Subscribe(t.Context(), toolsAndX, changes.change)
+		require.NoError(t, err)
+		require.NoError(t, c.SetLogLevel(t.Context(), "warning"))
+		c.Breaker().Trip("a test")
+		p.last().crash()
+		pass(10 * time.Second)
+		require.Equal(t, breaker.Open, c.Breaker().State())
+		require.Equal(t, 1, p.last().count("resources/subscribe"))
+		require.Equal(t, 3, p.last().count("logging/setLevel"))
+		pass(time.Minute)
+		require.Equal(t, 3, p.last().count("logging/setLevel"), "it is set")
+	})
+}
+
+// A program from which nothing comes, not even in answer to the probe of its
+// circuit, is ended when no call can still hope for it, and not before (fault E8).
+// One that goes on in time is left alone (E10).
+func TestProgramThatHangsIsStartedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		hung   time.Duration
+		after  time.Duration // at which it answers again; 0 for never
+		within [2]time.Duration
+	}{
+		{0, 0, [2]time.Duration{time.Minute, 150 * time.Second}},
+		{20 * time.Second, 0, [2]time.Duration{20 * time.Second, 110 * time.Second}},
+		{0, 40 * time.Second, [2]time.Duration{}},
+		{-1, 0, [2]time.Duration{}},
+	} {
+		t.Run(fmt.Sprint(tt.hung, " ", tt.after), func(t *testing.T) {
+			supervised(t, nil, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+				hang(p.last())
+				began := time.Now()
+				var ended time.Duration
+				for ended == 0 && time.Since(began) < 5*time.Minute {
+					if tt.after > 0 && time.Since(began) > tt.after {
+						heal(p.last())
+					}
+					_ = callOnce(t.Context(), c)
+					pass(time.Second)
+					if p.count() > 1 {
+						ended = time.Since(began)
+					}
+				}
+				if tt.within == [2]time.Duration{} {
+					require.Equal(t, 1, p.count())
+					return
+				}
+				require.Greater(t, ended, tt.within[0])
+				require.Less(t, ended, tt.within[1])
+				pass(time.Minute)
+				require.NoError(t, callOnce(t.Context(), c))
+				require.Equal(t, 2, p.count())
+			}, client.WithRestart(client.Restart{Hung: tt.hung}))
+		})
+	}
+}
