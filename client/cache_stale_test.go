@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -325,5 +326,47 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, want, st.TTL, ttl)
 		})
+	}
+}
+
+// CACHE-11: refused credentials are everybody's, also where the call had times
+// of its own.
+func TestNothingIsStaleAfterRefusal(t *testing.T) {
+	t.Parallel()
+	for _, opts := range [][]client.CallOption{nil, {client.WithTimeouts(time.Second, time.Minute)}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := client.DefaultResilience()
+			r.Breaker = breaker.New(breaker.Settings{})
+			c, s := alone(t, staleIsGood, client.WithResilience(r))
+			s.on("resources/read", numbered(aRead))
+			require.Equal(t, "1", readText(t, c))
+			time.Sleep(2 * time.Minute)
+			s.on("resources/read", func(jsonrpc.Request) any {
+				return replyFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+			})
+			_, err := c.ReadResource(t.Context(), "x:/a", opts...)
+			require.Equal(t, mcperrors.KindAuth, mcperrors.KindOf(err))
+			r.Breaker.Force(breaker.ForcedOpen)
+			_, err = c.ReadResource(t.Context(), "x:/a")
+			require.Equal(t, mcperrors.KindCircuitOpen, mcperrors.KindOf(err))
+		})
+	}
+}
+
+// A gateway that says 501 has not said that the server has no tools: it is asked
+// again, where -32601 is remembered (resilience.md §3.10).
+func TestOnlyTheServerSaysThatItHasNoList(t *testing.T) {
+	t.Parallel()
+	for want, answer := range map[int]any{
+		3: replyFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }),
+		1: jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil),
+	} {
+		c, s := alone(t, client.WithPreload(false))
+		s.on("tools/list", func(jsonrpc.Request) any { return answer })
+		for range 3 {
+			_, err := c.GetToolSchema(t.Context(), "echo")
+			require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(err))
+		}
+		require.Len(t, s.of("tools/list"), want)
 	}
 }

@@ -72,6 +72,8 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			// What answered a question of the server's is this caller's alone
 			// (CACHE-09).
 			return toolcache.Response{Result: raw, TTL: ttlOf(res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
+		case mcperrors.KindOf(err) == mcperrors.KindAuth:
+			err = marked(err) // whoever's call it was: what is kept is for nobody (CACHE-11)
 		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
@@ -126,10 +128,13 @@ func marked(err error) error {
 	case mcperrors.KindAuth:
 		return fmt.Errorf("%w: %w", toolcache.ErrRefused, err)
 	case mcperrors.KindUnsupported:
-		return fmt.Errorf("%w: %w", toolcache.ErrAbsent, err)
+		// Not the 501 of a gateway, which may be gone in a moment.
+		if code := mcperrors.CodeOf(err); code == mcperrors.E204 || code == mcperrors.E205 {
+			return fmt.Errorf("%w: %w", toolcache.ErrAbsent, err)
+		}
 	default:
-		return err
 	}
+	return err
 }
 
 // unreachable reports the errors for which an old list may stand in: nobody knows
