@@ -3,6 +3,8 @@ package mcpotel
 import (
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -129,11 +131,22 @@ func failure(inv *client.Invocation, raw []byte, err error) (attrs []attribute.K
 	switch {
 	case e.RPC != nil:
 		code := strconv.FormatInt(e.RPC.Code, 10)
-		return []attribute.KeyValue{keyErrorType.String(code), keyStatusCode.String(code)}, e.RPC.Message
+		return []attribute.KeyValue{keyErrorType.String(code), keyStatusCode.String(code)}, spoken(e.RPC.Message)
 	case e.HTTP != nil:
-		return []attribute.KeyValue{keyErrorType.String(strconv.Itoa(e.HTTP.Status))}, e.Message
+		return []attribute.KeyValue{keyErrorType.String(strconv.Itoa(e.HTTP.Status))}, spoken(e.Message)
 	}
-	return []attribute.KeyValue{keyErrorType.String(e.Kind.String())}, e.Message
+	return []attribute.KeyValue{keyErrorType.String(e.Kind.String())}, spoken(e.Message)
+}
+
+// spoken is what somebody else says, short and without what looks secret: a span
+// goes to where the program's telemetry goes.
+func spoken(s string) string {
+	const most, looked = 256, 4096
+	s = mcperrors.Redact(strings.ToValidUTF8(s[:min(len(s), looked)], "\uFFFD"))
+	for len(s) > most || !utf8.ValidString(s) {
+		s = s[:min(len(s)-1, most)]
+	}
+	return s
 }
 
 // isError reports whether a result of tools/call says that the tool failed.

@@ -21,8 +21,10 @@
 // rpc.response.status_code, error.type, network.transport, server.address and
 // the rest. A tool's isError is the error.type "tool_error"; what failed without
 // an answer has a kind of package errors, such as "timeout", or an HTTP status.
-// What the server is sent has traceparent, tracestate and baggage in _meta, so
-// that its spans are children. What is answered from the cache sends nothing and
+// What the server is sent has traceparent and tracestate in _meta, so that its
+// spans are children, if the program propagates them ([Settings.Propagator]; baggage
+// only where that names it). Of what a server says, a span has 256 bytes, without
+// what looks secret. What is answered from the cache sends nothing and
 // has no span; nor have the handshake and signs of life. Arguments and results
 // are never recorded. mcp.session.id is not known here.
 //
@@ -45,6 +47,10 @@
 //	mainstay.client.queue.duration       histogram  seconds waited in the client's queue
 //	mainstay.client.breaker.state        updown     1 for the state it is in, by mainstay.state
 //	mainstay.client.breaker.transitions  counter    changes of state
+//
+// Names of tools and prompts beyond the first 256, and codes of errors beyond the
+// first 64 or outside of those that JSON-RPC and HTTP reserve, are "_OTHER" in
+// metrics: who calls and who answers must not use up what an SDK keeps.
 //
 // # Prometheus
 //

@@ -69,7 +69,7 @@ type meter struct {
 
 // AttemptEnded implements [client.Meter].
 func (m meter) AttemptEnded(r client.AttemptRecord) {
-	m.t.attempts.Add(background(), 1, metric.WithAttributes(append(about(r.Server, r.Method, r.Tool),
+	m.t.attempts.Add(background(), 1, metric.WithAttributes(append(m.t.about(r.Server, r.Method, r.Tool),
 		keyClass.String(r.Class), keyDelivery.String(r.Delivery.String()),
 		keyServerVerdict.String(r.OnServer.String()), keyToolVerdict.String(r.OnTool.String()))...))
 }
@@ -80,7 +80,7 @@ func (m meter) CallEnded(r client.CallRecord) {
 	if r.Method == mcp.MethodToolsCall {
 		tool = r.Name
 	}
-	attrs := metric.WithAttributes(about(r.Server, r.Method, tool)...)
+	attrs := metric.WithAttributes(m.t.about(r.Server, r.Method, tool)...)
 	m.t.perCall.Record(background(), int64(r.Attempts), attrs)
 	if r.Err != nil && r.Err.Delivery == mcperrors.Unknown {
 		m.t.unknown.Add(background(), 1, attrs)
@@ -89,7 +89,7 @@ func (m meter) CallEnded(r client.CallRecord) {
 
 // Happened implements [client.Meter].
 func (m meter) Happened(h client.Happening) {
-	attrs := about(h.Server, h.Method, h.Tool)
+	attrs := m.t.about(h.Server, h.Method, h.Tool)
 	n := int64(max(h.Count, 1))
 	add := func(c metric.Int64Counter, kind ...attribute.KeyValue) {
 		c.Add(background(), n, metric.WithAttributes(append(attrs, kind...)...))
@@ -133,7 +133,7 @@ func (m meter) Happened(h client.Happening) {
 }
 
 // about are the attributes of what is about a server, and maybe a call.
-func about(server, method, tool string) []attribute.KeyValue {
+func (t *Telemetry) about(server, method, tool string) []attribute.KeyValue {
 	all := append(make([]attribute.KeyValue, 0, 8), keyServer.String(server))
 	if method != "" {
 		all = append(all, keyMethod.String(method))
@@ -141,7 +141,7 @@ func about(server, method, tool string) []attribute.KeyValue {
 	if tool != "" {
 		all = append(all, keyToolName.String(tool))
 	}
-	return all
+	return t.bounds.limit(all)
 }
 
 // background is the context of what is counted outside of any call.

@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
@@ -137,7 +142,8 @@ func TestSpans(t *testing.T) {
 	for _, version := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
 		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			s, l := weather(t), newLab(t, mcpotel.Settings{})
+			w3c := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+			s, l := weather(t), newLab(t, mcpotel.Settings{Propagator: w3c})
 			c, err := client.Connect(t.Context(), s.Transport(), append(l.Options(), client.WithProtocolVersion(string(version)))...)
 			require.NoError(t, err)
 			defer c.Close() //nolint:errcheck // the test is over
@@ -251,6 +257,86 @@ func TestForeignPropagators(t *testing.T) {
 	meta := metaOf(t, s, "tools/call")
 	require.Contains(t, meta, "traceparent")
 	require.NotContains(t, meta, "b3")
+}
+
+// The default is what the program propagates, without baggage: that goes to
+// others than its own servers only where it is told to.
+func TestTheGlobalPropagator(t *testing.T) {
+	before := otel.GetTextMapPropagator()
+	defer otel.SetTextMapPropagator(before)
+	s, l := weather(t), newLab(t, mcpotel.Settings{})
+	c, err := client.Connect(t.Context(), s.Transport(), l.Options()...)
+	require.NoError(t, err)
+	defer c.Close() //nolint:errcheck // the test is over
+	bag, err := baggage.Parse("user=alice")
+	require.NoError(t, err)
+	sent := func(p propagation.TextMapPropagator) map[string]json.RawMessage {
+		otel.SetTextMapPropagator(p)
+		_, err := c.CallTool(baggage.ContextWithBaggage(t.Context(), bag), "get-weather", nil)
+		require.NoError(t, err)
+		return metaOf(t, s, "tools/call")
+	}
+	require.NotContains(t, sent(propagation.NewCompositeTextMapPropagator()), "traceparent")
+	meta := sent(propagation.NewCompositeTextMapPropagator(propagation.Baggage{}, propagation.TraceContext{}))
+	require.Contains(t, meta, "traceparent")
+	require.NotContains(t, meta, "baggage")
+}
+
+// What a server says does not go into a span whole, nor with secrets in it.
+func TestWordsAreRedacted(t *testing.T) {
+	t.Parallel()
+	s, l := weather(t), newLab(t, mcpotel.Settings{})
+	s.Tool("get-secrets", "", func(*clienttest.Call) (any, error) {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Authorization: Bearer sk-hunter2hunter2 "+strings.Repeat("é", 100_000), nil)
+	})
+	c, err := client.Connect(t.Context(), s.Transport(), l.Options()...)
+	require.NoError(t, err)
+	defer c.Close() //nolint:errcheck // the test is over
+	_, err = c.CallTool(t.Context(), "get-secrets", nil)
+	require.Error(t, err)
+	span, _ := l.last(t)
+	require.Equal(t, codes.Error, span.Status().Code)
+	require.Contains(t, span.Status().Description, "Authorization")
+	require.NotContains(t, span.Status().Description, "hunter2")
+	require.LessOrEqual(t, len(span.Status().Description), 256)
+	require.True(t, utf8.ValidString(span.Status().Description))
+}
+
+// A peer, or a model, must not make series without end: the SDK drops those of
+// everybody then.
+func TestSeriesAreBounded(t *testing.T) {
+	t.Parallel()
+	s, l := weather(t), newLab(t, mcpotel.Settings{})
+	var code atomic.Int64
+	s.Tool("get-codes", "", func(*clienttest.Call) (any, error) {
+		return nil, jsonrpc.NewError(code.Add(1), "no", nil)
+	})
+	c, err := client.Connect(t.Context(), s.Transport(), append(l.Options(), client.WithResilience(client.Resilience{}))...)
+	require.NoError(t, err)
+	defer c.Close() //nolint:errcheck // the test is over
+	for _, from := range []int64{10_000, -32_500} {
+		code.Store(from)
+		for range 150 {
+			_, err = c.CallTool(t.Context(), "get-codes", nil)
+			require.Error(t, err)
+		}
+	}
+	_, attrs := l.last(t)
+	require.Equal(t, "-32350", attrs["error.type"], "spans have all")
+	got := l.points(t, "mcp.client.operation.duration")
+	require.LessOrEqual(t, len(got), 66)
+	require.Contains(t, fmt.Sprint(got), "error.type=_OTHER")
+	require.Contains(t, fmt.Sprint(got), "rpc.response.status_code=-32499")
+	require.NotContains(t, fmt.Sprint(got), "=10001")
+
+	m := l.Meter()
+	for i := range 300 {
+		m.CallEnded(client.CallRecord{Server: "s", Method: "tools/call", Name: "made-up-" + strconv.Itoa(i), Attempts: 1})
+	}
+	got = l.points(t, "mainstay.client.call.attempts")
+	require.LessOrEqual(t, len(got), 258)
+	require.Contains(t, fmt.Sprint(got), "gen_ai.tool.name=_OTHER")
+	require.Contains(t, fmt.Sprint(got), "made-up-7,")
 }
 
 type foreign struct{}

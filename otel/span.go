@@ -3,8 +3,10 @@ package mcpotel
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -19,12 +21,12 @@ func (t *Telemetry) trace(next client.Next) client.Next {
 		attrs := common(inv)
 		ctx, span := t.tracer.Start(ctx, spanName(inv), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 		defer span.End()
-		t.propagator.Inject(ctx, carrier{inv})
+		t.inject(ctx, inv)
 		began := time.Now()
 		raw, err := next(ctx, inv)
 		elapsed := time.Since(began)
 		wrong, words := failure(inv, raw, err)
-		t.operation.Record(ctx, elapsed.Seconds(), metric.WithAttributes(append(attrs, wrong...)...))
+		t.operation.Record(ctx, elapsed.Seconds(), metric.WithAttributes(t.bounds.limit(slices.Concat(attrs, wrong))...))
 		if !span.IsRecording() {
 			return raw, err
 		}
@@ -43,9 +45,21 @@ func (t *Telemetry) trace(next client.Next) client.Next {
 	}
 }
 
+// inject writes the trace context into what is sent.
+func (t *Telemetry) inject(ctx context.Context, inv *client.Invocation) {
+	if t.propagator != nil {
+		t.propagator.Inject(ctx, carrier{inv: inv, baggage: true})
+		return
+	}
+	otel.GetTextMapPropagator().Inject(ctx, carrier{inv: inv})
+}
+
 // carrier is the _meta of a call. The protocol reserves three bare names for the
 // W3C formats (META-03); under any other bare name the call would be refused.
-type carrier struct{ inv *client.Invocation }
+type carrier struct {
+	inv     *client.Invocation
+	baggage bool // is sent too
+}
 
 // Get implements [go.opentelemetry.io/otel/propagation.TextMapCarrier].
 func (c carrier) Get(key string) string {
@@ -55,8 +69,8 @@ func (c carrier) Get(key string) string {
 
 // Set implements [go.opentelemetry.io/otel/propagation.TextMapCarrier].
 func (c carrier) Set(key, value string) {
-	switch key {
-	case mcp.MetaTraceParent, mcp.MetaTraceState, mcp.MetaBaggage:
+	switch {
+	case key == mcp.MetaTraceParent, key == mcp.MetaTraceState, key == mcp.MetaBaggage && c.baggage:
 		if c.inv.Meta == nil {
 			c.inv.Meta = map[string]any{}
 		}

@@ -17,9 +17,13 @@ type Settings struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider makes the meter, nil means the global one.
 	MeterProvider metric.MeterProvider
-	// Propagator writes the trace context into _meta, nil means W3C Trace
-	// Context and Baggage. The protocol has names for what those two write; what
-	// others write under names of their own is left out.
+	// Propagator writes the trace context into _meta. nil means the global one
+	// ([otel.SetTextMapPropagator]; a program that has set none propagates
+	// nothing), without its baggage: what a program tells its own services is
+	// not for every server of somebody else's. To send baggage name a propagator
+	// that writes it here, such as [propagation.Baggage] beside
+	// [propagation.TraceContext]. The protocol has names for what those two
+	// write; what others write under names of their own is left out.
 	Propagator propagation.TextMapPropagator
 }
 
@@ -28,7 +32,8 @@ type Settings struct {
 type Telemetry struct {
 	tracer     trace.Tracer
 	source     metric.Meter
-	propagator propagation.TextMapPropagator
+	propagator propagation.TextMapPropagator // nil: the global one
+	bounds     bounds
 	instruments
 }
 
@@ -43,9 +48,6 @@ func New(s Settings) (*Telemetry, error) {
 	}
 	if s.MeterProvider == nil {
 		s.MeterProvider = otel.GetMeterProvider()
-	}
-	if s.Propagator == nil {
-		s.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 	}
 	t := &Telemetry{
 		tracer:     s.TracerProvider.Tracer(Scope, trace.WithInstrumentationVersion(client.Version)),
