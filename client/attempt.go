@@ -26,6 +26,7 @@ func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) 
 	if a.Reused = f.Reused && f.Reason == transport.ReasonLost; a.Reused && cl.retry != nil {
 		a.Repeated = cl.retry.last.Reused
 	}
+	a.Repeated = a.Repeated || c.crashed(cl, e)
 	if f.HTTP != nil {
 		a.Status = f.HTTP.Status
 	}
@@ -118,6 +119,7 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 	if a.Class == resilience.ClassTimeout {
 		a.Alive = c.heardSince(cl.link, p.heard)
 	}
+	a.Repeated = a.Repeated || c.happenedAgain(cl, a)
 	if p.watch != nil && a.Class != resilience.ClassTimeout && a.Class != resilience.ClassCanceled {
 		p.watch.core.Heard(p.watch.now()) // what fails is not silent
 		p.watch.heal(c)
@@ -147,6 +149,7 @@ func (c *Client) attemptDone(cl *call, p *permits, result json.RawMessage) {
 		b.retries.Success()
 		b.locked.Success()
 	}
+	c.readable(resilience.Attempt{Class: resilience.ClassComplete})
 	if p.slot == resilience.Common {
 		c.bulkhead().Grow()
 	}

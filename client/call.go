@@ -227,7 +227,9 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 			bounded, cancel := c.inTime(ctx, cl)
 			switch after := c.mend(bounded, cl, err); {
 			case after == err: //nolint:errorlint // identity: nothing was there to be mended
-				err = c.again(bounded, cl, err)
+				if err = c.again(bounded, cl, err); raw != nil && err == after { //nolint:errorlint // identity: it is not made again
+					done, err = true, nil // a refusal that is a result
+				}
 			default: // what mends has a schedule of its own
 				err = c.inDoubt(cl, after)
 				cl.retry.dealtWith()
@@ -296,7 +298,8 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 // do is one attempt, the way of every request: closed, permits, transport, and
-// what follows from how it went.
+// what follows from how it went. A result beside an error is what the error was
+// read from.
 func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
 		return nil, c.about(cl, errClosed())
@@ -338,6 +341,10 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	}
 	if c.cfg.keepAlive > 0 {
 		c.pulse.beats.Add(1)
+	}
+	if e := c.lockedBy(cl, answer.Result); e != nil {
+		c.attemptFailed(cl, &p, refused(cl, answer, e), false)
+		return answer.Result, e
 	}
 	c.attemptDone(cl, &p, answer.Result)
 	return answer.Result, nil

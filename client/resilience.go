@@ -111,6 +111,7 @@ type chainParts struct {
 	budgets lazy[budgets]
 	silence lazy[silenceWatch]
 	latency lazy[latency]
+	streak  lazy[streak]
 }
 
 // Breaker returns the breaker that guards the server, nil when it was switched

@@ -155,7 +155,6 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 		return c.refusedAgain(cl, err)
 	}
 	r.failed = false
-	r.last.Repeated = r.last.Repeated || c.crashed(cl, err)
 	if cl.method == mcp.MethodTasksGet || cl.method == mcp.MethodTasksResult {
 		return c.inDoubt(cl, err) // who follows a task asks again by himself
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ func TestCloseEndsThePause(t *testing.T) {
 				_, err := c.Call(t.Context(), "prompts/list", nil)
 				ended <- err
 			}()
-			time.Sleep(time.Second)
+			pass(time.Second)
 			began := time.Now()
 			require.NoError(t, c.Close())
 			var e *mcperrors.Error
@@ -87,11 +88,11 @@ func TestKeepAliveDuringAHold(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation(), client.WithRetryPolicy(client.RetryNever))
 		require.Equal(t, time.Minute, mcperrors.RetryAfter(err))
 		asked := len(s.of("server/discover"))
-		time.Sleep(50 * time.Second)
+		pass(50 * time.Second)
 		require.Len(t, s.of("server/discover"), asked)
 		require.Zero(t, failed.Load())
 		s.on("server/discover", func(jsonrpc.Request) any { return nil })
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		require.NotZero(t, failed.Load(), "what it was asked and did not answer does")
 	}, client.WithKeepAlive(5*time.Second), client.OnEvent(func(_ context.Context, e client.Event) {
 		if _, ok := e.(client.LivenessFailed); ok {
@@ -147,5 +148,132 @@ func TestRefusedAfterARestart(t *testing.T) {
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.Equal(t, 1, m.count(client.RefusedOpen))
 		require.Zero(t, m.count(client.Retried))
+	})
+}
+
+const lockedResult = `{"resultType":"complete","isError":true,"content":[{"type":"text","text":"locked"}],"structuredContent":{"error":{"code":"DB_LOCKED","message":"locked","retry_after_seconds":2}}}`
+
+// DB_LOCKED in a result is the same as in an error: five tries, not earlier than
+// the server says; the last result is the answer (F17). Only the family that
+// promises that nothing was done is believed.
+func TestRetryLockedResult(t *testing.T) {
+	t.Parallel()
+	coe := client.WithErrorProfile(mcperrors.COE)
+	for name, tt := range map[string]struct {
+		opts   []client.Option
+		locked int
+		want   int
+		failed bool
+	}{
+		"for ever":     {[]client.Option{coe}, 99, 5, true},
+		"for a while":  {[]client.Option{coe}, 3, 4, false},
+		"no promise":   {nil, 99, 1, true},
+		"never again":  {[]client.Option{coe, retries(client.Retry{})}, 99, 1, true},
+		"tried thrice": {[]client.Option{coe, retries(client.Retry{Policy: client.RetryProof, LockedAttempts: 3})}, 99, 3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lonely(t, func(t *testing.T, c *client.Client, s *lone) {
+				var asked []time.Time
+				s.on("tools/call", func(jsonrpc.Request) any {
+					if asked = append(asked, time.Now()); len(asked) <= tt.locked {
+						return json.RawMessage(lockedResult)
+					}
+					return json.RawMessage(doneResult)
+				})
+				res, err := c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+				require.NoError(t, err)
+				require.Equal(t, tt.failed, res.IsError)
+				require.Len(t, asked, tt.want)
+				for i := range asked[1:] {
+					require.GreaterOrEqual(t, asked[i+1].Sub(asked[i]), 2*time.Second)
+				}
+				if tt.failed {
+					require.Equal(t, "locked", res.Text())
+				}
+				require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
+				if g := c.ToolBreakers(); g != nil {
+					require.Nil(t, g.Find("deploy"))
+				}
+			}, tt.opts...)
+		})
+	}
+}
+
+// What happens once is nobody's fault, and counts when it happens again: the
+// second lost session in ten seconds, and the third answer in a row on one stream
+// that could not read what it was asked (resilience.md 3.2, 3.8; B17).
+func TestUnreadableInARow(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		failures := func() uint64 { return c.Breaker().Snapshot().Failures }
+		ask := func(n int) {
+			for range n {
+				_, _ = c.Call(t.Context(), "tools/list", nil)
+			}
+		}
+		garbled := func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeParseError, "what?", nil) }
+		s.on("tools/list", garbled)
+		ask(2)
+		s.result("tools/list", oneTool)
+		ask(1)
+		s.on("tools/list", garbled)
+		ask(2)
+		require.Zero(t, failures(), "an answer lies between them")
+		ask(1)
+		require.EqualValues(t, 1, failures())
+	}, client.WithPreload(false))
+	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
+		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeParseError, "what?", nil) })
+		for range 9 {
+			_, err := c.CallTool(t.Context(), "deploy", nil, client.WithoutValidation())
+			require.Error(t, err)
+		}
+		require.Zero(t, c.Breaker().Snapshot().Failures, "each has a stream of its own")
+	})
+}
+
+// The poison rule (E13): what ended two programs is not tried on a third, though
+// it can be repeated, and the tool is blamed beside the server.
+func TestPoisonIsSentTwice(t *testing.T) {
+	supervised(t, func(_ int, s *fakeServer) error {
+		s.crashesOn("tools/call")
+		return nil
+	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+		_, err := c.CallTool(t.Context(), "echo", message, client.WithRetryPolicy(client.RetryAlways))
+		var e *mcperrors.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, mcperrors.Unknown, e.Delivery)
+		require.Equal(t, 2, e.Attempts)
+		sent := 0
+		for _, s := range p.runs {
+			sent += s.count("tools/call")
+		}
+		require.Equal(t, 2, sent)
+		require.EqualValues(t, 1, c.ToolBreakers().Find("echo").Snapshot().Failures)
+	})
+}
+
+// A server that loses session after session has failed, though each is mended; all
+// who find out about one loss are one.
+func TestSessionLostAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessionSite(t)
+		c := s.dial(t)
+		lose := func() uint64 {
+			s.restart()
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() { require.NoError(t, c.Ping(t.Context())) })
+			}
+			wg.Wait()
+			return c.Breaker().Snapshot().Failures
+		}
+		require.Zero(t, lose())
+		pass(time.Minute)
+		require.Zero(t, lose(), "not soon after the other")
+		require.EqualValues(t, 1, lose())
+		require.NoError(t, c.Close())
 	})
 }
