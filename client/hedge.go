@@ -148,9 +148,15 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	wish, harm := c.heed(cl, one)
 	other := <-outcomes
 	wishOther, harmOther := c.heed(cl, other)
-	won, lost := one, other
+	won, lost, mayHaveRun := one, other, harmOther > 1
 	if !one.good() && (other.good() || harmOther >= harm) { // on a par, what came last ended the attempt
-		won, lost = other, one
+		won, lost, mayHaveRun = other, one, harm > 1
+	}
+	if mayHaveRun { // which counts should the call go on, with another round, and fail
+		if cl.retry == nil {
+			cl.retry = &retrying{}
+		}
+		cl.retry.doubt = true
 	}
 	if lost.panicked != nil {
 		won = lost
@@ -205,8 +211,10 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
 	var a resilience.Attempt
 	switch {
-	case o.good() || o.panicked != nil:
-		return 0, 0
+	case o.good():
+		return 0, 2
+	case o.panicked != nil:
+		return 0, 3
 	case o.err != nil:
 		a = c.unanswered(cl, failureOf(o.err), c.failed(cl, o.err))
 	default:

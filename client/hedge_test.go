@@ -256,6 +256,26 @@ func TestHedgeKeepsTheBound(t *testing.T) {
 	})
 }
 
+// What the loser may have done is not forgotten when the winner is a question and
+// the call ends before its next round.
+func TestHedgeLoserMayHaveRun(t *testing.T) {
+	t.Parallel()
+	inHedge(t, func(t *testing.T, c *client.Client, s *lone) {
+		var n atomic.Int32
+		s.on("tools/call", func(jsonrpc.Request) any {
+			if n.Add(1) == 1 {
+				return nil // for ever
+			}
+			c.Hold(time.Minute)
+			return json.RawMessage(`{"resultType":"input_required","requestState":"s"}`)
+		})
+		_, err := c.CallTool(t.Context(), "echo", nil, always)
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+		require.Len(t, s.of("tools/call"), 2)
+	})
+}
+
 // In the session era a connection that ends says nothing: the server is told
 // which of the two requests nobody waits for.
 func TestHedgeLoserIsCancelled(t *testing.T) {
