@@ -119,6 +119,10 @@ func (w *silenceWatch) look() {
 			w.again(w.step)
 		}
 	case resilience.Probe:
+		if c.keptBack() { // by the server's own word, or by hand
+			w.again(w.step)
+			return
+		}
 		c.within(func() {
 			w.probe(c)
 			w.again(w.step)
@@ -126,6 +130,13 @@ func (w *silenceWatch) look() {
 	case resilience.Watch, resilience.Trip:
 		w.again(max(1, min(w.step, next-w.now())))
 	}
+}
+
+// keptBack reports whether nothing may be sent, not even a question for a sign of
+// life: Retry-After holds for that, too.
+func (c *Client) keptBack() bool {
+	s := c.Breaker().Snapshot()
+	return s.Held || s.Mode == breaker.ForcedOpen || c.HoldLeft() > 0
 }
 
 func (w *silenceWatch) now() time.Duration { return time.Since(w.began) }

@@ -44,15 +44,22 @@ func (s *server) Connect(context.Context, transport.Handler) (transport.Conn, er
 // conn is a connection whose requests have exchanges of their own, as over HTTP.
 type conn struct {
 	*server
-	once sync.Once
-	done chan struct{}
+	once     sync.Once
+	done     chan struct{}
+	received atomic.Uint64
 }
+
+// Received implements [transport.Counter].
+func (c *conn) Received() uint64 { return c.received.Load() }
+
+// Late implements [transport.Counter].
+func (c *conn) Late() uint64 { return 0 }
 
 var errReset = errors.New("connection reset by peer")
 
 // Call implements [transport.Conn].
 func (c *conn) Call(ctx context.Context, req transport.Request) (transport.Answer, error) {
-	leave := c.arrive(req.Method)
+	leave := c.arrive()
 	defer leave()
 	key, ok := keyOf(req)
 	if !ok {
@@ -80,6 +87,9 @@ func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, l
 		return transport.Answer{}, err
 	}
 	const later = 3 * time.Second
+	if fault != LostBefore && fault != LostAfter {
+		c.received.Add(1)
+	}
 	switch fault {
 	case LostBefore, LostAfter:
 		return transport.Answer{}, &transport.Failure{Reason: transport.ReasonLost, Err: errReset}
@@ -115,6 +125,7 @@ func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.A
 	if err := c.wait(ctx, req.Wait, latency); err != nil {
 		return transport.Answer{}, err
 	}
+	c.received.Add(1)
 	const about = `"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"sim","version":"1"}`
 	switch req.Method {
 	case mcp.MethodInitialize:
@@ -166,12 +177,12 @@ func (c *conn) wait(ctx context.Context, bound jsonrpc.Wait, d time.Duration) er
 }
 
 // arrive holds a request against what the breaker and the server have said.
-func (c *conn) arrive(method string) (leave func()) {
+func (c *conn) arrive() (leave func()) {
 	now := time.Now()
 	c.mu.Lock()
 	early := now.Before(c.hold)
 	c.mu.Unlock()
-	if early && method != mcp.MethodPing && method != mcp.MethodDiscover {
+	if early {
 		c.history.wrongly(&c.history.report.Early)
 	}
 	b := c.guard.Load()
