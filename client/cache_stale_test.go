@@ -294,7 +294,7 @@ func TestStoreSparesTheList(t *testing.T) {
 	s := newLone(t)
 	defer s.mem.Close()
 	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
-	durable := client.WithToolCacheSettings(toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir()}})
+	durable := client.WithToolCacheSettings(toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}})
 	first, err := s.dial(durable)
 	require.NoError(t, err)
 	st, ok := first.CacheStatus()

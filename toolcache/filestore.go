@@ -19,15 +19,15 @@ import (
 )
 
 // FileStore is a [Store] of one file for each list, in a folder of its own that
-// is made when needed. Both are for this user only: a file that others may write
-// to is not read. Files are replaced whole, so that programs may share the
+// is made when needed. Both are for this user only: neither a folder nor a file
+// that another user owns or may write to is used, nor is a link. Files are replaced whole, so that programs may share the
 // folder and never see half of one; the last to save wins. Its methods may be
 // called from many goroutines at once, and it needs no closing.
 type FileStore struct {
 	// Dir is the folder. It is needed.
 	Dir string
 	// Files is how many lists are kept; the ones not saved for longest go first.
-	// 0 means 128. MaxBytes bounds one list, and counts the file's head; 0 means
+	// 0 or less means 128. MaxBytes bounds one list, and counts the file's head; 0 means
 	// 16 MiB, which is also the most that is read.
 	Files, MaxBytes int
 }
@@ -55,23 +55,14 @@ func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	file, err := os.Open(filepath.Join(f.Dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Entry{}, nil
-	}
+	file, err := f.open(name)
 	if err != nil {
 		return Entry{}, fmt.Errorf("tool store: %w", err)
 	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return Entry{}, fmt.Errorf("tool store: %w", err)
-	case !info.Mode().IsRegular():
-		return Entry{}, fmt.Errorf("tool store: %s is no file", file.Name())
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return Entry{}, fmt.Errorf("tool store: others may write to %s; it is not read", file.Name())
+	if file == nil {
+		return Entry{}, nil
 	}
+	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, int64(f.bytes())+1))
 	switch {
 	case err != nil:
@@ -84,6 +75,64 @@ func (f *FileStore) Load(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, fmt.Errorf("tool store: %s: %w", file.Name(), err)
 	}
 	return entry, nil
+}
+
+// open opens a file that only this user can have written; nil is none. What it is
+// is asked before it is opened, since to open a pipe can take for ever.
+func (f *FileStore) open(name string) (*os.File, error) {
+	if err := f.checkDir(); err != nil {
+		return nil, absentIsNil(err)
+	}
+	path := filepath.Join(f.Dir, name)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, absentIsNil(err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	if err := onlyOurs(path, info); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, absentIsNil(err)
+	}
+	if opened, err := file.Stat(); err != nil || !os.SameFile(info, opened) {
+		_ = file.Close() // replaced this moment: the next process finds the new one
+		return nil, err
+	}
+	return file, nil
+}
+
+func (f *FileStore) checkDir() error {
+	info, err := os.Lstat(f.Dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", f.Dir)
+	}
+	return onlyOurs(f.Dir, info)
+}
+
+// onlyOurs is the error for what another user could have put there: the hash of
+// a list finds damage and no malice.
+func onlyOurs(path string, info fs.FileInfo) error {
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others may write to %s; it is not used", path)
+	}
+	if !owned(info) {
+		return fmt.Errorf("%s belongs to another user; it is not used", path)
+	}
+	return nil
+}
+
+func absentIsNil(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // parseFile reads a file. What is in the list is for the cache to judge.
@@ -133,6 +182,9 @@ func (f *FileStore) Save(ctx context.Context, key string, entry Entry) error {
 		return fmt.Errorf("tool store: the list has more than %d bytes", f.bytes())
 	}
 	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
+		return fmt.Errorf("tool store: %w", err)
+	}
+	if err := f.checkDir(); err != nil {
 		return fmt.Errorf("tool store: %w", err)
 	}
 	temp, err := os.CreateTemp(f.Dir, name+".*") // 0600
@@ -191,7 +243,7 @@ func (f *FileStore) tidy(saved string) error {
 	}
 	slices.SortFunc(kept, func(a, b aged) int { return a.at.Compare(b.at) })
 	most := f.Files
-	if most == 0 {
+	if most <= 0 {
 		most = DefaultSize
 	}
 	for _, old := range kept[:max(0, len(kept)+1-most)] {

@@ -115,7 +115,7 @@ func TestStoreForgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := &toolcache.FileStore{Dir: t.TempDir()}
+				store := newTestStore(t)
 				c, s := newCache(t, toolcache.Settings{Durable: store}), fetched("a", time.Hour)
 				get(t, c, s, "a")
 				synctest.Wait()
@@ -147,7 +147,7 @@ func TestStorePartitions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := &toolcache.FileStore{Dir: t.TempDir()}
+				store := newTestStore(t)
 				set := toolcache.Settings{Durable: store, SharePublic: tt.share}
 				s := fetched("a", time.Hour)
 				s.public = tt.public
@@ -212,7 +212,7 @@ func TestFileStoreTrustsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := &toolcache.FileStore{Dir: t.TempDir()}
+				store := newTestStore(t)
 				s := fetched("a", time.Hour)
 				get(t, newCache(t, toolcache.Settings{Durable: store}), s, "a")
 				synctest.Wait()
@@ -330,7 +330,7 @@ func TestFileStore(t *testing.T) {
 // Programs that share a folder see whole files only.
 func TestFileStoreShared(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "tools")
 	k := strings.Repeat("a", 64)
 	var wg sync.WaitGroup
 	for g := range 4 {
@@ -388,7 +388,7 @@ func TestStoreKeepsToolsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var res mcp.ListToolsResult
 		require.NoError(t, mcp.Unmarshal([]byte(`{"tools":[{"name":"a","title":"A","inputSchema":{"type":"object","properties":{"n":{"const":9007199254740993}}},"annotations":{"readOnlyHint":true},"_meta":{"k":1},"x-own":[1]}]}`), &res))
-		store := &toolcache.FileStore{Dir: t.TempDir()}
+		store := newTestStore(t)
 		hour := time.Hour
 		fetch := func(context.Context) (toolcache.Listing, error) {
 			return toolcache.Listing{Tools: res.Tools, TTL: &hour}, nil
