@@ -64,6 +64,11 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 				return c.refusedOpen(cl, err)
 			}
 		}
+		if b := c.toolBreaker(cl); b != nil {
+			if err := b.Peek(); err != nil {
+				return c.refusedTool(cl, err)
+			}
+		}
 		if err := c.queue(ctx, cl, p); err != nil {
 			return err
 		}
@@ -87,10 +92,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 			return err
 		}
 	}
-	if cl.tool != "" {
-		return c.enterTool(cl, p)
-	}
-	return nil
+	return c.enterTool(cl, p)
 }
 
 // enterServer asks the server's circuit. Who is let in as its probe makes sure first
@@ -117,22 +119,27 @@ func (c *Client) enterServer(ctx context.Context, cl *call, b *breaker.Breaker, 
 	}
 }
 
-// enterTool asks the tool's circuit, if it has one: then it has failed before.
-func (c *Client) enterTool(cl *call, p *permits) error {
-	group := c.toolsThatFailed()
-	if group == nil {
+// toolBreaker is the circuit of a call's tool, nil for none: then the tool has not
+// failed yet.
+func (c *Client) toolBreaker(cl *call) *breaker.Breaker {
+	if cl.tool == "" {
 		return nil
 	}
-	b := group.Find(cl.tool)
+	if group := c.toolsThatFailed(); group != nil {
+		return group.Find(cl.tool)
+	}
+	return nil
+}
+
+// enterTool asks the tool's circuit, if it has one.
+func (c *Client) enterTool(cl *call, p *permits) error {
+	b := c.toolBreaker(cl)
 	if b == nil {
 		return nil
 	}
 	permit, err := b.Acquire()
 	if err != nil {
-		c.happened(RefusedToolOpen, cl, 0, "")
-		e := mcperrors.From(err, mcperrors.NotSent)
-		e.Message = "Tool temporarily unavailable (circuit of the tool open)"
-		return c.about(cl, e)
+		return c.refusedTool(cl, err)
 	}
 	if permit.Probe() { // only the real call tells whether the tool works
 		wait := c.patience(cl)
@@ -142,6 +149,14 @@ func (c *Client) enterTool(cl *call, p *permits) error {
 	}
 	p.tool = permit
 	return nil
+}
+
+// refusedTool is the error of a call that its tool's circuit refuses.
+func (c *Client) refusedTool(cl *call, err error) error {
+	c.happened(RefusedToolOpen, cl, 0, "")
+	e := mcperrors.From(err, mcperrors.NotSent)
+	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
+	return c.about(cl, e)
 }
 
 // refusedOpen is the error of a call that the server's circuit refuses.
@@ -272,11 +287,30 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 		p.slot = resilience.Common
 		c.happened(Queued, cl, time.Since(began), "bulkhead")
 		return nil
+	case errors.Is(err, breaker.ErrOpen), errors.Is(err, resilience.ErrQueueTime):
+		if b := c.breaker(false); b != nil { // what else went wrong meanwhile says more
+			if open := b.Peek(); open != nil {
+				return c.refusedOpen(cl, open)
+			}
+		}
+	}
+	switch {
 	case errors.Is(err, resilience.ErrFull), errors.Is(err, resilience.ErrQueueTime):
 		c.happened(RefusedFull, cl, time.Since(began), err.Error())
 		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+}
+
+// leaveQueue sends away who waits for a place, once the circuit is open: nobody
+// will get one soon (resilience.md 3.6).
+func (c *Client) leaveQueue(b *breaker.Breaker) {
+	if c.cfg.lanes == nil || b == nil || b.State() != breaker.Open {
+		return
+	}
+	if h := c.bulkhead(); h != nil {
+		h.Flush(breaker.ErrOpen)
+	}
 }
 
 // mostWait is how long a call may wait for its turn.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -130,3 +131,133 @@ func TestMaxTimeWithoutASession(t *testing.T) {
 	})
 }
 
+// Who waits for a place leaves at once when the circuit opens, and is told so,
+// also when what opened it frees no place.
+func TestQueueLeavesTheOpenCircuit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(ctx context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method == "ping" {
+				return transport.Answer{}, noConnection()
+			}
+			return unansweredRequest(ctx, req)
+		}
+		c := s.dial(t, callsAtOnce(1))
+		ctx, cancel := context.WithCancel(t.Context())
+		busy := make(chan error, 1)
+		go func() { busy <- useTool(ctx, c) }()
+		synctest.Wait()
+		queued := make(chan error, 2)
+		began := time.Now()
+		for range cap(queued) {
+			go func() { queued <- useTool(t.Context(), c) }()
+		}
+		synctest.Wait()
+		for range 5 {
+			require.Error(t, c.Ping(t.Context()))
+		}
+		for range cap(queued) {
+			require.ErrorIs(t, <-queued, mcperrors.ErrCircuitOpen)
+		}
+		require.Zero(t, time.Since(began))
+		require.Equal(t, 1, s.count("tools/call"))
+		cancel()
+		require.Error(t, <-busy)
+	})
+}
+
+// One whose time in the queue is over is told of a circuit that was opened by
+// others; one whose tool's circuit is open does not queue at all.
+func TestQueueAsksTheCircuits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(ctx context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method == "resources/read" {
+				return unansweredRequest(ctx, req)
+			}
+			return errorOf(req, -32603)
+		}
+		c := s.dial(t, callsAtOnce(1))
+		for range 5 {
+			require.Error(t, useTool(t.Context(), c))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			_, _ = c.Call(ctx, "resources/read", map[string]any{"uri": "a:b"})
+		}()
+		synctest.Wait()
+		began := time.Now()
+		require.ErrorIs(t, useTool(t.Context(), c), mcperrors.ErrCircuitOpen)
+		require.Zero(t, time.Since(began))
+
+		queued := make(chan error, 1)
+		_, err := c.Call(ctx, "tools/call", map[string]any{"name": "other"})
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err), "%v", err)
+		go func() {
+			_, err := c.Call(t.Context(), "tools/call", map[string]any{"name": "other"})
+			queued <- err
+		}()
+		synctest.Wait()
+		c.Breaker().Trip("somebody else")
+		require.ErrorIs(t, <-queued, mcperrors.ErrCircuitOpen)
+		cancel()
+		<-read
+	})
+}
+
+// A failure from before the circuit of its tool opened is not its probe.
+func TestStaleToolFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(_ context.Context, n int, req transport.Request) (transport.Answer, error) {
+			switch {
+			case n == 1:
+				time.Sleep(35 * time.Second)
+			case n > 6:
+				return resultOf(req, toolDone)
+			}
+			return errorOf(req, -32603)
+		}
+		c := s.dial(t)
+		first := make(chan error, 1)
+		go func() { first <- useTool(t.Context(), c) }()
+		synctest.Wait()
+		for range 5 {
+			require.Error(t, useTool(t.Context(), c))
+		}
+		require.ErrorIs(t, useTool(t.Context(), c), mcperrors.ErrCircuitOpen)
+		require.Error(t, <-first)
+		require.NoError(t, useTool(t.Context(), c), "35 s later its probe is free")
+	})
+}
+
+// DISC-13: a result of no known type is the tool's failure, and no success of the
+// server's.
+func TestResultOfNoType(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{`"weird"`, `7`} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScriptedServer("2026-07-28")
+				s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
+					return resultOf(req, `{"resultType":`+kind+`}`)
+				}
+				c := s.dial(t)
+				before := c.Breaker().Snapshot().Successes
+				for range 5 {
+					require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(useTool(t.Context(), c)))
+				}
+				require.ErrorIs(t, useTool(t.Context(), c), mcperrors.ErrCircuitOpen)
+				require.Equal(t, 5, s.count("tools/call"))
+				require.Equal(t, before, c.Breaker().Snapshot().Successes)
+				require.Equal(t, breaker.Closed, c.Breaker().State())
+			})
+		})
+	}
+}

@@ -98,12 +98,13 @@ func fulfilled(cl *call, result json.RawMessage) resilience.Attempt {
 	if cl.link.agreed.era != mcp.EraStateless {
 		return a
 	}
-	switch kind, _ := mcp.PeekResultType(result); kind {
-	case mcp.ResultInputRequired:
+	cl.kind, cl.typed = mcp.PeekResultType(result)
+	switch {
+	case !cl.typed, cl.kind == mcp.ResultComplete:
+	case cl.kind == mcp.ResultInputRequired:
 		a.Class = resilience.ClassInputRequired
-	case mcp.ResultTask:
+	case cl.kind == mcp.ResultTask:
 		a.Class = resilience.ClassTask
-	case mcp.ResultComplete, "":
 	default:
 		a.Class = resilience.ClassBrokenResult
 	}
@@ -145,6 +146,17 @@ func (c *Client) attemptDone(cl *call, p *permits, result json.RawMessage) {
 	if p.watch != nil {
 		p.watch.heal(c)
 	}
+	if cl.retry != nil {
+		cl.retry.failed = false
+	}
+	a := fulfilled(cl, result)
+	if a.Class == resilience.ClassBrokenResult {
+		a.Elapsed = p.elapsed()
+		j := a.Judge(c.toolLevel())
+		c.settle(cl, p, a, j)
+		c.metered(cl, a, j)
+		return
+	}
 	if b := c.budgets(); b != nil && cl.attempts == 1 {
 		b.retries.Success()
 		b.locked.Success()
@@ -153,15 +165,12 @@ func (c *Client) attemptDone(cl *call, p *permits, result json.RawMessage) {
 	if p.slot == resilience.Common {
 		c.bulkhead().Grow()
 	}
-	if cl.retry != nil {
-		cl.retry.failed = false
-	}
-	if p.tool == (breaker.Permit{}) && c.cfg.meter == nil {
+	if p.tool == (breaker.Permit{}) && !p.server.Probe() && c.cfg.meter == nil {
 		p.server.Settle(breaker.Success) // isError too: the server works
 		return
 	}
-	a := fulfilled(cl, result)
 	a.Elapsed = p.elapsed()
+	a.Probe = p.server.Probe() // which a tool's call never holds
 	j := a.Judge(c.toolLevel())
 	p.server.Settle(j.Server)
 	p.tool.Settle(j.Tool)
@@ -194,6 +203,7 @@ func (c *Client) settle(cl *call, p *permits, a resilience.Attempt, j resilience
 		j.Server = breaker.Failure
 	}
 	p.server.SettleFor(j.Server, a.Class.String())
+	c.leaveQueue(b)
 	if p.tool == (breaker.Permit{}) && j.Tool == breaker.Failure {
 		c.toolFailed(cl.tool, a.Class)
 	} else {
@@ -210,7 +220,12 @@ func (c *Client) settle(cl *call, p *permits, a resilience.Attempt, j resilience
 // toolFailed notes the failure of a tool that has no circuit yet: most never
 // get one.
 func (c *Client) toolFailed(tool string, class resilience.Class) {
-	if p, err := c.toolGroup().Get(tool).Acquire(); err == nil {
+	p, err := c.toolGroup().Get(tool).Acquire()
+	switch {
+	case err != nil:
+	case p.Probe():
+		p.Release() // the call is older than the circuit's cooldown: it is not its probe
+	default:
 		p.SettleFor(breaker.Failure, class.String())
 	}
 }

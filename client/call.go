@@ -108,8 +108,10 @@ type call struct {
 	id       jsonrpc.ID    // of the last attempt
 	attempts int
 	restartPart
-	began  time.Time // zero for what is one attempt only
-	waited bool      // for a place, a session or the like, before an attempt
+	began  time.Time      // zero for what is one attempt only
+	kind   mcp.ResultType // of the last result, if it was typed
+	typed  bool
+	waited bool // for a place, a session or the like, before an attempt
 	mended mended
 	loop   inputLoop
 	retry  *retrying // nil before something failed

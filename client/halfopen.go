@@ -69,6 +69,9 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		if err == nil {
 			return nil
 		}
+		if c.isClosed() {
+			return c.about(cl, errClosed())
+		}
 		if open := b.Peek(); open != nil {
 			return c.refusedOpen(cl, open)
 		}

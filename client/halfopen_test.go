@@ -52,3 +52,42 @@ func TestProbeFindsTheSessionLost(t *testing.T) {
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 	})
 }
+
+// What a server answers easily proves little about its tools: closed by its own
+// probe, the circuit is in probation (resilience.md §3.5).
+func TestProtocolReadProbes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method == "ping" {
+				return resultOf(req, `{}`)
+			}
+			return transport.Answer{}, noConnection()
+		}
+		c := s.opened(t)
+		require.NoError(t, c.Ping(t.Context()))
+		require.True(t, c.Breaker().Snapshot().Probation)
+		require.Error(t, useTool(t.Context(), c))
+		require.Equal(t, breaker.Open, c.Breaker().State())
+	})
+}
+
+// A call that waits for the probe while the client is closed is told that.
+func TestCloseDuringTheProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedServer("2025-11-25")
+		s.answer = func(ctx context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			return unansweredRequest(ctx, req)
+		}
+		c := s.opened(t)
+		done := make(chan error, 1)
+		go func() { done <- useTool(t.Context(), c) }()
+		synctest.Wait()
+		require.NoError(t, c.Close())
+		err := <-done
+		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err), "%v", err)
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	})
+}

@@ -13,8 +13,8 @@ import (
 // the call; else the call is to be made again, with what the server asked for
 // (DISC-12, DISC-13).
 func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (done bool, err error) {
-	kind, said := mcp.PeekResultType(raw)
-	if !said {
+	kind := cl.kind
+	if !cl.typed {
 		return c.takeUntyped(cl)
 	}
 	switch kind {
