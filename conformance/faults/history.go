@@ -69,7 +69,8 @@ func (p *Proxy) Executions(key string) int {
 	return n
 }
 
-// Forget drops the history before now; messages under way stay.
+// Forget drops the history before now. Messages stay that the server has and has
+// not answered; one that it is given later enters again in its place.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +99,20 @@ func (p *Proxy) note(c *Call, change func(*Call)) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	before := c.Sent
 	change(c)
+	if c.Sent && !before {
+		p.history.enter(c)
+	}
 	p.journal.call(c)
+}
+
+// enter puts an entry, if it was forgotten, back where it was.
+func (h *history) enter(c *Call) {
+	at, there := slices.BinarySearchFunc(h.calls, c.Seq, func(c *Call, seq int) int { return c.Seq - seq })
+	if !there {
+		h.calls = slices.Insert(h.calls, at, c)
+	}
 }
 
 func sent(c *Call)      { c.Sent = true }

@@ -20,7 +20,8 @@ type Plan struct {
 }
 
 // Rule is one fault and when it happens. What a parameter means for a fault,
-// and its default, is in the fault's Note; most faults read few.
+// and its default, is in the fault's Note; most faults read few, and those that a
+// fault does not read, Unsent and Executed among them, change nothing.
 type Rule struct {
 	// Fault is an id of the [Catalogue].
 	Fault string `json:"fault"`
@@ -52,11 +53,13 @@ type Rule struct {
 
 // Selector says which messages a rule hits. All that is set must hold.
 // Messages are counted for each rule by itself, and only those that Methods,
-// Tools and After let through.
+// Tools and After let through and that no rule before it hit.
 type Selector struct {
 	// Methods are JSON-RPC methods of requests and notifications, or GET,
 	// DELETE and CONNECT for the HTTP requests that have none. Empty is what
-	// the fault is about, or any request with an id.
+	// the fault is about, or any request with an id. A fault of a connection or
+	// of the start of a program comes before any message, and Methods and Tools
+	// with it are an error.
 	Methods []string `json:"methods,omitempty"`
 	// Tools are names of tools in tools/call.
 	Tools []string `json:"tools,omitempty"`
@@ -144,6 +147,8 @@ func (r Rule) check() error {
 		return fmt.Errorf("repeat and size are between 0 and %d", int64(maxPart))
 	case r.Status < 0 || r.Status > 999 || r.Status > 0 && r.Status < 100 && f.Made(HTTP):
 		return errors.New("status is a status")
+	case len(r.When.Methods)+len(r.When.Tools) > 0 && !pointOf(r.Fault).ofMessages():
+		return fmt.Errorf("%s happens where there is no message yet: it has no methods or tools to select by", r.Fault)
 	}
 	return r.When.check()
 }

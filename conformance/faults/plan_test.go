@@ -32,6 +32,8 @@ func TestParsePlan(t *testing.T) {
 		`{"rules":[{"fault":"B1","when":{"count":-1}}]}`:                "not negative",
 		`{"rules":[{"fault":"B1","when":{"after":"2s","until":"1s"}}]}`: "until is later",
 		`{"rules":[{"fault":"B1","when":{"tools":[""]}}]}`:              "have names",
+		`{"rules":[{"fault":"A2","when":{"tools":["pay"]}}]}`:           "no message yet",
+		`{"rules":[{"fault":"E2","when":{"methods":["ping"]}}]}`:        "no message yet",
 		`{"rules":[{"fault":"B1","whenever":{}}]}`:                      "unknown field",
 		`{"rules":[]} {}`: "behind the plan",
 		``:                "plan of faults",

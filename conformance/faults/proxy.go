@@ -247,6 +247,9 @@ const (
 	atStart                // of a program or a stream
 )
 
+// ofMessages reports whether there is a message to select by.
+func (p point) ofMessages() bool { return p == atMessage || p == atFrames }
+
 func pointOf(id string) point {
 	switch id {
 	case "A1", "A2", "A3", "A4", "A5", "A6", "A8", "A9", "B27":

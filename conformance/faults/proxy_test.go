@@ -64,3 +64,23 @@ func TestHeal(t *testing.T) {
 		require.EqualValues(t, 1, web.server.executed.Load())
 	})
 }
+
+// What is under way when the history is forgotten, and reaches the server after
+// that, is counted: else a checker would miss a duplicate.
+func TestForgetKeepsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		web := newHTTPRig(t, Rule{Fault: "B1", Unsent: true, When: Selector{Count: 1}}, Rule{Fault: "B4", When: Selector{Count: 1}})
+		time.AfterFunc(time.Second, func() {
+			_ = web.ask(call(2)) // executed, and its answer lost, before Forget
+			web.proxy.Forget()
+			web.proxy.Heal()
+		})
+		require.Equal(t, 200, web.ask(call(1)).status)
+		require.EqualValues(t, 2, web.server.executed.Load())
+		require.Equal(t, 1, web.proxy.Executions("k1"))
+		all := web.proxy.History()
+		require.NotEmpty(t, all)
+		require.Equal(t, "1", all[0].ID)
+	})
+}
