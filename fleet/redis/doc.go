@@ -14,7 +14,8 @@
 //	detach, err := fleet.Attach(c.Breaker(), fleetredis.Share{Server: url, Credential: user, Gate: c})
 //
 // Everything is a hint; the breaker of each process goes on deciding by itself,
-// and no call ever waits for Redis:
+// and no call waits for Redis, but for one that has to fetch a list of tools
+// anyway and looks into [Fleet.Store] before, for 50 ms at most:
 //
 //   - One node that reports a server OPEN makes the breakers of the others
 //     suspicious: the next failure opens them, instead of the fifth.
@@ -26,7 +27,11 @@
 //   - When a server asks to be left alone (Retry-After), nodes with the same
 //     [Share.Credential] leave it alone. Nothing else is shared by credential.
 //   - Lists of tools that a server calls public may be kept in Redis for all,
-//     where the cache is told to ([Fleet.Store]); no others ever are.
+//     where the cache is told to ([Fleet.Store]); no others ever are. The nodes
+//     share neither a count of changes nor a lease on fetching: two may fetch
+//     the same list, and one that has changed meanwhile may be put back by a
+//     node that began before, and be taken for fresh for the rest of the time
+//     that the server gave it, an hour at most.
 //   - Only digests of names leave the process, and durations, never times of a
 //     clock. All keys expire.
 //
