@@ -349,3 +349,27 @@ func TestStatus(t *testing.T) {
 		require.NotEqual(t, want.Hash, st.Hash)
 	})
 }
+
+// Who was refused is not given what others may still share, until a fetch has
+// succeeded.
+func TestRefusedIsGivenNothingPublic(t *testing.T) {
+	t.Parallel()
+	c, s := newCache(t, toolcache.Settings{SharePublic: true}), fetched("a", time.Hour)
+	s.public = true
+	a, b := toolcache.Key{Server: "s", Partition: "a"}, toolcache.Key{Server: "s", Partition: "b"}
+	_, err := c.List(t.Context(), a, s.list)
+	require.NoError(t, err)
+	_, err = c.List(t.Context(), b, s.list)
+	require.NoError(t, err)
+	asked(t, s, 1)
+	s.fail(toolcache.ErrRefused)
+	for n := range 2 { // the list does not have it, so that it is asked for
+		_, err = c.Get(t.Context(), b, "x", s.list)
+		require.ErrorIs(t, err, toolcache.ErrRefused)
+		asked(t, s, 2+n)
+	}
+	s.fail(nil)
+	_, err = c.List(t.Context(), b, s.list)
+	require.NoError(t, err)
+	asked(t, s, 4)
+}

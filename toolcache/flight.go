@@ -122,6 +122,7 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 	}
 	if err == nil {
 		f.snap, fetched = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true
+		l.refused.Store(false)
 	} else {
 		c.failed(ctx, l, f, err)
 	}
@@ -133,6 +134,7 @@ func (c *Cache) failed(ctx context.Context, l *list, f *flight, err error) {
 	switch {
 	case errors.Is(err, ErrRefused):
 		// A new epoch: what is kept is for nobody any more.
+		l.refused.Store(true)
 		l.epoch.Add(1)
 		c.unsave(ctx, l)
 	case errors.Is(err, ErrAbsent):
@@ -155,8 +157,8 @@ func (c *Cache) standsIn(err error) bool {
 // the durable store, when this process has none yet, or from another partition,
 // where it may. nil is none.
 func (c *Cache) elsewhere(ctx context.Context, l *list, epoch uint64) *snapshot {
-	if l.fresh(l.snap.Load(), time.Now()) {
-		return nil // what is asked for is not in it
+	if l.refused.Load() || l.fresh(l.snap.Load(), time.Now()) {
+		return nil // it is for others; what is asked for is not in it
 	}
 	c.load(ctx, l)
 	if s := l.snap.Load(); l.fresh(s, time.Now()) {

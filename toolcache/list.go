@@ -16,6 +16,7 @@ type list struct {
 	epoch   atomic.Uint64
 	evicted atomic.Bool
 	paced   atomic.Bool // the server said that it has changed, since a fetch began
+	refused atomic.Bool // the last answer was that the credentials are
 	absence atomic.Pointer[absence]
 
 	mu     sync.Mutex

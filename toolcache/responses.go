@@ -100,7 +100,12 @@ func (r *responses) lock() {
 	if r.kept == nil {
 		r.asking = make(map[ResponseKey]*asking)
 		// The error is for sizes below one only. Evictions happen under r.mu.
-		r.kept, _ = lru.NewWithEvict(maxResponses, func(_ ResponseKey, e *response) { r.bytes -= len(e.result) })
+		r.kept, _ = lru.NewWithEvict(maxResponses, func(key ResponseKey, e *response) {
+			r.bytes -= len(e.result)
+			for _, page := range e.pages { // a list begins anew (CACHE-10)
+				r.kept.Remove(ResponseKey{Key: key.Key, Method: key.Method, Param: page})
+			}
+		})
 		r.paces, _ = lru.New[methodOf, *pace](maxResponses)
 	}
 }
@@ -304,6 +309,9 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	if (e.lease.ttl <= 0 && !longer) || len(e.result) > maxResponse {
 		return
 	}
+	if _, ok := r.kept.Peek(ResponseKey{Key: key.Key, Method: key.Method}); !ok && key.Param != "" && isList(key.Method) {
+		return // it would join the next list
+	}
 	r.bytes += len(e.result)
 	r.kept.Add(key, e)
 	for r.bytes > maxResponseBytes {
@@ -319,18 +327,9 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	}
 }
 
-// remove takes a result out. With the first page of a list go the others: a
-// list begins anew (CACHE-10). Requires r.mu.
-func (r *responses) remove(key ResponseKey) {
-	e, ok := r.kept.Peek(key)
-	if !ok {
-		return
-	}
-	for _, page := range e.pages {
-		r.kept.Remove(ResponseKey{Key: key.Key, Method: key.Method, Param: page})
-	}
-	r.kept.Remove(key)
-}
+// remove takes a result out. With the first page of a list go the others.
+// Requires r.mu.
+func (r *responses) remove(key ResponseKey) { r.kept.Remove(key) }
 
 // drop takes a result out and outdates what is on its way. Requires r.mu.
 func (r *responses) drop(key ResponseKey) {

@@ -177,25 +177,25 @@ func TestResponse_CACHE_08_Race(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		forgets := map[string]func(*toolcache.Cache){
-			"the method": func(c *toolcache.Cache) { c.Forget(key, "resources/list") },
-			"the one":    func(c *toolcache.Cache) { c.ForgetOne(response("a")) },
+			"the method": func(c *toolcache.Cache) { c.Forget(key, "resources/read") },
+			"the one":    func(c *toolcache.Cache) { c.ForgetOne(resource("a")) },
 			"all":        func(c *toolcache.Cache) { c.Clear(key) },
 		}
 		for name, forget := range forgets {
 			c, p := newCache(t, toolcache.Settings{}), &pages{took: time.Second, ttl: time.Hour}
 			var wg sync.WaitGroup
-			wg.Go(func() { read(t, c, response("a"), p) })
+			wg.Go(func() { read(t, c, resource("a"), p) })
 			synctest.Wait()
 			forget(c)
 			wg.Go(func() {
-				if got := read(t, c, response("a"), p); got != "2" {
+				if got := read(t, c, resource("a"), p); got != "2" {
 					t.Errorf("%s: %s is from before the change", name, got)
 				}
 			})
 			wg.Wait()
-			require.Equal(t, "2", read(t, c, response("a"), p), name)
+			require.Equal(t, "2", read(t, c, resource("a"), p), name)
 			forget(c)
-			require.Equal(t, "3", read(t, c, response("a"), p), name)
+			require.Equal(t, "3", read(t, c, resource("a"), p), name)
 		}
 	})
 }
@@ -204,14 +204,14 @@ func TestResponse_CACHE_08_OthersStay(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
 	other := toolcache.ResponseKey{Key: key, Method: "prompts/list"}
-	for _, k := range []toolcache.ResponseKey{response("a"), response("b"), other} {
+	for _, k := range []toolcache.ResponseKey{resource("a"), resource("b"), other} {
 		read(t, c, k, p)
 	}
-	c.ForgetOne(response("a"))
-	require.Equal(t, "2", read(t, c, response("b"), p))
-	c.Forget(key, "resources/list")
+	c.ForgetOne(resource("a"))
+	require.Equal(t, "2", read(t, c, resource("b"), p))
+	c.Forget(key, "resources/read")
 	require.Equal(t, "3", read(t, c, other, p))
-	require.Equal(t, "4", read(t, c, response("b"), p))
+	require.Equal(t, "4", read(t, c, resource("b"), p))
 	c.Forget(toolcache.Key{Server: "other"}, "prompts/list")
 	require.Equal(t, "3", read(t, c, other, p))
 }
@@ -291,17 +291,17 @@ func TestResponse_CACHE_14_Bounds(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
 	for i := range 10_000 {
-		read(t, c, response(fmt.Sprint(i)), p)
+		read(t, c, resource(fmt.Sprint(i)), p)
 	}
 	asked := p.asked.Load()
-	read(t, c, response("9999"), p)
+	read(t, c, resource("9999"), p)
 	require.Equal(t, asked, p.asked.Load())
-	read(t, c, response("0"), p)
+	read(t, c, resource("0"), p)
 	require.Equal(t, asked+1, p.asked.Load(), "the oldest is gone")
 
 	big := func(name string, size int) bool {
 		fetched := false
-		_, _, err := c.Response(t.Context(), response(name), false, func(context.Context) (toolcache.Response, error) {
+		_, _, err := c.Response(t.Context(), resource(name), false, func(context.Context) (toolcache.Response, error) {
 			fetched = true
 			return toolcache.Response{Result: make([]byte, size), TTL: &p.ttl}, nil
 		})
@@ -516,4 +516,26 @@ func TestResponse_CACHE_08_ChangedBeforeItIsAsked(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		require.Equal(t, "2", read(t, c, response(""), p), "it is kept")
 	})
+}
+
+// CACHE-10: a page is kept with its first page only, and does not join another
+// list.
+func TestResponse_CACHE_10_PageWithoutItsFirst(t *testing.T) {
+	t.Parallel()
+	c, p := newCache(t, toolcache.Settings{}), &pages{}
+	require.Equal(t, "1", read(t, c, response(""), p), "not kept")
+	p.ttl = time.Hour
+	require.Equal(t, "2", read(t, c, response("2"), p))
+	require.Equal(t, "3", read(t, c, response(""), p))
+	require.Equal(t, "4", read(t, c, response("2"), p))
+	require.Equal(t, "4", read(t, c, response("2"), p), "kept")
+	for i := range 1023 { // which drive the first page out, but not the second
+		read(t, c, toolcache.ResponseKey{Key: key, Method: "resources/read", Param: fmt.Sprint(i)}, p)
+	}
+	require.Equal(t, "1028", read(t, c, response("2"), p))
+}
+
+// resource is a result that is part of no list.
+func resource(uri string) toolcache.ResponseKey {
+	return toolcache.ResponseKey{Key: key, Method: "resources/read", Param: uri}
 }
