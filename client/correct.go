@@ -51,18 +51,22 @@ func (c *Client) renewVersion(cl *call, err error, rpc *jsonrpc.Error) error {
 // speak makes version the one that every later request is of. A server may name
 // the revision it has just refused; the call is made once more then.
 func (c *Client) speak(version mcp.Version) error {
-	a := *c.told()
-	if a.version == version {
-		return nil
+	for {
+		with := c.live.Load()
+		a := *with.agreed
+		if a.version == version || a.era == mcp.EraSession {
+			return nil
+		}
+		meta, err := c.requestMeta(version)
+		if err != nil {
+			return badOption(err)
+		}
+		a.version, a.meta = version, meta
+		with.conn.UseVersion(string(version))
+		if c.amend(with, &a) {
+			return nil
+		}
 	}
-	meta, err := c.requestMeta(version)
-	if err != nil {
-		return badOption(err)
-	}
-	a.version, a.meta = version, meta
-	c.live.Load().conn.UseVersion(string(version))
-	c.amend(&a)
-	return nil
 }
 
 // MissingCapabilityError says that a server refused a request because this

@@ -97,14 +97,20 @@ func (c *Client) agree(a *agreement) {
 			return
 		}
 	}
-	c.amend(a)
+	for !c.amend(c.live.Load(), a) {
+	}
 }
 
-// amend makes what was agreed the client's, on the way that is open.
-func (c *Client) amend(a *agreement) {
+// amend makes what was agreed the client's, on the way that is open, should that
+// still be from: what was agreed with one program is not true of the next. It
+// reports whether it is; who made it from an older one begins anew.
+func (c *Client) amend(from *link, a *agreement) bool {
 	a.key = c.keyOf(a)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.live.Load()
-	c.live.Store(&link{conn: l.conn, traits: l.traits, agreed: a})
+	if c.live.Load() != from {
+		return false
+	}
+	c.live.Store(&link{conn: from.conn, traits: from.traits, agreed: a})
+	return true
 }

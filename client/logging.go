@@ -39,14 +39,22 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts .
 // stampLogLevel makes every request of the stateless era ask for log messages.
 func (c *Client) stampLogLevel(level mcp.LoggingLevel) error {
 	c.logLevel.Store(&level)
-	agreed := *c.told()
-	meta, err := c.requestMeta(agreed.version)
-	if err != nil {
-		return badOption(err)
+	for {
+		with := c.live.Load()
+		if with.agreed.era != mcp.EraStateless { // the program was started again, in the other era
+			c.within(func() { c.keepLevel(c.life, with) })
+			return nil
+		}
+		agreed := *with.agreed
+		meta, err := c.requestMeta(agreed.version)
+		if err != nil {
+			return badOption(err)
+		}
+		agreed.meta = meta
+		if c.amend(with, &agreed) {
+			return nil
+		}
 	}
-	agreed.meta = meta
-	c.amend(&agreed)
-	return nil
 }
 
 // stampedLevel is the value that asks for log messages, nil for none.

@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // conn is a connection by its identity only.
@@ -108,4 +109,18 @@ func TestOwnRefusalsAreNoEndOfAProgram(t *testing.T) {
 		require.False(t, mine)
 		require.Same(t, err, got)
 	}
+}
+
+// What was agreed with one program is not made that of the next, which has come
+// in the meantime.
+func TestAmendKeepsToItsLink(t *testing.T) {
+	t.Parallel()
+	c := &Client{cfg: &config{uncommon: &uncommon{capabilities: &mcp.ClientCapabilities{}}}}
+	before, after := &link{conn: &namedConn{name: "1"}, agreed: nothingAgreed}, &link{conn: &namedConn{name: "2"}, agreed: nothingAgreed}
+	c.live.Store(after)
+	require.False(t, c.amend(before, &agreement{version: "old"}))
+	require.Same(t, after, c.live.Load())
+	require.True(t, c.amend(after, &agreement{version: "new"}))
+	require.Same(t, after.conn, c.live.Load().conn)
+	require.EqualValues(t, "new", c.told().version)
 }
