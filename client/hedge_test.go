@@ -46,10 +46,10 @@ func inTurn(first, others any) answerFunc {
 	var n atomic.Int32
 	return func(jsonrpc.Request) any {
 		if n.Add(1) == 1 {
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			return first
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		return others
 	}
 }
@@ -122,7 +122,7 @@ func TestHedgeHolds(t *testing.T) {
 					_, err := c.CallTool(t.Context(), "echo", nil, always)
 					done <- err
 				}()
-				time.Sleep(1500 * time.Millisecond)
+				<-time.After(1500 * time.Millisecond)
 				if name == "429 of the loser" {
 					require.Positive(t, c.HoldLeft(), "while the other is under way")
 				}
@@ -133,7 +133,7 @@ func TestHedgeHolds(t *testing.T) {
 				require.Error(t, err)
 				require.Greater(t, mcperrors.RetryAfter(err), 25*time.Second)
 				require.Len(t, s.of("tools/call"), 2, "nothing is sent before it is over")
-				time.Sleep(32 * time.Second)
+				<-time.After(32 * time.Second)
 				s.result("tools/call", doneResult)
 				_, err = c.CallTool(t.Context(), "echo", nil, always)
 				require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestHedgeRetryAfterOfBoth(t *testing.T) {
 		s.on("prompts/list", func(jsonrpc.Request) any {
 			switch n.Add(1) {
 			case 1:
-				time.Sleep(2 * time.Second)
+				<-time.After(2 * time.Second)
 				return status(http.StatusBadGateway, "")
 			case 2:
 				return status(http.StatusServiceUnavailable, "20")
@@ -173,7 +173,7 @@ func TestHedgeRetryAfterOfBoth(t *testing.T) {
 func TestHedgeIsRefused(t *testing.T) {
 	t.Parallel()
 	slow := func(jsonrpc.Request) any {
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second)
 		return json.RawMessage(doneResult)
 	}
 	for name, tt := range map[string]struct {
@@ -233,7 +233,7 @@ func TestHedgeIsRefused(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "echo", nil, always)
 				require.Error(t, err)
 			}
-			time.Sleep(31 * time.Second)
+			<-time.After(31 * time.Second)
 			s.on("tools/call", slow)
 			_, err := c.CallTool(t.Context(), "echo", nil, always)
 			require.NoError(t, err)

@@ -19,7 +19,7 @@ func (c *Client) lockedBy(cl *call, result json.RawMessage) *mcperrors.Error {
 	res := &mcp.CallToolResult{}
 	// A copy: what the error says must not change when the result is read.
 	if mcp.UnmarshalValid(bytes.Clone(result), res) != nil || !res.IsError {
-		return nil
+		return nil //nolint:nilerr // what cannot be read is judged where the result is
 	}
 	e := c.toolError(cl.tool, res)
 	if e.Code != mcperrors.E401 || e.Delivery != mcperrors.Rejected {

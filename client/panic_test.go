@@ -26,7 +26,7 @@ type panicking struct {
 
 func (p *panicking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.bad.Load() {
-		time.Sleep(p.after)
+		<-time.After(p.after)
 		panic("a round tripper's bug")
 	}
 	return p.RoundTripper.RoundTrip(r)
@@ -55,7 +55,7 @@ func TestPanicInProbe(t *testing.T) {
 			t.Parallel()
 			inPanic(t, func(t *testing.T, c *client.Client, s *lone, p *panicking) {
 				c.Breaker().Trip("test")
-				time.Sleep(31 * time.Second)
+				<-time.After(31 * time.Second)
 				p.bad.Store(true)
 				p.after = 2 * time.Second
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -69,7 +69,7 @@ func TestPanicInProbe(t *testing.T) {
 				} else {
 					require.NotPanics(t, call)
 				}
-				time.Sleep(p.after)
+				<-time.After(p.after)
 				p.bad.Store(false)
 				require.Equal(t, breaker.HalfOpen, c.Breaker().State())
 				_, err := c.CallTool(t.Context(), "echo", nil)

@@ -75,8 +75,10 @@ func (s *scriptedServer) count(method string) int {
 
 func (s *scriptedServer) dial(t *testing.T, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Connect(t.Context(), s, append([]client.Option{client.WithProtocolVersion(s.version),
-		client.WithPreload(false), client.WithValidation(client.ValidateOff)}, opts...)...)
+	c, err := client.Connect(t.Context(), s, append([]client.Option{
+		client.WithProtocolVersion(s.version),
+		client.WithPreload(false), client.WithValidation(client.ValidateOff),
+	}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -95,7 +97,7 @@ func (s *scriptedServer) opened(t *testing.T, opts ...client.Option) *client.Cli
 		require.Error(t, useTool(t.Context(), c))
 	}
 	require.Equal(t, breaker.Open, c.Breaker().State())
-	time.Sleep(31 * time.Second)
+	<-time.After(31 * time.Second)
 	s.answer = next
 	return c
 }
@@ -116,8 +118,10 @@ func errorOf(req transport.Request, code int64) (transport.Answer, error) {
 }
 
 func statusFailure(code int, after time.Duration) error {
-	return &transport.Failure{Reason: transport.ReasonStatus, Rejected: code == 429, RetryAfter: after,
-		HTTP: &mcperrors.HTTPEvidence{Status: code}, Err: fmt.Errorf("status %d", code)}
+	return &transport.Failure{
+		Reason: transport.ReasonStatus, Rejected: code == 429, RetryAfter: after,
+		HTTP: &mcperrors.HTTPEvidence{Status: code}, Err: fmt.Errorf("status %d", code),
+	}
 }
 
 func noConnection() error {
@@ -125,8 +129,10 @@ func noConnection() error {
 }
 
 func noSession() error {
-	return &transport.Failure{Reason: transport.ReasonSession, Rejected: true,
-		HTTP: &mcperrors.HTTPEvidence{Status: 404}, Err: errors.New("no such session")}
+	return &transport.Failure{
+		Reason: transport.ReasonSession, Rejected: true,
+		HTTP: &mcperrors.HTTPEvidence{Status: 404}, Err: errors.New("no such session"),
+	}
 }
 
 // unansweredRequest keeps a request until its time is over or its caller leaves.
