@@ -38,7 +38,6 @@ type Client struct {
 	schemas lazy[compiledSchemas] // of arguments
 	outputs lazy[compiledSchemas] // of results
 	mirrors lazy[mirrors]
-	doubted atomic.Pointer[time.Time] // when the list of tools last was
 
 	recovery      lazy[recovery]
 	subscriptions lazy[subscriptions]
@@ -50,7 +49,6 @@ type Client struct {
 	gateIn     lazy[inputGate]
 	asked      lazy[asked]
 	errandsOut lazy[urlErrands]
-	logLevel   atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 	roots      atomic.Pointer[[]mcp.Root]
 
 	inFlight  atomic.Int64

@@ -161,8 +161,9 @@ const doubtInterval = 10 * time.Second
 // doubtTools makes the list of tools stale, since the server does not know a
 // tool that is on it.
 func (c *Client) doubtTools() {
-	now, last := time.Now(), c.doubted.Load()
-	if (last == nil || now.Sub(*last) >= doubtInterval) && c.doubted.CompareAndSwap(last, &now) {
+	doubted := &c.parts.get().doubted
+	now, last := time.Now(), doubted.Load()
+	if (last == nil || now.Sub(*last) >= doubtInterval) && doubted.CompareAndSwap(last, &now) {
 		c.InvalidateTools()
 	}
 }

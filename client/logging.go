@@ -32,13 +32,13 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts .
 	if _, err := c.send(ctx, &cl); err != nil {
 		return err
 	}
-	c.logLevel.Store(&level)
+	c.parts.get().logLevel.Store(&level)
 	return nil
 }
 
 // stampLogLevel makes every request of the stateless era ask for log messages.
 func (c *Client) stampLogLevel(level mcp.LoggingLevel) error {
-	c.logLevel.Store(&level)
+	c.parts.get().logLevel.Store(&level)
 	for {
 		with := c.live.Load()
 		if with.agreed.era != mcp.EraStateless { // the program was started again, in the other era
@@ -59,7 +59,7 @@ func (c *Client) stampLogLevel(level mcp.LoggingLevel) error {
 
 // stampedLevel is the value that asks for log messages, nil for none.
 func (c *Client) stampedLevel() json.RawMessage {
-	level := c.logLevel.Load()
+	level := c.levelSet()
 	if level == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (c *Client) stampedLevel() json.RawMessage {
 // levelRestored tells a new session what an earlier one was told (LC-17). It
 // reports whether there is nothing more to do about it in this session.
 func (c *Client) levelRestored(ctx context.Context, now *link) bool {
-	level := c.logLevel.Load()
+	level := c.levelSet()
 	if level == nil || !c.HasCapability("logging") || c.replaced(now) {
 		return true
 	}
@@ -92,4 +92,12 @@ func (c *Client) levelRestored(ctx context.Context, now *link) bool {
 func (c *Client) keepLevel(ctx context.Context, now *link) {
 	for n := 1; sleep(ctx, pause(relistenLost, maxRelistenLost, n)) && !c.levelRestored(ctx, now); n++ {
 	}
+}
+
+// levelSet is the log level as it was last set, nil before.
+func (c *Client) levelSet() *mcp.LoggingLevel {
+	if parts := c.parts.peek(); parts != nil {
+		return parts.logLevel.Load()
+	}
+	return nil
 }

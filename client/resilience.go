@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Resilience is how a client keeps a bad server from hurting its application.
@@ -112,6 +113,9 @@ type chainParts struct {
 	silence lazy[silenceWatch]
 	latency lazy[latency]
 	streak  lazy[streak]
+
+	doubted  atomic.Pointer[time.Time]        // when the list of tools last was
+	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 }
 
 // Breaker returns the breaker that guards the server, nil when it was switched

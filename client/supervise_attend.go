@@ -16,7 +16,7 @@ func (c *Client) reattend(before *agreement) {
 		c.restore(c.life)
 		return
 	}
-	if level := c.logLevel.Load(); level != nil {
+	if level := c.levelSet(); level != nil {
 		if err := c.stampLogLevel(*level); err != nil { // it may have been set during the start
 			c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
 		}
