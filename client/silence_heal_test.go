@@ -220,7 +220,12 @@ func TestDeafProgramIsRestarted(t *testing.T) {
 		defer cancel()
 		require.Error(t, callOnce(short, c)) // the program has it, and nobody waits for it
 		began := time.Now()
-		require.NoError(t, callOnce(t.Context(), c))
+		if err := callOnce(t.Context(), c); err != nil {
+			// In memory a write is under way until it is taken, and proves nothing
+			// when the end of the program is noticed elsewhere first.
+			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+			require.NoError(t, callOnce(t.Context(), c))
+		}
 		require.Less(t, time.Since(began), 20*time.Second)
 		require.Equal(t, 2, p.count())
 		require.Equal(t, breaker.Closed, c.Breaker().State())
