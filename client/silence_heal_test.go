@@ -224,11 +224,13 @@ func TestDeafProgramIsRestarted(t *testing.T) {
 			// In memory a write is under way until it is taken, and proves nothing
 			// when the end of the program is noticed elsewhere first.
 			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
+			<-time.After(time.Second) // until the next program is there
 			require.NoError(t, callOnce(t.Context(), c))
 		}
 		require.Less(t, time.Since(began), 20*time.Second)
 		require.Equal(t, 2, p.count())
 		require.Equal(t, breaker.Closed, c.Breaker().State())
+		synctest.Wait() // events come after
 		require.Equal(t, []string{"ready to restarting", "restarting to ready", "restarted"}, h.take())
 	})
 }
