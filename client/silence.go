@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // A server that takes requests and answers nothing would be found when five of
@@ -171,10 +172,13 @@ func (w *silenceWatch) listen(c *Client) {
 
 // probe asks for signs of life until there is one or the circuit is opened.
 func (w *silenceWatch) probe(c *Client) {
-	for c.life.Err() == nil {
+	for c.life.Err() == nil && !c.keptBack() {
 		c.happened(SilenceProbed, &call{}, 0, "")
 		a, e := c.signOfLife(c.life, c.cfg.nextID(), silenceProbe)
 		w.listen(c)
+		if d := a.Judge(c.toolLevel()).Hold; d > 0 {
+			c.hold(&call{method: mcp.MethodPing}, c.Breaker(), a, d) // Retry-After holds whoever was told
+		}
 		if e == nil || a.Class != resilience.ClassTimeout {
 			// It lives, or is gone in a way that calls find out at once.
 			w.core.Heard(w.now())

@@ -29,6 +29,7 @@ type server struct {
 	guard atomic.Pointer[breaker.Breaker]
 
 	mu   sync.Mutex
+	said time.Time // when the server asked to be left alone
 	hold time.Time // nothing may come before
 	half map[uint64]int
 }
@@ -142,7 +143,8 @@ func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.A
 func (c *conn) status(code int, later time.Duration) error {
 	if later > 0 {
 		c.mu.Lock()
-		c.hold = time.Now().Add(later)
+		c.said = time.Now()
+		c.hold = c.said.Add(later)
 		c.mu.Unlock()
 	}
 	return &transport.Failure{
@@ -180,7 +182,8 @@ func (c *conn) wait(ctx context.Context, bound jsonrpc.Wait, d time.Duration) er
 func (c *conn) arrive() (leave func()) {
 	now := time.Now()
 	c.mu.Lock()
-	early := now.Before(c.hold)
+	// What left at the instant of the answer did not know of it.
+	early := c.said.Before(now) && now.Before(c.hold)
 	c.mu.Unlock()
 	if early {
 		c.history.wrongly(&c.history.report.Early)
