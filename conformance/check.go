@@ -1,6 +1,10 @@
 package conformance
 
-import "time"
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
 
 // Level is how much the rule behind a check binds, from the word the
 // specification uses.
@@ -63,6 +67,12 @@ type Check struct {
 	House Level
 	// Spec is where the rule stands.
 	Spec Spec
+	// Since and Until narrow the revisions of the scenario for this check,
+	// both included; empty means no narrower bound.
+	Since, Until mcp.Version
+	// Official names the scenarios of the official suite that look at the same
+	// rule.
+	Official []string
 }
 
 // Spec names the source of a rule.
@@ -80,8 +90,9 @@ type Spec struct {
 // Result is the outcome of one check against one subject.
 type Result struct {
 	Check
-	// Scenario and Area place the check.
+	// Scenario and Area place the check; Revision is that of the leg it ran in.
 	Scenario, Area string
+	Revision       mcp.Version
 	// Level is the level that applied to this subject.
 	Level  Level
 	Status Status
@@ -91,8 +102,32 @@ type Result struct {
 	Detail string
 	// Expected and Actual are set when the rule was broken.
 	Expected, Actual string
+	// Baseline is what the files of known outcomes say of this one.
+	Baseline Baseline
+	// Unscored: the check is not in the frozen set of requirements that was
+	// asked for; its outcome is shown and has no part in the verdict.
+	Unscored bool
+	// Attempts is how often the check ran, and Bad how often it did not hold;
+	// more than one attempt only where the run repeats. Zero for a skip.
+	Attempts, Bad int
 	// Duration is the time since the check before it in the same scenario.
 	Duration time.Duration
 	// Evidence is the traffic behind an outcome that is not a pass.
 	Evidence []Frame
 }
+
+// Baseline is how an outcome stands to the files of known outcomes.
+type Baseline string
+
+// The values, a closed list.
+const (
+	// BaselineNone: no file names the check, or there is no file.
+	BaselineNone Baseline = ""
+	// BaselineKnown: a failure that a file expects. It does not fail the run.
+	BaselineKnown Baseline = "known"
+	// BaselineFlaky: an outcome that a file says comes and goes.
+	BaselineFlaky Baseline = "flaky"
+	// BaselineStale: a pass that a file says fails. It fails the run until the
+	// entry is removed.
+	BaselineStale Baseline = "stale"
+)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // A server that is a Go function is judged without a process or a port.
@@ -17,7 +18,7 @@ func ExampleRun() {
 	}
 	defer srv.Close()
 	report, err := conformance.Run(context.Background(), conformance.InProcess(srv.ServeStdio), conformance.Options{
-		Only: []string{"lifecycle"},
+		Only: []string{"lifecycle"}, Revisions: []mcp.Version{mcp.LatestSession},
 	})
 	if err != nil {
 		fmt.Println(err)

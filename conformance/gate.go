@@ -18,50 +18,59 @@ type gate struct {
 }
 
 // gate returns nil when the scenario applies and may run.
-func (r *runner) gate(sc *Scenario) *gate {
+func (l *leg) gate(sc *Scenario) *gate {
 	n := sc.Needs
-	target := r.report.Target
-	revision := mcp.Version(target.Revision)
 	switch {
-	case n.Transport != "" && n.Transport != target.Transport:
+	case n.Transport != "" && n.Transport != l.report.Target.Transport:
 		return &gate{reason: SkipTransport, detail: "a rule of " + string(n.Transport)}
-	case sc.Since != "" && revision != "" && !revision.AtLeast(sc.Since):
-		return &gate{reason: SkipNotInRevision, detail: "since " + string(sc.Since)}
-	case sc.Until != "" && revision != "" && !sc.Until.AtLeast(revision):
-		return &gate{reason: SkipNotInRevision, detail: "until " + string(sc.Until)}
-	case n.Capability != "" && !r.capabilities.has(n.Capability):
+	case l.outside(sc.Since, sc.Until) != "":
+		return &gate{reason: SkipNotInRevision, detail: l.outside(sc.Since, sc.Until)}
+	case n.Capability != "" && !l.capabilities.has(n.Capability):
 		return &gate{reason: SkipNotDeclared, detail: "capabilities." + n.Capability + " absent"}
 	}
-	if g := r.toolGate(n); g != nil {
+	if g := l.toolGate(n); g != nil {
 		return g
 	}
 	switch {
 	case n.Control != "":
 		return &gate{reason: SkipControl, detail: "needs " + n.Control}
-	case n.Process && !r.subject.isProcess():
+	case n.Process && !l.subject.isProcess():
 		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program"}
-	case n.Artifacts && r.fixtures.Artifacts == "":
+	case n.Artifacts && l.fixtures.Artifacts == "":
 		return &gate{reason: SkipControl, detail: "needs a look at the server's artifacts folder"}
-	case n.Checklists && r.fixtures.Checklists == "":
+	case n.Checklists && l.fixtures.Checklists == "":
 		return &gate{reason: SkipControl, detail: "needs a folder of checklists for the server"}
 	}
 	return nil
 }
 
-func (r *runner) toolGate(n Needs) *gate {
+// outside says why a range of revisions does not hold that of the leg, "" when
+// it does.
+func (l *leg) outside(since, until mcp.Version) string {
+	switch {
+	case since != "" && l.revision.Known() && !l.revision.AtLeast(since):
+		return "since " + string(since)
+	case until != "" && l.revision.Known() && !until.AtLeast(l.revision):
+		return "until " + string(until)
+	default:
+		return ""
+	}
+}
+
+func (l *leg) toolGate(n Needs) *gate {
 	for _, name := range n.Tools {
-		listed := slices.ContainsFunc(r.tools, func(t tool) bool { return t.Name == name })
+		listed := slices.ContainsFunc(l.tools, func(t tool) bool { return t.Name == name })
 		switch {
-		case !listed && r.toolsErr != nil:
-			return &gate{reason: SkipPrerequisite, detail: "tools/list: " + r.toolsErr.Error()}
-		case !listed && n.Family != "" && r.declares(n.Family):
+		case !listed && l.toolsErr != nil:
+			return &gate{reason: SkipPrerequisite, detail: "tools/list: " + l.toolsErr.Error()}
+		case !listed && n.Family != "" && l.declares(n.Family):
 			return &gate{
 				broken: true, expected: "the tools of a declared family",
 				detail: "family " + n.Family + " is declared and " + name + " is not listed",
 			}
 		case !listed:
 			return &gate{reason: SkipNoFixture, detail: "no tool " + name}
-		case !r.mayCall(name):
+		case !l.mayCall(name):
 			return &gate{reason: SkipSideEffects, detail: "no leave to call " + name}
 		}
 	}
@@ -69,9 +78,9 @@ func (r *runner) toolGate(n Needs) *gate {
 }
 
 // declares reports whether the server announces a family by its error profile.
-func (r *runner) declares(family string) bool {
+func (l *leg) declares(family string) bool {
 	var profiles map[string]string
-	if json.Unmarshal(r.capabilities.at("experimental.errorProfiles"), &profiles) != nil {
+	if json.Unmarshal(l.capabilities.at("experimental.errorProfiles"), &profiles) != nil {
 		return false
 	}
 	for _, p := range profiles {
@@ -87,11 +96,11 @@ func (r *runner) declares(family string) bool {
 const officialFixtures = "test_"
 
 // mayCall reports whether there is leave to call a tool.
-func (r *runner) mayCall(name string) bool {
-	if r.grant == SideEffectsAll || slices.Contains(r.opts.AllowTools, name) || strings.HasPrefix(name, officialFixtures) {
+func (l *leg) mayCall(name string) bool {
+	if l.grant == SideEffectsAll || slices.Contains(l.opts.AllowTools, name) || strings.HasPrefix(name, officialFixtures) {
 		return true
 	}
-	return r.grant == SideEffectsReadOnly && slices.ContainsFunc(r.tools, func(t tool) bool {
+	return l.grant == SideEffectsReadOnly && slices.ContainsFunc(l.tools, func(t tool) bool {
 		return t.Name == name && t.Annotations.ReadOnlyHint
 	})
 }

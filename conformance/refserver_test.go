@@ -115,7 +115,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			srv, err := refserver.New(refserver.Options{})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, srv.Close()) })
-			opts, least := conformance.Options{Revision: revision, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
+			opts, least := conformance.Options{Revisions: []mcp.Version{revision}, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
 			if conformance.Raced { // what a tool answers does not depend on the revision
 				opts.Skip, least = []string{"tools"}, 35
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // areas are the sections of a report, in the order they are shown.
@@ -23,14 +25,28 @@ func Scenarios() []Scenario {
 // registry returns every scenario, in the order of a report.
 func registry() []Scenario {
 	all := slices.Concat(
-		lifecycleScenarios(), gateScenarios(), framingScenarios(), idScenarios(), notificationScenarios(),
-		errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(),
-		httpScenarios(), httpSessionScenarios(), shutdownScenarios(), observedScenarios(),
+		sessionEra(
+			lifecycleScenarios(), gateScenarios(), framingScenarios(), idScenarios(), notificationScenarios(),
+			httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
+		),
+		errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b Scenario) int {
 		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
 	})
+	return all
+}
+
+// sessionEra bounds scenarios that speak of sessions to the revisions that have
+// them.
+func sessionEra(lists ...[]Scenario) []Scenario {
+	all := slices.Concat(lists...)
+	for i := range all {
+		if all[i].Until == "" {
+			all[i].Until = mcp.LatestSession
+		}
+	}
 	return all
 }
 

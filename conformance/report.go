@@ -3,6 +3,8 @@ package conformance
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Verdict is the outcome of a run. No percentage is one.
@@ -28,13 +30,37 @@ type Report struct {
 	Duration  time.Duration
 	Target    Target
 	Policy    Policy
+	// Legs are the parts of the run, one for each revision, newest first.
+	Legs []Leg
 	// Results are in fixed order, by area and then by id, so that the reports
 	// of two runs can be compared line by line.
 	Results []Result
 }
 
+// Role is the side of the protocol that was judged.
+type Role string
+
+// The roles.
+const (
+	RoleServer Role = "server"
+	RoleClient Role = "client"
+)
+
+// Leg is the part of a run that judged one revision, and what the subject said
+// of itself in it.
+type Leg struct {
+	Revision mcp.Version
+	// Name and Version are what the subject calls itself.
+	Name, Version string
+	// Capabilities is the subject's own object, as received.
+	Capabilities json.RawMessage
+	// Tools is how many tools it lists; -1 when that was not learned.
+	Tools int
+}
+
 // Target is what was judged, as far as it introduced itself.
 type Target struct {
+	Role      Role
 	Transport TransportKind
 	// Argv is the program of a command subject.
 	Argv []string
@@ -42,8 +68,10 @@ type Target struct {
 	URL string
 	// Name and Version are what the server says of itself.
 	Name, Version string
-	// Revision is the negotiated protocol revision.
+	// Revision is the newest protocol revision that was judged; Offered are
+	// those the subject said it speaks, where it said so.
 	Revision string
+	Offered  []string
 	// Capabilities is the server's own object, as received.
 	Capabilities json.RawMessage
 	// Tools is how many tools it lists; -1 when that was not learned.
@@ -52,7 +80,16 @@ type Target struct {
 
 // Policy is what the run was allowed and asked to do.
 type Policy struct {
-	Revision    string
+	// Revisions are those asked for; empty means the newest of each era that
+	// the subject speaks.
+	Revisions []mcp.Version
+	// Set names the frozen set of requirements that scores; empty for all.
+	Set string
+	// Baselines are the files of known outcomes.
+	Baselines []string
+	// Repeat is how often each check ran.
+	Repeat      int
+	Seed        uint64
 	SideEffects SideEffects
 	// Granted is true when the leave came from the server itself.
 	Granted    bool

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // The JSON form of a report: kind and version name it, additions are the only
@@ -64,12 +66,12 @@ type jsonSurface struct {
 }
 
 type jsonPolicy struct {
-	Revisions   []string    `json:"revisions"`
-	SideEffects SideEffects `json:"sideEffects"`
-	Granted     bool        `json:"granted"`
-	AllowTools  []string    `json:"allowTools,omitempty"`
-	Only        []string    `json:"only,omitempty"`
-	Skip        []string    `json:"skip,omitempty"`
+	Revisions   []mcp.Version `json:"revisions"`
+	SideEffects SideEffects   `json:"sideEffects"`
+	Granted     bool          `json:"granted"`
+	AllowTools  []string      `json:"allowTools,omitempty"`
+	Only        []string      `json:"only,omitempty"`
+	Skip        []string      `json:"skip,omitempty"`
 }
 
 type jsonSummary struct {
@@ -164,7 +166,7 @@ func toJSON(r *Report) jsonReport {
 			Revision: r.Target.Revision, Capabilities: r.Target.Capabilities,
 		},
 		Policy: jsonPolicy{
-			Revisions: []string{r.Policy.Revision}, SideEffects: r.Policy.SideEffects, Granted: r.Policy.Granted,
+			Revisions: r.Policy.Revisions, SideEffects: r.Policy.SideEffects, Granted: r.Policy.Granted,
 			AllowTools: r.Policy.AllowTools, Only: r.Policy.Only, Skip: r.Policy.Skip,
 		},
 		Summary: jsonSummary{
@@ -193,9 +195,9 @@ func checkJSON(r *Report, res Result) jsonCheck {
 		DurationMs: ms(res.Duration), Attempts: 1,
 		Fingerprint: fingerprint(r, res),
 	}
-	if res.Spec.Section != "" && r.Target.Revision != "" {
-		c.Spec.Revision = r.Target.Revision
-		c.Spec.URL = specSite + r.Target.Revision + "/" + res.Spec.Section
+	if res.Spec.Section != "" && res.Revision != "" {
+		c.Spec.Revision = string(res.Revision)
+		c.Spec.URL = specSite + c.Spec.Revision + "/" + res.Spec.Section
 	}
 	if res.Status == Skip {
 		c.Skip, c.Detail, c.Attempts = &jsonSkip{res.Reason, res.Detail}, "", 0

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // sampleReport has an outcome of each kind.
@@ -40,7 +42,7 @@ func sampleReport() *Report {
 			Transport: TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
 			Revision: "2025-11-25", Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16,
 		},
-		Policy: Policy{Revision: "2025-11-25", SideEffects: SideEffectsAll, Granted: true},
+		Policy: Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: SideEffectsAll, Granted: true},
 		Results: []Result{
 			result(check("RPC-01/version", Must, `every message has jsonrpc "2.0"`), "base", Pass),
 			broken, warned, unknown, skipped, excluded, fault,

@@ -114,7 +114,7 @@ func TestRun_Gates(t *testing.T) {
 
 func TestRun_Revisions(t *testing.T) {
 	t.Parallel()
-	report, err := Run(t.Context(), healthy(), Options{Revision: mcp.Version2025_03_26, Only: []string{"X-WIRE-07"}})
+	report, err := Run(t.Context(), healthy(), Options{Revisions: []mcp.Version{mcp.Version2025_03_26}, Only: []string{"X-WIRE-07"}})
 	require.NoError(t, err)
 	require.Equal(t, "2025-03-26", report.Target.Revision)
 	require.Equal(t, SkipNotInRevision, statuses(report)["TOOL-05/characters"].Reason)
@@ -139,8 +139,7 @@ func TestRun_Options(t *testing.T) {
 	for name, o := range map[string]Options{
 		"a pattern that matches nothing": {Only: []string{"S9-*"}},
 		"a skip that matches nothing":    {Skip: []string{"nope"}},
-		"a revision without initialize":  {Revision: mcp.Version2026_07_28},
-		"an unknown revision":            {Revision: "1999-01-01"},
+		"an unknown revision":            {Revisions: []mcp.Version{"1999-01-01"}},
 		"unknown side effects":           {SideEffects: "some"},
 	} {
 		_, err := Run(t.Context(), healthy(), o)
@@ -297,7 +296,7 @@ func TestErrors(t *testing.T) {
 		{nil, Unknown},
 		{context.DeadlineExceeded, Unknown},
 	} {
-		tr := &trial{runner: &runner{}, scenario: &sc}
+		tr := &trial{leg: &leg{runner: &runner{}}, scenario: &sc}
 		tr.finish(c.err)
 		require.Equal(t, c.want, tr.results[0].Status)
 		r := Report{Results: append(tr.results, Result{Check: Check{Level: Must}, Level: Must, Status: Pass})}

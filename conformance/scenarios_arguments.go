@@ -169,15 +169,15 @@ func (s *schema) sampleObject() map[string]any {
 // checks of the scenario.
 func (t *trial) callable() []tool {
 	var out []tool
-	for _, tool := range t.runner.tools {
-		if t.runner.mayCall(tool.Name) {
+	for _, tool := range t.leg.tools {
+		if t.leg.mayCall(tool.Name) {
 			out = append(out, tool)
 		}
 	}
 	if len(out) == 0 {
 		for _, c := range t.scenario.Checks {
 			reason, detail := SkipSideEffects, "no leave to call any tool"
-			if len(t.runner.tools) == 0 {
+			if len(t.leg.tools) == 0 {
 				reason, detail = SkipNoFixture, "no tools"
 			}
 			t.skip(c.ID, reason, detail)
@@ -214,7 +214,7 @@ func (r *refusals) try(tool, what string, arguments any) error {
 		if r.accepted == "" {
 			r.accepted = tool + " with " + what + ": " + a.describe()
 		}
-	case !invalidArgument(r.t.runner.family(tool), a):
+	case !invalidArgument(r.t.leg.family(tool), a):
 		if r.odd == "" {
 			r.odd = tool + " with " + what + ": " + a.describe()
 		}

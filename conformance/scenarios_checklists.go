@@ -110,7 +110,7 @@ func runChecklistBroken(t *trial) error {
 			return err
 		}
 	}
-	dir := t.runner.fixtures.Checklists
+	dir := t.leg.fixtures.Checklists
 	if err := writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func runChecklistOnce(t *trial) error {
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
 func (t *trial) withCachedChecklist(f func(s *session, path string) error) error {
-	path := filepath.Join(t.runner.fixtures.Checklists, checklistCached+".json")
+	path := filepath.Join(t.leg.fixtures.Checklists, checklistCached+".json")
 	s, err := t.fresh() // the cache of another session may hold another state
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (t *trial) withCachedChecklist(f func(s *session, path string) error) error
 }
 
 func runChecklistUnreadable(t *trial) error {
-	if !t.runner.binds {
+	if !t.leg.binds {
 		t.skip("S0-VAL-16", SkipControl, "file permissions do not bind this user")
 		return nil
 	}
@@ -178,7 +178,7 @@ func runChecklistUnreadable(t *trial) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(t.runner.fixtures.Checklists, checklistHidden+".json")
+	path := filepath.Join(t.leg.fixtures.Checklists, checklistHidden+".json")
 	if err := os.Chmod(path, 0); err != nil {
 		return ours(err)
 	}

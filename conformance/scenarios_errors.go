@@ -60,7 +60,7 @@ func runUnknownTool(t *trial) error {
 		return err
 	}
 	a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
-	if t.runner.house {
+	if t.leg.house {
 		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
 	} else {
 		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams, codeMethodNotFound), "error -32602 (or -32601)", a.orError(err))
@@ -81,7 +81,7 @@ func runUndeclared(t *trial) error {
 		{"LC-11/resources", "resources", mcp.MethodResourcesList},
 		{"LC-11/prompts", "prompts", mcp.MethodPromptsList},
 	} {
-		if t.runner.capabilities.has(c.capability) {
+		if t.leg.capabilities.has(c.capability) {
 			t.skip(c.id, SkipNotDeclared, "capabilities."+c.capability+" is declared")
 			continue
 		}

@@ -179,7 +179,7 @@ func runLines(t *trial) error {
 		}
 		t.check(c.id, err == nil && a.err == nil, "an answer to ping", a.orError(err))
 		if err != nil {
-			t.runner.closeShared()
+			t.leg.closeShared()
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func runGate(t *trial) error {
 			}
 		}
 	}
-	if _, err := s.initialize(t.ctx, t.runner.revision); err != nil {
+	if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	if t.forHouse("X-GATE-01/list", "X-GATE-01/call") {
@@ -85,7 +85,7 @@ func runSecondInitialize(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodInitialize, initializeParams(t.runner.revision))
+	a, err := s.request(t.ctx, mcp.MethodInitialize, s.initializeParams(t.leg.asked))
 	if t.forHouse("X-GATE-02/refused") {
 		t.check("X-GATE-02/refused", err == nil && a.err != nil && a.err.Code == codeInvalidRequest, "error -32600", a.orError(err))
 	}

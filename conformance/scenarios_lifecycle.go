@@ -82,7 +82,7 @@ func runInitializeResult(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.initialize(t.ctx, t.runner.revision)
+	a, err := s.initialize(t.ctx, t.leg.asked)
 	if err != nil {
 		t.fail("LC-01/answered", "a result", err.Error())
 		return err
@@ -124,7 +124,7 @@ func runVersions(t *trial) error {
 		a, err := s.initialize(t.ctx, v)
 		return s, a, err
 	}
-	s, a, err := offer(t.runner.revision)
+	s, a, err := offer(t.leg.asked)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func runVersions(t *trial) error {
 	default:
 		got := s.opened.revision
 		t.check("LC-03/unknown", got != unknownVersion && got.Known(), "a version that exists", "%q", got)
-		if t.runner.revision != mcp.LatestSession {
+		if t.leg.asked != mcp.LatestSession {
 			t.skip("LC-03/latest", SkipExcluded, "an older revision was asked for")
 		} else {
 			t.check("LC-03/latest", got == newest || got.AtLeast(newest), string(newest), "%q", got)
@@ -172,7 +172,7 @@ func runPing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.initialize(t.ctx, t.runner.revision); err != nil {
+	if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	a, err := s.ping(t.ctx)

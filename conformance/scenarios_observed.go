@@ -55,7 +55,7 @@ func observedScenarios() []Scenario {
 // occasion for is not established where every server gives one, and does not
 // apply elsewhere.
 func runObserved(t *trial) error {
-	seen := t.runner.seen
+	seen := t.leg.seen
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	for _, c := range t.scenario.Checks {

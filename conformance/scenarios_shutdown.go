@@ -55,7 +55,7 @@ func runEndOfInput(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.initialize(t.ctx, t.runner.revision); err != nil {
+	if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	end = s.close()

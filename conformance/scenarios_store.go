@@ -148,11 +148,11 @@ func runStoreMissing(t *trial) error {
 			return err
 		}
 	}
-	if t.runner.fixtures.Artifacts == "" {
+	if t.leg.fixtures.Artifacts == "" {
 		t.skip("S0-STORE-05/nothing", SkipControl, "needs a look at the server's artifacts folder")
 		return nil
 	}
-	files, err := names(t.runner.fixtures.Artifacts)
+	files, err := names(t.leg.fixtures.Artifacts)
 	if err != nil {
 		return err
 	}

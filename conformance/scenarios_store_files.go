@@ -84,7 +84,7 @@ func (t *trial) artifact(folder, id string, meta bool) string {
 	if meta {
 		name = id + "_v1_metadata.json"
 	}
-	return filepath.Join(t.runner.fixtures.Artifacts, folder, name)
+	return filepath.Join(t.leg.fixtures.Artifacts, folder, name)
 }
 
 // storeOr stores a document and fails the checks when that does not work.
@@ -175,7 +175,7 @@ func runFileFolder(t *trial) error {
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(t.runner.fixtures.Artifacts, "spike")
+	folder := filepath.Join(t.leg.fixtures.Artifacts, "spike")
 	if err := os.RemoveAll(folder); err != nil {
 		return ours(err)
 	}
@@ -201,7 +201,7 @@ func runFileBlocked(t *trial) error {
 	a, err := t.call(s, toolStore, storeArguments(newDraft("ADR-908").text()))
 	result, _ := object(a.result)
 	t.check("S0-STORE-08/error", err == nil && (a.err != nil || string(result["isError"]) == "true"), "an error", "%s", a.orError(err))
-	files, lookErr := names(t.runner.fixtures.Artifacts)
+	files, lookErr := names(t.leg.fixtures.Artifacts)
 	if lookErr != nil {
 		return lookErr
 	}
@@ -257,7 +257,7 @@ func runFileReaders(t *trial) error {
 			}
 		}
 	}()
-	for i := range t.runner.opts.overwrites {
+	for i := range t.leg.opts.overwrites {
 		if len(found) > 0 {
 			break // the reader has seen a part
 		}
@@ -276,11 +276,11 @@ func runFileReaders(t *trial) error {
 }
 
 func runFileReadOnly(t *trial) error {
-	if !t.runner.binds {
+	if !t.leg.binds {
 		t.skip("S0-STORE-10", SkipControl, "file permissions do not bind this user")
 		return nil
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(t.runner.fixtures.Artifacts), "read-only-")
+	dir, err := os.MkdirTemp(filepath.Dir(t.leg.fixtures.Artifacts), "read-only-")
 	if err != nil {
 		return ours(err)
 	}
@@ -291,7 +291,7 @@ func runFileReadOnly(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handshake(t.ctx, t.runner.revision); err != nil {
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	t.step(s)
@@ -306,7 +306,7 @@ func runFileTraversal(t *trial) error {
 	if err != nil {
 		return err
 	}
-	around := filepath.Dir(t.runner.fixtures.Artifacts)
+	around := filepath.Dir(t.leg.fixtures.Artifacts)
 	before, err := names(around)
 	if err != nil {
 		return err

@@ -297,7 +297,7 @@ func runValidateTraversal(t *trial) error {
 	const climbing = "../etc/passwd"
 	a, err := t.call(s, toolValidate, validateArguments(prd(), climbing))
 	t.check("S0-VAL-12/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
-	if !t.runner.subject.isProcess() {
+	if !t.leg.subject.isProcess() {
 		t.skip("S0-VAL-12/log", SkipControl, "needs a server the suite starts as a program")
 		return err
 	}

@@ -21,18 +21,24 @@ type session struct {
 	// wait bounds the wait for one answer.
 	wait time.Duration
 
+	// declares is what the suite says it can do, as a client; nil is nothing.
+	declares map[string]any
+	// answers are how it answers what the server asks of a client, by method.
+	// What is not in it is refused as unknown (RPC-13).
+	answers map[string]func(inbound) (any, *rpcError)
+
 	next    int
 	pending map[string]bool // ids sent; true once answered
 	stash   []inbound       // responses nobody waited for yet
+	notes   []inbound       // notifications and requests of the server, as they came
 	opened  *opening        // set once initialized
+	// stateless is the revision when it has no sessions: each request carries
+	// what initialize says elsewhere.
+	stateless mcp.Version
 }
 
-// opening is what the server said in answer to initialize.
-type opening struct {
-	revision     mcp.Version
-	result       map[string]json.RawMessage
-	capabilities json.RawMessage
-}
+// maxNotes bounds what is kept of a server that sends without end.
+const maxNotes = 10_000
 
 // answer is a response.
 type answer struct {
@@ -45,7 +51,7 @@ type answer struct {
 type rpcError struct {
 	Code    int64           `json:"code"`
 	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 // errNoAnswer: the deadline of a wait passed.
@@ -99,8 +105,16 @@ func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 // post sends a request and returns its id without waiting.
 func (s *session) post(ctx context.Context, method string, params any) (string, error) {
 	id := s.newID()
-	_, err := s.send(ctx, message(id, method, params))
+	_, err := s.send(ctx, s.message(id, method, params))
 	return id, err
+}
+
+// message builds a message as the revision of the session has it.
+func (s *session) message(id, method string, params any) []byte {
+	if s.stateless != "" && id != "" {
+		params = s.withMeta(params)
+	}
+	return message(id, method, params)
 }
 
 // request sends a request and waits for its answer.
@@ -243,18 +257,33 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 // take looks at every message once, and answers requests of the server: a ping
 // with a result, the rest as a client without those features does (RPC-13).
 func (s *session) take(ctx context.Context, in inbound) {
-	if in.ended {
+	if in.ended || in.priming {
 		return
 	}
 	s.seen.message(s, in)
-	if in.members == nil || in.isResponse() || in.id() == "" {
+	if in.members == nil || in.isResponse() {
+		return
+	}
+	if len(s.notes) < maxNotes {
+		s.notes = append(s.notes, in)
+	}
+	// MUST NOT in the stateless era: RPC-14.
+	if in.id() == "" || s.stateless != "" {
 		return
 	}
 	reply := map[string]any{"jsonrpc": "2.0", "id": in.members["id"]}
-	if in.method() == mcp.MethodPing {
+	answer := s.answers[in.method()]
+	switch {
+	case answer != nil:
+		if result, err := answer(in); err != nil {
+			reply["error"] = err
+		} else {
+			reply["result"] = result
+		}
+	case in.method() == mcp.MethodPing:
 		reply["result"] = struct{}{}
-	} else {
-		reply["error"] = map[string]any{"code": codeMethodNotFound, "message": "Method not found"}
+	default:
+		reply["error"] = &rpcError{Code: codeMethodNotFound, Message: "Method not found"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
@@ -279,54 +308,35 @@ func (s *session) settle(ctx context.Context) ([]inbound, error) {
 	return stray, nil
 }
 
+// ping asks for a sign of life: the stateless era has no ping, every server of
+// it answers server/discover.
 func (s *session) ping(ctx context.Context) (answer, error) {
+	if s.stateless != "" {
+		return s.request(ctx, mcp.MethodDiscover, nil)
+	}
 	return s.request(ctx, mcp.MethodPing, nil)
 }
 
-// initialize sends initialize with the given version and keeps a good answer.
-func (s *session) initialize(ctx context.Context, version mcp.Version) (answer, error) {
-	a, err := s.request(ctx, mcp.MethodInitialize, initializeParams(version))
-	if err != nil {
-		return a, err
+// note returns the first notification or request of the server that want takes,
+// one that has come or the next that comes. It stays in notes.
+func (s *session) note(ctx context.Context, want func(inbound) bool) (inbound, error) {
+	for _, in := range s.notes {
+		if want(in) {
+			return in, nil
+		}
 	}
-	o := &opening{}
-	result, ok := object(a.result)
-	if !ok {
-		return a, nil // judged by the lifecycle scenarios
-	}
-	o.result = result
-	_ = json.Unmarshal(o.result["protocolVersion"], &o.revision) // judged by the lifecycle scenarios
-	o.capabilities = o.result["capabilities"]
-	s.opened = o
-	if h, ok := s.wire.(*httpWire); ok {
-		h.negotiated(string(o.revision))
-	}
-	return a, nil
+	return s.next1(ctx, func(in inbound) bool { return in.members != nil && !in.isResponse() && want(in) })
 }
 
-func initializeParams(version mcp.Version) any {
-	return map[string]any{
-		"protocolVersion": version,
-		"capabilities":    struct{}{},
-		"clientInfo":      map[string]any{"name": "mainstay-conformance", "version": "1.0.0"},
+// noted returns the notifications and requests of a method that have come.
+func (s *session) noted(method string) []inbound {
+	var out []inbound
+	for _, in := range s.notes {
+		if in.method() == method {
+			out = append(out, in)
+		}
 	}
-}
-
-// handshake opens the session in full.
-func (s *session) handshake(ctx context.Context, version mcp.Version) error {
-	a, err := s.initialize(ctx, version)
-	switch {
-	case err != nil:
-		return fmt.Errorf("initialize: %w", err)
-	case a.err != nil:
-		return fmt.Errorf("initialize: %s", a.describe())
-	case s.opened == nil:
-		return errors.New("initialize: the result is not an object")
-	}
-	if err := s.initialized(ctx); err != nil {
-		return fmt.Errorf("initialized: %w", err)
-	}
-	return nil
+	return out
 }
 
 // close ends the conversation and looks at what was left unread.
@@ -343,7 +353,7 @@ func (s *session) drain() {
 			if !ok {
 				return
 			}
-			if !in.ended {
+			if !in.ended && !in.priming {
 				s.seen.message(s, in)
 			}
 		default:

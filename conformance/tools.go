@@ -119,29 +119,29 @@ const callsPerAgent = 8
 // on one agent's calls decides about another scenario (decisions 30).
 func (t *trial) call(s *session, name string, arguments any) (answer, error) {
 	params := callParams(name, arguments)
-	if t.runner.family(name) != "" {
+	if t.leg.family(name) != "" {
 		params["_meta"] = map[string]any{"agentName": fmt.Sprintf("conform/%s/%d", t.scenario.ID, t.calls/callsPerAgent)}
 		t.calls++
 	}
 	a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
 	if err == nil && s.opened != nil {
-		t.runner.seen.callResult(a, s.opened.revision)
-		if t.runner.family(name) != "" && a.err != nil {
-			t.runner.seeProfile(name, a)
+		t.leg.seen.callResult(a, s.opened.revision)
+		if t.leg.family(name) != "" && a.err != nil {
+			t.leg.seeProfile(name, a)
 		}
 	}
 	return a, err
 }
 
 // family returns the announced error profile of a tool, "" for none.
-func (r *runner) family(name string) string {
-	profiles, _ := object(r.capabilities.at("experimental.errorProfiles"))
+func (l *leg) family(name string) string {
+	profiles, _ := object(l.capabilities.at("experimental.errorProfiles"))
 	return text(profiles[name])
 }
 
-func (r *runner) seeProfile(name string, a answer) {
+func (l *leg) seeProfile(name string, a answer) {
 	data, _ := object(a.errorData())
-	r.seen.see(seenProfile, text(data["profile"]) == r.family(name), a.in, "data.profile is %s", orAbsent(data["profile"]))
+	l.seen.see(seenProfile, text(data["profile"]) == l.family(name), a.in, "data.profile is %s", orAbsent(data["profile"]))
 }
 
 // payload reads the result of a call as the JSON object in its text block

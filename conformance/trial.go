@@ -11,7 +11,7 @@ import (
 // trial is one scenario being run. It belongs to one goroutine.
 type trial struct {
 	ctx      context.Context
-	runner   *runner
+	leg      *leg
 	scenario *Scenario
 	calls    int // of tools, in this scenario
 
@@ -53,7 +53,7 @@ func (t *trial) skip(id string, reason SkipReason, detail string) {
 // forHouse skips the named checks when the server does not announce the error
 // profiles of this project, and reports whether it does.
 func (t *trial) forHouse(ids ...string) bool {
-	if t.runner.house {
+	if t.leg.house {
 		return true
 	}
 	for _, id := range ids {
@@ -72,7 +72,7 @@ func (t *trial) find(id string) *Check {
 }
 
 func (t *trial) level(c *Check) Level {
-	if t.runner.house && c.House != "" {
+	if t.leg.house && c.House != "" {
 		return c.House
 	}
 	return c.Level
@@ -88,14 +88,18 @@ func (t *trial) decide(id string, status Status, r Result) {
 	if t.decided(id) {
 		return
 	}
-	r.Check, r.Scenario, r.Area, r.Level, r.Status = *c, t.scenario.ID, t.scenario.Area, t.level(c), status
+	r.Check, r.Scenario, r.Area, r.Revision = *c, t.scenario.ID, t.scenario.Area, t.leg.revision
+	r.Level, r.Status = t.level(c), status
+	if status != Skip {
+		r.Attempts = 1
+	}
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
 	if t.trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
 		r.Evidence = t.trace.since(t.mark)
 	}
 	t.results = append(t.results, r)
-	t.runner.emit(r)
+	t.leg.emit(r)
 }
 
 // step begins a new piece of evidence.
@@ -106,7 +110,7 @@ func (t *trial) step(s *session) {
 // shared returns the session that scenarios share, initialized. What it needs
 // of it is undone when the scenario calls spoil.
 func (t *trial) shared() (*session, error) {
-	s, err := t.runner.sharedSession(t.ctx, t.profile())
+	s, err := t.leg.sharedSession(t.ctx, t.profile())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func (t *trial) fresh() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.handshake(t.ctx, t.runner.revision); err != nil {
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
 		return nil, err
 	}
 	t.step(s)
@@ -132,7 +136,7 @@ func (t *trial) raw() (*session, error) { return t.open(nil) }
 
 // open is raw with more in the environment of the program.
 func (t *trial) open(extra []string) (*session, error) {
-	s, err := t.runner.open(t.ctx, append(t.runner.profileEnv(t.profile()), extra...))
+	s, err := t.leg.open(t.ctx, append(t.leg.profileEnv(t.profile()), extra...))
 	if err != nil {
 		return nil, err
 	}

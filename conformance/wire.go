@@ -53,6 +53,8 @@ type HTTPInfo struct {
 	Method      string
 	Status      int
 	ContentType string
+	// Header is the headers, without secrets.
+	Header http.Header
 }
 
 // wire is one open way to a subject. It sends any bytes and delivers whatever
@@ -95,6 +97,11 @@ type inbound struct {
 	// no message.
 	to    string
 	ended bool
+	// event is the id of the event it came in. priming marks an event that
+	// carries an id or a retry time and no message (SSE-04).
+	event   string
+	priming bool
+	retry   time.Duration
 }
 
 var (

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,15 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // The headers of the transport, in the specification's spelling.
 const (
 	headerSession  = "Mcp-Session-Id"
 	headerRevision = "Mcp-Protocol-Version"
+	headerMethod   = "Mcp-Method"
+	headerName     = "Mcp-Name"
 	mediaJSON      = "application/json"
 	mediaStream    = "text/event-stream"
 	acceptBoth     = mediaJSON + ", " + mediaStream
@@ -42,6 +46,8 @@ type httpWire struct {
 	session  string // the session id, from the answer to initialize
 	nameless int
 	revision string // the negotiated revision, sent with each request once set
+	routes   bool   // headers name the method and what it is about (HTTP-31)
+	streams  map[string]context.CancelFunc
 }
 
 func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
@@ -51,7 +57,7 @@ func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
 	}
 	// HTTP-07: a redirect is an answer to judge, not one to follow.
 	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	w := &httpWire{subject: s, client: client, trace: tr, box: make(chan inbound, inboxSize)}
+	w := &httpWire{subject: s, client: client, trace: tr, box: make(chan inbound, inboxSize), streams: map[string]context.CancelFunc{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return w
 }
@@ -67,7 +73,7 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 		req.Header[name] = values
 	}
 	w.mu.Lock()
-	session, revision := w.session, w.revision
+	session, revision, routes := w.session, w.revision, w.routes
 	w.mu.Unlock()
 	if session != "" {
 		req.Header.Set(headerSession, session)
@@ -79,6 +85,9 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 	case http.MethodPost:
 		req.Header.Set("Accept", acceptBoth)
 		req.Header.Set("Content-Type", mediaJSON)
+		if routes {
+			route(req.Header, body)
+		}
 	case http.MethodGet:
 		req.Header.Set("Accept", mediaStream)
 	}
@@ -98,15 +107,39 @@ func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 	if !w.begin() {
 		return nil, errClosed
 	}
+	return w.open(ctx, http.MethodPost, data, nil, w.token(data))
+}
+
+// listen opens a stream of the server's own with GET (HTTP-19), after the event
+// with the given id unless that is empty (HTTP-25). Its messages go to the inbox
+// until the server or abandon ends it; their token is that of the answer.
+func (w *httpWire) listen(ctx context.Context, last string) (*httpAnswer, error) {
+	if !w.begin() {
+		return nil, errClosed
+	}
+	with := http.Header{}
+	if last != "" {
+		with["Last-Event-ID"] = []string{last}
+	}
+	return w.open(ctx, http.MethodGet, nil, with, w.token(nil))
+}
+
+// open makes one request and returns when its status is there. A reader was
+// counted in.
+func (w *httpWire) open(ctx context.Context, method string, data []byte, with http.Header, to string) (*httpAnswer, error) {
 	// The request outlives this call, for its answer may be a stream: it ends
 	// with the wire. The caller waits for the status only.
-	req, err := w.request(w.ctx, http.MethodPost, data, nil)
+	life, end := context.WithCancel(w.ctx)
+	req, err := w.request(life, method, data, with)
 	if err != nil {
+		end()
 		w.readers.Done()
 		return nil, err
 	}
-	w.trace.add(ToServer, data, &HTTPInfo{Method: http.MethodPost}, "")
-	to := w.token(data)
+	w.trace.add(ToServer, data, &HTTPInfo{Method: method, Header: shownHeader(req.Header)}, "")
+	w.mu.Lock()
+	w.streams[to] = end
+	w.mu.Unlock()
 	type outcome struct {
 		answer *httpAnswer
 		err    error
@@ -114,6 +147,7 @@ func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 	done := make(chan outcome, 1)
 	go func() {
 		defer w.readers.Done()
+		defer w.abandon(to)
 		resp, err := w.client.Do(req)
 		if err != nil {
 			done <- outcome{nil, fmt.Errorf("%w: %w", errClosed, err)}
@@ -129,6 +163,18 @@ func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 		return o.answer, o.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// abandon ends the request with this token by closing its connection, which is
+// how the stateless era cancels (HTTP-34).
+func (w *httpWire) abandon(token string) {
+	w.mu.Lock()
+	end := w.streams[token]
+	delete(w.streams, token)
+	w.mu.Unlock()
+	if end != nil {
+		end()
 	}
 }
 
@@ -178,10 +224,40 @@ func (w *httpWire) negotiated(revision string) {
 	w.revision = revision
 }
 
+// routed has later requests name their method in a header.
+func (w *httpWire) routed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.routes = true
+}
+
+// route sets the headers that repeat what a message is about (HTTP-30, HTTP-31).
+func route(h http.Header, data []byte) {
+	in := received(data, nil)
+	if in.method() == "" {
+		return
+	}
+	h.Set(headerMethod, in.method())
+	params, _ := object(in.members["params"])
+	name := params["name"]
+	switch in.method() {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+	case mcp.MethodResourcesRead:
+		name = params["uri"]
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel:
+		name = params["taskId"]
+	default:
+		return
+	}
+	if isString(name) {
+		h.Set(headerName, headerValue(text(name)))
+	}
+}
+
 // readAnswer delivers the messages of an answer, and then its end: a request
 // whose answer ended without a response will not get one any more.
 func (w *httpWire) readAnswer(resp *http.Response, to string) {
-	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}
+	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	end := inbound{to: to, ended: true, http: info, err: fmt.Errorf("HTTP %d %s", info.Status, info.ContentType)}
 	if mediaType(resp.Header) == mediaStream && resp.StatusCode < 300 {
 		w.readStream(resp.Body, info, to)
@@ -230,8 +306,15 @@ func (w *httpWire) readStream(body io.Reader, info *HTTPInfo, to string) {
 			return // the end of the stream, or of the wire
 		case e.IsMessage():
 			in := received(bytes.Clone(e.Data), info)
-			in.to = to
+			in.to, in.event = to, e.ID
 			w.deliver(in)
+		case e.HasID || e.HasRetry:
+			w.trace.add(FromServer, nil, info, "an event without data, id "+strconv.Quote(e.ID))
+			in := inbound{http: info, to: to, event: e.ID, priming: true, retry: e.Retry}
+			select {
+			case w.box <- in:
+			case <-w.ctx.Done():
+			}
 		}
 	}
 }
@@ -251,14 +334,14 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	if err != nil {
 		return nil, err
 	}
-	w.trace.add(ToServer, body, &HTTPInfo{Method: method}, describeHeaders(with))
+	w.trace.add(ToServer, body, &HTTPInfo{Method: method, Header: shownHeader(req.Header)}, describeHeaders(with))
 	resp, err := w.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errClosed, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
-	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}
+	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if mediaType(resp.Header) == mediaStream {
 		if method != http.MethodGet { // a GET stream may stay silent for ever
 			events := sse.NewReader(resp.Body, maxFrame, maxFrame)
@@ -295,6 +378,32 @@ func describeHeaders(h http.Header) string {
 		}
 	}
 	return strings.Join(notes, ", ")
+}
+
+// shownHeader is h without what is secret or says nothing.
+func shownHeader(h http.Header) http.Header {
+	out := http.Header{}
+	for name, values := range h {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", headerSession:
+			out[name] = []string{"(not shown)"}
+		case "Date", "Content-Length", "Accept-Encoding", "User-Agent":
+		default:
+			out[name] = values
+		}
+	}
+	return out
+}
+
+// headerValue spells text as a header has it (HDR-04): as it is when it is plain,
+// else in base64.
+func headerValue(text string) string {
+	plain := text != "" && strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?") &&
+		strings.IndexFunc(text, func(c rune) bool { return c < 0x20 || c > 0x7E }) < 0
+	if plain {
+		return text
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
 func mediaType(h http.Header) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,11 +79,11 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	}
 	defer cancel()
 	opts := conformance.Options{
-		Only: o.only, Skip: o.skip, Revision: mcp.Version(o.spec),
+		Only: o.only, Skip: o.skip,
 		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultConformStart,
 	}
-	if o.spec == "" {
-		opts.Revision = mcp.Version(a.pinned())
+	if o.spec = cmp.Or(o.spec, a.pinned()); o.spec != "" {
+		opts.Revisions = []mcp.Version{mcp.Version(o.spec)}
 	}
 	if cmd.Flags().Changed("start-timeout") {
 		opts.StartTimeout = a.flags.startTimeout

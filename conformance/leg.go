@@ -1,0 +1,232 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// leg is the part of a run that judges one revision.
+type leg struct {
+	*runner
+	// asked is the revision offered, revision the one judged: what the server
+	// answered, when that is one of the same era.
+	asked, revision mcp.Version
+	seen            *observer
+	shared          map[profile]*session
+	fixtures        Fixtures
+	remove          func()
+
+	capabilities serverCapabilities
+	tools        []tool
+	toolsErr     error
+	house        bool
+	grant        SideEffects
+	results      []Result
+}
+
+// serverCapabilities is the server's object, read as far as the suite asks.
+type serverCapabilities map[string]json.RawMessage
+
+func newLeg(r *runner, revision mcp.Version) *leg {
+	return &leg{
+		runner: r, asked: revision, revision: revision, seen: newObserver(), shared: map[profile]*session{},
+		fixtures: r.opts.Fixtures, remove: func() {},
+	}
+}
+
+// stateless reports whether the leg speaks a revision without sessions.
+func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
+
+// run judges the subject in this leg's revision and adds what it found to the
+// report.
+func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
+	defer func() { l.remove() }()
+	defer l.closeShared()
+	if err := l.introduce(ctx); err != nil {
+		return err
+	}
+	if err := l.prepareFixtures(); err != nil {
+		return err
+	}
+	for _, last := range []bool{false, true} {
+		for i := range scenarios {
+			if scenarios[i].last == last {
+				l.play(ctx, &scenarios[i])
+			}
+		}
+		l.closeShared() // the last ones judge what the ends of sessions brought, too
+	}
+	slices.SortStableFunc(l.results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
+	})
+	l.report.Results = append(l.report.Results, l.results...)
+	return nil
+}
+
+// introduce learns what the server says of itself in this revision.
+func (l *leg) introduce(ctx context.Context) error {
+	s, err := l.open(ctx, l.profileEnv(profilePlain))
+	if err != nil {
+		return &UnreachableError{Target: l.report.Target, Exit: -1, Err: err}
+	}
+	if err := s.handshake(ctx, l.asked); err != nil {
+		s.close() // the lifecycle scenarios judge it
+		l.learn(s)
+		return ctx.Err()
+	}
+	l.learn(s)
+	if l.capabilities.has("tools") {
+		l.tools, l.toolsErr = listTools(ctx, s)
+		if l.toolsErr == nil {
+			l.report.Legs[len(l.report.Legs)-1].Tools = len(l.tools)
+			l.report.Target.Tools = len(l.tools)
+		}
+	}
+	l.shared[profilePlain] = s
+	return nil
+}
+
+// learn takes what the server said of itself into the report.
+func (l *leg) learn(s *session) {
+	l.grant = cmp.Or(l.opts.SideEffects, SideEffectsNone)
+	said := Leg{Revision: l.revision, Tools: -1}
+	if s.opened != nil {
+		if s.opened.revision.Era() == l.asked.Era() {
+			l.revision = s.opened.revision
+		}
+		said.Revision, said.Capabilities = l.revision, s.opened.capabilities
+		info := s.opened.serverInfo()
+		said.Name, said.Version = info.Name, info.Version
+		_ = json.Unmarshal(s.opened.capabilities, &l.capabilities) // judged by the scenarios
+		l.house = l.capabilities.has("experimental.errorProfiles")
+		var granted SideEffects
+		_ = json.Unmarshal(l.capabilities.at("experimental.conformance.sideEffects"), &granted) // no string: no grant
+		if l.opts.SideEffects == "" && (granted == SideEffectsReadOnly || granted == SideEffectsAll) {
+			l.grant, l.report.Policy.Granted = granted, true
+		}
+	}
+	l.report.Policy.SideEffects = l.grant
+	target := &l.report.Target
+	if len(l.report.Legs) == 0 { // the newest speaks for all in the headline
+		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
+		target.Capabilities = said.Capabilities
+	}
+	l.report.Legs = append(l.report.Legs, said)
+}
+
+// prepareFixtures decides which folders the subject gets, by the tools there is
+// leave to call: of its own for each leg, so that none finds what another stored.
+func (l *leg) prepareFixtures() error {
+	uses := func(t tool) bool { return (t.Name == toolValidate || t.Name == toolStore) && l.mayCall(t.Name) }
+	if l.subject.isProcess() && slices.ContainsFunc(l.tools, uses) {
+		l.closeShared() // the program has to be told of them when it starts
+		var err error
+		l.fixtures, l.remove, err = makeFixtures()
+		if err != nil {
+			return err
+		}
+	}
+	if l.fixtures.Checklists != "" {
+		return writeChecklists(l.fixtures.Checklists)
+	}
+	return nil
+}
+
+// play runs one scenario, or skips its checks.
+func (l *leg) play(ctx context.Context, sc *Scenario) {
+	t := &trial{leg: l, scenario: sc, lastTime: time.Now()}
+	selected := false
+	for _, c := range sc.Checks {
+		if !l.opts.selects(sc, c.ID) {
+			t.skip(c.ID, SkipExcluded, "")
+		} else if detail := l.outside(c.Since, c.Until); detail != "" {
+			t.skip(c.ID, SkipNotInRevision, detail)
+		} else {
+			selected = true
+		}
+	}
+	if selected {
+		if ctx.Err() != nil {
+			t.finish(ctx.Err())
+		} else if gate := l.gate(sc); gate != nil {
+			for _, c := range sc.Checks {
+				if gate.broken {
+					t.fail(c.ID, gate.expected, gate.detail)
+				} else {
+					t.skip(c.ID, gate.reason, gate.detail)
+				}
+			}
+		} else {
+			l.perform(ctx, t)
+		}
+	}
+	l.results = append(l.results, t.results...)
+}
+
+func (l *leg) perform(ctx context.Context, t *trial) {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	defer cancel()
+	t.ctx = ctx
+	err := t.scenario.run(t)
+	if err != nil {
+		l.closeShared() // nobody inherits a session in doubt
+	}
+	t.finish(err)
+}
+
+// open makes a connection on which nothing was sent.
+func (l *leg) open(ctx context.Context, extra []string) (*session, error) {
+	tr := newTrace()
+	w, err := l.subject.open(ctx, tr, extra)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(w, tr, l.seen, l.opts.Answer)
+	if l.stateless() {
+		s.speak(l.revision)
+	}
+	return s, nil
+}
+
+func (l *leg) profileEnv(p profile) []string {
+	if !l.subject.isProcess() {
+		return nil
+	}
+	return l.fixtures.environ(p)
+}
+
+// sharedSession returns the initialized session of a profile, a new one when
+// the last was lost.
+func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
+	if s := l.shared[p]; s != nil {
+		return s, nil
+	}
+	s, err := l.open(ctx, l.profileEnv(p))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.handshake(ctx, l.asked); err != nil {
+		s.close()
+		return nil, err
+	}
+	l.shared[p] = s
+	return s, nil
+}
+
+func (l *leg) closeShared() {
+	for p, s := range l.shared {
+		s.close()
+		delete(l.shared, p)
+	}
+}
+
+func (l *leg) emit(res Result) {
+	if l.opts.OnResult != nil && res.Reason != SkipExcluded {
+		l.opts.OnResult(res)
+	}
+}

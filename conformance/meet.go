@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// meet starts the subject for the first time, with initialize, which servers of
+// both eras survive (decisions 31), learns which revisions it speaks, and
+// returns those to judge, newest first.
+func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
+	legacy, err := r.meetSession(ctx)
+	if err != nil {
+		return nil, err
+	}
+	modern := r.meetStateless(ctx)
+	target := &r.report.Target
+	target.Offered = modern
+	if legacy != "" && !slices.Contains(modern, string(legacy)) {
+		target.Offered = append(target.Offered, string(legacy))
+	}
+	revisions := slices.Clone(r.opts.Revisions)
+	if len(revisions) == 0 {
+		if v, ok := mcp.Newest(modern, mcp.EraStateless); ok {
+			revisions = append(revisions, v)
+		}
+		// A server that answers neither is judged as one of the session era.
+		if legacy.Era() == mcp.EraSession || len(revisions) == 0 {
+			revisions = append(revisions, mcp.LatestSession)
+		}
+	}
+	slices.SortFunc(revisions, func(a, b mcp.Version) int {
+		if a.AtLeast(b) {
+			return -1
+		}
+		return 1
+	})
+	return slices.Compact(revisions), nil
+}
+
+// meetSession offers the newest session revision and returns what the server
+// answers with, "" for an error.
+func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
+	start, cancel := context.WithTimeout(ctx, r.opts.StartTimeout)
+	defer cancel()
+	offer := mcp.LatestSession
+	if v, ok := mcp.Newest(texts(r.opts.Revisions), mcp.EraSession); ok {
+		offer = v
+	}
+	l := newLeg(r, offer)
+	s, err := l.open(start, nil)
+	if err != nil {
+		return "", &UnreachableError{Target: r.report.Target, Exit: -1, Err: err}
+	}
+	defer s.close()
+	s.wait = r.opts.StartTimeout
+	_, err = s.initialize(start, offer)
+	s.wait = r.opts.Answer
+	if err != nil && s.trace.silent() {
+		end := s.close()
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
+		}
+		u := &UnreachableError{Target: r.report.Target, Stderr: lastLines(s.wire.stderr()), Exit: -1, Err: err}
+		if end.prompt && errors.Is(err, errClosed) {
+			u.Exit = end.exit
+		}
+		return "", u
+	}
+	if s.opened == nil {
+		return "", nil
+	}
+	return s.opened.revision, s.initialized(ctx)
+}
+
+// meetStateless asks with server/discover which revisions the server speaks.
+// An answer counts when it says so in its supportedVersions; all else is a
+// server that has no stateless revision.
+func (r *runner) meetStateless(ctx context.Context) []string {
+	l := newLeg(r, mcp.Latest)
+	s, err := l.open(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	defer s.close()
+	a, err := s.request(ctx, mcp.MethodDiscover, nil)
+	if err != nil || a.err != nil {
+		return nil
+	}
+	var result struct {
+		SupportedVersions []string `json:"supportedVersions"`
+	}
+	if json.Unmarshal(a.result, &result) != nil {
+		return nil
+	}
+	return result.SupportedVersions
+}
+
+func texts(versions []mcp.Version) []string {
+	out := make([]string, len(versions))
+	for i, v := range versions {
+		out[i] = string(v)
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Defaults of [Options].
+const (
+	DefaultTimeout      = 60 * time.Second
+	DefaultAnswer       = 10 * time.Second
+	DefaultStartTimeout = 5 * time.Minute
+)
+
+// Options are the choices of a run. The zero value judges everything the
+// server gives leave for.
+type Options struct {
+	// Only and Skip select checks by id, scenario or area; "*" stands for any
+	// characters. An empty Only selects all. A pattern that matches nothing is
+	// an error.
+	Only, Skip []string
+	// Revisions are judged one after another, each in a leg of its own; empty
+	// means the newest of each era that the server speaks.
+	Revisions []mcp.Version
+	// SideEffects is the leave to call tools. Empty means what the server
+	// grants in capabilities.experimental.conformance.sideEffects, else none.
+	SideEffects SideEffects
+	// AllowTools may be called whatever SideEffects says.
+	AllowTools []string
+	// Timeout bounds one scenario, Answer the wait for one answer,
+	// StartTimeout the first start of the subject, which may have to compile.
+	// Zero means the defaults: 60 s, 10 s, 5 min.
+	Timeout, Answer, StartTimeout time.Duration
+	// Fixtures names folders shared with a subject that is not a program.
+	Fixtures Fixtures
+	// OnResult, when set, is called in the run's goroutine as each check ends.
+	OnResult func(Result)
+
+	// bind overrides what permissionsBind finds, in tests.
+	bind *bool
+	// overwrites replaces the constant of this name, in tests.
+	overwrites int
+}
+
+// UnreachableError says that the subject never answered: there is nothing to
+// judge.
+type UnreachableError struct {
+	Target Target
+	// Stderr is the end of what a program wrote to its standard error.
+	Stderr string
+	// Exit is the exit status of a program that ended, else -1.
+	Exit int
+	Err  error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	if e.Exit >= 0 {
+		return fmt.Sprintf("the server ended with status %d before it answered", e.Exit)
+	}
+	return fmt.Sprintf("the server does not answer: %v", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// runner is what the legs of one run share.
+type runner struct {
+	subject Subject
+	opts    Options
+	binds   bool
+	report  *Report
+}
+
+// Run judges subject and returns what was found. The error is an
+// [*UnreachableError] when the subject never answered, or says what is wrong
+// with the options; a server that answers wrongly is no error but a report.
+func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
+	scenarios := registry()
+	if err := opts.prepare(scenarios); err != nil {
+		return nil, err
+	}
+	r := &runner{
+		subject: subject, opts: opts,
+		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
+			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Repeat: 1,
+			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
+		}},
+	}
+	if opts.bind != nil {
+		r.binds = *opts.bind
+	} else {
+		r.binds = permissionsBind()
+	}
+	revisions, err := r.meet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, revision := range revisions {
+		if err := newLeg(r, revision).run(ctx, scenarios); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.report.Duration = time.Since(r.report.StartedAt)
+	return r.report, nil
+}
+
+func (o *Options) prepare(scenarios []Scenario) error {
+	for _, v := range o.Revisions {
+		if !v.Known() {
+			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
+		}
+	}
+	switch o.SideEffects {
+	case "", SideEffectsNone, SideEffectsReadOnly, SideEffectsAll:
+	default:
+		return fmt.Errorf("side effects %q: none, read-only or all", o.SideEffects)
+	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
+	o.overwrites = cmp.Or(o.overwrites, overwrites)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	for _, pattern := range slices.Concat(o.Only, o.Skip) {
+		if !matchesAny(pattern, scenarios) {
+			return fmt.Errorf("no check matches %q", pattern)
+		}
+	}
+	return nil
+}
