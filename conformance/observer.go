@@ -19,6 +19,9 @@ const (
 	codeInternal       = -32603
 	codeServer         = -32000
 	codeNotFound       = -32001
+	// codeHeader refuses a request whose headers do not say what its body says,
+	// before anybody looks at the body (HTTP-32).
+	codeHeader = -32020
 )
 
 // Checks that are about every message of a run, whatever the scenario.

@@ -21,7 +21,7 @@ const codeBadRequest = 400
 // isError (TOOL-12).
 func invalidArgument(family string, a answer) bool {
 	if a.err != nil {
-		return a.err.Code == codeInvalidParams || family == familyCOE && a.err.Code == codeBadRequest
+		return a.err.Code == codeInvalidParams || a.err.Code == codeHeader || family == familyCOE && a.err.Code == codeBadRequest
 	}
 	switch family {
 	case familyArtifact, familyDocling:

@@ -56,7 +56,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	}
 	report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 	require.NoError(t, err)
-	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
 
 func TestReferenceServer_HTTP(t *testing.T) {
@@ -76,7 +76,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
-	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
 
 // TestReferenceServer_Command is the main job: the program, started by the
@@ -100,7 +100,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), opts)
 	require.NoError(t, err)
-	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture)
+	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
 
 // TestReferenceServer_Revisions: each revision of the session era.

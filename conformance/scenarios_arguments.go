@@ -68,9 +68,11 @@ func runBadCalls(t *trial) error {
 	) {
 		t.step(s)
 		rpcID := s.newID()
-		a, err := s.provoke(t.ctx, rpcID, message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
+		a, err := s.provoke(t.ctx, rpcID, s.message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
 		if id == "TOOL-10/no-name" {
-			t.check(id, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+			// Over HTTP a stateless server misses the header of that name first.
+			ok := a.hasCode(err, codeInvalidParams) || s.stateless != "" && a.hasCode(err, codeHeader)
+			t.check(id, ok, "error -32602", a.orError(err))
 		} else {
 			t.check(id, err == nil && a.err != nil, "an error", a.orError(err))
 		}

@@ -239,7 +239,7 @@ func runStoreOver(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft("US-914")
+	d := newDraft("US-914" + strings.Repeat("0", len(t.leg.report.Legs)-1))
 	if _, a, err := t.store(s, d.text()); err != nil {
 		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.orError(err))
 		return err

@@ -311,10 +311,15 @@ func (s *session) settle(ctx context.Context) ([]inbound, error) {
 // ping asks for a sign of life: the stateless era has no ping, every server of
 // it answers server/discover.
 func (s *session) ping(ctx context.Context) (answer, error) {
+	return s.request(ctx, s.lifeSign(), nil)
+}
+
+// lifeSign is the method that every server of the session's era answers.
+func (s *session) lifeSign() string {
 	if s.stateless != "" {
-		return s.request(ctx, mcp.MethodDiscover, nil)
+		return mcp.MethodDiscover
 	}
-	return s.request(ctx, mcp.MethodPing, nil)
+	return mcp.MethodPing
 }
 
 // note returns the first notification or request of the server that want takes,

@@ -140,6 +140,9 @@ func (l *leg) family(name string) string {
 }
 
 func (l *leg) seeProfile(name string, a answer) {
+	if a.err.Code == codeHeader {
+		return // the transport's own, before any family
+	}
 	data, _ := object(a.errorData())
 	l.seen.see(seenProfile, text(data["profile"]) == l.family(name), a.in, "data.profile is %s", orAbsent(data["profile"]))
 }

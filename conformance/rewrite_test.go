@@ -1,0 +1,314 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// rewritten is the reference server with one thing wrong: what breaks a check
+// that needs more of a server than the fake one is.
+type rewritten struct {
+	// first takes a message before the server does, and answers in its place.
+	first func(m fakeMessage) (out []any, handled bool)
+	// after changes the answer to a request; nil drops it.
+	after func(m fakeMessage, r reply) []any
+	// note changes what the server sends of its own; nil drops it.
+	note func(n reply) []any
+	// http stands before the server's own handler and makes the run one over
+	// HTTP.
+	http func(next http.Handler) http.Handler
+	// overHTTP applies first, after and note to a server over HTTP.
+	overHTTP bool
+	// also are patterns of what else has to run.
+	also []string
+	// revision is the leg to run; empty is the newest the check is about.
+	revision mcp.Version
+	// options change the server itself.
+	options func(o *refserver.Options)
+	// opts change the run.
+	opts func(o *Options)
+}
+
+// rewrites has, for each check the fake server does not break, a rewritten
+// server that does.
+func rewrites() map[string]rewritten {
+	all := map[string]rewritten{}
+	for _, part := range []map[string]rewritten{} {
+		for id, r := range part {
+			if _, twice := all[id]; twice {
+				panic("two rewritten servers for " + id)
+			}
+			all[id] = r
+		}
+	}
+	return all
+}
+
+// changed has a rewritten server change the results of one method.
+func changed(method string, change func(m fakeMessage, result reply)) rewritten {
+	return rewritten{after: func(m fakeMessage, r reply) []any {
+		if res, ok := r["result"].(reply); ok && m.method == method {
+			change(m, res)
+		}
+		return []any{r}
+	}}
+}
+
+// changedCall has it change the results of one tool.
+func changedCall(tool string, change func(m fakeMessage, result reply)) rewritten {
+	return changed(mcp.MethodToolsCall, func(m fakeMessage, result reply) {
+		if m.call == tool {
+			change(m, result)
+		}
+	})
+}
+
+// serve stands between a client on in and out and a server.
+func (r rewritten) serve(server Serve) Serve {
+	return func(ctx context.Context, in io.Reader, out io.Writer) error {
+		toServer, requests := io.Pipe()
+		answers, fromServer := io.Pipe()
+		var mu sync.Mutex
+		asked := map[string]fakeMessage{}
+		write := func(messages []any) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, m := range messages {
+				_, _ = out.Write(append(encode(m), '\n')) // a client that has gone reads nothing
+			}
+		}
+		var back sync.WaitGroup
+		back.Go(func() {
+			lines := bufio.NewReader(answers)
+			for {
+				line, err := lines.ReadBytes('\n')
+				if len(line) > 0 {
+					write(r.rewrite(&mu, asked, line))
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+		go func() {
+			lines := bufio.NewReader(in)
+			for {
+				line, err := lines.ReadBytes('\n')
+				if m, ok := toFakeMessage(line); ok && r.first != nil {
+					if messages, handled := r.first(m); handled {
+						write(messages)
+						line = nil
+					}
+				}
+				if len(line) > 0 {
+					if m, ok := toFakeMessage(line); ok && m.id != nil {
+						mu.Lock()
+						asked[string(m.id)] = m
+						mu.Unlock()
+					}
+					if _, err := requests.Write(line); err != nil {
+						return
+					}
+				}
+				if err != nil {
+					_ = requests.Close() // never fails
+					return
+				}
+			}
+		}()
+		err := server(ctx, toServer, fromServer)
+		_ = toServer.Close()   // never fails
+		_ = fromServer.Close() // never fails
+		back.Wait()
+		return err
+	}
+}
+
+// rewrite returns what is sent in place of a line of the server.
+func (r rewritten) rewrite(mu *sync.Mutex, asked map[string]fakeMessage, line []byte) []any {
+	var message reply
+	if json.Unmarshal(line, &message) != nil {
+		return []any{json.RawMessage(bytes.TrimSpace(line))}
+	}
+	id := received(line, nil).id()
+	mu.Lock()
+	m, known := asked[id]
+	mu.Unlock()
+	_, isNote := message["method"]
+	switch {
+	case isNote && r.note != nil:
+		return r.note(message)
+	case !isNote && known && r.after != nil:
+		return r.after(m, message)
+	default:
+		return []any{json.RawMessage(bytes.TrimSpace(line))}
+	}
+}
+
+// toFakeMessage reads a request or notification.
+func toFakeMessage(line []byte) (fakeMessage, bool) {
+	in := received(bytes.TrimSpace(line), nil)
+	if in.method() == "" {
+		return fakeMessage{}, false
+	}
+	m := fakeMessage{id: in.members["id"], method: in.method(), raw: line}
+	_ = json.Unmarshal(in.members["params"], &m.params) // not an object: no params
+	m.call, _ = m.params["name"].(string)
+	m.arguments, _ = m.params["arguments"].(map[string]any)
+	if m.method != mcp.MethodToolsCall {
+		m.call = ""
+	}
+	return m, true
+}
+
+// handler applies the rewriting of messages to a server over HTTP.
+func (r rewritten) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		m, isMessage := toFakeMessage(body)
+		if isMessage && r.first != nil {
+			if messages, handled := r.first(m); handled {
+				w.Header().Set("Content-Type", mediaStream)
+				for _, message := range messages {
+					_, _ = w.Write([]byte("data: " + string(encode(message)) + "\n\n")) // a client that has gone reads nothing
+				}
+				return
+			}
+		}
+		asked := map[string]fakeMessage{}
+		if isMessage && m.id != nil {
+			asked[string(m.id)] = m
+		}
+		var mu sync.Mutex
+		next.ServeHTTP(&rewritingWriter{ResponseWriter: w, change: func(data []byte) []any { return r.rewrite(&mu, asked, data) }}, req)
+	})
+}
+
+// rewritingWriter changes the messages in a JSON body or an event stream. The
+// server writes each of them in one piece.
+type rewritingWriter struct {
+	http.ResponseWriter
+	change func(data []byte) []any
+}
+
+func (w *rewritingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *rewritingWriter) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *rewritingWriter) Write(data []byte) (int, error) {
+	w.Header().Del("Content-Length")
+	var out bytes.Buffer
+	if mediaType(w.Header()) == mediaStream {
+		for line := range bytes.Lines(data) {
+			payload, isData := bytes.CutPrefix(line, []byte("data: "))
+			if !isData || len(bytes.TrimSpace(payload)) == 0 {
+				out.Write(line)
+				continue
+			}
+			for i, message := range w.change(payload) {
+				if i > 0 {
+					out.WriteString("\n")
+				}
+				out.WriteString("data: " + string(encode(message)) + "\n")
+			}
+		}
+	} else if received(bytes.TrimSpace(data), nil).members != nil {
+		for _, message := range w.change(data) {
+			out.Write(encode(message))
+		}
+	} else {
+		out.Write(data)
+	}
+	_, err := w.ResponseWriter.Write(out.Bytes())
+	return len(data), err
+}
+
+// judge runs the suite for one check against the rewritten server.
+func (r rewritten) judge(t *testing.T, id string) Result {
+	t.Helper()
+	sc := scenarioOf(t, id)
+	options := refserver.Options{Families: refserver.HTTPFamilies()}
+	if r.options != nil {
+		r.options(&options)
+	}
+	srv, err := refserver.New(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	opts := Options{Only: append([]string{id}, r.also...), Answer: patience(id), Revisions: []mcp.Version{r.leg(&sc, id)}}
+	if r.opts != nil {
+		r.opts(&opts)
+	}
+	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(id)}
+	if r.http != nil || r.overHTTP {
+		handler := r.handler(srv.Handler())
+		if r.http != nil {
+			handler = r.http(handler)
+		}
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		subject = URL(server.URL+"/mcp", nil)
+	}
+	report, err := Run(t.Context(), subject, opts)
+	require.NoError(t, err)
+	at := slices.IndexFunc(report.Results, func(r Result) bool { return r.ID == id })
+	require.GreaterOrEqual(t, at, 0)
+	return report.Results[at]
+}
+
+// leg is the revision the check is judged in: the newest it is about.
+func (r rewritten) leg(sc *Scenario, id string) mcp.Version {
+	if r.revision != "" {
+		return r.revision
+	}
+	c := sc.Checks[slices.IndexFunc(sc.Checks, func(c Check) bool { return c.ID == id })]
+	for _, v := range slices.Backward(mcp.Versions()) {
+		if (sc.Until == "" || sc.Until.AtLeast(v)) && (c.Until == "" || c.Until.AtLeast(v)) {
+			return v
+		}
+	}
+	return mcp.Latest
+}
+
+// TestEveryRewriteIsSeen: each check that is not broken by a fake server is by
+// a rewritten one. That the reference server as it is passes them is
+// TestReferenceServer's; a check it cannot pass is caught here.
+func TestEveryRewriteIsSeen(t *testing.T) {
+	t.Parallel()
+	for id, r := range rewrites() {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			got := r.judge(t, id)
+			require.Contains(t, []Status{Fail, Warn}, got.Status, "%+v", got)
+			require.NotEmpty(t, got.Actual)
+			require.NotEmpty(t, got.Expected)
+			if Raced {
+				return // the same conversation without the defect is the whole run of the reference server
+			}
+			healthy := r
+			healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, r.overHTTP || r.http != nil
+			healthy.http = nil
+			got = healthy.judge(t, id)
+			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)
+		})
+	}
+}
