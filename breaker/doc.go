@@ -15,11 +15,12 @@
 //	HALF_OPEN --success of the probe--------------------------> CLOSED
 //	HALF_OPEN --failure of the probe, or its lease runs out---> OPEN
 //	OPEN      --who has opened it takes that back-------------> CLOSED
+//	OPEN, HALF_OPEN --a fresh peer in the place of the old one-> CLOSED
 //
 // Every move starts a new generation; a permit settled in a later generation
 // than its own has no effect, and neither has settling a second time. Nothing
-// but Acquire, settlements, [Breaker.Trip] and [Tripped.Retract] changes the
-// state: [Breaker.State], [Breaker.Peek] and [Breaker.Snapshot] only read.
+// but Acquire, settlements, [Breaker.Trip], [Tripped.Retract] and [Breaker.Renewed]
+// changes the state: [Breaker.State], [Breaker.Peek] and [Breaker.Snapshot] only read.
 //
 // # Verdicts
 //

@@ -64,6 +64,10 @@ const (
 	growthStays        fault = "growth stays"
 	neutralKeepsPlace  fault = "neutral keeps place"
 	readMoves          fault = "read moves"
+	renewalIgnored     fault = "renewal ignored"
+	renewalIsProof     fault = "renewal is proof"
+	renewalLiftsHold   fault = "renewal lifts the hold"
+	renewalKeepsProbe  fault = "renewal leaves a probe alone"
 )
 
 var allFaults = []fault{
@@ -96,12 +100,16 @@ var allFaults = []fault{
 	probationShortens,
 	neutralKeepsPlace,
 	readMoves,
+	renewalIgnored,
+	renewalIsProof,
+	renewalLiftsHold,
+	renewalKeepsProbe,
 }
 
 // coverage counts what a walk came across: a walk that never met a lease's end
 // says nothing about leases.
 type coverage struct {
-	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes, retracted, stale int
+	opens, closes, leases, holds, probations, late, twice, early, grown, forced, trips, neutralProbes, retracted, stale, renewed int
 }
 
 func (m *spec) enter(to breaker.State) {
@@ -308,6 +316,21 @@ func (m *spec) retract(gen int) bool {
 	}
 	m.seen.retracted++
 	m.run, m.probation = 0, m.fault != retractIsProof
+	m.enter(breaker.Closed)
+	return true
+}
+
+// renew is what a peer that was replaced by a fresh one makes of a circuit: its
+// probe is of the old one and counts no more. It reports whether that had an
+// effect.
+func (m *spec) renew() bool {
+	if m.state == breaker.Closed || m.fault == renewalIgnored || (m.fault == renewalKeepsProbe && m.probe != 0) {
+		return false
+	}
+	if m.seen.renewed++; m.fault == renewalLiftsHold {
+		m.hold = m.now
+	}
+	m.run, m.probation = 0, m.fault != renewalIsProof
 	m.enter(breaker.Closed)
 	return true
 }

@@ -24,14 +24,6 @@ func (t Tripped) Retract(reason string) bool {
 	if ph := t.b.phase.Load(); ph.gen != t.gen || ph.state != Open {
 		return false
 	}
-	// The engine knows no way from OPEN to CLOSED. A new one is CLOSED, and
-	// nobody asks the old one any more: what reports to it is of generations
-	// that have passed.
-	t.b.engine = t.b.newEngine()
-	text := "retracted"
-	if reason != "" {
-		text += ": " + reason
-	}
-	t.b.begin(Closed, text)
+	t.b.closeAnew("retracted", reason)
 	return true
 }

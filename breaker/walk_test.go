@@ -114,7 +114,11 @@ func (w *walk) step() error {
 		if got, want := tr.trip.Retract("a byte came"), w.m.retract(tr.gen); got != want {
 			return fmt.Errorf("retracted: %t, want %t", got, want)
 		}
-	case n < 780:
+	case n < 775:
+		if got, want := w.b.Renewed("started again"), w.m.renew(); got != want {
+			return fmt.Errorf("renewed: %t, want %t", got, want)
+		}
+	case n < 785:
 		d := w.someTime()
 		w.b.Suspect(d)
 		if d <= 0 {
@@ -268,7 +272,7 @@ func TestRandomWalkAgainstSpec(t *testing.T) {
 
 // least is the smallest count of what can happen with the settings.
 func (c *coverage) least(set breaker.Settings) int {
-	counts := []int{c.opens, c.closes, c.leases, c.holds, c.probations, c.late, c.twice, c.forced, c.trips, c.neutralProbes, c.retracted, c.stale}
+	counts := []int{c.opens, c.closes, c.leases, c.holds, c.probations, c.late, c.twice, c.forced, c.trips, c.neutralProbes, c.retracted, c.stale, c.renewed}
 	if set.EarlyProbe != nil {
 		counts = append(counts, c.early)
 	}

@@ -190,6 +190,11 @@ func (s *supervisor) back(c *Client, before *agreement, cause error) {
 	agreed := c.told()
 	c.cache().Clear(before.key)
 	c.forgetAll()
+	if c.cfg.ownBreaker { // one that is shared has learnt of more than this program
+		if b := c.guard.peek(); b != nil {
+			b.Renewed("the server was started again")
+		}
+	}
 	s.become(nil)
 	c.enter(StateReady, nil, 0)
 	c.log.Info("[MCP] The server was started again", "server", c.server)

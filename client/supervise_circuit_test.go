@@ -14,10 +14,36 @@ import (
 
 const initWatched = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`
 
-// What a new program is given of the old one's waits for no circuit, as its
-// handshake does not (LC-17), and is said again until it is taken.
+// What the old program has done does not speak against the new one, which has
+// shaken hands: calls go to it at once, on probation. A Retry-After goes on.
+func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
+	supervised(t, nil, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+		for n := 2; n < 4; n++ {
+			c.Breaker().Trip("a test")
+			p.last().crash()
+			pass(5 * time.Second)
+			require.Equal(t, n, p.count())
+			require.True(t, c.Breaker().Snapshot().Probation)
+			require.NoError(t, callOnce(t.Context(), c))
+			require.False(t, c.Breaker().Snapshot().Probation)
+		}
+		c.Breaker().Trip("a test")
+		c.Breaker().Hold(time.Minute, "Retry-After")
+		p.last().crash()
+		pass(10 * time.Second)
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+		require.ErrorIs(t, callOnce(t.Context(), c), breaker.ErrOpen)
+		require.Zero(t, p.last().count("tools/call"))
+	})
+}
+
+// A circuit that is shared has learnt of more than this program. What a new
+// program is given of the old one's waits for no circuit, as its handshake does
+// not (LC-17), and is said again until it is taken.
 func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
 	refusals := 0
+	shared := client.DefaultResilience()
+	shared.Breaker = breaker.New(breaker.Settings{Cooldown: time.Hour})
 	supervised(t, func(n int, s *fakeServer) error {
 		s.result("initialize", initWatched)
 		s.result("resources/subscribe", `{}`)
@@ -42,7 +68,8 @@ func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
 		require.Equal(t, 3, p.last().count("logging/setLevel"))
 		pass(time.Minute)
 		require.Equal(t, 3, p.last().count("logging/setLevel"), "it is set")
-	})
+		require.Equal(t, breaker.Open, c.Breaker().State())
+	}, client.WithResilience(shared))
 }
 
 // A program from which nothing comes, not even in answer to the probe of its
