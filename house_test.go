@@ -35,7 +35,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/faults/..."}
+var library = []string{"client/...", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/report", "conformance/faults/..."}
 
 var importTable = []row{
 	{pkg: "jsonrpc", tests: []string{"internal/memhttp"}, why: "JSON-RPC knows nothing of MCP and is usable alone"},
@@ -65,10 +65,12 @@ var importTable = []row{
 		why:   "a server that shares no code with the client cannot share its bugs",
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
+	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/refserver/..."}, why: "package testing stays out of the suite itself"},
 	{
 		pkg:   "conformance/...",
 		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse"},
-		tests: []string{"conformance/refserver/...", "internal/memhttp"},
+		tests: []string{"conformance/refserver/...", "conformance/report/...", "internal/memhttp"},
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{
@@ -145,7 +147,7 @@ var reaches = []reach{
 		why: "a user's module graph grows by these and no others (D-004)",
 	},
 	{
-		pkg: []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
+		pkg: []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
 		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/refserver/..."},
 		why: "only the reference server stands on the go-sdk",
 	},

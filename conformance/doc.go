@@ -4,16 +4,16 @@
 // what does not:
 //
 //	subject := conformance.Command([]string{"./my-server"}, nil)
-//	report, err := conformance.Run(ctx, subject, conformance.Options{})
+//	r, err := conformance.Run(ctx, subject, conformance.Options{})
 //	if err != nil {
 //		return err // the server could not be reached at all
 //	}
-//	err = conformance.WriteText(os.Stdout, report, conformance.TextOptions{})
-//	os.Exit(report.ExitCode())
+//	err = report.Text(os.Stdout, r, report.TextOptions{})
+//	os.Exit(r.ExitCode())
 //
 // The types to know are [Subject] (what is judged), [Scenario] and [Check]
 // (what must hold, with the sentence that says so) and [Report] (what was
-// found). A check that does not apply is skipped with a reason and never counts
+// found), which package report renders. A check that does not apply is skipped with a reason and never counts
 // as passed; a check that could not be established is unknown and makes the
 // verdict incomplete.
 //

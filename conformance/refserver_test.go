@@ -14,19 +14,20 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // requirePassed holds a report against what the reference server promises:
 // everything passes, and only the named reasons skip.
-func requirePassed(t *testing.T, report *conformance.Report, least int, reasons ...conformance.SkipReason) {
+func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...conformance.SkipReason) {
 	t.Helper()
 	var text strings.Builder
-	require.NoError(t, conformance.WriteText(&text, report, conformance.TextOptions{}))
-	require.Equal(t, conformance.Passed, report.Verdict(), text.String())
-	require.Zero(t, report.ExitCode())
+	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
+	require.Equal(t, conformance.Passed, r.Verdict(), text.String())
+	require.Zero(t, r.ExitCode())
 	passed := 0
-	for _, res := range report.Results {
+	for _, res := range r.Results {
 		switch res.Status {
 		case conformance.Pass:
 			passed++

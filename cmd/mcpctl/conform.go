@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/conformance"
+	rendered "github.com/mainstay-mcp/mainstay/conformance/report"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -174,16 +175,16 @@ func (a *app) showReport(cmd *cobra.Command, t target, report *conformance.Repor
 	return a.data(func(w io.Writer) error {
 		switch a.flags.output {
 		case formatJSON:
-			return conformance.WriteJSON(w, report)
+			return rendered.JSON(w, report)
 		case formatNDJSON, formatRaw:
 			var b strings.Builder
-			if err := conformance.WriteJSON(&b, report); err != nil {
+			if err := rendered.JSON(&b, report); err != nil {
 				return err
 			}
 			_, err := w.Write(append(compact([]byte(b.String())), '\n'))
 			return err
 		}
-		return conformance.WriteText(a.stdout, report, conformance.TextOptions{
+		return rendered.Text(a.stdout, report, rendered.TextOptions{
 			Summary: a.outTerminal, Verbose: a.flags.verbose > 0, Quiet: a.flags.quiet, Color: bool(a.style(a.outTerminal)),
 			Again: againLine(cmd, t),
 		})
@@ -218,7 +219,7 @@ func writeReport(name string, report *conformance.Report) error {
 	if err != nil {
 		return usage("--report: %v", err)
 	}
-	if err := conformance.WriteJSON(f, report); err != nil {
+	if err := rendered.JSON(f, report); err != nil {
 		_ = f.Close() // the first error is the one to tell
 		return fmt.Errorf("--report %s: %w", name, err)
 	}

@@ -1,4 +1,4 @@
-package conformance
+package report
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -49,16 +50,16 @@ type jsonRun struct {
 }
 
 type jsonTarget struct {
-	Role          string          `json:"role"`
-	Transport     TransportKind   `json:"transport"`
-	URL           string          `json:"url,omitempty"`
-	Argv          []string        `json:"argv,omitempty"`
-	Name          string          `json:"name,omitempty"`
-	ServerVersion string          `json:"serverVersion,omitempty"`
-	Era           string          `json:"era"`
-	Revision      string          `json:"revision,omitempty"`
-	Capabilities  json.RawMessage `json:"capabilities,omitempty"`
-	Surface       *jsonSurface    `json:"surface,omitempty"`
+	Role          string                    `json:"role"`
+	Transport     conformance.TransportKind `json:"transport"`
+	URL           string                    `json:"url,omitempty"`
+	Argv          []string                  `json:"argv,omitempty"`
+	Name          string                    `json:"name,omitempty"`
+	ServerVersion string                    `json:"serverVersion,omitempty"`
+	Era           string                    `json:"era"`
+	Revision      string                    `json:"revision,omitempty"`
+	Capabilities  json.RawMessage           `json:"capabilities,omitempty"`
+	Surface       *jsonSurface              `json:"surface,omitempty"`
 }
 
 type jsonSurface struct {
@@ -66,21 +67,21 @@ type jsonSurface struct {
 }
 
 type jsonPolicy struct {
-	Revisions   []mcp.Version `json:"revisions"`
-	SideEffects SideEffects   `json:"sideEffects"`
-	Granted     bool          `json:"granted"`
-	AllowTools  []string      `json:"allowTools,omitempty"`
-	Only        []string      `json:"only,omitempty"`
-	Skip        []string      `json:"skip,omitempty"`
+	Revisions   []mcp.Version           `json:"revisions"`
+	SideEffects conformance.SideEffects `json:"sideEffects"`
+	Granted     bool                    `json:"granted"`
+	AllowTools  []string                `json:"allowTools,omitempty"`
+	Only        []string                `json:"only,omitempty"`
+	Skip        []string                `json:"skip,omitempty"`
 }
 
 type jsonSummary struct {
-	Verdict      Verdict    `json:"verdict"`
-	Exit         int        `json:"exit"`
-	Must         jsonMust   `json:"must"`
-	Should       jsonShould `json:"should"`
-	Skip         int        `json:"skip"`
-	SkippedAreas []string   `json:"skippedAreas,omitempty"`
+	Verdict      conformance.Verdict `json:"verdict"`
+	Exit         int                 `json:"exit"`
+	Must         jsonMust            `json:"must"`
+	Should       jsonShould          `json:"should"`
+	Skip         int                 `json:"skip"`
+	SkippedAreas []string            `json:"skippedAreas,omitempty"`
 }
 
 type jsonMust struct {
@@ -98,22 +99,22 @@ type jsonShould struct {
 }
 
 type jsonCheck struct {
-	ID          string      `json:"id"`
-	Scenario    string      `json:"scenario"`
-	Area        string      `json:"area"`
-	Title       string      `json:"title"`
-	Level       Level       `json:"level"`
-	Status      Status      `json:"status"`
-	Spec        jsonSpec    `json:"spec"`
-	Skip        *jsonSkip   `json:"skip,omitempty"`
-	Detail      string      `json:"detail,omitempty"`
-	Expected    string      `json:"expected,omitempty"`
-	Actual      string      `json:"actual,omitempty"`
-	DurationMs  float64     `json:"durationMs"`
-	Attempts    int         `json:"attempts"`
-	Evidence    []jsonFrame `json:"evidence,omitempty"`
-	Repro       string      `json:"repro,omitempty"`
-	Fingerprint string      `json:"fingerprint"`
+	ID          string             `json:"id"`
+	Scenario    string             `json:"scenario"`
+	Area        string             `json:"area"`
+	Title       string             `json:"title"`
+	Level       conformance.Level  `json:"level"`
+	Status      conformance.Status `json:"status"`
+	Spec        jsonSpec           `json:"spec"`
+	Skip        *jsonSkip          `json:"skip,omitempty"`
+	Detail      string             `json:"detail,omitempty"`
+	Expected    string             `json:"expected,omitempty"`
+	Actual      string             `json:"actual,omitempty"`
+	DurationMs  float64            `json:"durationMs"`
+	Attempts    int                `json:"attempts"`
+	Evidence    []jsonFrame        `json:"evidence,omitempty"`
+	Repro       string             `json:"repro,omitempty"`
+	Fingerprint string             `json:"fingerprint"`
 }
 
 type jsonSpec struct {
@@ -125,14 +126,14 @@ type jsonSpec struct {
 }
 
 type jsonSkip struct {
-	Reason SkipReason `json:"reason"`
-	Detail string     `json:"detail,omitempty"`
+	Reason conformance.SkipReason `json:"reason"`
+	Detail string                 `json:"detail,omitempty"`
 }
 
 type jsonFrame struct {
-	AtMs float64   `json:"atMs"`
-	Dir  Direction `json:"dir"`
-	HTTP *jsonHTTP `json:"http,omitempty"`
+	AtMs float64               `json:"atMs"`
+	Dir  conformance.Direction `json:"dir"`
+	HTTP *jsonHTTP             `json:"http,omitempty"`
 	// Frame is the text of the bytes; Base64 holds them when they are not
 	// UTF-8. Both are cut to what was kept, Size is what there was.
 	Frame  string `json:"frame,omitempty"`
@@ -147,15 +148,15 @@ type jsonHTTP struct {
 	ContentType string `json:"contentType,omitempty"`
 }
 
-// WriteJSON writes the report as one indented JSON document.
-func WriteJSON(w io.Writer, r *Report) error {
+// JSON writes the report as one indented JSON document.
+func JSON(w io.Writer, r *conformance.Report) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(toJSON(r))
 }
 
-func toJSON(r *Report) jsonReport {
+func toJSON(r *conformance.Report) jsonReport {
 	s := r.Summary()
 	out := jsonReport{
 		Kind: jsonKind, Version: jsonVersion, Tool: thisTool(),
@@ -186,7 +187,7 @@ func toJSON(r *Report) jsonReport {
 	return out
 }
 
-func checkJSON(r *Report, res Result) jsonCheck {
+func checkJSON(r *conformance.Report, res conformance.Result) jsonCheck {
 	c := jsonCheck{
 		ID: res.ID, Scenario: res.Scenario, Area: res.Area, Title: res.Title, Level: res.Level, Status: res.Status,
 		Spec:     jsonSpec{Section: res.Spec.Section, Quote: res.Spec.Quote, Seed: res.Spec.Seed},
@@ -199,20 +200,20 @@ func checkJSON(r *Report, res Result) jsonCheck {
 		c.Spec.Revision = string(res.Revision)
 		c.Spec.URL = specSite + c.Spec.Revision + "/" + res.Spec.Section
 	}
-	if res.Status == Skip {
+	if res.Status == conformance.Skip {
 		c.Skip, c.Detail, c.Attempts = &jsonSkip{res.Reason, res.Detail}, "", 0
 		return c
 	}
 	for _, f := range res.Evidence {
 		c.Evidence = append(c.Evidence, frameJSON(f))
 	}
-	if res.Status != Pass {
+	if res.Status != conformance.Pass {
 		c.Repro = repro(r.Target, res.ID)
 	}
 	return c
 }
 
-func repro(t Target, id string) string {
+func repro(t conformance.Target, id string) string {
 	line := "mcpctl conform server --only " + shellWord(id)
 	if subject := subjectText(t); subject != "" {
 		line += " " + subject
@@ -220,7 +221,7 @@ func repro(t Target, id string) string {
 	return line
 }
 
-func frameJSON(f Frame) jsonFrame {
+func frameJSON(f conformance.Frame) jsonFrame {
 	out := jsonFrame{AtMs: ms(f.At), Dir: f.Dir, Size: f.Size, Note: f.Note}
 	data := f.Data
 	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
@@ -241,7 +242,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // fingerprint names a finding over runs: the check, who was judged, and what
 // was wrong, without what changes from run to run.
-func fingerprint(r *Report, res Result) string {
+func fingerprint(r *conformance.Report, res conformance.Result) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		res.ID, r.Target.Name, r.Target.URL, strings.Join(r.Target.Argv, "\x00"), string(res.Status), res.Expected,
 	}, "\x01")))

@@ -1,4 +1,4 @@
-package conformance
+package report
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
 )
 
 // TextOptions are the choices of the text report.
@@ -33,27 +35,27 @@ type TextOptions struct {
 // mark is how a status looks.
 type mark struct{ sign, letter, color string }
 
-func markOf(s Status) mark {
+func markOf(s conformance.Status) mark {
 	switch s {
-	case Pass:
+	case conformance.Pass:
 		return mark{"✓", "ok", "32"}
-	case Fail:
+	case conformance.Fail:
 		return mark{"✗", "FAIL", "31"}
-	case Warn:
+	case conformance.Warn:
 		return mark{"!", "warn", "33"}
-	case Skip:
+	case conformance.Skip:
 		return mark{"–", "skip", "2"}
-	case Unknown:
+	case conformance.Unknown:
 		return mark{"?", "?", "35"}
 	default:
 		return mark{"E", "ERROR", "31"}
 	}
 }
 
-// WriteText writes the report for people: a headline, the checks, what is
+// Text writes the report for people: a headline, the checks, what is
 // wrong with the traffic that shows it, and the verdict. The order is fixed
 // and times stand only in the headline, so two reports compare line by line.
-func WriteText(w io.Writer, r *Report, o TextOptions) error {
+func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
 	if !o.Quiet {
 		p.head()
@@ -63,7 +65,7 @@ func WriteText(w io.Writer, r *Report, o TextOptions) error {
 			p.checks()
 		}
 		for _, res := range r.Results {
-			if res.Status != Pass && res.Status != Skip {
+			if res.Status != conformance.Pass && res.Status != conformance.Skip {
 				p.finding(res)
 			}
 		}
@@ -75,13 +77,13 @@ func WriteText(w io.Writer, r *Report, o TextOptions) error {
 // textReport writes one report. Errors surface in the final Flush.
 type textReport struct {
 	w *bufio.Writer
-	r *Report
+	r *conformance.Report
 	o TextOptions
 }
 
 func (p *textReport) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
-func (p *textReport) sign(s Status) string {
+func (p *textReport) sign(s conformance.Status) string {
 	m := markOf(s)
 	sign := m.sign
 	if p.o.ASCII {
@@ -126,7 +128,7 @@ func (p *textReport) head() {
 }
 
 // subjectText is the subject as one would type it after "conform server".
-func subjectText(t Target) string {
+func subjectText(t conformance.Target) string {
 	switch {
 	case t.URL != "":
 		return t.URL
@@ -159,7 +161,7 @@ func (p *textReport) checks() {
 	}
 	area := ""
 	for _, res := range p.r.Results {
-		if res.Reason == SkipExcluded {
+		if res.Reason == conformance.SkipExcluded {
 			continue
 		}
 		if res.Area != area {
@@ -168,9 +170,9 @@ func (p *textReport) checks() {
 		}
 		line := fmt.Sprintf("  %s %-6s %-*s  %s", p.sign(res.Status), res.Level, idWidth, res.ID, res.Title)
 		switch {
-		case res.Status == Skip && res.Detail != "":
+		case res.Status == conformance.Skip && res.Detail != "":
 			line += fmt.Sprintf(" (%s: %s)", res.Reason, visible(res.Detail))
-		case res.Status == Skip:
+		case res.Status == conformance.Skip:
 			line += fmt.Sprintf(" (%s)", res.Reason)
 		}
 		p.printf("%s\n", line)
@@ -180,15 +182,15 @@ func (p *textReport) checks() {
 
 // areas writes one line per area.
 func (p *textReport) areas() {
-	for _, area := range areas {
-		counts := map[Status]int{}
+	for _, area := range p.areasShown() {
+		counts := map[conformance.Status]int{}
 		reasons := map[string]int{}
 		for _, res := range p.r.Results {
-			if res.Area != area || res.Reason == SkipExcluded {
+			if res.Area != area || res.Reason == conformance.SkipExcluded {
 				continue
 			}
 			counts[res.Status]++
-			if res.Status == Skip {
+			if res.Status == conformance.Skip {
 				reasons[strings.ReplaceAll(string(res.Reason), "-", " ")]++
 			}
 		}
@@ -196,7 +198,7 @@ func (p *textReport) areas() {
 			continue
 		}
 		line := fmt.Sprintf("  %-18s", area)
-		for _, status := range []Status{Pass, Warn, Fail, Unknown, Error, Skip} {
+		for _, status := range []conformance.Status{conformance.Pass, conformance.Warn, conformance.Fail, conformance.Unknown, conformance.Error, conformance.Skip} {
 			if n := counts[status]; n > 0 {
 				line += fmt.Sprintf(" %s %-3d", p.sign(status), n)
 			}
@@ -212,7 +214,7 @@ func (p *textReport) areas() {
 		p.printf("%s\n", strings.TrimRight(line, " "))
 		if p.o.Verbose {
 			for _, res := range p.r.Results {
-				if res.Area == area && res.Status == Skip && res.Reason != SkipExcluded {
+				if res.Area == area && res.Status == conformance.Skip && res.Reason != conformance.SkipExcluded {
 					p.printf("      %s %s: %s\n", res.ID, res.Reason, visible(res.Detail))
 				}
 			}
@@ -221,8 +223,19 @@ func (p *textReport) areas() {
 	p.printf("\n")
 }
 
+// areasShown are the areas of the results, each once, in the order of the report.
+func (p *textReport) areasShown() []string {
+	var areas []string
+	for _, res := range p.r.Results {
+		if !slices.Contains(areas, res.Area) {
+			areas = append(areas, res.Area)
+		}
+	}
+	return areas
+}
+
 // finding writes one check that did not pass, with its evidence.
-func (p *textReport) finding(res Result) {
+func (p *textReport) finding(res conformance.Result) {
 	p.printf("%s %-6s %s   %s\n", p.sign(res.Status), res.Level, res.ID, p.source(res.Spec))
 	p.printf("        %s\n", res.Title)
 	if res.Spec.Quote != "" {
@@ -244,7 +257,7 @@ func (p *textReport) finding(res Result) {
 	}
 }
 
-func (p *textReport) source(s Spec) string {
+func (p *textReport) source(s conformance.Spec) string {
 	switch {
 	case s.Section != "":
 		return "spec " + p.r.Target.Revision + " " + s.Section
@@ -255,14 +268,14 @@ func (p *textReport) source(s Spec) string {
 }
 
 // frame writes one frame of evidence, cut to what a reader takes in.
-func (p *textReport) frame(f Frame) {
+func (p *textReport) frame(f conformance.Frame) {
 	arrow := "→"
 	switch {
-	case p.o.ASCII && f.Dir == FromServer:
+	case p.o.ASCII && f.Dir == conformance.FromServer:
 		arrow = "<-"
 	case p.o.ASCII:
 		arrow = "->"
-	case f.Dir == FromServer:
+	case f.Dir == conformance.FromServer:
 		arrow = "←"
 	}
 	var parts []string
