@@ -94,7 +94,7 @@ var importTable = []row{
 	{pkg: "", why: "the root holds tests only"},
 }
 
-// external says who may name a third-party module, by longest prefix.
+// external says who may name a third-party module; the first entry that fits holds.
 type external struct {
 	module   string
 	by       []string // packages whose code may import it; tests of these may too
@@ -114,7 +114,8 @@ var externals = []external{
 	{module: "golang.org/x/term", by: []string{"cmd/mcpctl/..."}, why: "terminal facts are the command's business"},
 	{module: "github.com/stretchr/testify", testOnly: true, why: "assertions"},
 	{module: "go.uber.org/goleak", testOnly: true, why: "no goroutine outlives a test"},
-	{module: "github.com/rogpeppe/go-internal", testOnly: true, why: "testscript for mcpctl, txtar for conversations"},
+	{module: "github.com/rogpeppe/go-internal/txtar", by: []string{"client", "conformance"}, why: "conversations are data: those of the suite are part of it"},
+	{module: "github.com/rogpeppe/go-internal", testOnly: true, why: "testscript for mcpctl"},
 	{module: "github.com/santhosh-tekuri/jsonschema/v6", testOnly: true, why: "the more complete judge is the oracle, its 5.5 ms of init stay out of products"},
 	{module: "github.com/yuin/goldmark", testOnly: true, why: "parses exported Markdown back"},
 	{module: "modernc.org/sqlite", by: []string{"conformance/refserver/..."}, why: "storage of the reference server"},

@@ -23,6 +23,9 @@ import (
 type rewritten struct {
 	// first takes a message before the server does, and answers in its place.
 	first func(m fakeMessage) (out []any, handled bool)
+	// line takes a line of the client, whatever it is, and answers in the
+	// server's place.
+	line func(line []byte) (out []any, handled bool)
 	// after changes the answer to a request; nil drops it.
 	after func(m fakeMessage, r reply) []any
 	// note changes what the server sends of its own; nil drops it.
@@ -46,7 +49,9 @@ type rewritten struct {
 // server that does.
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
-	for _, part := range []map[string]rewritten{} {
+	for _, part := range []map[string]rewritten{
+		conversationRewrites(),
+	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
 				panic("two rewritten servers for " + id)
@@ -107,6 +112,12 @@ func (r rewritten) serve(server Serve) Serve {
 			lines := bufio.NewReader(in)
 			for {
 				line, err := lines.ReadBytes('\n')
+				if r.line != nil {
+					if messages, handled := r.line(line); handled {
+						write(messages)
+						line = nil
+					}
+				}
 				if m, ok := toFakeMessage(line); ok && r.first != nil {
 					if messages, handled := r.first(m); handled {
 						write(messages)
@@ -305,7 +316,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy := r
-			healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, r.overHTTP || r.http != nil
+			healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, r.overHTTP || r.http != nil
 			healthy.http = nil
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)
