@@ -104,6 +104,8 @@ type Result struct {
 	Expected, Actual string
 	// Baseline is what the files of known outcomes say of this one.
 	Baseline Baseline
+	// BaselineReason is what the file says why.
+	BaselineReason string
 	// Unscored: the check is not in the frozen set of requirements that was
 	// asked for; its outcome is shown and has no part in the verdict.
 	Unscored bool

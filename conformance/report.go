@@ -30,11 +30,29 @@ type Report struct {
 	Duration  time.Duration
 	Target    Target
 	Policy    Policy
+	// Tool is what judged; the zero value means the program at hand.
+	Tool Tool
+	// Again is the command line that repeats the run, up to the program that
+	// was judged; empty when the run was no command line. It holds no secrets.
+	Again []string
+	// CI is where the run took place, when that was a CI job.
+	CI CI
 	// Legs are the parts of the run, one for each revision, newest first.
 	Legs []Leg
 	// Results are in fixed order, by area and then by id, so that the reports
 	// of two runs can be compared line by line.
 	Results []Result
+}
+
+// Tool is the program that made a report.
+type Tool struct {
+	Name, Version, Commit, OS, Arch string
+}
+
+// CI names a job of a CI system. Commit and Ref are those that were checked
+// out; URL shows the job.
+type CI struct {
+	Provider, Commit, Ref, URL string
 }
 
 // Role is the side of the protocol that was judged.
@@ -88,106 +106,15 @@ type Policy struct {
 	// Baselines are the files of known outcomes.
 	Baselines []string
 	// Repeat is how often each check ran.
-	Repeat      int
-	Seed        uint64
+	Repeat int
+	// Seed decided the order in which the scenarios ran; 0 is that of the
+	// report.
+	Seed uint64
+	// Strict: a broken recommendation fails the run, too.
+	Strict      bool
 	SideEffects SideEffects
 	// Granted is true when the leave came from the server itself.
 	Granted    bool
 	AllowTools []string
 	Only, Skip []string
-}
-
-// Summary counts the results of a report.
-type Summary struct {
-	Must, Should Tally
-	// Skipped counts checks that do not apply, of every level.
-	Skipped int
-	// SkippedAreas are the areas in which nothing ran although the run did
-	// not exclude them.
-	SkippedAreas []string
-}
-
-// Tally counts outcomes. Skips are not in it.
-type Tally struct {
-	Pass, Fail, Warn, Unknown, Error int
-}
-
-// Summary counts the results.
-func (r *Report) Summary() Summary {
-	var s Summary
-	ran := map[string]bool{}
-	var areas []string
-	for _, res := range r.Results {
-		if _, seen := ran[res.Area]; !seen {
-			ran[res.Area] = false
-			areas = append(areas, res.Area)
-		}
-		if res.Status == Skip {
-			s.Skipped++
-			if res.Reason == SkipExcluded || res.Reason == SkipTransport || res.Reason == SkipNotInRevision {
-				ran[res.Area] = true // asked for, or a rule for others
-			}
-			continue
-		}
-		ran[res.Area] = true
-		tally := &s.Must
-		if res.Level != Must {
-			tally = &s.Should
-		}
-		tally.add(res.Status)
-	}
-	for _, area := range areas {
-		if !ran[area] {
-			s.SkippedAreas = append(s.SkippedAreas, area)
-		}
-	}
-	return s
-}
-
-func (t *Tally) add(s Status) {
-	switch s {
-	case Pass:
-		t.Pass++
-	case Fail:
-		t.Fail++
-	case Warn:
-		t.Warn++
-	case Unknown:
-		t.Unknown++
-	case Error:
-		t.Error++
-	case Skip:
-	}
-}
-
-// Verdict is Failed when a check failed; else Incomplete when a required check
-// could not be established, or when nothing was; else Passed.
-func (r *Report) Verdict() Verdict {
-	open, decided := false, false
-	for _, res := range r.Results {
-		switch {
-		case res.Status == Fail:
-			return Failed
-		case res.Level != Must:
-		case res.Status == Unknown, res.Status == Error, res.Reason == SkipPrerequisite:
-			open = true
-		}
-		decided = decided || res.Status == Pass || res.Status == Warn
-	}
-	if open || !decided {
-		return Incomplete
-	}
-	return Passed
-}
-
-// ExitCode is 0, 1 or 10 for passed, failed and incomplete.
-func (r *Report) ExitCode() int {
-	switch r.Verdict() {
-	case Passed:
-		return exitPassed
-	case Failed:
-		return exitFailed
-	default:
-		return exitIncomplete
-	}
 }

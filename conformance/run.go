@@ -38,6 +38,18 @@ type Options struct {
 	Timeout, Answer, StartTimeout time.Duration
 	// Fixtures names folders shared with a subject that is not a program.
 	Fixtures Fixtures
+	// Requirements, when set, judges this revision, and only the frozen set of
+	// checks it has scores.
+	Requirements mcp.Version
+	// Expected are the outcomes that are known before the run.
+	Expected Expectations
+	// Repeat is how often everything runs; the worst outcome of a check counts.
+	// Zero means once.
+	Repeat int
+	// Seed decides the order of the scenarios, which is else that of the report.
+	Seed uint64
+	// Strict makes a broken recommendation fail the run.
+	Strict bool
 	// OnResult, when set, is called in the run's goroutine as each check ends.
 	OnResult func(Result)
 
@@ -82,35 +94,66 @@ type runner struct {
 // with the options; a server that answers wrongly is no error but a report.
 func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	scenarios := registry()
-	if err := opts.prepare(scenarios); err != nil {
+	r, err := newRunner(subject, opts, scenarios)
+	if err != nil {
 		return nil, err
-	}
-	r := &runner{
-		subject: subject, opts: opts,
-		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
-			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Repeat: 1,
-			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
-		}},
-	}
-	if opts.bind != nil {
-		r.binds = *opts.bind
-	} else {
-		r.binds = permissionsBind()
 	}
 	revisions, err := r.meet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, revision := range revisions {
-		if err := newLeg(r, revision).run(ctx, scenarios); err != nil {
-			return nil, err
+	for attempt := range r.opts.Repeat {
+		order := scenarios
+		if opts.Seed != 0 {
+			order = shuffled(scenarios, opts.Seed+uint64(attempt))
+		}
+		for _, revision := range revisions {
+			if err := newLeg(r, revision).run(ctx, order); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r.report.Duration = time.Since(r.report.StartedAt)
-	return r.report, nil
+	return r.report, r.conclude()
+}
+
+// newRunner checks the options and begins the report.
+func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, error) {
+	if err := opts.prepare(scenarios); err != nil {
+		return nil, err
+	}
+	r := &runner{
+		subject: subject, opts: opts,
+		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
+			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Set: string(opts.Requirements),
+			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.files(),
+			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
+		}},
+	}
+	r.report.Target.Role = RoleServer
+	if opts.bind != nil {
+		r.binds = *opts.bind
+	} else {
+		r.binds = permissionsBind()
+	}
+	return r, nil
+}
+
+// conclude brings the attempts together and holds the outcomes against what was
+// known before.
+func (r *runner) conclude() error {
+	r.report.foldAttempts()
+	if r.opts.Requirements != "" {
+		set, err := Requirements(r.opts.Requirements)
+		if err != nil {
+			return err
+		}
+		r.report.score(set)
+	}
+	return r.report.Expect(r.opts.Expected)
 }
 
 func (o *Options) prepare(scenarios []Scenario) error {
@@ -124,10 +167,20 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	default:
 		return fmt.Errorf("side effects %q: none, read-only or all", o.SideEffects)
 	}
+	if o.Requirements != "" {
+		if _, err := Requirements(o.Requirements); err != nil {
+			return err
+		}
+		o.Revisions = []mcp.Version{o.Requirements}
+	}
+	o.Repeat = max(o.Repeat, 1)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
 	o.overwrites = cmp.Or(o.overwrites, overwrites)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	if err := o.Expected.unmatchedIn(scenarios); err != nil {
+		return err
+	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {
 		if !matchesAny(pattern, scenarios) {
 			return fmt.Errorf("no check matches %q", pattern)

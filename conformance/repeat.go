@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// badness orders outcomes: of several attempts the worst counts.
+var badness = []Status{Skip, Pass, Warn, Unknown, Error, Fail}
+
+// foldAttempts makes one result of those that the attempts have for a check in
+// a revision, and one leg of those of a revision.
+func (r *Report) foldAttempts() {
+	type key struct {
+		revision mcp.Version
+		id       string
+	}
+	at := map[key]int{}
+	var folded []Result
+	for _, res := range r.Results {
+		if res.Status != Skip {
+			res.Attempts, res.Bad = 1, 0
+			if res.Status != Pass {
+				res.Bad = 1
+			}
+		}
+		k := key{res.Revision, res.ID}
+		i, again := at[k]
+		if !again {
+			at[k] = len(folded)
+			folded = append(folded, res)
+			continue
+		}
+		folded[i] = worse(folded[i], res)
+	}
+	r.Results = folded
+	r.Legs = slices.CompactFunc(sortedLegs(r.Legs), func(a, b Leg) bool { return a.Revision == b.Revision })
+}
+
+// sortedLegs puts legs newest first, those of one revision in the order they
+// ran.
+func sortedLegs(legs []Leg) []Leg {
+	slices.SortStableFunc(legs, func(a, b Leg) int {
+		return newestFirst(a.Revision, b.Revision)
+	})
+	return legs
+}
+
+func newestFirst(a, b mcp.Version) int {
+	return cmp.Compare(slices.Index(mcp.Versions(), b), slices.Index(mcp.Versions(), a))
+}
+
+// worse returns the worse of two outcomes of a check, with what both count.
+func worse(a, b Result) Result {
+	attempts, bad := a.Attempts+b.Attempts, a.Bad+b.Bad
+	if slices.Index(badness, b.Status) > slices.Index(badness, a.Status) {
+		a = b
+	}
+	a.Attempts, a.Bad = attempts, bad
+	return a
+}
+
+// shuffled returns the scenarios in an order that seed decides, so that a server
+// whose answers depend on what came before is found out. 0 keeps the order.
+func shuffled(scenarios []Scenario, seed uint64) []Scenario {
+	if seed == 0 {
+		return scenarios
+	}
+	out := slices.Clone(scenarios)
+	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}

@@ -1,0 +1,154 @@
+package conformance
+
+// Summary counts the results of a report.
+type Summary struct {
+	// Must and Should hold what scores, known failures included.
+	Must, Should Tally
+	// Skipped counts checks that do not apply, of every level.
+	Skipped int
+	// Known counts broken rules that a file of known outcomes expects, Stale
+	// its entries that fail the run because they hold no longer.
+	Known, Stale int
+	// Flaky counts checks that held in some attempts and not in others.
+	Flaky int
+	// Unscored counts checks that ran and are no part of the verdict.
+	Unscored int
+	// SkippedAreas are the areas in which nothing ran although the run did
+	// not exclude them.
+	SkippedAreas []string
+}
+
+// Tally counts outcomes. Skips are not in it.
+type Tally struct {
+	Pass, Fail, Warn, Unknown, Error int
+}
+
+// Summary counts the results.
+func (r *Report) Summary() Summary {
+	var s Summary
+	ran := map[string]bool{}
+	var areas []string
+	for i := range r.Results {
+		res := &r.Results[i]
+		if _, seen := ran[res.Area]; !seen {
+			ran[res.Area] = false
+			areas = append(areas, res.Area)
+		}
+		if res.Status == Skip {
+			s.Skipped++
+			if res.Reason == SkipExcluded || res.Reason == SkipTransport || res.Reason == SkipNotInRevision {
+				ran[res.Area] = true // asked for, or a rule for others
+			}
+			continue
+		}
+		ran[res.Area] = true
+		s.count(res)
+	}
+	for _, area := range areas {
+		if !ran[area] {
+			s.SkippedAreas = append(s.SkippedAreas, area)
+		}
+	}
+	return s
+}
+
+// count takes in a result that is no skip.
+func (s *Summary) count(res *Result) {
+	if res.Flaky() {
+		s.Flaky++
+	}
+	if res.Unscored {
+		s.Unscored++
+		return
+	}
+	switch {
+	case res.Baseline == BaselineStale:
+		s.Stale++
+	case res.Excused():
+		s.Known++
+	}
+	tally := &s.Must
+	if res.Level != Must {
+		tally = &s.Should
+	}
+	tally.add(res.Status)
+}
+
+func (t *Tally) add(s Status) {
+	switch s {
+	case Pass:
+		t.Pass++
+	case Fail:
+		t.Fail++
+	case Warn:
+		t.Warn++
+	case Unknown:
+		t.Unknown++
+	case Error:
+		t.Error++
+	case Skip:
+	}
+}
+
+// Flaky reports whether the check held in some attempts and not in others.
+func (r *Result) Flaky() bool { return 0 < r.Bad && r.Bad < r.Attempts }
+
+// Excused reports whether the check did not hold and a file of known outcomes
+// expects that.
+func (r *Result) Excused() bool {
+	switch r.Status {
+	case Fail, Warn, Unknown:
+		return r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky
+	case Pass, Skip, Error:
+	}
+	return false
+}
+
+// Fails reports whether res alone fails the run: a rule is broken that nothing
+// excuses, or a file expects a failure that is none any more.
+func (r *Report) Fails(res *Result) bool {
+	switch {
+	case res.Unscored:
+		return false
+	case res.Baseline == BaselineStale:
+		return true
+	case res.Status == Fail, res.Status == Warn && r.Policy.Strict:
+		return !res.Excused()
+	}
+	return false
+}
+
+// Verdict is Failed when a result fails the run; else Incomplete when a
+// required check could not be established, or when nothing was; else Passed.
+func (r *Report) Verdict() Verdict {
+	open, decided := false, false
+	for i := range r.Results {
+		res := &r.Results[i]
+		switch {
+		case r.Fails(res):
+			return Failed
+		case res.Unscored:
+			continue
+		case res.Level != Must, res.Excused():
+		case res.Status == Unknown, res.Status == Error, res.Reason == SkipPrerequisite:
+			open = true
+		}
+		decided = decided || res.Status == Pass || res.Status == Warn || res.Status == Fail
+	}
+	if open || !decided {
+		return Incomplete
+	}
+	return Passed
+}
+
+// ExitCode is 0, 1 or 10 for passed, failed and incomplete.
+func (r *Report) ExitCode() int {
+	switch r.Verdict() {
+	case Passed:
+		return exitPassed
+	case Failed:
+		return exitFailed
+	default:
+		return exitIncomplete
+	}
+}
