@@ -137,7 +137,7 @@ func (m *model) look() {
 // for what the server says by itself are a second apart.
 func TestEpochsAgainstAModel(t *testing.T) {
 	t.Parallel()
-	steps := 150_000
+	steps := modelSteps
 	if testing.Short() {
 		steps = 25_000
 	}

@@ -74,7 +74,8 @@ func (tr trial) run(t *testing.T) (o outcome) {
 		if tr.fault.ID != "B5" { // the end of a connection that is used again is a fault of its own
 			anew()
 		}
-		rule := faults.Rule{Fault: tr.fault.ID, Variant: tr.variant, When: faults.Selector{Methods: []string{tr.method()}}}
+		rule := floods[tr.fault.ID]
+		rule.Fault, rule.Variant, rule.When = tr.fault.ID, tr.variant, faults.Selector{Methods: []string{tr.method()}}
 		// A server that ran a request and says that it could not read it lies, and
 		// no client can know.
 		rule.Unsent = tr.fault.ID == "D8"
