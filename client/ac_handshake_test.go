@@ -40,7 +40,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 	var work sync.WaitGroup
 	for range 16 {
 		work.Go(func() {
-			for range 10_000 / 16 {
+			for range fewer(10_000) / 16 {
 				if err := c.Ping(t.Context()); err != nil {
 					t.Errorf("ping: %v", err)
 				}
@@ -58,7 +58,7 @@ func TestAC_001_5_RequestIDsAreUUIDv4(t *testing.T) {
 		require.Equal(t, uuid.RFC4122, u.Variant())
 		return true
 	})
-	require.Equal(t, 10_000, count)
+	require.Equal(t, fewer(10_000)/16*16, count)
 }
 
 // A program of another module compiles against the exported types, and sees

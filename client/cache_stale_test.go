@@ -138,13 +138,15 @@ func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 // and none while nobody does.
 func TestListChangedStorm(t *testing.T) {
 	t.Parallel()
+	notices := fewer(5000)
+	gap := 5 * time.Second / time.Duration(notices)
 	storm := func(t *testing.T, c *client.Client, s *fakeServer, wants func() error, method string) {
 		notice := "notifications/" + strings.TrimSuffix(method, "/list") + "/list_changed"
 		pass(time.Second)
 		before := s.count(method)
-		for range 5000 {
+		for range notices {
 			s.notify(notice, "{}")
-			pass(time.Millisecond)
+			pass(gap)
 		}
 		synctest.Wait()
 		require.Equal(t, before, s.count(method), "nobody asks")
@@ -156,7 +158,7 @@ func TestListChangedStorm(t *testing.T) {
 					select {
 					case <-done:
 						return
-					case <-time.After(time.Millisecond):
+					case <-time.After(gap):
 						if err := wants(); err != nil {
 							t.Error(err)
 						}
@@ -164,9 +166,9 @@ func TestListChangedStorm(t *testing.T) {
 				}
 			})
 		}
-		for range 5000 {
+		for range notices {
 			s.notify(notice, "{}")
-			pass(time.Millisecond)
+			pass(gap)
 		}
 		close(done)
 		wg.Wait()

@@ -85,7 +85,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			c.progress.get().add(func(mcp.ProgressParams) {})
 			box := c.inbox.get()
 			box.running = true // nobody takes anything
-			for range 20 {
+			for range inboxBytes/one + 2 {
 				put(c)
 			}
 			require.LessOrEqual(t, box.bytes, inboxBytes)

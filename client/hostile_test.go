@@ -237,7 +237,7 @@ func TestHostileServerDoesNotRead(t *testing.T) {
 // 50,000 notifications before an answer cost no more than reading them.
 func TestHostileFlood(t *testing.T) {
 	t.Parallel()
-	const count = 50_000
+	count := fewer(50_000)
 	c, s := connected(t)
 	s.on("tools/call", func(req jsonrpc.Request) any {
 		line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n"

@@ -163,7 +163,7 @@ func TestLimitsByDefault(t *testing.T) {
 // 50,000 notifications that nobody listens to cost what reading them costs.
 // Memory is counted, so this runs alone.
 func TestFloodIsCheap(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
-	const count = 50_000
+	count := fewer(50_000)
 	c, s := connected(t)
 	line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n"
 	flood := strings.Repeat(line, count)
@@ -178,8 +178,8 @@ func TestFloodIsCheap(t *testing.T) { //nolint:paralleltest // counts the alloca
 	require.NoError(t, err)
 	// 132 KB each is what made others need seconds. The fake server's own copy
 	// of the flood is in it.
-	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/count, uint64(2048))
-	require.Less(t, (after.Mallocs-before.Mallocs)/count, uint64(20))
+	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/uint64(count), uint64(2048))
+	require.Less(t, (after.Mallocs-before.Mallocs)/uint64(count), uint64(20))
 }
 
 // A member named ID is not the id: the answer is nobody's, and the call ends by
@@ -217,7 +217,7 @@ func TestLargeResultHoldsUpNobody(t *testing.T) {
 	}()
 	second := <-small
 	block := `{"type":"text","text":"x","annotations":{"audience":["user"]}},`
-	blocks := strings.Repeat(block, 4<<20/len(block))
+	blocks := strings.Repeat(block, fewer(4<<20/len(block)))
 	s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[%s]}}`, first.ID.AppendJSON(nil), strings.TrimSuffix(blocks, ",")) + "\n" + wellAnswered(second))
 	require.Equal(t, "small <nil>", <-order)
 	require.Equal(t, "large <nil>", <-order)

@@ -140,7 +140,7 @@ func storm(t *testing.T, p *peer) {
 	for g := range 64 {
 		callers.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(g), 2))
-			for i := range 40 {
+			for i := range fewer(40) {
 				if err := stormOnce(t.Context(), p.conn, rnd, fmt.Sprintf("%d.%d", g, i)); err != nil {
 					faults <- err
 					return
@@ -196,7 +196,7 @@ func TestManyAtOnce(t *testing.T) {
 // performance.md section 2: 50,000 notifications before an answer.
 func TestManyNotificationsBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
-	const n = 50_000
+	n := fewer(50_000)
 	got := 0
 	p := newPeer(t, Config{OnNotification: func(Notification) { got++ }})
 	done := p.call(t.Context(), IntID(1), Wait{})

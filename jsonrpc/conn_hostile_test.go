@@ -203,7 +203,7 @@ func TestServerRequestsByDefault(t *testing.T) {
 func TestHandlersOwnWhatTheyGet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 300
+		n := fewer(300)
 		sizes := []int{1, 100, 5_000, lineBuffer + 1}
 		var requests []Request
 		var notes []Notification

@@ -60,7 +60,7 @@ func TestFramesAreOneLine(t *testing.T) {
 
 func TestTenThousandCallsAnsweredInReverseOrder(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	n := fewer(10_000)
 	p := newPeer(t, Config{})
 	var wg sync.WaitGroup
 	faults := make(chan error, n)

@@ -2,6 +2,14 @@
 
 package jsonrpc
 
+import "flag"
+
 // raced says that the race detector runs: sync.Pool then drops things at
 // random, and what is pooled is allocated now and then.
 const raced = true
+
+// fewer is how many rounds of the same do for n: each takes ten times as long.
+func fewer(n int) int { return max(1, n/5) }
+
+// hurry has tests that measure what is allocated do so for a shorter time.
+func hurry() { _ = flag.Set("test.benchtime", "100ms") }

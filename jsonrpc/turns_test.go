@@ -266,7 +266,7 @@ func TestTurnOfAPanic(t *testing.T) {
 func TestTurnsUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := newTurnsPeer(t, Config{OnNotification: func(Notification) {}}, 100*time.Microsecond)
-	for round := range 60 {
+	for round := range fewer(60) {
 		for range 20 {
 			p.echo()
 		}
