@@ -84,7 +84,7 @@ func TestStateless_DISC_01_Stdio(t *testing.T) {
 func TestStateless_DISC_11_ConcurrentCallers(t *testing.T) {
 	t.Parallel()
 	w := dial(t)
-	const n = 200
+	n := fewer(200)
 	line := alone("tools/call", `"name":"validate_artifact","arguments":{"artifact_content":"# x","artifact_id":"PRD-001","task_id":"t"}`) + "\n"
 	go func() {
 		for i := range n {

@@ -201,7 +201,7 @@ func TestHTTPBodyLimit(t *testing.T) {
 	args := func(n int) map[string]any { // ADR has no checklist: nothing is validated, which takes long here
 		return map[string]any{"artifact_content": strings.Repeat("x", n), "artifact_id": "ADR-001", "task_id": "t"}
 	}
-	_, a := s.post(callLine(t, "validate_artifact", args(5<<20)))
+	_, a := s.post(callLine(t, "validate_artifact", args(largeBody)))
 	require.Equal(t, int64(-32001), a.Error.Code, "the tool has answered")
 	status, a := s.post(callLine(t, "validate_artifact", args(16<<20)))
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
