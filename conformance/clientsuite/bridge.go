@@ -1,0 +1,151 @@
+package clientsuite
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+)
+
+// A client under test starts its stdio server as a program. That program is a
+// bridge: it carries its standard streams over a connection to the suite, which
+// plays the server, and does to its process what the suite tells it.
+//
+// Each frame on the connection is a kind, the length of its body as four bytes,
+// big endian, and the body.
+const (
+	frameHello  = 'T' // to the suite: the token of the scenario
+	frameIn     = 'I' // to the suite: bytes of stdin
+	frameEOF    = 'E' // to the suite: stdin has ended
+	frameSignal = 'S' // to the suite: the name of a signal
+	frameOut    = 'O' // to the bridge: bytes for stdout
+	frameErr    = 'R' // to the bridge: bytes for stderr
+	frameClose  = 'C' // to the bridge: close stdout and live on
+	frameDeaf   = 'D' // to the bridge: close stdin and live on
+	frameExit   = 'X' // to the bridge: end, with this status
+)
+
+const maxBridgeFrame = 64 << 10
+
+// frames writes frames. Safe for concurrent use.
+type frames struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (f *frames) write(kind byte, body []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		part := body[:min(len(body), maxBridgeFrame)]
+		head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(part)))
+		if _, err := f.w.Write(append(head, part...)); err != nil {
+			return err
+		}
+		if body = body[len(part):]; len(body) == 0 {
+			return nil
+		}
+	}
+}
+
+func readFrame(r *bufio.Reader) (kind byte, body []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxBridgeFrame {
+		return 0, nil, errors.New("a frame of the bridge is too long")
+	}
+	body = make([]byte, n)
+	_, err = io.ReadFull(r, body)
+	return head[0], body, err
+}
+
+// exitLost is the status of a bridge that lost the suite.
+const exitLost = 70
+
+// Bridge is the program behind [Options.Bridge]: a client under test starts it in
+// the place of a server. operand is the last argument it was given. It carries
+// stdin, stdout and stderr to the suite, tells it of the signals that come, and
+// returns the status to exit with when the suite says so or is gone. It does not
+// wait for a Read of stdin that does not return.
+func Bridge(ctx context.Context, operand string, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer, signals <-chan string) int {
+	address, token, _ := strings.Cut(operand, "/")
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		fmt.Fprintln(stderr, "the conformance suite is gone:", err)
+		return exitLost
+	}
+	return bridge(conn, token, stdin, stdout, stderr, signals)
+}
+
+// bridge is [Bridge] over a connection, which it closes.
+func bridge(conn net.Conn, token string, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer, signals <-chan string) int {
+	defer func() { _ = conn.Close() }() // the end either way
+	up := &frames{w: conn}
+	if err := up.write(frameHello, []byte(token)); err != nil {
+		fmt.Fprintln(stderr, "the conformance suite is gone:", err)
+		return exitLost
+	}
+	go func() {
+		buf := make([]byte, maxBridgeFrame)
+		for {
+			n, err := stdin.Read(buf)
+			if n > 0 && up.write(frameIn, buf[:n]) != nil {
+				return
+			}
+			if err != nil {
+				_ = up.write(frameEOF, nil) // nobody is left to hear of a failure
+				return
+			}
+		}
+	}()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		for {
+			select {
+			case name := <-signals:
+				_ = up.write(frameSignal, []byte(name)) // as above
+			case <-over:
+				return
+			}
+		}
+	}()
+	return carryDown(bufio.NewReader(conn), stdin, stdout, stderr)
+}
+
+// carryDown does what the suite says, to the end.
+func carryDown(down *bufio.Reader, stdin io.Closer, stdout io.WriteCloser, stderr io.Writer) int {
+	for {
+		kind, body, err := readFrame(down)
+		if err != nil {
+			return exitLost
+		}
+		switch kind {
+		case frameOut:
+			_, err = stdout.Write(body)
+		case frameErr:
+			_, err = stderr.Write(body)
+		case frameClose:
+			err = stdout.Close()
+		case frameDeaf:
+			err = stdin.Close()
+		case frameExit:
+			if len(body) == 1 {
+				return int(body[0])
+			}
+			return exitLost
+		}
+		if err != nil {
+			return exitLost // the client closed its end of the pipe
+		}
+	}
+}

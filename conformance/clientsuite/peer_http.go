@@ -1,0 +1,192 @@
+package clientsuite
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/conformance/faults"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	endpoint      = "/mcp"
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	eventStream   = "text/event-stream"
+	jsonBody      = "application/json"
+)
+
+// ServeHTTP is the server over streamable HTTP.
+func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{message: &message{verb: r.Method, path: r.URL.Path, header: r.Header}, peer: p, ctx: r.Context()}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if err != nil {
+		return // the client went away, which the tape has
+	}
+	if x.verb == http.MethodPost || len(body) > 0 {
+		x.parse(body)
+	}
+	x.way = &httpWay{w: w, x: x}
+	p.serve(x)
+}
+
+// httpWay answers one HTTP request. It belongs to the goroutine of its handler.
+type httpWay struct {
+	w         http.ResponseWriter
+	x         *exchange
+	streaming bool
+}
+
+func (h *httpWay) begin(contentType string) {
+	p := h.x.peer
+	if h.x.method() == mcp.MethodInitialize && p.sessions && !p.stateless() {
+		h.w.Header().Set(sessionHeader, fmt.Sprintf("session-%d~!", p.next()))
+	}
+	h.w.Header().Set("Content-Type", contentType)
+}
+
+func (h *httpWay) send(data []byte) {
+	if !h.streaming {
+		h.begin(jsonBody)
+		h.w.WriteHeader(h.code(data))
+		_, _ = h.w.Write(data) // who left does not read it
+		return
+	}
+	h.bytes("event: message\ndata: " + string(data) + "\n\n")
+}
+
+// code is the status that the stateless era has for some errors.
+func (h *httpWay) code(data []byte) int {
+	if !h.x.peer.stateless() {
+		return http.StatusOK
+	}
+	var m message
+	m.parse(data)
+	switch string(at(m.members["error"], "code")) {
+	case strconv.Itoa(mcp.CodeUnsupportedProtocolVersion), strconv.Itoa(mcp.CodeHeaderMismatch), strconv.Itoa(mcp.CodeMissingRequiredClientCapability):
+		return http.StatusBadRequest
+	case "-32601":
+		return http.StatusNotFound
+	}
+	return http.StatusOK
+}
+
+func (h *httpWay) stream() {
+	if h.streaming {
+		return
+	}
+	h.streaming = true
+	h.begin(eventStream)
+	h.w.WriteHeader(http.StatusOK)
+	h.flush()
+}
+
+func (h *httpWay) bytes(data string) {
+	_, _ = io.WriteString(h.w, data) // who left does not read it
+	h.flush()
+}
+
+func (h *httpWay) flush() { _ = http.NewResponseController(h.w).Flush() } // as above
+
+func (h *httpWay) status(code int, header http.Header, body string) {
+	for name, values := range header {
+		h.w.Header()[name] = values
+	}
+	h.w.WriteHeader(code)
+	_, _ = io.WriteString(h.w, body) // who left does not read it
+}
+
+func (h *httpWay) drop() {
+	h.flush()
+	if conn, _, err := http.NewResponseController(h.w).Hijack(); err == nil {
+		_ = conn.Close() // broken is what it is to be
+	}
+}
+
+// taped writes down what passes through next.
+func taped(t *tape, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m := &message{verb: r.Method, path: r.URL.Path, header: r.Header.Clone()}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+		if err != nil {
+			m.err = err
+		} else if r.Method == http.MethodPost || len(body) > 0 {
+			m.parse(body)
+		}
+		t.received(m)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		out := &tapedWriter{ResponseWriter: w, tape: t, to: m}
+		next.ServeHTTP(out, r)
+		if r.Context().Err() != nil {
+			t.leaves(m)
+		} else if out.add == nil {
+			out.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// tapedWriter writes down an answer.
+type tapedWriter struct {
+	http.ResponseWriter
+	tape *tape
+	to   *message
+	add  func([]byte)
+	mu   sync.Mutex // a fault may write from another goroutine
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *tapedWriter) WriteHeader(status int) {
+	w.begin(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *tapedWriter) begin(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.add == nil && status >= http.StatusOK {
+		w.add = w.tape.answering(w.to, status, w.Header().Get("Content-Type"))
+	}
+}
+
+// Write implements [io.Writer].
+func (w *tapedWriter) Write(p []byte) (int, error) {
+	w.begin(http.StatusOK)
+	n, err := w.ResponseWriter.Write(p)
+	w.add(p[:max(0, n)])
+	return n, err
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *tapedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// stage is one scenario's server being reached.
+type stage struct {
+	url     string
+	command []string
+	close   func()
+}
+
+// stageHTTP serves h on a listener.
+func stageHTTP(n network, h http.Handler) (*stage, error) {
+	l, err := n.listen()
+	if err != nil {
+		return nil, err
+	}
+	srv := faults.NewServer(h)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l) // ends with ErrServerClosed
+	}()
+	return &stage{url: "http://" + l.Addr().String() + endpoint, close: func() {
+		_ = srv.Close() // what is still open is of no use
+		<-done
+	}}, nil
+}

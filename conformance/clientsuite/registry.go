@@ -1,0 +1,39 @@
+package clientsuite
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// areas are the sections of a report, in the order they are shown.
+var areas = []string{"messages", "lifecycle", "tools", "http", "faults"}
+
+// registry returns every scenario, in the order of a report.
+func registry() []scenario {
+	all := slices.Concat(
+		messageScenarios(), lifecycleScenarios(), toolScenarios(),
+	)
+	slices.SortStableFunc(all, func(a, b scenario) int {
+		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))
+	})
+	return all
+}
+
+// Scenarios returns every scenario there is with its checks, in the order of a
+// report. The slice is the caller's own.
+func Scenarios() []conformance.Scenario {
+	var out []conformance.Scenario
+	for _, sc := range registry() {
+		s := conformance.Scenario{
+			ID: sc.id, Area: sc.area, Title: sc.title, Since: sc.since, Until: sc.until,
+			Needs: conformance.Needs{Transport: sc.transport},
+		}
+		for _, c := range sc.checks {
+			s.Checks = append(s.Checks, c.Check)
+		}
+		out = append(out, s)
+	}
+	return out
+}

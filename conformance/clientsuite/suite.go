@@ -1,0 +1,209 @@
+package clientsuite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// ErrNothingSent says that the client sent nothing to any server: there is
+// nothing to judge.
+var ErrNothingSent = errors.New("the client sent nothing to the server it was given")
+
+// suite is one run.
+type suite struct {
+	program Program
+	opts    Options
+	report  *conformance.Report
+	results sync.Mutex // for OnResult
+}
+
+// Run judges the client. The error says that it could not be started, that it
+// sent nothing at all ([ErrNothingSent]), or what is wrong with the options; a
+// client that does wrong is no error but a report.
+func Run(ctx context.Context, program Program, opts Options) (*conformance.Report, error) {
+	if err := opts.prepare(); err != nil {
+		return nil, err
+	}
+	s := &suite{program: program, opts: opts, report: &conformance.Report{
+		StartedAt: time.Now(),
+		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: program.argv(), Tools: -1},
+		Policy: conformance.Policy{
+			Revisions: opts.Revisions, Repeat: 1, SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
+		},
+	}}
+	revisions, asked := opts.Revisions, true
+	if len(revisions) == 0 {
+		revisions, asked = []mcp.Version{mcp.Latest, mcp.LatestSession}, false
+	}
+	legs, err := s.meet(ctx, revisions, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range legs {
+		l.play(ctx)
+		s.report.Legs = append(s.report.Legs, l.said)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.report.Duration = time.Since(s.report.StartedAt)
+	return s.report, nil
+}
+
+// meet has the client make a first call in each revision, and returns the legs
+// of those it speaks, or of all that were asked for.
+func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) ([]*leg, error) {
+	var legs []*leg
+	sent := false
+	for _, v := range revisions {
+		l := &leg{suite: s, revision: v, said: conformance.Leg{Revision: v, Tools: -1}}
+		r := newRun(ctx, l)
+		r.do(list(mcp.MethodToolsList), call("echo", `{"text":"hello"}`))
+		if r.err != nil {
+			return nil, fmt.Errorf("the client could not be started: %w", r.err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sent = sent || len(r.tape.all()) > 0
+		l.introduced(r)
+		if l.speaks || asked {
+			legs = append(legs, l)
+		}
+	}
+	if !sent {
+		return nil, ErrNothingSent
+	}
+	if len(legs) == 0 {
+		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)
+	}
+	return legs, nil
+}
+
+// leg is the part of a run that judges one revision.
+type leg struct {
+	*suite
+	revision mcp.Version
+	said     conformance.Leg
+	// speaks: the client sent something of this revision. tells: it reports.
+	speaks, tells bool
+}
+
+// stateless reports whether the leg speaks a revision without sessions.
+func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
+
+// playing names what a run is for, in its task.
+func (l *leg) playing(r *run) string {
+	if r.name == "" {
+		return "meet"
+	}
+	return r.name
+}
+
+// introduced takes from a first run what the client says of itself.
+func (l *leg) introduced(r *run) {
+	l.tells = len(r.lines) > 0
+	for _, m := range r.tape.all() {
+		info, caps := m.param("clientInfo"), m.param("capabilities")
+		if l.stateless() {
+			info, caps = m.param("_meta", mcp.MetaClientInfo), m.param("_meta", mcp.MetaClientCapabilities)
+			l.speaks = l.speaks || m.isRequest() && text(m.param("_meta", mcp.MetaProtocolVersion)) == string(l.revision)
+		} else {
+			l.speaks = l.speaks || m.method() == mcp.MethodInitialized
+		}
+		if info == nil || l.said.Name != "" {
+			continue
+		}
+		l.said.Name, l.said.Version, l.said.Capabilities = text(at(info, "name")), text(at(info, "version")), caps
+	}
+	if t := &l.report.Target; t.Name == "" {
+		t.Name, t.Version, t.Revision, t.Capabilities = l.said.Name, l.said.Version, string(l.revision), l.said.Capabilities
+	}
+}
+
+// play runs every scenario of the leg.
+func (l *leg) play(ctx context.Context) {
+	all := registry()
+	trials := make([]*trial, len(all))
+	var jobs sync.WaitGroup
+	places := make(chan struct{}, l.opts.Parallel)
+	for i := range all {
+		t := &trial{run: &run{leg: l, tape: newTape()}, scenario: &all[i], last: time.Now()}
+		trials[i] = t
+		if !t.gate() || all[i].play == nil {
+			continue
+		}
+		places <- struct{}{}
+		jobs.Go(func() {
+			defer func() { <-places }()
+			t.run = newRun(ctx, l)
+			t.name = t.scenario.id
+			t.last = time.Now()
+			if ctx.Err() == nil {
+				t.scenario.play(t)
+			}
+			t.finish()
+			l.emit(t)
+		})
+	}
+	jobs.Wait()
+	for _, t := range trials {
+		if t.scenario.seen != nil && len(t.results) < len(t.scenario.checks) {
+			t.scenario.seen(t, trials)
+			t.finish()
+			l.emit(t)
+		}
+	}
+	for _, t := range trials {
+		slices.SortStableFunc(t.results, func(a, b conformance.Result) int {
+			place := func(id string) int {
+				return slices.IndexFunc(t.scenario.checks, func(c check) bool { return c.ID == id })
+			}
+			return place(a.ID) - place(b.ID)
+		})
+		l.report.Results = append(l.report.Results, t.results...)
+	}
+}
+
+func (l *leg) emit(t *trial) {
+	if l.opts.OnResult == nil {
+		return
+	}
+	l.results.Lock()
+	defer l.results.Unlock()
+	for _, r := range t.results {
+		if r.Reason != conformance.SkipExcluded {
+			l.opts.OnResult(r)
+		}
+	}
+}
+
+// gate skips the checks that do not apply and reports whether any are left.
+func (t *trial) gate() bool {
+	sc, l := t.scenario, t.leg
+	open := false
+	for _, c := range sc.checks {
+		switch {
+		case !l.opts.selects(sc, c.ID):
+			t.skip(c.ID, conformance.SkipExcluded, "")
+		case sc.transport != "" && sc.transport != l.opts.Transport:
+			t.skip(c.ID, conformance.SkipTransport, "about "+string(sc.transport))
+		case l.outside(sc.since, sc.until) || l.outside(c.Since, c.Until):
+			t.skip(c.ID, conformance.SkipNotInRevision, "not a rule of "+string(l.revision))
+		default:
+			open = true
+		}
+	}
+	return open
+}
+
+func (l *leg) outside(since, until mcp.Version) bool {
+	return since != "" && !l.revision.AtLeast(since) || until != "" && !until.AtLeast(l.revision)
+}
