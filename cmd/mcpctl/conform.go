@@ -28,7 +28,7 @@ type conformOptions struct {
 }
 
 func newConformCmd(a *app) *cobra.Command {
-	return group("conform", "Test a server against the specification", newConformServerCmd(a))
+	return group("conform", "Test a server or a client against the specification", newConformServerCmd(a), newConformClientCmd(a), newConformBridgeCmd())
 }
 
 func newConformServerCmd(a *app) *cobra.Command {

@@ -84,7 +84,9 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 			}
 			f := usage("unknown command %q for %q", args[0], cmd.CommandPath())
 			for _, child := range children {
-				f.try = append(f.try, child.CommandPath())
+				if !child.Hidden {
+					f.try = append(f.try, child.CommandPath())
+				}
 			}
 			return f
 		},

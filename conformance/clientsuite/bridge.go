@@ -2,14 +2,16 @@ package clientsuite
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // A client under test starts its stdio server as a program. That program is a
@@ -72,21 +74,33 @@ const exitLost = 70
 
 // Bridge is the program behind [Options.Bridge]: a client under test starts it in
 // the place of a server. operand is the last argument it was given. It carries
-// stdin, stdout and stderr to the suite, tells it of the signals that come, and
-// returns the status to exit with when the suite says so or is gone. It does not
-// wait for a Read of stdin that does not return.
-func Bridge(ctx context.Context, operand string, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer, signals <-chan string) int {
+// the streams of the process to the suite, tells it of the signals that come, and
+// returns the status to exit with when the suite says so or is gone. To be called
+// once in a process, which then exits.
+func Bridge(operand string) int {
 	address, token, _ := strings.Cut(operand, "/")
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := net.Dial("tcp", address) //nolint:noctx // of this machine
 	if err != nil {
-		fmt.Fprintln(stderr, "the conformance suite is gone:", err)
+		fmt.Fprintln(os.Stderr, "the conformance suite is gone:", err)
 		return exitLost
 	}
-	return bridge(conn, token, stdin, stdout, stderr, signals)
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
+	names := make(chan string)
+	go func() {
+		for s := range came {
+			name := "INT"
+			if s == syscall.SIGTERM {
+				name = "TERM"
+			}
+			names <- name
+		}
+	}()
+	return bridge(conn, token, os.Stdin, os.Stdout, os.Stderr, names)
 }
 
-// bridge is [Bridge] over a connection, which it closes.
+// bridge is [Bridge] over a connection, which it closes, and other streams. It
+// does not wait for a Read of stdin that does not return.
 func bridge(conn net.Conn, token string, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer, signals <-chan string) int {
 	defer func() { _ = conn.Close() }() // the end either way
 	up := &frames{w: conn}

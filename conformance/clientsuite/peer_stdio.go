@@ -206,7 +206,7 @@ func (s *stdioStage) bridged(ctx context.Context, conn net.Conn) {
 }
 
 func (s *stdioStage) serve(ctx context.Context, c *process) {
-	out := tapedLines{c, &lineRecorder{add: func(line []byte) { s.p.tape.answering(nil, 0, "")(line) }}}
+	out := tapedLines{c, &lineRecorder{add: func(line []byte) { s.p.tape.answeredLine(c.life, line) }}}
 	if s.proxy == nil {
 		s.p.lines(ctx, c.stdin, out, c)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -154,7 +155,7 @@ func (t *tape) received(m *message) {
 }
 
 // answering begins a frame to the client and returns what adds to it. to is the
-// HTTP request that it answers, nil over stdio.
+// message that it answers, nil for none; status is 0 over stdio.
 func (t *tape) answering(to *message, status int, contentType string) func(data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,6 +163,8 @@ func (t *tape) answering(to *message, status int, contentType string) func(data 
 	f := &conformance.Frame{At: now, Dir: conformance.FromServer}
 	if to != nil {
 		to.answered = seq
+	}
+	if status != 0 {
 		f.HTTP = &conformance.HTTPInfo{Status: status, ContentType: contentType}
 	}
 	t.keep(f)
@@ -171,6 +174,28 @@ func (t *tape) answering(to *message, status int, contentType string) func(data 
 		f.Size += len(data)
 		f.Data = append(f.Data, data[:min(len(data), keptBytes-len(f.Data))]...)
 	}
+}
+
+// answeredLine writes down a line to the client.
+func (t *tape) answeredLine(life int, line []byte) {
+	var answer message
+	answer.parse(line)
+	t.answering(t.waiting(life, &answer), 0, "")(line)
+}
+
+// waiting is the request of that process that m answers, nil when there is none.
+func (t *tape) waiting(life int, m *message) *message {
+	if !m.isResponse() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, sent := range slices.Backward(t.sent) {
+		if sent.life == life && sent.answered == 0 && sent.isRequest() && sent.id() == m.id() {
+			return sent
+		}
+	}
+	return nil
 }
 
 // keep must hold mu.

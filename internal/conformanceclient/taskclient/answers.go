@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// answers are what the task says the user answers.
+type answers struct {
+	Elicit json.RawMessage `json:"elicit"`
+	Sample json.RawMessage `json:"sample"`
+	Roots  []string        `json:"roots"`
+}
+
+// options register a handler for each answer there is.
+func (a answers) options() []client.Option {
+	var out []client.Option
+	if a.Elicit != nil {
+		out = append(out, client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {
+			var r mcp.ElicitResult
+			if err := json.Unmarshal(a.Elicit, &r); err != nil {
+				return nil, err
+			}
+			return &r, nil
+		}))
+	}
+	if a.Sample != nil {
+		out = append(out, client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+			var r mcp.CreateMessageResult
+			if err := json.Unmarshal(a.Sample, &r); err != nil {
+				return nil, err
+			}
+			return &r, nil
+		}))
+	}
+	if a.Roots != nil {
+		roots := make([]mcp.Root, len(a.Roots))
+		for i, uri := range a.Roots {
+			roots[i] = mcp.Root{URI: uri}
+		}
+		out = append(out, client.WithRoots(roots...))
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+)
+
+// The test program is all that a run starts: by its first argument it is the
+// client, or the bridge that the client starts as its server.
+const (
+	asClient = "taskclient"
+	asBridge = "bridge"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case asClient:
+			main()
+		case asBridge:
+			os.Exit(clientsuite.Bridge(os.Args[2]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestOwnClientConforms: our client has no finding, in the newest revision of
+// each era and over both transports.
+func TestOwnClientConforms(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
+		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
+			report, err := clientsuite.Run(t.Context(), clientsuite.Command([]string{self, asClient}, nil), clientsuite.Options{
+				Transport: transport, Bridge: []string{self, asBridge},
+			})
+			require.NoError(t, err)
+			passed := 0
+			for _, r := range report.Results {
+				if r.Status == conformance.Pass {
+					passed++
+					continue
+				}
+				require.Equal(t, conformance.Skip, r.Status, "%s %s %s: %s%s, expected %s", r.Revision, r.Status, r.ID, r.Actual, r.Detail, r.Expected)
+			}
+			require.Greater(t, passed, 20)
+			require.Len(t, report.Legs, 2)
+			require.Equal(t, conformance.Passed, report.Verdict())
+		})
+	}
+}
+
+func TestWhatIsNoTask(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "{", "{}"} {
+		require.Equal(t, exitUsage, run(t.Context(), text, os.Stdout, os.Stderr))
+	}
+}
