@@ -26,9 +26,9 @@ func Scenarios() []Scenario {
 func registry() []Scenario {
 	all := slices.Concat(
 		sessionEra(
-			lifecycleScenarios(), gateScenarios(), framingScenarios(), idScenarios(), notificationScenarios(),
-			httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
+			lifecycleScenarios(), gateScenarios(), httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
+		framingScenarios(), requestScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 	)

@@ -50,7 +50,7 @@ type rewritten struct {
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
-		conversationRewrites(),
+		conversationRewrites(), requestRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
@@ -265,11 +265,15 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 	srv, err := refserver.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	opts := Options{Only: append([]string{id}, r.also...), Answer: patience(id), Revisions: []mcp.Version{r.leg(&sc, id)}}
+	name := id
+	if r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
+		name = "" // no defect to be found soon
+	}
+	opts := Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.leg(&sc, id)}}
 	if r.opts != nil {
 		r.opts(&opts)
 	}
-	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(id)}
+	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(name)}
 	if r.http != nil || r.overHTTP {
 		handler := r.handler(srv.Handler())
 		if r.http != nil {

@@ -1,10 +1,10 @@
 package conformance
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func framingScenarios() []Scenario {
@@ -59,19 +59,21 @@ func runWrongEnvelope(t *trial) error {
 	if err != nil {
 		return err
 	}
-	for id, frame := range pairs(
-		"X-WIRE-01/missing", `{"id":"w-1","method":"ping"}`,
-		"X-WIRE-01/other", `{"jsonrpc":"1.0","id":"w-2","method":"ping"}`,
-		"X-WIRE-01/method", `{"jsonrpc":"2.0","id":"w-3","method":7}`,
-	) {
+	for _, c := range []struct {
+		check, id string
+		members   map[string]json.RawMessage
+	}{
+		{"X-WIRE-01/missing", `"w-1"`, map[string]json.RawMessage{"jsonrpc": nil}},
+		{"X-WIRE-01/other", `"w-2"`, map[string]json.RawMessage{"jsonrpc": json.RawMessage(`"1.0"`)}},
+		{"X-WIRE-01/method", `"w-3"`, map[string]json.RawMessage{"method": json.RawMessage(`7`)}},
+	} {
 		t.step(s)
-		rpcID := text(received([]byte(frame), nil).members["id"])
-		a, err := s.provoke(t.ctx, `"`+rpcID+`"`, []byte(frame))
+		a, err := s.provoke(t.ctx, c.id, s.edited(c.id, s.lifeSign(), c.members))
 		ok := a.hasCode(err, codeInvalidRequest)
-		if id != "X-WIRE-01/method" {
-			ok = ok && a.in.id() == `"`+rpcID+`"`
+		if c.check != "X-WIRE-01/method" {
+			ok = ok && a.in.id() == c.id
 		}
-		t.check(id, ok, "error -32600 with the request's id", a.orError(err))
+		t.check(c.check, ok, "error -32600 with the request's id", "%s", a.orError(err))
 	}
 	return t.alive("X-WIRE-01/alive", s)
 }
@@ -107,16 +109,31 @@ func runSpellings(t *trial) error {
 	if err != nil {
 		return err
 	}
-	for id, frame := range pairs(
-		"RPC-01/escapes", `{"\u006asonrpc":"2.0","id":%s,"\u006dethod":"p\u0069ng"}`,
-		"RPC-01/whitespace", "{ \"jsonrpc\" :\t\"2.0\" , \"id\" : %s ,  \"method\":\"ping\" } ",
-		"RPC-01/order", `{"params":{},"method":"ping","id":%s,"jsonrpc":"2.0"}`,
-		"RPC-19/meta", `{"jsonrpc":"2.0","id":%s,"method":"ping","params":{"_meta":{"com.example/unknown":{"x":[1,null]}}}}`,
-	) {
+	for _, c := range []struct {
+		check string
+		spell func(message []byte) []byte
+	}{
+		{"RPC-01/escapes", func(m []byte) []byte {
+			return bytes.ReplaceAll(bytes.Replace(m, []byte(s.lifeSign()), []byte(strings.Replace(s.lifeSign(), "i", `\u0069`, 1)), 1),
+				[]byte(`"jsonrpc"`), []byte(`"\u006asonrpc"`))
+		}},
+		{"RPC-01/whitespace", func(m []byte) []byte {
+			return append(bytes.ReplaceAll(bytes.ReplaceAll(m, []byte(`":`), []byte("\" :\t")), []byte(`,"`), []byte(` ,  "`)), ' ')
+		}},
+		{"RPC-01/order", func(m []byte) []byte {
+			in := received(m, nil)
+			return fmt.Appendf(nil, `{"params":%s,"method":%s,"id":%s,"jsonrpc":"2.0"}`, in.members["params"], in.members["method"], in.members["id"])
+		}},
+		{"RPC-19/meta", func(m []byte) []byte { return m }},
+	} {
 		t.step(s)
 		rpcID := s.newID()
-		a, err := s.ask(t.ctx, rpcID, fmt.Appendf(nil, frame, rpcID))
-		t.check(id, err == nil && a.err == nil, "a result", a.orError(err))
+		params := map[string]any{}
+		if c.check == "RPC-19/meta" {
+			params["_meta"] = map[string]any{"com.example/unknown": map[string]any{"x": []any{1, nil}}}
+		}
+		a, err := s.ask(t.ctx, rpcID, c.spell(s.message(rpcID, s.lifeSign(), params)))
+		t.check(c.check, err == nil && a.err == nil, "a result", "%s", a.orError(err))
 		if err != nil {
 			return err
 		}
@@ -131,23 +148,23 @@ func runLines(t *trial) error {
 	}{
 		{"STDIO-02/large", func(s *session, id string) error {
 			meta := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
-			_, err := s.send(t.ctx, message(id, mcp.MethodPing, meta))
+			_, err := s.send(t.ctx, s.message(id, s.lifeSign(), meta))
 			return err
 		}},
 		{"STDIO-02/crlf", func(s *session, id string) error {
-			_, err := s.send(t.ctx, append(message(id, mcp.MethodPing, nil), '\r'))
+			_, err := s.send(t.ctx, append(s.message(id, s.lifeSign(), nil), '\r'))
 			return err
 		}},
 		{"STDIO-02/blank", func(s *session, id string) error {
 			if _, err := s.send(t.ctx, nil); err != nil {
 				return err
 			}
-			_, err := s.send(t.ctx, message(id, mcp.MethodPing, nil))
+			_, err := s.send(t.ctx, s.message(id, s.lifeSign(), nil))
 			return err
 		}},
 		{"STDIO-02/pieces", func(s *session, id string) error {
 			s.pending[id] = false
-			line := append(message(id, mcp.MethodPing, nil), '\n')
+			line := append(s.message(id, s.lifeSign(), nil), '\n')
 			for i := range line {
 				if err := writeRaw(t, s, line[i:i+1]); err != nil {
 					return err
@@ -158,8 +175,8 @@ func runLines(t *trial) error {
 		{"STDIO-02/together", func(s *session, id string) error {
 			first := s.newID()
 			s.pending[first], s.pending[id] = false, false
-			lines := append(message(first, mcp.MethodPing, nil), '\n')
-			lines = append(append(lines, message(id, mcp.MethodPing, nil)...), '\n')
+			lines := append(s.message(first, s.lifeSign(), nil), '\n')
+			lines = append(append(lines, s.message(id, s.lifeSign(), nil)...), '\n')
 			if err := writeRaw(t, s, lines); err != nil {
 				return err
 			}

@@ -2,8 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func idScenarios() []Scenario {
@@ -39,13 +37,13 @@ func runIDs(t *trial) error {
 		"X-WIRE-04/unicode", `"größe-\"\\\u0001-日本-🦊"`,
 		"X-WIRE-04/error", `"e-1"`,
 	) {
-		method := mcp.MethodPing
+		method := s.lifeSign()
 		if check == "X-WIRE-04/error" {
 			method = unknownMethod
 		}
 		t.step(s)
 		// Any response counts, for one with another id is what is looked for.
-		_, err := s.send(t.ctx, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`"}`))
+		_, err := s.send(t.ctx, s.message(id, method, nil))
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func runNotifications(t *trial) error {
 	}
 	for id, frame := range pairs(
 		"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`,
-		"X-WIRE-05/request-method", `{"jsonrpc":"2.0","method":"ping"}`,
+		"X-WIRE-05/request-method", string(message("", s.lifeSign(), nil)),
 		"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":{"not":"an id"}}}`,
 		"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":"never-sent","reason":"test"}}`,
 	) {

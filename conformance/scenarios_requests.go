@@ -1,0 +1,282 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// rule, advice and promised make a check of that level; a promised one binds
+// the servers that announce our error profiles.
+func rule(id, title string, spec Spec) Check {
+	return Check{ID: id, Title: title, Level: Must, Spec: spec}
+}
+
+func advice(id, title string, spec Spec) Check {
+	return Check{ID: id, Title: title, Level: Should, Spec: spec}
+}
+
+func promised(id, title string, spec Spec) Check {
+	return Check{ID: id, Title: title, Level: Should, House: Must, Spec: spec}
+}
+
+func requestScenarios() []Scenario {
+	jsonRPC := Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
+	ids := Spec{Section: "basic#requests", Quote: "Requests MUST include a string or integer ID."}
+	null := Spec{Section: "basic#requests", Quote: "Unlike base JSON-RPC, the ID MUST NOT be null."}
+	schema := Spec{Section: "schema#jsonrpcrequest", Quote: "A request that expects a response."}
+	bounds := Spec{Seed: "RPC-22"}
+	return []Scenario{
+		{
+			ID: "RPC-02", Area: "base", Title: "ids that no request may have",
+			Checks: []Check{
+				promised("RPC-02/null", "a request with the id null is not served", null),
+				promised("RPC-02/fraction", "a request with a fraction for an id is not served", ids),
+				promised("RPC-02/boolean", "a request with a boolean for an id is not served", ids),
+				promised("RPC-02/object", "a request with an object for an id is not served", ids),
+				promised("RPC-02/array", "a request with an array for an id is not served", ids),
+				rule("RPC-02/alive", "the next valid request is answered", jsonRPC),
+			},
+			run: runWrongIDs,
+		},
+		{
+			ID: "RPC-12", Area: "base", Title: "params that are no object",
+			Checks: []Check{
+				promised("RPC-12/array", "params in an array are refused with -32602 or -32600", schema),
+				promised("RPC-12/string", "a text for params is refused with -32602 or -32600", schema),
+				promised("RPC-12/number", "a number for params is refused with -32602 or -32600", schema),
+				rule("RPC-12/null", "a request with params null is answered", jsonRPC),
+				promised("RPC-12/meta", "a _meta that is no object is refused", Spec{Section: "basic#_meta", Quote: "The _meta property/parameter is reserved by MCP to allow clients and servers to attach additional metadata to their interactions."}),
+				rule("RPC-12/alive", "the next valid request is answered", jsonRPC),
+			},
+			run: runWrongParams,
+		},
+		{
+			ID: "RPC-20", Area: "base", Title: "members of the envelope",
+			Checks: []Check{
+				promised("RPC-19/members", "members nobody knows beside method and params are passed over", Spec{Seed: "RPC-19"}),
+				promised("RPC-20/case", "names of members have a case: Method is not method", Spec{Seed: "RPC-20"}),
+				promised("RPC-20/twice", "a message with the same member twice is not served", Spec{Seed: "RPC-20 (RFC 8259, 4)"}),
+				promised("RPC-07/result", "a message with a method and a result is not served", Spec{Section: "basic#responses", Quote: "Responses are sent in reply to requests, containing either the result or error of the operation."}),
+				promised("X-WIRE-01/empty", "an empty object is answered with -32600, or not at all", jsonRPC),
+				promised("X-WIRE-01/scalar", "a message that is a text, a number, true or null is not served", jsonRPC),
+				rule("RPC-20/alive", "the next valid request is answered", jsonRPC),
+			},
+			run: runEnvelopes,
+		},
+		{
+			ID: "RPC-22", Area: "base", Title: "messages of unusual size",
+			Checks: []Check{
+				promised("RPC-22/mebibyte", "a request of 1 MiB is served", bounds),
+				rule("RPC-22/large", "a request of 8 MiB is served or refused, and not ignored", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule("RPC-22/deep", "a message nested 10,000 deep does not end the session", jsonRPC),
+				rule("RPC-22/wide", "a request with 20,000 members in _meta is answered", jsonRPC),
+				rule("RPC-22/method", "a method of 4,000 letters is answered with -32601", jsonRPC),
+				promised("RPC-22/id", "an id of 4,000 letters comes back as it was", ids),
+				promised("RPC-22/digits", "a number of 40 digits in _meta does not disturb", bounds),
+			},
+			run: runSizes,
+		},
+	}
+}
+
+// edited returns a request as the revision has it, with other members: nil
+// removes one.
+func (s *session) edited(id, method string, members map[string]json.RawMessage) []byte {
+	all := received(s.message(id, method, nil), nil).members
+	for name, value := range members {
+		if value == nil {
+			delete(all, name)
+		} else {
+			all[name] = value
+		}
+	}
+	return encode(all)
+}
+
+// checkUnserved decides that a message that is no request was not taken for
+// one: an error, for servers that promise more one of the codes, or silence.
+func (t *trial) checkUnserved(id string, a answer, err error, codes ...int64) {
+	if t.leg.house {
+		t.check(id, a.hasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), "%s", a.orError(err))
+		return
+	}
+	t.check(id, err != nil || a.err != nil, "an error, or no answer", "%s", a.orError(err))
+}
+
+func runWrongIDs(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	for check, id := range pairs("RPC-02/null", "null", "RPC-02/fraction", "1.5", "RPC-02/boolean", "true", "RPC-02/object", `{"a":1}`, "RPC-02/array", `[1]`) {
+		t.step(s)
+		data := s.edited(`"x"`, s.lifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
+		a, err := t.refusal(s, id, data)
+		t.checkUnserved(check, a, err, codeInvalidRequest)
+	}
+	return t.alive("RPC-02/alive", s)
+}
+
+// refusal sends a message that no server need answer and returns what it says:
+// with the id of the message or with null, for both are right for one whose id
+// is no id.
+func (t *trial) refusal(s *session, id string, data []byte) (answer, error) {
+	sent, err := s.send(t.ctx, data)
+	if err != nil {
+		return answer{}, err
+	}
+	wait := s.wait
+	if sent == nil {
+		if _, err := s.settle(t.ctx); err != nil {
+			return answer{}, fmt.Errorf("the ping after it: %w", err)
+		}
+		s.wait = min(wait, grace)
+	}
+	in, err := s.next1(t.ctx, func(in inbound) bool {
+		if sent != nil {
+			return in.to == sent.token && (in.ended || in.isResponse())
+		}
+		got := in.id()
+		return in.isResponse() && (got == "" || got == "null" || got == id)
+	})
+	s.wait = wait
+	delete(s.pending, id)
+	if err == nil && in.ended {
+		err = fmt.Errorf("%w: %s", errNoAnswer, in.err)
+	}
+	return toAnswer(in), err
+}
+
+func runWrongParams(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	for check, params := range pairs("RPC-12/array", `["a"]`, "RPC-12/string", `"a"`, "RPC-12/number", `7`, "RPC-12/null", `null`, "RPC-12/meta", `{"_meta":7}`) {
+		t.step(s)
+		id := s.newID()
+		data := s.edited(id, s.lifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
+		a, err := s.provoke(t.ctx, id, data)
+		if check == "RPC-12/null" {
+			t.check(check, err == nil, "an answer", "%s", a.orError(err))
+			continue
+		}
+		codes := []int64{codeInvalidParams, codeInvalidRequest}
+		if t.leg.stateless() {
+			// What says which revision it is of is missing, too: to a server
+			// of both eras it is a method of the other one.
+			codes = append(codes, codeMethodNotFound, codeHeader)
+		}
+		t.checkUnserved(check, a, err, codes...)
+	}
+	return t.alive("RPC-12/alive", s)
+}
+
+func runEnvelopes(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	method := json.RawMessage(encode(s.lifeSign()))
+	id := s.newID()
+	a, err := s.provoke(t.ctx, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
+	t.check("RPC-19/members", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+
+	t.step(s)
+	id = s.newID()
+	a, err = t.refusal(s, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
+	t.checkUnserved("RPC-20/case", a, err, codeInvalidRequest)
+
+	t.step(s)
+	id = s.newID()
+	double := bytes.Replace(s.message(id, s.lifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, encode(unknownMethod)), 1)
+	a, err = t.refusal(s, id, double)
+	if t.forHouse("RPC-20/twice") { // what it means is not settled, only that it is no good message
+		t.checkUnserved("RPC-20/twice", a, err, codeInvalidRequest)
+	}
+
+	t.step(s)
+	id = s.newID()
+	a, err = t.refusal(s, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
+	t.checkUnserved("RPC-07/result", a, err, codeInvalidRequest)
+
+	t.step(s)
+	a, err = t.refusal(s, "", []byte(`{}`))
+	t.checkUnserved("X-WIRE-01/empty", a, err, codeInvalidRequest)
+
+	t.step(s)
+	for _, scalar := range []string{`"ping"`, `7`, `true`, `null`} {
+		a, err = t.refusal(s, "", []byte(scalar))
+		if t.leg.house && !a.hasCode(err, codeInvalidRequest) || err == nil && a.err == nil {
+			t.fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.orError(err))
+		}
+	}
+	if !t.decided("X-WIRE-01/scalar") {
+		t.pass("X-WIRE-01/scalar")
+	}
+	return t.alive("RPC-20/alive", s)
+}
+
+func runSizes(t *trial) error {
+	meta := func(value any) map[string]any {
+		return map[string]any{"_meta": map[string]any{"com.example/padding": value}}
+	}
+	ask := func(check, method string, params any, ok func(a answer, err error) bool, expected string) error {
+		s, err := t.shared()
+		if err != nil {
+			return err
+		}
+		id := s.newID()
+		a, err := s.ask(t.ctx, id, s.message(id, method, params))
+		t.check(check, ok(a, err), expected, "%s", a.orError(err))
+		if err != nil {
+			t.leg.closeShared()
+		}
+		return nil
+	}
+	served := func(a answer, err error) bool { return err == nil && a.err == nil }
+	answered := func(a answer, err error) bool {
+		// Over HTTP the status refuses, too.
+		return err == nil || a.in.ended && a.in.http != nil && a.in.http.Status >= 400 && a.in.http.Status < 500
+	}
+	sign := mcp.MethodPing
+	if t.leg.stateless() {
+		sign = mcp.MethodDiscover
+	}
+	many := map[string]any{}
+	for i := range 20_000 {
+		many[fmt.Sprintf("com.example/m%d", i)] = i
+	}
+	for _, c := range []struct {
+		check, method string
+		params        any
+		ok            func(a answer, err error) bool
+		expected      string
+	}{
+		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
+		{"RPC-22/large", sign, meta(strings.Repeat("x", 8<<20)), answered, "an answer"},
+		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
+		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a answer, err error) bool { return a.hasCode(err, codeMethodNotFound) }, "error -32601"},
+		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},
+	} {
+		if err := ask(c.check, c.method, c.params, c.ok, c.expected); err != nil {
+			return err
+		}
+	}
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	id := string(encode("i-" + strings.Repeat("i", 4000)))
+	a, err := s.ask(t.ctx, id, s.message(id, sign, nil))
+	t.check("RPC-22/id", err == nil && a.in.id() == id, "an answer with that id", "%s", a.orError(err))
+
+	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
+	id = s.newID()
+	_, _ = t.refusal(s, id, s.edited(id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
+	return t.alive("RPC-22/deep", s)
+}
