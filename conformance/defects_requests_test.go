@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // onlyFixtures makes the reference server one of a single family, which starts
@@ -96,4 +97,18 @@ func requestRewrites() map[string]rewritten {
 		}),
 		"RPC-22/digits": answering("999999999999", fails),
 	}
+}
+
+func textRewrites() map[string]rewritten {
+	silenced := changed(mcp.MethodPromptsGet, func(_ fakeMessage, result reply) { result["messages"] = []any{} })
+	silenced.options = onlyFixtures
+	all := map[string]rewritten{
+		"RPC-01/text-large": silenced,
+		"RPC-01/text-lone":  deaf(`\ud83ez`),
+		"RPC-01/text-bytes": deaf("\xff"),
+	}
+	for _, c := range textCases {
+		all["RPC-01/text-"+c.word] = silenced
+	}
+	return all
 }

@@ -28,7 +28,7 @@ func registry() []Scenario {
 		sessionEra(
 			lifecycleScenarios(), gateScenarios(), httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
-		framingScenarios(), requestScenarios(), idScenarios(), notificationScenarios(),
+		framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 	)
