@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help all test race soak lint fuzz conformance official-server official-client interop bench bench-peers cover ci
+.PHONY: help all test race soak lint fuzz conformance mutants mutants-official official-server official-client interop bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ fuzz: ## every fuzz target for FUZZTIME seconds (30)
 
 conformance: ## the main job: judge the reference server
 	.ci/run conformance
+
+mutants: ## plant defects into the reference server and count what the suite notices (some minutes)
+	scripts/mutants.sh
+
+mutants-official: ## the same for the official suite (needs npm; most of an hour)
+	scripts/mutants.sh official
 
 official-server: ## the official conformance suite against the reference server (needs npm)
 	scripts/official.sh server

@@ -1,0 +1,184 @@
+// Command mutants measures conformance suites: it plants the defects of
+// internal/servermutants into the reference server, one at a time, runs the
+// suite of this project on each, and prints a table. scripts/mutants.sh builds
+// what it needs. What the official suite notices is measured with -node and
+// -suite, kept in a record, and printed beside.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/servermutants"
+)
+
+type options struct {
+	server, node, suite, only string
+	official, noticed, out    string
+	jobs                      int
+	least                     float64
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.server, "refserver", "", "the reference server, built")
+	flag.StringVar(&o.node, "node", "", "Node: run the official suite, write its record, and do nothing else")
+	flag.StringVar(&o.suite, "suite", "", "the entry file of the official suite")
+	flag.StringVar(&o.official, "official", "", "the record of what the official suite notices")
+	flag.StringVar(&o.noticed, "noticed", "", "write the record of the checks that noticed here")
+	flag.StringVar(&o.only, "only", "*", "mutants to run, by a pattern of their ids")
+	flag.StringVar(&o.out, "out", "", "write the document here; empty: a table on standard output")
+	flag.IntVar(&o.jobs, "jobs", 2, "mutants at once")
+	flag.Float64Var(&o.least, "least", 95, "percentage to detect; below it the exit code is 1")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := run(ctx, o, os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	case !ok:
+		os.Exit(1)
+	}
+}
+
+// run judges the mutants and reports whether enough were detected.
+func run(ctx context.Context, o options, stdout, stderr io.Writer) (bool, error) {
+	chosen, err := choose(o.only)
+	if err != nil {
+		return false, err
+	}
+	if o.node != "" {
+		return true, measureOfficial(ctx, o, chosen, stderr)
+	}
+	record, err := servermutants.ReadRecord(o.official)
+	if err != nil && o.official != "" && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	j := newJudge(o, record, stderr)
+	verdicts := make([]servermutants.Verdict, len(chosen))
+	each(o.jobs, chosen, func(i int, m servermutants.Mutant) { verdicts[i] = j.judge(ctx, m) })
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if o.noticed != "" {
+		if err := noticed(verdicts).Write(o.noticed); err != nil {
+			return false, err
+		}
+	}
+	score := servermutants.Count(verdicts)
+	if o.out == "" {
+		_, _ = fmt.Fprint(stdout, servermutants.Table(verdicts))
+	} else if err := os.WriteFile(o.out, []byte(document(verdicts, score)), 0o644); err != nil { //nolint:gosec // a document
+		return false, err
+	}
+	_, _ = fmt.Fprintln(stdout, score)
+	for _, v := range verdicts {
+		if v.Finding == nil {
+			_, _ = fmt.Fprintf(stdout, "survives  %-32s %-12s %s %s\n", v.Mutant.ID, v.Mutant.Breaks, v.Mutant.Says, errText(v.Err))
+		}
+	}
+	return servermutants.Percent(score.Ours, score.All) >= o.least, nil
+}
+
+func choose(pattern string) ([]servermutants.Mutant, error) {
+	var chosen []servermutants.Mutant
+	for _, m := range servermutants.Mutants() {
+		if ok, err := path.Match(pattern, m.ID); err != nil {
+			return nil, err
+		} else if ok {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen, nil
+}
+
+// each calls f for the mutants, some at once.
+func each(jobs int, mutants []servermutants.Mutant, f func(i int, m servermutants.Mutant)) {
+	slots := make(chan struct{}, jobs)
+	var all sync.WaitGroup
+	for i, m := range mutants {
+		slots <- struct{}{}
+		all.Go(func() {
+			f(i, m)
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+// noticed is the record of the checks that noticed.
+func noticed(verdicts []servermutants.Verdict) servermutants.Record {
+	record := servermutants.Record{}
+	for _, v := range verdicts {
+		if v.Finding != nil {
+			record[v.Mutant.ID] = []string{v.Finding.Check}
+		}
+	}
+	return record
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "(" + err.Error() + ")"
+}
+
+// judge runs the suite of this project.
+type judge struct {
+	stderr   io.Writer
+	detector servermutants.Detector
+	record   servermutants.Record
+
+	mu    sync.Mutex
+	clean map[string]func() (servermutants.Baseline, error)
+}
+
+func newJudge(o options, record servermutants.Record, stderr io.Writer) *judge {
+	return &judge{
+		stderr: stderr, record: record, clean: map[string]func() (servermutants.Baseline, error){},
+		detector: servermutants.Detector{Rig: rig(o.server), Answer: 3 * time.Second},
+	}
+}
+
+// baseline is what holds without a defect where m is judged; it is measured once.
+func (j *judge) baseline(ctx context.Context, m servermutants.Mutant) (servermutants.Baseline, error) {
+	j.mu.Lock()
+	setup := fmt.Sprint(m.Transport, m.Revisions)
+	if j.clean[setup] == nil {
+		j.clean[setup] = sync.OnceValues(func() (servermutants.Baseline, error) { return j.detector.Clean(ctx, m) })
+	}
+	clean := j.clean[setup]
+	j.mu.Unlock()
+	return clean()
+}
+
+func (j *judge) judge(ctx context.Context, m servermutants.Mutant) servermutants.Verdict {
+	v := servermutants.Verdict{Mutant: m}
+	v.Official, v.OfficialRan = j.record[m.ID]
+	clean, err := j.baseline(ctx, m)
+	began := time.Now()
+	if err == nil {
+		v.Finding, err = j.detector.Judge(ctx, m, clean)
+	}
+	v.Err = err
+	found := "SURVIVES"
+	if v.Finding != nil {
+		found = v.Finding.Check
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, _ = fmt.Fprintf(j.stderr, "%6.1fs %-32s %s %s\n", time.Since(began).Seconds(), m.ID, found, errText(v.Err))
+	return v
+}

@@ -1,0 +1,139 @@
+package servermutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Rig starts the server that is made wrong, anew for each mutant.
+type Rig struct {
+	// HTTP returns the server as a handler of all its paths.
+	HTTP func(ctx context.Context) (server http.Handler, stop func(), err error)
+	// Stdio returns the server as a function.
+	Stdio func(ctx context.Context) (server Serve, stop func(), err error)
+	// Path is where the endpoint is over HTTP.
+	Path string
+}
+
+// Finding is the first check that noticed a mutant.
+type Finding struct {
+	Check    string
+	Revision mcp.Version
+	Status   conformance.Status
+	Actual   string
+}
+
+// Detector runs the suite of this project against mutants.
+type Detector struct {
+	Rig Rig
+	// Answer is how long the suite waits for one answer.
+	Answer time.Duration
+}
+
+// key is a check in one revision.
+type key struct {
+	check    string
+	revision mcp.Version
+}
+
+// Baseline is what holds for the server without a defect.
+type Baseline map[key]bool
+
+// Clean runs the suite, or only the checks named, on the server as it is, where m
+// is judged. A check that does not hold for it detects nothing.
+func (d Detector) Clean(ctx context.Context, m Mutant, only ...string) (Baseline, error) {
+	holds := Baseline{}
+	broken := map[key]bool{}
+	err := d.run(ctx, Mutant{ID: "sound", Transport: m.Transport, Revisions: m.Revisions, plant: sound}, only, func(r conformance.Result) bool {
+		k := key{r.ID, r.Revision}
+		switch r.Status {
+		case conformance.Pass:
+			holds[k] = true
+		case conformance.Fail, conformance.Warn, conformance.Unknown, conformance.Error:
+			broken[k] = true
+		case conformance.Skip:
+		}
+		return true
+	})
+	for k := range broken {
+		delete(holds, k)
+	}
+	return holds, err
+}
+
+// Judge runs the suite, or only the checks named, on a mutant until a check does
+// not hold that holds for the server as it is. The finding is nil when there is
+// none: the mutant survives.
+func (d Detector) Judge(ctx context.Context, m Mutant, clean Baseline, only ...string) (*Finding, error) {
+	var found *Finding
+	err := d.run(ctx, m, only, func(r conformance.Result) bool {
+		if (r.Status == conformance.Fail || r.Status == conformance.Warn) && clean[key{r.ID, r.Revision}] {
+			found = &Finding{r.ID, r.Revision, r.Status, r.Actual}
+			return false
+		}
+		return true
+	})
+	return found, err
+}
+
+// run judges one server; seen gets the results until it returns false.
+func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(conformance.Result) bool) error {
+	subject, stop, err := d.subject(ctx, m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.ID, err)
+	}
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	enough := false
+	_, err = conformance.Run(ctx, subject, conformance.Options{
+		Revisions: m.Revisions, Only: only, Answer: d.Answer, SideEffects: conformance.SideEffectsAll,
+		OnResult: func(r conformance.Result) {
+			if !enough && !seen(r) {
+				enough = true
+				cancel()
+			}
+		},
+	})
+	if enough && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// subject is the mutant as the suite takes it.
+func (d Detector) subject(ctx context.Context, m Mutant) (conformance.Subject, func(), error) {
+	if m.Transport == Stdio {
+		server, stop, err := d.Rig.Stdio(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return conformance.InProcess(conformance.Serve(m.Serve(server))), stop, nil
+	}
+	url, stop, err := d.Rig.Listen(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conformance.URL(url, nil), stop, nil
+}
+
+// Listen serves a mutant over HTTP and returns the address of its endpoint.
+func (r Rig) Listen(ctx context.Context, m Mutant) (url string, stop func(), err error) {
+	server, end, err := r.HTTP(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	s := httptest.NewServer(m.Handler(server))
+	return s.URL + r.Path, func() {
+		s.CloseClientConnections() // streams that nobody ends
+		s.Close()
+		end()
+	}, nil
+}

@@ -1,0 +1,94 @@
+//go:build !race
+
+// Under the race detector the same conversations are had by other tests, at a
+// tenth of the number.
+
+package servermutants
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+)
+
+// least is the percentage of mutants that the suite has to notice.
+const least = 50
+
+// inProcess serves the reference server without a program.
+func inProcess() Rig {
+	start := func() (*refserver.Server, func(), error) {
+		srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies()})
+		return srv, func() { _ = srv.Close() }, err
+	}
+	return Rig{
+		Path: refserver.Path,
+		HTTP: func(context.Context) (http.Handler, func(), error) {
+			srv, stop, err := start()
+			if err != nil {
+				return nil, nil, err
+			}
+			return srv.Handler(), stop, nil
+		},
+		Stdio: func(context.Context) (Serve, func(), error) {
+			srv, stop, err := start()
+			if err != nil {
+				return nil, nil, err
+			}
+			return srv.ServeStdio, stop, nil
+		},
+	}
+}
+
+// TestMutantsAreNoticed is the short form of make mutants: of each mutant that
+// was noticed the check that did runs again, and has to notice it again.
+func TestMutantsAreNoticed(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: hundreds of conversations")
+	}
+	noticed, err := ReadRecord("testdata/noticed.json")
+	require.NoError(t, err)
+	d := Detector{Rig: inProcess(), Answer: 2 * time.Second}
+	var checks []string
+	for _, check := range noticed {
+		checks = append(checks, check...)
+	}
+	clean := map[string]func() (Baseline, error){}
+	for _, m := range Mutants() {
+		if setup := setupOf(m); clean[setup] == nil {
+			clean[setup] = sync.OnceValues(func() (Baseline, error) { return d.Clean(t.Context(), m, checks...) })
+		}
+	}
+	var mu sync.Mutex
+	var survivors []string
+	t.Run("each", func(t *testing.T) {
+		for _, m := range Mutants() {
+			t.Run(m.ID, func(t *testing.T) {
+				t.Parallel()
+				holds, err := clean[setupOf(m)]()
+				require.NoError(t, err)
+				var found *Finding
+				if check := noticed[m.ID]; len(check) > 0 {
+					found, err = d.Judge(t.Context(), m, holds, check...)
+					require.NoError(t, err)
+				}
+				if found == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					survivors = append(survivors, m.ID)
+				}
+			})
+		}
+	})
+	n := len(Mutants())
+	require.GreaterOrEqual(t, Percent(n-len(survivors), n), float64(least), "not noticed: %v", survivors)
+}
+
+func setupOf(m Mutant) string { return fmt.Sprint(m.Transport, m.Revisions) }
