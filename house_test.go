@@ -92,7 +92,6 @@ var importTable = []row{
 		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "mcp"}, tests: []string{"conformance/refserver"},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
-	{pkg: "internal/conformanceclient/...", may: library, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
 	{pkg: "otel/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
