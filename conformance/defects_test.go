@@ -220,7 +220,7 @@ func errorDefects() map[string]broken {
 	unknown := func(_ *fakeConn, m fakeMessage) bool { return m.call == unknownTool }
 	undeclared := func(m string) broken {
 		b := instead(method(m), fine)
-		b.features = []string{"no-resources"}
+		b.features = []string{"no-resources", "no-tools"}
 		return b
 	}
 	return map[string]broken{
@@ -247,6 +247,10 @@ func errorDefects() map[string]broken {
 		"X-WIRE-03/tool-data": instead(unknown, refuses(codeInvalidParams)),
 		"LC-11/resources":     undeclared(mcp.MethodResourcesList),
 		"LC-11/prompts":       undeclared(mcp.MethodPromptsList),
+		"LC-11/tools":         undeclared(mcp.MethodToolsList),
+		"LC-11/call":          undeclared(mcp.MethodToolsCall),
+		"LC-11/templates":     undeclared(mcp.MethodResourceTemplatesList),
+		"LC-11/read":          undeclared(mcp.MethodResourcesRead),
 	}
 }
 

@@ -44,7 +44,7 @@ type defect struct {
 	stays string
 	// status is the exit status of the program.
 	status int
-	// features are differences that are no defects: "no-resources", "asks".
+	// features are differences that are no defects: "no-resources", "no-tools", "asks".
 	features []string
 	// http changes the HTTP side.
 	http fakeHTTPDefect
@@ -227,6 +227,9 @@ func (c *fakeConn) request(m fakeMessage) reply {
 	if !c.ready && m.method != mcp.MethodPing && m.method != mcp.MethodInitialize {
 		return failure(m.id, codeInvalidRequest, "Invalid Request: server not initialized", reply{"reason": "not_initialized"})
 	}
+	if c.has("no-tools") && strings.HasPrefix(m.method, "tools/") || c.has("no-resources") && strings.HasPrefix(m.method, "resources/") {
+		return failure(m.id, codeMethodNotFound, "Method not found", nil)
+	}
 	switch m.method {
 	case mcp.MethodInitialize:
 		if c.opened {
@@ -243,9 +246,7 @@ func (c *fakeConn) request(m fakeMessage) reply {
 	case mcp.MethodResourcesRead:
 		return c.readResource(m)
 	case mcp.MethodResourcesList:
-		if !c.has("no-resources") {
-			return success(m.id, reply{"resources": []any{}})
-		}
+		return success(m.id, reply{"resources": []any{}})
 	}
 	return failure(m.id, codeMethodNotFound, "Method not found", nil)
 }
@@ -263,8 +264,10 @@ func (c *fakeConn) initialize(m fakeMessage) reply {
 			"conformance":   reply{"sideEffects": "all"},
 		},
 	}
-	if c.has("no-resources") {
-		delete(capabilities, "resources")
+	for _, name := range []string{"resources", "tools"} {
+		if c.has("no-" + name) {
+			delete(capabilities, name)
+		}
 	}
 	return reply{
 		"protocolVersion": c.version, "capabilities": capabilities,

@@ -26,9 +26,9 @@ func Scenarios() []Scenario {
 func registry() []Scenario {
 	all := slices.Concat(
 		sessionEra(
-			lifecycleScenarios(), gateScenarios(), httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
+			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
-		framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
+		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 	)

@@ -81,7 +81,7 @@ func runTexts(t *trial) error {
 		t.step(s)
 		id := s.newID()
 		data := s.message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
-		s.pending[id] = false // the message may not be readable, and is a request
+		s.pending[id] = false                                                                 // the message may not be readable, and is a request
 		_, _ = t.refusal(s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
 		if err := t.alive(check, s); err != nil {
 			return err

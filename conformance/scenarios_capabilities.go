@@ -1,0 +1,90 @@
+package conformance
+
+import (
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// features are the methods behind each capability: with it they are served,
+// without it they are unknown.
+var features = []struct {
+	word, capability, method string
+	params                   any
+	// until is the last revision that has the method.
+	until mcp.Version
+	// since is the first revision that has the capability.
+	since mcp.Version
+	// level binds the server that declares the capability.
+	level Level
+	// elsewhere: LC-11 of the errors area looks at the server without it.
+	elsewhere bool
+	title     string
+}{
+	{"tools", "tools", mcp.MethodToolsList, nil, "", "", Must, false, "tools/list"},
+	{"resources", "resources", mcp.MethodResourcesList, nil, "", "", Must, true, "resources/list"},
+	{"templates", "resources", mcp.MethodResourceTemplatesList, nil, "", "", Should, false, "resources/templates/list"},
+	{"prompts", "prompts", mcp.MethodPromptsList, nil, "", "", Must, true, "prompts/list"},
+	{"read", "resources", mcp.MethodResourcesRead, map[string]any{"uri": "mainstay-none://x"}, "", "", Must, false, "resources/read"},
+	{"get", "prompts", mcp.MethodPromptsGet, map[string]any{"name": "mainstay-none"}, "", "", Must, false, "prompts/get"},
+	{"call", "tools", mcp.MethodToolsCall, map[string]any{"name": unknownTool, "arguments": map[string]any{}}, "", "", Must, false, "tools/call"},
+	{"completions", "completions", mcp.MethodCompletionComplete, map[string]any{
+		"ref": map[string]any{"type": "ref/prompt", "name": "mainstay-none"}, "argument": map[string]any{"name": "a", "value": ""},
+	}, "", mcp.Version2025_03_26, Must, false, "completion/complete"},
+	{"logging", "logging", mcp.MethodLoggingSetLevel, map[string]any{"level": "info"}, mcp.LatestSession, "", Must, false, "logging/setLevel"},
+	{"subscribe", "resources.subscribe", mcp.MethodResourcesSubscribe, map[string]any{"uri": "mainstay-none://x"}, mcp.LatestSession, "", Must, false, "resources/subscribe"},
+}
+
+func capabilityScenarios() []Scenario {
+	with := Spec{Section: "basic/lifecycle#operation", Quote: "Both parties MUST: Respect the negotiated protocol version; Only use capabilities that were successfully negotiated"}
+	without := Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}
+	declared := Scenario{ID: "LC-14", Area: "lifecycle", Title: "what is declared is there", run: runDeclared}
+	absent := Scenario{ID: "LC-11-ABSENT", Area: "lifecycle", Title: "what is not declared is not there", run: runAbsent}
+	for _, f := range features {
+		declared.Checks = append(declared.Checks, Check{
+			ID: "LC-14/" + f.word, Title: "with capabilities." + f.capability + ", " + f.title + " is no unknown method",
+			Level: f.level, Spec: with, Since: f.since, Until: f.until,
+		})
+		if !f.elsewhere {
+			absent.Checks = append(absent.Checks, Check{
+				ID: "LC-11/" + f.word, Title: f.title + " without capabilities." + f.capability + " is answered with -32601",
+				Level: Should, Spec: without, Since: f.since, Until: f.until,
+			})
+		}
+	}
+	return []Scenario{declared, absent}
+}
+
+func runDeclared(t *trial) error { return t.eachFeature("LC-14/", true) }
+
+func runAbsent(t *trial) error { return t.eachFeature("LC-11/", false) }
+
+// eachFeature asks for the features that are declared, or that are not.
+func (t *trial) eachFeature(prefix string, declared bool) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for _, f := range features {
+		check := prefix + f.word
+		if !declared && f.elsewhere || t.decided(check) {
+			continue
+		}
+		if t.leg.capabilities.has(f.capability) != declared {
+			word := map[bool]string{true: " absent", false: " is declared"}[declared]
+			t.skip(check, SkipNotDeclared, "capabilities."+f.capability+word)
+			continue
+		}
+		t.step(s)
+		a, err := s.request(t.ctx, f.method, f.params)
+		if declared {
+			// Lists give a list; the others are asked for what does not exist.
+			ok := err == nil && !a.hasCode(nil, codeMethodNotFound) && (f.params != nil || a.err == nil)
+			t.check(check, ok, "a result, or an error other than -32601", "%s", a.orError(err))
+		} else {
+			t.check(check, a.hasCode(err, codeMethodNotFound), "error -32601", "%s", a.orError(err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

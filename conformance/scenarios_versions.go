@@ -1,0 +1,291 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func versionScenarios() []Scenario {
+	same := Spec{Section: "basic/lifecycle#version-negotiation", Quote: "If the server supports the requested protocol version, it MUST respond with the same version."}
+	other := Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."}
+	params := Spec{Section: "schema#initializerequestparams", Quote: "The latest version of the Model Context Protocol that the client supports."}
+	offers := Scenario{
+		ID: "LC-03-OFFERS", Area: "lifecycle", Title: "each revision a client may offer",
+		Checks: []Check{
+			rule("LC-03/future", "a revision of the future is answered with one that exists", other),
+			rule("LC-03/stateless", "a revision without sessions is not agreed on in initialize", Spec{Section: "basic/versioning", Quote: "Otherwise, the server MUST respond with another protocol version it supports."}),
+			rule("LC-03/words", "a text that is no revision is answered with one that exists, or with -32602", other),
+			rule("LC-03/kept", "the revision a server answers with is one it keeps to when it is offered", same),
+		},
+		run: runOffers,
+	}
+	for _, v := range mcp.Versions() {
+		if v.Era() == mcp.EraSession {
+			offers.Checks = append(offers.Checks, rule("LC-03/"+string(v), "the offer of "+string(v)+" is answered with it, or with another revision of the session era", same))
+		}
+	}
+	return []Scenario{
+		offers,
+		{
+			ID: "LC-01-PARAMS", Area: "lifecycle", Title: "an initialize that is not as it should be",
+			Checks: []Check{
+				promised("LC-01/no-params", "initialize without params is refused with -32602", params),
+				promised("LC-01/no-version", "initialize without protocolVersion is refused with -32602", params),
+				promised("LC-01/version-type", "a protocolVersion that is a number is refused with -32602", params),
+				promised("LC-01/info-type", "a clientInfo that is a text is refused with -32602", params),
+				promised("LC-01/capabilities-type", "capabilities that are an array are refused with -32602", params),
+				rule("LC-01/no-info", "initialize without clientInfo is served or refused as the client's fault", params),
+				rule("LC-01/no-capabilities", "initialize without capabilities is served or refused as the client's fault", params),
+				rule("LC-01/unknown", "capabilities and members nobody knows are passed over", Spec{Section: "basic/lifecycle#capability-negotiation", Quote: "Client and server capabilities establish which optional protocol features will be available during the session."}),
+				rule("LC-01/again", "a refused initialize can be made good", params),
+			},
+			run: runOddInitialize,
+		},
+		{
+			ID: "LC-01-RESULT", Area: "lifecycle", Title: "the optional parts of the answer to initialize",
+			Checks: []Check{
+				rule("LC-01/info-members", "optional members of serverInfo have their type", Spec{Section: "schema#implementation", Quote: "Describes the MCP implementation."}),
+				rule("LC-01/flags", "listChanged and subscribe are booleans", Spec{Section: "schema#servercapabilities", Quote: "Capabilities that a server may support."}),
+				{
+					ID: "LC-09/quiet", Title: "before initialized the server sends nothing but pings and log messages", Level: Should,
+					Spec: Spec{Section: "basic/lifecycle#initialization", Quote: "The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification."},
+				},
+				rule("LC-07/twice", "a second initialized notification changes nothing", Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}),
+				rule("UTIL-01/params", "a ping with params nobody knows is answered", Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
+			},
+			run: runInitializeDetails,
+		},
+		{
+			ID: "LC-07", Area: "lifecycle", Title: "messages before the handshake", Needs: Needs{Transport: TransportStdio},
+			Checks: []Check{
+				promised("UTIL-01/before", "a ping before initialize is answered", Spec{Section: "basic/lifecycle#initialization", Quote: "The client SHOULD NOT send requests other than pings before the server has responded to the initialize request."}),
+				rule("LC-07/early", "an initialized before initialize does not spoil the handshake", Spec{Section: "basic/lifecycle#initialization", Quote: "The initialization phase MUST be the first interaction between client and server."}),
+				promised("LC-10/cancelled", "initialize is answered although it is cancelled", Spec{Section: "basic/utilities/cancellation#behavior-requirements", Quote: "The initialize request MUST NOT be cancelled by clients"}),
+			},
+			run: runBeforeHandshake,
+		},
+	}
+}
+
+// offer opens a connection and offers a version, whatever it is.
+func (t *trial) offer(v mcp.Version) (*session, answer, error) {
+	s, err := t.raw()
+	if err != nil {
+		return nil, answer{}, err
+	}
+	a, err := s.initialize(t.ctx, v)
+	return s, a, err
+}
+
+func runOffers(t *trial) error {
+	said := func(s *session, a answer, err error) string {
+		if err != nil || s.opened == nil {
+			return a.orError(err)
+		}
+		return fmt.Sprintf("%q", s.opened.revision)
+	}
+	answered, kept := map[mcp.Version]bool{}, map[mcp.Version]bool{}
+	for _, c := range t.scenario.Checks {
+		v := mcp.Version(c.ID[len("LC-03/"):])
+		if v.Era() != mcp.EraSession || !v.Known() {
+			continue
+		}
+		s, a, err := t.offer(v)
+		ok := err == nil && s.opened != nil && s.opened.revision.Known() && s.opened.revision.Era() == mcp.EraSession
+		if ok {
+			answered[s.opened.revision], kept[v] = true, s.opened.revision == v
+		}
+		if t.leg.house {
+			ok = ok && s.opened.revision == v
+		}
+		t.check(c.ID, ok, string(v), "%s", said(s, a, err))
+	}
+	for check, v := range pairs("LC-03/future", "2099-12-31", "LC-03/stateless", string(mcp.Latest), "LC-03/words", "the newest, please") {
+		s, a, err := t.offer(mcp.Version(v))
+		// The lifecycle page's own example of a failed negotiation is this error.
+		ok := a.hasCode(err, codeInvalidParams) || err == nil && a.err != nil && a.err.Code == codeVersion
+		if err == nil && s.opened != nil {
+			ok = s.opened.revision.Known() && s.opened.revision.Era() == mcp.EraSession
+			answered[s.opened.revision] = true
+		}
+		t.check(check, ok, "a revision of the session era, or error -32602", "%s", said(s, a, err))
+	}
+	for _, v := range mcp.Versions() {
+		if answered[v] && !kept[v] {
+			t.fail("LC-03/kept", string(v)+" to the offer of it", "another revision, though other offers are answered with it")
+		}
+	}
+	if !t.decided("LC-03/kept") {
+		t.pass("LC-03/kept")
+	}
+	return nil
+}
+
+// codeVersion refuses a revision (the stateless era's UnsupportedProtocolVersion).
+const codeVersion = -32022
+
+func runOddInitialize(t *trial) error {
+	good := map[string]any{"protocolVersion": t.leg.asked, "capabilities": map[string]any{}, "clientInfo": clientInfo}
+	with := func(name string, value any) any {
+		p := maps.Clone(good)
+		if p[name] = value; value == nil {
+			delete(p, name)
+		}
+		return p
+	}
+	var s *session
+	for _, c := range []struct {
+		check  string
+		params any
+		good   bool // it may be served
+	}{
+		{"LC-01/no-params", nil, false},
+		{"LC-01/no-version", with("protocolVersion", nil), false},
+		{"LC-01/version-type", with("protocolVersion", 7), false},
+		{"LC-01/info-type", with("clientInfo", "me"), false},
+		{"LC-01/capabilities-type", with("capabilities", []any{}), false},
+		{"LC-01/no-info", with("clientInfo", nil), true},
+		{"LC-01/no-capabilities", with("capabilities", nil), true},
+	} {
+		if s == nil || s.wire.transport() == TransportHTTP {
+			var err error
+			if s, err = t.raw(); err != nil {
+				return err
+			}
+		}
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodInitialize, c.params)
+		refused := a.hasCode(err, codeInvalidParams, codeInvalidRequest)
+		if err != nil && a.in.http != nil { // the status alone may say it
+			refused = a.in.http.Status >= 400 && a.in.http.Status < 500
+		}
+		t.check(c.check, refused || c.good && err == nil && a.err == nil, "error -32602", "%s", a.orError(err))
+		if c.check == "LC-01/no-version" && refused {
+			t.step(s)
+			a, err = s.request(t.ctx, mcp.MethodInitialize, good)
+			t.check("LC-01/again", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+			s = nil
+		}
+		if !refused {
+			s = nil // it is open now, or lost
+		}
+	}
+	if !t.decided("LC-01/again") {
+		t.skip("LC-01/again", SkipPrerequisite, "it was not refused")
+	}
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	strange := map[string]any{
+		"protocolVersion": t.leg.asked, "clientInfo": map[string]any{"name": "x", "version": "", "colour": "blue"}, "extra": map[string]any{"deep": []any{1, nil}},
+		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
+	}
+	a, err := s.request(t.ctx, mcp.MethodInitialize, strange)
+	t.check("LC-01/unknown", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	return nil
+}
+
+func runInitializeDetails(t *trial) error {
+	s, a, err := t.offer(t.leg.asked)
+	if err != nil {
+		return err
+	}
+	if s.opened == nil {
+		return fmt.Errorf("initialize: %s", a.describe())
+	}
+	wrong := ""
+	info, _ := object(s.opened.result["serverInfo"])
+	for _, name := range []string{"title", "description", "websiteUrl"} {
+		if raw, there := info[name]; there && !isString(raw) {
+			wrong = "serverInfo." + name + " is " + orAbsent(raw)
+		}
+	}
+	if raw, there := info["icons"]; there {
+		var icons []struct{ Src *string }
+		if json.Unmarshal(raw, &icons) != nil {
+			wrong = "serverInfo.icons is " + orAbsent(raw)
+		}
+		for _, icon := range icons {
+			if icon.Src == nil {
+				wrong = "an icon of serverInfo has no src"
+			}
+		}
+	}
+	t.check("LC-01/info-members", wrong == "", "texts, and icons with a src", "%s", wrong)
+	wrong = ""
+	capabilities := serverCapabilities{}
+	_ = json.Unmarshal(s.opened.capabilities, &capabilities) // judged by LC-01
+	for _, path := range []string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"} {
+		if raw := capabilities.at(path); len(raw) > 0 && string(raw) != "true" && string(raw) != "false" {
+			wrong = "capabilities." + path + " is " + clip(string(raw), 40)
+		}
+	}
+	t.check("LC-01/flags", wrong == "", "true or false", "%s", wrong)
+
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	early := ""
+	for _, in := range s.notes {
+		if in.method() != mcp.MethodPing && in.method() != mcp.MethodMessage {
+			early = clip(string(in.data), 160)
+		}
+	}
+	t.check("LC-09/quiet", early == "", "no request or notification but ping and notifications/message", "%s", early)
+	for range 2 {
+		if err := s.initialized(t.ctx); err != nil {
+			return err
+		}
+	}
+	stray, err := s.settle(t.ctx)
+	t.check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", strayOr(stray, err))
+	t.step(s)
+	a, err = s.request(t.ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
+	t.check("UTIL-01/params", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	return nil
+}
+
+// strayOr describes what came uncalled for, or why nothing can come.
+func strayOr(stray []inbound, err error) string {
+	if err == nil && len(stray) == 0 {
+		return "silence"
+	}
+	return strayText(stray, err)
+}
+
+func runBeforeHandshake(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.ping(t.ctx)
+	t.check("UTIL-01/before", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	if s, err = t.raw(); err != nil {
+		return err
+	}
+	if err := s.initialized(t.ctx); err != nil {
+		return err
+	}
+	err = s.handshake(t.ctx, t.leg.asked)
+	if err == nil {
+		_, err = s.ping(t.ctx)
+	}
+	t.check("LC-07/early", err == nil, "a handshake, and an answer to ping", "%v", err)
+	if s, err = t.raw(); err != nil {
+		return err
+	}
+	id, err := s.post(t.ctx, mcp.MethodInitialize, s.initializeParams(t.leg.asked))
+	if err != nil {
+		return err
+	}
+	if _, err := s.send(t.ctx, message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"})); err != nil {
+		return err
+	}
+	a, err = s.await(t.ctx, id)
+	t.check("LC-10/cancelled", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	return nil
+}
