@@ -151,6 +151,7 @@ func (w *tapedWriter) begin(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.add == nil && status >= http.StatusOK {
+		w.tape.replied(w.to, w.Header().Clone())
 		w.add = w.tape.answering(w.to, status, w.Header().Get("Content-Type"))
 	}
 }
@@ -160,6 +161,9 @@ func (w *tapedWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
 	n, err := w.ResponseWriter.Write(p)
 	w.add(p[:max(0, n)])
+	if w.to.method() == mcp.MethodInitialize {
+		w.tape.told(w.to, p)
+	}
 	return n, err
 }
 

@@ -8,12 +8,13 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"messages", "lifecycle", "tools", "http", "faults"}
+var areas = []string{"messages", "lifecycle", "tools", "features", "stateless", "http", "stdio", "faults"}
 
 // registry returns every scenario, in the order of a report.
 func registry() []scenario {
 	all := slices.Concat(
-		messageScenarios(), lifecycleScenarios(), toolScenarios(),
+		messageScenarios(), lifecycleScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), cancelScenarios(),
+		featureScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), headerScenarios(), stdioScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {
 		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))

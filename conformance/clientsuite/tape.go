@@ -44,6 +44,10 @@ type message struct {
 	// answered when the first byte of the answer went out, as places on the tape;
 	// 0 when it did not happen.
 	left, answered int
+	// reply is the header of the answer, agreed the version in it when the message
+	// was initialize.
+	reply  http.Header
+	agreed string
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -196,6 +200,26 @@ func (t *tape) waiting(life int, m *message) *message {
 		}
 	}
 	return nil
+}
+
+// replied notes the header of an answer.
+func (t *tape) replied(m *message, header http.Header) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.reply = header
+}
+
+// told notes what the answer to initialize said.
+func (t *tape) told(m *message, body []byte) {
+	var answer message
+	answer.parse(body)
+	if i := bytes.Index(body, []byte("data: {")); answer.members == nil && i >= 0 {
+		line, _, _ := bytes.Cut(body[i+len("data: "):], []byte("\n"))
+		answer.parse(line)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.agreed = text(at(answer.members["result"], "protocolVersion"))
 }
 
 // keep must hold mu.

@@ -127,7 +127,7 @@ func (p *player) do(ctx context.Context, s step) (any, error) {
 // the way to find it out has scenarios of its own.
 func (p *player) connect(ctx context.Context) error {
 	options := append([]client.Option{
-		client.WithProtocolVersion(p.task.Revision), client.WithRequiredCapabilities(), client.WithPreload(false),
+		client.WithProtocolVersion(p.task.Revision), client.WithRequiredCapabilities(), // some servers of the suite declare nothing
 	}, p.task.Answers.options()...)
 	var err error
 	if p.task.Transport == "stdio" {
