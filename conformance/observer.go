@@ -138,6 +138,9 @@ func (o *observer) callResult(a answer, revision mcp.Version) {
 	if a.err != nil || json.Unmarshal(a.result, &result) != nil || result == nil {
 		return
 	}
+	if text(result["resultType"]) == "input_required" {
+		return // no result yet (MRTR-01)
+	}
 	reason := contentShape(result["content"])
 	o.see(seenContent, reason == "", a.in, "%s", reason)
 	if raw, ok := result["isError"]; ok {

@@ -292,7 +292,8 @@ func (s *session) take(ctx context.Context, in inbound) {
 
 // settle takes what arrives until a ping is answered twice over, so that
 // answers to what was sent before have had their chance, and returns the
-// responses that nobody asked for.
+// responses that nobody asked for. An HTTP status that refuses a message may
+// have an error without id around it, which is none (HTTP-04).
 func (s *session) settle(ctx context.Context) ([]inbound, error) {
 	for range 2 {
 		if _, err := s.ping(ctx); err != nil {
@@ -301,7 +302,8 @@ func (s *session) settle(ctx context.Context) ([]inbound, error) {
 	}
 	var stray []inbound
 	for _, in := range s.stash {
-		if _, asked := s.pending[in.id()]; !asked && in.isResponse() {
+		refusal := in.http != nil && in.http.Status >= 400 && (in.id() == "" || in.id() == "null")
+		if _, asked := s.pending[in.id()]; !asked && in.isResponse() && !refusal {
 			stray = append(stray, in)
 		}
 	}
