@@ -95,7 +95,10 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 		req.Header.Del(name)
 	}
 	for name, values := range with {
-		if len(values) > 0 {
+		switch {
+		case name == "Host" && len(values) > 0:
+			req.Host = values[0]
+		case len(values) > 0:
 			req.Header[name] = values // as spelled
 		}
 	}
@@ -334,7 +337,22 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	if err != nil {
 		return nil, err
 	}
-	w.trace.add(ToServer, body, &HTTPInfo{Method: method, Header: shownHeader(req.Header)}, describeHeaders(with))
+	return w.finish(req, body, describeHeaders(with))
+}
+
+// upload posts a body of unknown length, as it comes.
+func (w *httpWire) upload(ctx context.Context, body io.Reader, note string) (*httpAnswer, error) {
+	req, err := w.request(ctx, http.MethodPost, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Body, req.GetBody, req.ContentLength = io.NopCloser(body), nil, -1
+	return w.finish(req, nil, note)
+}
+
+// finish makes a request and reads its answer as do has it.
+func (w *httpWire) finish(req *http.Request, body []byte, note string) (*httpAnswer, error) {
+	w.trace.add(ToServer, body, &HTTPInfo{Method: req.Method, Header: shownHeader(req.Header)}, note)
 	resp, err := w.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errClosed, err)
@@ -343,7 +361,7 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if mediaType(resp.Header) == mediaStream {
-		if method != http.MethodGet { // a GET stream may stay silent for ever
+		if req.Method != http.MethodGet { // a GET stream may stay silent for ever
 			events := sse.NewReader(resp.Body, maxFrame, maxFrame)
 			for {
 				e, err := events.Next()

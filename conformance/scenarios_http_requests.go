@@ -1,0 +1,214 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// probe is one HTTP request and what may be answered to it.
+type probe struct {
+	Check
+	method string
+	// body is the message; nil is a ping with an id of its own.
+	body []byte
+	// empty sends no body at all.
+	empty  bool
+	header http.Header
+	ok     func(a *httpAnswer, err error) bool
+	want   string
+}
+
+// What may be answered.
+var (
+	servedOnly = func(a *httpAnswer, err error) bool { return a.served(err) }
+	// refusedOnly is an error of the client, as its status says.
+	refusedOnly = func(a *httpAnswer, err error) bool { return err == nil && a.status >= 400 && a.status < 500 }
+	noCrash     = func(a *httpAnswer, err error) bool { return err == nil && a.status < 500 }
+	// eitherWay is served, or refused with a status that blames the client.
+	eitherWay = func(a *httpAnswer, err error) bool { return a.served(err) || refusedOnly(a, err) }
+)
+
+const (
+	wantServed  = "200 with a response"
+	wantRefused = "a 4xx status"
+	wantEither  = "200 with a response, or a 4xx status"
+	wantNoCrash = "no 5xx status"
+)
+
+// probes are grouped in scenarios by what they vary.
+func probes() map[string][]probe {
+	sending := func(quote string) Spec {
+		return Spec{Section: "basic/transports#sending-messages-to-the-server", Quote: quote}
+	}
+	accept := sending("The client MUST include an Accept header, listing both application/json and text/event-stream as supported content types.")
+	single := sending("The body of the POST request MUST be a single JSON-RPC request, notification, or response.")
+	cannot := sending("If the server cannot accept the input, it MUST return an HTTP error status code (e.g., 400 Bad Request).")
+	rfc := func(section string) Spec { return Spec{Seed: "HTTP-11 (RFC 9110, " + section + ")"} }
+	header := func(name string, values ...string) http.Header { return http.Header{name: values} }
+	post, errorBody := http.MethodPost, func(codes ...int64) func(a *httpAnswer, err error) bool {
+		return func(a *httpAnswer, err error) bool {
+			return err == nil && a.status < 500 && toAnswer(received(a.body, nil)).hasCode(nil, codes...)
+		}
+	}
+	answer := message(`"never-asked"`, "", nil)
+	answer = []byte(strings.Replace(string(answer), `"method":""`, `"result":{}`, 1))
+	return map[string][]probe{
+		"HTTP-02": {
+			{Check: promised("HTTP-02/lines", "an Accept in two header lines is one list", rfc("5.3")), method: post, header: header("Accept", mediaJSON, mediaStream), ok: servedOnly, want: wantServed},
+			{Check: promised("HTTP-02/weights", "an Accept with weights is read", rfc("12.5.1")), method: post, header: header("Accept", mediaStream+";q=0.8, "+mediaJSON+";q=0.9"), ok: servedOnly, want: wantServed},
+			{Check: rule("HTTP-02/json", "an Accept of JSON alone is served or refused with 4xx", accept), method: post, header: header("Accept", mediaJSON), ok: eitherWay, want: wantEither},
+			{Check: rule("HTTP-02/stream", "an Accept of event streams alone is served or refused with 4xx", accept), method: post, header: header("Accept", mediaStream), ok: eitherWay, want: wantEither},
+			{Check: rule("HTTP-02/any", "an Accept of anything is served or refused with 4xx", accept), method: post, header: header("Accept", "*/*"), ok: eitherWay, want: wantEither},
+			{Check: rule("HTTP-02/none", "a request without Accept is served or refused with 4xx", accept), method: post, header: header("Accept"), ok: eitherWay, want: wantEither},
+			{Check: promised("HTTP-02/html", "an Accept of neither is refused with 4xx", accept), method: post, header: header("Accept", "text/html"), ok: refusedOnly, want: wantRefused},
+			{Check: promised("HTTP-02/type", "a body that is called text is refused with 4xx", single), method: post, header: header("Content-Type", "text/plain"), ok: refusedOnly, want: wantRefused},
+			{Check: promised("HTTP-02/form", "a body that is called a form is refused with 4xx", single), method: post, header: header("Content-Type", "application/x-www-form-urlencoded"), ok: refusedOnly, want: wantRefused},
+			{Check: promised("HTTP-02/type-none", "a body without a Content-Type is refused with 4xx", single), method: post, header: header("Content-Type"), ok: refusedOnly, want: wantRefused},
+			{Check: promised("HTTP-02/type-case", "the name of a media type has no case", rfc("8.3.1")), method: post, header: header("Content-Type", "Application/JSON"), ok: servedOnly, want: wantServed},
+		},
+		"HTTP-06": {
+			{Check: promised("HTTP-06/parse", "a body that is no JSON is answered with 400", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: func(a *httpAnswer, err error) bool { return a.is(err, http.StatusBadRequest) }, want: "400"},
+			{Check: promised("HTTP-06/parse-code", "and with error -32700", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: errorBody(codeParse), want: "error -32700"},
+			{Check: promised("HTTP-06/empty", "a POST without a body is answered with 4xx", cannot), method: post, empty: true, ok: refusedOnly, want: wantRefused},
+			{Check: promised("HTTP-06/envelope", "JSON that is no message is answered with 4xx", cannot), method: post, body: []byte(`{"hello":"world"}`), ok: refusedOnly, want: wantRefused},
+			{Check: rule("HTTP-06/method", "an unknown method is answered with error -32601, and no 5xx", Spec{Section: "basic#responses", Quote: "Error codes MUST be integers."}), method: post, body: message(`"h-1"`, unknownMethod, nil), ok: errorBody(codeMethodNotFound), want: "error -32601"},
+			{Check: rule("HTTP-04/response", "a response nobody asked for is accepted with 202 or refused with 4xx", sending("If the input is a JSON-RPC response or notification: If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.")), method: post, body: answer, ok: func(a *httpAnswer, err error) bool {
+				return a.is(err, http.StatusAccepted) && len(a.body) == 0 || refusedOnly(a, err)
+			}, want: "202 without a body, or a 4xx status"},
+		},
+		"HTTP-19-METHODS": {
+			{Check: promised("HTTP-19/put", "PUT is refused with 405", rfc("15.5.6")), method: http.MethodPut, ok: func(a *httpAnswer, err error) bool { return a.is(err, http.StatusMethodNotAllowed) }, want: "405"},
+			{Check: promised("HTTP-19/patch", "PATCH is refused with 405", rfc("15.5.6")), method: http.MethodPatch, ok: func(a *httpAnswer, err error) bool { return a.is(err, http.StatusMethodNotAllowed) }, want: "405"},
+			{Check: promised("HTTP-19/allow", "a 405 names in Allow what is allowed", rfc("15.5.6")), method: http.MethodPut, ok: func(a *httpAnswer, err error) bool {
+				return err == nil && (a.status != http.StatusMethodNotAllowed || strings.Contains(a.header.Get("Allow"), post))
+			}, want: "a header Allow with POST"},
+			{Check: rule("HTTP-19/head", "HEAD does not break the server", rfc("9.3.2")), method: http.MethodHead, empty: true, ok: noCrash, want: wantNoCrash},
+			{Check: rule("HTTP-19/options", "OPTIONS does not break the server", rfc("9.3.7")), method: http.MethodOptions, empty: true, ok: noCrash, want: wantNoCrash},
+			{Check: promised("HTTP-19/accept", "a GET that takes no event stream is refused with 4xx", Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The client MUST include an Accept header, listing text/event-stream as a supported content type."}), method: http.MethodGet, empty: true, header: header("Accept", mediaJSON), ok: refusedOnly, want: wantRefused},
+		},
+	}
+}
+
+func httpRequestScenarios() []Scenario {
+	titles := map[string]string{"HTTP-02": "what the headers of a POST say", "HTTP-06": "bodies that cannot be served", "HTTP-19-METHODS": "other methods of HTTP"}
+	needs := Needs{Transport: TransportHTTP}
+	all := []Scenario{{
+		ID: "HTTP-01", Area: "http", Title: "how a POST travels", Needs: needs,
+		Checks: []Check{
+			rule("HTTP-01/chunked", "a body in chunks is read", Spec{Seed: "HTTP-01 (RFC 9112, 7.1)"}),
+			rule("HTTP-01/slow", "a body that comes in pieces is read as one", Spec{Seed: "HTTP-01 (RFC 9112, 6.3)"}),
+			rule("HTTP-01/identity", "an answer is not compressed for who does not take it", Spec{Seed: "HTTP-01 (RFC 9110, 12.5.3)"}),
+			rule("HTTP-01/charset", "a charset, where one is named, is UTF-8", Spec{Section: "basic/transports", Quote: "JSON-RPC messages MUST be UTF-8 encoded."}),
+			rule("HTTP-01/concurrent", "POSTs at the same time are each answered with their own response", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+		},
+		run: runUploads,
+	}}
+	for _, id := range []string{"HTTP-02", "HTTP-06", "HTTP-19-METHODS"} {
+		list := probes()[id]
+		sc := Scenario{ID: id, Area: "http", Title: titles[id], Needs: needs, run: func(t *trial) error { return t.probe(list) }}
+		for i := range list {
+			sc.Checks = append(sc.Checks, list[i].Check)
+		}
+		all = append(all, sc)
+	}
+	return all
+}
+
+// probe makes the requests in the shared session.
+func (t *trial) probe(list []probe) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		p := &list[i]
+		body := p.body
+		if body == nil && !p.empty {
+			body = s.pingBody()
+		}
+		a, err := t.exchange(s, p.method, body, p.header)
+		t.check(p.ID, p.ok(a, err), p.want, "%s", a.describe(err))
+	}
+	return nil
+}
+
+func runUploads(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	defer cancel()
+	t.step(s)
+	a, err := w.upload(ctx, bytes.NewReader(s.pingBody()), "in chunks")
+	t.check("HTTP-01/chunked", a.served(err), wantServed, "%s", a.describe(err))
+	t.step(s)
+	a, err = w.upload(ctx, &drip{ctx: ctx, rest: s.pingBody()}, "in pieces")
+	t.check("HTTP-01/slow", a.served(err), wantServed, "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Accept-Encoding": {"identity"}})
+	coding := ""
+	if err == nil {
+		coding = a.header.Get("Content-Encoding")
+	}
+	t.check("HTTP-01/identity", a.served(err) && (coding == "" || coding == "identity"), "no Content-Encoding", "%s %s", coding, a.describe(err))
+	_, charset, there := strings.Cut(strings.ToLower(header(a, "Content-Type")), "charset=")
+	t.check("HTTP-01/charset", !there || strings.Trim(charset, `" `) == "utf-8", "none, or utf-8", "%s", a.describe(err))
+
+	t.step(s)
+	const posts = 20
+	wrong := make([]string, posts)
+	var all sync.WaitGroup
+	for i := range posts {
+		id := s.newID()
+		all.Go(func() {
+			a, err := w.do(ctx, http.MethodPost, message(id, mcp.MethodPing, nil), nil)
+			if !a.served(err) || received(a.body, nil).id() != id {
+				wrong[i] = fmt.Sprintf("to %s: %s", id, a.describe(err))
+			}
+		})
+	}
+	all.Wait()
+	t.check("HTTP-01/concurrent", strings.Join(wrong, "") == "", "20 responses, each with its id", "%s", clip(strings.Join(wrong, " "), 300))
+	return nil
+}
+
+func header(a *httpAnswer, name string) string {
+	if a == nil {
+		return ""
+	}
+	return a.header.Get(name)
+}
+
+// drip is a body that arrives in pieces.
+type drip struct {
+	ctx  context.Context
+	rest []byte
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	if len(d.rest) == 0 {
+		return 0, io.EOF
+	}
+	pause := time.NewTimer(10 * time.Millisecond)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	}
+	n := copy(p, d.rest[:min(len(d.rest), 12)])
+	d.rest = d.rest[n:]
+	return n, nil
+}
