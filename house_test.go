@@ -129,7 +129,7 @@ var externals = []external{
 	{module: "github.com/redis/go-redis/v9", by: []string{"fleet/redis/..."}, why: "Redis carries hints between processes, in a package of its own (decisions 18)"},
 	{module: "go.opentelemetry.io/otel", by: []string{"otel/..."}, why: "telemetry in a package of its own; code takes the API, tests the SDK"},
 	{module: "golang.org/x/sync", by: []string{"conformance/refserver/..."}, why: "single flight in the reference server; the core has no x/ modules"},
-	{module: "golang.org/x/net", by: []string{"conformance/refserver/..."}, why: "conversion in the reference server"},
+	{module: "golang.org/x/net", by: []string{"conformance/refserver/...", "conformance/report"}, why: "conversion in the reference server; tests read HTML reports as browsers do"},
 }
 
 // reach limits what a package may depend on through any number of imports.

@@ -50,6 +50,12 @@ func sessionEra(lists ...[]Scenario) []Scenario {
 	return all
 }
 
+// Match reports whether a pattern, as in [Options].Only, selects one of the names
+// of a check: its id, its scenario, its area.
+func Match(pattern string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return glob(pattern, name) })
+}
+
 func areaRank(area string) int { return slices.Index(areas, area) }
 
 // compareIDs orders ids as people do: the numbers in them by value.

@@ -5,30 +5,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/conformance"
-	rendered "github.com/mainstay-mcp/mainstay/conformance/report"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 type conformOptions struct {
-	spec        string
-	only, skip  []string
-	sideEffects string
-	allowTools  []string
-	reports     []string
+	spec, requirements string
+	only, skip         []string
+	sideEffects        string
+	allowTools         []string
+	failing, flaky     []string
+	repeat             int
+	seed               uint64
+	strict, dryRun     bool
+	reports            []string
 }
 
 func newConformCmd(a *app) *cobra.Command {
-	return group("conform", "Test a server or a client against the specification", newConformServerCmd(a), newConformClientCmd(a), newConformBridgeCmd())
+	return group("conform", "Test a server or a client against the specification",
+		newConformServerCmd(a), newConformClientCmd(a), newConformListCmd(a), newConformExplainCmd(a),
+		newConformReportCmd(a), newConformMergeCmd(a), newConformBridgeCmd())
 }
 
 func newConformServerCmd(a *app) *cobra.Command {
@@ -42,7 +45,9 @@ server's own grant, or --allow-tool.
 
 Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 		Example: `  mcpctl conform server -- ./my-server
-  mcpctl conform server :3000/mcp --only 'lifecycle.*' -o json`,
+  mcpctl conform server :3000/mcp --only 'lifecycle.*' -o json
+  mcpctl conform server :3000/mcp --report junit=conform.xml --report html=conform.html
+  mcpctl conform server --known-failing known.txt -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, rest, err := a.server(newLine(cmd, args))
 			if err != nil {
@@ -56,16 +61,27 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "spec", "", "`revision` to test against; the newest of each era the server speaks")
+	f.StringVar(&o.requirements, "requirements", "", "test against this `revision`, and score only its frozen set of checks")
 	f.StringArrayVar(&o.only, "only", nil, "only checks whose id, scenario or area matches this `pattern`")
 	f.StringArrayVar(&o.skip, "skip", nil, "leave out what matches this `pattern`")
 	f.Var(choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "which tools may be called: none, read-only or all")
 	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "this `tool` may be called whatever --side-effects says")
-	f.StringArrayVar(&o.reports, "report", nil, "write a report too: json=`FILE`")
+	f.StringArrayVar(&o.failing, "known-failing", nil, "`file` of checks that are known to fail; one that passes fails the run")
+	f.StringArrayVar(&o.flaky, "known-flaky", nil, "`file` of checks that come and go")
+	f.BoolVar(&o.strict, "strict", false, "a broken recommendation fails the run, too")
+	f.IntVar(&o.repeat, "repeat", 1, "run everything so many times; the worst outcome of a check counts")
+	f.Uint64Var(&o.seed, "seed", 0, "run the scenarios in an order that this number decides")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and why the rest would not")
+	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
 	return cmd
 }
 
 func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
-	reports, err := reportFiles(o.reports)
+	files, err := a.reportFiles(o.reports)
+	if err != nil {
+		return err
+	}
+	opts, err := a.conformOptions(cmd, o)
 	if err != nil {
 		return err
 	}
@@ -79,12 +95,40 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 		ctx, cancel = context.WithTimeout(ctx, a.flags.maxTime)
 	}
 	defer cancel()
+	if o.dryRun {
+		plan, err := conformance.Plan(ctx, subject, opts)
+		if err != nil {
+			return a.conformFailure(ctx, t, err)
+		}
+		return a.showPlan(plan)
+	}
+	live := a.newStatus()
+	live.begin("conform")
+	opts.OnResult = a.live(live)
+	report, err := conformance.Run(ctx, subject, opts)
+	live.end()
+	if err != nil {
+		return a.conformFailure(ctx, t, err)
+	}
+	return a.conclude(cmd, t, report, files)
+}
+
+// conformOptions are the options of a run as the suite has them.
+func (a *app) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.Options, error) {
 	opts := conformance.Options{
 		Only: o.only, Skip: o.skip,
 		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultConformStart,
+		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict,
 	}
-	if o.spec = cmp.Or(o.spec, a.pinned()); o.spec != "" {
-		opts.Revisions = []mcp.Version{mcp.Version(o.spec)}
+	spec := cmp.Or(o.spec, a.pinned())
+	switch {
+	case spec != "" && o.requirements != "":
+		return opts, usage("--requirements %s says which revision to test against, and so does %s", o.requirements, spec)
+	case spec != "":
+		opts.Revisions = []mcp.Version{mcp.Version(spec)}
+	}
+	if o.repeat < 1 {
+		return opts, usage("--repeat must be at least 1, is %d", o.repeat)
 	}
 	if cmd.Flags().Changed("start-timeout") {
 		opts.StartTimeout = a.flags.startTimeout
@@ -92,26 +136,48 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	if cmd.Flags().Changed("timeout") {
 		opts.Answer = a.flags.idle
 	}
-	report, err := conformance.Run(ctx, subject, opts)
-	if err != nil {
-		return a.conformFailure(ctx, t, err)
+	var err error
+	if opts.Expected.Failing, err = expectations(o.failing); err != nil {
+		return opts, err
 	}
-	for _, name := range reports {
-		if err := writeReport(name, report); err != nil {
-			return err
+	opts.Expected.Flaky, err = expectations(o.flaky)
+	return opts, err
+}
+
+// expectations reads files of known outcomes.
+func expectations(names []string) ([]conformance.Expectation, error) {
+	var out []conformance.Expectation
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage("%v", err)
 		}
-	}
-	if err := a.showReport(cmd, t, report); err != nil {
-		return err
-	}
-	if code := report.ExitCode(); code != 0 {
-		f := &failure{kind: kindIncomplete, silent: true}
-		if code == exitCodes[kindNegative] {
-			f.kind = kindNegative
+		list, err := conformance.ReadExpectations(name, f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, usage("%v", err)
 		}
-		return f
+		out = append(out, list...)
 	}
-	return nil
+	return out, nil
+}
+
+// live keeps the status line of a run: how far it is, and what is broken at the
+// moment it is found.
+func (a *app) live(s *status) func(conformance.Result) {
+	n := 0
+	return func(res conformance.Result) {
+		if !a.errTerminal || a.flags.quiet || a.flags.output != formatHuman {
+			return
+		}
+		if res.Status == conformance.Fail {
+			s.above(a.style(true).bad("✗") + " " + res.ID + "  " + res.Title)
+		}
+		n++
+		s.mu.Lock()
+		s.last = fmt.Sprintf("%d checks · %s", n, res.Area)
+		s.mu.Unlock()
+	}
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
@@ -169,59 +235,4 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 		}
 	}
 	return f
-}
-
-func (a *app) showReport(cmd *cobra.Command, t target, report *conformance.Report) error {
-	return a.data(func(w io.Writer) error {
-		switch a.flags.output {
-		case formatJSON:
-			return rendered.JSON(w, report)
-		case formatNDJSON, formatRaw:
-			var b strings.Builder
-			if err := rendered.JSON(&b, report); err != nil {
-				return err
-			}
-			_, err := w.Write(append(compact([]byte(b.String())), '\n'))
-			return err
-		}
-		return rendered.Text(a.stdout, report, rendered.TextOptions{
-			Summary: a.outTerminal, Verbose: a.flags.verbose > 0, Quiet: a.flags.quiet, Color: bool(a.style(a.outTerminal)),
-			Again: againLine(cmd, t),
-		})
-	})
-}
-
-// againLine is the start of the line that repeats one check. The report adds
-// to its end, where a program's own arguments stand, so programs are left to it.
-func againLine(cmd *cobra.Command, t target) string {
-	if t.argv != nil {
-		return ""
-	}
-	words := append([]string{"mcpctl", "conform", "server"}, typedFlags(cmd)...)
-	return example.Quote(append(words, t.words()...))
-}
-
-// reportFiles reads json=FILE.
-func reportFiles(given []string) ([]string, error) {
-	var out []string
-	for _, r := range given {
-		format, name, found := strings.Cut(r, "=")
-		if !found || format != "json" || name == "" {
-			return nil, usage("--report %s: write json=FILE", r)
-		}
-		out = append(out, name)
-	}
-	return out, nil
-}
-
-func writeReport(name string, report *conformance.Report) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return usage("--report: %v", err)
-	}
-	if err := rendered.JSON(f, report); err != nil {
-		_ = f.Close() // the first error is the one to tell
-		return fmt.Errorf("--report %s: %w", name, err)
-	}
-	return f.Close()
 }

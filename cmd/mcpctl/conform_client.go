@@ -60,12 +60,12 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	f.StringArrayVar(&o.skip, "skip", nil, "leave out what matches this `pattern`")
 	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "how many scenarios run at once")
 	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "how long one start of the client may take")
-	f.StringArrayVar(&o.reports, "report", nil, "write a report too: json=`FILE`")
+	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
 	return cmd
 }
 
 func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOptions) error {
-	reports, err := reportFiles(o.reports)
+	files, err := a.reportFiles(o.reports)
 	if err != nil {
 		return err
 	}
@@ -93,15 +93,7 @@ func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOp
 	if err != nil {
 		return a.conformFailure(ctx, target{argv: argv}, err)
 	}
-	for _, name := range reports {
-		if err := writeReport(name, report); err != nil {
-			return err
-		}
-	}
-	if err := a.showReport(cmd, target{argv: argv}, report); err != nil {
-		return err
-	}
-	return verdictOf(report)
+	return a.conclude(cmd, target{argv: argv}, report, files)
 }
 
 // reachedBy is the transport that the arguments of a client speak of.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -13,11 +15,11 @@ var sameServer = map[string]bool{
 }
 
 // typedFlags returns the flags of this run that an example line needs, as they
-// were typed: ${NAME} in a header stays what it is.
-func typedFlags(cmd *cobra.Command) []string {
+// were typed: ${NAME} in a header stays what it is. also names more of them.
+func typedFlags(cmd *cobra.Command, also ...map[string]bool) []string {
 	var out []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !sameServer[f.Name] {
+		if !sameServer[f.Name] && !slices.ContainsFunc(also, func(m map[string]bool) bool { return m[f.Name] }) {
 			return
 		}
 		flag := "--" + f.Name

@@ -2,14 +2,11 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
@@ -27,9 +24,6 @@ type TextOptions struct {
 	ASCII bool
 	// Color marks outcomes with ANSI colours. Nothing depends on it.
 	Color bool
-	// Again begins the line that repeats one check; empty means "mcpctl
-	// conform server" and the subject as the report has it.
-	Again string
 }
 
 // mark is how a status looks.
@@ -52,9 +46,9 @@ func markOf(s conformance.Status) mark {
 	}
 }
 
-// Text writes the report for people: a headline, the checks, what is
-// wrong with the traffic that shows it, and the verdict. The order is fixed
-// and times stand only in the headline, so two reports compare line by line.
+// Text writes the report for people: a headline, the checks, what is wrong with
+// the traffic that shows it, and the verdict. The order is fixed and times stand
+// only in the headline, so two reports compare line by line.
 func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
 	if !o.Quiet {
@@ -64,9 +58,9 @@ func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 		} else {
 			p.checks()
 		}
-		for _, res := range r.Results {
-			if res.Status != conformance.Pass && res.Status != conformance.Skip {
-				p.finding(res)
+		for i := range r.Results {
+			if reported(&r.Results[i]) {
+				p.finding(&r.Results[i])
 			}
 		}
 	}
@@ -83,7 +77,15 @@ type textReport struct {
 
 func (p *textReport) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
-func (p *textReport) sign(s conformance.Status) string {
+// sign is the mark of a result; what fails the run looks like a failure.
+func (p *textReport) sign(res *conformance.Result) string {
+	if res.Baseline == conformance.BaselineStale {
+		return p.statusSign(conformance.Fail)
+	}
+	return p.statusSign(res.Status)
+}
+
+func (p *textReport) statusSign(s conformance.Status) string {
 	m := markOf(s)
 	sign := m.sign
 	if p.o.ASCII {
@@ -95,127 +97,115 @@ func (p *textReport) sign(s conformance.Status) string {
 	return sign
 }
 
-func (p *textReport) sep() string {
+// line writes parts with the separator between them.
+func (p *textReport) line(parts ...string) {
+	sep := " · "
 	if p.o.ASCII {
-		return " | "
+		sep = " | "
 	}
-	return " · "
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	p.printf("%s\n", strings.Join(parts, sep))
 }
 
 func (p *textReport) head() {
-	t, policy := p.r.Target, p.r.Policy
-	name := strings.TrimSpace(visible(t.Name + " " + t.Version))
-	if name == "" {
-		name = "a server that gave no name"
-	}
-	parts := []string{"MCP conformance", name}
-	if place := subjectText(t); place != "" {
-		parts = append(parts, place)
-	}
-	if t.Revision != "" {
-		parts = append(parts, "session "+visible(t.Revision))
-	}
-	p.printf("%s\n", strings.Join(parts, p.sep()))
-	effects := "side effects: " + string(policy.SideEffects)
-	if policy.Granted {
-		effects += " (granted by the server)"
-	}
-	parts = []string{effects, fmt.Sprintf("%.1f s", p.r.Duration.Seconds())}
-	if areas := p.r.Summary().SkippedAreas; len(areas) > 0 {
-		parts = append(parts, "skipped whole: "+strings.Join(areas, ", "))
-	}
-	p.printf("%s\n\n", strings.Join(parts, p.sep()))
+	policy := p.r.Policy
+	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
+	p.line(append(policyWords(policy), fmt.Sprintf("%.1f s", p.r.Duration.Seconds()), skippedWhole(p.r))...)
+	p.printf("\n")
 }
 
-// subjectText is the subject as one would type it after "conform server".
-func subjectText(t conformance.Target) string {
-	switch {
-	case t.URL != "":
-		return t.URL
-	case len(t.Argv) > 0:
-		words := make([]string, len(t.Argv))
-		for i, w := range t.Argv {
-			words[i] = shellWord(w)
+// policyWords say what the run was allowed and asked to do.
+func policyWords(policy conformance.Policy) []string {
+	var out []string
+	if policy.Set != "" {
+		out = append(out, "requirements of "+policy.Set)
+	}
+	if policy.SideEffects != "" {
+		effects := "side effects: " + string(policy.SideEffects)
+		if policy.Granted {
+			effects += " (granted by the server)"
 		}
-		return "-- " + strings.Join(words, " ")
+		out = append(out, effects)
+	}
+	if policy.Repeat > 1 {
+		out = append(out, fmt.Sprintf("%d times", policy.Repeat))
+	}
+	if policy.Seed != 0 {
+		out = append(out, fmt.Sprintf("seed %d", policy.Seed))
+	}
+	if policy.Strict {
+		out = append(out, "strict")
+	}
+	return out
+}
+
+func skippedWhole(r *conformance.Report) string {
+	if areas := r.Summary().SkippedAreas; len(areas) > 0 {
+		return "skipped whole: " + strings.Join(areas, ", ")
 	}
 	return ""
 }
 
-// shellWord quotes a word for a shell where it needs it.
-func shellWord(w string) string {
-	plain := func(c rune) bool {
-		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_./:=@%+,", c))
+// heading names a part: by its area, and by its revision where there are more.
+func (p *textReport) heading(part legArea) string {
+	if len(p.r.Legs) > 1 {
+		return string(part.revision) + " / " + part.area
 	}
-	if w != "" && strings.IndexFunc(w, func(c rune) bool { return !plain(c) }) < 0 {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	return part.area
 }
 
 // checks writes one line per check.
 func (p *textReport) checks() {
 	idWidth := 0
-	for _, res := range p.r.Results {
-		idWidth = max(idWidth, len(res.ID))
+	for i := range p.r.Results {
+		idWidth = max(idWidth, len(p.r.Results[i].ID))
 	}
-	area := ""
-	for _, res := range p.r.Results {
-		if res.Reason == conformance.SkipExcluded {
-			continue
+	for _, part := range parts(p.r) {
+		p.printf("%s\n", p.heading(part))
+		for _, res := range part.results {
+			line := fmt.Sprintf("  %s %-6s %-*s  %s", p.sign(res), res.Level, idWidth, res.ID, res.Title)
+			about := remarks(res)
+			if res.Status == conformance.Skip {
+				about = append([]string{message(res)}, about...)
+			}
+			if len(about) > 0 {
+				line += " (" + strings.Join(about, "; ") + ")"
+			}
+			p.printf("%s\n", line)
 		}
-		if res.Area != area {
-			area = res.Area
-			p.printf("%s\n", area)
-		}
-		line := fmt.Sprintf("  %s %-6s %-*s  %s", p.sign(res.Status), res.Level, idWidth, res.ID, res.Title)
-		switch {
-		case res.Status == conformance.Skip && res.Detail != "":
-			line += fmt.Sprintf(" (%s: %s)", res.Reason, visible(res.Detail))
-		case res.Status == conformance.Skip:
-			line += fmt.Sprintf(" (%s)", res.Reason)
-		}
-		p.printf("%s\n", line)
 	}
 	p.printf("\n")
 }
 
 // areas writes one line per area.
 func (p *textReport) areas() {
-	for _, area := range p.areasShown() {
-		counts := map[conformance.Status]int{}
-		reasons := map[string]int{}
-		for _, res := range p.r.Results {
-			if res.Area != area || res.Reason == conformance.SkipExcluded {
-				continue
-			}
+	leg, indent := "", "  "
+	for _, part := range parts(p.r) {
+		if len(p.r.Legs) > 1 && leg != string(part.revision) {
+			leg, indent = string(part.revision), "    "
+			p.printf("  %s\n", leg)
+		}
+		line := fmt.Sprintf("%s%-18s", indent, part.area)
+		counts, reasons := map[conformance.Status]int{}, map[string]int{}
+		for _, res := range part.results {
 			counts[res.Status]++
 			if res.Status == conformance.Skip {
 				reasons[strings.ReplaceAll(string(res.Reason), "-", " ")]++
 			}
 		}
-		if len(counts) == 0 {
-			continue
-		}
-		line := fmt.Sprintf("  %-18s", area)
-		for _, status := range []conformance.Status{conformance.Pass, conformance.Warn, conformance.Fail, conformance.Unknown, conformance.Error, conformance.Skip} {
+		for _, status := range statusOrder {
 			if n := counts[status]; n > 0 {
-				line += fmt.Sprintf(" %s %-3d", p.sign(status), n)
+				line += fmt.Sprintf(" %s %-3d", p.statusSign(status), n)
 			}
 		}
 		if len(reasons) > 0 {
-			var parts []string
-			for reason, n := range reasons {
-				parts = append(parts, strconv.Itoa(n)+" "+reason)
-			}
-			slices.Sort(parts)
-			line += "(" + strings.Join(parts, ", ") + ")"
+			line += "(" + strings.Join(counted(reasons), ", ") + ")"
 		}
 		p.printf("%s\n", strings.TrimRight(line, " "))
 		if p.o.Verbose {
-			for _, res := range p.r.Results {
-				if res.Area == area && res.Status == conformance.Skip && res.Reason != conformance.SkipExcluded {
-					p.printf("      %s %s: %s\n", res.ID, res.Reason, visible(res.Detail))
+			for _, res := range part.results {
+				if res.Status == conformance.Skip {
+					p.printf("%s    %s %s\n", indent, res.ID, message(res))
 				}
 			}
 		}
@@ -223,20 +213,32 @@ func (p *textReport) areas() {
 	p.printf("\n")
 }
 
-// areasShown are the areas of the results, each once, in the order of the report.
-func (p *textReport) areasShown() []string {
-	var areas []string
-	for _, res := range p.r.Results {
-		if !slices.Contains(areas, res.Area) {
-			areas = append(areas, res.Area)
-		}
-	}
-	return areas
+// statusOrder is how counts stand beside each other.
+var statusOrder = []conformance.Status{
+	conformance.Pass, conformance.Warn, conformance.Fail, conformance.Unknown, conformance.Error, conformance.Skip,
 }
 
-// finding writes one check that did not pass, with its evidence.
-func (p *textReport) finding(res conformance.Result) {
-	p.printf("%s %-6s %s   %s\n", p.sign(res.Status), res.Level, res.ID, p.source(res.Spec))
+// counted writes each count with its word, sorted.
+func counted(counts map[string]int) []string {
+	var out []string
+	for what, n := range counts {
+		out = append(out, strconv.Itoa(n)+" "+what)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// finding writes one check that did not pass, with its evidence; a known one in
+// a line.
+func (p *textReport) finding(res *conformance.Result) {
+	p.printf("%s %-6s %s   %s\n", p.sign(res), res.Level, res.ID, source(res))
+	for _, remark := range remarks(res) {
+		p.printf("        %s\n", remark)
+	}
+	if res.Excused() || res.Baseline == conformance.BaselineStale {
+		p.printf("\n")
+		return
+	}
 	p.printf("        %s\n", res.Title)
 	if res.Spec.Quote != "" {
 		p.printf("        %q\n", res.Spec.Quote)
@@ -247,104 +249,37 @@ func (p *textReport) finding(res conformance.Result) {
 	if res.Expected != "" {
 		p.printf("        expected %s, got %s\n", res.Expected, visible(res.Actual))
 	}
-	for _, f := range res.Evidence {
-		p.frame(f)
+	for i := range res.Evidence {
+		p.frame(&res.Evidence[i])
 	}
-	if p.o.Again != "" {
-		p.printf("        again: %s --only %s\n\n", p.o.Again, shellWord(res.ID))
-	} else {
-		p.printf("        again: %s\n\n", repro(p.r.Target, res.ID))
-	}
-}
-
-func (p *textReport) source(s conformance.Spec) string {
-	switch {
-	case s.Section != "":
-		return "spec " + p.r.Target.Revision + " " + s.Section
-	case s.Seed != "":
-		return "requirement " + s.Seed
-	}
-	return ""
+	p.printf("        again: %s\n\n", again(p.r, res))
 }
 
 // frame writes one frame of evidence, cut to what a reader takes in.
-func (p *textReport) frame(f conformance.Frame) {
-	arrow := "→"
-	switch {
-	case p.o.ASCII && f.Dir == conformance.FromServer:
-		arrow = "<-"
-	case p.o.ASCII:
-		arrow = "->"
-	case f.Dir == conformance.FromServer:
-		arrow = "←"
+func (p *textReport) frame(f *conformance.Frame) {
+	sign := arrow(f)
+	if p.o.ASCII {
+		sign = map[string]string{"←": "<-", "→": "->"}[sign]
 	}
-	var parts []string
-	if h := f.HTTP; h != nil {
-		if h.Method != "" {
-			parts = append(parts, h.Method)
-		}
-		if h.Status != 0 {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", h.Status, visible(h.ContentType))))
-		}
-	}
-	if len(f.Data) > 0 {
-		const shown = 300
-		text := visible(string(bytes.ToValidUTF8(f.Data[:min(len(f.Data), shown)], []byte("\uFFFD"))))
-		if f.Size > shown {
-			text += fmt.Sprintf("… (%d bytes)", f.Size)
-		}
-		parts = append(parts, text)
-	}
-	if f.Note != "" {
-		parts = append(parts, "["+visible(f.Note)+"]")
-	}
-	p.printf("        %s %s\n", arrow, strings.Join(parts, "  "))
+	const width = 300
+	p.printf("        %s %s\n", sign, wire(f, width))
 }
 
 func (p *textReport) foot() {
 	s := p.r.Summary()
-	known := s.Must.Unknown + s.Should.Unknown
-	faults := s.Must.Error + s.Should.Error
-	parts := []string{
-		string(p.r.Verdict()),
-		plural(s.Must.Fail, "broken requirement"),
-		fmt.Sprintf("%d not established", known),
-		plural(s.Should.Warn, "recommendation"),
-		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass),
-		fmt.Sprintf("%d not applicable", s.Skipped),
-	}
-	if faults > 0 {
-		parts = append(parts, plural(faults, "fault")+" of the suite")
-	}
-	p.printf("%s\n", strings.Join(parts, p.sep()))
-	p.printf("exit %d\n", p.r.ExitCode())
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// visible makes text from a server harmless on a terminal: control, format and
-// direction characters become visible, line breaks become spaces.
-func visible(text string) string {
-	safe := func(c rune) bool { return c == ' ' || unicode.IsPrint(c) }
-	if strings.IndexFunc(text, func(c rune) bool { return !safe(c) }) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, c := range text {
-		switch {
-		case safe(c):
-			b.WriteRune(c)
-		case c == '\n' || c == '\r' || c == '\t':
-			b.WriteByte(' ')
-		default:
-			quoted := strconv.QuoteRuneToASCII(c)
-			b.WriteString(quoted[1 : len(quoted)-1])
+	words := func(n int, what string) string {
+		if n == 0 {
+			return ""
 		}
+		return what
 	}
-	return b.String()
+	faults := s.Must.Error + s.Should.Error
+	p.line(
+		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
+		fmt.Sprintf("%d not established", s.Must.Unknown+s.Should.Unknown),
+		plural(s.Should.Warn, "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
+		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", s.Skipped),
+		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
+	)
+	p.printf("exit %d\n", p.r.ExitCode())
 }

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// listedCheck is a check of the suite, as programs read it.
+type listedCheck struct {
+	ID          string                    `json:"id"`
+	Scenario    string                    `json:"scenario"`
+	Area        string                    `json:"area"`
+	Title       string                    `json:"title"`
+	Level       conformance.Level         `json:"level"`
+	House       conformance.Level         `json:"house,omitempty"`
+	Section     string                    `json:"section,omitempty"`
+	Quote       string                    `json:"quote,omitempty"`
+	Seed        string                    `json:"seed,omitempty"`
+	Since       mcp.Version               `json:"since,omitempty"`
+	Until       mcp.Version               `json:"until,omitempty"`
+	Official    []string                  `json:"official,omitempty"`
+	Transport   conformance.TransportKind `json:"transport,omitempty"`
+	Capability  string                    `json:"capability,omitempty"`
+	Tools       []string                  `json:"tools,omitempty"`
+	SideEffects conformance.SideEffects   `json:"sideEffects,omitempty"`
+	Control     string                    `json:"control,omitempty"`
+	// Runs and the rest are set in a plan.
+	Revision mcp.Version            `json:"revision,omitempty"`
+	Runs     *bool                  `json:"runs,omitempty"`
+	Reason   conformance.SkipReason `json:"reason,omitempty"`
+	Detail   string                 `json:"detail,omitempty"`
+}
+
+// allChecks are the checks of the suite, in the order of a report.
+func allChecks() []listedCheck {
+	var out []listedCheck
+	for _, sc := range conformance.Scenarios() {
+		for _, c := range sc.Checks {
+			out = append(out, listedCheck{
+				ID: c.ID, Scenario: sc.ID, Area: sc.Area, Title: c.Title, Level: c.Level, House: c.House,
+				Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed,
+				Since: later(sc.Since, c.Since), Until: earlier(sc.Until, c.Until), Official: c.Official,
+				Transport: sc.Needs.Transport, Capability: sc.Needs.Capability, Tools: sc.Needs.Tools,
+				SideEffects: sc.Needs.SideEffects, Control: sc.Needs.Control,
+			})
+		}
+	}
+	return out
+}
+
+// later and earlier are the narrower of two bounds; "" is none.
+func later(a, b mcp.Version) mcp.Version {
+	if a == "" || b != "" && b.AtLeast(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b mcp.Version) mcp.Version {
+	if a == "" || b != "" && a.AtLeast(b) {
+		return b
+	}
+	return a
+}
+
+// within reports whether the check is a rule of a revision.
+func (c *listedCheck) within(v mcp.Version) bool {
+	return (c.Since == "" || v.AtLeast(c.Since)) && (c.Until == "" || c.Until.AtLeast(v))
+}
+
+// revisions says in words for which revisions the rule holds.
+func (c *listedCheck) revisions() string {
+	switch {
+	case c.Since == "" && c.Until == "":
+		return "all"
+	case c.Since == "":
+		return "until " + string(c.Until)
+	case c.Until == "":
+		return "since " + string(c.Since)
+	case c.Since == c.Until:
+		return string(c.Since)
+	}
+	return string(c.Since) + " to " + string(c.Until)
+}
+
+// url is the rule's page in the newest revision that has it.
+func (c *listedCheck) url() string {
+	if c.Section == "" {
+		return ""
+	}
+	return "https://modelcontextprotocol.io/specification/" + string(cmp.Or(c.Until, mcp.Latest)) + "/" + c.Section
+}
+
+func newConformListCmd(a *app) *cobra.Command {
+	var spec, level string
+	cmd := &cobra.Command{
+		Use:   "list [PATTERN…]",
+		Short: "List the checks of the suite for servers",
+		Example: `  mcpctl conform list
+  mcpctl conform list tools --level MUST -o json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			revision, known := mcp.ParseVersion(spec)
+			if spec != "" && !known {
+				return usage("--spec %s: the suite covers revisions %s to %s", spec, mcp.Versions()[0], mcp.Latest)
+			}
+			checks := slices.DeleteFunc(allChecks(), func(c listedCheck) bool {
+				asked := len(args) == 0 || slices.ContainsFunc(args, func(p string) bool { return conformance.Match(p, c.ID, c.Scenario, c.Area) })
+				return !asked || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
+			})
+			if len(checks) == 0 {
+				return &failure{kind: kindNotFound, message: "no check is like that"}
+			}
+			return a.showChecks(checks, func(c *listedCheck) []string {
+				return []string{c.ID, string(c.Level), c.revisions(), c.Area, c.Title}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&spec, "spec", "", "only rules of this `revision`")
+	cmd.Flags().Var(choice(&level, "", string(conformance.Must), string(conformance.Should), string(conformance.May)), "level", "only rules of this level: MUST, SHOULD or MAY")
+	return cmd
+}
+
+// showChecks writes a row for each check, or the checks themselves for programs.
+func (a *app) showChecks(checks []listedCheck, row func(*listedCheck) []string) error {
+	switch a.flags.output {
+	case formatJSON:
+		return a.printJSON(encoded(checks))
+	case formatNDJSON, formatRaw:
+		for i := range checks {
+			if err := a.printRaw(encoded(checks[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	rows := make([][]string, len(checks))
+	for i := range checks {
+		rows[i] = row(&checks[i])
+	}
+	if a.outTerminal {
+		return a.say(aligned(a.style(true), a.tableWidth(), "", nil, rows))
+	}
+	return a.tsv(rows)
+}
+
+// showPlan writes what a run would do.
+func (a *app) showPlan(plan []conformance.Planned) error {
+	byID := map[string]listedCheck{}
+	for _, c := range allChecks() {
+		byID[c.ID] = c
+	}
+	var checks []listedCheck
+	runs := 0
+	for i := range plan {
+		p := &plan[i]
+		if p.Reason == conformance.SkipExcluded {
+			continue
+		}
+		c := byID[p.ID]
+		c.Level, c.Revision, c.Runs, c.Reason, c.Detail = p.Level, p.Revision, &p.Runs, p.Reason, p.Detail
+		if p.Runs {
+			runs++
+		}
+		checks = append(checks, c)
+	}
+	err := a.showChecks(checks, func(c *listedCheck) []string {
+		why := "runs"
+		if !*c.Runs {
+			why = strings.TrimSuffix("skip "+string(c.Reason)+": "+c.Detail, ": ")
+		}
+		return []string{c.ID, string(c.Level), string(c.Revision), why}
+	})
+	if err != nil || a.flags.output != formatHuman || a.flags.quiet {
+		return err
+	}
+	return a.say(fmt.Sprintf("%d of %d would run\n", runs, len(checks)))
+}
+
+func newConformExplainCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain ID",
+		Short: "Say what a check looks at, and where the rule stands",
+		Long:  `Say what a check looks at, and where the rule stands. ID is that of a check or of a scenario, which has several.`,
+		Example: `  mcpctl conform explain RPC-07/exclusive
+  mcpctl conform explain UTIL-15 -o json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("conform explain takes the id of a check, got %d operands", len(args))
+			}
+			all := allChecks()
+			checks := slices.DeleteFunc(slices.Clone(all), func(c listedCheck) bool { return c.ID != args[0] && c.Scenario != args[0] })
+			if len(checks) == 0 {
+				return noCheck(args[0], all)
+			}
+			if a.flags.output != formatHuman {
+				return a.showChecks(checks, nil)
+			}
+			for i := range checks {
+				if err := a.say(checks[i].explained()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func noCheck(id string, all []listedCheck) *failure {
+	f := &failure{kind: kindNotFound, message: fmt.Sprintf("there is no check %q", id)}
+	var ids []string
+	for _, c := range all {
+		ids = append(ids, c.ID)
+	}
+	for _, near := range suggest.Nearest(id, ids) {
+		f.try = append(f.try, "mcpctl conform explain "+near)
+	}
+	return f
+}
+
+// explained is a check in words.
+func (c *listedCheck) explained() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(&b, "  %-10s %s\n", name, text)
+		}
+	}
+	fmt.Fprintf(&b, "%s\n  %s\n\n", c.ID, c.Title)
+	level := string(c.Level)
+	if c.House != "" {
+		level += fmt.Sprintf("; %s for servers that announce the error profiles of this project", c.House)
+	}
+	line("level", "%s", level)
+	line("revisions", "%s", c.revisions())
+	if c.Quote != "" {
+		line("rule", "%q", c.Quote)
+	}
+	line("spec", "%s", c.url())
+	line("seed", "%s", c.Seed)
+	line("scenario", "%s, area %s", c.Scenario, c.Area)
+	line("needs", "%s", c.needs())
+	line("official", "%s", strings.Join(c.Official, ", "))
+	line("run", "mcpctl conform server --only %s SERVER", c.ID)
+	b.WriteString("\n")
+	return b.String()
+}
+
+// needs says what a server must offer for the check to run.
+func (c *listedCheck) needs() string {
+	var out []string
+	if c.Transport != "" {
+		out = append(out, "transport "+string(c.Transport))
+	}
+	if c.Capability != "" {
+		out = append(out, "capabilities."+c.Capability)
+	}
+	if len(c.Tools) > 0 {
+		out = append(out, fmt.Sprintf("leave to call %s (side effects: %s)", strings.Join(c.Tools, ", "), c.SideEffects))
+	}
+	if c.Control != "" {
+		out = append(out, c.Control)
+	}
+	return strings.Join(out, "; ")
+}

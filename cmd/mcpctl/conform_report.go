@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	rendered "github.com/mainstay-mcp/mainstay/conformance/report"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// reportFormat is a format that reports are written in. Those without a matrix
+// show one report only.
+type reportFormat struct {
+	name   string
+	matrix bool
+	write  func(w io.Writer, reports []*conformance.Report) error
+}
+
+// one makes a format of a rendering of one report.
+func one(render func(io.Writer, *conformance.Report) error) func(io.Writer, []*conformance.Report) error {
+	return func(w io.Writer, reports []*conformance.Report) error { return render(w, reports[0]) }
+}
+
+var reportFormats = []reportFormat{
+	{"text", false, one(func(w io.Writer, r *conformance.Report) error { return rendered.Text(w, r, rendered.TextOptions{}) })},
+	{"json", true, func(w io.Writer, reports []*conformance.Report) error {
+		if len(reports) == 1 {
+			return rendered.JSON(w, reports[0])
+		}
+		return rendered.Matrix(w, reports)
+	}},
+	{"html", true, rendered.HTML},
+	{"junit", true, rendered.JUnit},
+	{"sarif", true, rendered.SARIF},
+	{formatGitHub, false, one(rendered.GitHub)},
+	{"badge", false, one(rendered.BadgeJSON)},
+	{formatBadgeSVG, false, one(rendered.BadgeSVG)},
+	{"known-failing", false, one(conformance.WriteExpectations)},
+	{"expected-failures", false, one(conformance.WriteOfficialExpectations)},
+}
+
+const (
+	formatGitHub   = "github"
+	formatBadgeSVG = "badge-svg"
+	reportUsage    = "write a report too: `FORMAT=FILE` with json, html, junit, sarif, text, github, badge, known-failing or expected-failures; github alone is for GitHub Actions"
+)
+
+// reportFile is one --report: a format and where it goes.
+type reportFile struct {
+	reportFormat
+	name string
+	// step appends to the summary of a GitHub step, and marks its log.
+	step bool
+}
+
+// reportFiles reads FORMAT=FILE, and refuses before a run what could not be
+// written after it.
+func (a *app) reportFiles(given []string) ([]reportFile, error) {
+	var out []reportFile
+	for _, text := range given {
+		format, names, found := strings.Cut(text, "=")
+		if !found && format == formatGitHub {
+			summary, _ := a.env("GITHUB_STEP_SUMMARY")
+			if summary == "" {
+				return nil, usage("--report github: GITHUB_STEP_SUMMARY is not set; write github=FILE outside of GitHub Actions")
+			}
+			f, err := newReportFile(formatGitHub, summary)
+			if err != nil {
+				return nil, err
+			}
+			f.step = true
+			out = append(out, f)
+			continue
+		}
+		if names == "" {
+			return nil, usage("--report %s: write %s=FILE", text, format)
+		}
+		for _, name := range splitBadge(format, names) {
+			f, err := newReportFile(format, name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// splitBadge takes the two files of badge=badge.json,badge.svg apart.
+func splitBadge(format, names string) []string {
+	if format != "badge" {
+		return []string{names}
+	}
+	return strings.Split(names, ",")
+}
+
+func newReportFile(format, name string) (reportFile, error) {
+	if format == "badge" && filepath.Ext(name) == ".svg" {
+		format = formatBadgeSVG
+	}
+	f, err := formatNamed(format)
+	if err != nil {
+		return reportFile{}, err
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+		return reportFile{}, usage("--report %s=%s: there is no folder %s", format, name, filepath.Dir(name))
+	}
+	return reportFile{reportFormat: f, name: name}, nil
+}
+
+func formatNamed(name string) (reportFormat, error) {
+	at := slices.IndexFunc(reportFormats, func(f reportFormat) bool { return f.name == name })
+	if at < 0 {
+		var names []string
+		for _, f := range reportFormats {
+			names = append(names, f.name)
+		}
+		return reportFormat{}, usage("%q is no format of reports: %s", name, strings.Join(names, ", "))
+	}
+	return reportFormats[at], nil
+}
+
+// write writes the reports to the file; nothing is left of a file that could
+// not be written whole.
+func (f *reportFile) save(reports []*conformance.Report) error {
+	if len(reports) > 1 && !f.matrix {
+		return usage("%s shows one report, there are %d: make json, html, junit or sarif of them", f.reportFormat.name, len(reports))
+	}
+	var b bytes.Buffer
+	if err := f.write(&b, reports); err != nil {
+		return err
+	}
+	mode := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if f.step {
+		mode = os.O_CREATE | os.O_WRONLY | os.O_APPEND // other steps' summaries stay
+	}
+	file, err := os.OpenFile(f.name, mode, 0o644)
+	if err != nil {
+		return usage("--report: %v", err)
+	}
+	if _, err := file.Write(b.Bytes()); err != nil {
+		_ = file.Close() // the first error is the one to tell
+		return usage("--report: %v", err)
+	}
+	return file.Close()
+}
+
+// conclude completes a report by what only the command line knows, writes it
+// wherever it was asked for, and ends the command with its verdict.
+func (a *app) conclude(cmd *cobra.Command, t target, report *conformance.Report, files []reportFile) error {
+	report.Again = a.again(cmd, t)
+	report.CI = a.ci()
+	report.Target.Argv = mcperrors.RedactCommand(report.Target.Argv, a.secrets...)
+	for i := range files {
+		if err := files[i].save([]*conformance.Report{report}); err != nil {
+			return err
+		}
+		if files[i].step {
+			// The runner reads commands from both streams; stdout is the report's.
+			if err := rendered.Annotations(a.stderr, report); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.showReport(report); err != nil {
+		return err
+	}
+	return verdictOf(report)
+}
+
+func (a *app) showReport(report *conformance.Report) error {
+	return a.data(func(w io.Writer) error {
+		switch a.flags.output {
+		case formatJSON:
+			return rendered.JSON(w, report)
+		case formatNDJSON, formatRaw:
+			var b bytes.Buffer
+			if err := rendered.JSON(&b, report); err != nil {
+				return err
+			}
+			_, err := w.Write(append(compact(b.Bytes()), '\n'))
+			return err
+		}
+		return rendered.Text(a.stdout, report, rendered.TextOptions{
+			Summary: a.outTerminal, Verbose: a.flags.verbose > 0, Quiet: a.flags.quiet, Color: bool(a.style(a.outTerminal)),
+		})
+	})
+}
+
+// sameRun are the flags of conform that decide what a check finds.
+var sameRun = map[string]bool{"side-effects": true, "allow-tool": true, "transport": true, "spec": true, "requirements": true}
+
+// again is the command line that repeats the run, up to its program.
+func (a *app) again(cmd *cobra.Command, t target) []string {
+	words := append(strings.Fields(cmd.CommandPath()), typedFlags(cmd, sameRun)...)
+	words = append(words, t.words()...)
+	for i := range words {
+		words[i] = a.safe(words[i])
+	}
+	return words
+}
+
+// ci is the CI job that this is, by the environment.
+func (a *app) ci() conformance.CI {
+	get := func(name string) string {
+		v, _ := a.env(name)
+		return v
+	}
+	switch {
+	case get("GITHUB_ACTIONS") == "true":
+		return conformance.CI{
+			Provider: formatGitHub, Commit: get("GITHUB_SHA"), Ref: get("GITHUB_REF"),
+			URL: get("GITHUB_SERVER_URL") + "/" + get("GITHUB_REPOSITORY") + "/actions/runs/" + get("GITHUB_RUN_ID"),
+		}
+	case get("GITLAB_CI") == "true":
+		return conformance.CI{Provider: "gitlab", Commit: get("CI_COMMIT_SHA"), Ref: get("CI_COMMIT_REF_NAME"), URL: get("CI_JOB_URL")}
+	}
+	return conformance.CI{}
+}
+
+func newConformReportCmd(a *app) *cobra.Command {
+	var to []string
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Make another format of a report",
+		Long: `Make another format of a report. FILE is what --report json or --report html wrote;
+- is standard input. Without =FILE the format goes to standard output.`,
+		Example: `  mcpctl conform report conform.json --to html=conform.html --to junit=conform.xml
+  mcpctl conform report conform.html --to json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("conform report takes one file, got %d", len(args))
+			}
+			return a.convert(args, to, []string{"text"})
+		},
+	}
+	cmd.Flags().StringArrayVar(&to, "to", nil, "`FORMAT[=FILE]` to make: json, html, junit, sarif, text, github, badge, known-failing or expected-failures")
+	return cmd
+}
+
+func newConformMergeCmd(a *app) *cobra.Command {
+	var to []string
+	cmd := &cobra.Command{
+		Use:   "merge FILE FILE…",
+		Short: "Put several reports beside each other",
+		Long: `Put several reports beside each other: of several servers, or of one on several
+transports or systems. As HTML they are a matrix of checks and subjects.`,
+		Example: `  mcpctl conform merge go.json typescript.json --to html=matrix.html`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("conform merge takes two reports or more, got %d", len(args))
+			}
+			return a.convert(args, to, []string{"json"})
+		},
+	}
+	cmd.Flags().StringArrayVar(&to, "to", nil, "`FORMAT[=FILE]` to make: json, html, junit or sarif")
+	return cmd
+}
+
+// convert reads reports and writes them in other formats. It judges nothing: it
+// ends well whatever the verdict was.
+func (a *app) convert(names, to, unless []string) error {
+	if len(to) == 0 {
+		to = unless
+	}
+	var reports []*conformance.Report
+	for _, name := range names {
+		found, err := a.readReports(name)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, found...)
+	}
+	for _, text := range to {
+		if !strings.Contains(text, "=") {
+			f, err := formatNamed(text)
+			if err != nil {
+				return err
+			}
+			if len(reports) > 1 && !f.matrix {
+				return usage("%s shows one report, there are %d", f.name, len(reports))
+			}
+			if err := a.data(func(w io.Writer) error { return f.write(w, reports) }); err != nil {
+				return err
+			}
+			continue
+		}
+		files, err := a.reportFiles([]string{text})
+		if err != nil {
+			return err
+		}
+		for i := range files {
+			if err := files[i].save(reports); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) readReports(name string) ([]*conformance.Report, error) {
+	in := a.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		in = f
+	}
+	reports, err := rendered.Read(in)
+	if err != nil {
+		return nil, usage("%s: %v", name, err)
+	}
+	return reports, nil
+}

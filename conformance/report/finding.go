@@ -1,0 +1,247 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// What every format says of a report and of one result, in the same words.
+
+// specSite is where the specification's pages are.
+const specSite = "https://modelcontextprotocol.io/specification/"
+
+// specURL is the page of the rule in the revision that was judged, "" for a
+// rule the specification does not have.
+func specURL(res *conformance.Result) string {
+	if res.Spec.Section == "" || res.Revision == "" {
+		return ""
+	}
+	return specSite + string(res.Revision) + "/" + res.Spec.Section
+}
+
+// source names the place of the rule.
+func source(res *conformance.Result) string {
+	switch {
+	case res.Spec.Section != "":
+		return strings.TrimSpace("spec "+string(res.Revision)) + " " + res.Spec.Section
+	case res.Spec.Seed != "":
+		return "requirement " + res.Spec.Seed
+	}
+	return ""
+}
+
+// again is the command line that repeats one check.
+func again(r *conformance.Report, res *conformance.Result) string {
+	words := slices.Clone(r.Again)
+	if len(words) == 0 {
+		words = []string{"mcpctl", "conform", string(cmp.Or(r.Target.Role, conformance.RoleServer))}
+		if r.Target.URL != "" {
+			words = append(words, r.Target.URL)
+		}
+	}
+	if len(r.Legs) > 1 && res.Revision != "" {
+		words = append(words, "--spec", string(res.Revision))
+	}
+	words = append(words, "--only", res.ID)
+	if len(r.Target.Argv) > 0 {
+		words = append(append(words, "--"), r.Target.Argv...)
+	}
+	return shellLine(words)
+}
+
+// subject is what was judged as one would type it after "conform server".
+func subject(t conformance.Target) string {
+	switch {
+	case t.URL != "":
+		return t.URL
+	case len(t.Argv) > 0:
+		return "-- " + shellLine(t.Argv)
+	}
+	return ""
+}
+
+// named is what the subject calls itself.
+func named(t conformance.Target) string {
+	name := strings.TrimSpace(visible(t.Name + " " + t.Version))
+	if name == "" {
+		return "a " + string(cmp.Or(t.Role, conformance.RoleServer)) + " that gave no name"
+	}
+	return name
+}
+
+// revisions are those that were judged, newest first.
+func revisions(r *conformance.Report) []mcp.Version {
+	var out []mcp.Version
+	for _, l := range r.Legs {
+		out = append(out, l.Revision)
+	}
+	if len(out) == 0 && r.Target.Revision != "" {
+		out = append(out, mcp.Version(r.Target.Revision))
+	}
+	return out
+}
+
+// revisionsText names the revisions with their eras.
+func revisionsText(r *conformance.Report) string {
+	var parts []string
+	for _, v := range revisions(r) {
+		parts = append(parts, v.Era().String()+" "+visible(string(v)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// reported reports whether a result is told as a finding: all that is not as it
+// should be.
+func reported(res *conformance.Result) bool {
+	return res.Status != conformance.Pass && res.Status != conformance.Skip || res.Baseline == conformance.BaselineStale
+}
+
+// shown reports whether a result is told at all: not what was not asked for.
+func shown(res *conformance.Result) bool { return res.Reason != conformance.SkipExcluded }
+
+// message is what is wrong, in one clause.
+func message(res *conformance.Result) string {
+	switch {
+	case res.Baseline == conformance.BaselineStale:
+		return "passes, and is listed as a known failure"
+	case res.Expected != "":
+		return "expected " + res.Expected + ", got " + visible(res.Actual)
+	case res.Status == conformance.Skip && res.Detail != "":
+		return string(res.Reason) + ": " + visible(res.Detail)
+	case res.Status == conformance.Skip:
+		return string(res.Reason)
+	}
+	return visible(res.Detail)
+}
+
+// remarks are what a reader has to know beside the outcome.
+func remarks(res *conformance.Result) []string {
+	var out []string
+	if res.Baseline != conformance.BaselineNone {
+		text := string(res.Baseline)
+		if res.BaselineReason != "" {
+			text += ": " + visible(res.BaselineReason)
+		}
+		out = append(out, text)
+	}
+	if res.Flaky() {
+		out = append(out, fmt.Sprintf("held in %d of %d attempts", res.Attempts-res.Bad, res.Attempts))
+	}
+	if res.Unscored {
+		out = append(out, "does not score")
+	}
+	return out
+}
+
+// sentence says in words what is wrong.
+func sentence(r *conformance.Report) string {
+	s := r.Summary()
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, plural(n, what))
+		}
+	}
+	if s.Must.Fail > 0 {
+		parts = append(parts, broken(r))
+	}
+	add(s.Stale, "stale entry")
+	if s.Stale > 1 {
+		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
+	}
+	if n := s.Must.Unknown + s.Should.Unknown; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not established", n))
+	}
+	add(s.Should.Warn, "recommendation")
+	if n := s.Must.Error + s.Should.Error; n > 0 {
+		parts = append(parts, plural(n, "fault")+" of the suite")
+	}
+	if len(parts) == 0 {
+		if r.Verdict() == conformance.Incomplete {
+			return "nothing that is required could be established"
+		}
+		return "every rule that applies was seen to hold"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// broken counts the broken requirements, and those of them that are known.
+func broken(r *conformance.Report) string {
+	n, known := 0, 0
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Status == conformance.Fail && !res.Unscored {
+			n++
+			if res.Excused() {
+				known++
+			}
+		}
+	}
+	if known > 0 {
+		return fmt.Sprintf("%s (%d known)", plural(n, "broken requirement"), known)
+	}
+	return plural(n, "broken requirement")
+}
+
+// legArea is a part of a report: an area in a revision.
+type legArea struct {
+	revision mcp.Version
+	area     string
+	results  []*conformance.Result
+}
+
+// parts groups what is shown by leg and area, in the order of the report.
+func parts(r *conformance.Report) []legArea {
+	var out []legArea
+	for i := range r.Results {
+		res := &r.Results[i]
+		if !shown(res) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(p legArea) bool { return p.revision == res.Revision && p.area == res.Area })
+		if at < 0 {
+			at = len(out)
+			out = append(out, legArea{revision: res.Revision, area: res.Area})
+		}
+		out[at].results = append(out[at].results, res)
+	}
+	return out
+}
+
+// wire is a frame as one line of text, cut to n bytes.
+func wire(f *conformance.Frame, n int) string {
+	var parts []string
+	if h := f.HTTP; h != nil {
+		if h.Method != "" {
+			parts = append(parts, h.Method)
+		}
+		if h.Status != 0 {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", h.Status, visible(h.ContentType))))
+		}
+	}
+	if len(f.Data) > 0 {
+		text := visible(string(bytes.ToValidUTF8(f.Data[:min(len(f.Data), n)], []byte("\uFFFD"))))
+		if f.Size > min(len(f.Data), n) {
+			text += fmt.Sprintf("… (%d bytes)", f.Size)
+		}
+		parts = append(parts, text)
+	}
+	if f.Note != "" {
+		parts = append(parts, "["+visible(f.Note)+"]")
+	}
+	return strings.Join(parts, "  ")
+}
+
+// arrow is the direction of a frame.
+func arrow(f *conformance.Frame) string {
+	if f.Dir == conformance.FromServer {
+		return "←"
+	}
+	return "→"
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+//go:embed html
+var htmlFiles embed.FS
+
+// scriptOpen begins the report inside a page; [Read] looks for it.
+const scriptOpen = `<script type="application/json" id="report">`
+
+// HTML writes one page that needs nothing else: no network, no fonts, no
+// script, though filters and search need one. One report becomes a report;
+// several become a matrix of checks and subjects. The reports are in the page,
+// so that [Read] can make any other format of it.
+func HTML(w io.Writer, reports []*conformance.Report) error {
+	files := map[string]string{}
+	for _, name := range []string{"page.html", "style.css", "script.js"} {
+		text, err := htmlFiles.ReadFile("html/" + name)
+		if err != nil {
+			return err
+		}
+		files[name] = string(text)
+	}
+	page, err := template.New("page").Parse(files["page.html"])
+	if err != nil {
+		return err
+	}
+	trimmed := make([]*conformance.Report, len(reports))
+	for i, r := range reports {
+		trimmed[i] = trim(r)
+	}
+	v, err := viewOf(trimmed)
+	if err != nil {
+		return err
+	}
+	v.Style, v.Script = template.CSS(files["style.css"]), template.JS(files["script.js"]) //nolint:gosec // our own files
+	// Only what the hashes name may run or colour; nothing may be loaded.
+	v.Policy = fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; form-action 'none'",
+		hash(files["style.css"]), hash(files["script.js"]))
+	return page.Execute(w, v)
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// evidenceLimit bounds the evidence of one check in a page.
+const evidenceLimit = 64 << 10
+
+// trim returns r with no more evidence than a page should carry.
+func trim(r *conformance.Report) *conformance.Report {
+	out := *r
+	out.Results = append([]conformance.Result{}, r.Results...)
+	for i := range out.Results {
+		res := &out.Results[i]
+		size := 0
+		for at, f := range res.Evidence {
+			size += len(f.Data) + frameWeight
+			if size > evidenceLimit {
+				note := conformance.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
+				res.Evidence = append(res.Evidence[:at:at], note)
+				break
+			}
+		}
+	}
+	return &out
+}
+
+// frameWeight is about what a frame costs in a page beside its bytes.
+const frameWeight = 300
+
+// view is what the template shows. All texts in it are plain; the template
+// escapes them.
+type view struct {
+	Title, Sentence, Footer, Policy string
+	Verdict                         look
+	Facts                           []fact
+	BarText                         string
+	Bar                             []barPart
+	Columns                         []look
+	Rows                            []countRow
+	Matrix                          *matrix
+	Chips                           []chip
+	Groups                          []group
+	Style                           template.CSS
+	Script, Data                    template.JS
+}
+
+// look is a status as it is shown: a sign and a word, and a colour that nothing
+// depends on.
+type look struct{ Class, Sign, Word string }
+
+type fact struct{ Name, Value string }
+
+type barPart struct {
+	Class    string
+	X, Width int
+}
+
+type chip struct {
+	look
+	Count int
+}
+
+type countRow struct {
+	Name   string
+	Counts []chip
+}
+
+func lookOf(s conformance.Status) look {
+	word := string(s)
+	if s == conformance.Skip {
+		word = "n/a"
+	}
+	return look{string(s), markOf(s).sign, word}
+}
+
+func verdictLook(v conformance.Verdict) look {
+	l := lookOf(verdictStatus(v))
+	l.Word = string(v)
+	return l
+}
+
+func viewOf(reports []*conformance.Report) (*view, error) {
+	v := &view{Verdict: verdictLook(Worst(reports))}
+	var document any = toMatrix(reports)
+	if len(reports) == 1 {
+		document = toJSON(reports[0])
+	}
+	data, err := scriptJSON(document)
+	if err != nil {
+		return nil, err
+	}
+	v.Data = data
+	tool := toolOf(reports[0])
+	v.Footer = strings.TrimSpace(fmt.Sprintf("Made by %s %s %s from the report that is embedded in this page; no percentage is a verdict, and what does not apply is not counted as passed.",
+		tool.Name, tool.Version, tool.Commit))
+	if len(reports) == 1 {
+		v.single(reports[0])
+	} else {
+		v.several(reports)
+	}
+	v.open()
+	v.count()
+	return v, nil
+}
+
+// single fills the view of one report.
+func (v *view) single(r *conformance.Report) {
+	v.Title = fmt.Sprintf("%s MCP conformance %s: %s", v.Verdict.Sign, v.Verdict.Word, named(r.Target))
+	v.Sentence = capital(sentence(r)) + "."
+	v.Facts = facts(r)
+	v.overview(r)
+	v.Groups = groupsOf(r, "")
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// facts are the four lines that place a report.
+func facts(r *conformance.Report) []fact {
+	judged := revisionsText(r)
+	if len(r.Target.Offered) > 0 {
+		judged += "; speaks " + visible(strings.Join(r.Target.Offered, ", "))
+	}
+	out := []fact{
+		{string(cmp.Or(r.Target.Role, conformance.RoleServer)), named(r.Target)},
+		{"reached at", strings.TrimSpace(subject(r.Target) + " (" + string(r.Target.Transport) + ")")},
+		{"revisions", judged},
+		{"run", strings.Join(append([]string{r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"), fmt.Sprintf("%.1f s", r.Duration.Seconds())}, policyWords(r.Policy)...), " · ")},
+	}
+	if len(r.Policy.Baselines) > 0 {
+		out = append(out, fact{"known failures", strings.Join(r.Policy.Baselines, ", ")})
+	}
+	if s := skippedWhole(r); s != "" {
+		out = append(out, fact{"attention", s})
+	}
+	return out
+}
+
+// overview fills the bar and the table of areas.
+func (v *view) overview(r *conformance.Report) {
+	for _, status := range statusOrder {
+		v.Columns = append(v.Columns, lookOf(status))
+	}
+	total, all := 0, map[conformance.Status]int{}
+	for _, part := range parts(r) {
+		counts := map[conformance.Status]int{}
+		for _, res := range part.results {
+			counts[res.Status]++
+			all[res.Status]++
+			total++
+		}
+		row := countRow{Name: part.area}
+		if len(r.Legs) > 1 {
+			row.Name = string(part.revision) + " " + part.area
+		}
+		for _, status := range statusOrder {
+			row.Counts = append(row.Counts, chip{lookOf(status), counts[status]})
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	const width = 1000
+	x, seen := 0, 0
+	var words []string
+	for _, status := range statusOrder {
+		if all[status] == 0 {
+			continue
+		}
+		seen += all[status]
+		end := seen * width / total
+		v.Bar = append(v.Bar, barPart{string(status), x, end - x})
+		words = append(words, fmt.Sprintf("%d %s", all[status], lookOf(status).Word))
+		x = end
+	}
+	v.BarText = strings.Join(words, ", ")
+}
+
+// open unfolds the first thing that is wrong, and nothing else: a page of open
+// findings is too long to find anything in.
+func (v *view) open() {
+	if len(v.Groups) > 0 && v.Groups[0].urgent {
+		v.Groups[0].Checks[0].Open = true
+	}
+}
+
+// count fills the chips.
+func (v *view) count() {
+	counts := map[string]int{}
+	for _, g := range v.Groups {
+		for _, c := range g.Checks {
+			counts[c.Class]++
+		}
+	}
+	for _, status := range statusOrder {
+		if n := counts[string(status)]; n > 0 {
+			v.Chips = append(v.Chips, chip{lookOf(status), n})
+		}
+	}
+}
+
+// anchor is the id of a check's details. With several legs it names the leg,
+// with several subjects the subject, too.
+func anchor(r *conformance.Report, res *conformance.Result, prefix string) string {
+	id := prefix + strings.ReplaceAll(res.ID, " ", "-")
+	if len(r.Legs) > 1 {
+		id += "@" + string(res.Revision)
+	}
+	return id
+}
+
+// columnName names a subject in a matrix.
+func columnName(c judged) (name, detail string) {
+	return named(c.report.Target), strings.TrimSpace(string(c.revision) + " " + string(c.report.Target.Transport))
+}
+
+func versionOr(v mcp.Version, other string) mcp.Version { return cmp.Or(v, mcp.Version(other)) }

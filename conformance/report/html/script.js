@@ -1,0 +1,60 @@
+// Filters, links and a copy of the data: comforts. The page is whole without.
+"use strict";
+(() => {
+  const checks = [...document.querySelectorAll("details.check")];
+  const chips = [...document.querySelectorAll("button[data-status]")];
+  const search = document.getElementById("search");
+  const shown = document.getElementById("shown");
+
+  function apply() {
+    const on = chips.filter((c) => c.getAttribute("aria-pressed") === "true").map((c) => c.dataset.status);
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let n = 0;
+    for (const check of checks) {
+      const text = check.textContent.toLowerCase();
+      const fits = (on.length === 0 || on.includes(check.dataset.status)) && words.every((w) => text.includes(w));
+      check.hidden = !fits;
+      n += fits;
+    }
+    for (const group of document.querySelectorAll("section.group")) {
+      group.hidden = !group.querySelector("details.check:not([hidden])");
+    }
+    shown.textContent = n === checks.length ? "" : n + " of " + checks.length + " shown";
+  }
+
+  for (const chip of chips) {
+    chip.addEventListener("click", () => {
+      chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+      apply();
+    });
+  }
+  search.addEventListener("input", apply);
+
+  const copy = document.getElementById("copy");
+  copy.addEventListener("click", async () => {
+    const text = JSON.stringify(JSON.parse(document.getElementById("report").textContent), null, 2);
+    try {
+      await navigator.clipboard.writeText(text);
+      copy.textContent = "copied";
+    } catch {
+      copy.textContent = "not allowed here";
+    }
+  });
+
+  function reveal() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target; at; at = at.parentElement) {
+      if (at.tagName === "DETAILS") {
+        at.hidden = false;
+        at.open = true;
+      }
+    }
+    if (target) {
+      target.scrollIntoView();
+    }
+  }
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  document.getElementById("filter").hidden = false;
+})();

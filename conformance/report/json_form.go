@@ -1,0 +1,184 @@
+package report
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// The JSON form. kind and version name it, additions are the only changes.
+const (
+	jsonKind    = "mcpctl.conform"
+	matrixKind  = "mcpctl.conform.matrix"
+	jsonVersion = 1
+	// baselineNew marks a failure that the files of known outcomes do not know.
+	baselineNew = "new"
+)
+
+// jsonMatrix holds the reports of several runs.
+type jsonMatrix struct {
+	Kind    string       `json:"kind"`
+	Version int          `json:"version"`
+	Reports []jsonReport `json:"reports"`
+}
+
+type jsonReport struct {
+	Kind    string      `json:"kind"`
+	Version int         `json:"version"`
+	Tool    jsonTool    `json:"tool"`
+	Run     jsonRun     `json:"run"`
+	Target  jsonTarget  `json:"target"`
+	Legs    []jsonLeg   `json:"legs"`
+	Policy  jsonPolicy  `json:"policy"`
+	Summary jsonSummary `json:"summary"`
+	Checks  []jsonCheck `json:"checks"`
+}
+
+type jsonTool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+type jsonRun struct {
+	StartedAt  string   `json:"startedAt"`
+	DurationMs int64    `json:"durationMs"`
+	Seed       uint64   `json:"seed,omitempty"`
+	Argv       []string `json:"argv,omitempty"`
+	CI         *jsonCI  `json:"ci,omitempty"`
+}
+
+type jsonCI struct {
+	Provider string `json:"provider"`
+	Commit   string `json:"commit,omitempty"`
+	Ref      string `json:"ref,omitempty"`
+	URL      string `json:"url,omitempty"`
+}
+
+type jsonTarget struct {
+	Role          conformance.Role          `json:"role"`
+	Transport     conformance.TransportKind `json:"transport"`
+	URL           string                    `json:"url,omitempty"`
+	Argv          []string                  `json:"argv,omitempty"`
+	Name          string                    `json:"name,omitempty"`
+	ServerVersion string                    `json:"serverVersion,omitempty"`
+	Era           string                    `json:"era"`
+	Revision      string                    `json:"revision,omitempty"`
+	Offered       []string                  `json:"offered,omitempty"`
+	Capabilities  json.RawMessage           `json:"capabilities,omitempty"`
+	Surface       *jsonSurface              `json:"surface,omitempty"`
+}
+
+type jsonSurface struct {
+	Tools int `json:"tools"`
+}
+
+type jsonLeg struct {
+	Revision      mcp.Version     `json:"revision"`
+	Era           string          `json:"era"`
+	Name          string          `json:"name,omitempty"`
+	ServerVersion string          `json:"serverVersion,omitempty"`
+	Capabilities  json.RawMessage `json:"capabilities,omitempty"`
+	Surface       *jsonSurface    `json:"surface,omitempty"`
+}
+
+type jsonPolicy struct {
+	Requirements string                  `json:"requirements,omitempty"`
+	Revisions    []mcp.Version           `json:"revisions"`
+	SideEffects  conformance.SideEffects `json:"sideEffects"`
+	Granted      bool                    `json:"granted"`
+	AllowTools   []string                `json:"allowTools,omitempty"`
+	Only         []string                `json:"only,omitempty"`
+	Skip         []string                `json:"skip,omitempty"`
+	Baselines    []string                `json:"baselines,omitempty"`
+	Repeat       int                     `json:"repeat"`
+	Strict       bool                    `json:"strict,omitempty"`
+}
+
+type jsonSummary struct {
+	Verdict      conformance.Verdict `json:"verdict"`
+	Exit         int                 `json:"exit"`
+	Must         jsonMust            `json:"must"`
+	Should       jsonShould          `json:"should"`
+	Skip         int                 `json:"skip"`
+	Known        int                 `json:"known"`
+	Stale        int                 `json:"stale"`
+	Flaky        int                 `json:"flaky"`
+	Unscored     int                 `json:"unscored"`
+	SkippedAreas []string            `json:"skippedAreas,omitempty"`
+}
+
+type jsonMust struct {
+	Pass    int `json:"pass"`
+	Fail    int `json:"fail"`
+	Unknown int `json:"unknown"`
+	Error   int `json:"error"`
+}
+
+type jsonShould struct {
+	Pass    int `json:"pass"`
+	Warn    int `json:"warn"`
+	Unknown int `json:"unknown"`
+	Error   int `json:"error"`
+}
+
+type jsonCheck struct {
+	ID             string             `json:"id"`
+	Scenario       string             `json:"scenario"`
+	Area           string             `json:"area"`
+	Revision       mcp.Version        `json:"revision,omitempty"`
+	Title          string             `json:"title"`
+	Level          conformance.Level  `json:"level"`
+	Status         conformance.Status `json:"status"`
+	Baseline       string             `json:"baseline,omitempty"`
+	BaselineReason string             `json:"baselineReason,omitempty"`
+	Unscored       bool               `json:"unscored,omitempty"`
+	Spec           jsonSpec           `json:"spec"`
+	Official       []string           `json:"official,omitempty"`
+	Skip           *jsonSkip          `json:"skip,omitempty"`
+	Detail         string             `json:"detail,omitempty"`
+	Expected       string             `json:"expected,omitempty"`
+	Actual         string             `json:"actual,omitempty"`
+	DurationMs     float64            `json:"durationMs"`
+	Attempts       int                `json:"attempts"`
+	Bad            int                `json:"bad,omitempty"`
+	Evidence       []jsonFrame        `json:"evidence,omitempty"`
+	Repro          string             `json:"repro,omitempty"`
+	Fingerprint    string             `json:"fingerprint"`
+}
+
+type jsonSpec struct {
+	Revision string `json:"revision,omitempty"`
+	Section  string `json:"section,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Quote    string `json:"quote,omitempty"`
+	Seed     string `json:"seed,omitempty"`
+}
+
+type jsonSkip struct {
+	Reason conformance.SkipReason `json:"reason"`
+	Detail string                 `json:"detail,omitempty"`
+}
+
+type jsonFrame struct {
+	AtMs float64               `json:"atMs"`
+	Dir  conformance.Direction `json:"dir"`
+	HTTP *jsonHTTP             `json:"http,omitempty"`
+	// Frame is the text of the bytes; Base64 holds them when they are not
+	// UTF-8. Both are cut to what was kept, Size is what there was.
+	Frame  string `json:"frame,omitempty"`
+	Base64 string `json:"base64,omitempty"`
+	Size   int    `json:"size"`
+	Note   string `json:"note,omitempty"`
+}
+
+type jsonHTTP struct {
+	Method      string      `json:"method,omitempty"`
+	Status      int         `json:"status,omitempty"`
+	ContentType string      `json:"contentType,omitempty"`
+	Header      http.Header `json:"headers,omitempty"`
+}

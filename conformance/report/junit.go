@@ -1,0 +1,180 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// JUnit writes the reports for CI dashboards: a suite for each revision and
+// area, a case for each check under its id. What fails the run is a failure,
+// what could not be established an error, what does not apply and what is known
+// to fail is skipped with its reason. [JUnitSchema] describes the form.
+func JUnit(w io.Writer, reports []*conformance.Report) error {
+	root := junitRoot{Name: "mcpctl conform"}
+	var took time.Duration
+	for _, r := range reports {
+		took += r.Duration
+		for _, part := range parts(r) {
+			suite := junitSuiteOf(r, part)
+			root.Tests += suite.Tests
+			root.Failures += suite.Failures
+			root.Errors += suite.Errors
+			root.Skipped += suite.Skipped
+			root.Suites = append(root.Suites, suite)
+		}
+	}
+	root.Time = seconds(took)
+	b := bufio.NewWriter(w)
+	_, _ = b.WriteString(xml.Header) // Flush tells
+	enc := xml.NewEncoder(b)
+	enc.Indent("", "  ")
+	if err := enc.Encode(root); err != nil {
+		return err
+	}
+	_ = b.WriteByte('\n') // Flush tells
+	return b.Flush()
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type junitRoot struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Time   string       `xml:"time,attr"`
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name string `xml:"name,attr"`
+	junitCounts
+	Time      string `xml:"time,attr"`
+	Timestamp string `xml:"timestamp,attr"`
+	Hostname  string `xml:"hostname,attr"`
+	// Inside the suite: at the root they are outside the usual schema.
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr"`
+	Skipped *junitSkip   `xml:"skipped,omitempty"`
+	Error   *junitReason `xml:"error,omitempty"`
+	Failure *junitReason `xml:"failure,omitempty"`
+	Out     string       `xml:"system-out,omitempty"`
+}
+
+type junitSkip struct {
+	Message string `xml:"message,attr"`
+}
+
+type junitReason struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
+	t := r.Target
+	suite := junitSuite{
+		Name: fmt.Sprintf("mcp %s / %s", part.revision, part.area), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05Z"),
+		Hostname: "localhost",
+		Properties: []junitProperty{
+			{"mcp." + string(cmp.Or(t.Role, conformance.RoleServer)), printable(named(t))},
+			{"mcp.revision", printable(string(part.revision))},
+			{"mcpctl.verdict", string(r.Verdict())},
+		},
+	}
+	var took time.Duration
+	for _, res := range part.results {
+		took += res.Duration
+		c := junitCaseOf(r, res)
+		suite.Tests++
+		switch {
+		case c.Failure != nil:
+			suite.Failures++
+		case c.Error != nil:
+			suite.Errors++
+		case c.Skipped != nil:
+			suite.Skipped++
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	suite.Time = seconds(took)
+	return suite
+}
+
+func junitCaseOf(r *conformance.Report, res *conformance.Result) junitCase {
+	c := junitCase{Class: fmt.Sprintf("mcp.%s.%s", res.Revision, res.Area), Name: res.ID, Time: seconds(res.Duration)}
+	text := printable(clip(message(res)))
+	about := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; ")))
+	reason := func() *junitReason {
+		return &junitReason{Type: string(res.Level), Message: text, Text: printable(junitBody(r, res))}
+	}
+	switch {
+	case res.Status == conformance.Skip:
+		c.Skipped = &junitSkip{text}
+		return c
+	case r.Fails(res):
+		c.Failure = reason()
+	case res.Excused(), res.Unscored && res.Status != conformance.Pass:
+		c.Skipped = &junitSkip{about}
+	case res.Status == conformance.Unknown, res.Status == conformance.Error:
+		c.Error = reason()
+		c.Error.Type = string(res.Status)
+	case res.Status == conformance.Warn:
+		c.Out = printable(fmt.Sprintf("WARN %s: %s\n", res.Level, about))
+	}
+	for i := range res.Evidence {
+		c.Out += printable(arrow(&res.Evidence[i])+" "+wire(&res.Evidence[i], frameLimit)) + "\n"
+	}
+	return c
+}
+
+// frameLimit cuts one frame in formats that are read as text.
+const frameLimit = 2000
+
+func junitBody(r *conformance.Report, res *conformance.Result) string {
+	lines := []string{res.Title}
+	if s := source(res); s != "" {
+		lines = append(lines, s)
+	}
+	if res.Spec.Quote != "" {
+		lines = append(lines, strconv.Quote(res.Spec.Quote))
+	}
+	lines = append(lines, remarks(res)...)
+	return strings.Join(append(lines, "again: "+again(r, res)), "\n")
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+
+// printable replaces the characters that XML 1.0 forbids.
+func printable(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\t' || c == '\n' || c == '\r', c >= 0x20 && c <= 0xD7FF, c >= 0xE000 && c <= 0xFFFD, c >= 0x10000:
+			return c
+		}
+		return '\uFFFD'
+	}, text)
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Read returns the reports in a file that [JSON], [Matrix] or [HTML] wrote. One
+// that was made from a report, read and made again is the same.
+func Read(in io.Reader) ([]*conformance.Report, error) {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		if data, err = embedded(data); err != nil {
+			return nil, err
+		}
+	}
+	var head struct {
+		Kind    string
+		Version int
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	if head.Kind != jsonKind && head.Kind != matrixKind || head.Version != jsonVersion {
+		return nil, fmt.Errorf("not a report: kind %q, version %d; want %s, version %d", head.Kind, head.Version, jsonKind, jsonVersion)
+	}
+	matrix := jsonMatrix{Reports: make([]jsonReport, 1)}
+	var into any = &matrix.Reports[0]
+	if head.Kind == matrixKind {
+		into = &matrix
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	var out []*conformance.Report
+	for i := range matrix.Reports {
+		r, err := fromJSON(&matrix.Reports[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("not a report: the matrix is empty")
+	}
+	return out, nil
+}
+
+// embedded returns the document inside an HTML report.
+func embedded(page []byte) ([]byte, error) {
+	_, rest, found := bytes.Cut(page, []byte(scriptOpen))
+	data, _, closed := bytes.Cut(rest, []byte("</script>"))
+	if !found || !closed {
+		return nil, errors.New("not a report: an HTML page without a report in it")
+	}
+	return data, nil
+}
+
+func fromJSON(j *jsonReport) (*conformance.Report, error) {
+	started, err := time.Parse(timeForm, j.Run.StartedAt)
+	if err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	t, p := j.Target, j.Policy
+	r := &conformance.Report{
+		StartedAt: started, Duration: time.Duration(j.Run.DurationMs) * time.Millisecond,
+		Tool: conformance.Tool(j.Tool), Again: j.Run.Argv,
+		Target: conformance.Target{
+			Role: t.Role, Transport: t.Transport, Argv: t.Argv, URL: t.URL, Name: t.Name, Version: t.ServerVersion,
+			Revision: t.Revision, Offered: t.Offered, Capabilities: t.Capabilities, Tools: tools(t.Surface),
+		},
+		Policy: conformance.Policy{
+			Revisions: p.Revisions, Set: p.Requirements, Baselines: p.Baselines, Repeat: p.Repeat, Seed: j.Run.Seed, Strict: p.Strict,
+			SideEffects: p.SideEffects, Granted: p.Granted, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip,
+		},
+	}
+	if ci := j.Run.CI; ci != nil {
+		r.CI = conformance.CI{Provider: ci.Provider, Commit: ci.Commit, Ref: ci.Ref, URL: ci.URL}
+	}
+	for _, l := range j.Legs {
+		r.Legs = append(r.Legs, conformance.Leg{
+			Revision: l.Revision, Name: l.Name, Version: l.ServerVersion, Capabilities: l.Capabilities, Tools: tools(l.Surface),
+		})
+	}
+	for i := range j.Checks {
+		res, err := checkFrom(&j.Checks[i])
+		if err != nil {
+			return nil, err
+		}
+		r.Results = append(r.Results, res)
+	}
+	return r, nil
+}
+
+func tools(s *jsonSurface) int {
+	if s == nil {
+		return -1
+	}
+	return s.Tools
+}
+
+// The closed lists: what a file says is compared by words, so that an unknown
+// one is no silent pass.
+var (
+	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May}
+	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}
+)
+
+func checkFrom(c *jsonCheck) (conformance.Result, error) {
+	if !slices.Contains(statusOrder, c.Status) || !slices.Contains(knownLevels, c.Level) || !slices.Contains(knownBaselines, c.Baseline) {
+		return conformance.Result{}, fmt.Errorf("not a report: check %s has status %q, level %q, baseline %q", c.ID, c.Status, c.Level, c.Baseline)
+	}
+	res := conformance.Result{
+		Check: conformance.Check{
+			ID: c.ID, Title: c.Title, Level: c.Level, Official: c.Official,
+			Spec: conformance.Spec{Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed},
+		},
+		Scenario: c.Scenario, Area: c.Area, Revision: c.Revision, Level: c.Level, Status: c.Status,
+		Detail: c.Detail, Expected: c.Expected, Actual: c.Actual,
+		Baseline: conformance.Baseline(c.Baseline), BaselineReason: c.BaselineReason, Unscored: c.Unscored,
+		Attempts: c.Attempts, Bad: c.Bad, Duration: duration(c.DurationMs),
+	}
+	if c.Baseline == baselineNew {
+		res.Baseline = conformance.BaselineNone
+	}
+	if c.Skip != nil {
+		res.Reason, res.Detail = c.Skip.Reason, c.Skip.Detail
+	}
+	for _, f := range c.Evidence {
+		frame := conformance.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
+		if f.Base64 != "" {
+			data, err := base64.StdEncoding.DecodeString(f.Base64)
+			if err != nil {
+				return res, fmt.Errorf("not a report: check %s: %w", c.ID, err)
+			}
+			frame.Data = data
+		}
+		if h := f.HTTP; h != nil {
+			frame.HTTP = &conformance.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
+		}
+		res.Evidence = append(res.Evidence, frame)
+	}
+	return res, nil
+}
+
+func duration(ms float64) time.Duration {
+	return (time.Duration(ms*1000+0.5) * time.Microsecond)
+}
+
+// Matrix writes the reports of several runs as one JSON document.
+func Matrix(w io.Writer, reports []*conformance.Report) error {
+	return encode(w, toMatrix(reports))
+}
+
+func toMatrix(reports []*conformance.Report) jsonMatrix {
+	out := jsonMatrix{Kind: matrixKind, Version: jsonVersion, Reports: make([]jsonReport, len(reports))}
+	for i, r := range reports {
+		out.Reports[i] = toJSON(r)
+	}
+	return out
+}
+
+// Worst is the verdict over several reports: failed when one is, else
+// incomplete when one is.
+func Worst(reports []*conformance.Report) conformance.Verdict {
+	worst := conformance.Passed
+	for _, r := range reports {
+		switch r.Verdict() {
+		case conformance.Failed:
+			return conformance.Failed
+		case conformance.Incomplete:
+			worst = conformance.Incomplete
+		case conformance.Passed:
+		}
+	}
+	return worst
+}
+
+// judged are the legs of several reports as columns of a matrix.
+type judged struct {
+	report   *conformance.Report
+	revision mcp.Version
+}
+
+// columns are all legs of all reports, in order.
+func columns(reports []*conformance.Report) []judged {
+	var out []judged
+	for _, r := range reports {
+		for _, v := range revisions(r) {
+			out = append(out, judged{r, v})
+		}
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// SARIF writes the findings as a SARIF 2.1.0 log: a rule for each check, a
+// result for each check that did not hold. Known failures are suppressed.
+func SARIF(w io.Writer, reports []*conformance.Report) error {
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0"}
+	for _, r := range reports {
+		log.Runs = append(log.Runs, sarifRunOf(r))
+	}
+	return encode(w, log)
+}
+
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool              sarifTool      `json:"tool"`
+	AutomationDetails sarifID        `json:"automationDetails"`
+	Invocations       []sarifInvoked `json:"invocations"`
+	ColumnKind        string         `json:"columnKind"`
+	Results           []sarifResult  `json:"results"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name    string      `json:"name"`
+	Version string      `json:"version"`
+	Rules   []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID            string      `json:"id"`
+	Short         sarifText   `json:"shortDescription"`
+	Help          *sarifText  `json:"help,omitempty"`
+	HelpURI       string      `json:"helpUri,omitempty"`
+	Configuration sarifConfig `json:"defaultConfiguration"`
+	Properties    sarifTags   `json:"properties"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+type sarifConfig struct {
+	Level string `json:"level"`
+}
+
+type sarifTags struct {
+	Tags []string `json:"tags"`
+}
+
+type sarifID struct {
+	ID string `json:"id"`
+}
+
+type sarifInvoked struct {
+	ExecutionSuccessful bool   `json:"executionSuccessful"`
+	StartTimeUTC        string `json:"startTimeUtc"`
+	ExitCode            int    `json:"exitCode"`
+}
+
+type sarifResult struct {
+	RuleID       string             `json:"ruleId"`
+	RuleIndex    int                `json:"ruleIndex"`
+	Kind         string             `json:"kind"`
+	Level        string             `json:"level"`
+	Message      sarifText          `json:"message"`
+	Locations    []sarifLocation    `json:"locations"`
+	Fingerprints map[string]string  `json:"partialFingerprints"`
+	Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+}
+
+type sarifLocation struct {
+	Logical []sarifLogical `json:"logicalLocations"`
+}
+
+type sarifLogical struct {
+	Name          string `json:"name"`
+	QualifiedName string `json:"fullyQualifiedName"`
+	Kind          string `json:"kind"`
+}
+
+type sarifSuppression struct {
+	Kind          string `json:"kind"`
+	Justification string `json:"justification,omitempty"`
+}
+
+func sarifRunOf(r *conformance.Report) sarifRun {
+	tool := toolOf(r)
+	run := sarifRun{
+		Tool:              sarifTool{sarifDriver{Name: tool.Name, Version: tool.Version, Rules: []sarifRule{}}},
+		AutomationDetails: sarifID{automation(r)},
+		Invocations:       []sarifInvoked{{true, r.StartedAt.UTC().Format(timeForm), r.ExitCode()}},
+		ColumnKind:        "utf16CodeUnits",
+		Results:           []sarifResult{},
+	}
+	rules := map[string]int{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if !reported(res) {
+			continue
+		}
+		at, known := rules[res.ID]
+		if !known {
+			at = len(run.Tool.Driver.Rules)
+			rules[res.ID] = at
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(res))
+		}
+		out := sarifResult{
+			RuleID: res.ID, RuleIndex: at, Kind: "fail", Level: sarifLevel(r, res),
+			Message: sarifText{clip(res.Title + ": " + message(res))},
+			Locations: []sarifLocation{{[]sarifLogical{{
+				Name: res.Area, QualifiedName: string(res.Revision) + "/" + res.Area + "/" + res.Scenario, Kind: "module",
+			}}}},
+			Fingerprints: map[string]string{"mcpctlConform/v1": strings.TrimPrefix(fingerprint(r, res), "sha256:")},
+		}
+		if res.Excused() || res.Unscored {
+			out.Suppressions = []sarifSuppression{{Kind: "external", Justification: strings.Join(remarks(res), "; ")}}
+		}
+		run.Results = append(run.Results, out)
+	}
+	return run
+}
+
+func sarifRuleOf(res *conformance.Result) sarifRule {
+	rule := sarifRule{
+		ID: res.ID, Short: sarifText{res.Title}, HelpURI: specURL(res),
+		Configuration: sarifConfig{"warning"}, Properties: sarifTags{[]string{"mcp", res.Area, string(res.Level)}},
+	}
+	if res.Level == conformance.Must {
+		rule.Configuration.Level = "error"
+	}
+	if text := cmp.Or(res.Spec.Quote, source(res)); text != "" {
+		rule.Help = &sarifText{text}
+	}
+	return rule
+}
+
+func sarifLevel(r *conformance.Report, res *conformance.Result) string {
+	switch {
+	case r.Fails(res):
+		return "error"
+	case res.Status == conformance.Unknown || res.Status == conformance.Error:
+		return "note"
+	}
+	return "warning"
+}
+
+var unsafeInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// automation names the series of runs this one belongs to: the tool, the command
+// and the subject, with a slash at the end, as readers of SARIF split it there.
+func automation(r *conformance.Report) string {
+	target := cmp.Or(r.Target.Name, r.Target.URL, strings.Join(r.Target.Argv, " "), "server")
+	parts := []string{"mcpctl", "conform", strings.Trim(unsafeInID.ReplaceAllString(target, "-"), "-")}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, "/") + "/"
+}

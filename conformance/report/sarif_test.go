@@ -1,0 +1,118 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// sarifSchema is the part of the schema of SARIF 2.1.0 that a log of ours uses:
+// names, types, closed lists and what is required are those of the standard.
+// Objects are closed, as they are there.
+const sarifSchema = `{
+  "type": "object", "additionalProperties": false, "required": ["version", "runs"],
+  "properties": {
+    "$schema": {"type": "string", "format": "uri"},
+    "version": {"enum": ["2.1.0"]},
+    "runs": {"type": "array", "items": {
+      "type": "object", "additionalProperties": false, "required": ["tool"],
+      "properties": {
+        "tool": {"type": "object", "additionalProperties": false, "required": ["driver"], "properties": {"driver": {
+          "type": "object", "additionalProperties": false, "required": ["name"],
+          "properties": {"name": {"type": "string"}, "version": {"type": "string"}, "rules": {"type": "array", "uniqueItems": true, "items": {
+            "type": "object", "additionalProperties": false, "required": ["id"],
+            "properties": {
+              "id": {"type": "string"}, "shortDescription": {"$ref": "#/$defs/text"}, "help": {"$ref": "#/$defs/text"},
+              "helpUri": {"type": "string", "format": "uri"},
+              "defaultConfiguration": {"type": "object", "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}}},
+              "properties": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}}
+            }}}}}}},
+        "automationDetails": {"type": "object", "additionalProperties": false, "properties": {"id": {"type": "string"}}},
+        "invocations": {"type": "array", "items": {
+          "type": "object", "additionalProperties": false, "required": ["executionSuccessful"],
+          "properties": {"executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"}, "exitCode": {"type": "integer"}}}},
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "results": {"type": "array", "items": {
+          "type": "object", "additionalProperties": false, "required": ["message"],
+          "properties": {
+            "ruleId": {"type": "string"}, "ruleIndex": {"type": "integer", "minimum": -1},
+            "kind": {"enum": ["notApplicable", "pass", "fail", "review", "open", "informational"]},
+            "level": {"$ref": "#/$defs/level"}, "message": {"$ref": "#/$defs/text"},
+            "locations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"logicalLocations": {
+              "type": "array", "uniqueItems": true, "items": {
+                "type": "object", "additionalProperties": false,
+                "properties": {"name": {"type": "string"}, "fullyQualifiedName": {"type": "string"}, "kind": {"type": "string"}}}}}}},
+            "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+            "suppressions": {"type": "array", "uniqueItems": true, "items": {
+              "type": "object", "additionalProperties": false, "required": ["kind"],
+              "properties": {"kind": {"enum": ["inSource", "external"]}, "justification": {"type": "string"}}}}
+          }}}
+      }}}
+  },
+  "$defs": {
+    "level": {"enum": ["none", "note", "warning", "error"]},
+    "text": {"type": "object", "additionalProperties": false, "required": ["text"], "properties": {"text": {"type": "string"}}}
+  }
+}`
+
+func TestSARIF(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(sarifSchema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("urn:sarif", doc))
+	schema, err := c.Compile("urn:sarif")
+	require.NoError(t, err)
+	for _, r := range samples() {
+		var b bytes.Buffer
+		require.NoError(t, SARIF(&b, []*conformance.Report{r, sampleReport()}))
+		requireValid(t, schema, b.Bytes())
+		requireConsistent(t, b.Bytes())
+	}
+
+	log := sarifRunOf(sampleReport())
+	require.Len(t, log.Results, 4)
+	require.Equal(t, "mcpctl/conform/every-thing/", log.AutomationDetails.ID)
+	require.Equal(t, []string{"error", "warning", "note", "note"}, []string{log.Results[0].Level, log.Results[1].Level, log.Results[2].Level, log.Results[3].Level})
+	require.Equal(t, "https://modelcontextprotocol.io/specification/2025-11-25/basic#messages", log.Tool.Driver.Rules[0].HelpURI)
+	require.Empty(t, log.Results[0].Suppressions)
+
+	log = sarifRunOf(wideReport())
+	require.Len(t, log.Tool.Driver.Rules, 5, "one for each check, over all legs")
+	for _, res := range log.Results {
+		if res.RuleID == "RPC-07/exclusive" && strings.HasPrefix(res.Locations[0].Logical[0].QualifiedName, "2026") {
+			require.Equal(t, "external", res.Suppressions[0].Kind)
+			require.Contains(t, res.Suppressions[0].Justification, "known")
+		}
+	}
+}
+
+// requireConsistent holds what no schema says: indexes meet their rules, a
+// level stands only beside kind fail, the series ends in exactly one slash.
+func requireConsistent(t *testing.T, document []byte) {
+	t.Helper()
+	var log sarifLog
+	require.NoError(t, json.Unmarshal(document, &log))
+	for _, run := range log.Runs {
+		seen := map[string]bool{}
+		for _, rule := range run.Tool.Driver.Rules {
+			require.False(t, seen[rule.ID], rule.ID)
+			seen[rule.ID] = true
+		}
+		prints := map[string]bool{}
+		for _, res := range run.Results {
+			require.Equal(t, res.RuleID, run.Tool.Driver.Rules[res.RuleIndex].ID)
+			require.Equal(t, "fail", res.Kind)
+			require.False(t, prints[res.Fingerprints["mcpctlConform/v1"]], "two findings with one fingerprint: %s", res.RuleID)
+			prints[res.Fingerprints["mcpctlConform/v1"]] = true
+		}
+		require.Regexp(t, `^mcpctl/conform/[^/]+/$`, run.AutomationDetails.ID)
+	}
+}

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const sampleText = `MCP conformance · every\u202ething 2.0.0 · -- './my server' --flag · session 2025-11-25
+side effects: all (granted by the server) · 8.1 s
+
+base
+  ✓ MUST   RPC-01/version      every message has jsonrpc "2.0"
+  ✗ MUST   RPC-07/exclusive    every response has exactly one of result and error
+tools
+  ! SHOULD UTIL-15/bad-cursor  a cursor the server never gave is answered with -32602
+concurrency
+  ? MUST   X-WIRE-12/pings     200 pings sent at once are each answered once
+http
+  – MUST   HTTP-19/get         GET is answered with an event stream or 405 (transport: a rule of http)
+store_artifact
+  E MUST   S0-STORE-02         the file equals the input byte for byte
+
+✗ MUST   RPC-07/exclusive   spec 2025-11-25 basic#messages
+        every response has exactly one of result and error
+        "All messages MUST follow JSON-RPC 2.0."
+        expected that of all, got both, with \x1b[31mcolour\x1b[0m
+        → {"jsonrpc":"2.0","id":1,"method":"ping"}
+        ← 200 application/json  {"id":1,"result":{}` + "\uFFFD" + `… (9000 bytes)  [cut]
+        again: mcpctl conform server --only RPC-07/exclusive -- './my server' --flag
+
+! SHOULD UTIL-15/bad-cursor   spec 2025-11-25 basic#messages
+        a cursor the server never gave is answered with -32602
+        "All messages MUST follow JSON-RPC 2.0."
+        expected error -32602, got result {}
+        again: mcpctl conform server --only UTIL-15/bad-cursor -- './my server' --flag
+
+? MUST   X-WIRE-12/pings   spec 2025-11-25 basic#messages
+        200 pings sent at once are each answered once
+        "All messages MUST follow JSON-RPC 2.0."
+        the server closed the connection
+        again: mcpctl conform server --only X-WIRE-12/pings -- './my server' --flag
+
+E MUST   S0-STORE-02   requirement S0-STORE-02
+        the file equals the input byte for byte
+        disk full
+        again: mcpctl conform server --only S0-STORE-02 -- './my server' --flag
+
+failed · 1 broken requirement · 1 not established · 1 recommendation · 1 passed · 2 not applicable · 1 fault of the suite
+exit 1
+`
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, Text(&b, sampleReport(), TextOptions{}))
+	require.Equal(t, sampleText, b.String())
+
+	b.Reset()
+	require.NoError(t, Text(&b, sampleReport(), TextOptions{Quiet: true, ASCII: true}))
+	require.Equal(t, "failed | 1 broken requirement | 1 not established | 1 recommendation | 1 passed | 2 not applicable | 1 fault of the suite\nexit 1\n", b.String())
+
+	b.Reset()
+	require.NoError(t, Text(&b, sampleReport(), TextOptions{Summary: true, Verbose: true, Color: true}))
+	require.Contains(t, b.String(), "  base               \x1b[32m✓\x1b[0m 1   \x1b[31m✗\x1b[0m 1\n")
+	require.Contains(t, b.String(), "(1 transport)\n      HTTP-19/get transport: a rule of http\n")
+	b.Reset()
+	r := sampleReport()
+	r.Again = []string{"mcpctl", "conform", "server", "-e", "A=b c"}
+	require.NoError(t, Text(&b, r, TextOptions{}))
+	require.Contains(t, b.String(), "again: mcpctl conform server -e 'A=b c' --only RPC-07/exclusive -- './my server' --flag\n")
+
+	require.Error(t, Text(fullDisk{}, sampleReport(), TextOptions{}))
+}
