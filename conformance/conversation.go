@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -249,6 +250,7 @@ func (c *conversation) say(t *trial, s *session, check string) error {
 				return err
 			}
 			stray, err := s.settle(t.ctx)
+			stray = slices.DeleteFunc(stray, inbound.refusal)
 			if err != nil || len(stray) > 0 {
 				t.fail(check, "no answer", strayText(stray, err))
 				return err
@@ -263,6 +265,13 @@ func (c *conversation) say(t *trial, s *session, check string) error {
 	}
 	t.pass(check)
 	return nil
+}
+
+// refusal reports whether this is the body of an HTTP refusal: it may be an error
+// without an id, and answers nothing (HTTP-04).
+func (in inbound) refusal() bool {
+	id := in.id()
+	return in.http != nil && in.http.Status >= http.StatusBadRequest && (id == "" || id == "null")
 }
 
 func strayText(stray []inbound, err error) string {
