@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,7 +11,24 @@ import (
 func httpSessionScenarios() []Scenario {
 	needs := Needs{Transport: TransportHTTP}
 	const section = "basic/transports#session-management"
+	ends := Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}
+	unique := Spec{Section: section, Quote: "The session ID SHOULD be globally unique and cryptographically secure"}
 	return []Scenario{{
+		ID: "HTTP-12-IDS", Area: "http", Title: "what a session id is worth", Needs: needs, Since: mcp.Version2025_03_26,
+		Checks: []Check{
+			advice("HTTP-12/unguessable", "session ids are long and have nothing in common", unique),
+			promised("HTTP-12/stable", "later answers name no other session", Spec{Seed: "HTTP-13"}),
+			promised("HTTP-12/fixation", "a session id the client made up is not taken over", unique),
+			promised("HTTP-12/case", "session ids have a case", unique),
+			advice("HTTP-12/notification", "a notification without the session id is refused with 4xx", Spec{Section: section, Quote: "Servers that require a session ID SHOULD respond to requests without an Mcp-Session-Id header (other than initialization) with HTTP 400 Bad Request."}),
+			promised("HTTP-16/get", "GET with a session id never given is refused", ends),
+			promised("HTTP-18/unknown", "DELETE of a session that never was is refused", ends),
+			promised("HTTP-18/none", "DELETE without a session id is refused", ends),
+			promised("HTTP-18/again", "a session cannot be ended twice", ends),
+			promised("HTTP-16/stream", "the stream of an ended session ends", ends),
+		},
+		run: runSessionIDs,
+	}, {
 		ID: "HTTP-12", Area: "http", Title: "sessions", Needs: needs, Since: mcp.Version2025_03_26,
 		Checks: []Check{
 			{ID: "HTTP-12/visible", Title: "the session id is visible ASCII", Level: Must, Spec: Spec{Section: section, Quote: "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E)."}},
@@ -70,4 +88,117 @@ func runHTTPSessions(t *trial) error {
 	a, err = t.exchange(two, http.MethodPost, two.pingBody(), nil)
 	t.check("HTTP-16/others", a.served(err), "200 with a response", "%s", a.describe(err))
 	return nil
+}
+
+// sessions is how many ids are compared for what they have in common.
+const sessions = 6
+
+func runSessionIDs(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	id := w.sessionID()
+	if id == "" {
+		for _, c := range t.scenario.Checks {
+			t.skip(c.ID, SkipNotDeclared, "the server gives no session id")
+		}
+		return nil
+	}
+	ids := []string{id}
+	for range sessions - 1 {
+		other, _, err := t.offer(t.leg.asked)
+		if err != nil {
+			return err
+		}
+		if o, err := other.http(); err == nil {
+			ids = append(ids, o.sessionID())
+		}
+	}
+	t.step(s)
+	fault := guessable(ids)
+	t.check("HTTP-12/unguessable", fault == "", "ids of 16 bytes or more without a pattern", "%s", fault)
+
+	a, err := t.exchange(s, http.MethodPost, s.pingBody(), nil)
+	later := header(a, headerSession)
+	t.check("HTTP-12/stable", a.served(err) && (later == "" || later == id), "no session id, or the same", "another one: %s", a.describe(err))
+
+	const made = "mainstay-made-this-up"
+	initialize := message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked))
+	a, err = t.exchange(s, http.MethodPost, initialize, http.Header{headerSession: {made}, headerRevision: {}})
+	taken := header(a, headerSession) == made
+	if !taken && a.served(err) { // it may take it over without a word
+		b, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerSession: {made}})
+		taken = b.served(err)
+	}
+	t.check("HTTP-12/fixation", !taken, "a refusal, or a session id of the server's own", "%s", a.describe(err))
+
+	if flipped := strings.Map(flip, id); flipped == id {
+		t.skip("HTTP-12/case", SkipNotDeclared, "the ids have no letters")
+	} else {
+		a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerSession: {flipped}})
+		t.check("HTTP-12/case", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	}
+	a, err = t.exchange(s, http.MethodPost, message("", mcp.MethodInitialized, nil), http.Header{headerSession: {}})
+	t.check("HTTP-12/notification", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	never := http.Header{headerSession: {"mainstay-no-such-session"}}
+	a, err = t.exchange(s, http.MethodGet, nil, never)
+	t.check("HTTP-16/get", refusedOnly(a, err), "404 or 405", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodDelete, nil, never)
+	t.check("HTTP-18/unknown", refusedOnly(a, err), "404 or 405", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{headerSession: {}})
+	t.check("HTTP-18/none", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+
+	stream, err := w.listen(t.ctx, "")
+	open := stream.is(err, http.StatusOK)
+	a, err = t.exchange(s, http.MethodDelete, nil, nil)
+	if err != nil || a.status >= 300 {
+		t.skip("HTTP-18/again", SkipNotDeclared, "the server does not end sessions")
+		t.skip("HTTP-16/stream", SkipNotDeclared, "the server does not end sessions")
+		return nil
+	}
+	a, err = t.exchange(s, http.MethodDelete, nil, nil)
+	t.check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.describe(err))
+	if !open {
+		t.skip("HTTP-16/stream", SkipNotDeclared, "the server offers no stream")
+		return nil
+	}
+	s.wait = min(s.wait, grace)
+	_, err = s.next1(t.ctx, func(in inbound) bool { return in.to == stream.token && in.ended })
+	t.check("HTTP-16/stream", err == nil, "the end of the stream", "%v", err)
+	return nil
+}
+
+// guessable says what makes session ids easy to guess, "" when nothing does.
+func guessable(ids []string) string {
+	common := ids[0]
+	seen := map[string]bool{}
+	for _, id := range ids {
+		switch {
+		case seen[id]:
+			return "the same id twice"
+		case len(id) < 16:
+			return fmt.Sprintf("an id of %d bytes", len(id))
+		}
+		seen[id] = true
+		for !strings.HasPrefix(id, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	if len(common) > len(ids[0])/2 {
+		return fmt.Sprintf("ids that all begin with the same %d of %d bytes", len(common), len(ids[0]))
+	}
+	return ""
+}
+
+// flip changes the case of an ASCII letter.
+func flip(c rune) rune {
+	if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+		return c ^ 0x20
+	}
+	return c
 }

@@ -108,10 +108,26 @@ func (h *HTTP) stream(w http.ResponseWriter, r *http.Request) {
 	if id != "" && !h.known(w, id, nil) {
 		return
 	}
-	h.Session.ServeHTTP(w, r)
-	if r.Method == http.MethodDelete {
+	if r.Method != http.MethodDelete {
+		h.Session.ServeHTTP(w, r)
+		return
+	}
+	said := &verdict{ResponseWriter: w}
+	h.Session.ServeHTTP(said, r)
+	if said.status < 300 { // a refused DELETE, of a wrong version say, ends nothing
 		h.Backend.Forget(id)
 	}
+}
+
+// verdict keeps the status of an answer.
+type verdict struct {
+	http.ResponseWriter
+	status int
+}
+
+func (v *verdict) WriteHeader(status int) {
+	v.status = status
+	v.ResponseWriter.WriteHeader(status)
 }
 
 // body reads the whole body, up to the limit. Of one that is longer it keeps

@@ -1,0 +1,118 @@
+package conformance
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func httpGuardScenarios() []Scenario {
+	needs := Needs{Transport: TransportHTTP}
+	origin := Spec{Section: "basic/transports#security-warning", Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."}
+	version := Spec{Section: "basic/transports#protocol-version-header", Quote: "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request."}
+	return []Scenario{
+		{
+			ID: "X-SEC-02-VARIANTS", Area: "http", Title: "foreign pages in disguise", Needs: needs,
+			Checks: []Check{
+				rule("X-SEC-02/prefix", "a host that begins with the name of an allowed one is foreign", origin),
+				rule("X-SEC-02/userinfo", "a user name that looks like an allowed host is foreign", origin),
+				rule("X-SEC-02/get", "a foreign Origin is refused on GET, too", origin),
+				rule("X-SEC-02/delete", "a foreign Origin is refused on DELETE, too, and ends nothing", origin),
+				rule("X-SEC-02/initialize", "a foreign Origin opens no session", origin),
+				promised("X-SEC-02/null", "the Origin null, of a page in a sandbox, is refused", origin),
+				promised("X-SEC-02/own", "the server's own Origin is served", origin),
+				promised("X-SEC-02/host", "a server on this machine refuses a Host of elsewhere", origin),
+			},
+			run: runForeignPages,
+		},
+		{
+			ID: "HTTP-15-VARIANTS", Area: "http", Title: "odd protocol version headers", Needs: needs,
+			Checks: []Check{
+				{ID: "HTTP-15/garbage", Title: "a version of 2,000 letters is answered with 4xx", Level: Must, Spec: version, Since: mcp.Version2025_06_18},
+				{ID: "HTTP-15/get", Title: "an invalid version on GET is refused", Level: Should, House: Must, Spec: version, Since: mcp.Version2025_06_18},
+				{ID: "HTTP-15/delete", Title: "an invalid version on DELETE ends nothing", Level: Should, House: Must, Spec: version, Since: mcp.Version2025_06_18},
+				{ID: "HTTP-15/other", Title: "another revision than was agreed on is served or refused with 4xx", Level: Must, Spec: version, Since: mcp.Version2025_06_18},
+				{ID: "HTTP-14/none", Title: "a session of a revision without the header is served without it", Level: Must, Until: mcp.Version2025_03_26, Spec: Spec{Seed: "HTTP-14"}},
+			},
+			run: runOddVersionHeaders,
+		},
+	}
+}
+
+func runForeignPages(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(w.subject.URL)
+	if err != nil {
+		return ours(err)
+	}
+	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
+	a, err := t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Host))
+	t.check("X-SEC-02/own", a.served(err), wantServed, "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), from("null"))
+	t.check("X-SEC-02/null", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+
+	const evil = "http://evil.example"
+	if a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(evil)); !refusedOnly(a, err) {
+		for _, word := range []string{"prefix", "userinfo", "get", "delete", "initialize"} {
+			t.skip("X-SEC-02/"+word, SkipPrerequisite, "X-SEC-02/foreign: it is not refused at all")
+		}
+	} else {
+		a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
+		t.check("X-SEC-02/prefix", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
+		t.check("X-SEC-02/userinfo", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodGet, nil, from(evil))
+		t.check("X-SEC-02/get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		initialize := message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked))
+		a, err = t.exchange(s, http.MethodPost, initialize, http.Header{"Origin": {evil}, headerSession: {}, headerRevision: {}})
+		t.check("X-SEC-02/initialize", refusedOnly(a, err) && header(a, headerSession) == "", wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodDelete, nil, from(evil))
+		after, afterErr := t.exchange(s, http.MethodPost, s.pingBody(), nil)
+		t.check("X-SEC-02/delete", refusedOnly(a, err) && after.served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.describe(err), after.describe(afterErr))
+	}
+	// What a name far away stands for, a server there may know better.
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		t.skip("X-SEC-02/host", SkipControl, "needs a server on this machine")
+		return nil
+	}
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Host": {"evil.example"}})
+	t.check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	return nil
+}
+
+func runOddVersionHeaders(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	named := func(v string) http.Header { return http.Header{headerRevision: {v}} }
+	if t.leg.revision.AtLeast(mcp.Version2025_06_18) {
+		a, err := t.exchange(s, http.MethodPost, s.pingBody(), named(strings.Repeat("v", 2000)))
+		t.check("HTTP-15/garbage", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodGet, nil, named(string(unknownVersion)))
+		t.check("HTTP-15/get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		other := mcp.Version2025_06_18
+		if s.opened.revision == other {
+			other = mcp.LatestSession
+		}
+		a, err = t.exchange(s, http.MethodPost, s.pingBody(), named(string(other)))
+		t.check("HTTP-15/other", eitherWay(a, err), wantEither, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodDelete, nil, named(string(unknownVersion)))
+		after, afterErr := t.exchange(s, http.MethodPost, s.pingBody(), nil)
+		t.check("HTTP-15/delete", refusedOnly(a, err) && after.served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.describe(err), after.describe(afterErr))
+		return nil
+	}
+	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {}})
+	t.check("HTTP-14/none", a.served(err), wantServed, "%s", a.describe(err))
+	return nil
+}
