@@ -146,7 +146,7 @@ func TestHTTPWriteFails(t *testing.T) {
 // a moment after its answer.
 func TestHTTPConnectionReuse(t *testing.T) {
 	t.Parallel()
-	const callers, calls = 64, 50
+	const callers = 64
 	for name, style := range map[string]transporttest.Style{"json": transporttest.StyleJSON, "sse": transporttest.StyleSSE} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +163,7 @@ func TestHTTPConnectionReuse(t *testing.T) {
 			var work sync.WaitGroup
 			for range callers {
 				work.Go(func() {
-					for range calls {
+					for range fewer(50) {
 						if _, err := p.Call(t.Context(), p.request("echo")); err != nil {
 							t.Errorf("call: %v", err)
 						}
