@@ -109,8 +109,6 @@ type State struct {
 	// Remaining is the time to the call's deadline, [Unbounded] without one.
 	// Without remaining time nothing is repeated.
 	Remaining time.Duration
-	// Typical is how long the tool usually takes (its median), 0 when unknown.
-	Typical time.Duration
 	// Random is from [0, 1), new for each decision.
 	Random float64
 }
@@ -140,10 +138,6 @@ type Decision struct {
 	// Why says why not, or why it may be, in a few words for logs.
 	Why string
 }
-
-// tail is what the next attempt needs at least besides its wait, when the tool
-// usually takes longer.
-const tail = 100 * time.Millisecond
 
 // Decide tells whether a call is made again after attempt a (resilience.md
 // §3.2, §3.7). A server that names a time is never asked earlier: one that names
@@ -196,7 +190,7 @@ func harmless(a Attempt, r Repeat) string {
 
 // when sets the wait, or gives up where the deadline leaves no room for it.
 func (d Decision) when(a Attempt, s State) Decision {
-	room := max(s.Remaining, 0) - min(max(s.Typical, 0), tail)
+	room := max(s.Remaining, 0)
 	switch {
 	case a.RetryAfter > 0:
 		if a.RetryAfter > MaxHold {
