@@ -261,9 +261,9 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 		if wait > 0 {
 			cl.waited = true
 			c.happened(Queued, cl, wait, "rate")
-			if !sleep(ctx, wait) {
+			if !c.sleep(ctx, wait) {
 				l.rate.Return()
-				return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+				return c.about(cl, endedUnsent(ctx))
 			}
 		}
 	}
@@ -300,6 +300,15 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+}
+
+// endedUnsent is the error of a call that did not wait until its turn: its context
+// has ended, or the client.
+func endedUnsent(ctx context.Context) *mcperrors.Error {
+	if cause := context.Cause(ctx); cause != nil {
+		return mcperrors.From(cause, mcperrors.NotSent)
+	}
+	return errClosed()
 }
 
 // leaveQueue sends away who waits for a place, once the circuit is open: nobody

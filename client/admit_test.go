@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // callsAtOnce is [client.DefaultResilience] with a limit of calls at once, and
@@ -165,6 +167,69 @@ func TestQueueLeavesTheOpenCircuit(t *testing.T) {
 		cancel()
 		require.Error(t, <-busy)
 	})
+}
+
+// A silent server opens its circuit by itself: who waits for a place then leaves
+// at once, too.
+func TestQueueLeavesTheSilentServer(t *testing.T) {
+	t.Parallel()
+	var opened time.Time
+	r := client.DefaultResilience()
+	r.Bulkhead = client.Bulkhead{Limit: 1, Queue: 100}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		s.on("tools/call", func(jsonrpc.Request) any { return nil })
+		s.on("ping", func(jsonrpc.Request) any { return nil })
+		for range 200 {
+			go func() {
+				began := time.Now()
+				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 30*time.Second))
+				if took := time.Since(began); errors.Is(err, mcperrors.ErrCircuitOpen) && took > 0 {
+					if opened.IsZero() {
+						opened = time.Now()
+					}
+					if took >= time.Second || !time.Now().Equal(opened) {
+						t.Errorf("it left %s after the circuit opened", time.Since(opened))
+					}
+				}
+			}()
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.False(t, opened.IsZero(), "nobody was in the queue")
+		time.Sleep(time.Minute)
+	}, client.WithResilience(r))
+}
+
+// What waits for its turn ends with the client: by the rate, or for a place.
+func TestCloseEndsTheQueues(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*client.Resilience){
+		"rate":     func(r *client.Resilience) { r.Rate = client.Rate{PerSecond: 1} },
+		"bulkhead": func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := client.DefaultResilience()
+			set(&r)
+			tr, s := newFake(t)
+			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithPreload(false), client.WithResilience(r))
+			require.NoError(t, err)
+			s.on("x/y", func(jsonrpc.Request) any { return nil })
+			errs := make(chan error, 2)
+			for range 2 {
+				go func() {
+					_, err := c.Call(t.Context(), "x/y", nil)
+					errs <- err
+				}()
+				synctest.Wait()
+			}
+			began := time.Now()
+			go func() { _ = c.Close() }()
+			for range 2 {
+				require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(<-errs), name)
+			}
+			require.Less(t, time.Since(began), 300*time.Millisecond, name)
+		})
+	}
 }
 
 // One whose time in the queue is over is told of a circuit that was opened by

@@ -76,10 +76,12 @@ type call struct {
 	// brace and without _meta; nil for none. meta is the caller's members of
 	// _meta, without braces.
 	open, meta []byte
-	// stamp is what an attempt says of itself in _meta, key what makes all of them
-	// one call; see [WithIdempotencyKeys].
-	stamp []byte
-	key   string
+	// stamp is what an attempt says of itself in _meta, key what makes all attempts
+	// of a round one, of which earlier were of the rounds before; see
+	// [WithIdempotencyKeys].
+	stamp   []byte
+	key     string
+	earlier int
 	// kept says that the transport holds on to the params of the last attempt,
 	// which stand in the memory of open: they are too large to be copied.
 	kept bool

@@ -113,6 +113,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 			defer c.unproven()
 		}
 		permit.SettleFor(j.Server, a.Class.String())
+		c.leaveQueue(b)
 	}
 	if j.Hold > 0 {
 		c.hold(&call{method: mcp.MethodPing}, b, a, j.Hold)

@@ -18,7 +18,9 @@ import (
 
 // WithIdempotencyKeys puts into the _meta of every tool call a key that stays
 // the same over its attempts, a UUID v7, and which attempt it is, from 1, and
-// how many milliseconds the caller still waits:
+// how many milliseconds the caller still waits. Where the server asks for input
+// before it answers, each round has a key and attempts of its own: it is answered
+// differently from the one before.
 //
 //	"<prefix>/idempotencyKey", "<prefix>/attempt", "<prefix>/deadlineMs"
 //
@@ -34,7 +36,8 @@ func WithIdempotencyKeys(prefix string) Option {
 
 // WithIdempotencyKey sets the key of one call, for an application that keeps it:
 // the same call made again with it, by another process too, is the same to the
-// server. It needs [WithIdempotencyKeys].
+// server. Rounds after the first have "#2", "#3" and so on behind it; who answers
+// by hand [WithInput] gives each round another. It needs [WithIdempotencyKeys].
 func WithIdempotencyKey(key string) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.key = &key })
 }
@@ -72,6 +75,9 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 	if cl.key == "" {
 		if cl.opts.key != nil {
 			cl.key = *cl.opts.key
+			if round := 1 + cl.loop.rounds + cl.loop.waits; round > 1 {
+				cl.key += "#" + strconv.Itoa(round)
+			}
 		} else {
 			id, err := uuid.NewV7()
 			if err != nil {
@@ -84,7 +90,7 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 		return append(jsonrpc.AppendString(dst, c.cfg.keyPrefix+"/"+s), ':')
 	}
 	out := jsonrpc.AppendString(name(nil, "idempotencyKey"), cl.key)
-	out = strconv.AppendInt(name(append(out, ','), "attempt"), int64(cl.attempts+1), 10)
+	out = strconv.AppendInt(name(append(out, ','), "attempt"), int64(cl.attempts-cl.earlier+1), 10)
 	if left := c.remaining(ctx, cl); left < math.MaxInt64 {
 		out = strconv.AppendInt(name(append(out, ','), "deadlineMs"), int64(max(0, left/time.Millisecond)), 10)
 	}

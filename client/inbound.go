@@ -60,14 +60,18 @@ func (c *Client) traced() transport.Trace {
 // never waits for handlers (UTIL-01). In the stateless era servers ask inside
 // results: a request of theirs gets no answer (RPC-14).
 func (c *Client) onRequest(req jsonrpc.Request) {
+	agreed := nothingAgreed
+	if l := c.fresh(); l != nil { // a program may ask as soon as it is opened, and before calls go to it
+		agreed = l.agreed
+	}
 	switch {
 	case c.probing.Load():
-	case c.told().era == mcp.EraStateless:
+	case agreed.era == mcp.EraStateless:
 		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
 			"method", jsonrpc.Printable(req.Method, 100))
 	case req.Method == mcp.MethodPing:
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
-	case mcp.MethodIn(req.Method, c.told().version):
+	case mcp.MethodIn(req.Method, agreed.version):
 		c.onQuestion(req)
 	default:
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,

@@ -75,7 +75,7 @@ func (a *asked) cancel(id jsonrpc.ID, cause error) {
 // onQuestion answers a request of the session era by the application's handlers.
 // Nobody answers for longer than a call may take.
 func (c *Client) onQuestion(req jsonrpc.Request) {
-	from := c.live.Load()
+	from := c.fresh()
 	ctx, cancel := context.WithCancelCause(c.life)
 	q := &pending{cancel: cancel}
 	if no := c.asked.get().add(req.ID, q); no != nil {

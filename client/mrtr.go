@@ -118,6 +118,7 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 	}
 	if err == nil {
 		cl.round, err = encodeRound(responses, need.State)
+		cl.key, cl.earlier = "", cl.attempts // the next round is another request: its answer is not this one's
 	}
 	if err != nil {
 		e := mcperrors.From(err, mcperrors.Answered)

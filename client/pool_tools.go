@@ -34,12 +34,17 @@ type PoolToolList struct {
 }
 
 const (
-	// poolListTime bounds asking one server for its tools.
+	// poolListTime bounds asking the servers for their tools, poolLag how long they
+	// are waited for once one of them has answered.
 	poolListTime = 10 * time.Second
+	poolLag      = 2 * time.Second
 	// relistGap is how far apart lists are that unknown names ask for (decisions
 	// 28).
 	relistGap = time.Second
 )
+
+// errSlowList is why a server that is not waited for any more has no list.
+var errSlowList = fmt.Errorf("the server did not list its tools in time: %w", context.DeadlineExceeded)
 
 // poolTools is what is known of the servers' tools.
 type poolTools struct {
@@ -55,8 +60,9 @@ func newPoolTools(n ToolNaming) *poolTools {
 }
 
 // Tools lists the tools of all servers, at a time, from their caches where those
-// are fresh. A server that does not answer within 10 s, or is not connected, is in
-// the list's Failures; the error is for a pool that is closed and a ctx that ends.
+// are fresh. A server that does not answer within 10 s, or 2 s after the first of
+// them, or is not connected, is in the list's Failures; what it says later is in the
+// next list. The error is for a pool that is closed and a ctx that ends.
 func (p *Pool) Tools(ctx context.Context) (*PoolToolList, error) {
 	if p.life.Err() != nil {
 		return nil, poolClosed()
@@ -67,6 +73,11 @@ func (p *Pool) Tools(ctx context.Context) (*PoolToolList, error) {
 		away  bool
 	}
 	answers := make([]answer, len(p.members))
+	soon, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lag := time.AfterFunc(poolListTime, func() { cancel(errSlowList) })
+	defer lag.Stop()
+	var first sync.Once
 	var work sync.WaitGroup
 	for i, m := range p.members {
 		c, err := m.ready()
@@ -75,9 +86,13 @@ func (p *Pool) Tools(ctx context.Context) (*PoolToolList, error) {
 			continue
 		}
 		work.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, poolListTime)
-			defer cancel()
-			tools, err := c.listed(ctx)
+			tools, err := c.listed(soon)
+			switch {
+			case err == nil:
+				first.Do(func() { lag.Reset(poolLag) })
+			case context.Cause(soon) == errSlowList: //nolint:errorlint // identity: not a deadline of the caller's
+				err = c.local(errSlowList, mcp.MethodToolsList)
+			}
 			answers[i] = answer{tools: tools, err: m.conceal(err)}
 		})
 	}
@@ -189,8 +204,9 @@ func (p *Pool) unknown(name string) error {
 }
 
 // CallTool calls the tool that [Pool.Tools] calls name, at its server; see
-// [Client.CallTool]. A server that is not connected fails the call at once, with
-// nothing sent; an unknown name is E204.
+// [Client.CallTool], also for a program that its client is starting again, which is
+// waited for ([Restart].CallWait). A server that is not connected fails the call at
+// once, with nothing sent; an unknown name is E204.
 func (p *Pool) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	m, tool, err := p.resolve(ctx, name)
 	if err != nil {

@@ -235,13 +235,19 @@ func (c *Client) dropSession(before *link) {
 	c.live.Store(before)
 }
 
+// restoreTime bounds what is tried before those who listen are told that they may
+// have missed something. What it does not suffice for is tried on behind them.
+const restoreTime = 2 * time.Second
+
 // restore gives a new session what the old one had (LC-17).
 func (c *Client) restore(ctx context.Context) {
 	now := c.live.Load()
-	if !c.levelRestored(ctx, now) {
+	soon, cancel := context.WithTimeout(ctx, restoreTime)
+	defer cancel()
+	if !c.levelRestored(soon, now) {
 		c.within(func() { c.keepLevel(ctx, now) })
 	}
-	c.subscriptions.get().resubscribe(ctx, c)
+	c.subscriptions.get().resubscribe(ctx, soon, c)
 	c.openStream()
 	c.missed(errNewSession)
 }

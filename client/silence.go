@@ -190,6 +190,7 @@ func (w *silenceWatch) probe(c *Client) {
 		case resilience.Trip:
 			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
 			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), conn: w.link.conn, heard: w.heard})
+			c.leaveQueue(c.Breaker())
 			c.happened(Silent, &call{}, 0, "")
 		case resilience.Quiet, resilience.Watch:
 		}

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const initWatched = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`
@@ -113,4 +115,56 @@ func TestProgramThatHangsIsStartedAgain(t *testing.T) {
 			}, client.WithRestart(client.Restart{Hung: tt.hung}))
 		})
 	}
+}
+
+// A program that is slow to give back what the one before had is watched over
+// meanwhile, and who listens is told at once that changes may have been missed.
+func TestRestoringIsBounded(t *testing.T) {
+	supervised(t, func(n int, s *fakeServer) error {
+		s.result("initialize", initWatched)
+		s.on("resources/subscribe", func(jsonrpc.Request) any {
+			if n == 2 {
+				return nil // says nothing
+			}
+			return struct{}{}
+		})
+		return nil
+	}, func(t *testing.T, c *client.Client, p *fakePrograms, h *happenings) {
+		var changes record
+		_, err := c.Subscribe(t.Context(), toolsAndX, changes.change)
+		require.NoError(t, err)
+		p.last().crash()
+		pass(5 * time.Second)
+		require.Equal(t, 2, p.count())
+		require.Contains(t, h.take(), "gap")
+		require.NoError(t, callOnce(t.Context(), c))
+		p.last().crash()
+		pass(5 * time.Second)
+		require.Equal(t, 3, p.count(), "its end was seen")
+		require.Equal(t, 1, p.last().count("resources/subscribe"))
+	})
+}
+
+// What a new program asks before it is the client's is judged by what was agreed
+// with it, not with the one before.
+func TestQuestionOfAProgramThatIsBeingOpened(t *testing.T) {
+	asked := false
+	supervised(t, func(n int, s *fakeServer) error {
+		if n == 2 {
+			s.on("initialize", func(jsonrpc.Request) any {
+				s.request(7, "sampling/createMessage", askSample)
+				return nil
+			})
+		}
+		return nil
+	}, func(t *testing.T, _ *client.Client, p *fakePrograms, _ *happenings) {
+		p.last().crash()
+		pass(5 * time.Second)
+		require.Equal(t, 2, p.count())
+		require.Contains(t, p.last().told(7), "Method not found")
+		require.False(t, asked)
+	}, client.OnSampling(func(ctx context.Context, r client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+		asked = true
+		return sampleYes(ctx, r)
+	}))
 }

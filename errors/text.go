@@ -117,13 +117,14 @@ func executes(method string) bool {
 
 // next says what to do when that is known.
 func (e *Error) next() string {
-	switch {
-	case e.RetryAfter > 0:
-		return "try again in " + roundAge(e.RetryAfter).String()
-	case e.Delivery == Unknown && e.Kind != KindCanceled && executes(e.Method):
-		return "it may have been executed: look before repeating it"
+	var next []string
+	if e.Delivery == Unknown && e.Kind != KindCanceled && executes(e.Method) {
+		next = append(next, "it may have been executed: look before repeating it")
 	}
-	return ""
+	if e.RetryAfter > 0 {
+		next = append(next, "try again in "+roundAge(e.RetryAfter).String())
+	}
+	return strings.Join(next, "; ")
 }
 
 func roundAge(d time.Duration) time.Duration {

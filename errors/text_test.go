@@ -99,6 +99,10 @@ func TestErrorText(t *testing.T) {
 			"when", &mcperrors.Error{Message: "m", RetryAfter: 1510 * time.Millisecond, Delivery: mcperrors.Rejected},
 			"m; try again in 1.5s",
 		},
+		{
+			"when, for what may have been executed", &mcperrors.Error{Message: "m", RetryAfter: time.Minute, Attempts: 2, Delivery: mcperrors.Unknown, Method: "tools/call"},
+			"m (method tools/call); 2 attempts; it may have been executed: look before repeating it; try again in 1m0s",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
