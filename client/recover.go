@@ -235,21 +235,36 @@ func (c *Client) dropSession(before *link) {
 	c.live.Store(before)
 }
 
-// restoreTime bounds what is tried before those who listen are told that they may
-// have missed something. What it does not suffice for is tried on behind them.
+// restoreTime is how long a new session may take with what it is given before
+// those who listen are told that they may have missed something.
 const restoreTime = 2 * time.Second
 
-// restore gives a new session what the old one had (LC-17).
+// restore gives a new session what the old one had (LC-17). Where that takes long
+// it goes on beside, and those who listen are told again when it is done.
 func (c *Client) restore(ctx context.Context) {
 	now := c.live.Load()
-	soon, cancel := context.WithTimeout(ctx, restoreTime)
-	defer cancel()
-	if !c.levelRestored(soon, now) {
-		c.within(func() { c.keepLevel(ctx, now) })
+	done := make(chan struct{})
+	if !c.within(func() {
+		defer close(done)
+		if !c.levelRestored(ctx, now) {
+			c.within(func() { c.keepLevel(ctx, now) })
+		}
+		c.subscriptions.get().resubscribe(ctx, c)
+	}) {
+		return
 	}
-	c.subscriptions.get().resubscribe(ctx, soon, c)
+	wait(ctx, done, restoreTime)
 	c.openStream()
 	c.missed(errNewSession)
+	select {
+	case <-done:
+	default:
+		c.within(func() {
+			if <-done; c.live.Load() == now {
+				c.missed(errWatchedLate)
+			}
+		})
+	}
 }
 
 var (

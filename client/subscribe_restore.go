@@ -11,14 +11,13 @@ import (
 
 // resubscribe asks a new session for what the old one was asked for (RES-05).
 // A subscription that cannot be had again ends with the reason; where it only
-// cannot be had yet, also because soon is over, the session is asked until it is
-// over.
-func (t *subscriptions) resubscribe(ctx, soon context.Context, c *Client) {
+// cannot be had yet, the session is asked until it is over.
+func (t *subscriptions) resubscribe(ctx context.Context, c *Client) {
 	now := c.live.Load()
 	t.mu.Lock()
 	uris := slices.Sorted(maps.Keys(t.users))
 	t.mu.Unlock()
-	left := slices.DeleteFunc(uris, func(uri string) bool { return t.restored(soon, c, now, uri) })
+	left := slices.DeleteFunc(uris, func(uri string) bool { return t.restored(ctx, c, now, uri) })
 	if len(left) > 0 {
 		c.within(func() { t.keepRestoring(ctx, c, now, left) })
 	}
