@@ -110,12 +110,12 @@ func message(res *conformance.Result) string {
 	switch {
 	case res.Baseline == conformance.BaselineStale:
 		return "passes, and is listed as a known failure"
-	case res.Expected != "":
-		return "expected " + res.Expected + ", got " + visible(res.Actual)
 	case res.Status == conformance.Skip && res.Detail != "":
 		return string(res.Reason) + ": " + visible(res.Detail)
 	case res.Status == conformance.Skip:
 		return string(res.Reason)
+	case res.Expected != "":
+		return "expected " + res.Expected + ", got " + visible(res.Actual)
 	}
 	return visible(res.Detail)
 }

@@ -122,7 +122,7 @@ func frameViewOf(f *conformance.Frame) frameView {
 		v.Body = lines(strings.ToValidUTF8(string(f.Data), "\uFFFD"))
 	}
 	if f.Size > len(f.Data) {
-		v.Note = strings.TrimSpace(fmt.Sprintf("%s the first %d of %d bytes", v.Note, len(f.Data), f.Size))
+		v.Note = strings.TrimPrefix(fmt.Sprintf("%s; the first %d of %d bytes", v.Note, len(f.Data), f.Size), "; ")
 	}
 	return v
 }
@@ -139,7 +139,7 @@ func headers(h *conformance.HTTPInfo) string {
 		fmt.Fprintf(&b, "%s\n", visible(h.Method))
 	}
 	if h.Status != 0 {
-		fmt.Fprintf(&b, "%d\n", h.Status)
+		fmt.Fprintf(&b, "HTTP %d\n", h.Status)
 	}
 	for _, name := range names {
 		for _, value := range h.Header[name] {

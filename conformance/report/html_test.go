@@ -114,6 +114,7 @@ func TestHTML_Accessible(t *testing.T) {
 				main++
 			case "svg":
 				require.Equal(t, "img", get(n, "role"), name)
+				require.NotEmpty(t, get(n, "aria-label"), name)
 			case "input":
 				inputs[get(n, "id")] = true
 			case "label":

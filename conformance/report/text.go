@@ -255,6 +255,20 @@ func (p *textReport) finding(res *conformance.Result) {
 	p.printf("        again: %s\n\n", again(p.r, res))
 }
 
+// Finding returns what the text report says of one result: the rule, what was
+// expected and seen, the frames and how to repeat it.
+func Finding(r *conformance.Report, res *conformance.Result) string {
+	var b strings.Builder
+	p := &textReport{w: bufio.NewWriter(&b), r: r}
+	if reported(res) {
+		p.finding(res)
+	} else {
+		p.printf("%s %-6s %s  %s\n%s", p.sign(res), res.Level, res.ID, res.Title, message(res))
+	}
+	_ = p.w.Flush() // a builder takes all
+	return b.String()
+}
+
 // frame writes one frame of evidence, cut to what a reader takes in.
 func (p *textReport) frame(f *conformance.Frame) {
 	sign := arrow(f)

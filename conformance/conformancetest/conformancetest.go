@@ -1,0 +1,74 @@
+// Package conformancetest makes the conformance suite a test of a server: a
+// server author writes one test function.
+//
+//	func TestConformance(t *testing.T) {
+//		conformancetest.Run(t, conformance.InProcess(serve), conformance.Options{})
+//	}
+//
+// Each check is a subtest under its id, so that -run, dashboards and editors
+// see them one by one.
+package conformancetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/report"
+)
+
+// Run judges the subject and makes a subtest of each check that was asked for,
+// in a subtest of its revision. A broken rule fails its subtest with the frames
+// that show it; a recommendation that is not followed, and a known failure, are
+// logged; what does not apply is skipped with its reason; a requirement that
+// could not be established fails. A subject that never answers, or options that
+// cannot work, end the test. Run returns the report when all subtests ended.
+//
+// The run stops with t.Context. What it costs is the time of a whole run, also
+// where -run selects one subtest: Options.Only saves it.
+func Run(t *testing.T, subject conformance.Subject, opts conformance.Options) *conformance.Report {
+	t.Helper()
+	r, err := conformance.Run(t.Context(), subject, opts)
+	if err != nil {
+		t.Fatalf("conformance: %v", err)
+	}
+	subtests(t, r)
+	if v := r.Verdict(); v == conformance.Incomplete && !t.Failed() {
+		t.Errorf("conformance: %s: nothing that is required was established", v)
+	}
+	return r
+}
+
+// subtests tells t of each result.
+func subtests(t *testing.T, r *conformance.Report) {
+	t.Helper()
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Reason == conformance.SkipExcluded {
+			continue
+		}
+		t.Run(string(res.Revision)+"/"+res.ID, func(t *testing.T) { tell(t, r, res) })
+	}
+}
+
+// teller is what a subtest is told with; tests look at it.
+type teller interface {
+	Helper()
+	Log(args ...any)
+	Error(args ...any)
+	Skip(args ...any)
+}
+
+func tell(t teller, r *conformance.Report, res *conformance.Result) {
+	t.Helper()
+	text := strings.TrimSpace(report.Finding(r, res))
+	open := res.Status == conformance.Unknown || res.Status == conformance.Error
+	switch {
+	case res.Status == conformance.Skip:
+		t.Skip(text)
+	case r.Fails(res), open && res.Level == conformance.Must && !res.Excused() && !res.Unscored:
+		t.Error(text)
+	case res.Status != conformance.Pass:
+		t.Log(text)
+	}
+}
