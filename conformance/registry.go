@@ -26,7 +26,7 @@ func Scenarios() []Scenario {
 func registry() []Scenario {
 	all := slices.Concat(
 		sessionEra(
-			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpSessionScenarios(), shutdownScenarios(),
+			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
 		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),

@@ -50,7 +50,7 @@ type rewritten struct {
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
-		conversationRewrites(), requestRewrites(), textRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(),
+		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
