@@ -66,7 +66,7 @@ var importTable = []row{
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
 	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, why: "what was found is rendered by those who did not find it"},
-	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/refserver/..."}, why: "package testing stays out of the suite itself"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/refserver/...", "mcp"}, why: "package testing stays out of the suite itself"},
 	{
 		pkg:   "conformance/...",
 		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse"},
