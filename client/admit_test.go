@@ -326,3 +326,25 @@ func TestResultOfNoType(t *testing.T) {
 		})
 	}
 }
+
+// A turn that is not used is the next one's; a call whose time is over before its
+// turn comes does not wait for it.
+func TestTurnsByTheRate(t *testing.T) {
+	t.Parallel()
+	r := client.DefaultResilience()
+	r.Rate = client.Rate{PerSecond: 1}
+	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
+		time.Sleep(time.Minute)
+		began := time.Now()
+		require.NoError(t, callOnce(t.Context(), c))
+		_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 300*time.Millisecond))
+		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
+		require.Zero(t, time.Since(began), "its time ends before its turn")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		require.ErrorIs(t, callOnce(ctx, c), context.Canceled)
+		require.NoError(t, callOnce(t.Context(), c))
+		require.Equal(t, time.Second, time.Since(began), "in the place of the one that gave up")
+		require.Equal(t, 2, s.count("tools/call"))
+	}, client.WithResilience(r))
+}
