@@ -85,6 +85,7 @@ func (l *leg) introduce(ctx context.Context) error {
 		if l.toolsErr == nil {
 			l.report.Legs[len(l.report.Legs)-1].Tools = len(l.tools)
 			l.report.Target.Tools = len(l.tools)
+			l.mirror(s)
 		}
 	}
 	l.shared[profilePlain] = s
@@ -189,6 +190,7 @@ func (l *leg) open(ctx context.Context, extra []string) (*session, error) {
 	s := newSession(w, tr, l.seen, l.opts.Answer)
 	if l.stateless() {
 		s.speak(l.revision)
+		l.mirror(s)
 	}
 	return s, nil
 }

@@ -83,6 +83,9 @@ func (o *observer) message(s *session, in inbound) {
 	if in.members == nil {
 		return
 	}
+	if s.stateless != "" {
+		o.stateless(s, in)
+	}
 	o.see(seenVersion, string(in.members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", orAbsent(in.members["jsonrpc"]))
 	if in.isResponse() {
 		o.response(s, in)

@@ -10,7 +10,7 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "concurrency", "http", "stdio", "validate_artifact", "store_artifact"}
+var areas = []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact"}
 
 // Scenarios returns every scenario there is, in the order of a report. The
 // slice is the caller's own.
@@ -30,6 +30,7 @@ func registry() []Scenario {
 		),
 		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
+		statelessScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b Scenario) int {

@@ -28,10 +28,11 @@ type session struct {
 	answers map[string]func(inbound) (any, *rpcError)
 
 	next    int
-	pending map[string]bool // ids sent; true once answered
-	stash   []inbound       // responses nobody waited for yet
-	notes   []inbound       // notifications and requests of the server, as they came
-	opened  *opening        // set once initialized
+	pending map[string]bool   // ids sent; true once answered
+	asked   map[string]string // the methods of the requests sent, by id
+	stash   []inbound         // responses nobody waited for yet
+	notes   []inbound         // notifications and requests of the server, as they came
+	opened  *opening          // set once initialized
 	// stateless is the revision when it has no sessions: each request carries
 	// what initialize says elsewhere.
 	stateless mcp.Version
@@ -58,7 +59,7 @@ type rpcError struct {
 var errNoAnswer = errors.New("no answer")
 
 func newSession(w wire, tr *trace, seen *observer, wait time.Duration) *session {
-	return &session{wire: w, trace: tr, seen: seen, wait: wait, pending: map[string]bool{}}
+	return &session{wire: w, trace: tr, seen: seen, wait: wait, pending: map[string]bool{}, asked: map[string]string{}}
 }
 
 // message builds a JSON-RPC message; nil params are left out.
@@ -90,9 +91,7 @@ func (s *session) newID() string {
 
 // send puts bytes on the wire, whatever they are.
 func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
-	if in := received(data, nil); in.members != nil && in.id() != "" {
-		s.pending[in.id()] = false
-	}
+	s.expect(data)
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	answer, err := s.wire.send(ctx, data)
@@ -100,6 +99,14 @@ func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 		err = errNoAnswer
 	}
 	return answer, err
+}
+
+// expect remembers what a message asks for.
+func (s *session) expect(data []byte) {
+	if in := received(data, nil); in.members != nil && in.id() != "" {
+		s.pending[in.id()] = false
+		s.asked[in.id()] = in.method()
+	}
 }
 
 // post sends a request and returns its id without waiting.

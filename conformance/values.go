@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -54,4 +55,10 @@ func lastLines(stderr string) string {
 	const most = 20
 	lines := strings.Split(strings.TrimRight(stderr, "\n"), "\n")
 	return clip(strings.Join(lines[max(0, len(lines)-most):], "\n"), 4000)
+}
+
+// isAbsoluteURI reports whether text is a URI with a scheme (RFC 3986).
+func isAbsoluteURI(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.IsAbs() && strings.IndexFunc(text, func(c rune) bool { return c <= 0x20 || c == 0x7F }) < 0
 }

@@ -24,6 +24,7 @@ const (
 	headerRevision = "Mcp-Protocol-Version"
 	headerMethod   = "Mcp-Method"
 	headerName     = "Mcp-Name"
+	headerParam    = "Mcp-Param-"
 	mediaJSON      = "application/json"
 	mediaStream    = "text/event-stream"
 	acceptBoth     = mediaJSON + ", " + mediaStream
@@ -45,8 +46,9 @@ type httpWire struct {
 	closed   bool
 	session  string // the session id, from the answer to initialize
 	nameless int
-	revision string // the negotiated revision, sent with each request once set
-	routes   bool   // headers name the method and what it is about (HTTP-31)
+	revision string              // the negotiated revision, sent with each request once set
+	routes   bool                // headers name the method and what it is about (HTTP-31)
+	mirrors  map[string][]mirror // of the arguments of each tool (HDR-01)
 	streams  map[string]context.CancelFunc
 }
 
@@ -73,7 +75,7 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 		req.Header[name] = values
 	}
 	w.mu.Lock()
-	session, revision, routes := w.session, w.revision, w.routes
+	session, revision, routes, mirrors := w.session, w.revision, w.routes, w.mirrors
 	w.mu.Unlock()
 	if session != "" {
 		req.Header.Set(headerSession, session)
@@ -86,7 +88,7 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 		req.Header.Set("Accept", acceptBoth)
 		req.Header.Set("Content-Type", mediaJSON)
 		if routes {
-			route(req.Header, body)
+			route(req.Header, body, mirrors)
 		}
 	case http.MethodGet:
 		req.Header.Set("Accept", mediaStream)
@@ -234,8 +236,16 @@ func (w *httpWire) routed() {
 	w.routes = true
 }
 
-// route sets the headers that repeat what a message is about (HTTP-30, HTTP-31).
-func route(h http.Header, data []byte) {
+// mirroring has later calls repeat arguments in headers, by tool.
+func (w *httpWire) mirroring(mirrors map[string][]mirror) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mirrors = mirrors
+}
+
+// route sets the headers that repeat what a message is about (HTTP-30, HTTP-31,
+// HDR-01).
+func route(h http.Header, data []byte, mirrors map[string][]mirror) {
 	in := received(data, nil)
 	if in.method() == "" {
 		return
@@ -254,6 +264,13 @@ func route(h http.Header, data []byte) {
 	}
 	if isString(name) {
 		h.Set(headerName, headerValue(text(name)))
+	}
+	if in.method() == mcp.MethodToolsCall {
+		for _, m := range mirrors[text(name)] {
+			if value, ok := m.value(params["arguments"]); ok {
+				h[headerParam+m.header] = []string{value}
+			}
+		}
 	}
 }
 

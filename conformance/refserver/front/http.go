@@ -2,11 +2,13 @@ package front
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -38,6 +40,7 @@ func NewHTTP(opts HTTPOptions) *HTTP {
 const (
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
+	nameHeader    = "Mcp-Name"
 )
 
 func (h *HTTP) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -236,12 +239,26 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		return
 	}
 	r.Header.Del(sessionHeader) // ignored in this era (HTTP-28)
+	decodeName(r.Header)
 	h.call(w, r, m, "")
 	if m.method == listenMethod {
 		uncount(r)
 	}
 	w.Header().Set("X-Accel-Buffering", "no") // HTTP-37
 	pass(h.Stateless, w, r, body)
+}
+
+// decodeName takes the name of what is asked for out of base64 (HDR-05): go-sdk
+// compares it as it is. What is no base64 stays, and is refused there.
+func decodeName(h http.Header) {
+	encoded, marked := strings.CutPrefix(h.Get(nameHeader), "=?base64?")
+	encoded, ends := strings.CutSuffix(encoded, "?=")
+	if !marked || !ends {
+		return
+	}
+	if name, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+		h.Set(nameHeader, string(name))
+	}
 }
 
 // call finds out what there is to know about a `tools/call`, for its handler.

@@ -1,0 +1,81 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// cacheScenarios are about what the stateless era tells caches.
+func cacheScenarios() []Scenario {
+	const (
+		section = "server/utilities/caching#cacheable-results"
+		hints   = "Servers MUST include caching hints on results with resultType: \"complete\" returned by the following operations"
+	)
+	one := func(word, capability, method string) Scenario {
+		checks := []Check{
+			rule(Must, "CACHE-01/"+word+"-ttl", "ttlMs of "+method+" is an integer, not below 0", "server/utilities/caching#ttlms", "Servers MUST provide a ttlMs value that is >= 0."),
+			rule(Must, "CACHE-01/"+word+"-scope", "cacheScope of "+method+" is public or private", section, hints),
+		}
+		for i := range checks {
+			checks[i].Official = []string{"caching"}
+		}
+		return Scenario{
+			ID: "CACHE-01-" + word, Area: "caching", Title: "what caches are told of " + method, Since: mcp.Version2026_07_28,
+			Needs: Needs{Capability: capability}, Checks: checks,
+			run: func(t *trial) error { return t.hints(word, method) },
+		}
+	}
+	return []Scenario{
+		one("discover", "", mcp.MethodDiscover), one("tools", "tools", mcp.MethodToolsList), one("prompts", "prompts", mcp.MethodPromptsList),
+		one("resources", "resources", mcp.MethodResourcesList), one("templates", "resources", mcp.MethodResourceTemplatesList),
+		one("read", "resources", mcp.MethodResourcesRead),
+	}
+}
+
+func (t *trial) hints(word, method string) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	var params map[string]any
+	if method == mcp.MethodResourcesRead {
+		uri, err := firstResource(t.ctx, s)
+		if err != nil {
+			return err
+		}
+		if uri == "" {
+			t.skipAll(SkipNoFixture, "no resources")
+			return nil
+		}
+		params = map[string]any{"uri": uri}
+	}
+	t.step(s)
+	a, err := s.request(t.ctx, method, params)
+	if err != nil {
+		return err
+	}
+	result, ok := object(a.result)
+	if !ok {
+		t.skipAll(SkipPrerequisite, a.describe())
+		return nil
+	}
+	ttl := result["ttlMs"]
+	t.check("CACHE-01/"+word+"-ttl", isInteger(ttl) && ttl[0] != '-', "an integer, not below 0", "ttlMs is %s", orAbsent(ttl))
+	scope := text(result["cacheScope"])
+	t.check("CACHE-01/"+word+"-scope", scope == "public" || scope == "private", "public or private", "cacheScope is %s", orAbsent(result["cacheScope"]))
+	return nil
+}
+
+// firstResource returns the uri of the first resource, "" when there is none.
+func firstResource(ctx context.Context, s *session) (string, error) {
+	a, err := s.request(ctx, mcp.MethodResourcesList, nil)
+	result, _ := object(a.result)
+	var resources []entry
+	_ = json.Unmarshal(result["resources"], &resources) // no list: no resources
+	if err != nil || len(resources) == 0 {
+		return "", err
+	}
+	return text(resources[0]["uri"]), nil
+}

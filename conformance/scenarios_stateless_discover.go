@@ -1,0 +1,281 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessDiscoverScenarios are about what a stateless server says of itself
+// and what it asks of the _meta of each request.
+func statelessDiscoverScenarios() []Scenario {
+	const (
+		discover = "server/discover#discoverresult"
+		perCall  = "basic#meta"
+		missing  = "A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params)."
+		version  = "basic/versioning#protocol-version-negotiation"
+		refuses  = "If the server does not implement the requested version …, it MUST respond with an UnsupportedProtocolVersionError listing the versions it does support"
+		removed  = "If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found)."
+		header   = "basic/transports/streamable-http#protocol-version-header"
+	)
+	official := func(checks ...Check) []Check {
+		for i := range checks {
+			checks[i].Official = []string{"server-stateless"}
+		}
+		return checks
+	}
+	return []Scenario{
+		{
+			ID: "DISC-01", Area: "lifecycle", Title: "server/discover", Since: mcp.Version2026_07_28,
+			Checks: official(
+				rule(Must, "DISC-01/answered", "server/discover is answered with a result", "basic/versioning#protocol-version-negotiation", "Servers MUST implement server/discover."),
+				rule(Must, "DISC-03/versions", "supportedVersions is an array of strings, not empty", discover, "supportedVersions: Protocol versions the server supports."),
+				rule(Must, "DISC-03/this-version", "supportedVersions has the revision of the request", discover, "supportedVersions: Protocol versions the server supports. The client should choose one of these for subsequent requests."),
+				rule(Must, "DISC-03/capabilities", "capabilities is an object whose values are objects, and ids of extensions have a prefix", discover, "capabilities: Capabilities the server supports (tools, resources, prompts, etc.)"),
+				rule(Must, "DISC-03/instructions", "instructions, when present, is a string", discover, "instructions: Optional natural-language guidance for LLMs on how to use this server effectively"),
+				rule(Should, "DISC-03/identity", "serverInfo stands in _meta and not at the top of the result", discover, "_meta['io.modelcontextprotocol/serverInfo']: Name and version of the server software. Servers SHOULD include this field."),
+				rule(Should, "META-07/server-info", "_meta names the server, with name and version as strings", discover, "_meta['io.modelcontextprotocol/serverInfo']: Name and version of the server software. Servers SHOULD include this field."),
+			),
+			run: runDiscover,
+		},
+		{
+			ID: "DISC-05", Area: "base", Title: "the _meta that every request has to have", Since: mcp.Version2026_07_28,
+			Checks: official(
+				rule(Must, "DISC-05/version", "a request without a protocol version is refused with -32602", perCall, missing),
+				rule(Must, "DISC-05/capabilities", "a request without client capabilities is refused with -32602", perCall, missing),
+				rule(Must, "DISC-05/meta", "a request without _meta is refused with -32602", perCall, missing),
+				rule(Must, "DISC-05/params", "a request without params is refused with -32602", perCall, missing),
+				rule(Should, "DISC-05/version-type", "a protocol version that is a number is refused", perCall, "io.modelcontextprotocol/protocolVersion: string, required"),
+				rule(Should, "DISC-05/capabilities-type", "client capabilities that are an array are refused", perCall, "io.modelcontextprotocol/clientCapabilities: ClientCapabilities, required"),
+				rule(Must, "DISC-05/status", "over HTTP they are refused with status 400", perCall, "On HTTP, the response status MUST be 400 Bad Request."),
+				rule(Must, "META-05/anonymous", "a request without clientInfo is served", perCall, "io.modelcontextprotocol/clientInfo: Implementation, not required"),
+				rule(Must, "META-03/trace", "a request with a trace context is served", perCall, "the keys traceparent, tracestate, and baggage are reserved for OpenTelemetry trace context propagation."),
+			),
+			run: runRequiredMeta,
+		},
+		{
+			ID: "DISC-06", Area: "lifecycle", Title: "a revision the server does not speak", Since: mcp.Version2026_07_28,
+			Checks: official(
+				rule(Must, "DISC-06/code", "it is refused with -32022", version, refuses),
+				rule(Must, "DISC-06/supported", "data.supported lists the revisions, with the one of this leg", version, refuses),
+				rule(Must, "DISC-06/requested", "data.requested is the revision that was asked for", "schema#unsupportedprotocolversionerror", "The protocol version that was requested by the client."),
+				rule(Must, "DISC-06/status", "over HTTP the status is 400", header, "it MUST respond with 400 Bad Request and an UnsupportedProtocolVersionError listing its supported versions."),
+				rule(Should, "DISC-06/agrees", "data.supported and server/discover name the same revisions", version, refuses),
+				rule(Must, "DISC-06/next", "the next request, in a revision it speaks, is served", "basic/versioning#protocol-version-negotiation", "Every request declares the protocol version it is using in its _meta field."),
+			),
+			run: runUnsupported,
+		},
+		{
+			ID: "DISC-14", Area: "errors", Title: "methods the stateless era no longer has", Since: mcp.Version2026_07_28,
+			Checks: official(
+				rule(Must, "DISC-14/ping", "ping is answered with -32601", header, removed),
+				rule(Must, "DISC-14/set-level", "logging/setLevel is answered with -32601", header, removed),
+				rule(Must, "DISC-14/subscribe", "resources/subscribe is answered with -32601", header, removed),
+				rule(Must, "DISC-14/unsubscribe", "resources/unsubscribe is answered with -32601", header, removed),
+				rule(Must, "DISC-14/roots", "roots/list, a method of clients, is answered with -32601", header, removed),
+				rule(Must, "DISC-14/unknown", "a method nobody knows is answered with -32601", header, removed),
+				rule(Must, "DISC-14/status", "over HTTP their status is 404", header, removed),
+				rule(Must, "DISC-14/silent", "notifications/initialized is not answered", "basic#notifications", "The receiver MUST NOT send a response."),
+				rule(Should, "DISC-17/initialize", "an error that answers initialize names the revisions", "basic/versioning#backward-compatibility-with-initialization-based-versions", "A server that supports only modern versions SHOULD name the protocol versions it supports in any error it returns to an initialize request"),
+			),
+			run: runRemoved,
+		},
+	}
+}
+
+func runDiscover(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.request(t.ctx, mcp.MethodDiscover, nil)
+	result, ok := object(a.result)
+	if !t.check("DISC-01/answered", err == nil && ok, "a result", a.orError(err)) {
+		return err
+	}
+	var versions []string
+	ok = json.Unmarshal(result["supportedVersions"], &versions) == nil && len(versions) > 0
+	t.check("DISC-03/versions", ok, "an array of strings", "supportedVersions is %s", orAbsent(result["supportedVersions"]))
+	t.check("DISC-03/this-version", slices.Contains(versions, string(t.leg.revision)), string(t.leg.revision)+" among them", "supportedVersions is %s", orAbsent(result["supportedVersions"]))
+	fault := capabilitiesFault(result["capabilities"])
+	t.check("DISC-03/capabilities", fault == "", "an object of objects", "%s", fault)
+	raw, there := result["instructions"]
+	t.check("DISC-03/instructions", !there || isString(raw), "a string, or none", "instructions is %s", orAbsent(raw))
+	raw, there = result["serverInfo"]
+	t.check("DISC-03/identity", !there, "no serverInfo at the top", "serverInfo is %s", orAbsent(raw))
+	meta, _ := object(result["_meta"])
+	info, _ := object(meta[mcp.MetaServerInfo])
+	t.check("META-07/server-info", isString(info["name"]) && isString(info["version"]), "name and version", "%s is %s", mcp.MetaServerInfo, orAbsent(meta[mcp.MetaServerInfo]))
+	return nil
+}
+
+// capabilitiesFault says what is wrong with the capabilities of a server, "" when
+// nothing is. Ids of extensions have a prefix (DISC-16).
+func capabilitiesFault(raw json.RawMessage) string {
+	capabilities, ok := object(raw)
+	if !ok {
+		return "capabilities is " + orAbsent(raw)
+	}
+	for _, name := range sortedKeys(capabilities) {
+		if !isObject(capabilities[name]) {
+			return name + " is " + orAbsent(capabilities[name])
+		}
+	}
+	extensions, _ := object(capabilities["extensions"])
+	for _, name := range sortedKeys(extensions) {
+		if prefix, _, slash := strings.Cut(name, "/"); !slash || prefix == "" || !isObject(extensions[name]) {
+			return fmt.Sprintf("the extension %q is %s", name, orAbsent(extensions[name]))
+		}
+	}
+	return ""
+}
+
+// runRequiredMeta asks for server/discover, which every server has. On stdio a
+// request without a version is one of the session era for a server that speaks
+// both: over HTTP the header says which is meant.
+func runRequiredMeta(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	_, overHTTP := s.wire.(*httpWire)
+	full := func(meta map[string]any) any { return s.withMeta(map[string]any{"_meta": meta}) }
+	statuses := ""
+	for _, c := range []struct {
+		id     string
+		params any
+		marked bool // the revision is in it
+	}{
+		{"DISC-05/version", full(map[string]any{mcp.MetaProtocolVersion: nil}), false},
+		{"DISC-05/capabilities", full(map[string]any{mcp.MetaClientCapabilities: nil}), true},
+		{"DISC-05/meta", struct{}{}, false},
+		{"DISC-05/params", nil, false},
+		{"DISC-05/version-type", full(map[string]any{mcp.MetaProtocolVersion: 7}), false},
+		{"DISC-05/capabilities-type", full(map[string]any{mcp.MetaClientCapabilities: []any{}}), true},
+	} {
+		if !c.marked && !overHTTP && t.leg.speaksSessions() {
+			t.skip(c.id, SkipTransport, "on stdio it is a request of the session era, which the server speaks, too")
+			continue
+		}
+		t.step(s)
+		a, err := s.lie(t.ctx, mcp.MethodDiscover, c.params, nil)
+		if strings.HasSuffix(c.id, "-type") {
+			t.check(c.id, err == nil && a.err != nil, "an error", a.orError(err))
+		} else {
+			// A version that is missing in the body differs from that in the header, too.
+			ok := a.hasCode(err, codeInvalidParams) || c.id != "DISC-05/capabilities" && a.hasCode(err, codeHeader)
+			t.check(c.id, ok, "error -32602", a.orError(err))
+			if a.status() != 400 {
+				statuses = fmt.Sprintf("%s: HTTP %d", c.id, a.status())
+			}
+		}
+	}
+	if overHTTP {
+		t.check("DISC-05/status", statuses == "", "400 for each", "%s", statuses)
+	} else {
+		t.skip("DISC-05/status", SkipTransport, "a rule of http")
+	}
+	t.step(s)
+	a, err := s.lie(t.ctx, mcp.MethodDiscover, full(map[string]any{mcp.MetaClientInfo: nil}), nil)
+	t.check("META-05/anonymous", err == nil && a.result != nil, "a result", a.orError(err))
+	t.step(s)
+	a, err = s.lie(t.ctx, mcp.MethodDiscover, full(map[string]any{
+		mcp.MetaTraceParent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", mcp.MetaBaggage: "a=1",
+	}), nil)
+	t.check("META-03/trace", err == nil && a.result != nil, "a result", a.orError(err))
+	return err
+}
+
+func runUnsupported(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	const past = "1999-01-01"
+	params := s.withMeta(map[string]any{"_meta": map[string]any{mcp.MetaProtocolVersion: past}})
+	a, err := s.lie(t.ctx, mcp.MethodDiscover, params, map[string][]string{headerRevision: {past}})
+	t.check("DISC-06/code", a.hasCode(err, mcp.CodeUnsupportedProtocolVersion), "error -32022", a.orError(err))
+	data, _ := object(a.errorData())
+	var supported, offered []string
+	readable := json.Unmarshal(data["supported"], &supported) == nil && slices.Contains(supported, string(t.leg.revision))
+	t.check("DISC-06/supported", readable, "an array with "+string(t.leg.revision), "data.supported is %s", orAbsent(data["supported"]))
+	t.check("DISC-06/requested", text(data["requested"]) == past, past, "data.requested is %s", orAbsent(data["requested"]))
+	if _, overHTTP := s.wire.(*httpWire); overHTTP {
+		t.check("DISC-06/status", a.status() == 400, "400", "HTTP %d", a.status())
+	} else {
+		t.skip("DISC-06/status", SkipTransport, "a rule of http")
+	}
+	_ = json.Unmarshal(s.opened.result["supportedVersions"], &offered) // DISC-03/versions judges it
+	slices.Sort(supported)
+	slices.Sort(offered)
+	t.check("DISC-06/agrees", slices.Equal(supported, offered), strings.Join(offered, ", "), "%s", strings.Join(supported, ", "))
+	t.step(s)
+	a, err = s.ping(t.ctx)
+	t.check("DISC-06/next", err == nil && a.result != nil, "a result", a.orError(err))
+	return err
+}
+
+func runRemoved(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	statuses := ""
+	uri := map[string]any{"uri": "test://nothing"}
+	for _, c := range []struct {
+		id, method string
+		params     any
+	}{
+		{"DISC-14/ping", mcp.MethodPing, nil},
+		{"DISC-14/set-level", mcp.MethodLoggingSetLevel, map[string]any{"level": "info"}},
+		{"DISC-14/subscribe", mcp.MethodResourcesSubscribe, uri},
+		{"DISC-14/unsubscribe", mcp.MethodResourcesUnsubscribe, uri},
+		{"DISC-14/roots", mcp.MethodRootsList, nil},
+		{"DISC-14/unknown", unknownMethod, nil},
+	} {
+		t.step(s)
+		a, err := s.request(t.ctx, c.method, c.params)
+		t.check(c.id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
+		if a.status() != 404 {
+			statuses = fmt.Sprintf("%s: HTTP %d", c.method, a.status())
+		}
+	}
+	if _, overHTTP := s.wire.(*httpWire); overHTTP {
+		t.check("DISC-14/status", statuses == "", "404 for each", "%s", statuses)
+	} else {
+		t.skip("DISC-14/status", SkipTransport, "a rule of http")
+	}
+	t.step(s)
+	if _, err := s.send(t.ctx, message("", mcp.MethodInitialized, s.withMeta(nil))); err != nil {
+		return err
+	}
+	stray, err := s.settle(t.ctx)
+	t.check("DISC-14/silent", err == nil && len(stray) == 0, "no answer", "%v", strayNote(stray, err))
+	return t.greetOldClient()
+}
+
+// greetOldClient says initialize as a client does that knows no better.
+func (t *trial) greetOldClient() error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.lie(t.ctx, mcp.MethodInitialize, s.initializeParams(mcp.LatestSession),
+		map[string][]string{headerRevision: {}, headerMethod: {}})
+	named := a.result != nil
+	for _, v := range t.leg.report.Target.Offered {
+		named = named || a.err != nil && strings.Contains(a.err.Message+string(a.err.Data), v)
+	}
+	t.check("DISC-17/initialize", err == nil && named, "a result, or an error that names "+string(t.leg.revision), a.orError(err))
+	return nil
+}
+
+func strayNote(stray []inbound, err error) string {
+	if err != nil || len(stray) > 0 {
+		return strayText(stray, err)
+	}
+	return ""
+}

@@ -1,0 +1,225 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	standardHeaders  = "basic/transports/streamable-http#standard-request-headers"
+	serverValidation = "basic/transports/streamable-http#server-validation"
+	valueEncoding    = "basic/transports/streamable-http#value-encoding"
+	headersMatch     = "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body."
+	headersMissing   = "A required standard header (MCP-Protocol-Version, Mcp-Method, Mcp-Name) is missing."
+	headersDecode    = "servers MUST decode encoded values before comparing them to the body value."
+	headersStatus    = "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request"
+)
+
+// statelessHeaderScenarios are about the headers of a POST that repeat what its
+// body says.
+func statelessHeaderScenarios() []Scenario {
+	overHTTP := Needs{Transport: TransportHTTP}
+	official := func(checks ...Check) []Check {
+		for i := range checks {
+			checks[i].Official = []string{"http-header-validation"}
+		}
+		return checks
+	}
+	return []Scenario{
+		{
+			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
+			Checks: official(
+				rule(Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
+				rule(Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
+				rule(Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+				rule(Must, "HTTP-29/missing", "a request without MCP-Protocol-Version is refused", "basic/transports/streamable-http#protocol-version-header", "A server that does not support such clients MUST reject a request without the header"),
+				rule(Must, "HTTP-29/other", "a request whose MCP-Protocol-Version is another revision is refused", "basic/transports/streamable-http#protocol-version-header", "If the values do not match, the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error"),
+				rule(Must, "HTTP-32/status", "those are refused with status 400", serverValidation, headersStatus),
+				rule(Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				rule(Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				rule(Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
+			),
+			run: runMethodHeaders,
+		},
+		{
+			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "tools"},
+			Checks: official(nameChecks("tool")...), run: runToolName,
+		},
+		{
+			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "prompts"},
+			Checks: official(nameChecks("prompt")...), run: runPromptName,
+		},
+		{
+			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "resources"},
+			Checks: official(nameChecks("resource")...), run: runResourceName,
+		},
+	}
+}
+
+// nameChecks are those of Mcp-Name for one kind of thing.
+func nameChecks(kind string) []Check {
+	return []Check{
+		rule(Must, "HTTP-31/"+kind+"-missing", "a request for a "+kind+" without Mcp-Name is refused with -32020", serverValidation, headersMissing),
+		rule(Must, "HTTP-31/"+kind+"-other", "one whose Mcp-Name is another "+kind+" is refused with -32020", serverValidation, headersMatch),
+		rule(Must, "HTTP-31/"+kind+"-case", "Mcp-Name has to have the case of the name", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+		rule(Must, "HDR-05/"+kind+"-base64", "an Mcp-Name in base64 is decoded before it is compared", serverValidation, headersDecode),
+		rule(Must, "HDR-05/"+kind+"-base64-other", "one in base64 that is another name is refused with -32020", serverValidation, headersDecode),
+		rule(Must, "HDR-05/"+kind+"-base64-bad", "one that is no base64 is refused with -32020", valueEncoding, "A header value contains invalid characters."),
+		rule(Must, "HTTP-32/"+kind+"-status", "those are refused with status 400", serverValidation, headersStatus),
+	}
+}
+
+// headerCase is a request with headers of its own, and what has to come of it.
+type headerCase struct {
+	id   string
+	with http.Header
+	// served: it is to be served, else refused with -32020.
+	served bool
+	// or are codes that are as good as -32020.
+	or []int64
+}
+
+// headerCases decides a check for each case of one request, and the check of
+// the statuses, unless that is "".
+func (t *trial) headerCases(s *session, method string, params any, status string, cases ...headerCase) error {
+	wrong := ""
+	for _, c := range cases {
+		t.step(s)
+		id := s.newID()
+		a, err := s.askWith(t.ctx, id, s.message(id, method, params), c.with)
+		if c.served {
+			// What it comes to is no matter of headers.
+			ok := err == nil && a.status() != http.StatusBadRequest && !a.hasCode(nil, codeHeader)
+			t.check(c.id, ok, "no refusal", "HTTP %d, %s", a.status(), a.orError(err))
+			continue
+		}
+		t.check(c.id, a.hasCode(err, append(c.or, codeHeader)...), "error -32020", a.orError(err))
+		if a.status() != http.StatusBadRequest {
+			wrong = fmt.Sprintf("%s: HTTP %d", c.id, a.status())
+		}
+	}
+	if status != "" {
+		t.check(status, wrong == "", "400 for each", "%s", wrong)
+	}
+	return nil
+}
+
+func runMethodHeaders(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	spelled := func(spell func(string) string) http.Header {
+		return http.Header{
+			headerMethod: {}, headerRevision: {},
+			spell(headerMethod):   {mcp.MethodDiscover},
+			spell(headerRevision): {string(t.leg.revision)},
+		}
+	}
+	cases := []headerCase{
+		{id: "HTTP-30/missing", with: http.Header{headerMethod: {}}},
+		{id: "HTTP-30/other", with: http.Header{headerMethod: {mcp.MethodToolsList}}},
+		{id: "HTTP-30/case", with: http.Header{headerMethod: {"Server/Discover"}}},
+		{id: "HTTP-29/other", with: http.Header{headerRevision: {"1999-01-01"}}, or: []int64{mcp.CodeUnsupportedProtocolVersion}},
+		{id: "HTTP-11/lower-case", with: spelled(strings.ToLower), served: true},
+		{id: "HTTP-11/upper-case", with: spelled(strings.ToUpper), served: true},
+		{id: "HDR-11/unknown", with: http.Header{headerParam + "Nobody-Knows": {"x"}}, served: true},
+	}
+	missing := headerCase{id: "HTTP-29/missing", with: http.Header{headerRevision: {}}}
+	if t.leg.speaksSessions() {
+		// It MAY take such a request for one of 2025-03-26, and may refuse it as that.
+		missing.or = []int64{codeInvalidRequest, codeInvalidParams, codeMethodNotFound, codeServer, codeNotFound}
+	}
+	return t.headerCases(s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
+}
+
+// names decides the checks of Mcp-Name for one kind of thing.
+func (t *trial) names(s *session, kind, method, name string, params any) error {
+	in64 := func(text string) http.Header {
+		return http.Header{headerName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
+	}
+	other := strings.ToUpper(name)
+	if other == name {
+		other = strings.ToLower(name)
+	}
+	return t.headerCases(s, method, params, "HTTP-32/"+kind+"-status",
+		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{headerName: {}}},
+		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{headerName: {"mainstay-another"}}},
+		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{headerName: {other}}},
+		headerCase{id: "HDR-05/" + kind + "-base64", with: in64(name), served: true},
+		headerCase{id: "HDR-05/" + kind + "-base64-other", with: in64("mainstay-another")},
+		headerCase{id: "HDR-05/" + kind + "-base64-bad", with: http.Header{headerName: {"=?base64?%%%?="}}},
+	)
+}
+
+func runToolName(t *trial) error {
+	name, ok := t.leg.bareTool()
+	if !ok {
+		t.skipAll(SkipSideEffects, "no tool that may be called without arguments")
+		return nil
+	}
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	return t.names(s, "tool", mcp.MethodToolsCall, name, callParams(name, struct{}{}))
+}
+
+// bareTool returns a tool that may be called and asks for no arguments; the
+// official fixture of that kind when it is there.
+func (l *leg) bareTool() (string, bool) {
+	found := ""
+	for _, tool := range l.tools {
+		if !l.mayCall(tool.Name) || len(readSchema(tool.InputSchema).Required) > 0 || strings.HasPrefix(tool.Name, "test_trigger_") {
+			continue
+		}
+		if tool.Name == toolSimpleText || found == "" {
+			found = tool.Name
+		}
+	}
+	return found, found != ""
+}
+
+func (t *trial) skipAll(reason SkipReason, detail string) {
+	for _, c := range t.scenario.Checks {
+		t.skip(c.ID, reason, detail)
+	}
+}
+
+func runPromptName(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	prompts, err := walk(t.ctx, s, promptKind)
+	if err != nil {
+		return err
+	}
+	if len(prompts.entries) == 0 {
+		t.skipAll(SkipNoFixture, "no prompts")
+		return nil
+	}
+	name := text(prompts.entries[0]["name"])
+	return t.names(s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
+}
+
+func runResourceName(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	resources, err := walk(t.ctx, s, resourceKind)
+	if err != nil {
+		return err
+	}
+	if len(resources.entries) == 0 {
+		t.skipAll(SkipNoFixture, "no resources")
+		return nil
+	}
+	uri := text(resources.entries[0]["uri"])
+	return t.names(s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
+}

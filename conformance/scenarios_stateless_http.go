@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"net/http"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessHTTPScenarios are about POSTs and their streams without sessions.
+func statelessHTTPScenarios() []Scenario {
+	const (
+		page    = "basic/transports/streamable-http"
+		sending = page + "#sending-messages"
+		earlier = page + "#earlier-streamable-http-revisions"
+		warning = page + "#security-warning"
+		stream  = page + "#receiving-messages"
+	)
+	needs := Needs{Transport: TransportHTTP}
+	slow := Needs{Transport: TransportHTTP, Capability: "tools", Tools: []string{toolProgress}}
+	return []Scenario{
+		{
+			ID: "HTTP-28", Area: "http", Title: "POST and nothing else", Since: mcp.Version2026_07_28, Needs: needs,
+			Checks: []Check{
+				rule(Should, "HTTP-28/get", "GET is answered with 405", earlier, "HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
+				rule(Should, "HTTP-28/delete", "DELETE is answered with 405", earlier, "HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
+				rule(Should, "HTTP-28/session", "a session id is passed over, and none is given", earlier, "An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs."),
+				rule(Should, "HTTP-35/last-event", "a Last-Event-ID is passed over", earlier, "A Last-Event-ID header: ignore it; streams are not resumable."),
+				rule(Must, "HTTP-28/answer", "a request is answered with 200 and JSON or an event stream", sending, "If the body is a JSON-RPC request, the server MUST return either Content-Type: application/json … or Content-Type: text/event-stream"),
+				rule(Must, "HTTP-28/notification", "a notification is answered with 202 and no body, or refused", sending, "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body."),
+				rule(Must, "HTTP-05/foreign", "a foreign Origin is refused with 403", warning, "If the Origin header is present and invalid, servers MUST respond with HTTP 403 Forbidden."),
+				rule(Must, "HTTP-05/none", "a request without Origin is served", warning, "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."),
+				rule(Should, "HTTP-37/buffering", "an event stream says X-Accel-Buffering: no", stream, "When initiating an SSE stream, servers SHOULD include the X-Accel-Buffering: no header in the HTTP response."),
+			},
+			run: runPostOnly,
+		},
+		{
+			ID: "HTTP-34", Area: "http", Title: "streams that end", Since: mcp.Version2026_07_28, Needs: slow,
+			Checks: []Check{
+				rule(Should, "HTTP-36/ends", "the response ends its stream", stream, "The final JSON-RPC response SHOULD terminate the stream."),
+				rule(Must, "HTTP-36/related", "notifications on a stream are about its request", stream, "These notifications MUST relate to the originating client request."),
+				rule(Must, "HTTP-34/alive", "closing the stream of one call leaves others alone", page+"#cancellation", "Closing the SSE response stream MUST be treated by the server as cancellation of that request."),
+			},
+			run: runStreamEnds,
+		},
+	}
+}
+
+func runPostOnly(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	a, err := t.exchange(s, http.MethodGet, nil, nil)
+	t.check("HTTP-28/get", a.is(err, http.StatusMethodNotAllowed), "405", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{headerSession: {"mainstay-no-such-session"}})
+	t.check("HTTP-28/delete", a.is(err, http.StatusMethodNotAllowed), "405", "%s", a.describe(err))
+
+	discover := func() []byte { return s.message(s.newID(), mcp.MethodDiscover, nil) }
+	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{headerSession: {"mainstay-no-such-session"}})
+	t.check("HTTP-28/session", a.served(err) && a.header.Get(headerSession) == "", "200 without a session id", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
+	t.check("HTTP-35/last-event", a.served(err), "200 with a response", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, discover(), nil)
+	t.check("HTTP-28/answer", a.served(err) && isAnswerType(a.header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, message("", "notifications/com.example/unknown", s.withMeta(nil)), nil)
+	accepted := a.is(err, http.StatusAccepted) && len(a.body) == 0
+	t.check("HTTP-28/notification", accepted || err == nil && a.status >= 400, "202 without a body, or an error status", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
+	t.check("HTTP-05/foreign", a.is(err, http.StatusForbidden), "403", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, discover(), nil)
+	t.check("HTTP-05/none", a.served(err), "200 with a response", "%s", a.describe(err))
+	return t.buffering(s)
+}
+
+// buffering looks at an event stream: that of a listener is always one.
+func (t *trial) buffering(s *session) error {
+	sub, err := t.listen(s, map[string]any{})
+	if err != nil || sub.ack.http == nil || mediaType(sub.ack.http.Header) != mediaStream {
+		t.skip("HTTP-37/buffering", SkipPrerequisite, "no event stream")
+		return nil
+	}
+	t.check("HTTP-37/buffering", sub.ack.http.Header.Get("X-Accel-Buffering") == "no", "X-Accel-Buffering: no", "%q", sub.ack.http.Header.Get("X-Accel-Buffering"))
+	return sub.end(t)
+}
+
+func runStreamEnds(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	call := func(token string) (string, error) {
+		params := callParams(toolProgress, struct{}{})
+		params["_meta"] = map[string]any{"progressToken": token}
+		return s.post(t.ctx, mcp.MethodToolsCall, params)
+	}
+	first, err := call("stream-1")
+	if err != nil {
+		return err
+	}
+	second, err := call("stream-2")
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{first, second} {
+		if _, err := s.await(t.ctx, id); err != nil {
+			return err
+		}
+	}
+	_, err = s.next1(t.ctx, func(in inbound) bool { return in.ended && in.to == first })
+	t.check("HTTP-36/ends", err == nil, "the end of the stream", "%v", err)
+	strange := ""
+	for _, in := range s.notes {
+		token, _ := object(in.members["params"])
+		owner := map[string]string{"stream-1": first, "stream-2": second}[text(token["progressToken"])]
+		if owner != "" && in.to != owner || owner == "" && in.method() == mcp.MethodProgress {
+			strange = clip(string(in.data), 160)
+		}
+	}
+	t.check("HTTP-36/related", strange == "", "news of its own request", "%s", strange)
+
+	t.step(s)
+	gone, err := call("stream-3")
+	if err != nil {
+		return err
+	}
+	stays, err := call("stream-4")
+	if err != nil {
+		return err
+	}
+	w.abandon(gone)
+	a, err := s.await(t.ctx, stays)
+	t.check("HTTP-34/alive", err == nil && a.err == nil, "the result of the other call", a.orError(err))
+	return nil
+}

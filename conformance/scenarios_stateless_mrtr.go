@@ -1,0 +1,341 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessInputScenarios are about results that ask the client for more before
+// the work is done (MRTR).
+func statelessInputScenarios() []Scenario {
+	const (
+		page       = "basic/patterns/mrtr"
+		server     = page + "#server-requirements-basic-workflow"
+		faults     = page + "#error-handling"
+		one        = "Servers MUST include at least one of inputRequests or requestState in every InputRequiredResult response."
+		values     = "inputRequests values are request objects that MUST be one of ElicitRequest, CreateMessageRequest, or ListRootsRequest"
+		echoed     = "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request."
+		undeclared = "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities."
+		hostile    = "servers MUST protect its integrity (e.g. HMAC or AEAD) and MUST reject state that fails verification."
+	)
+	fixture := func(id, name, title string, run func(*trial) error, official string, checks ...Check) Scenario {
+		for i := range checks {
+			checks[i].Official = strings.Fields(official)
+		}
+		return Scenario{
+			ID: id, Area: "input", Title: title, Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{inputRequired + name}}, Checks: checks, run: run,
+		}
+	}
+	return []Scenario{
+		fixture("MRTR-02", "elicitation", "a tool that asks the user", runAskUser, "input-required-result-basic-elicitation input-required-result-result-type input-required-result-missing-input-response input-required-result-ignore-extra-params",
+			rule(Must, "MRTR-02/asks", "the result says input_required and has inputRequests or requestState", server, one),
+			rule(Must, "MRTR-02/kind", "each input request is elicitation/create, sampling/createMessage or roots/list", server, values),
+			rule(Must, "MRTR-02/elicitation", "an elicitation has a message and a form of flat properties", "client/elicitation#form-mode-elicitation-requests", "Form mode elicitation requests MUST … include these additional parameters: requestedSchema"),
+			rule(Must, "MRTR-02/hints", "the interim result carries no hints for caches", "server/utilities/caching#cacheable-results", "Interim results with resultType: \"input_required\" are not cacheable and carry no caching hints."),
+			rule(Must, "MRTR-04/complete", "the retry with the answer is completed", page, "the client retries the original request with the matching inputResponses"),
+			rule(Must, "MRTR-04/used", "the result has what the user said", page, "the client retries the original request with the matching inputResponses"),
+			rule(Should, "MRTR-13/missing", "an answer under another key leads to the same question", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
+			rule(Should, "MRTR-13/extra", "an answer nobody asked for is passed over", faults, "If additional, unexpected parameters are provided in the InputResponses object, the server SHOULD ignore any information it does not recognize or need."),
+			rule(Must, "MRTR-13/decline", "a user who declines gets an answer", "client/elicitation#error-handling", "Servers … MUST handle cases where the user declines or cancels the elicitation, or where the client fails to process the request."),
+			rule(Should, "MRTR-13/anywhere", "the retry may come on another connection", "basic#statelessness", "Servers SHOULD NOT require that a client reuse the same connection or process to perform related operations."),
+			rule(Must, "MRTR-13/undeclared", "a client without elicitation is not asked", server, undeclared),
+		),
+		fixture("MRTR-03-SAMPLING", "sampling", "a tool that asks the model", runAskModel, "input-required-result-basic-sampling",
+			rule(Must, "MRTR-03/sampling", "the request for the model has messages and maxTokens", "schema#createmessagerequestparams", "The requested maximum number of tokens to sample (to prevent runaway completions)."),
+			rule(Must, "MRTR-03/sampling-used", "the result has what the model said", page, "the client retries the original request with the matching inputResponses"),
+			rule(Must, "MRTR-13/sampling-undeclared", "a client without sampling is not asked", server, undeclared),
+		),
+		fixture("MRTR-03-ROOTS", "list_roots", "a tool that asks for roots", runAskRoots, "input-required-result-basic-list-roots",
+			rule(Must, "MRTR-03/roots", "the request is roots/list", server, values),
+			rule(Must, "MRTR-03/roots-used", "the result has the roots", page, "the client retries the original request with the matching inputResponses"),
+			rule(Must, "MRTR-13/roots-undeclared", "a client without roots is not asked", server, undeclared),
+		),
+		fixture("MRTR-04-STATE", "request_state", "a tool that hands out state", runEchoState, "input-required-result-request-state input-required-result-tampered-state",
+			rule(Must, "MRTR-04/state", "requestState is a string, taken back as it was", server, echoed),
+			rule(Must, "MRTR-13/tampered", "a state that was changed is refused", server, hostile),
+			rule(Must, "MRTR-13/invented", "a state the server never gave is refused", server, hostile),
+			rule(Should, "MRTR-13/swapped", "the state of one tool does not open another", server, "To prevent replay, servers SHOULD include the following inside the integrity-protected requestState payload and verify each on receipt"),
+		),
+		fixture("MRTR-03-THREE", "multiple_inputs", "a tool that asks three at once", runAskThree, "input-required-result-multiple-input-requests",
+			rule(Must, "MRTR-03/three", "it asks the user, the model and for roots in one result", server, "inputRequests keys are server assigned identifiers and MUST be unique within the scope of the request."),
+			rule(Must, "MRTR-03/three-used", "the retry with all answers is completed", page, "the client retries the original request with the matching inputResponses"),
+			rule(Should, "MRTR-13/partial", "the retry with one answer of three is asked again", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
+		),
+		fixture("MRTR-07", "multi_round", "a tool that asks twice", runAskTwice, "input-required-result-multi-round",
+			rule(Must, "MRTR-07/second", "the second round asks for something else", page, "Servers MAY choose to return an InputRequiredResult on multiple attempts at the same request"),
+			rule(Must, "MRTR-07/complete", "the answers to the last round complete it", page, "the client retries the original request with the matching inputResponses"),
+		),
+		fixture("MRTR-13", "capabilities", "a tool that asks for what there is", runAskDeclared, "input-required-result-capability-check",
+			rule(Must, "MRTR-13/only-declared", "of three kinds it asks for the declared one alone", server, undeclared),
+			rule(Must, "MRTR-13/nothing", "a client that declares nothing is asked nothing", server, undeclared),
+		),
+		{
+			ID: "MRTR-01", Area: "input", Title: "a prompt that asks", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "prompts"},
+			Checks: []Check{
+				{
+					ID: "MRTR-01/prompt", Title: "prompts/get may ask, and is completed", Level: Must, Official: []string{"input-required-result-non-tool-request"},
+					Spec: Spec{Section: page + "#supported-requests", Quote: "Servers MAY send InputRequiredResult in response to prompts/get, resources/read and tools/call."},
+				},
+			},
+			run: runPromptAsks,
+		},
+	}
+}
+
+// clientEverything declares all a server may ask of a client.
+func clientEverything() map[string]any {
+	return map[string]any{"elicitation": map[string]any{"form": struct{}{}}, "sampling": struct{}{}, "roots": struct{}{}}
+}
+
+// asked is an interim result.
+type asked struct {
+	answer
+	requests map[string]json.RawMessage
+	state    json.RawMessage
+}
+
+// ask calls a tool and reads what it asks for.
+func (t *trial) askedBy(s *session, method string, params map[string]any) (asked, error) {
+	a, err := s.request(t.ctx, method, params)
+	result, _ := object(a.result)
+	requests, _ := object(result["inputRequests"])
+	return asked{a, requests, result["requestState"]}, err
+}
+
+// again returns the params of a retry: those of the call with what was asked
+// for, and the state.
+func (q asked) again(params map[string]any, responses map[string]any) map[string]any {
+	out := map[string]any{"inputResponses": responses}
+	for name, v := range params {
+		out[name] = v
+	}
+	if q.state != nil {
+		out["requestState"] = q.state
+	}
+	return out
+}
+
+// responses answers each request: the user with name, the model with greeting.
+func (q asked) responses() map[string]any {
+	out := map[string]any{}
+	for key, raw := range q.requests {
+		request, _ := object(raw)
+		switch text(request["method"]) {
+		case mcp.MethodElicitationCreate:
+			out[key] = map[string]any{"action": "accept", "content": q.form(request["params"])}
+		case mcp.MethodSamplingCreateMessage:
+			out[key] = modelSays
+		case mcp.MethodRootsList:
+			out[key] = map[string]any{"roots": []any{map[string]any{"uri": "file:///mainstay/root", "name": "root"}}}
+		}
+	}
+	return out
+}
+
+// What the suite says where it is asked.
+const (
+	userSays  = "Mainstay-7"
+	modelSaid = "Paris-7"
+)
+
+var modelSays = map[string]any{
+	"role": "assistant", "model": "mainstay-conformance", "stopReason": "endTurn",
+	"content": map[string]any{"type": "text", "text": modelSaid},
+}
+
+// form fills in each property of a form.
+func (q asked) form(params json.RawMessage) map[string]any {
+	members, _ := object(params)
+	out := map[string]any{}
+	for name, property := range readSchema(members["requestedSchema"]).Properties {
+		s := readSchema(property)
+		if s.typed() == "string" && len(s.Enum) == 0 {
+			out[name] = userSays
+		} else {
+			out[name] = s.sample()
+		}
+	}
+	return out
+}
+
+// kindFault says which request is of none of the three kinds, "" when each is.
+func (q asked) kindFault() string {
+	for key, raw := range q.requests {
+		request, _ := object(raw)
+		switch text(request["method"]) {
+		case mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage, mcp.MethodRootsList:
+		default:
+			return key + " is " + orAbsent(request["method"])
+		}
+	}
+	return ""
+}
+
+// kinds counts the requests of each method.
+func (q asked) kinds() map[string]int {
+	out := map[string]int{}
+	for _, raw := range q.requests {
+		request, _ := object(raw)
+		out[text(request["method"])]++
+	}
+	return out
+}
+
+// one returns the params of the only request of a method.
+func (q asked) one(method string) map[string]json.RawMessage {
+	for _, raw := range q.requests {
+		if request, _ := object(raw); text(request["method"]) == method {
+			params, _ := object(request["params"])
+			return params
+		}
+	}
+	return nil
+}
+
+// notAsked decides a check that a client which declares nothing is not asked.
+func (t *trial) notAsked(s *session, id, name string) error {
+	s.declares = nil
+	defer func() { s.declares = clientEverything() }()
+	t.step(s)
+	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+name, struct{}{}))
+	t.check(id, err == nil && len(q.requests) == 0, "no input requests", q.orError(err))
+	return err
+}
+
+// declaring opens a session that declares all a server may ask for.
+func (t *trial) declaring() (*session, error) {
+	s, err := t.raw()
+	if err != nil {
+		return nil, err
+	}
+	s.declares = clientEverything()
+	return s, s.handshake(t.ctx, t.leg.asked)
+}
+
+func runAskUser(t *trial) error {
+	const name = "elicitation"
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	t.step(s)
+	params := callParams(inputRequired+name, struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	asks := err == nil && q.isInputRequired() && (len(q.requests) > 0 || isString(q.state))
+	if !t.check("MRTR-02/asks", asks, "resultType input_required", q.orError(err)) {
+		return err
+	}
+	t.check("MRTR-02/kind", q.kindFault() == "", "one of the three", "%s", q.kindFault())
+	fault := elicitationFault(q.one(mcp.MethodElicitationCreate))
+	t.check("MRTR-02/elicitation", fault == "", "a message and a form", "%s", fault)
+	result, _ := object(q.result)
+	_, ttl := result["ttlMs"]
+	_, scope := result["cacheScope"]
+	t.check("MRTR-02/hints", !ttl && !scope, "neither ttlMs nor cacheScope", q.describe())
+
+	retry := func(s *session, responses map[string]any) (answer, error) {
+		t.step(s)
+		return s.request(t.ctx, mcp.MethodToolsCall, q.again(params, responses))
+	}
+	a, err := retry(s, q.responses())
+	t.check("MRTR-04/complete", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	t.check("MRTR-04/used", strings.Contains(string(a.result), userSays), userSays+" in the result", a.orError(err))
+	a, err = retry(s, map[string]any{"mainstay-another-key": map[string]any{"action": "accept", "content": map[string]any{}}})
+	t.check("MRTR-13/missing", err == nil && a.isInputRequired(), "resultType input_required", a.orError(err))
+	more := q.responses()
+	more["mainstay-another-key"] = map[string]any{"action": "accept", "content": map[string]any{"x": 1}}
+	a, err = retry(s, more)
+	t.check("MRTR-13/extra", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	declined := map[string]any{}
+	for key := range q.requests {
+		declined[key] = map[string]any{"action": "decline"}
+	}
+	a, err = retry(s, declined)
+	t.check("MRTR-13/decline", err == nil, "an answer", a.orError(err))
+	other, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	a, err = retry(other, q.responses())
+	t.check("MRTR-13/anywhere", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	return t.notAsked(s, "MRTR-13/undeclared", name)
+}
+
+// elicitationFault says what is wrong with the params of an elicitation, "" when
+// nothing is (ELIC-01, ELIC-03).
+func elicitationFault(params map[string]json.RawMessage) string {
+	if !isString(params["message"]) {
+		return "message is " + orAbsent(params["message"])
+	}
+	if text(params["mode"]) == "url" {
+		if !isAbsoluteURI(text(params["url"])) {
+			return "url is " + orAbsent(params["url"])
+		}
+		return ""
+	}
+	if text(readSchema(params["requestedSchema"]).Type) != "object" {
+		return "requestedSchema is " + orAbsent(params["requestedSchema"])
+	}
+	for name, property := range readSchema(params["requestedSchema"]).Properties {
+		switch readSchema(property).typed() {
+		case "string", "number", "integer", "boolean", "array":
+		default:
+			return fmt.Sprintf("%s of the form is %s", name, orAbsent(property))
+		}
+	}
+	return ""
+}
+
+func runAskModel(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	params := callParams(inputRequired+"sampling", struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	fault := samplingFault(q.one(mcp.MethodSamplingCreateMessage))
+	t.check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.orError(err))
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-03/sampling-used", strings.Contains(string(a.result), modelSaid), modelSaid+" in the result", a.orError(err))
+	return t.notAsked(s, "MRTR-13/sampling-undeclared", "sampling")
+}
+
+// samplingFault says what is wrong with the params of a request for the model,
+// "" when nothing is (SAMP-01).
+func samplingFault(params map[string]json.RawMessage) string {
+	var messages []struct {
+		Role    string
+		Content json.RawMessage
+	}
+	if json.Unmarshal(params["messages"], &messages) != nil || messages == nil {
+		return "messages is " + orAbsent(params["messages"])
+	}
+	for i, m := range messages {
+		if m.Role != "user" && m.Role != "assistant" {
+			return fmt.Sprintf("the role of message %d is %q", i, m.Role)
+		}
+		if !isObject(m.Content) && !isArray(m.Content) {
+			return fmt.Sprintf("the content of message %d is %s", i, orAbsent(m.Content))
+		}
+	}
+	if !isInteger(params["maxTokens"]) {
+		return "maxTokens is " + orAbsent(params["maxTokens"])
+	}
+	return ""
+}
+
+func runAskRoots(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	params := callParams(inputRequired+"list_roots", struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	t.check("MRTR-03/roots", err == nil && q.kinds()[mcp.MethodRootsList] == 1, "roots/list", q.orError(err))
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-03/roots-used", strings.Contains(string(a.result), "mainstay/root"), "the root in the result", a.orError(err))
+	return t.notAsked(s, "MRTR-13/roots-undeclared", "list_roots")
+}

@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func runEchoState(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	params := callParams(inputRequired+"request_state", struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	if err != nil {
+		return err
+	}
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-04/state", isString(q.state) && resultType(a) == mcp.ResultComplete, "a state, and a result for it", "requestState %s; %s", orAbsent(q.state), a.orError(err))
+	for id, state := range pairs("MRTR-13/tampered", flipped(text(q.state)), "MRTR-13/invented", "mainstay-never-given") {
+		t.step(s)
+		retry := q.again(params, q.responses())
+		retry["requestState"] = state
+		a, err := s.request(t.ctx, mcp.MethodToolsCall, retry)
+		t.check(id, err == nil && refusedState(a), "a refusal", a.orError(err))
+	}
+	t.step(s)
+	const other = inputRequired + "tampered_state"
+	if !t.leg.lists(other) {
+		t.skip("MRTR-13/swapped", SkipNoFixture, "no tool "+other)
+		return nil
+	}
+	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(callParams(other, struct{}{}), q.responses()))
+	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.orError(err))
+	return nil
+}
+
+// refusedState reports whether a retry was refused: by an error, by a result
+// that says so, or by beginning again.
+func refusedState(a answer) bool {
+	result, _ := object(a.result)
+	return a.err != nil || string(result["isError"]) == "true" || a.isInputRequired()
+}
+
+// flipped changes one character in the middle of a state.
+func flipped(state string) string {
+	if state == "" {
+		return "x"
+	}
+	b := []byte(state)
+	at := len(b) / 2
+	if b[at] == 'A' {
+		b[at] = 'B'
+	} else {
+		b[at] = 'A'
+	}
+	return string(b)
+}
+
+// lists reports whether the server has a tool.
+func (l *leg) lists(name string) bool {
+	for _, tool := range l.tools {
+		if tool.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func runAskThree(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	params := callParams(inputRequired+"multiple_inputs", struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	kinds := q.kinds()
+	three := kinds[mcp.MethodElicitationCreate] == 1 && kinds[mcp.MethodSamplingCreateMessage] == 1 && kinds[mcp.MethodRootsList] == 1
+	if !t.check("MRTR-03/three", err == nil && three, "one request of each kind", q.orError(err)) {
+		return err
+	}
+	t.step(s)
+	all := q.responses()
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, all))
+	t.check("MRTR-03/three-used", resultType(a) == mcp.ResultComplete && strings.Contains(string(a.result), userSays), userSays+" in the result", a.orError(err))
+	t.step(s)
+	part := map[string]any{}
+	for _, key := range sortedKeys(all)[:1] {
+		part[key] = all[key]
+	}
+	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(params, part))
+	t.check("MRTR-13/partial", err == nil && a.isInputRequired(), "resultType input_required", a.orError(err))
+	return nil
+}
+
+func runAskTwice(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	params := callParams(inputRequired+"multi_round", struct{}{})
+	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	if err != nil {
+		return err
+	}
+	second, err := t.askedBy(s, mcp.MethodToolsCall, q.again(params, q.responses()))
+	fresh := len(second.requests) > 0
+	for key := range second.requests {
+		if _, same := q.requests[key]; same {
+			fresh = false
+		}
+	}
+	t.check("MRTR-07/second", err == nil && second.isInputRequired() && fresh, "other input requests", second.orError(err))
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, second.again(params, second.responses()))
+	t.check("MRTR-07/complete", err == nil && resultType(a) == mcp.ResultComplete && !isFailedCall(a), "resultType complete", a.orError(err))
+	return nil
+}
+
+// isFailedCall reports whether a result says isError.
+func isFailedCall(a answer) bool {
+	result, _ := object(a.result)
+	return string(result["isError"]) == "true"
+}
+
+func runAskDeclared(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	s.declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
+	t.step(s)
+	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+"capabilities", struct{}{}))
+	kinds := q.kinds()
+	only := kinds[mcp.MethodElicitationCreate] > 0 && len(kinds) == 1
+	t.check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.orError(err))
+	return t.notAsked(s, "MRTR-13/nothing", "capabilities")
+}
+
+func runPromptAsks(t *trial) error {
+	s, err := t.declaring()
+	if err != nil {
+		return err
+	}
+	const name = inputRequired + "prompt"
+	prompts, err := walk(t.ctx, s, promptKind)
+	if err != nil {
+		return err
+	}
+	if !prompts.has(promptKind, name) {
+		t.skipAll(SkipNoFixture, "no prompt "+name)
+		return nil
+	}
+	t.step(s)
+	params := map[string]any{"name": name}
+	q, err := t.askedBy(s, mcp.MethodPromptsGet, params)
+	if err != nil || !q.isInputRequired() {
+		t.fail("MRTR-01/prompt", "resultType input_required", "%s", q.orError(err))
+		return err
+	}
+	a, err := s.request(t.ctx, mcp.MethodPromptsGet, q.again(params, q.responses()))
+	t.check("MRTR-01/prompt", err == nil && strings.Contains(string(a.result), userSays), userSays+" in the prompt", a.orError(err))
+	return nil
+}

@@ -1,0 +1,201 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessStateScenarios are about what a server must not keep from one
+// request to the next, and what it may tell of one.
+func statelessStateScenarios() []Scenario {
+	const (
+		stateless = "basic#statelessness"
+		prior     = "Servers MUST NOT rely on prior requests over the same connection to establish context (e.g., capabilities, protocol version, client identity)."
+		needed    = "the server MUST return a MissingRequiredClientCapabilityError (-32021) whose data.requiredCapabilities lists the missing capabilities."
+		level     = "The server MUST NOT emit notifications/message for a request that does not include this field."
+		logging   = "server/utilities/logging#requesting-log-messages"
+	)
+	official := func(checks ...Check) []Check {
+		for i := range checks {
+			checks[i].Official = []string{"server-stateless"}
+		}
+		return checks
+	}
+	return []Scenario{
+		{
+			ID: "DISC-08", Area: "errors", Title: "a capability the client did not declare", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolMissing}},
+			Checks: official(
+				rule(Must, "DISC-08/code", "what needs it is refused with -32021", "basic#meta", needed),
+				rule(Must, "DISC-08/data", "data.requiredCapabilities is an object with sampling as an object", "basic#meta", needed),
+				rule(Must, "DISC-08/status", "over HTTP the status is 400", "basic#meta", "On HTTP, the response status MUST be 400 Bad Request."),
+				rule(Must, "DISC-08/declared", "a client that declares it is served", "basic#meta", "A server MUST NOT rely on capabilities the client has not declared."),
+				rule(Must, "DISC-11/capabilities", "the capabilities of one request are not those of the next", stateless, prior),
+				rule(Must, "DISC-11/interleaved", "nor of one that is under way at the same time", stateless, prior),
+			),
+			run: runMissingCapability,
+		},
+		{
+			ID: "DISC-11", Area: "lifecycle", Title: "no state between requests", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools"},
+			Checks: official(
+				rule(Must, "DISC-11/first", "the first request on a connection may be any", "basic/versioning#protocol-version-negotiation", "a client is free to invoke any RPC inline and handle UnsupportedProtocolVersionError if its preferred version is not supported."),
+				rule(Must, "DISC-11/list", "the list of tools is the same on every connection", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
+				rule(Must, "DISC-11/declared", "and whatever the client declares", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
+				rule(Should, "TOOL-02/order", "it has the same order each time", "server/tools#capabilities", "Servers SHOULD return tools in a deterministic order (i.e., the same ordering across requests when the underlying set of tools has not changed)."),
+			),
+			run: runNoState,
+		},
+		{
+			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogging}},
+			Checks: official(
+				rule(Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
+				rule(May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),
+				rule(Must, "LOG-02/threshold", "a request with level emergency gets none below", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level"),
+				rule(Should, "LOG-02/unknown", "an unknown level is refused with -32602", "server/utilities/logging#error-handling", "Invalid log level: -32602 (Invalid params)"),
+				rule(Must, "LOG-02/leak", "the level of one request is not that of the next", logging, level),
+				rule(Must, "LOG-02/stream", "over HTTP they come on the stream of their request", logging, "the server MUST NOT deliver it on … any stream other than the one carrying the response to the request that set the log level."),
+			),
+			run: runLogLevel,
+		},
+	}
+}
+
+func runMissingCapability(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	call := func(declared map[string]any) map[string]any {
+		params := callParams(toolMissing, struct{}{})
+		params["_meta"] = map[string]any{mcp.MetaClientCapabilities: declared}
+		return params
+	}
+	none, sampling := map[string]any{}, map[string]any{"sampling": map[string]any{}}
+	a, err := s.request(t.ctx, mcp.MethodToolsCall, call(none))
+	const missing = mcp.CodeMissingRequiredClientCapability
+	t.check("DISC-08/code", a.hasCode(err, missing), "error -32021", a.orError(err))
+	data, _ := object(a.errorData())
+	required, _ := object(data["requiredCapabilities"])
+	t.check("DISC-08/data", isObject(required["sampling"]), `{"sampling":{}}`, "data.requiredCapabilities is %s", orAbsent(data["requiredCapabilities"]))
+	if _, overHTTP := s.wire.(*httpWire); overHTTP {
+		t.check("DISC-08/status", a.status() == 400, "400", "HTTP %d", a.status())
+	} else {
+		t.skip("DISC-08/status", SkipTransport, "a rule of http")
+	}
+	t.step(s)
+	a, err = s.request(t.ctx, mcp.MethodToolsCall, call(sampling))
+	t.check("DISC-08/declared", err == nil && a.err == nil, "a result", a.orError(err))
+	a, err = s.request(t.ctx, mcp.MethodToolsCall, call(none))
+	t.check("DISC-11/capabilities", a.hasCode(err, missing), "error -32021", a.orError(err))
+
+	t.step(s)
+	var ids []string
+	for i := range 6 {
+		id, err := s.post(t.ctx, mcp.MethodToolsCall, call([]map[string]any{none, sampling}[i%2]))
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	mixed := ""
+	for i, id := range ids {
+		a, err := s.await(t.ctx, id)
+		if err != nil {
+			return err
+		}
+		if refused := a.hasCode(nil, missing); refused != (i%2 == 0) {
+			mixed = fmt.Sprintf("request %d of 6: %s", i+1, a.describe())
+		}
+	}
+	t.check("DISC-11/interleaved", mixed == "", "-32021 for those that do not declare it, a result for the others", "%s", mixed)
+	return nil
+}
+
+func runNoState(t *trial) error {
+	first, err := t.raw()
+	if err != nil {
+		return err
+	}
+	a, err := first.request(t.ctx, mcp.MethodToolsList, nil)
+	t.check("DISC-11/first", err == nil && a.result != nil, "a result", a.orError(err))
+	lists := make([][]string, 3)
+	for i := range lists {
+		s, err := t.raw()
+		if err != nil {
+			return err
+		}
+		if i == 2 {
+			s.declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
+		}
+		tools, err := walk(t.ctx, s, toolKind)
+		if err != nil {
+			return err
+		}
+		lists[i] = tools.keys(toolKind)
+	}
+	t.check("TOOL-02/order", slices.Equal(lists[0], lists[1]), "the same order", "%s, then %s", firstDifference(lists[0], lists[1]), firstDifference(lists[1], lists[0]))
+	for _, names := range lists {
+		slices.Sort(names)
+	}
+	t.check("DISC-11/list", slices.Equal(lists[0], lists[1]), "the same tools", "%d tools, then %d", len(lists[0]), len(lists[1]))
+	t.check("DISC-11/declared", slices.Equal(lists[1], lists[2]), "the same tools", "%d tools, then %d", len(lists[1]), len(lists[2]))
+	return nil
+}
+
+// firstDifference returns the first name of a that b has not in its place.
+func firstDifference(a, b []string) string {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("%d: %q", i+1, a[i])
+		}
+	}
+	return "nothing more"
+}
+
+func runLogLevel(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	call := func(level any) (answer, []inbound, error) {
+		t.step(s)
+		params := callParams(toolLogging, struct{}{})
+		if level != nil {
+			params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
+		}
+		had := len(s.noted(mcp.MethodMessage))
+		a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
+		return a, s.noted(mcp.MethodMessage)[had:], err
+	}
+	_, none, err := call(nil)
+	if err != nil {
+		return err
+	}
+	t.check("LOG-02/silent", len(none) == 0, "no notifications/message", "%d of them", len(none))
+	a, some, err := call("debug")
+	if err != nil {
+		return err
+	}
+	t.check("LOG-02/sent", len(some) > 0, "notifications/message", "%s", a.describe())
+	elsewhere := slices.ContainsFunc(some, func(in inbound) bool { return in.to != a.in.to })
+	if a.status() == 0 {
+		t.skip("LOG-02/stream", SkipTransport, "a rule of http")
+	} else {
+		t.check("LOG-02/stream", !elsewhere, "the stream of the call", "another stream")
+	}
+	_, leaked, err := call(nil)
+	if err != nil {
+		return err
+	}
+	t.check("LOG-02/leak", len(leaked) == 0, "no notifications/message", "%d of them", len(leaked))
+	_, low, err := call("emergency")
+	if err != nil {
+		return err
+	}
+	below := slices.ContainsFunc(low, func(in inbound) bool { return text(paramMember(in, "level")) != "emergency" })
+	t.check("LOG-02/threshold", !below, "none below emergency", "%d messages", len(low))
+	a, _, err = call("loud")
+	t.check("LOG-02/unknown", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	return nil
+}

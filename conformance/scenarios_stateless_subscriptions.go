@@ -1,0 +1,285 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessSubscriptionScenarios are about subscriptions/listen.
+func statelessSubscriptionScenarios() []Scenario {
+	const (
+		page    = "basic/patterns/subscriptions"
+		ack     = page + "#acknowledgment"
+		first   = "The server MUST send notifications/subscriptions/acknowledged as the first message carrying the subscription's ID in _meta"
+		subset  = "The notifications field in the acknowledgment reflects the subset the server agreed to honor."
+		carried = "All notifications delivered on the stream carry io.modelcontextprotocol/subscriptionId in _meta, identifying the subscriptions/listen request that opened the stream."
+		unasked = "The server MUST NOT send notification types the client has not explicitly requested."
+	)
+	official := func(checks ...Check) []Check {
+		for i := range checks {
+			checks[i].Official = []string{"server-stateless"}
+		}
+		return checks
+	}
+	return []Scenario{
+		{
+			ID: "CHG-04", Area: "subscriptions", Title: "the beginning and the end of a subscription", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools.listChanged"},
+			Checks: official(
+				rule(Must, "CHG-04/first", "notifications/subscriptions/acknowledged comes first", ack, first),
+				rule(Must, "CHG-04/id", "it carries the id of the request", ack, first),
+				rule(Must, "CHG-04/integer", "an integer id stays an integer", page+"#receiving-notifications", "The value is the JSON-RPC ID of the subscriptions/listen request."),
+				rule(Must, "CHG-04/subset", "it names nothing that was not asked for", ack, subset),
+				rule(Should, "CHG-04/honoured", "it names a declared list_changed that was asked for", ack, subset),
+				rule(Must, "CHG-04/empty", "a filter that asks for nothing is acknowledged with nothing", page+"#notification-filter", "All fields are optional. Omitting a field is equivalent to not subscribing to that notification type."),
+				rule(Must, "CHG-04/open", "the subscription stays open: it has no response", page, "Unlike one-off requests, the stream stays open and delivers notifications until the client cancels it."),
+				rule(Must, "CHG-07/closed", "requests are served after a subscription was closed", page+"#cancellation", "The client cancels it — close the SSE stream (HTTP) or send notifications/cancelled referencing the subscriptions/listen request ID (stdio)."),
+			),
+			run: runListen,
+		},
+		{
+			ID: "CHG-03-TOOLS", Area: "subscriptions", Title: "news of the list of tools", Since: mcp.Version2026_07_28,
+			Needs: Needs{Capability: "tools.listChanged", Tools: []string{toolChangeTools}}, Checks: official(newsChecks("tools", carried)...), run: runToolNews,
+		},
+		{
+			ID: "CHG-03-PROMPTS", Area: "subscriptions", Title: "news of the list of prompts", Since: mcp.Version2026_07_28,
+			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangePrompts}}, Checks: official(newsChecks("prompts", carried)...), run: runPromptNews,
+		},
+		{
+			ID: "CHG-05", Area: "subscriptions", Title: "news of a resource", Since: mcp.Version2026_07_28,
+			Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}},
+			Checks: []Check{
+				rule(Must, "CHG-05/updated", "a change of a resource that was asked for is told", page+"#notification-filter", "resourceSubscriptions: Receive notifications/resources/updated for these resource URIs"),
+				rule(Must, "CHG-05/uri", "with its uri", "schema#resourceupdatednotificationparams", "The URI of the resource that has been updated. This might be a sub-resource of the one that the client actually subscribed to."),
+				rule(Must, "CHG-05/id", "and the id of the subscription", page+"#receiving-notifications", carried),
+				rule(Must, "CHG-05/others", "a change of another resource is not told", page, unasked),
+			},
+			run: runResourceNews,
+		},
+		{
+			ID: "CHG-06", Area: "subscriptions", Title: "subscriptions side by side", Since: mcp.Version2026_07_28,
+			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangeTools, toolChangePrompts}},
+			Checks: official(
+				rule(Must, "CHG-06/two", "news comes once on each subscription that asked for it", page+"#multiple-concurrent-subscriptions", "Each subscription is identified by the JSON-RPC request ID of its subscriptions/listen request"),
+				rule(Must, "CHG-03/unasked", "news that was not asked for does not come", page, unasked),
+				rule(Must, "CHG-07/quiet", "no news comes for a subscription that was closed", "basic/transports/stdio#cancellation", "Servers SHOULD stop work on a cancelled request as soon as practical and MUST NOT send any further messages for it."),
+				rule(Must, "LOG-02/listen", "a subscription carries no progress and no log messages", "basic/transports/streamable-http#receiving-messages", "Request-scoped notifications like notifications/progress and notifications/message are not delivered on the listen stream"),
+			),
+			run: runListenTwice,
+		},
+	}
+}
+
+func newsChecks(list, carried string) []Check {
+	return []Check{
+		rule(Must, "CHG-03/"+list, "a change of the "+list+" is told to who asked for it", "basic/patterns/subscriptions#notification-filter", list+"ListChanged: Receive notifications/"+list+"/list_changed when "+list+" change"),
+		rule(Must, "META-08/"+list, "the news carries the id of the subscription", "basic/patterns/subscriptions#receiving-notifications", carried),
+		rule(Must, "CHG-03/"+list+"-list", "after it the list is another one", "server/"+list+"#list-changed-notification", "When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification"),
+	}
+}
+
+func runListen(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	filter := map[string]any{"toolsListChanged": true}
+	sub, err := t.listen(s, filter)
+	const acknowledged = mcp.MethodSubscriptionsAcknowledged
+	if !t.check("CHG-04/first", err == nil && sub.ack.method() == acknowledged, acknowledged, "%s", sub.described(err)) {
+		return err
+	}
+	t.check("CHG-04/id", string(sub.subscription(sub.ack)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(sub.ack)))
+	honoured, _ := object(paramMember(sub.ack, "notifications"))
+	strange := ""
+	for name := range honoured {
+		if filter[name] == nil {
+			strange = name
+		}
+	}
+	t.check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", orAbsent(paramMember(sub.ack, "notifications")))
+	t.check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", orAbsent(paramMember(sub.ack, "notifications")))
+
+	t.step(s)
+	number, err := t.listenAs(s, "70001", map[string]any{})
+	t.check("CHG-04/integer", err == nil && sameID(number.subscription(number.ack), "70001"), "70001", "%s %s", orAbsent(number.subscription(number.ack)), number.described(err))
+	none, _ := object(paramMember(number.ack, "notifications"))
+	granted := slices.ContainsFunc(sortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
+	t.check("CHG-04/empty", none != nil && !granted, "an empty object", "notifications is %s", orAbsent(paramMember(number.ack, "notifications")))
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	answered := slices.ContainsFunc(s.stash, func(in inbound) bool { return in.to == sub.id || in.isResponse() && in.id() == sub.id })
+	t.check("CHG-04/open", !answered, "no response", "the subscription was answered or closed")
+	for _, open := range []*subscription{sub, number} {
+		if err := open.end(t); err != nil {
+			return err
+		}
+	}
+	t.step(s)
+	a, err := s.ping(t.ctx)
+	t.check("CHG-07/closed", err == nil && a.err == nil, "a result", a.orError(err))
+	return nil
+}
+
+// paramMember returns a member of the params of a message.
+func paramMember(in inbound, name string) json.RawMessage {
+	params, _ := object(in.members["params"])
+	return params[name]
+}
+
+// described says what came in the place of an acknowledgment.
+func (sub *subscription) described(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	if sub.ack.members == nil {
+		return fmt.Sprint(sub.ack.err)
+	}
+	return clip(string(sub.ack.data), 160)
+}
+
+func runToolNews(t *trial) error {
+	return t.news("tools", toolKind, mcp.MethodToolsListChanged, toolChangeTools)
+}
+
+func runPromptNews(t *trial) error {
+	return t.news("prompts", promptKind, mcp.MethodPromptsListChanged, toolChangePrompts)
+}
+
+// news changes a list twice, so that it is as before, and looks at what is told.
+func (t *trial) news(list string, kind listKind, method, trigger string) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	before, err := walk(t.ctx, s, kind)
+	if err != nil {
+		return err
+	}
+	sub, err := t.listen(s, map[string]any{list + "ListChanged": true})
+	if err != nil {
+		return err
+	}
+	if _, err := t.call(s, trigger, struct{}{}); err != nil {
+		return err
+	}
+	s.wait = min(s.wait, 2*grace)
+	in, err := sub.next(t, method)
+	t.check("CHG-03/"+list, err == nil, method, "%v", err)
+	t.check("META-08/"+list, string(sub.subscription(in)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(in)))
+	after, err := walk(t.ctx, s, kind)
+	if err != nil {
+		return err
+	}
+	t.check("CHG-03/"+list+"-list", !slices.Equal(before.keys(kind), after.keys(kind)), "another list", "%d entries, the same as before", len(after.entries))
+	if err := sub.end(t); err != nil {
+		return err
+	}
+	_, err = t.call(s, trigger, struct{}{})
+	return err
+}
+
+func runResourceNews(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	sub, err := t.listen(s, map[string]any{"resourceSubscriptions": []string{resourceWatched}})
+	if err != nil {
+		return err
+	}
+	other, err := t.listen(s, map[string]any{"resourceSubscriptions": []string{resourceStatic}})
+	if err != nil {
+		return err
+	}
+	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
+		return err
+	}
+	s.wait = min(s.wait, 2*grace)
+	in, err := sub.next(t, mcp.MethodResourcesUpdated)
+	t.check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err)
+	t.check("CHG-05/uri", text(paramMember(in, "uri")) == resourceWatched, resourceWatched, "uri is %s", orAbsent(paramMember(in, "uri")))
+	t.check("CHG-05/id", string(sub.subscription(in)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(in)))
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	t.check("CHG-05/others", len(other.noted(mcp.MethodResourcesUpdated)) == 0, "nothing", "%s", mcp.MethodResourcesUpdated)
+	if err := other.end(t); err != nil {
+		return err
+	}
+	return sub.end(t)
+}
+
+func runListenTwice(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	both, err := t.listen(s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	if err != nil {
+		return err
+	}
+	prompts, err := t.listen(s, map[string]any{"promptsListChanged": true})
+	if err != nil {
+		return err
+	}
+	closed, err := t.listen(s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	if err != nil {
+		return err
+	}
+	if err := closed.end(t); err != nil {
+		return err
+	}
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	quiet := len(s.notes)
+	s.wait = min(s.wait, 2*grace)
+	for _, trigger := range []string{toolChangeTools, toolChangePrompts} {
+		if _, err := t.call(s, trigger, struct{}{}); err != nil {
+			return err
+		}
+	}
+	missing := ""
+	for _, want := range []struct {
+		sub    *subscription
+		method string
+	}{{both, mcp.MethodToolsListChanged}, {both, mcp.MethodPromptsListChanged}, {prompts, mcp.MethodPromptsListChanged}} {
+		if _, err := want.sub.next(t, want.method); err != nil {
+			missing = want.method + " for " + want.sub.id
+		}
+	}
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	for _, sub := range []*subscription{both, prompts} {
+		if n := len(sub.noted(mcp.MethodPromptsListChanged)); n > 1 {
+			missing = fmt.Sprintf("%d of %s for %s", n, mcp.MethodPromptsListChanged, sub.id)
+		}
+	}
+	t.check("CHG-06/two", missing == "", "news once on each", "%s", missing)
+	t.check("CHG-03/unasked", len(prompts.noted(mcp.MethodToolsListChanged)) == 0, "no news of tools", "%s for %s", mcp.MethodToolsListChanged, prompts.id)
+	late := slices.ContainsFunc(s.notes[quiet:], closed.owns)
+	t.check("CHG-07/quiet", !late, "nothing for "+closed.id, "a notification")
+	strange := ""
+	for _, in := range s.notes {
+		if (in.method() == mcp.MethodProgress || in.method() == mcp.MethodMessage) && (both.owns(in) || prompts.owns(in)) {
+			strange = in.method()
+		}
+	}
+	t.check("LOG-02/listen", strange == "", "neither", "%s", strange)
+	for _, sub := range []*subscription{both, prompts} {
+		if err := sub.end(t); err != nil {
+			return err
+		}
+	}
+	for _, trigger := range []string{toolChangeTools, toolChangePrompts} { // as it was
+		if _, err := t.call(s, trigger, struct{}{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
