@@ -4,8 +4,6 @@ package conformance
 const (
 	toolSimpleText     = "test_simple_text"
 	toolMissing        = "test_missing_capability"
-	toolLogging        = "test_logging_tool"
-	toolProgress       = "test_tool_with_progress"
 	toolChangeTools    = "test_trigger_tool_change"
 	toolChangePrompts  = "test_trigger_prompt_change"
 	toolChangeResource = "test_trigger_resource_update"

@@ -66,14 +66,14 @@ func (o *observer) stateless(s *session, in inbound) {
 		return
 	}
 	result, ok := object(a.result)
-	if !ok {
+	method, known := s.asked[in.id()]
+	if !ok || method == mcp.MethodInitialize { // a server of both eras answers it as one of sessions
 		return
 	}
 	kind := resultType(a)
 	o.see(seenResultType, kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", orAbsent(result["resultType"]))
 	meta, _ := object(result["_meta"])
 	o.see(seenIdentity, isObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, orAbsent(meta[mcp.MetaServerInfo]))
-	method, known := s.asked[in.id()]
 	askers := []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
 	if known {
 		o.see(seenAskers, kind != mcp.ResultInputRequired || slices.Contains(askers, method), in, "%s is answered with input_required", method)

@@ -33,6 +33,9 @@ type rewritten struct {
 	// http stands before the server's own handler and makes the run one over
 	// HTTP.
 	http func(next http.Handler) http.Handler
+	// trip stands in the way of each HTTP request of the suite, where the spelling
+	// of header names is still seen.
+	trip func(next http.RoundTripper) http.RoundTripper
 	// overHTTP applies first, after and note to a server over HTTP.
 	overHTTP bool
 	// also are patterns of what else has to run.
@@ -50,7 +53,7 @@ type rewritten struct {
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
-		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(),
+		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(), statelessRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
@@ -274,14 +277,20 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 		r.opts(&opts)
 	}
 	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(name)}
-	if r.http != nil || r.overHTTP {
+	if r.http != nil || r.overHTTP || r.trip != nil {
 		handler := r.handler(srv.Handler())
 		if r.http != nil {
 			handler = r.http(handler)
 		}
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
-		subject = URL(server.URL+"/mcp", nil)
+		url := URL(server.URL+"/mcp", nil)
+		if r.trip != nil {
+			transport := &http.Transport{}
+			t.Cleanup(transport.CloseIdleConnections)
+			url.RoundTripper = r.trip(transport)
+		}
+		subject = url
 	}
 	report, err := Run(t.Context(), subject, opts)
 	require.NoError(t, err)
@@ -320,8 +329,8 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy := r
-			healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, r.overHTTP || r.http != nil
-			healthy.http = nil
+			healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, r.overHTTP || r.http != nil || r.trip != nil
+			healthy.http, healthy.trip = nil, nil
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)
 		})

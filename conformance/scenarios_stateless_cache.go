@@ -15,8 +15,8 @@ func cacheScenarios() []Scenario {
 	)
 	one := func(word, capability, method string) Scenario {
 		checks := []Check{
-			rule(Must, "CACHE-01/"+word+"-ttl", "ttlMs of "+method+" is an integer, not below 0", "server/utilities/caching#ttlms", "Servers MUST provide a ttlMs value that is >= 0."),
-			rule(Must, "CACHE-01/"+word+"-scope", "cacheScope of "+method+" is public or private", section, hints),
+			quoted(Must, "CACHE-01/"+word+"-ttl", "ttlMs of "+method+" is an integer, not below 0", "server/utilities/caching#ttlms", "Servers MUST provide a ttlMs value that is >= 0."),
+			quoted(Must, "CACHE-01/"+word+"-scope", "cacheScope of "+method+" is public or private", section, hints),
 		}
 		for i := range checks {
 			checks[i].Official = []string{"caching"}

@@ -33,15 +33,15 @@ func statelessHeaderScenarios() []Scenario {
 		{
 			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
 			Checks: official(
-				rule(Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
-				rule(Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
-				rule(Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
-				rule(Must, "HTTP-29/missing", "a request without MCP-Protocol-Version is refused", "basic/transports/streamable-http#protocol-version-header", "A server that does not support such clients MUST reject a request without the header"),
-				rule(Must, "HTTP-29/other", "a request whose MCP-Protocol-Version is another revision is refused", "basic/transports/streamable-http#protocol-version-header", "If the values do not match, the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error"),
-				rule(Must, "HTTP-32/status", "those are refused with status 400", serverValidation, headersStatus),
-				rule(Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
-				rule(Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
-				rule(Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
+				quoted(Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
+				quoted(Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
+				quoted(Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+				quoted(Must, "HTTP-29/missing", "a request without MCP-Protocol-Version is refused", "basic/transports/streamable-http#protocol-version-header", "A server that does not support such clients MUST reject a request without the header"),
+				quoted(Must, "HTTP-29/other", "a request whose MCP-Protocol-Version is another revision is refused", "basic/transports/streamable-http#protocol-version-header", "If the values do not match, the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error"),
+				quoted(Must, "HTTP-32/status", "those are refused with status 400", serverValidation, headersStatus),
+				quoted(Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				quoted(Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				quoted(Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
 			),
 			run: runMethodHeaders,
 		},
@@ -63,13 +63,13 @@ func statelessHeaderScenarios() []Scenario {
 // nameChecks are those of Mcp-Name for one kind of thing.
 func nameChecks(kind string) []Check {
 	return []Check{
-		rule(Must, "HTTP-31/"+kind+"-missing", "a request for a "+kind+" without Mcp-Name is refused with -32020", serverValidation, headersMissing),
-		rule(Must, "HTTP-31/"+kind+"-other", "one whose Mcp-Name is another "+kind+" is refused with -32020", serverValidation, headersMatch),
-		rule(Must, "HTTP-31/"+kind+"-case", "Mcp-Name has to have the case of the name", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
-		rule(Must, "HDR-05/"+kind+"-base64", "an Mcp-Name in base64 is decoded before it is compared", serverValidation, headersDecode),
-		rule(Must, "HDR-05/"+kind+"-base64-other", "one in base64 that is another name is refused with -32020", serverValidation, headersDecode),
-		rule(Must, "HDR-05/"+kind+"-base64-bad", "one that is no base64 is refused with -32020", valueEncoding, "A header value contains invalid characters."),
-		rule(Must, "HTTP-32/"+kind+"-status", "those are refused with status 400", serverValidation, headersStatus),
+		quoted(Must, "HTTP-31/"+kind+"-missing", "a request for a "+kind+" without Mcp-Name is refused with -32020", serverValidation, headersMissing),
+		quoted(Must, "HTTP-31/"+kind+"-other", "one whose Mcp-Name is another "+kind+" is refused with -32020", serverValidation, headersMatch),
+		quoted(Must, "HTTP-31/"+kind+"-case", "Mcp-Name has to have the case of the name", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+		quoted(Must, "HDR-05/"+kind+"-base64", "an Mcp-Name in base64 is decoded before it is compared", serverValidation, headersDecode),
+		quoted(Must, "HDR-05/"+kind+"-base64-other", "one in base64 that is another name is refused with -32020", serverValidation, headersDecode),
+		quoted(Must, "HDR-05/"+kind+"-base64-bad", "one that is no base64 is refused with -32020", valueEncoding, "A header value contains invalid characters."),
+		quoted(Must, "HTTP-32/"+kind+"-status", "those are refused with status 400", serverValidation, headersStatus),
 	}
 }
 
@@ -93,7 +93,7 @@ func (t *trial) headerCases(s *session, method string, params any, status string
 		a, err := s.askWith(t.ctx, id, s.message(id, method, params), c.with)
 		if c.served {
 			// What it comes to is no matter of headers.
-			ok := err == nil && a.status() != http.StatusBadRequest && !a.hasCode(nil, codeHeader)
+			ok := err == nil && !a.hasCode(nil, codeHeader)
 			t.check(c.id, ok, "no refusal", "HTTP %d, %s", a.status(), a.orError(err))
 			continue
 		}

@@ -28,14 +28,14 @@ func statelessSubscriptionScenarios() []Scenario {
 		{
 			ID: "CHG-04", Area: "subscriptions", Title: "the beginning and the end of a subscription", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools.listChanged"},
 			Checks: official(
-				rule(Must, "CHG-04/first", "notifications/subscriptions/acknowledged comes first", ack, first),
-				rule(Must, "CHG-04/id", "it carries the id of the request", ack, first),
-				rule(Must, "CHG-04/integer", "an integer id stays an integer", page+"#receiving-notifications", "The value is the JSON-RPC ID of the subscriptions/listen request."),
-				rule(Must, "CHG-04/subset", "it names nothing that was not asked for", ack, subset),
-				rule(Should, "CHG-04/honoured", "it names a declared list_changed that was asked for", ack, subset),
-				rule(Must, "CHG-04/empty", "a filter that asks for nothing is acknowledged with nothing", page+"#notification-filter", "All fields are optional. Omitting a field is equivalent to not subscribing to that notification type."),
-				rule(Must, "CHG-04/open", "the subscription stays open: it has no response", page, "Unlike one-off requests, the stream stays open and delivers notifications until the client cancels it."),
-				rule(Must, "CHG-07/closed", "requests are served after a subscription was closed", page+"#cancellation", "The client cancels it — close the SSE stream (HTTP) or send notifications/cancelled referencing the subscriptions/listen request ID (stdio)."),
+				quoted(Must, "CHG-04/first", "notifications/subscriptions/acknowledged comes first", ack, first),
+				quoted(Must, "CHG-04/id", "it carries the id of the request", ack, first),
+				quoted(Must, "CHG-04/integer", "an integer id stays an integer", page+"#receiving-notifications", "The value is the JSON-RPC ID of the subscriptions/listen request."),
+				quoted(Must, "CHG-04/subset", "it names nothing that was not asked for", ack, subset),
+				quoted(Should, "CHG-04/honoured", "it names a declared list_changed that was asked for", ack, subset),
+				quoted(Must, "CHG-04/empty", "a filter that asks for nothing is acknowledged with nothing", page+"#notification-filter", "All fields are optional. Omitting a field is equivalent to not subscribing to that notification type."),
+				quoted(Must, "CHG-04/open", "the subscription stays open: it has no response", page, "Unlike one-off requests, the stream stays open and delivers notifications until the client cancels it."),
+				quoted(Must, "CHG-07/closed", "requests are served after a subscription was closed", page+"#cancellation", "The client cancels it — close the SSE stream (HTTP) or send notifications/cancelled referencing the subscriptions/listen request ID (stdio)."),
 			),
 			run: runListen,
 		},
@@ -51,10 +51,10 @@ func statelessSubscriptionScenarios() []Scenario {
 			ID: "CHG-05", Area: "subscriptions", Title: "news of a resource", Since: mcp.Version2026_07_28,
 			Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}},
 			Checks: []Check{
-				rule(Must, "CHG-05/updated", "a change of a resource that was asked for is told", page+"#notification-filter", "resourceSubscriptions: Receive notifications/resources/updated for these resource URIs"),
-				rule(Must, "CHG-05/uri", "with its uri", "schema#resourceupdatednotificationparams", "The URI of the resource that has been updated. This might be a sub-resource of the one that the client actually subscribed to."),
-				rule(Must, "CHG-05/id", "and the id of the subscription", page+"#receiving-notifications", carried),
-				rule(Must, "CHG-05/others", "a change of another resource is not told", page, unasked),
+				quoted(Must, "CHG-05/updated", "a change of a resource that was asked for is told", page+"#notification-filter", "resourceSubscriptions: Receive notifications/resources/updated for these resource URIs"),
+				quoted(Must, "CHG-05/uri", "with its uri", "schema#resourceupdatednotificationparams", "The URI of the resource that has been updated. This might be a sub-resource of the one that the client actually subscribed to."),
+				quoted(Must, "CHG-05/id", "and the id of the subscription", page+"#receiving-notifications", carried),
+				quoted(Must, "CHG-05/others", "a change of another resource is not told", page, unasked),
 			},
 			run: runResourceNews,
 		},
@@ -62,10 +62,10 @@ func statelessSubscriptionScenarios() []Scenario {
 			ID: "CHG-06", Area: "subscriptions", Title: "subscriptions side by side", Since: mcp.Version2026_07_28,
 			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangeTools, toolChangePrompts}},
 			Checks: official(
-				rule(Must, "CHG-06/two", "news comes once on each subscription that asked for it", page+"#multiple-concurrent-subscriptions", "Each subscription is identified by the JSON-RPC request ID of its subscriptions/listen request"),
-				rule(Must, "CHG-03/unasked", "news that was not asked for does not come", page, unasked),
-				rule(Must, "CHG-07/quiet", "no news comes for a subscription that was closed", "basic/transports/stdio#cancellation", "Servers SHOULD stop work on a cancelled request as soon as practical and MUST NOT send any further messages for it."),
-				rule(Must, "LOG-02/listen", "a subscription carries no progress and no log messages", "basic/transports/streamable-http#receiving-messages", "Request-scoped notifications like notifications/progress and notifications/message are not delivered on the listen stream"),
+				quoted(Must, "CHG-06/two", "news comes once on each subscription that asked for it", page+"#multiple-concurrent-subscriptions", "Each subscription is identified by the JSON-RPC request ID of its subscriptions/listen request"),
+				quoted(Must, "CHG-03/unasked", "news that was not asked for does not come", page, unasked),
+				quoted(Must, "CHG-07/quiet", "no news comes for a subscription that was closed", "basic/transports/stdio#cancellation", "Servers SHOULD stop work on a cancelled request as soon as practical and MUST NOT send any further messages for it."),
+				quoted(Must, "LOG-02/listen", "a subscription carries no progress and no log messages", "basic/transports/streamable-http#receiving-messages", "Request-scoped notifications like notifications/progress and notifications/message are not delivered on the listen stream"),
 			),
 			run: runListenTwice,
 		},
@@ -74,9 +74,9 @@ func statelessSubscriptionScenarios() []Scenario {
 
 func newsChecks(list, carried string) []Check {
 	return []Check{
-		rule(Must, "CHG-03/"+list, "a change of the "+list+" is told to who asked for it", "basic/patterns/subscriptions#notification-filter", list+"ListChanged: Receive notifications/"+list+"/list_changed when "+list+" change"),
-		rule(Must, "META-08/"+list, "the news carries the id of the subscription", "basic/patterns/subscriptions#receiving-notifications", carried),
-		rule(Must, "CHG-03/"+list+"-list", "after it the list is another one", "server/"+list+"#list-changed-notification", "When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification"),
+		quoted(Must, "CHG-03/"+list, "a change of the "+list+" is told to who asked for it", "basic/patterns/subscriptions#notification-filter", list+"ListChanged: Receive notifications/"+list+"/list_changed when "+list+" change"),
+		quoted(Must, "META-08/"+list, "the news carries the id of the subscription", "basic/patterns/subscriptions#receiving-notifications", carried),
+		quoted(Must, "CHG-03/"+list+"-list", "after it the list is another one", "server/"+list+"#list-changed-notification", "When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification"),
 	}
 }
 

@@ -59,8 +59,8 @@ func resultType(a answer) mcp.ResultType {
 	return mcp.ResultType(text(result["resultType"]))
 }
 
-// rule is a check of a sentence of the specification.
-func rule(level Level, id, title, section, quote string) Check {
+// quoted is a check of a sentence of the specification.
+func quoted(level Level, id, title, section, quote string) Check {
 	return Check{ID: id, Title: title, Level: level, Spec: Spec{Section: section, Quote: quote}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -35,6 +36,9 @@ func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		if err := e.gate(method, req); err != nil {
 			return nil, err
 		}
+		if err := knownLogLevel(req); err != nil {
+			return nil, err
+		}
 		switch method {
 		case "tools/call":
 			if err := e.knownTool(req); err != nil {
@@ -47,6 +51,24 @@ func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		return next(ctx, method, req)
 	}
 }
+
+// knownLogLevel refuses a request that sets a log level nobody knows (LOG-02):
+// go-sdk takes it for one of its own.
+func knownLogLevel(req mcp.Request) error {
+	if !stateless(req) {
+		return nil
+	}
+	level, there := req.GetParams().GetMeta()[logLevelKey]
+	levels := []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	if !there || slices.Contains(levels, level) {
+		return nil
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: unknown log level"}
+}
+
+// logLevelKey is where a request of the stateless era says which log messages it
+// wants.
+const logLevelKey = "io.modelcontextprotocol/logLevel"
 
 // gate keeps the order of the handshake (lifecycle page; tools.md §1.1):
 // initialize once, then notifications/initialized, then everything else.
