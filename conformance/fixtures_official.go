@@ -4,6 +4,7 @@ package conformance
 const (
 	toolSimpleText     = "test_simple_text"
 	toolMissing        = "test_missing_capability"
+	toolLogsOnce       = "test_logging_tool"
 	toolChangeTools    = "test_trigger_tool_change"
 	toolChangePrompts  = "test_trigger_prompt_change"
 	toolChangeResource = "test_trigger_resource_update"

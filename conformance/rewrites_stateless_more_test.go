@@ -118,7 +118,7 @@ func undeclaredRewrites() map[string]rewritten {
 // logs has a tool send a log message before its result, to whom when takes.
 func logs(level string, when func(m fakeMessage) bool) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
-		if m.call != toolLogging || !when(m) {
+		if m.call != toolLogsOnce || !when(m) {
 			return []any{r}
 		}
 		return []any{reply{"jsonrpc": "2.0", "method": mcp.MethodMessage, "params": reply{"level": level, "data": "x"}}, r}

@@ -47,7 +47,7 @@ func statelessStateScenarios() []Scenario {
 			run: runNoState,
 		},
 		{
-			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogging}},
+			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogsOnce}},
 			Checks: official(
 				quoted(Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
 				quoted(May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),
@@ -160,7 +160,7 @@ func runLogLevel(t *trial) error {
 	}
 	call := func(level any) (answer, []inbound, error) {
 		t.step(s)
-		params := callParams(toolLogging, struct{}{})
+		params := callParams(toolLogsOnce, struct{}{})
 		if level != nil {
 			params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		}
@@ -204,7 +204,7 @@ func (t *trial) logStreams(s *session) error {
 	had := len(s.noted(mcp.MethodMessage))
 	var ids []string
 	for _, level := range []any{"debug", nil} {
-		params := callParams(toolLogging, struct{}{})
+		params := callParams(toolLogsOnce, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		id, err := s.post(t.ctx, mcp.MethodToolsCall, params)
 		if err != nil {
