@@ -10,7 +10,7 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact"}
+var areas = []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact", areaCOE}
 
 // Scenarios returns every scenario there is, in the order of a report. The
 // slice is the caller's own.
@@ -32,6 +32,7 @@ func registry() []Scenario {
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		statelessScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
+		coeScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b Scenario) int {
 		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))

@@ -54,6 +54,7 @@ func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
 		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(), statelessRewrites(),
+		coeRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {

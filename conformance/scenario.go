@@ -44,6 +44,8 @@ type Scenario struct {
 	// last scenarios judge what was seen in all others and run after them.
 	last bool
 	run  func(t *trial) error
+	// table is what run works through, where it is one.
+	table *table
 }
 
 // Needs is what a subject must offer for a scenario to run.

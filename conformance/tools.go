@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -117,11 +118,19 @@ const callsPerAgent = 8
 // call calls a tool and lets the observer look at the result. To a server of
 // the families it is an agent of its own in every scenario, so that no limit
 // on one agent's calls decides about another scenario (decisions 30).
-func (t *trial) call(s *session, name string, arguments any) (answer, error) {
+// meta is added to the _meta of the call.
+func (t *trial) call(s *session, name string, arguments any, meta ...members) (answer, error) {
 	params := callParams(name, arguments)
+	all := map[string]any{}
 	if t.leg.family(name) != "" {
-		params["_meta"] = map[string]any{"agentName": fmt.Sprintf("conform/%s/%d", t.scenario.ID, t.calls/callsPerAgent)}
+		all["agentName"] = fmt.Sprintf("conform/%s/%d", t.scenario.ID, t.calls/callsPerAgent)
 		t.calls++
+	}
+	for _, m := range meta {
+		maps.Copy(all, m)
+	}
+	if len(all) > 0 {
+		params["_meta"] = all
 	}
 	a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
 	if err == nil && s.opened != nil {
@@ -130,7 +139,20 @@ func (t *trial) call(s *session, name string, arguments any) (answer, error) {
 			t.leg.seeProfile(name, a)
 		}
 	}
+	if err == nil && usedUp(outcomeOf(a)) {
+		return a, errUsedUp
+	}
 	return a, err
+}
+
+// errUsedUp: the server has a limit on the calls of all agents together, and
+// the suite has used it up. What could not be asked says nothing about it.
+var errUsedUp = errors.New("the server's limit on the calls of all agents is used up")
+
+// usedUp reports whether an answer refuses a call for that reason (tools.md
+// §3.5).
+func usedUp(doc map[string]any) bool {
+	return textAt(doc, "error.data.scope") == "global" || textAt(doc, "payload.error.details.scope") == "global"
 }
 
 // family returns the announced error profile of a tool, "" for none.

@@ -169,6 +169,10 @@ func (t *trial) finish(err error) {
 		case err != nil:
 			detail = err.Error()
 		}
+		if errors.Is(err, errUsedUp) {
+			t.skip(c.ID, SkipControl, detail)
+			continue
+		}
 		status := Unknown
 		var own *suiteError
 		if errors.As(err, &own) {

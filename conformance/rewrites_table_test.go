@@ -1,0 +1,268 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// tableRewrites has for each check of a table of an area a server that breaks
+// the first thing the check expects. TestEveryExpectationIsJudged breaks each of
+// the others.
+func tableRewrites(area string, options func(o *refserver.Options)) map[string]rewritten {
+	all := map[string]rewritten{}
+	for _, sc := range registry() {
+		if sc.table == nil || sc.Area != area {
+			continue
+		}
+		for i := range sc.table.steps {
+			st := &sc.table.steps[i]
+			if st.word != "" {
+				all[sc.table.checkID(st)] = spoiled(sc.table, i, 0, options)
+			}
+		}
+	}
+	return all
+}
+
+// spoiled breaks one expectation of a step.
+func spoiled(tb *table, at, expectation int, options func(o *refserver.Options)) rewritten {
+	made := at
+	for tb.steps[made].tool == "" {
+		made--
+	}
+	caller := &tb.steps[made]
+	nth := 0 // calls before it that look the same
+	for _, before := range tb.steps[:made] {
+		if before.tool == caller.tool && before.direct == caller.direct && sameShape(normal(before.args), normal(caller.args)) {
+			nth++
+		}
+	}
+	want := tb.steps[at].want[expectation]
+	seen := 0
+	return rewritten{
+		options: options,
+		opts:    func(o *Options) { o.Answer = DefaultAnswer }, // it answers, sooner or later
+		after: func(m fakeMessage, r reply) []any {
+			method, args := caller.tool, any(m.params)
+			if !caller.direct {
+				method, args = mcp.MethodToolsCall, m.arguments
+				if m.call != caller.tool {
+					return []any{r}
+				}
+			} else if m.method == method {
+				args = withoutMeta(m.params)
+			}
+			if m.method != method || !sameShape(args, orEmpty(normal(caller.args))) {
+				return []any{r}
+			}
+			seen++
+			if seen-1 != nth {
+				return []any{r}
+			}
+			return []any{broke(m, r, want)}
+		},
+	}
+}
+
+func withoutMeta(params map[string]any) map[string]any {
+	out := maps.Clone(params)
+	delete(out, "_meta")
+	return out
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return map[string]any{}
+	}
+	return v
+}
+
+// sameShape reports whether a call has the arguments of a step, whose names
+// may stand for anything.
+func sameShape(got, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok || len(g) != len(want) {
+			return false
+		}
+		for name, inner := range want {
+			if v, there := g[name]; !there || !sameShape(v, inner) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !sameShape(g[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	case string:
+		if strings.Contains(want, "$") {
+			return true
+		}
+	}
+	return string(encode(got)) == string(encode(want))
+}
+
+// broke is the answer with what an expectation is about made wrong.
+func broke(m fakeMessage, r reply, want expectation) any {
+	in := received(encode(r), nil)
+	doc := outcomeOf(toAnswer(in))
+	if want.path == "" {
+		return answerOf(m, r, map[string]any{"isError": false, "payload": map[string]any{"spoiled": true}})
+	}
+	for _, wrong := range []any{nil, "spoiled", -4711.5, true, false, map[string]any{}, []any{}} {
+		for _, remove := range []bool{false, true} {
+			changed, ok := replaced(decoded(encode(doc)), strings.Split(want.path, "."), wrong, remove)
+			if !ok {
+				continue
+			}
+			members, _ := changed.(map[string]any)
+			answer := answerOf(m, r, members)
+			v, there := lookup(outcomeOf(toAnswer(received(encode(answer), nil))), want.path)
+			if !want.holds(v, there, map[string]any{"nonce": "none"}) {
+				return answer
+			}
+		}
+	}
+	panic(fmt.Sprintf("nothing breaks %s: %s", want.path, want.want))
+}
+
+// replaced sets or removes the value at a path, and makes what leads to it.
+func replaced(v any, path []string, to any, remove bool) (any, bool) {
+	if len(path) == 0 {
+		return to, !remove
+	}
+	switch in := v.(type) {
+	case []any:
+		if path[0] == "#" {
+			if len(in) > 0 && to == nil {
+				return in[:0], true
+			}
+			return append(in, "spoiled", "spoiled", "spoiled"), true
+		}
+		i, err := strconv.Atoi(path[0])
+		if err != nil || i >= len(in) {
+			return nil, false
+		}
+		inner, ok := replaced(in[i], path[1:], to, remove)
+		if !ok {
+			return nil, false
+		}
+		in[i] = inner
+		return in, true
+	case map[string]any, nil:
+		members, _ := in.(map[string]any)
+		if members == nil {
+			members = map[string]any{}
+		}
+		if remove && len(path) == 1 {
+			delete(members, path[0])
+			return members, true
+		}
+		inner, ok := replaced(members[path[0]], path[1:], to, remove)
+		if !ok {
+			return nil, false
+		}
+		members[path[0]] = inner
+		return members, true
+	}
+	return replaced(nil, path, to, remove)
+}
+
+// answerOf writes a document back as an answer of its kind.
+func answerOf(m fakeMessage, r reply, doc map[string]any) any {
+	out := reply{"jsonrpc": "2.0", "id": r["id"]}
+	if e, there := doc["error"].(map[string]any); there {
+		code, _ := e["code"].(float64)
+		out["error"] = &rpcError{Code: int64(code), Message: fmt.Sprint(e["message"]), Data: encode(e["data"])}
+		return out
+	}
+	result, _ := r["result"].(reply)
+	if res, ok := r["result"].(map[string]any); ok {
+		result = res
+	}
+	if m.method != mcp.MethodToolsCall {
+		out["result"] = doc["payload"]
+		return out
+	}
+	changed := reply{}
+	maps.Copy(changed, result)
+	text, _ := doc["text"].(string)
+	if payload, there := doc["payload"]; there {
+		old := decoded([]byte(text))
+		if text == "" || json.Valid([]byte(text)) && string(encode(old)) != string(encode(payload)) {
+			text = string(encode(payload))
+		}
+		delete(changed, "structuredContent")
+	}
+	changed["isError"], changed["content"] = doc["isError"], []any{reply{"type": "text", "text": text}}
+	out["result"] = changed
+	return out
+}
+
+// tabled are the areas of tables, and the server each is tried on.
+func tabled() map[string]func(o *refserver.Options) {
+	return map[string]func(o *refserver.Options){
+		areaCOE: onlyFamily(familyCOE),
+	}
+}
+
+// onlyFamily has a server of one family, which starts at once.
+func onlyFamily(name string) func(o *refserver.Options) {
+	return func(o *refserver.Options) {
+		o.Families, o.AllowFaultInjection = []string{name}, true
+	}
+}
+
+// TestEveryExpectationIsJudged: no expectation of a table goes by unseen.
+func TestEveryExpectationIsJudged(t *testing.T) {
+	t.Parallel()
+	if Raced {
+		t.Skip("the same conversations as TestEveryRewriteIsSeen, on the same goroutines")
+	}
+	own := rewrites()
+	for area, options := range tabled() {
+		for _, sc := range registry() {
+			if sc.table == nil || sc.Area != area {
+				continue
+			}
+			for i := range sc.table.steps {
+				st := &sc.table.steps[i]
+				for n := 1; n < len(st.want) && st.word != ""; n++ {
+					id := sc.table.checkID(st)
+					t.Run(fmt.Sprintf("%s/%d", id, n), func(t *testing.T) {
+						t.Parallel()
+						r := spoiled(sc.table, i, n, own[id].optionsOr(options))
+						got := r.judge(t, id)
+						require.Contains(t, []Status{Fail, Warn}, got.Status, "%s: %s: %+v", st.want[n].path, st.want[n].want, got)
+					})
+				}
+			}
+		}
+	}
+}
+
+// optionsOr are the options of a rewritten server, or others.
+func (r rewritten) optionsOr(other func(o *refserver.Options)) func(o *refserver.Options) {
+	if r.options != nil {
+		return r.options
+	}
+	return other
+}

@@ -1,0 +1,315 @@
+package conformance
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// members is a JSON object the suite sends. A string "$name" in it stands for
+// a value of the conversation: one kept from an earlier answer, or one the
+// family makes, such as a task of the scenario's own.
+type members map[string]any
+
+// table is a scenario of calls, one after the other, each with what its answer
+// must hold. Most requirements of the seed families are of this form.
+type table struct {
+	// id is the requirement, and the first part of the ids of its checks.
+	id, area, title string
+	needs           Needs
+	steps           []step
+	// suits, when set, says why the server is not one the table is about, ""
+	// when it is.
+	suits func(r *tableRun) (string, error)
+	// make makes the values named in no answer.
+	make func(r *tableRun, name string) (any, error)
+}
+
+// step is one call and the check its answer decides.
+type step struct {
+	// word is the last part of the check's id; empty for a call that only
+	// prepares.
+	word, title string
+	// req is the requirement when it is not that of the table.
+	req string
+	// tool is called; empty looks once more at the answer before.
+	tool string
+	args members
+	// meta is added to the _meta of the call.
+	meta members
+	// direct calls the method of the tool's name in place of tools/call.
+	direct bool
+	want   []expectation
+	// keep are values for later steps: their names, and their paths in the
+	// answer.
+	keep map[string]string
+	// house: a server that does not announce our error profiles only should.
+	house bool
+}
+
+// checkID is that of the step's check.
+func (tb *table) checkID(st *step) string { return tb.requirement(st) + "/" + st.word }
+
+func (tb *table) requirement(st *step) string {
+	if st.req != "" {
+		return st.req
+	}
+	return tb.id
+}
+
+// scenario is the table as a scenario.
+func (tb table) scenario() Scenario {
+	sc := Scenario{ID: tb.id, Area: tb.area, Title: tb.title, Needs: tb.needs, table: &tb, run: tb.run}
+	for i := range tb.steps {
+		st := &tb.steps[i]
+		if st.word == "" {
+			continue
+		}
+		c := must(tb.checkID(st), tb.requirement(st), st.title)
+		if st.house {
+			c.Level, c.House = Should, Must
+		}
+		sc.Checks = append(sc.Checks, c)
+	}
+	return sc
+}
+
+// tableRun is a table being worked through.
+type tableRun struct {
+	*trial
+	table *table
+	s     *session
+	kept  map[string]any
+}
+
+// errPrerequisite: what a table builds on is not there.
+var errPrerequisite = errors.New("what the scenario builds on is missing")
+
+func (tb *table) run(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	r := &tableRun{trial: t, table: tb, s: s, kept: map[string]any{"nonce": rand.Text()[:12]}}
+	if tb.suits != nil {
+		reason, err := tb.suits(r)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			r.skipRest(SkipControl, reason)
+			return nil
+		}
+	}
+	var last map[string]any
+	for i := range tb.steps {
+		last, err = r.take(&tb.steps[i], last)
+		if errors.Is(err, errPrerequisite) {
+			r.skipRest(SkipPrerequisite, err.Error())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipRest skips what is not decided yet.
+func (r *tableRun) skipRest(reason SkipReason, detail string) {
+	for _, c := range r.scenario.Checks {
+		r.skip(c.ID, reason, detail)
+	}
+}
+
+// take makes the call of a step, decides its check and returns the answer.
+func (r *tableRun) take(st *step, last map[string]any) (map[string]any, error) {
+	doc := last
+	if st.tool != "" {
+		var err error
+		if doc, err = r.exchange(st); err != nil {
+			return nil, err
+		}
+	}
+	want, fault := r.judge(st, doc)
+	switch {
+	case st.word != "":
+		r.check(r.table.checkID(st), fault == "", want, "%s", fault)
+	case fault != "":
+		return nil, fmt.Errorf("%s, which the scenario builds on: %s", st.tool, fault)
+	}
+	for name, path := range st.keep {
+		if v, there := lookup(doc, path); there {
+			r.kept[name] = v
+		}
+	}
+	return doc, nil
+}
+
+// exchange makes the call of a step.
+func (r *tableRun) exchange(st *step) (map[string]any, error) {
+	args, err := r.fill(map[string]any(st.args))
+	if err != nil {
+		return nil, err
+	}
+	if st.args == nil {
+		args = map[string]any{}
+	}
+	r.step(r.s)
+	var a answer
+	if st.direct {
+		a, err = r.s.request(r.ctx, st.tool, args)
+	} else {
+		a, err = r.call(r.s, st.tool, args, st.meta)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", st.tool, err)
+	}
+	doc := outcomeOf(a)
+	if usedUp(doc) {
+		return nil, errUsedUp
+	}
+	return doc, nil
+}
+
+// prepare makes a call that builds a value, and returns its answer.
+func (r *tableRun) prepare(tool string, args members) (map[string]any, error) {
+	return r.exchange(&step{tool: tool, args: args})
+}
+
+// judge returns what was expected and how the answer breaks it, "" if it does
+// not.
+func (r *tableRun) judge(st *step, doc map[string]any) (want, fault string) {
+	for _, e := range st.want {
+		v, there := lookup(doc, e.path)
+		if e.holds(v, there, r.kept) {
+			continue
+		}
+		got := "absent"
+		if there {
+			got = clip(string(encode(v)), 200)
+		}
+		want = e.want
+		if e.path != "" {
+			want = e.path + ": " + e.want
+			got = e.path + " is " + got
+		}
+		if e.path != "" && !strings.HasPrefix(e.path, "error") {
+			got += ", in " + clip(string(encode(doc)), 300)
+		}
+		return want, got
+	}
+	return want, ""
+}
+
+// fill replaces the names in a value.
+func (r *tableRun) fill(v any) (any, error) {
+	switch v := v.(type) {
+	case members:
+		return r.fill(map[string]any(v))
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, inner := range v {
+			filled, err := r.fill(inner)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = filled
+		}
+		return out, nil
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			filled, err := r.fill(out[i])
+			if err != nil {
+				return nil, err
+			}
+			out[i] = filled
+		}
+		return out, nil
+	case string:
+		name, isName := strings.CutPrefix(v, "$")
+		if !isName {
+			return strings.ReplaceAll(v, "$nonce", r.kept["nonce"].(string)), nil //nolint:forcetypeassert // set by run
+		}
+		return r.value(name)
+	}
+	return v, nil
+}
+
+// value returns what a name stands for.
+func (r *tableRun) value(name string) (any, error) {
+	if v, there := r.kept[name]; there {
+		return v, nil
+	}
+	if r.table.make == nil {
+		return nil, fmt.Errorf("%w: no answer before had %s", errPrerequisite, name)
+	}
+	v, err := r.table.make(r, name)
+	if err != nil {
+		return nil, err
+	}
+	r.kept[name] = v
+	return v, nil
+}
+
+// outcomeOf reads an answer for the paths of expectations: error of a JSON-RPC
+// error; of a result text, isError, structured and the payload, which is the
+// JSON in the text or, of a direct method, the result itself.
+func outcomeOf(a answer) map[string]any {
+	doc := map[string]any{}
+	if a.err != nil {
+		doc["error"] = decoded(encode(a.err))
+		return doc
+	}
+	result, isObject := object(a.result)
+	var content []struct{ Type, Text string }
+	if !isObject || json.Unmarshal(result["content"], &content) != nil {
+		doc["payload"] = decoded(a.result)
+		return doc
+	}
+	doc["isError"] = string(result["isError"]) == "true"
+	if structured, there := result["structuredContent"]; there {
+		doc["structured"] = decoded(structured)
+	}
+	if len(content) > 0 && content[0].Type == "text" {
+		doc["text"] = content[0].Text
+		if json.Valid([]byte(content[0].Text)) {
+			doc["payload"] = decoded([]byte(content[0].Text))
+		}
+	}
+	return doc
+}
+
+func decoded(raw []byte) any {
+	var v any
+	_ = json.Unmarshal(raw, &v) // was read as JSON before
+	return v
+}
+
+// tables makes scenarios of tables.
+func tables(list ...table) []Scenario {
+	var out []Scenario
+	for _, tb := range list {
+		out = append(out, tb.scenario())
+	}
+	return out
+}
+
+// with returns args with some members more, or others.
+func (m members) with(more members) members {
+	out := maps.Clone(m)
+	maps.Copy(out, more)
+	return out
+}
+
+// without returns args that lack a member.
+func (m members) without(name string) members {
+	out := maps.Clone(m)
+	delete(out, name)
+	return out
+}
