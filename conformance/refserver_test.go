@@ -14,6 +14,8 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -40,11 +42,19 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.GreaterOrEqual(t, passed, least)
 }
 
+// manyCalls are the limits of S1, but for that on all agents together: two legs
+// in one process make more than 500 calls in a minute.
+func manyCalls() coe.Options {
+	rates := limit.Defaults()
+	rates.Global = limit.Limit{}
+	return coe.Options{Rates: &rates}
+}
+
 func TestReferenceServer_InProcess(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "base", "artifacts")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	srv, err := refserver.New(refserver.Options{ArtifactsDir: dir})
+	srv, err := refserver.New(refserver.Options{ArtifactsDir: dir, AllowFaultInjection: true, COE: manyCalls()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
@@ -62,7 +72,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 
 func TestReferenceServer_HTTP(t *testing.T) {
 	t.Parallel()
-	srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies()})
+	srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies(), COE: manyCalls()})
 	require.NoError(t, err)
 	server := httptest.NewServer(srv.Handler())
 	t.Cleanup(func() {

@@ -197,6 +197,8 @@ type refusals struct {
 	// accepted and odd are the first call that was not refused, and the first
 	// that was, otherwise than the family does.
 	accepted, odd string
+	// usedUp: not everything could be asked.
+	usedUp bool
 }
 
 // try makes one call that must be refused. The refusal of a tool with a
@@ -206,6 +208,10 @@ func (r *refusals) try(tool, what string, arguments any) error {
 	r.t.step(r.s)
 	r.tried++
 	a, err := r.t.call(r.s, tool, arguments)
+	if errors.Is(err, errUsedUp) {
+		r.usedUp = true // the other families have no such limit
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s with %s: %w", tool, what, err)
 	}
@@ -230,6 +236,8 @@ func (r *refusals) decide(refused, code string, err error) {
 		r.t.fail(refused, "a refusal", "%s", r.accepted)
 	case err != nil:
 		r.t.fail(refused, "a refusal", "%s", err.Error())
+	case r.usedUp:
+		r.t.skip(refused, SkipControl, errUsedUp.Error())
 	case r.tried == 0:
 		r.t.skip(refused, SkipNoFixture, "no schema says anything of the kind")
 	default:
@@ -237,6 +245,8 @@ func (r *refusals) decide(refused, code string, err error) {
 	}
 	switch {
 	case code == "" || err != nil:
+	case r.usedUp && r.odd == "":
+		r.t.skip(code, SkipControl, errUsedUp.Error())
 	case r.tried == 0:
 		r.t.skip(code, SkipNoFixture, "no schema says anything of the kind")
 	default:

@@ -104,6 +104,9 @@ func runCold(t *trial) error {
 		return err
 	}
 	a, err := s.request(t.ctx, toolNext, map[string]any{"filter": "all"})
+	if err == nil && usedUp(outcomeOf(a)) {
+		return errUsedUp
+	}
 	t.check("S1-TRANS-01/cold", err == nil && is("payload.success", true).holds(lookup2(outcomeOf(a), "payload.success")), "the payload as the result", "%s", a.orError(err))
 	return nil
 }
@@ -131,7 +134,11 @@ func runSplitText(t *trial) error {
 	if err != nil {
 		return err
 	}
-	got := textAt(outcomeOf(a), "payload.question")
+	doc := outcomeOf(a)
+	if usedUp(doc) {
+		return errUsedUp
+	}
+	got := textAt(doc, "payload.question")
 	t.check("S1-TRANS-04", got == words, words, "%s", a.describe())
 	return nil
 }
