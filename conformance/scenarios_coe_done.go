@@ -157,7 +157,7 @@ func coeDoneScenarios() []Scenario {
 			step{word: "details", title: "failureDetails without error is refused with 400", tool: toolTestFailure, args: failureOf("$task").with(members{"failureDetails": members{}}), want: numeric(400)},
 		),
 		coeTable("S1-VERIF-01", "a verification that passed", coeNeeds(toolDone, toolVerification),
-			finishTask("$task"),
+			finishTask(),
 			step{
 				word: "cleared", title: "passed clears the blocker and marks the task done", tool: toolVerification, args: verificationOf("passed", "done"),
 				want: succeeds(is("payload.success", true), is("payload.verificationTaskId", "$verification"), is("payload.verificationStatus", "passed"),
@@ -165,7 +165,7 @@ func coeDoneScenarios() []Scenario {
 			},
 		),
 		coeTable("S1-VERIF-02", "a verification that failed", coeNeeds(toolDone, toolVerification),
-			finishTask("$task"),
+			finishTask(),
 			step{
 				word: "issues", title: "two failed items are two issues", tool: toolVerification,
 				args: verificationOf("failed", "needs_rework").with(members{"verification": members{
@@ -188,13 +188,13 @@ func coeDoneScenarios() []Scenario {
 			},
 		),
 		coeTable("S1-VERIF-03", "a verification that a person has to make", coeNeeds(toolDone, toolVerification),
-			finishTask("$task"),
+			finishTask(),
 			step{tool: toolVerification, args: verificationOf("needs-manual-review", "done_but_incomplete"), want: succeeds()},
 			step{word: "kept", title: "the blocker is not cleared", want: wants(is("payload.blockerCleared", false))},
 			step{word: "open", title: "the original task is open again", tool: toolDone, args: done("$task", nil), want: succeeds(is("payload.status", "done"))},
 		),
 		coeTable("S1-VERIF-04", "verifications that are refused", coeNeeds(toolDone, toolVerification),
-			finishTask("$task"),
+			finishTask(),
 			step{
 				word: "verification", title: "an unknown verification task is refused with 404", tool: toolVerification,
 				args: verificationOf("passed", "done").with(members{"verificationTaskId": "$nosuch"}), want: numeric(404),
@@ -214,10 +214,10 @@ func partial(percent int) members {
 	return members{"taskId": "$task", "status": "partial", "statusDetails": members{"progressPercent": percent}}
 }
 
-// finishTask ends a task and keeps the id of its verification.
-func finishTask(task string) step {
+// finishTask ends the scenario's task and keeps the id of its verification.
+func finishTask() step {
 	return step{
-		tool: toolDone, args: members{"taskId": task, "status": "done"},
+		tool: toolDone, args: members{"taskId": "$task", "status": "done"},
 		want: succeeds(), keep: map[string]string{"verification": "payload.verificationTaskCreated.taskId"},
 	}
 }
