@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -189,6 +191,12 @@ func broken(r *conformance.Report) string {
 	return plural(n, "broken requirement")
 }
 
+// took and lasted are times as finely as the JSON form keeps them, so that what
+// is made of it later says the same.
+func took(r *conformance.Report) time.Duration { return r.Duration.Truncate(time.Millisecond) }
+
+func lasted(res *conformance.Result) time.Duration { return res.Duration.Truncate(time.Microsecond) }
+
 // legArea is a part of a report: an area in a revision.
 type legArea struct {
 	revision mcp.Version
@@ -214,6 +222,19 @@ func parts(r *conformance.Report) []legArea {
 	return out
 }
 
+// kept is the bytes of a frame, without the part of a character that a cut went
+// through.
+func kept(f *conformance.Frame) []byte {
+	data := f.Data
+	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
+		data = data[:len(data)-1]
+	}
+	if !utf8.Valid(data) {
+		return f.Data // it is no text at all
+	}
+	return data
+}
+
 // wire is a frame as one line of text, cut to n bytes.
 func wire(f *conformance.Frame, n int) string {
 	var parts []string
@@ -225,9 +246,9 @@ func wire(f *conformance.Frame, n int) string {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", h.Status, visible(h.ContentType))))
 		}
 	}
-	if len(f.Data) > 0 {
-		text := visible(string(bytes.ToValidUTF8(f.Data[:min(len(f.Data), n)], []byte("\uFFFD"))))
-		if f.Size > min(len(f.Data), n) {
+	if data := kept(f); len(data) > 0 {
+		text := visible(string(bytes.ToValidUTF8(data[:min(len(data), n)], []byte("\uFFFD"))))
+		if f.Size > min(len(data), n) {
 			text += fmt.Sprintf("… (%d bytes)", f.Size)
 		}
 		parts = append(parts, text)

@@ -90,7 +90,7 @@ func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) 
 		meta = append(meta, string(res.Revision))
 	}
 	if res.Status != conformance.Skip {
-		meta = append(meta, res.Duration.Round(100*time.Microsecond).String())
+		meta = append(meta, lasted(res).Round(100*time.Microsecond).String())
 	}
 	v.Meta = strings.Join(meta, " · ")
 	if text := source(res); text != "" {
@@ -116,13 +116,14 @@ func frameViewOf(f *conformance.Frame) frameView {
 		v.Headers = headers(f.HTTP)
 	}
 	var b bytes.Buffer
-	if json.Indent(&b, f.Data, "", "  ") == nil {
+	data := kept(f)
+	if json.Indent(&b, data, "", "  ") == nil {
 		v.Body = lines(b.String())
-	} else if len(f.Data) > 0 {
-		v.Body = lines(strings.ToValidUTF8(string(f.Data), "\uFFFD"))
+	} else if len(data) > 0 {
+		v.Body = lines(strings.ToValidUTF8(string(data), "\uFFFD"))
 	}
-	if f.Size > len(f.Data) {
-		v.Note = strings.TrimPrefix(fmt.Sprintf("%s; the first %d of %d bytes", v.Note, len(f.Data), f.Size), "; ")
+	if f.Size > len(data) {
+		v.Note = strings.TrimPrefix(fmt.Sprintf("%s; the first %d of %d bytes", v.Note, len(data), f.Size), "; ")
 	}
 	return v
 }

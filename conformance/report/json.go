@@ -104,11 +104,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 
 func frameJSON(f conformance.Frame) jsonFrame {
 	out := jsonFrame{AtMs: ms(f.At), Dir: f.Dir, Size: f.Size, Note: f.Note}
-	data := f.Data
-	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
-		data = data[:len(data)-1] // the cut went through a character
-	}
-	if utf8.Valid(data) {
+	if data := kept(&f); utf8.Valid(data) {
 		out.Frame = string(data)
 	} else {
 		out.Base64 = base64.StdEncoding.EncodeToString(f.Data)

@@ -19,9 +19,9 @@ import (
 // to fail is skipped with its reason. [JUnitSchema] describes the form.
 func JUnit(w io.Writer, reports []*conformance.Report) error {
 	root := junitRoot{Name: "mcpctl conform"}
-	var took time.Duration
+	var all time.Duration
 	for _, r := range reports {
-		took += r.Duration
+		all += took(r)
 		for _, part := range parts(r) {
 			suite := junitSuiteOf(r, part)
 			root.Tests += suite.Tests
@@ -31,7 +31,7 @@ func JUnit(w io.Writer, reports []*conformance.Report) error {
 			root.Suites = append(root.Suites, suite)
 		}
 	}
-	root.Time = seconds(took)
+	root.Time = seconds(all)
 	b := bufio.NewWriter(w)
 	_, _ = b.WriteString(xml.Header) // Flush tells
 	enc := xml.NewEncoder(b)
@@ -105,9 +105,9 @@ func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
 			{"mcpctl.verdict", string(r.Verdict())},
 		},
 	}
-	var took time.Duration
+	var all time.Duration
 	for _, res := range part.results {
-		took += res.Duration
+		all += lasted(res)
 		c := junitCaseOf(r, res)
 		suite.Tests++
 		switch {
@@ -120,12 +120,12 @@ func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	suite.Time = seconds(took)
+	suite.Time = seconds(all)
 	return suite
 }
 
 func junitCaseOf(r *conformance.Report, res *conformance.Result) junitCase {
-	c := junitCase{Class: fmt.Sprintf("mcp.%s.%s", res.Revision, res.Area), Name: res.ID, Time: seconds(res.Duration)}
+	c := junitCase{Class: fmt.Sprintf("mcp.%s.%s", res.Revision, res.Area), Name: res.ID, Time: seconds(lasted(res))}
 	text := printable(clip(message(res)))
 	about := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; ")))
 	reason := func() *junitReason {

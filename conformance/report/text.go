@@ -110,7 +110,7 @@ func (p *textReport) line(parts ...string) {
 func (p *textReport) head() {
 	policy := p.r.Policy
 	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
-	p.line(append(policyWords(policy), fmt.Sprintf("%.1f s", p.r.Duration.Seconds()), skippedWhole(p.r))...)
+	p.line(append(policyWords(policy), fmt.Sprintf("%.1f s", took(p.r).Seconds()), skippedWhole(p.r))...)
 	p.printf("\n")
 }
 

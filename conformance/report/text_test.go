@@ -27,7 +27,7 @@ store_artifact
         "All messages MUST follow JSON-RPC 2.0."
         expected that of all, got both, with \x1b[31mcolour\x1b[0m
         → {"jsonrpc":"2.0","id":1,"method":"ping"}
-        ← 200 application/json  {"id":1,"result":{}` + "\uFFFD" + `… (9000 bytes)  [cut]
+        ← 200 application/json  {"id":1,"result":{}… (9000 bytes)  [cut]
         again: mcpctl conform server --only RPC-07/exclusive -- './my server' --flag
 
 ! SHOULD UTIL-15/bad-cursor   spec 2025-11-25 basic#messages
