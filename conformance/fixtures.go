@@ -21,6 +21,11 @@ type Fixtures struct {
 	// Checklists is a folder of checklists the server uses in place of its
 	// own. The suite writes its checklists there.
 	Checklists string
+	// TasksURL and IDsURL are where the server's Task Tracking and ID Management
+	// services are reached; of a program that logs a line "services_started" with
+	// tasks_url and ids_url the suite finds out by itself. APIKey is what they
+	// want as a bearer token, empty for none.
+	TasksURL, IDsURL, APIKey string
 }
 
 // profile is a way to start the subject.
@@ -31,6 +36,8 @@ const (
 	profilePlain profile = iota
 	// profileChecklists is the subject with the checklists of the suite.
 	profileChecklists
+	// profileServices is the subject on services that the suite plays.
+	profileServices
 )
 
 // makeFixtures makes temporary folders for a program and returns what removes

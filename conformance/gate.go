@@ -40,6 +40,10 @@ func (l *leg) gate(sc *Scenario) *gate {
 		return &gate{reason: SkipControl, detail: "needs a look at the server's artifacts folder"}
 	case n.Checklists && l.fixtures.Checklists == "":
 		return &gate{reason: SkipControl, detail: "needs a folder of checklists for the server"}
+	case n.Services && l.services == nil:
+		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program, to play its services"}
+	case n.REST && l.fixtures.TasksURL == "" && !l.subject.isProcess():
+		return &gate{reason: SkipControl, detail: "needs to know where the server's REST services are"}
 	}
 	return nil
 }

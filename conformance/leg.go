@@ -20,6 +20,7 @@ type leg struct {
 	shared          map[profile]*session
 	fixtures        Fixtures
 	remove          func()
+	services        *standIn // of a program that has the artifact family
 
 	capabilities serverCapabilities
 	tools        []tool
@@ -46,6 +47,7 @@ func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
 // report.
 func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
 	defer func() { l.remove() }()
+	defer func() { l.services.close() }()
 	defer l.closeShared()
 	if err := l.introduce(ctx); err != nil {
 		return err
@@ -123,12 +125,17 @@ func (l *leg) learn(s *session) {
 // prepareFixtures decides which folders the subject gets, by the tools there is
 // leave to call: of its own for each leg, so that none finds what another stored.
 func (l *leg) prepareFixtures() error {
-	uses := func(t tool) bool { return (t.Name == toolValidate || t.Name == toolStore) && l.mayCall(t.Name) }
+	uses := func(t tool) bool { return slices.Contains(artifactTools, t.Name) && l.mayCall(t.Name) }
 	if l.subject.isProcess() && slices.ContainsFunc(l.tools, uses) {
 		l.closeShared() // the program has to be told of them when it starts
 		var err error
+		given := l.fixtures
 		l.fixtures, l.remove, err = makeFixtures()
+		l.fixtures.TasksURL, l.fixtures.IDsURL, l.fixtures.APIKey = given.TasksURL, given.IDsURL, given.APIKey
 		if err != nil {
+			return err
+		}
+		if l.services, err = newStandIn(); err != nil {
 			return err
 		}
 	}
@@ -199,7 +206,11 @@ func (l *leg) profileEnv(p profile) []string {
 	if !l.subject.isProcess() {
 		return nil
 	}
-	return l.fixtures.environ(p)
+	env := l.fixtures.environ(p)
+	if p == profileServices && l.services != nil {
+		env = append(env, l.services.environ()...)
+	}
+	return env
 }
 
 // sharedSession returns the initialized session of a profile, a new one when

@@ -10,7 +10,10 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact", areaCOE}
+var areas = []string{
+	"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
+	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE,
+}
 
 // Scenarios returns every scenario there is, in the order of a report. The
 // slice is the caller's own.
@@ -33,6 +36,8 @@ func registry() []Scenario {
 		statelessScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		coeScenarios(),
+		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
+		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b Scenario) int {
 		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))

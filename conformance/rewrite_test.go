@@ -46,6 +46,9 @@ type rewritten struct {
 	options func(o *refserver.Options)
 	// opts change the run.
 	opts func(o *Options)
+	// program runs the server as a program, which can have more wrong with it.
+	program bool
+	programDefect
 }
 
 // rewrites has, for each check the fake server does not break, a rewritten
@@ -55,6 +58,8 @@ func rewrites() map[string]rewritten {
 	for _, part := range []map[string]rewritten{
 		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(), statelessRewrites(),
 		coeRewrites(),
+		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
+		taskServiceRewrites(), idServiceRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
@@ -262,6 +267,9 @@ func (w *rewritingWriter) Write(data []byte) (int, error) {
 func (r rewritten) judge(t *testing.T, id string) Result {
 	t.Helper()
 	sc := scenarioOf(t, id)
+	if r.program {
+		return r.judgeProgram(t, &sc, id)
+	}
 	options := refserver.Options{Families: refserver.HTTPFamilies()}
 	if r.options != nil {
 		r.options(&options)
@@ -326,12 +334,12 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 			require.Contains(t, []Status{Fail, Warn}, got.Status, "%+v", got)
 			require.NotEmpty(t, got.Actual)
 			require.NotEmpty(t, got.Expected)
-			if Raced {
+			if Raced || r.program && r.options == nil {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy := r
 			healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, r.overHTTP || r.http != nil || r.trip != nil
-			healthy.http, healthy.trip = nil, nil
+			healthy.http, healthy.trip, healthy.programDefect = nil, nil, programDefect{}
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)
 		})

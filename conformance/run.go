@@ -87,6 +87,7 @@ type runner struct {
 	opts    Options
 	binds   bool
 	report  *Report
+	numbers *numbers
 }
 
 // Run judges subject and returns what was found. The error is an
@@ -126,7 +127,7 @@ func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, er
 		return nil, err
 	}
 	r := &runner{
-		subject: subject, opts: opts,
+		subject: subject, opts: opts, numbers: newNumbers(time.Now()),
 		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
 			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Set: string(opts.Requirements),
 			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.files(),

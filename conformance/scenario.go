@@ -68,6 +68,11 @@ type Needs struct {
 	Artifacts bool
 	// Checklists: the suite chooses the folder of the server's checklists.
 	Checklists bool
+	// Services: the suite plays the REST services of the server, so that it sees
+	// what they are asked and can have them fail.
+	Services bool
+	// REST: the suite can reach the REST services of the server.
+	REST bool
 	// Control is a switch no subject offers yet, such as "a clock".
 	Control string
 }

@@ -26,8 +26,8 @@ func storeScenarios() []Scenario {
 			ID: "S0-STORE-01", Area: area, Title: "the result of a store", Needs: needs,
 			Checks: []Check{
 				must("S0-STORE-01/fields", "S0-STORE-01", "the result has success, artifact_id, storage_path and resource_uri"),
-				must("S0-STORE-01/path", "S0-STORE-01", "storage_path ends in epic/EPIC-006_v1.md"),
-				must("S0-STORE-01/uri", "S0-STORE-01", "resource_uri is mcp://resources/artifacts/epics/EPIC-006_v1.md"),
+				must("S0-STORE-01/path", "S0-STORE-01", "storage_path ends in epic/<ID>_v1.md"),
+				must("S0-STORE-01/uri", "S0-STORE-01", "resource_uri is mcp://resources/artifacts/epics/<ID>_v1.md"),
 			},
 			run: runStoreResult,
 		},
@@ -114,13 +114,14 @@ func runStoreResult(t *trial) error {
 	if err != nil {
 		return err
 	}
-	got, a, err := t.store(s, newDraft("EPIC-006").text())
-	if !t.check("S0-STORE-01/fields", err == nil && got.Success && got.ID == "EPIC-006" && got.Path != "" && got.URI != "",
+	id := t.unused("EPIC")
+	got, a, err := t.store(s, newDraft(id).text())
+	if !t.check("S0-STORE-01/fields", err == nil && got.Success && got.ID == id && got.Path != "" && got.URI != "",
 		"the four fields", "%s", a.orError(err)) {
 		return err
 	}
-	t.check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/EPIC-006_v1.md"), "…/epic/EPIC-006_v1.md", "%q", got.Path)
-	const uri = "mcp://resources/artifacts/epics/EPIC-006_v1.md"
+	t.check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/"+id+"_v1.md"), "…/epic/"+id+"_v1.md", "%q", got.Path)
+	uri := uriOf(id, 1)
 	t.check("S0-STORE-01/uri", got.URI == uri, uri, "%q", got.URI)
 	return nil
 }
@@ -130,6 +131,7 @@ func runStoreMissing(t *trial) error {
 	if err != nil {
 		return err
 	}
+	id := t.unused("PRD")
 	for _, c := range []struct {
 		check string
 		strip func(*draft)
@@ -138,7 +140,7 @@ func runStoreMissing(t *trial) error {
 		{"S0-STORE-05/status", func(d *draft) { d.status = "" }},
 		{"S0-STORE-05/title", func(d *draft) { d.title = "" }},
 	} {
-		d := newDraft("PRD-905")
+		d := newDraft(id)
 		c.strip(&d)
 		t.step(s)
 		a, err := t.call(s, toolStore, storeArguments(d.text()))
@@ -158,7 +160,7 @@ func runStoreMissing(t *trial) error {
 	}
 	left := ""
 	for _, f := range files {
-		if name := path.Base(f); strings.Contains(name, "PRD-905") || strings.HasPrefix(name, "_v") {
+		if name := path.Base(f); strings.Contains(name, id) || strings.HasPrefix(name, "_v") {
 			left = f
 		}
 	}
@@ -171,8 +173,9 @@ func runStoreVersions(t *trial) error {
 	if err != nil {
 		return err
 	}
+	id := t.unused("HLS")
 	for check, version := range pairs("S0-STORE-06/default", "", "S0-STORE-06/given", "3") {
-		d := newDraft("HLS-906")
+		d := newDraft(id)
 		d.version = version
 		want := "_v" + version + ".md"
 		if version == "" {
@@ -180,7 +183,7 @@ func runStoreVersions(t *trial) error {
 		}
 		t.step(s)
 		got, a, err := t.store(s, d.text())
-		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), "HLS-906"+want, "%s", a.orError(err))
+		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.orError(err))
 	}
 	return nil
 }
@@ -192,7 +195,7 @@ func runStoreTypes(t *trial) error {
 	}
 	folder, uri := "", ""
 	for _, kind := range storedTypes {
-		id := kind.prefix + "-911"
+		id := t.unused(kind.prefix)
 		t.step(s)
 		got, a, err := t.store(s, newDraft(id).text())
 		if err != nil {
@@ -217,7 +220,7 @@ func runStoreRead(t *trial) error {
 	if err != nil {
 		return err
 	}
-	content := newDraft("SPEC-912").text()
+	content := newDraft(t.unused("SPEC")).text()
 	got, a, err := t.store(s, content)
 	if err != nil {
 		t.fail("S0-STORE-12", "a stored document", "%s", a.orError(err))
@@ -239,7 +242,7 @@ func runStoreOver(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft("US-914" + strings.Repeat("0", len(t.leg.report.Legs)-1))
+	d := newDraft(t.unused("US"))
 	if _, a, err := t.store(s, d.text()); err != nil {
 		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.orError(err))
 		return err
@@ -265,7 +268,7 @@ func runStoreLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	arguments := storeArguments(newDraft("TASK-915").text())
+	arguments := storeArguments(newDraft(t.unused("TASK")).text())
 	task := "log-store-" + taskID
 	arguments["task_id"] = task
 	if _, err := t.call(s, toolStore, arguments); err != nil {

@@ -107,7 +107,7 @@ func runFileContent(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft("EPIC-902")
+	d := newDraft(t.unused("EPIC"))
 	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
 	if ok, err := t.storeOr(s, d.text(), "S0-STORE-02"); !ok {
 		return err
@@ -127,7 +127,7 @@ func runFileMetadata(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft("EPIC-903")
+	d := newDraft(t.unused("EPIC"))
 	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
 	if ok, err := t.storeOr(s, d.text(), all...); !ok {
 		return err
@@ -143,12 +143,12 @@ func runFileMetadata(t *trial) error {
 	t.check("S0-STORE-03/keys", slices.Equal(sortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(sortedKeys(meta), ", "))
 	ok := text(meta["artifact_id"]) == d.id && text(meta["artifact_type"]) == "epic" && string(meta["version"]) == "1" &&
 		text(meta["status"]) == d.status && text(meta["parent_id"]) == d.parent && text(meta["title"]) == d.title &&
-		strings.HasSuffix(slash(text(meta["file_path"])), "epic/EPIC-903_v1.md")
+		strings.HasSuffix(slash(text(meta["file_path"])), "epic/"+d.id+"_v1.md")
 	t.check("S0-STORE-03/values", ok, "those of the document", "%s", encode(meta))
 	t.check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", orAbsent(meta["size_bytes"]))
 
 	t.step(s)
-	orphan := newDraft("EPIC-907")
+	orphan := newDraft(t.unused("EPIC"))
 	orphan.parent = ""
 	if ok, err := t.storeOr(s, orphan.text(), "S0-STORE-07"); !ok {
 		return err
@@ -179,10 +179,11 @@ func runFileFolder(t *trial) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return ours(err)
 	}
-	if ok, err := t.storeOr(s, newDraft("SPIKE-904").text(), "S0-STORE-04"); !ok {
+	d := newDraft(t.unused("SPIKE"))
+	if ok, err := t.storeOr(s, d.text(), "S0-STORE-04"); !ok {
 		return err
 	}
-	_, err = os.Stat(t.artifact("spike", "SPIKE-904", false))
+	_, err = os.Stat(t.artifact("spike", d.id, false))
 	t.check("S0-STORE-04", err == nil, "the folder and the file", "no file")
 	return nil
 }
@@ -194,11 +195,12 @@ func runFileBlocked(t *trial) error {
 	if err != nil {
 		return err
 	}
-	path := t.artifact("adr", "ADR-908", false)
+	id := t.unused("ADR")
+	path := t.artifact("adr", id, false)
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
 		return ours(err)
 	}
-	a, err := t.call(s, toolStore, storeArguments(newDraft("ADR-908").text()))
+	a, err := t.call(s, toolStore, storeArguments(newDraft(id).text()))
 	result, _ := object(a.result)
 	t.check("S0-STORE-08/error", err == nil && (a.err != nil || string(result["isError"]) == "true"), "an error", "%s", a.orError(err))
 	files, lookErr := names(t.leg.fixtures.Artifacts)
@@ -209,7 +211,7 @@ func runFileBlocked(t *trial) error {
 		// In a hidden folder a server may keep what is no part of a document,
 		// such as its locks.
 		hidden := strings.HasPrefix(f, ".") && strings.Contains(f, "/")
-		return strings.Contains(f, "ADR-908") && !strings.Contains(f, "in the way") && !hidden
+		return strings.Contains(f, id) && !strings.Contains(f, "in the way") && !hidden
 	})
 	if left >= 0 {
 		t.fail("S0-STORE-08/clean", "no file of the document", "%s", files[left])
@@ -230,16 +232,16 @@ func runFileReaders(t *trial) error {
 	if err != nil {
 		return err
 	}
-	texts := [2]string{}
+	texts, id := [2]string{}, t.unused("US")
 	for i := range texts {
-		d := newDraft("US-909")
+		d := newDraft(id)
 		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
 		texts[i] = d.text()
 	}
 	if ok, err := t.storeOr(s, texts[0], "S0-STORE-09"); !ok {
 		return err
 	}
-	path := t.artifact("backlog_story", "US-909", false)
+	path := t.artifact("backlog_story", id, false)
 	stop := make(chan struct{})
 	found := make(chan string, 1)
 	go func() {
@@ -295,7 +297,7 @@ func runFileReadOnly(t *trial) error {
 		return err
 	}
 	t.step(s)
-	a, err := t.call(s, toolStore, storeArguments(newDraft("EPIC-910").text()))
+	a, err := t.call(s, toolStore, storeArguments(newDraft(t.unused("EPIC")).text()))
 	ok := a.hasCode(err, codeServer) && strings.HasPrefix(a.err.Message, "Permission denied:")
 	t.check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.orError(err))
 	return err
@@ -346,8 +348,9 @@ func runFileParallel(t *trial) error {
 	texts := make([]string, stores)
 	titles := make([]string, stores)
 	ids := make([]string, stores)
+	id := t.unused("PRD")
 	for i := range texts {
-		d := newDraft("PRD-916")
+		d := newDraft(id)
 		d.title = fmt.Sprintf("Writer number %02d", i)
 		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
 		texts[i], titles[i] = d.text(), d.title
@@ -360,7 +363,7 @@ func runFileParallel(t *trial) error {
 			return fmt.Errorf("a store: %s", a.orError(err))
 		}
 	}
-	data, err := os.ReadFile(t.artifact("prd", "PRD-916", false))
+	data, err := os.ReadFile(t.artifact("prd", id, false))
 	if err != nil {
 		t.fail("S0-STORE-16/whole", "the file", "%v", errors.Unwrap(err))
 		return nil
@@ -370,7 +373,7 @@ func runFileParallel(t *trial) error {
 		t.skip("S0-STORE-16/match", SkipPrerequisite, "the file is none of the inputs")
 		return nil
 	}
-	meta, err := readMetadata(t.artifact("prd", "PRD-916", true))
+	meta, err := readMetadata(t.artifact("prd", id, true))
 	t.check("S0-STORE-16/match", err == nil && text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
 		titles[winner], "%v %s", err, encode(meta))
 	return nil

@@ -176,7 +176,7 @@ func runValidateChecklistID(t *trial) error {
 // The line may come a moment after the answer.
 func (t *trial) logLine(s *session, event, member, value string) (map[string]json.RawMessage, bool) {
 	var last map[string]json.RawMessage
-	eventually(t.ctx, s.wait, func() bool {
+	eventually(t.ctx, min(s.wait, 2*grace), func() bool {
 		for _, line := range logLines(s.wire.stderr()) {
 			if text(line["event"]) == event && text(line[member]) == value {
 				last = line

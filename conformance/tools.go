@@ -14,7 +14,14 @@ import (
 const (
 	toolValidate = "validate_artifact"
 	toolStore    = "store_artifact"
+	toolApprove  = "approve_artifact"
+	toolAddTask  = "add_task"
+	toolNextID   = "get_next_available_id"
+	toolReserve  = "reserve_id_range"
 )
+
+// artifactTools are all of them.
+var artifactTools = []string{toolValidate, toolStore, toolApprove, toolAddTask, toolNextID, toolReserve}
 
 // tool is one entry of tools/list.
 type tool struct {

@@ -17,6 +17,7 @@ type trial struct {
 
 	results []Result
 	own     []*session // opened for this scenario, closed at its end
+	ends    []func()   // run at its end
 	// evidence is the traffic since the last send after the last decision.
 	trace    *trace
 	mark     int
@@ -145,11 +146,18 @@ func (t *trial) open(extra []string) (*session, error) {
 	return s, nil
 }
 
+// onFinish has end run when the scenario is over.
+func (t *trial) onFinish(end func()) { t.ends = append(t.ends, end) }
+
 func (t *trial) profile() profile {
-	if t.scenario.Needs.Checklists {
+	switch {
+	case t.scenario.Needs.Checklists:
 		return profileChecklists
+	case t.scenario.Needs.Services:
+		return profileServices
+	default:
+		return profilePlain
 	}
-	return profilePlain
 }
 
 // finish decides what the scenario left open and closes its sessions. err is
@@ -157,6 +165,9 @@ func (t *trial) profile() profile {
 func (t *trial) finish(err error) {
 	for _, s := range t.own {
 		s.close()
+	}
+	for _, end := range t.ends {
+		end()
 	}
 	for _, c := range t.scenario.Checks {
 		if t.decided(c.ID) {

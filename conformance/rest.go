@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// restClient speaks to the services of a server, Task Tracking and ID
+// Management. It belongs to one trial.
+type restClient struct {
+	tasksURL, idsURL, key string
+	wait                  time.Duration
+	trace                 *trace
+	http                  *http.Client
+}
+
+// restReply is what a service answered.
+type restReply struct {
+	status  int
+	header  http.Header
+	members map[string]json.RawMessage
+	raw     string
+}
+
+// maxService bounds the answer of a service.
+const maxService = 4 << 20
+
+// rest returns a client of the server's services, and nil with a skip of all
+// checks when nothing says where they are.
+func (t *trial) rest() (*restClient, error) {
+	f := t.leg.fixtures
+	if f.TasksURL != "" && f.IDsURL != "" {
+		return t.reach(&restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
+	}
+	s, err := t.shared()
+	if err != nil {
+		return nil, err
+	}
+	return t.restOf(s)
+}
+
+// restOf is rest for the services of one session's program.
+func (t *trial) restOf(s *session) (*restClient, error) {
+	c := &restClient{}
+	c.learn(t.ctx, s)
+	if c.tasksURL == "" || c.idsURL == "" {
+		for _, check := range t.scenario.Checks {
+			t.skip(check.ID, SkipControl, "no log line services_started says where the services are")
+		}
+		return nil, nil //nolint:nilnil // all checks are decided
+	}
+	return t.reach(c), nil
+}
+
+// reach makes a client ready whose services are known.
+func (t *trial) reach(c *restClient) *restClient {
+	c.wait, c.trace, c.http = t.leg.opts.Answer, newTrace(), &http.Client{Transport: &http.Transport{}}
+	t.onFinish(c.http.CloseIdleConnections)
+	t.trace, t.mark = c.trace, 0
+	return c
+}
+
+// learn reads where a program's services are from the line it logs when it has
+// started them.
+func (c *restClient) learn(ctx context.Context, s *session) {
+	eventually(ctx, grace, func() bool {
+		for _, line := range logLines(s.wire.stderr()) {
+			if text(line["event"]) == "services_started" {
+				c.tasksURL, c.idsURL = text(line["tasks_url"]), text(line["ids_url"])
+			}
+		}
+		return c.tasksURL != ""
+	})
+}
+
+// do sends one request; path begins with /tasks or /ids or is, for the health of one
+// of them, a whole URL.
+func (c *restClient) do(ctx context.Context, method, path string, body any) (restReply, error) {
+	return c.send(ctx, method, path, body, c.authorization())
+}
+
+func (c *restClient) authorization() string {
+	if c.key == "" {
+		return ""
+	}
+	return "Bearer " + c.key
+}
+
+// send is do with an Authorization header of the caller's own, "" for none.
+func (c *restClient) send(ctx context.Context, method, path string, body any, authorization string) (restReply, error) {
+	var data []byte
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		data = b
+	default:
+		data = encode(b)
+	}
+	address := path
+	switch {
+	case strings.HasPrefix(path, "/tasks"):
+		address = c.tasksURL + path
+	case strings.HasPrefix(path, "/ids"):
+		address = c.idsURL + path
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
+	if err != nil {
+		return restReply{}, err
+	}
+	if data != nil {
+		req.Header.Set("Content-Type", mediaJSON)
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	c.trace.add(ToServer, data, &HTTPInfo{Method: method}, method+" "+path)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or of no more use
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxService))
+	if err != nil {
+		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	c.trace.add(FromServer, raw, &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
+	out := restReply{status: resp.StatusCode, header: resp.Header, raw: string(raw)}
+	out.members, _ = object(raw)
+	return out, nil
+}
+
+// describe says in a line what a service answered.
+func (r restReply) describe(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s", r.status, clip(strings.TrimSpace(r.raw), 200))
+}
+
+// says reports whether the answer is a refusal with a status and a text in the
+// keys of both seeds.
+func (r restReply) says(err error, status int, part string) bool {
+	return err == nil && r.status == status && strings.Contains(text(r.members["detail"]), part) &&
+		strings.Contains(text(r.members["error"]), part) && string(r.members["success"]) == "false"
+}
+
+// list reads a member that is a list of strings.
+func (r restReply) list(member string) []string {
+	var out []string
+	_ = json.Unmarshal(r.members[member], &out) // no list: the check says so
+	return out
+}
+
+// member reads a member that is an object.
+func (r restReply) member(name string) map[string]json.RawMessage {
+	m, _ := object(r.members[name])
+	return m
+}

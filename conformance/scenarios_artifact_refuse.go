@@ -1,0 +1,251 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+)
+
+// approveRefusalScenarios judge what approve_artifact refuses. Where the server
+// has resources they see that nothing has changed.
+func approveRefusalScenarios() []Scenario {
+	needs := workflowNeeds()
+	const unchanged = "the document is byte for byte what it was"
+	return []Scenario{
+		{
+			ID: "S0-APPROVE-06", Area: areaApprove, Title: "an artifact that is not there", Needs: needs,
+			Checks: []Check{must("S0-APPROVE-06/refused", "S0-APPROVE-06", "an unknown artifact is -32001 with prerequisite artifact_exists")},
+			run:    runApproveMissing,
+		},
+		{
+			ID: "S0-APPROVE-07", Area: areaApprove, Title: "an artifact approved before", Needs: reading(needs),
+			Checks: []Check{
+				must("S0-APPROVE-07/refused", "S0-APPROVE-07", `a second approval is -32000 "already approved" with prerequisite status_draft`),
+				must("S0-APPROVE-07/unchanged", "S0-APPROVE-07", unchanged),
+			},
+			run: runApproveAgain,
+		},
+		{
+			ID: "S0-APPROVE-08", Area: areaApprove, Title: "a parent that is a draft", Needs: reading(needs),
+			Checks: []Check{
+				must("S0-APPROVE-08/refused", "S0-APPROVE-08", "a draft below a draft is -32000, naming the parent"),
+				must("S0-APPROVE-08/unchanged", "S0-APPROVE-08", unchanged),
+				must("S0-APPROVE-08/later", "S0-APPROVE-08", "it can be approved once its parent is"),
+			},
+			run: runApproveParentDraft,
+		},
+		{
+			ID: "S0-APPROVE-09", Area: areaApprove, Title: "a parent that is not there", Needs: needs,
+			Checks: []Check{must("S0-APPROVE-09", "S0-APPROVE-09", "a missing parent is -32000 with prerequisite parent_approved")},
+			run:    runApproveParentMissing,
+		},
+		{
+			ID: "S0-APPROVE-11", Area: areaApprove, Title: "open questions that block", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-11", "S0-APPROVE-11", `two [REQUIRES SPIKE] are -32000 "2 open questions"`),
+				must("S0-APPROVE-12/adr", "S0-APPROVE-12", "[REQUIRES ADR] blocks, too"),
+			},
+			run: runApproveBlocked,
+		},
+		{
+			ID: "S0-APPROVE-13", Area: areaApprove, Title: "the order of prerequisites", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-13/status", "S0-APPROVE-13", "an approved artifact with open questions is told of its status"),
+				must("S0-APPROVE-13/parent", "S0-APPROVE-13", "a draft below a draft with open questions is told of its parent"),
+			},
+			run: runApprovePrecedence,
+		},
+		{
+			ID: "S0-APPROVE-27", Area: areaApprove, Title: "too many placeholders", Needs: reading(needs),
+			Checks: []Check{
+				must("S0-APPROVE-27/refused", "S0-APPROVE-27", "101 placeholders are -32602"),
+				must("S0-APPROVE-27/unchanged", "S0-APPROVE-27", unchanged),
+			},
+			run: runApproveMany,
+		},
+	}
+}
+
+const wantPrerequisite = "error %d with data.prerequisite %q"
+
+// checkPrerequisite decides a check by the prerequisite an approval fails at.
+func (t *trial) checkPrerequisite(check string, a answer, err error, code int64, name string, parts ...string) {
+	want := fmt.Sprintf(wantPrerequisite, code, name)
+	if len(parts) > 0 {
+		want += fmt.Sprintf(" and a message with %q", parts)
+	}
+	t.check(check, a.says(err, code, parts...) && a.prerequisite() == name, want, "%s", a.orError(err))
+}
+
+// tryApprove asks for an approval that is to be refused.
+func (t *trial) tryApprove(s *session, id string) (answer, error) {
+	t.step(s)
+	return t.call(s, toolApprove, approveArguments(id))
+}
+
+// checkUnchanged decides a check by what resources/read gives for a document.
+func (t *trial) checkUnchanged(check string, s *session, d draft) error {
+	after, err := t.readBack(s, d.id)
+	if err != nil {
+		return err
+	}
+	t.check(check, after == d.text(), "the document as it was stored", "%s", differingLine(d.text(), after))
+	return nil
+}
+
+func runApproveMissing(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	id := t.unused("PRD")
+	a, err := t.tryApprove(s, id)
+	t.checkPrerequisite("S0-APPROVE-06/refused", a, err, codeNotFound, "artifact_exists", id)
+	return err
+}
+
+func runApproveAgain(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, "Nothing below it.\n")
+	if err != nil {
+		return err
+	}
+	if _, a, err := t.approve(s, d.id); err != nil {
+		return fmt.Errorf("the first approval: %s", a.orError(err))
+	}
+	before, err := t.readBack(s, d.id)
+	if err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-07/refused", a, err, codeServer, "status_draft", d.id, "already approved")
+	if err != nil {
+		return err
+	}
+	after, err := t.readBack(s, d.id)
+	if err != nil {
+		return err
+	}
+	t.check("S0-APPROVE-07/unchanged", after == before, "the document after the first approval", "%s", differingLine(before, after))
+	return nil
+}
+
+func runApproveParentDraft(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	epic, d := t.child("EPIC", "PRD", "Nothing below it.\n")
+	epic.status = "Draft"
+	if err := t.keep(s, epic, d); err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-08/refused", a, err, codeServer, "parent_approved", epic.id)
+	if err != nil {
+		return err
+	}
+	if err := t.checkUnchanged("S0-APPROVE-08/unchanged", s, d); err != nil {
+		return err
+	}
+	epic.status = "Approved"
+	if err := t.keep(s, epic); err != nil {
+		return err
+	}
+	_, a, err = t.approve(s, d.id)
+	t.check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.orError(err))
+	return nil
+}
+
+func runApproveParentMissing(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	epic, d := t.child("EPIC", "PRD", "")
+	if err := t.keep(s, d); err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-09", a, err, codeServer, "parent_approved", epic.id)
+	return err
+}
+
+// twoSpikes are open questions that block an approval.
+const twoSpikes = "## Open Questions\n\n- How fast? [REQUIRES SPIKE]\n- How safe? [REQUIRES SPIKE]\n"
+
+func runApproveBlocked(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, twoSpikes)
+	if err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-11", a, err, codeServer, "open_questions", "2 open questions")
+	if err != nil {
+		return err
+	}
+	if d, err = t.storedPRD(s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n"); err != nil {
+		return err
+	}
+	a, err = t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-12/adr", a, err, codeServer, "open_questions", "1 open question")
+	return err
+}
+
+func runApprovePrecedence(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	epic, d := t.child("EPIC", "PRD", twoSpikes)
+	d.status = "Approved"
+	if err := t.keep(s, epic, d); err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-13/status", a, err, codeServer, "status_draft")
+	if err != nil {
+		return err
+	}
+	epic, d = t.child("EPIC", "PRD", twoSpikes)
+	epic.status = "Draft"
+	if err := t.keep(s, epic, d); err != nil {
+		return err
+	}
+	a, err = t.tryApprove(s, d.id)
+	t.checkPrerequisite("S0-APPROVE-13/parent", a, err, codeServer, "parent_approved")
+	return err
+}
+
+func runApproveMany(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, placeholders("HLS", 101))
+	if err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.check("S0-APPROVE-27/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	if err != nil {
+		return err
+	}
+	return t.checkUnchanged("S0-APPROVE-27/unchanged", s, d)
+}
+
+// placeholders is a section with n placeholders: AAA, AAB and so on.
+func placeholders(prefix string, n int) string {
+	var b strings.Builder
+	b.WriteString("## Decomposition\n\n")
+	for i := range n {
+		fmt.Fprintf(&b, "- %s-%c%c%c\n", prefix, 'A'+i/676, 'A'+i/26%26, 'A'+i%26)
+	}
+	return b.String()
+}

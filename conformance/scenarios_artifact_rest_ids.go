@@ -1,0 +1,266 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const areaIDAPI = "ids_api"
+
+// idServiceScenarios judge the ID Management service of a server, where it can
+// be reached, and what holds for both services.
+func idServiceScenarios() []Scenario {
+	needs := workflowNeeds()
+	needs.REST = true
+	return []Scenario{
+		{
+			ID: "S0-IDAPI-01", Area: areaIDAPI, Title: "the next id", Needs: needs,
+			Checks: []Check{
+				must("S0-IDAPI-01/body", "S0-IDAPI-01", "GET /ids/next has success, artifact_type, next_id and last_assigned"),
+				must("S0-IDAPI-01/store", "S0-IDAPI-01", "no cache may keep the answer"),
+				must("S0-IDAPI-02/type", "S0-IDAPI-02", "a bad type is 400 with the valid ones"),
+				must("S0-IDAPI-02/project", "S0-IDAPI-02", "a missing project is 400"),
+			},
+			run: runIDNext,
+		},
+		{
+			ID: "S0-IDAPI-03", Area: areaIDAPI, Title: "a reservation", Needs: needs,
+			Checks: []Check{
+				must("S0-IDAPI-03/body", "S0-IDAPI-03", "POST /ids/reserve has the reservation, the type and the ids"),
+				must("S0-IDAPI-03/expiry", "S0-IDAPI-03", "expires_at is 15 minutes from now, by the service's own clock"),
+				must("S0-IDAPI-03/count", "S0-IDAPI-03", "a count of 0 or 101 is 400 Invalid count: must be between 1 and 100"),
+				must("S0-IDAPI-04/confirmed", "S0-IDAPI-04", "a confirmation in time says confirmed true"),
+				must("S0-IDAPI-04/again", "S0-IDAPI-04", "a second confirmation gets the same answer"),
+				must("S0-IDAPI-05/unknown", "S0-IDAPI-05", "an unknown reservation is 404 Reservation expired or not found"),
+				must("S0-IDAPI-05/malformed", "S0-IDAPI-05", "a malformed reservation is 400"),
+				must("S0-IDAPI-06/live", "S0-IDAPI-06", "the clean-up leaves live and confirmed reservations alone"),
+			},
+			run: runIDReserve,
+		},
+		{
+			ID: "S0-IDAPI-11", Area: areaIDAPI, Title: "50 reservations at once", Needs: needs,
+			Checks: []Check{
+				must("S0-IDAPI-11", "S0-IDAPI-11", "50 parallel reservations all succeed: no lock reaches the caller"),
+				must("S0-IDAPI-11/ranges", "S0-IDAPI-11", "no two of them have an id in common"),
+			},
+			run: runIDParallel,
+		},
+		{
+			ID: "S0-IDAPI-05-CLOCK", Area: areaIDAPI, Title: "reservations that expire", Needs: wanting(needs, "a clock"),
+			Checks: []Check{
+				must("S0-IDAPI-05/expired", "S0-IDAPI-05", "a confirmation at or after the expiry is 404, and changes nothing"),
+				must("S0-IDAPI-06/expired", "S0-IDAPI-06", "the clean-up deletes what has expired, and counts it"),
+				must("S0-IDAPI-07", "S0-IDAPI-07", "the next id is above an expired range"),
+			},
+		},
+		{
+			ID: "S0-IDAPI-09", Area: areaIDAPI, Title: "transactions that meet", Needs: wanting(needs, "a barrier in the database"),
+			Checks: []Check{
+				must("S0-IDAPI-09", "S0-IDAPI-09", "interleaved transactions give distinct ids"),
+				must("S0-IDAPI-10", "S0-IDAPI-10", "a process killed before its commit has changed nothing"),
+			},
+		},
+		{
+			ID: "S0-TASKAPI-15", Area: areaIDAPI, Title: "the settings of the services", Needs: logging(needs),
+			Checks: []Check{
+				must("S0-TASKAPI-15/none", "S0-TASKAPI-15", "with an API_KEY the 8 endpoints are 401 without a key"),
+				must("S0-TASKAPI-15/wrong", "S0-TASKAPI-15", "and 401 with a wrong one"),
+				must("S0-TASKAPI-15/right", "S0-TASKAPI-15", "the right key is let in"),
+				must("S0-TASKAPI-15/health", "S0-TASKAPI-15", "/health of both is 200 without a key"),
+				must("S0-IDAPI-08", "S0-IDAPI-08", "RESERVATION_EXPIRATION_MINUTES says how long a reservation lives"),
+				must("X-LOG-02/key", "X-LOG-02", "the API key is not in the log"),
+			},
+			run: runServiceSettings,
+		},
+	}
+}
+
+func reserveBody(prefix, project string, count int) map[string]any {
+	return map[string]any{"type": prefix, "count": count, "project_id": project}
+}
+
+func runIDNext(t *trial) error {
+	c, err := t.rest()
+	if c == nil {
+		return err
+	}
+	project := t.project()
+	first, err := c.do(t.ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
+	if err != nil {
+		return err
+	}
+	second, err := c.do(t.ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
+	said := func(r restReply, id, last string) bool {
+		return r.status == http.StatusOK && string(r.members["success"]) == "true" && text(r.members["artifact_type"]) == "US" &&
+			text(r.members["next_id"]) == id && string(r.members["last_assigned"]) == last
+	}
+	t.check("S0-IDAPI-01/body", err == nil && said(first, "US-001", "null") && said(second, "US-002", `"US-001"`),
+		"US-001 after null, US-002 after US-001", "%s, then %s", first.describe(nil), second.describe(err))
+	t.check("S0-IDAPI-01/store", first.header.Get("Cache-Control") == "no-store", "Cache-Control: no-store", "%q", first.header.Get("Cache-Control"))
+	r, err := c.do(t.ctx, http.MethodGet, "/ids/next?type=NOPE&project="+project, nil)
+	ok := r.says(err, http.StatusBadRequest, "NOPE")
+	for _, kind := range storedTypes {
+		ok = ok && r.says(err, http.StatusBadRequest, kind.prefix)
+	}
+	t.check("S0-IDAPI-02/type", ok, "400 Invalid artifact_type: NOPE, with the valid ones", "%s", r.describe(err))
+	r, err = c.do(t.ctx, http.MethodGet, "/ids/next?type=US", nil)
+	t.check("S0-IDAPI-02/project", r.says(err, http.StatusBadRequest, "project"), "400 Missing required parameter: project", "%s", r.describe(err))
+	return err
+}
+
+// expiry is how long a reservation lives by the clock of its service, as far as
+// two clocks in one answer can say.
+func (r restReply) expiry() time.Duration {
+	expires, err := time.Parse(time.RFC3339, text(r.members["expires_at"]))
+	now, dateErr := http.ParseTime(r.header.Get("Date"))
+	if err != nil || dateErr != nil {
+		return -1
+	}
+	return expires.Sub(now)
+}
+
+// about reports whether a time is as long as it should be; the Date of an answer
+// has whole seconds.
+func about(got, want time.Duration) bool { return got > want-3*time.Second && got < want+3*time.Second }
+
+func runIDReserve(t *trial) error {
+	c, err := t.rest()
+	if c == nil {
+		return err
+	}
+	project := t.project()
+	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, 3))
+	id := text(r.members["reservation_id"])
+	t.check("S0-IDAPI-03/body", err == nil && r.status == http.StatusOK && uuid.Validate(id) == nil && text(r.members["artifact_type"]) == "HLS" &&
+		slices.Equal(r.list("reserved_ids"), []string{"HLS-001", "HLS-002", "HLS-003"}), "HLS-001 to HLS-003", "%s", r.describe(err))
+	if err != nil {
+		return err
+	}
+	t.check("S0-IDAPI-03/expiry", about(r.expiry(), 15*time.Minute), "15m0s", "%s after %s", text(r.members["expires_at"]), r.header.Get("Date"))
+	odd := ""
+	for _, count := range []int{0, 101} {
+		if r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, count)); !r.says(err, http.StatusBadRequest, "Invalid count: must be between 1 and 100") {
+			odd = fmt.Sprintf("count %d: %s", count, r.describe(err))
+		}
+	}
+	t.check("S0-IDAPI-03/count", odd == "", "400 Invalid count: must be between 1 and 100", "%s", odd)
+	confirm := func(id string) (restReply, error) {
+		return c.do(t.ctx, http.MethodPost, "/ids/confirm", map[string]any{"reservation_id": id})
+	}
+	for _, check := range []string{"S0-IDAPI-04/confirmed", "S0-IDAPI-04/again"} {
+		r, err := confirm(id)
+		t.check(check, err == nil && r.status == http.StatusOK && string(r.members["confirmed"]) == "true" && text(r.members["reservation_id"]) == id,
+			"200 with confirmed true", "%s", r.describe(err))
+	}
+	r, err = confirm(uuid.NewString())
+	t.check("S0-IDAPI-05/unknown", r.says(err, http.StatusNotFound, "Reservation expired or not found"), "404 Reservation expired or not found", "%s", r.describe(err))
+	r, err = confirm("not-a-uuid")
+	t.check("S0-IDAPI-05/malformed", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
+	live, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, 1))
+	if err != nil {
+		return err
+	}
+	r, err = c.do(t.ctx, http.MethodDelete, "/ids/reservations/expired", nil)
+	kept := err == nil && r.status == http.StatusOK && r.members["deleted_count"] != nil
+	for _, id := range []string{id, text(live.members["reservation_id"])} {
+		again, err := confirm(id)
+		kept = kept && err == nil && again.status == http.StatusOK
+	}
+	t.check("S0-IDAPI-06/live", kept, "200 with deleted_count, and both reservations there", "%s", r.describe(err))
+	return nil
+}
+
+func runIDParallel(t *trial) error {
+	c, err := t.rest()
+	if c == nil {
+		return err
+	}
+	const callers = 50
+	project := t.project()
+	replies := make([]restReply, callers)
+	errs := make([]error, callers)
+	var wait sync.WaitGroup
+	for i := range replies {
+		wait.Go(func() {
+			replies[i], errs[i] = c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("US", project, 2))
+		})
+	}
+	wait.Wait()
+	var ids []string
+	failed := ""
+	for i, r := range replies {
+		if errs[i] != nil || r.status != http.StatusOK {
+			failed = r.describe(errs[i])
+		}
+		ids = append(ids, r.list("reserved_ids")...)
+	}
+	t.check("S0-IDAPI-11", failed == "", "50 times 200", "%s", failed)
+	t.check("S0-IDAPI-11/ranges", len(ids) == 2*callers && inRow(inOrder(ids), "US"), "100 ids in a row", "%d: %v", len(ids), clip(fmt.Sprint(inOrder(ids)), 300))
+	return nil
+}
+
+// serviceEndpoints are the endpoints of both services.
+var serviceEndpoints = []struct{ method, path string }{
+	{http.MethodGet, "/tasks/next?project=x"},
+	{http.MethodPut, "/tasks/TASK-001/status"},
+	{http.MethodGet, "/tasks?project=x"},
+	{http.MethodPost, "/tasks/batch"},
+	{http.MethodGet, "/ids/next?type=US&project=x"},
+	{http.MethodPost, "/ids/reserve"},
+	{http.MethodPost, "/ids/confirm"},
+	{http.MethodDelete, "/ids/reservations/expired"},
+}
+
+func runServiceSettings(t *trial) error {
+	s, err := t.open([]string{"API_KEY=" + standInKey, "RESERVATION_EXPIRATION_MINUTES=7"})
+	if err != nil {
+		return err
+	}
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+		return err
+	}
+	c, err := t.restOf(s)
+	if c == nil {
+		return err
+	}
+	for check, authorization := range pairs("S0-TASKAPI-15/none", "", "S0-TASKAPI-15/wrong", "Bearer wrong-"+standInKey) {
+		open := ""
+		for _, e := range serviceEndpoints {
+			var body any
+			if e.method != http.MethodGet {
+				body = map[string]any{}
+			}
+			r, err := c.send(t.ctx, e.method, e.path, body, authorization)
+			if err != nil || r.status != http.StatusUnauthorized {
+				open = e.method + " " + e.path + ": " + r.describe(err)
+			}
+		}
+		t.check(check, open == "", "401 for all of them", "%s", open)
+	}
+	c.key = standInKey
+	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("US", t.project(), 1))
+	t.check("S0-TASKAPI-15/right", err == nil && r.status == http.StatusOK, "200", "%s", r.describe(err))
+	t.check("S0-IDAPI-08", about(r.expiry(), 7*time.Minute), "expires_at in 7 minutes", "%s after %s", text(r.members["expires_at"]), r.header.Get("Date"))
+	sick := ""
+	for _, base := range []string{c.tasksURL, c.idsURL} {
+		if r, err := c.send(t.ctx, http.MethodGet, base+"/health", nil, ""); err != nil || r.status != http.StatusOK {
+			sick = r.describe(err)
+		}
+	}
+	t.check("S0-TASKAPI-15/health", sick == "", "200", "%s", sick)
+	if _, a, err := t.nextID(s, "prd", t.project()); err != nil {
+		return fmt.Errorf("%s: %s", toolNextID, a.orError(err))
+	}
+	logged := slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
+		return text(line["event"]) == toolNextID+"_invocation_completed"
+	})
+	t.check("X-LOG-02/key", logged && !strings.Contains(s.wire.stderr(), standInKey), "a log without the key", "the key is in the log, or there is none")
+	return nil
+}

@@ -1,0 +1,418 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// approveServiceScenarios judge what an approval asks of the two services, and
+// what it does when they fail. The suite plays them.
+func approveServiceScenarios() []Scenario {
+	needs := onServices()
+	research := needs
+	research.Artifacts = true
+	return []Scenario{
+		{
+			ID: "S0-APPROVE-14", Area: areaApprove, Title: "what an approval asks of the services", Needs: research,
+			Checks: []Check{
+				must("S0-APPROVE-14", "S0-APPROVE-14", "there is one reservation of {type HLS, count 3} in the project"),
+				must("S0-APPROVE-15/tasks", "S0-APPROVE-15", "the batch has three tasks of the hls-generator, in the order of the ids"),
+				must("S0-APPROVE-15/mandatory", "S0-APPROVE-15", "each has the PRD as a mandatory input, Approved"),
+				must("S0-APPROVE-15/recommended", "S0-APPROVE-15", "each has both research documents as recommended inputs, Finalized"),
+				must("S0-APPROVE-17", "S0-APPROVE-17", "the reservation is confirmed after the batch"),
+			},
+			run: runApproveAsks,
+		},
+		{
+			ID: "S0-APPROVE-16", Area: areaApprove, Title: "no research documents", Needs: research,
+			Checks: []Check{must("S0-APPROVE-16", "S0-APPROVE-16", "a recommended input without a file is left out, and the approval succeeds")},
+			run:    runApproveNoResearch,
+		},
+		{
+			ID: "S0-APPROVE-18-REQUESTS", Area: areaApprove, Title: "approvals that reserve nothing", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-18/no-reserve", "S0-APPROVE-18", "approving an epic reserves no id"),
+				must("S0-APPROVE-19/no-requests", "S0-APPROVE-19", "a PRD without placeholders needs neither service"),
+			},
+			run: runApproveAsksNothing,
+		},
+		{
+			ID: "S0-APPROVE-20-REQUESTS", Area: areaApprove, Title: "the tasks of stories", Needs: needs,
+			Checks: []Check{must("S0-APPROVE-20/generator", "S0-APPROVE-20", "stories are made by the backlog-story-generator from the HLS")},
+			run:    runApproveStories,
+		},
+		{
+			ID: "S0-APPROVE-06-REQUESTS", Area: areaApprove, Title: "refusals come before reservations", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-06/no-reserve", "S0-APPROVE-06", "an unknown artifact reserves nothing"),
+				must("S0-APPROVE-07/no-reserve", "S0-APPROVE-07", "an approved artifact reserves nothing"),
+				must("S0-APPROVE-08/no-reserve", "S0-APPROVE-08", "a draft below a draft reserves nothing"),
+				must("S0-APPROVE-27/no-reserve", "S0-APPROVE-27", "101 placeholders reserve nothing"),
+			},
+			run: runApproveRefusedFirst,
+		},
+		{
+			ID: "S0-APPROVE-21", Area: areaApprove, Title: "the ID service is down", Needs: reading(needs),
+			Checks: []Check{
+				must("S0-APPROVE-21/error", "S0-APPROVE-21", "the approval is an error"),
+				must("S0-APPROVE-21/unchanged", "S0-APPROVE-21", "the document is byte for byte what it was"),
+				must("S0-APPROVE-21/draft", "S0-APPROVE-21", "it is a draft that can be approved later"),
+			},
+			run: runApproveNoIDs,
+		},
+		{
+			ID: "S0-APPROVE-22", Area: areaApprove, Title: "the task service refuses", Needs: reading(needs),
+			Checks: []Check{
+				must("S0-APPROVE-22/refused", "S0-APPROVE-22", "a 400 for the tasks is -32602 with rolled_back true and failed_step"),
+				must("S0-APPROVE-22/failed", "S0-APPROVE-22", "a 500 for the tasks is an error with rolled_back true"),
+				must("S0-APPROVE-22/unchanged", "S0-APPROVE-22", "the document is byte for byte what it was"),
+				must("S0-APPROVE-23/unconfirmed", "S0-APPROVE-23", "the reservation of an approval that failed is not confirmed"),
+				must("S0-APPROVE-23/higher", "S0-APPROVE-23", "a later approval gets new, higher ids"),
+				must("S0-ERR-02", "S0-ERR-02", "no HTTP status or body of a service shows in the answer"),
+			},
+			run: runApproveNoTasks,
+		},
+		{
+			ID: "S0-APPROVE-24", Area: areaApprove, Title: "a confirmation that fails", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-24/success", "S0-APPROVE-24", "the approval succeeds, with reservation_confirmed false"),
+				must("S0-APPROVE-24/warning", "S0-APPROVE-24", "a log line of level WARN names the reservation"),
+			},
+			run: runApproveUnconfirmed,
+		},
+		{
+			ID: "S0-APPROVE-25-REQUESTS", Area: areaApprove, Title: "two approvals at once, seen by the services", Needs: needs,
+			Checks: []Check{
+				must("S0-APPROVE-25/reserve", "S0-APPROVE-25", "two parallel approvals make one reservation"),
+				must("S0-APPROVE-25/tasks", "S0-APPROVE-25", "they make three tasks in all"),
+			},
+			run: runApproveTwiceAsks,
+		},
+	}
+}
+
+// researchFiles are the research documents of the seed, by the name of the
+// input they are.
+var researchFiles = map[string]string{
+	"business_research":       "AI_Agent_MCP_Server_business_research.md",
+	"implementation_research": "AI_Agent_MCP_Server_implementation_research.md",
+}
+
+// writeResearch puts both research documents into the artifacts folder, with a
+// status, or takes them away with "".
+func (t *trial) writeResearch(status string) error {
+	dir := filepath.Join(t.leg.fixtures.Artifacts, "research")
+	if status == "" {
+		return ours(os.RemoveAll(dir))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the server may be another user
+		return ours(err)
+	}
+	for name, file := range researchFiles {
+		content := "# " + name + "\n\n## Metadata\n\n- **Status:** " + status + "\n\n## Findings\n\nWritten by the conformance suite.\n"
+		if err := writeFile(dir, file, []byte(content)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runApproveAsks(t *trial) error {
+	if err := t.writeResearch("Finalized"); err != nil {
+		return err
+	}
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	got, a, err := t.approve(s, d.id)
+	if err != nil {
+		return fmt.Errorf("the approval: %s", a.orError(err))
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.check("S0-APPROVE-14", len(reserves) == 1 && text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
+		text(reserves[0].body["project_id"]) == standInProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
+	batches := services.requests("POST /tasks/batch")
+	if len(batches) != 1 {
+		for _, check := range []string{"S0-APPROVE-15/tasks", "S0-APPROVE-15/mandatory", "S0-APPROVE-15/recommended"} {
+			t.fail(check, "one batch", "%s", describeRequests(batches))
+		}
+		return nil
+	}
+	t.checkBatch(d, got, batches[0])
+	confirms := services.requests("POST /ids/confirm")
+	t.check("S0-APPROVE-17", len(confirms) == 1 && text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
+		!confirms[0].at.Before(batches[0].at), "one confirmation of "+got.Reservation, "%s", describeRequests(confirms))
+	return nil
+}
+
+func (t *trial) checkBatch(d draft, got approval, batch restRequest) {
+	tasks := batch.tasks()
+	var ids []string
+	mandatory, recommended := "", ""
+	for _, task := range tasks {
+		ids = append(ids, task.ArtifactID)
+		if task.Generator != "hls-generator" || task.Status != "pending" {
+			ids = append(ids, task.Generator+" "+task.Status)
+		}
+		prd, found := input(task, "prd")
+		if !found || prd.Classification != "mandatory" || prd.ArtifactID != d.id || prd.Status != "Approved" || prd.uri() != uriOf(d.id, 1) {
+			mandatory = string(encode(task.Inputs))
+		}
+		for name, file := range researchFiles {
+			in, found := input(task, name)
+			if !found || in.Classification != "recommended" || in.Status != "Finalized" || in.uri() != "mcp://resources/artifacts/research/"+file {
+				recommended = string(encode(task.Inputs))
+			}
+		}
+	}
+	t.check("S0-APPROVE-15/tasks", len(tasks) == 3 && slices.Equal(ids, got.Detected), "tasks of the hls-generator for each sub-artifact", "%v", ids)
+	t.check("S0-APPROVE-15/mandatory", len(tasks) > 0 && mandatory == "", "the input prd, mandatory and Approved", "%s", clip(mandatory, 300))
+	t.check("S0-APPROVE-15/recommended", len(tasks) > 0 && recommended == "", "two recommended inputs, Finalized", "%s", clip(recommended, 300))
+}
+
+func input(task restTask, name string) (restInput, bool) {
+	i := slices.IndexFunc(task.Inputs, func(in restInput) bool { return in.Name == name })
+	if i < 0 {
+		return restInput{}, false
+	}
+	return task.Inputs[i], true
+}
+
+func runApproveNoResearch(t *trial) error {
+	if err := t.writeResearch(""); err != nil {
+		return err
+	}
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	_, a, err := t.approve(s, d.id)
+	if err != nil {
+		t.fail("S0-APPROVE-16", "an approval", "%s", a.orError(err))
+		return nil
+	}
+	batches := services.requests("POST /tasks/batch")
+	only := len(batches) == 1 && len(batches[0].tasks()) == 3
+	for _, b := range batches {
+		for _, task := range b.tasks() {
+			only = only && len(task.Inputs) == 1 && task.Inputs[0].Name == "prd"
+		}
+	}
+	t.check("S0-APPROVE-16", only, "tasks with the mandatory input alone", "%s", describeRequests(batches))
+	return nil
+}
+
+func runApproveAsksNothing(t *trial) error {
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	epic := newDraft(t.unused("EPIC"))
+	epic.parent = ""
+	plain, err := t.storedPRD(s, "Nothing below it.\n")
+	if err != nil {
+		return err
+	}
+	if err := t.keep(s, epic); err != nil {
+		return err
+	}
+	if _, a, err := t.approve(s, epic.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.orError(err))
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
+	services.begin(nil)
+	t.step(s)
+	if _, a, err := t.approve(s, plain.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.orError(err))
+	}
+	all := services.requests("")
+	t.check("S0-APPROVE-19/no-requests", len(all) == 0, "no request", "%s", describeRequests(all))
+	return nil
+}
+
+func runApproveStories(t *trial) error {
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	prd, d := t.child("PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
+	if err := t.keep(s, prd, d); err != nil {
+		return err
+	}
+	if _, a, err := t.approve(s, d.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.orError(err))
+	}
+	batches := services.requests("POST /tasks/batch")
+	ok := len(batches) == 1 && len(batches[0].tasks()) == 2
+	for _, b := range batches {
+		for _, task := range b.tasks() {
+			in, found := input(task, "hls")
+			ok = ok && task.Generator == "backlog-story-generator" && found && in.Classification == "mandatory" && in.ArtifactID == d.id
+		}
+	}
+	t.check("S0-APPROVE-20/generator", ok, "two tasks of the backlog-story-generator with the input hls", "%s", describeRequests(batches))
+	return nil
+}
+
+func runApproveRefusedFirst(t *trial) error {
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	done := newDraft(t.unused("PRD"))
+	done.parent, done.status, done.body = "", "Approved", threeStories
+	epic, below := t.child("EPIC", "PRD", threeStories)
+	epic.status = "Draft"
+	many, err := t.storedPRD(s, placeholders("HLS", 101))
+	if err != nil {
+		return err
+	}
+	if err := t.keep(s, done, epic, below); err != nil {
+		return err
+	}
+	for check, id := range pairs(
+		"S0-APPROVE-06/no-reserve", t.unused("PRD"), "S0-APPROVE-07/no-reserve", done.id,
+		"S0-APPROVE-08/no-reserve", below.id, "S0-APPROVE-27/no-reserve", many.id,
+	) {
+		services.begin(nil)
+		if _, err := t.tryApprove(s, id); err != nil {
+			return err
+		}
+		all := services.requests("")
+		t.check(check, len(all) == 0, "no request", "%s", describeRequests(all))
+	}
+	return nil
+}
+
+func runApproveNoIDs(t *trial) error {
+	s, services, err := t.playing(breaking("POST /ids/reserve", restAnswer{lose: true}))
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	t.check("S0-APPROVE-21/error", a.hasCode(err, codeInternal, codeServer), "error -32603 or -32000", "%s", a.orError(err))
+	if err != nil {
+		return err
+	}
+	if err := t.checkUnchanged("S0-APPROVE-21/unchanged", s, d); err != nil {
+		return err
+	}
+	services.begin(nil)
+	_, a, err = t.approve(s, d.id)
+	t.check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.orError(err))
+	return nil
+}
+
+// httpBody is what a service says that must not get through (S0-ERR-02).
+const httpBody = "a sentence of the service"
+
+func runApproveNoTasks(t *trial) error {
+	s, services, err := t.playing(breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	a, err := t.tryApprove(s, d.id)
+	if err != nil {
+		return err
+	}
+	data, _ := object(a.errorData())
+	t.check("S0-APPROVE-22/refused", a.hasCode(nil, codeInvalidParams) && string(data["rolled_back"]) == "true" && text(data["failed_step"]) != "",
+		"error -32602 with rolled_back true and failed_step", "%s", a.describe())
+	t.check("S0-ERR-02", a.err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
+		"none of status_code, detail", "%s", a.describe())
+	if err := t.checkUnchanged("S0-APPROVE-22/unchanged", s, d); err != nil {
+		return err
+	}
+	confirms := services.requests("POST /ids/confirm")
+	t.check("S0-APPROVE-23/unconfirmed", len(confirms) == 0, "no confirmation", "%s", describeRequests(confirms))
+
+	services.begin(breaking("POST /tasks/batch", restRefusal(http.StatusInternalServerError, httpBody)))
+	a, err = t.tryApprove(s, d.id)
+	data, _ = object(a.errorData())
+	t.check("S0-APPROVE-22/failed", err == nil && a.err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.orError(err))
+	if err != nil {
+		return err
+	}
+	services.begin(nil)
+	t.step(s)
+	next := fmt.Sprintf("HLS-%03d", services.given("HLS")+1)
+	got, a, err := t.approve(s, d.id)
+	t.check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.orError(err))
+	return nil
+}
+
+// hasMember reports whether the message or its error has a member of that name.
+func hasMember(a answer, name string) bool {
+	_, top := a.in.members[name]
+	inner, _ := object(a.in.members["error"])
+	_, below := inner[name]
+	return top || below
+}
+
+func runApproveUnconfirmed(t *trial) error {
+	s, _, err := t.playing(breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	got, a, err := t.approve(s, d.id)
+	t.check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.orError(err))
+	if err != nil {
+		return fmt.Errorf("the approval: %w", err)
+	}
+	warned := eventually(t.ctx, grace, func() bool {
+		return slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
+			return text(line["level"]) == "WARN" && text(line["reservation_id"]) == got.Reservation
+		})
+	})
+	t.check("S0-APPROVE-24/warning", warned, "a warning about "+got.Reservation, "no such line")
+	return nil
+}
+
+func runApproveTwiceAsks(t *trial) error {
+	s, services, err := t.playing(nil)
+	if err != nil {
+		return err
+	}
+	d, err := t.storedPRD(s, threeStories)
+	if err != nil {
+		return err
+	}
+	if _, err := t.together(s, toolApprove, approveArguments(d.id), approveArguments(d.id)); err != nil {
+		return err
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.check("S0-APPROVE-25/reserve", len(reserves) == 1, "one reservation", "%s", describeRequests(reserves))
+	tasks := 0
+	batches := services.requests("POST /tasks/batch")
+	for _, b := range batches {
+		tasks += len(b.tasks())
+	}
+	t.check("S0-APPROVE-25/tasks", tasks == 3, "3 tasks", "%d: %s", tasks, describeRequests(batches))
+	return nil
+}
