@@ -65,7 +65,7 @@ var importTable = []row{
 		why:   "a server that shares no code with the client cannot share its bugs",
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
-	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/refserver/..."}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/refserver/...", "mcp"}, why: "package testing stays out of the suite itself"},
 	{
 		pkg:   "conformance/...",
