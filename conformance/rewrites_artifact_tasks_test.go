@@ -107,20 +107,6 @@ func artifactIDRewrites() map[string]rewritten {
 // crossRewrites has a defect for each check that is about more than one tool.
 func crossRewrites() map[string]rewritten {
 	const slowCall = 600 * time.Millisecond
-	panics := func(after func(m fakeMessage, r reply)) rewritten {
-		return rewritten{
-			program: true,
-			options: func(o *refserver.Options) {
-				o.Families, o.AllowFaultInjection = []string{familyCOE}, true
-			},
-			after: func(m fakeMessage, r reply) []any {
-				if m.call == "getNextTask" {
-					after(m, r)
-				}
-				return []any{r}
-			},
-		}
-	}
 	token := logged("save_artifact_invocation_completed", func(line reply) reply { return line })
 	token.options = func(o *refserver.Options) { o.Families = []string{"assistant"} }
 	token.logs = func(line reply) reply {
@@ -151,15 +137,6 @@ func crossRewrites() map[string]rewritten {
 			}
 			return []any{r}
 		}}.asProgram(),
-		"X-SEC-03/answer": panics(func(_ fakeMessage, r reply) {
-			if r["error"] != nil {
-				r["error"] = reply{"code": 400, "message": "panic: goroutine 1"}
-			}
-		}),
-		"X-SEC-03/alive": panics(func(_ fakeMessage, r reply) {
-			delete(r, "result")
-			r["error"] = reply{"code": codeInternal, "message": "Internal error"}
-		}),
 		"X-SHUT-01/call":     silent,
 		"X-SHUT-01/ends":     stays,
 		"X-LOG-02/token":     token,

@@ -11,10 +11,9 @@ import (
 )
 
 // crossScenarios judge what holds across the tools of servers that announce our
-// error profiles: paths, panics, an orderly end, and how long calls take.
+// error profiles: paths, an orderly end, and how long calls take.
 func crossScenarios() []Scenario {
 	needs := workflowNeeds()
-	panics := Needs{Capability: "tools", Family: familyCOE, Tools: []string{"getNextTask"}, SideEffects: SideEffectsAll}
 	stdio := onServices()
 	stdio.Transport = TransportStdio
 	perf := func(id, requirement, title string) Check {
@@ -37,14 +36,6 @@ func crossScenarios() []Scenario {
 				must("X-SEC-01/data", "X-SEC-01", `the refusal of an id that climbs has data.validation_failed "path_traversal_check"`),
 			},
 			run: runClimbing,
-		},
-		{
-			ID: "X-SEC-03", Area: "errors", Title: "a panic in a tool", Needs: panics,
-			Checks: []Check{
-				must("X-SEC-03/answer", "X-SEC-03", "a panic is answered with -32603 or INTERNAL_ERROR, and without its text"),
-				must("X-SEC-03/alive", "X-SEC-03", "the server keeps serving"),
-			},
-			run: runPanic,
 		},
 		{
 			ID: "X-SHUT-01-CALL", Area: "stdio", Title: "a tool call under way when the input ends", Needs: stdio,
@@ -132,35 +123,6 @@ func runClimbing(t *trial) error {
 		}
 	}
 	t.check("X-SEC-01/read", read == "", "an error", "%s", read)
-	return nil
-}
-
-func runPanic(t *trial) error {
-	s, err := t.shared()
-	if err != nil {
-		return err
-	}
-	a, err := s.request(t.ctx, "_test/inject", map[string]any{"tool": "getNextTask", "kind": "panic"})
-	if err != nil {
-		return err
-	}
-	if a.err != nil {
-		for _, c := range t.scenario.Checks {
-			t.skip(c.ID, SkipControl, "needs a server started with --allow-fault-injection")
-		}
-		return nil
-	}
-	t.step(s)
-	a, err = t.call(s, "getNextTask", map[string]any{})
-	ok := a.hasCode(err, codeInternal) || err == nil && a.envelopeCode() == "INTERNAL_ERROR"
-	t.check("X-SEC-03/answer", ok && !strings.Contains(a.describe(), "goroutine"), "error -32603, or INTERNAL_ERROR in a result", "%s", a.orError(err))
-	if err != nil && !errors.Is(err, errNoAnswer) {
-		t.fail("X-SEC-03/alive", "a result of the next call", "%v", err)
-		return err
-	}
-	t.step(s)
-	a, err = t.call(s, "getNextTask", map[string]any{})
-	t.check("X-SEC-03/alive", err == nil && a.err == nil, "a result of the next call", "%s", a.orError(err))
 	return nil
 }
 
