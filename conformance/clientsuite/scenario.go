@@ -133,7 +133,11 @@ func (t *trial) told(id string, i int, ok func(Line) bool, expected string) {
 
 // silent leaves a check undecided for which the client did not report.
 func (t *trial) silent(id string) {
-	if t.leg.tells {
+	switch {
+	case t.leg.tells && t.over == 0 && t.err == nil:
+		t.check(id, false, "a report of this step", "none until the client was killed, after %s", t.leg.opts.Timeout)
+		return
+	case t.leg.tells:
 		t.decide(id, conformance.Result{Status: conformance.Unknown, Detail: "the client reported nothing of this step" + t.how()})
 		return
 	}

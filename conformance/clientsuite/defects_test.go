@@ -1,0 +1,233 @@
+package clientsuite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	overHTTP  = conformance.TransportHTTP
+	overStdio = conformance.TransportStdio
+	session   = mcp.LatestSession
+	modern    = mcp.Latest
+)
+
+// planted is one defect of the toy client, where it shows, and the checks that
+// must catch it.
+type planted struct {
+	defect    string
+	transport conformance.TransportKind
+	revision  mcp.Version
+	caught    string // ids, with blanks between them
+}
+
+var defects = []planted{
+	{"no-jsonrpc", overHTTP, session, "C-RPC-01/json"},
+	{"extra-members", overHTTP, modern, "C-RPC-01/members"},
+	{"float-ids", overHTTP, session, "C-RPC-02/id"},
+	{"reuses-ids", overHTTP, session, "C-RPC-03/unique"},
+	{"array-params", overHTTP, session, "C-RPC-12/params"},
+	{"notification-ids", overHTTP, session, "C-RPC-11/no-id"},
+	{"bad-meta-keys", overHTTP, modern, "C-META-01/keys"},
+	{"float-tokens", overHTTP, session, "C-UTIL-08/token"},
+	{"cancels-others", overHTTP, session, "C-UTIL-03/own C-UTIL-03/canceled C-LC-15/canceled"},
+	{"text-arguments", overHTTP, session, "C-SCHEMA-01/shape C-TOOL-10/params"},
+	{"modern-meta", overHTTP, session, "C-META-10/none"},
+	{"no-error-message", overHTTP, session, "C-RPC-08/error"},
+	{"no-meta-version", overHTTP, modern, "C-META-04/version C-HTTP-29/version"},
+	{"no-meta-capabilities", overHTTP, modern, "C-META-04/capabilities"},
+	{"no-meta-info", overHTTP, modern, "C-META-05/info"},
+	{"answers-requests", overHTTP, modern, "C-RPC-14/no-responses C-RPC-14/unanswered"},
+	{"pings", overHTTP, modern, "C-DISC-18/gone"},
+
+	{"puts", overHTTP, session, "C-HTTP-01/post"},
+	{"accepts-json", overHTTP, session, "C-HTTP-02/accept"},
+	{"plain-text", overHTTP, modern, "C-HTTP-02/content-type"},
+	{"no-session-header", overHTTP, session, "C-HTTP-12/session"},
+	{"keeps-session", overHTTP, session, "C-HTTP-12/initialize C-HTTP-16/initialize"},
+	{"own-session", overHTTP, session, "C-HTTP-13/none C-HTTP-12/initialize"},
+	{"no-version-header", overHTTP, session, "C-HTTP-14/version"},
+	{"no-delete", overHTTP, session, "C-HTTP-18/delete"},
+	{"deletes-nothing", overHTTP, modern, "C-HTTP-28/post-only"},
+	{"no-version-header", overHTTP, modern, "C-HTTP-29/version"},
+	{"no-mcp-method", overHTTP, modern, "C-HTTP-30/method"},
+	{"no-mcp-name", overHTTP, modern, "C-HTTP-31/name C-HDR-05/name"},
+	{"last-event-id", overHTTP, modern, "C-HTTP-35/no-resume"},
+
+	{"lists-first", overHTTP, session, "C-LC-01/first"},
+	{"no-info-version", overHTTP, session, "C-LC-01/params"},
+	{"offers-stateless", overHTTP, session, "C-LC-02/session-era"},
+	{"no-initialized", overStdio, session, "C-LC-07/initialized"},
+	{"initialized-twice", overHTTP, session, "C-LC-07/once"},
+	{"eager", overStdio, session, "C-LC-08/quiet"},
+	{"any-version", overHTTP, session, "C-LC-04/disconnect C-LC-04/told"},
+	{"ignores-refusal", overHTTP, session, "C-LC-07/refused C-LC-07/refused-told"},
+	{"cancels-initialize", overStdio, session, "C-LC-10/not-canceled"},
+	{"waits-for-ever", overHTTP, session, "C-LC-15/initialize C-UTIL-03/told C-LC-15/told"},
+
+	{"no-pong", overHTTP, session, "C-UTIL-01/answered"},
+	{"no-pong", overStdio, session, "C-LC-09/ping"},
+	{"string-ids", overHTTP, session, "C-RPC-06/integer"},
+	{"number-ids", overHTTP, session, "C-RPC-06/string"},
+	{"dies-of-requests", overStdio, session, "C-UTIL-01/result C-RPC-13/result"},
+	{"dies-of-requests", overHTTP, modern, "C-RPC-14/result"},
+	{"says-yes", overHTTP, session, "C-RPC-13/unknown C-RPC-13/undeclared"},
+	{"answers-notifications", overStdio, session, "C-RPC-11/silent"},
+	{"dies-of-notifications", overHTTP, session, "C-RPC-11/result"},
+	{"dies-of-progress", overHTTP, modern, "C-UTIL-09/progress"},
+
+	{"no-arguments", overHTTP, session, "C-TOOL-10/params"},
+	{"float-arguments", overHTTP, session, "C-RPC-21/exact"},
+	{"loses-results", overHTTP, session, "C-TOOL-12/result C-TOOL-02/all C-STDIO-02/large"},
+	{"hides-is-error", overHTTP, modern, "C-TOOL-12/is-error"},
+	{"trims-cursors", overHTTP, session, "C-UTIL-12/opaque"},
+	{"one-page", overStdio, session, "C-UTIL-12/follow C-TOOL-02/all"},
+	{"reversed", overHTTP, modern, "C-TOOL-02/all"},
+	{"empty-ends", overHTTP, modern, "C-UTIL-13/empty"},
+	{"endless-lists", overHTTP, session, "C-UTIL-14/bounded"},
+	{"hangs-on-repeat", overHTTP, session, "C-UTIL-14/ends"},
+
+	{"loses-codes", overHTTP, session, "C-ERR-01/code C-HTTP-06/body"},
+	{"resends-errors", overHTTP, session, "C-RSL-03/error-once"},
+	{"takes-any-id", overStdio, session, "C-RPC-06/own"},
+	{"takes-both", overHTTP, session, "C-RPC-07/both"},
+	{"dies-of-bad-answers", overHTTP, session, "C-RPC-07/next"},
+	{"any-case", overHTTP, session, "C-RPC-20/case"},
+	{"strict-content", overHTTP, session, "C-RPC-19/tolerant"},
+	{"no-output-check", overHTTP, modern, "C-TOOL-11/mismatch"},
+	{"first-come", overStdio, modern, "C-RPC-06/each"},
+	{"serial", overHTTP, session, "C-RSL-09/parallel"},
+	{"small-lines", overStdio, session, "C-STDIO-02/large"},
+	{"fetches-refs", overHTTP, modern, "C-TOOL-08/fetch"},
+	{"silent-cancel", overHTTP, session, "C-UTIL-03/canceled C-LC-15/canceled"},
+	{"silent-cancel", overHTTP, modern, "C-HTTP-34/close"},
+	{"silent-cancel", overStdio, modern, "C-STDIO-11/canceled"},
+	{"cancels-twice", overHTTP, modern, "C-HTTP-34/quiet"},
+	{"dead-after-cancel", overStdio, session, "C-UTIL-07/late C-LC-15/next"},
+
+	{"bad-action", overHTTP, session, "C-ELIC-02/action"},
+	{"bad-content", overHTTP, session, "C-ELIC-02/content"},
+	{"no-defaults", overHTTP, session, "C-ELIC-04/defaults"},
+	{"content-with-decline", overHTTP, session, "C-ELIC-02/declined"},
+	{"web-roots", overHTTP, session, "C-ROOT-01/list"},
+	{"sample-without-role", overStdio, session, "C-SAMP-01/result"},
+
+	{"no-second-try", overHTTP, modern, "C-DISC-07/again C-DISC-07/result"},
+	{"same-id", overHTTP, modern, "C-DISC-07/new-id C-MRTR-05/new-id"},
+	{"tries-for-ever", overHTTP, modern, "C-DISC-07/bounded"},
+	{"swallows-errors", overHTTP, modern, "C-DISC-07/told C-DISC-12/unknown C-DISC-09/told C-MRTR-03/told C-MRTR-08/told C-MRTR-01/told C-RSL-03/told"},
+	{"newest-listed", overHTTP, modern, "C-DISC-04/mutual"},
+	{"takes-weird", overHTTP, modern, "C-DISC-12/unknown"},
+	{"needs-result-type", overHTTP, modern, "C-DISC-13/absent"},
+	{"widens", overHTTP, modern, "C-DISC-09/widen"},
+	{"trims-state", overHTTP, modern, "C-MRTR-04/state"},
+	{"changes-arguments", overHTTP, modern, "C-MRTR-04/params"},
+	{"leaks-state", overHTTP, modern, "C-MRTR-06/leak"},
+	{"interim-results", overHTTP, modern, "C-MRTR-04/result C-MRTR-04/state C-MRTR-04/answered"},
+	{"wrong-keys", overHTTP, modern, "C-MRTR-04/keys"},
+	{"wraps-answers", overStdio, modern, "C-MRTR-04/bare"},
+	{"always-state", overHTTP, modern, "C-MRTR-04/no-state"},
+	{"claims-undeclared", overHTTP, modern, "C-MRTR-03/undeclared"},
+	{"endless-rounds", overHTTP, modern, "C-MRTR-08/cap"},
+	{"rounds-on-lists", overHTTP, modern, "C-MRTR-01/list"},
+
+	{"no-streams", overHTTP, session, "C-HTTP-03/stream"},
+	{"last-data-line", overHTTP, session, "C-SSE-01/format"},
+	{"reads-priming", overHTTP, session, "C-SSE-04/priming"},
+	{"any-event", overHTTP, session, "C-SSE-03/other"},
+	{"exact-types", overHTTP, session, "C-HTTP-03/parameters"},
+	{"ignores-error-bodies", overHTTP, session, "C-HTTP-06/body"},
+	{"follows-redirects", overHTTP, session, "C-HTTP-07/foreign"},
+	{"hammers", overHTTP, session, "C-HTTP-10/waits C-HTTP-10/bounded"},
+	{"wants-202", overHTTP, session, "C-HTTP-04/status"},
+	{"no-new-session", overHTTP, session, "C-HTTP-16/initialize C-HTTP-16/served"},
+	{"new-session-each", overHTTP, session, "C-HTTP-16/single"},
+	{"no-resume", overHTTP, session, "C-HTTP-23/resume C-HTTP-23/result"},
+	{"resumes-at-once", overHTTP, session, "C-HTTP-25/retry"},
+	{"resends", overHTTP, session, "C-RSL-03/once"},
+	{"get-storm", overHTTP, session, "C-HTTP-19/405"},
+
+	{"no-param-headers", overHTTP, modern, "C-HDR-01/mirrored C-HDR-10/again"},
+	{"raw-headers", overHTTP, modern, "C-HDR-04/base64"},
+	{"no-marker", overHTTP, modern, "C-HDR-04/marker"},
+	{"quoted-headers", overHTTP, modern, "C-HDR-03/primitive"},
+	{"null-headers", overHTTP, modern, "C-HDR-02/absent"},
+	{"all-headers", overHTTP, modern, "C-HDR-01/others"},
+	{"flat-headers", overHTTP, modern, "C-HDR-01/nested"},
+	{"keeps-invalid", overHTTP, modern, "C-HDR-07/dropped"},
+	{"drops-annotated", overHTTP, modern, "C-HDR-07/kept"},
+	{"raw-name", overHTTP, modern, "C-HDR-05/name C-HTTP-31/name"},
+	{"no-refresh", overHTTP, modern, "C-HDR-10/refresh C-HDR-10/again"},
+	{"refreshes-for-ever", overHTTP, modern, "C-HDR-10/bounded"},
+
+	{"pretty-lines", overStdio, session, "C-STDIO-01/lines C-RPC-01/json"},
+	{"terminates-first", overStdio, session, "C-STDIO-06/eof C-STDIO-06/stubborn-eof"},
+	{"leaves-process", overStdio, session, "C-STDIO-06/left C-STDIO-06/eof"},
+	{"never-kills", overStdio, session, "C-STDIO-06/stubborn-left"},
+	{"waits-for-exit", overStdio, session, "C-STDIO-06/stubborn-ends"},
+	{"never-ends", overStdio, session, "C-STDIO-06/ends"},
+	{"dies-of-noise", overStdio, session, "C-STDIO-03/skipped"},
+	{"wants-lf", overStdio, session, "C-STDIO-02/line-ends"},
+	{"blocks-stderr", overStdio, session, "C-STDIO-04/drained"},
+}
+
+// uncaught are the checks that no defect makes fail, with the reason.
+var uncaught = map[string]string{}
+
+// TestDefects plants every defect, one at a time, and runs the whole suite
+// against each: at least 95 % must be caught, and every check must catch one.
+func TestDefects(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	rows := make([]string, len(defects))
+	missed := 0
+	caught := map[string]bool{}
+	t.Run("plant", func(t *testing.T) {
+		for i, d := range defects {
+			t.Run(fmt.Sprintf("%s %s %s", d.defect, d.transport, d.revision.Era()), func(t *testing.T) {
+				t.Parallel()
+				var by []string
+				for _, r := range judgeToy(t, d.defect, d.transport, d.revision).Results {
+					if r.Status == conformance.Fail || r.Status == conformance.Warn {
+						by = append(by, r.ID)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, id := range by {
+					caught[id] = true
+				}
+				var lacking []string
+				for id := range strings.FieldsSeq(d.caught) {
+					if !slices.Contains(by, id) {
+						lacking = append(lacking, id)
+					}
+				}
+				rows[i] = fmt.Sprintf("%-22s %-5s %s  %s", d.defect, d.transport, d.revision, strings.Join(by, " "))
+				if len(by) == 0 {
+					missed++
+				}
+				if len(lacking) > 0 {
+					rows[i] += "  BUT NOT " + strings.Join(lacking, " ")
+					t.Errorf("%s is not caught by %v, only by %v", d.defect, lacking, by)
+				}
+			})
+		}
+	})
+	t.Logf("%d defects, %d missed\n%s", len(defects), missed, strings.Join(rows, "\n"))
+	require.GreaterOrEqual(t, len(defects), 45)
+	require.LessOrEqual(t, missed*20, len(defects), "more than 5 %% missed")
+	for _, sc := range registry() {
+		for _, c := range sc.checks {
+			require.True(t, caught[c.ID] != (uncaught[c.ID] != ""), "%s: %t caught, and the reason why not is %q", c.ID, caught[c.ID], uncaught[c.ID])
+		}
+	}
+}

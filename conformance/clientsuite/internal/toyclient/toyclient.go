@@ -1,0 +1,309 @@
+// Package toyclient is a small MCP client of both eras and both transports,
+// written for one purpose: it obeys the specification, and it can be told to have
+// one of many defects, so that a suite for clients can be shown to find them. It
+// shares no code with the client of this module.
+package toyclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Config is one run.
+type Config struct {
+	// Task is what there is to do, as JSON, and Lines takes a line for each step.
+	Task  []byte
+	Lines io.Writer
+	// Dial reaches a server, Start starts one as a program.
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	Start func(argv []string) (*Child, error)
+	// Defect is the one it has; empty for none.
+	Defect string
+}
+
+// Child is a server that is a program.
+type Child struct {
+	Stdin          io.WriteCloser
+	Stdout, Stderr io.ReadCloser
+	Signal         func(name string)
+	Done           <-chan struct{}
+}
+
+type task struct {
+	Revision, Transport, URL string
+	Command                  []string
+	Answers                  struct {
+		Elicit, Sample json.RawMessage
+		Roots          []string
+	}
+	Steps []step
+}
+
+type step struct {
+	Call, Name, URI                  string
+	Arguments                        json.RawMessage
+	DeadlineMs, CancelAfterMs, Times int
+	Progress                         bool
+}
+
+// client is one run of a task.
+type client struct {
+	Config
+	task      task
+	stateless bool
+	way       way
+	// version is the one that is spoken, caps what the server declared.
+	version string
+	caps    members
+
+	mu      sync.Mutex
+	lastID  int
+	waiting map[string]chan members
+	queue   []string // ids in the order of their requests, for one of the defects
+	tools   map[string]json.RawMessage
+	outputs map[string]json.RawMessage
+	leaked  json.RawMessage
+	dead    bool
+	serial  sync.Mutex
+}
+
+type members map[string]json.RawMessage
+
+// way carries messages to the server.
+type way interface {
+	// send carries a message; what comes back goes to client.receive. It returns
+	// when nothing more will come, for requests over HTTP, else at once.
+	send(ctx context.Context, m members) error
+	// close ends the connection in an orderly way.
+	close()
+}
+
+// Run does the task.
+func Run(ctx context.Context, cfg Config) {
+	c := &client{Config: cfg, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}}
+	if json.Unmarshal(cfg.Task, &c.task) != nil {
+		return
+	}
+	c.version, c.stateless = c.task.Revision, c.task.Revision >= "2026"
+	for i, s := range c.task.Steps {
+		n := max(1, s.Times)
+		var jobs sync.WaitGroup
+		for k := range n {
+			one := s
+			if s.Times > 0 {
+				var args map[string]any
+				_ = json.Unmarshal(s.Arguments, &args)
+				args["n"] = k
+				one.Arguments, _ = json.Marshal(args)
+			}
+			jobs.Go(func() { c.step(ctx, i, k, one) })
+		}
+		jobs.Wait()
+	}
+	if c.is("never-ends") {
+		<-ctx.Done()
+	}
+}
+
+func (c *client) is(defect string) bool { return c.Defect == defect }
+
+type line struct {
+	Step    int    `json:"step"`
+	N       int    `json:"n,omitempty"`
+	Outcome string `json:"outcome"`
+	Code    int64  `json:"code,omitempty"`
+	Result  any    `json:"result,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func (c *client) step(ctx context.Context, i, n int, s step) {
+	if c.is("serial") {
+		c.serial.Lock()
+		defer c.serial.Unlock()
+	}
+	whole := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.DeadlineMs > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(s.DeadlineMs)*time.Millisecond)
+		defer stop()
+	}
+	if s.CancelAfterMs > 0 {
+		timer := time.AfterFunc(time.Duration(s.CancelAfterMs)*time.Millisecond, cancel)
+		defer timer.Stop()
+	}
+	if c.is("waits-for-ever") {
+		ctx = whole
+	}
+	result, err := c.do(ctx, s)
+	l := line{Step: i, N: n, Outcome: "result", Result: result}
+	if err != nil {
+		l.Outcome, l.Message = "error", err.Error()
+		var rpc *rpcError
+		switch {
+		case errors.As(err, &rpc) && !c.is("loses-codes"):
+			l.Code = rpc.code
+		case errors.Is(err, context.DeadlineExceeded):
+			l.Outcome = "timeout"
+		case errors.Is(err, context.Canceled):
+			l.Outcome = "canceled"
+		case errors.Is(err, errClosed):
+			l.Outcome = "closed"
+		}
+		if c.is("swallows-errors") {
+			l = line{Step: i, N: n, Outcome: "result"}
+		}
+	} else if raw, ok := result.(json.RawMessage); ok && string(object(raw)["isError"]) == "true" && !c.is("hides-is-error") {
+		l.Outcome = "tool-error"
+	}
+	if c.is("loses-results") {
+		l.Result = nil
+	}
+	text, _ := json.Marshal(l)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, _ = c.Lines.Write(append(text, '\n'))
+}
+
+func (c *client) do(ctx context.Context, s step) (any, error) {
+	switch s.Call {
+	case "connect":
+		err := c.connect(ctx)
+		c.dead = c.dead || err != nil && !c.is("ignores-refusal")
+		return nil, err
+	case "close":
+		if c.way != nil {
+			c.way.close()
+		}
+		return nil, nil
+	case "tools/list", "resources/list", "prompts/list":
+		return c.list(ctx, s.Call)
+	case "tools/call":
+		return c.callTool(ctx, s)
+	case "resources/read":
+		return c.call(ctx, s.Call, members{"uri": str(s.URI)}, s)
+	}
+	return nil, errors.New("unsupported")
+}
+
+// connect reaches the server and, in the session era, opens a session.
+func (c *client) connect(ctx context.Context) error {
+	if c.task.Transport == "stdio" {
+		child, err := c.Start(c.task.Command)
+		if err != nil {
+			return err
+		}
+		c.way = newLines(c, child)
+	} else {
+		c.way = newHTTP(c)
+	}
+	if c.stateless {
+		result, err := c.call(ctx, "server/discover", nil, step{})
+		if err != nil {
+			return err
+		}
+		c.caps = object(object(result)["capabilities"])
+		if c.is("newest-listed") {
+			var versions []string
+			_ = json.Unmarshal(object(result)["supportedVersions"], &versions)
+			c.version = slices.Max(versions)
+		}
+		if c.is("pings") {
+			_, _ = c.call(ctx, "ping", nil, step{})
+		}
+		return nil
+	}
+	if c.is("lists-first") {
+		_, _ = c.call(ctx, "tools/list", members{}, step{})
+	}
+	return c.initialize(ctx)
+}
+
+func (c *client) initialize(ctx context.Context) error {
+	info := members{"name": str("toy"), "version": str("1")}
+	if c.is("no-info-version") {
+		delete(info, "version")
+	}
+	offer := c.task.Revision
+	if c.is("offers-stateless") {
+		offer = "2026-07-28"
+	}
+	params := members{"protocolVersion": str(offer), "capabilities": c.capabilities(), "clientInfo": info.raw()}
+	if c.is("eager") {
+		go func() { _, _ = c.call(ctx, "tools/list", members{}, step{}) }()
+	}
+	result, err := c.call(ctx, "initialize", params, step{})
+	if err != nil {
+		if !c.is("ignores-refusal") || ctx.Err() != nil {
+			return err
+		}
+	} else if v := text(object(result)["protocolVersion"]); v != c.task.Revision && !c.is("any-version") {
+		c.dead = true
+		return errors.New("version " + v)
+	}
+	c.caps = object(object(result)["capabilities"])
+	if !c.is("no-initialized") {
+		m := members{"jsonrpc": str("2.0"), "method": str("notifications/initialized")}
+		if c.is("notification-ids") {
+			m["id"] = json.RawMessage("99")
+		}
+		err := c.way.send(ctx, m)
+		if c.is("initialized-twice") {
+			err = c.way.send(ctx, m)
+		}
+		return err
+	}
+	return nil
+}
+
+func (c *client) capabilities() json.RawMessage {
+	out := members{}
+	for name, there := range map[string]bool{"elicitation": c.task.Answers.Elicit != nil, "sampling": c.task.Answers.Sample != nil, "roots": c.task.Answers.Roots != nil} {
+		if there {
+			out[name] = json.RawMessage("{}")
+		}
+	}
+	return out.raw()
+}
+
+func (m members) raw() json.RawMessage {
+	raw, _ := json.Marshal(m)
+	return raw
+}
+
+func object(raw json.RawMessage) members {
+	var m members
+	_ = json.Unmarshal(raw, &m)
+	return m
+}
+
+func str(s string) json.RawMessage {
+	raw, _ := json.Marshal(s)
+	return raw
+}
+
+func text(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+func number(n int) json.RawMessage { return json.RawMessage(strconv.Itoa(n)) }
+
+type rpcError struct {
+	code int64
+	text string
+	data json.RawMessage
+}
+
+func (e *rpcError) Error() string { return e.text }
+
+var errClosed = errors.New("the connection is closed")

@@ -1,0 +1,44 @@
+package clientsuite
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// judgeToy runs the whole suite against the toy client in virtual time.
+func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, revision mcp.Version) (report *conformance.Report) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		report, err = Run(t.Context(), &toy{defect: defect, net: newMemory()}, Options{
+			Transport: transport, Revisions: []mcp.Version{revision}, Parallel: 1000, Bridge: []string{"bridge"},
+		})
+		require.NoError(t, err)
+	})
+	return report
+}
+
+// TestToyWithoutDefect: nothing is found where there is nothing, in any revision
+// and over any transport.
+func TestToyWithoutDefect(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
+		for _, revision := range mcp.Versions() {
+			if transport == conformance.TransportHTTP && revision == mcp.Version2024_11_05 {
+				continue // it has no streamable HTTP
+			}
+			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {
+				t.Parallel()
+				for _, r := range judgeToy(t, "", transport, revision).Results {
+					require.Contains(t, []conformance.Status{conformance.Pass, conformance.Skip}, r.Status,
+						"%s: %s%s, expected %s", r.ID, r.Actual, r.Detail, r.Expected)
+				}
+			})
+		}
+	}
+}
