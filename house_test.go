@@ -70,7 +70,7 @@ var importTable = []row{
 	{
 		pkg:   "conformance/...",
 		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse"},
-		tests: []string{"conformance/refserver/...", "conformance/report/...", "internal/memhttp"},
+		tests: []string{"conformance/refserver/...", "conformance/report/...", "conformance/clientsuite/internal/...", "internal/memhttp"},
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{

@@ -17,7 +17,7 @@ type network interface {
 type loopback struct{}
 
 func (loopback) listen() (net.Listener, error) {
-	return net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // does not wait
+	return net.Listen("tcp", "127.0.0.1:0")
 }
 
 func (loopback) dial(ctx context.Context, network, address string) (net.Conn, error) {

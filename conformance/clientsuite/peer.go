@@ -164,18 +164,6 @@ func (p *peer) ran(tool string) {
 	p.executed = append(p.executed, tool)
 }
 
-// runs is how often a tool ran.
-func (p *peer) runs(tool string) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, name := range p.executed {
-		if name == tool {
-			n++
-		}
-	}
-	return n
-}
-
 // says answers a call with a text.
 func (x *exchange) says(said string) {
 	x.result(`"content":[{"type":"text","text":` + quote(said) + `}]`)
@@ -229,8 +217,8 @@ func (x *exchange) notify(method, params string) {
 }
 
 // ask sends a request of the server before the answer, and waits for the
-// client's answer for as long as answerWait; nil when none came. id is JSON.
-func (x *exchange) ask(id, method, params string) *message {
+// client's answer for as long as answerWait. id is JSON.
+func (x *exchange) ask(id, method, params string) {
 	came := make(chan *message, 1)
 	x.peer.mu.Lock()
 	x.peer.asked[id] = came
@@ -240,12 +228,10 @@ func (x *exchange) ask(id, method, params string) *message {
 	t := time.NewTimer(answerWait)
 	defer t.Stop()
 	select {
-	case m := <-came:
-		return m
+	case <-came:
 	case <-t.C:
 	case <-x.ctx.Done():
 	}
-	return nil
 }
 
 // answerWait is how long the server waits for an answer of the client.

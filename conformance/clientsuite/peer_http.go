@@ -183,7 +183,12 @@ func stageHTTP(n network, h http.Handler) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := faults.NewServer(h)
+	var serving sync.WaitGroup
+	srv := faults.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serving.Add(1)
+		defer serving.Done()
+		h.ServeHTTP(w, r)
+	}))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -192,5 +197,6 @@ func stageHTTP(n network, h http.Handler) (*stage, error) {
 	return &stage{url: "http://" + l.Addr().String() + endpoint, close: func() {
 		_ = srv.Close() // what is still open is of no use
 		<-done
+		serving.Wait() // so that the tape has all that happened
 	}}, nil
 }

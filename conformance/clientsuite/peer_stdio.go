@@ -122,8 +122,10 @@ func (c *process) Close() error { return c.down.write(frameClose, nil) }
 // deaf is the program's stdin; who closes it leaves the client unheard.
 type deaf struct{ *process }
 
+// Read implements [io.Reader].
 func (d deaf) Read(p []byte) (int, error) { return d.stdin.Read(p) }
 
+// Close implements [io.Closer].
 func (d deaf) Close() error {
 	if !d.eof.Load() {
 		_ = d.down.write(frameDeaf, nil) // or it has ended
@@ -137,6 +139,7 @@ type tapedLines struct {
 	record *lineRecorder
 }
 
+// Write implements [io.Writer].
 func (t tapedLines) Write(p []byte) (int, error) {
 	t.record.write(p)
 	return t.process.Write(p)

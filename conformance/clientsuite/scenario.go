@@ -55,14 +55,9 @@ func (c check) or(s conformance.Spec) check {
 	return c
 }
 
-// from and to bound the revisions of a check.
+// from is the first revision that has the rule.
 func (c check) from(v mcp.Version) check {
 	c.Since = v
-	return c
-}
-
-func (c check) to(v mcp.Version) check {
-	c.Until = v
 	return c
 }
 

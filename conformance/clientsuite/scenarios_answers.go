@@ -105,7 +105,7 @@ func answerScenarios() []scenario {
 			play: func(t *trial) {
 				t.peer.tools = `[{"name":"echo","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}]`
 				t.on(mcp.MethodToolsCall, func(x *exchange) { x.result(`"content":[],"structuredContent":{"n":"seven"}`) })
-				t.do(list(mcp.MethodToolsList), call("echo", `{}`))
+				t.do(listTools(), call("echo", `{}`))
 				t.told("C-TOOL-11/mismatch", 1, func(l Line) bool { return l.Outcome != OutcomeResult }, "an error")
 			},
 		},
@@ -170,7 +170,7 @@ func answerScenarios() []scenario {
 				}
 				defer canary.close()
 				t.peer.tools = `[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"$ref":"` + canary.url + `"}}}}]`
-				t.do(list(mcp.MethodToolsList), call("echo", `{"text":"x"}`))
+				t.do(listTools(), call("echo", `{"text":"x"}`))
 				if t.needs(len(t.sent(mcp.MethodToolsList)) > 0, "tools/list was not sent") {
 					t.check("C-TOOL-08/fetch", fetched() == "", "no request for the schema", "%s", fetched())
 				}

@@ -34,7 +34,7 @@ func headerScenarios() []scenario {
 					`"region":{"type":"string","x-mcp-header":"Region"},"size":{"type":"integer","x-mcp-header":"Size"},"dry":{"type":"boolean","x-mcp-header":"Dry"},` +
 					`"who":{"type":"string","x-mcp-header":"Who"},"odd":{"type":"string","x-mcp-header":"Odd"},"none":{"type":["string","null"],"x-mcp-header":"None"},` +
 					`"unset":{"type":"string","x-mcp-header":"Unset"},"in":{"type":"object","properties":{"deep":{"type":"string","x-mcp-header":"Deep"}}},"text":{"type":"string"}}}}]`
-				t.do(list(mcp.MethodToolsList), call("echo", `{"region":"us west 1","size":42,"dry":false,"who":"Grüße, 世界 ","odd":"=?base64?literal?=","none":null,"in":{"deep":"down"},"text":"plain"}`))
+				t.do(listTools(), call("echo", `{"region":"us west 1","size":42,"dry":false,"who":"Grüße, 世界 ","odd":"=?base64?literal?=","none":null,"in":{"deep":"down"},"text":"plain"}`))
 				calls := t.calls("echo")
 				if !t.needs(len(calls) > 0, "echo was not called") {
 					return
@@ -72,7 +72,7 @@ func headerScenarios() []scenario {
 				}
 				t.peer.tools = "[" + strings.Join(append(defs, `{"name":"plain","inputSchema":{"type":"object"}}`,
 					`{"name":"double","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"D"},"b":{"type":"string","x-mcp-header":"d"}}}}`), ",") + "]"
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				t.told("C-HDR-07/dropped", 0, func(l Line) bool {
 					return !slices.ContainsFunc(listed(l), func(name string) bool { return name != "good" && name != "plain" })
 				}, "good and plain alone")
@@ -112,7 +112,7 @@ func headerScenarios() []scenario {
 					}
 					x.good()
 				})
-				t.do(list(mcp.MethodToolsList), call("echo", `{"text":"v"}`), call("echo", `{"text":"never"}`))
+				t.do(listTools(), call("echo", `{"text":"v"}`), call("echo", `{"text":"never"}`))
 				calls := t.calls("echo")
 				if !t.needs(len(calls) > 0, "echo was not called") {
 					return

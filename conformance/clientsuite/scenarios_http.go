@@ -3,6 +3,7 @@ package clientsuite
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -121,7 +122,7 @@ func httpScenarios() []scenario {
 			checks: []check{must("C-HTTP-13/none", "none is sent", spec("basic/transports#session-management", "If an MCP-Session-Id is returned by the server during initialization, clients … MUST include it"))},
 			play: func(t *trial) {
 				t.peer.sessions = false
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				listed := t.sent(mcp.MethodToolsList)
 				if t.needs(len(listed) > 0, "tools/list was not sent") {
 					t.check("C-HTTP-13/none", listed[0].header.Get(sessionHeader) == "", "no session id", "%s", listed[0].header.Get(sessionHeader))
@@ -212,14 +213,16 @@ func (r *run) sessionsGiven() int {
 }
 
 func playSessionLost(t *trial) {
-	lost := false
+	var lost atomic.Bool
 	t.peer.gate = func(x *exchange) bool {
-		x.peer.mu.Lock()
-		defer x.peer.mu.Unlock()
-		if x.header.Get(sessionHeader) != "session-1~!" || x.method() != mcp.MethodToolsCall && !lost {
+		calling := x.method() == mcp.MethodToolsCall
+		if x.header.Get(sessionHeader) != "session-1~!" || !calling && !lost.Load() {
 			return false
 		}
-		lost = true
+		lost.Store(true)
+		if calling {
+			x.hold(100 * time.Millisecond) // so that all of them meet it
+		}
 		x.way.status(http.StatusNotFound, nil, "")
 		return true
 	}

@@ -40,7 +40,7 @@ func lifecycleScenarios() []scenario {
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodInitialize, func(x *exchange) { x.initialized("1999-01-01") })
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				opened := t.sent(mcp.MethodInitialize)
 				if !t.needs(len(opened) > 0, "no initialize was sent") {
 					return
@@ -58,7 +58,7 @@ func lifecycleScenarios() []scenario {
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodInitialize, func(x *exchange) { x.fail(jsonrpc.CodeInternalError, "not today", "") })
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				opened := t.sent(mcp.MethodInitialize)
 				if !t.needs(len(opened) > 0, "no initialize was sent") {
 					return
@@ -93,7 +93,7 @@ func playHandshake(t *trial) {
 		x.hold(100 * time.Millisecond) // time to say something too early
 		x.good()
 	})
-	t.do(list(mcp.MethodToolsList), call("echo", `{"text":"hello"}`))
+	t.do(listTools(), call("echo", `{"text":"hello"}`))
 	opened := t.sent(mcp.MethodInitialize)
 	if !t.needs(len(t.tape.all()) > 0, "nothing was sent") {
 		return

@@ -60,6 +60,7 @@ func roundScenarios() []scenario {
 				if !t.needs(len(calls) > 0, "echo was not called") {
 					return
 				}
+				t.told("C-MRTR-04/result", 0, says("n 1"), wantsText("n 1"))
 				if len(calls) == 1 {
 					t.check("C-MRTR-04/state", false, "tools/call again", "nothing")
 					return
@@ -73,7 +74,6 @@ func roundScenarios() []scenario {
 					clean := others[0].param("requestState") == nil && others[0].param("inputResponses") == nil
 					t.check("C-MRTR-06/leak", clean, "neither requestState nor inputResponses", "%s", others[0].data)
 				}
-				t.told("C-MRTR-04/result", 0, says("n 1"), wantsText("n 1"))
 			},
 		},
 		{
@@ -98,6 +98,7 @@ func roundScenarios() []scenario {
 					return
 				}
 				calls := t.calls("echo")
+				t.told("C-MRTR-04/answered", 0, says("hello Ada"), wantsText("hello Ada"))
 				if len(calls) == 1 {
 					t.check("C-MRTR-04/keys", false, "tools/call again", "nothing")
 					return
@@ -109,7 +110,6 @@ func roundScenarios() []scenario {
 				bare := isString(answer["action"]) && answer["jsonrpc"] == nil && answer["result"] == nil && answer["resultType"] == nil
 				t.check("C-MRTR-04/bare", bare, `{"action":…}`, "%s", orNull(responses["who"]))
 				t.check("C-MRTR-04/no-state", again.param("requestState") == nil, "no requestState", "%s", again.param("requestState"))
-				t.told("C-MRTR-04/answered", 0, says("hello Ada"), wantsText("hello Ada"))
 			},
 		},
 		{
@@ -159,7 +159,7 @@ func roundScenarios() []scenario {
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsList, func(x *exchange) { x.wants("", "s") })
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				sent := t.sent(mcp.MethodToolsList)
 				if t.needs(len(sent) > 0, "tools/list was not sent") {
 					again := slices.ContainsFunc(sent, func(m *message) bool { return m.param("requestState") != nil })

@@ -129,7 +129,7 @@ func serverAsks() []scenario {
 					x.ask(`"early"`, mcp.MethodPing, "{}")
 					x.good()
 				})
-				t.do(list(mcp.MethodToolsList))
+				t.do(listTools())
 				if t.needs(len(t.sent(mcp.MethodInitialize)) > 0, "no initialize was sent") {
 					got := t.answersTo(`"early"`)
 					t.check("C-LC-09/ping", len(got) == 1 && got[0].members["result"] != nil, "a result", "%s", contents(got))

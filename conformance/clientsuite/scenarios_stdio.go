@@ -104,7 +104,9 @@ func (t *trial) judgeEnd(first, left, ends string) {
 				signaled = e.seq // killed before anything else
 			}
 		default:
-			signaled = e.seq
+			if signaled == 0 {
+				signaled = e.seq
+			}
 		}
 	}
 	if !t.needs(started, "the client did not start its server") {

@@ -134,7 +134,7 @@ func seenHTTP() []scenario {
 			{
 				must("C-HTTP-31/name", "Mcp-Name is the name or the URI, encoded where it must be", spec("basic/transports/streamable-http#standard-request-headers", "Mcp-Name | params.name or params.uri | tools/call, resources/read, prompts/get requests. These headers are REQUIRED for compliance.")).official("http-standard-headers"),
 				"Mcp-Name of params.name or params.uri", post(func(_ *trial, m *message) (bool, string) {
-					want := ""
+					var want string
 					switch m.method() {
 					case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 						want = text(m.param("name"))

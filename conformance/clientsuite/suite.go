@@ -65,7 +65,7 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 	for _, v := range revisions {
 		l := &leg{suite: s, revision: v, said: conformance.Leg{Revision: v, Tools: -1}}
 		r := newRun(ctx, l)
-		r.do(list(mcp.MethodToolsList), call("echo", `{"text":"hello"}`))
+		r.do(listTools(), call("echo", `{"text":"hello"}`))
 		if r.err != nil {
 			return nil, fmt.Errorf("the client could not be started: %w", r.err)
 		}

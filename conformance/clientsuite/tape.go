@@ -73,8 +73,7 @@ func (m *message) id() string { return string(m.members["id"]) }
 // method is empty in a response, and in what is no message.
 func (m *message) method() string { return text(m.members["method"]) }
 
-func (m *message) isRequest() bool      { return m.method() != "" && m.members["id"] != nil }
-func (m *message) isNotification() bool { return m.method() != "" && m.members["id"] == nil }
+func (m *message) isRequest() bool { return m.method() != "" && m.members["id"] != nil }
 func (m *message) isResponse() bool {
 	return m.members != nil && m.members["method"] == nil && (m.members["result"] != nil || m.members["error"] != nil || m.members["id"] != nil)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // run is the client doing one task before its server, and what came of it.
@@ -92,9 +93,10 @@ func (r *run) doExactly(steps ...Step) {
 	if stdio != nil && r.over != 0 {
 		r.left = stdio.remaining(r.ctx)
 	}
+	r.lines = report.lines()
 	program.kill() // what it may have left behind, too
 	<-program.done()
-	r.failed, r.stderr, r.lines = program.ended(), program.stderr(), report.lines()
+	r.failed, r.stderr = program.ended(), program.stderr()
 }
 
 // open brings the server up.
@@ -227,8 +229,8 @@ func call(tool, arguments string) Step {
 	return Step{Call: "tools/call", Name: tool, Arguments: json.RawMessage(arguments)}
 }
 
-// list is a step that walks a list.
-func list(method string) Step { return Step{Call: method} }
+// listTools is a step that walks the list of tools.
+func listTools() Step { return Step{Call: mcp.MethodToolsList} }
 
 // within bounds a step.
 func (s Step) within(d time.Duration) Step {

@@ -46,7 +46,7 @@ type step struct {
 }
 
 func main() {
-	os.Exit(run(context.Background(), os.Getenv(envTask), os.Stdout, os.Stderr))
+	os.Exit(run(context.Background(), os.Getenv(envTask), os.Stdout, os.Stderr)) //nolint:forbidigo // this is main
 }
 
 // run does the task and returns the exit code.

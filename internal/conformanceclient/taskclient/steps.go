@@ -104,6 +104,7 @@ func conclude(result any, err error) line {
 			l.Outcome = "canceled"
 		case mcperrors.KindTransport, mcperrors.KindClosed, mcperrors.KindSessionLost:
 			l.Outcome = "closed"
+		default: // an error like any other
 		}
 	}
 	return l

@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 		case asClient:
 			main()
 		case asBridge:
-			os.Exit(clientsuite.Bridge(os.Args[2]))
+			os.Exit(clientsuite.Bridge(os.Args[2])) //nolint:forbidigo // this is main
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(m.Run()) //nolint:forbidigo // this is main
 }
 
 // TestOwnClientConforms: our client has no finding, in the newest revision of

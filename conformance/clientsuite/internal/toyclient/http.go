@@ -22,11 +22,11 @@ type httpWay struct {
 	mu      sync.Mutex
 	session string
 	opened  bool
-	reopen  sync.Mutex
+	reopen  chan struct{} // a lock that virtual time can pass
 }
 
 func newHTTP(c *client) *httpWay {
-	h := &httpWay{c: c, client: &http.Client{Transport: &http.Transport{DialContext: c.Dial, MaxIdleConnsPerHost: 32}}}
+	h := &httpWay{c: c, reopen: make(chan struct{}, 1), client: &http.Client{Transport: &http.Transport{DialContext: c.Dial, MaxIdleConnsPerHost: 32}}}
 	if !c.is("follows-redirects") {
 		h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -86,7 +86,7 @@ func (h *httpWay) send(ctx context.Context, m members) error {
 				return err
 			}
 		case errors.Is(err, errBusy) && h.c.is("hammers") && again < 20:
-		case errors.Is(err, errClosed) && h.c.is("resends") && again == 0:
+		case errors.Is(err, errClosed) && (h.c.is("resends") || h.c.is("resends-streams")) && again == 0:
 		default:
 			return err
 		}
@@ -103,8 +103,8 @@ func (h *httpWay) anew(ctx context.Context) error {
 	h.mu.Lock()
 	lost := h.session
 	h.mu.Unlock()
-	h.reopen.Lock()
-	defer h.reopen.Unlock()
+	h.reopen <- struct{}{}
+	defer func() { <-h.reopen }()
 	h.mu.Lock()
 	done := h.session != lost && lost != ""
 	if !done || h.c.is("new-session-each") {
@@ -204,7 +204,7 @@ func (h *httpWay) stream(ctx context.Context, body io.Reader, id string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if last == "" || h.c.stateless || h.c.is("no-resume") {
+			if last == "" || h.c.stateless || h.c.is("no-resume") || h.c.is("resends-streams") {
 				return errClosed
 			}
 			return h.resume(ctx, last, id, wait)

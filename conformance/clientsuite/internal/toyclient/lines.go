@@ -68,6 +68,7 @@ func (w *lineWay) close() {
 	}
 	if w.c.is("terminates-first") {
 		w.child.Signal("TERM")
+		<-time.After(50 * time.Millisecond)
 	}
 	_ = w.child.Stdin.Close()
 	for _, signal := range []string{"TERM", "KILL"} {

@@ -130,7 +130,7 @@ func (c *client) answer(method string, params json.RawMessage) (json.RawMessage,
 		list, _ := json.Marshal(roots)
 		return members{"roots": list}.raw(), nil
 	}
-	return nil, errors.New("Method not found")
+	return nil, errors.New("no such method")
 }
 
 func (c *client) elicit(params, answer members) json.RawMessage {

@@ -71,7 +71,7 @@ type client struct {
 	outputs map[string]json.RawMessage
 	leaked  json.RawMessage
 	dead    bool
-	serial  sync.Mutex
+	serial  chan struct{} // a lock that virtual time can pass
 }
 
 type members map[string]json.RawMessage
@@ -87,7 +87,7 @@ type way interface {
 
 // Run does the task.
 func Run(ctx context.Context, cfg Config) {
-	c := &client{Config: cfg, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}}
+	c := &client{Config: cfg, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}, serial: make(chan struct{}, 1)}
 	if json.Unmarshal(cfg.Task, &c.task) != nil {
 		return
 	}
@@ -125,8 +125,8 @@ type line struct {
 
 func (c *client) step(ctx context.Context, i, n int, s step) {
 	if c.is("serial") {
-		c.serial.Lock()
-		defer c.serial.Unlock()
+		c.serial <- struct{}{}
+		defer func() { <-c.serial }()
 	}
 	whole := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -233,8 +233,8 @@ func (c *client) initialize(ctx context.Context) error {
 		delete(info, "version")
 	}
 	offer := c.task.Revision
-	if c.is("offers-stateless") {
-		offer = "2026-07-28"
+	if c.is("offers-unknown") {
+		offer = "2099-01-01"
 	}
 	params := members{"protocolVersion": str(offer), "capabilities": c.capabilities(), "clientInfo": info.raw()}
 	if c.is("eager") {
