@@ -11,7 +11,7 @@ import (
 
 // areas are the sections of a report, in the order they are shown.
 var areas = []string{
-	"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
+	"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
 	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE,
 }
 
@@ -31,7 +31,7 @@ func registry() []Scenario {
 		sessionEra(
 			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
-		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), idScenarios(), notificationScenarios(),
+		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		statelessScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),

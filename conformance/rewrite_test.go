@@ -56,7 +56,9 @@ type rewritten struct {
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
-		conversationRewrites(), requestRewrites(), textRewrites(), httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(), lifecycleRewrites(), capabilityRewrites(), statelessRewrites(),
+		conversationRewrites(), statelessRewrites(),
+		requestRewrites(), textRewrites(), utilityRewrites(), lifecycleRewrites(), capabilityRewrites(),
+		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(),

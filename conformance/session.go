@@ -31,6 +31,7 @@ type session struct {
 	pending map[string]bool   // ids sent; true once answered
 	asked   map[string]string // the methods of the requests sent, by id
 	stash   []inbound         // responses nobody waited for yet
+	batched []inbound       // what is left of an array that came
 	notes   []inbound         // notifications and requests of the server, as they came
 	opened  *opening          // set once initialized
 	// stateless is the revision when it has no sessions: each request carries
@@ -241,23 +242,38 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	for {
-		select {
-		case in, ok := <-s.wire.inbox():
-			if !ok {
-				return inbound{}, errClosed
-			}
-			s.take(ctx, in)
-			if want(in) {
-				return in, nil
-			}
-			if in.isResponse() || in.ended {
-				s.stash = append(s.stash, in)
-			}
-		case <-timer.C:
-			return inbound{}, fmt.Errorf("%w in %s", errNoAnswer, s.wait)
-		case <-ctx.Done():
-			return inbound{}, ctx.Err()
+		in, err := s.arrival(ctx, timer)
+		if err != nil {
+			return inbound{}, err
 		}
+		s.take(ctx, in)
+		if want(in) {
+			return in, nil
+		}
+		if in.isResponse() || in.ended {
+			s.stash = append(s.stash, in)
+		}
+	}
+}
+
+// arrival returns the next message, those of a batch one by one after it.
+func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, error) {
+	if len(s.batched) > 0 {
+		in := s.batched[0]
+		s.batched = s.batched[1:]
+		return in, nil
+	}
+	select {
+	case in, ok := <-s.wire.inbox():
+		if !ok {
+			return inbound{}, errClosed
+		}
+		s.batched = in.parts()
+		return in, nil
+	case <-timer.C:
+		return inbound{}, fmt.Errorf("%w in %s", errNoAnswer, s.wait)
+	case <-ctx.Done():
+		return inbound{}, ctx.Err()
 	}
 }
 

@@ -1,0 +1,401 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func utilityScenarios() []Scenario {
+	const (
+		progress = "basic/utilities/progress#progress-flow"
+		cancel   = "basic/utilities/cancellation#behavior-requirements"
+	)
+	needs := Needs{Tools: []string{toolProgress}}
+	token := Spec{Section: progress, Quote: "Progress notifications MUST only reference tokens that: Were provided in an active request; Are associated with an in-progress operation"}
+	return []Scenario{
+		{
+			ID: "UTIL-08", Area: "utilities", Title: "progress", Needs: needs,
+			Checks: []Check{
+				advice("UTIL-08/some", "the fixture reports progress to who asks for it", Spec{Section: progress, Quote: "The receiver MAY choose not to send any progress notifications"}),
+				rule("UTIL-08/string", "a string token comes back as it was", token),
+				rule("UTIL-08/integer", "an integer token stays an integer", token),
+				rule("UTIL-08/zero", "0 is a token", Spec{Section: progress, Quote: "Progress tokens MUST be a string or integer value"}),
+				rule("UTIL-08/unicode", "a token beyond ASCII comes back as it was", token),
+				rule("UTIL-08/increases", "progress increases with each notification", Spec{Section: progress, Quote: "The progress value MUST increase with each notification, even if the total is unknown."}),
+				rule("UTIL-08/numbers", "progress and total are numbers, message is a text", Spec{Section: "schema#progressnotificationparams", Quote: "The progress thus far. This should increase every time progress is made, even if the total is unknown."}),
+				rule("UTIL-08/none", "who gives no token gets no progress", token),
+				rule("UTIL-08/after", "no progress comes after the answer", Spec{Section: "basic/utilities/progress#behavior-requirements", Quote: "Progress notifications MUST stop after completion"}),
+				rule("UTIL-08/two", "two calls at once each get their own progress", Spec{Section: progress, Quote: "Progress tokens MUST be unique across all active requests."}),
+			},
+			run: runProgress,
+		},
+		{
+			ID: "UTIL-06", Area: "utilities", Title: "cancellation", Needs: needs,
+			Checks: []Check{
+				promised("UTIL-06/silent", "a cancelled call is not answered, or over HTTP with an error that ends its stream", Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
+				advice("UTIL-06/stops", "a cancelled call reports no more progress", Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
+				rule("UTIL-06/others", "calls beside a cancelled one are answered", Spec{Section: cancel, Quote: "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction; Are believed to still be in-progress"}),
+				promised("UTIL-06/type", "an id of another type names another request", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule("UTIL-06/late", "cancelling what is answered changes nothing", Spec{Section: cancel, Quote: "Receivers MAY ignore cancellation notifications if: The referenced request is unknown; Processing has already completed"}),
+				rule("UTIL-06/alive", "the session works after a cancelled call", Spec{Section: cancel, Quote: "Invalid cancellation notifications SHOULD be ignored"}),
+			},
+			run: runCancel,
+			// In the stateless era the stream's end cancels over HTTP.
+			Until: mcp.LatestSession,
+		},
+		{
+			ID: "UTIL-01-SLOW", Area: "utilities", Title: "what must not wait", Needs: needs,
+			Checks: []Check{
+				advice("UTIL-01/slow", "a ping is answered while a call runs", Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
+				{
+					ID: "RPC-03/duplicate", Title: "a request with the id of one that runs is refused", Level: Should, House: Must, Until: mcp.LatestSession,
+					Spec: Spec{Section: "basic#requests", Quote: "The request ID MUST NOT have been previously used by the requestor within the same session."},
+				},
+				{
+					ID: "RPC-03/first", Title: "and the one that runs is answered all the same", Level: Must, Until: mcp.LatestSession,
+					Spec: Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."},
+				},
+			},
+			run: runSlow,
+		},
+		{
+			ID: "X-ISO-01", Area: "concurrency", Title: "two sessions at once", Needs: Needs{Tools: []string{toolProgress, toolLogging}, Capability: "logging"}, Until: mcp.LatestSession,
+			Checks: []Check{
+				rule("X-ISO-01/ids", "the same id in two sessions is two requests", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule("X-ISO-01/progress", "the same progress token in two sessions is two tokens", token),
+				rule("X-ISO-01/level", "the log level of one session is not that of the other", Spec{Section: "server/utilities/logging#setting-log-level", Quote: "To configure the minimum log level, clients MAY send a logging/setLevel request"}),
+				rule("X-ISO-01/log", "log messages go to the session whose call they are about", Spec{Section: "server/utilities/logging#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}),
+			},
+			run: runTwoSessions,
+		},
+	}
+}
+
+// settled waits for a moment and returns nothing: what comes is in notes.
+func (t *trial) moment(s *session) {
+	wait := s.wait
+	s.wait = min(wait, grace/2)
+	_, _ = s.next1(t.ctx, func(inbound) bool { return false }) // silence ends it
+	s.wait = wait
+}
+
+// progressOf returns the progress a session got for a token, as JSON.
+func progressOf(s *session, token string) []map[string]json.RawMessage {
+	var out []map[string]json.RawMessage
+	for _, in := range s.noted(mcp.MethodProgress) {
+		if params, ok := object(in.members["params"]); ok && (token == "" || sameID(params["progressToken"], token)) {
+			out = append(out, params)
+		}
+	}
+	return out
+}
+
+func runProgress(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	run := func(token any) (answer, error) {
+		s.notes = nil
+		t.step(s)
+		id, err := t.progressing(s, token)
+		if err != nil {
+			return answer{}, err
+		}
+		return s.await(t.ctx, id)
+	}
+	if _, err := run("tok-1"); err != nil {
+		return err
+	}
+	if all := progressOf(s, ""); len(all) == 0 {
+		t.check("UTIL-08/some", false, "notifications/progress", "none")
+		for _, c := range t.scenario.Checks[1:] {
+			t.skip(c.ID, SkipNotDeclared, "the server reports no progress")
+		}
+		return nil
+	}
+	t.pass("UTIL-08/some")
+	t.progressShape(s)
+	for _, c := range []struct {
+		check string
+		token any
+	}{{"UTIL-08/string", "7"}, {"UTIL-08/integer", 7}, {"UTIL-08/zero", 0}, {"UTIL-08/unicode", "größe-日本-🦊"}} {
+		if _, err := run(c.token); err != nil {
+			return err
+		}
+		want := string(encode(c.token))
+		ok := len(progressOf(s, want)) > 0 && len(progressOf(s, want)) == len(progressOf(s, ""))
+		t.check(c.check, ok, "progress for "+want, "%s", progressText(s))
+	}
+	before := len(progressOf(s, ""))
+	t.moment(s)
+	t.check("UTIL-08/after", len(progressOf(s, "")) == before, "silence after the answer", "%s", progressText(s))
+
+	s.notes = nil
+	t.step(s)
+	if _, err := t.call(s, toolProgress, nil); err != nil {
+		return err
+	}
+	t.check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
+
+	s.notes = nil
+	t.step(s)
+	one, err := t.progressing(s, "one")
+	if err != nil {
+		return err
+	}
+	two, err := t.progressing(s, 2)
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{one, two} {
+		if _, err := s.await(t.ctx, id); err != nil {
+			return err
+		}
+	}
+	ones, twos, all := len(progressOf(s, `"one"`)), len(progressOf(s, "2")), len(progressOf(s, ""))
+	t.check("UTIL-08/two", ones > 0 && twos > 0 && ones+twos == all, "progress for each of the two", "%s", progressText(s))
+	return nil
+}
+
+// progressShape judges the notifications of one call.
+func (t *trial) progressShape(s *session) {
+	wrong, last := "", ""
+	before, increases := -1.0, true
+	for _, p := range progressOf(s, "") {
+		value, err := strconv.ParseFloat(string(p["progress"]), 64)
+		if err != nil {
+			wrong = "progress is " + orAbsent(p["progress"])
+		}
+		if raw, there := p["total"]; there {
+			if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
+				wrong = "total is " + orAbsent(raw)
+			}
+		}
+		if raw, there := p["message"]; there && !isString(raw) {
+			wrong = "message is " + orAbsent(raw)
+		}
+		if value <= before {
+			increases, last = false, fmt.Sprintf("%v after %v", value, before)
+		}
+		before = value
+	}
+	t.check("UTIL-08/numbers", wrong == "", "numbers, and a text", "%s", wrong)
+	t.check("UTIL-08/increases", increases, "each more than the one before", "%s", last)
+}
+
+func progressText(s *session) string {
+	var tokens []string
+	for _, p := range progressOf(s, "") {
+		tokens = append(tokens, string(p["progressToken"]))
+	}
+	return fmt.Sprintf("%d notifications with the tokens %v", len(tokens), tokens)
+}
+
+// begun waits for the first progress of a call: it runs.
+func (t *trial) begun(s *session, token string) error {
+	_, err := s.note(t.ctx, func(in inbound) bool { return progressToken(in) == token })
+	if err != nil {
+		return fmt.Errorf("the first progress: %w", err)
+	}
+	return nil
+}
+
+func (s *session) cancel(t *trial, id string) error {
+	_, err := s.send(t.ctx, message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "the test wants it"}))
+	return err
+}
+
+func runCancel(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	gone, err := t.progressing(s, "gone")
+	if err != nil {
+		return err
+	}
+	stays, err := t.progressing(s, "stays")
+	if err != nil {
+		return err
+	}
+	err = t.begun(s, `"gone"`)
+	if err != nil {
+		return err
+	}
+	if err := s.cancel(t, gone); err != nil {
+		return err
+	}
+	a, err := s.await(t.ctx, stays)
+	t.check("UTIL-06/others", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	wait := s.wait
+	s.wait = min(wait, grace/2)
+	a, err = s.await(t.ctx, gone)
+	s.wait = wait
+	ends := s.wire.transport() == TransportHTTP && a.err != nil
+	t.check("UTIL-06/silent", err != nil || ends, "no answer", "%s", a.orError(err))
+	done := slices.ContainsFunc(progressOf(s, `"gone"`), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
+	t.check("UTIL-06/stops", !done, "no progress to the end", "%s", progressText(s))
+
+	t.step(s)
+	const number = "70001"
+	params := callParams(toolProgress, nil)
+	params["_meta"] = map[string]any{"progressToken": "typed"}
+	t.calls++
+	if _, err := s.send(t.ctx, s.message(number, mcp.MethodToolsCall, params)); err != nil {
+		return err
+	}
+	if err := t.begun(s, `"typed"`); err != nil {
+		return err
+	}
+	if err := s.cancel(t, strconv.Quote(number)); err != nil {
+		return err
+	}
+	a, err = s.await(t.ctx, number)
+	t.check("UTIL-06/type", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+
+	t.step(s)
+	if err := s.cancel(t, number); err != nil {
+		return err
+	}
+	stray, err := s.settle(t.ctx)
+	t.check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", strayOr(stray, err))
+	return t.alive("UTIL-06/alive", s)
+}
+
+func runSlow(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	id, err := t.progressing(s, "slow")
+	if err != nil {
+		return err
+	}
+	if err := t.begun(s, `"slow"`); err != nil {
+		return err
+	}
+	ping, err := s.post(t.ctx, s.lifeSign(), nil)
+	if err != nil {
+		return err
+	}
+	in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() && (in.id() == ping || in.id() == id) })
+	t.check("UTIL-01/slow", err == nil && in.id() == ping, "the answer to ping before that to the call", "the answer to the call first, %v", err)
+	if _, err := s.await(t.ctx, id); err != nil {
+		return err
+	}
+
+	if t.leg.stateless() {
+		return nil
+	}
+	t.step(s)
+	twin, err := t.progressing(s, "twin")
+	if err != nil {
+		return err
+	}
+	if err := t.begun(s, `"twin"`); err != nil {
+		return err
+	}
+	sent, err := s.send(t.ctx, s.message(twin, s.lifeSign(), nil))
+	if err != nil {
+		return err
+	}
+	// Two answers are due, a refusal and a result, in any order.
+	var refused, served bool
+	what := "nothing"
+	for !refused || !served {
+		in, err := s.next1(t.ctx, func(in inbound) bool {
+			refusal := sent != nil && in.ended && in.to == twin && in.http.Status >= 400
+			return refusal || in.isResponse() && (in.id() == twin || in.id() == "null")
+		})
+		if errors.Is(err, errNoAnswer) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		a := toAnswer(in)
+		refused = refused || in.ended || a.err != nil
+		if a.result != nil {
+			if served {
+				break // the second one, too
+			}
+			served = true
+		}
+		what = a.orError(in.err)
+	}
+	delete(s.pending, twin)
+	t.check("RPC-03/duplicate", refused, "error -32600", "%s", what)
+	t.check("RPC-03/first", served, "a result", "%s", what)
+	return nil
+}
+
+func runTwoSessions(t *trial) error {
+	one, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	two, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	// The same id, and the answers tell which question they belong to.
+	t.step(one)
+	const id = `"same"`
+	for _, s := range []*session{one, two} {
+		method := mcp.MethodPing
+		if s == two {
+			method = unknownMethod
+		}
+		if _, err := s.send(t.ctx, s.message(id, method, nil)); err != nil {
+			return err
+		}
+	}
+	a, err := one.await(t.ctx, id)
+	b, errB := two.await(t.ctx, id)
+	t.check("X-ISO-01/ids", err == nil && a.err == nil && b.hasCode(errB, codeMethodNotFound), "a result, and error -32601 in the other", "%s, %s", a.orError(err), b.orError(errB))
+
+	t.step(two)
+	var calls []string
+	for _, s := range []*session{one, two} {
+		call, err := t.progressing(s, "same")
+		if err != nil {
+			return err
+		}
+		calls = append(calls, call)
+	}
+	_, err = one.await(t.ctx, calls[0])
+	_, errB = two.await(t.ctx, calls[1])
+	if err = errors.Join(err, errB); err != nil {
+		return err
+	}
+	n, m := len(progressOf(one, `"same"`)), len(progressOf(two, `"same"`))
+	t.check("X-ISO-01/progress", n == m, "as much progress here as there", "%d and %d notifications", n, m)
+
+	t.step(one)
+	for s, level := range map[*session]string{one: "emergency", two: "debug"} {
+		if a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.err != nil {
+			return fmt.Errorf("logging/setLevel: %s", a.orError(err))
+		}
+	}
+	one.notes, two.notes = nil, nil
+	if _, err := t.call(two, toolLogging, nil); err != nil {
+		return err
+	}
+	if _, err := one.settle(t.ctx); err != nil {
+		return err
+	}
+	heard, other := len(two.noted(mcp.MethodMessage)), len(one.noted(mcp.MethodMessage))
+	t.check("X-ISO-01/log", other == 0, "no log messages in the session that did not call", "%d", other)
+	if _, err := t.call(one, toolLogging, nil); err != nil {
+		return err
+	}
+	other = len(one.noted(mcp.MethodMessage))
+	t.check("X-ISO-01/level", heard > 0 && other == 0, "log messages at debug, none at emergency", "%d and %d", heard, other)
+	return nil
+}
