@@ -28,6 +28,8 @@ type rewritten struct {
 	line func(line []byte) (out []any, handled bool)
 	// after changes the answer to a request; nil drops it.
 	after func(m fakeMessage, r reply) []any
+	// array changes a line of the server that is an array.
+	array func(line []byte) []byte
 	// note changes what the server sends of its own; nil drops it.
 	note func(n reply) []any
 	// http stands before the server's own handler and makes the run one over
@@ -57,7 +59,7 @@ func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
 		conversationRewrites(), statelessRewrites(),
-		requestRewrites(), textRewrites(), utilityRewrites(), lifecycleRewrites(), capabilityRewrites(),
+		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
@@ -163,6 +165,9 @@ func (r rewritten) serve(server Serve) Serve {
 func (r rewritten) rewrite(mu *sync.Mutex, asked map[string]fakeMessage, line []byte) []any {
 	var message reply
 	if json.Unmarshal(line, &message) != nil {
+		if r.array != nil && isArray(line) {
+			line = r.array(line)
+		}
 		return []any{json.RawMessage(bytes.TrimSpace(line))}
 	}
 	id := received(line, nil).id()
@@ -280,7 +285,7 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	name := id
-	if r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
+	if r.array == nil && r.line == nil && r.first == nil && r.after == nil && r.note == nil && r.http == nil {
 		name = "" // no defect to be found soon
 	}
 	opts := Options{Only: append([]string{id}, r.also...), Answer: patience(name), Revisions: []mcp.Version{r.leg(&sc, id)}}
@@ -340,7 +345,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy := r
-			healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, r.overHTTP || r.http != nil || r.trip != nil
+			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, r.overHTTP || r.http != nil || r.trip != nil
 			healthy.http, healthy.trip, healthy.programDefect = nil, nil, programDefect{}
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)

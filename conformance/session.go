@@ -31,7 +31,7 @@ type session struct {
 	pending map[string]bool   // ids sent; true once answered
 	asked   map[string]string // the methods of the requests sent, by id
 	stash   []inbound         // responses nobody waited for yet
-	batched []inbound       // what is left of an array that came
+	batched []inbound         // what is left of an array that came
 	notes   []inbound         // notifications and requests of the server, as they came
 	opened  *opening          // set once initialized
 	// stateless is the revision when it has no sessions: each request carries
