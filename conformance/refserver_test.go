@@ -28,6 +28,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
 	require.Equal(t, conformance.Passed, r.Verdict(), text.String())
 	require.Zero(t, r.ExitCode())
+	requireForm(t, r)
 	passed := 0
 	for _, res := range r.Results {
 		switch res.Status {

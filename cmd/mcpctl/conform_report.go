@@ -172,6 +172,9 @@ func (a *app) conclude(cmd *cobra.Command, t target, report *conformance.Report,
 	if err := a.showReport(report); err != nil {
 		return err
 	}
+	for i := range files {
+		a.step("wrote %s", files[i].name)
+	}
 	return verdictOf(report)
 }
 
