@@ -30,9 +30,8 @@ func TestRequirements(t *testing.T) {
 		set, err := Requirements(revision)
 		require.NoError(t, err)
 		require.NotEmpty(t, set)
-		for _, id := range set {
-			require.Contains(t, now, id, "%s: an id never changes, and a rule of a frozen set stays in its revision", revision)
-		}
+		gone := slices.DeleteFunc(set, func(id string) bool { return slices.Contains(now, id) })
+		require.Empty(t, gone, "%s: an id never changes, and a rule of a frozen set stays in its revision; before the first release: -update", revision)
 	}
 	_, err := Requirements("2020-01-01")
 	require.ErrorContains(t, err, "2020-01-01")
