@@ -67,7 +67,9 @@ func (o *observer) stateless(s *session, in inbound) {
 	}
 	result, ok := object(a.result)
 	method, known := s.asked[in.id()]
-	if !ok || method == mcp.MethodInitialize { // a server of both eras answers it as one of sessions
+	// What the revision does not have is not its business: a server of both eras
+	// answers initialize as one of sessions, and may have methods of its own.
+	if !ok || known && !mcp.MethodIn(method, s.stateless) {
 		return
 	}
 	kind := resultType(a)

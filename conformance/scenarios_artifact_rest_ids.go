@@ -258,8 +258,12 @@ func runServiceSettings(t *trial) error {
 	if _, a, err := t.nextID(s, "prd", t.project()); err != nil {
 		return fmt.Errorf("%s: %s", toolNextID, a.orError(err))
 	}
-	logged := slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
-		return text(line["event"]) == toolNextID+"_invocation_completed"
+	logged := false
+	eventually(t.ctx, min(s.wait, 2*grace), func() bool { // a log may lag behind the answer
+		logged = slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
+			return text(line["event"]) == toolNextID+"_invocation_completed"
+		})
+		return logged
 	})
 	t.check("X-LOG-02/key", logged && !strings.Contains(s.wire.stderr(), standInKey), "a log without the key", "the key is in the log, or there is none")
 	return nil
