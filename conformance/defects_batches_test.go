@@ -3,6 +3,8 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func batchRewrites() map[string]rewritten {
@@ -34,5 +36,21 @@ func batchRewrites() map[string]rewritten {
 		"RPC-15/alive":   deaf(`[1,{`),
 		"RPC-17/refused": lines(`[{"id":"batched-1"`, success(json.RawMessage(`"batched-1"`), reply{})),
 		"RPC-17/alive":   deaf(`[{"id":"batched-1"`),
+	}
+}
+
+func stdioRewrites() map[string]rewritten {
+	return map[string]rewritten{
+		"STDIO-02/last": {options: onlyFixtures, line: func(line []byte) ([]any, bool) {
+			return nil, !bytes.HasSuffix(line, []byte("\n"))
+		}},
+		"STDIO-02/split":    lines("größe-日本"),
+		"STDIO-02/mixed":    deaf("this is not JSON"),
+		"STDIO-02/nul":      deaf("\x00\x00\x00"),
+		"STDIO-02/many":     nth(mcp.MethodDiscover, 300, ignores),
+		"STDIO-01/newlines": answering(`no\nsuch`, accepts),
+		"STDIO-08/after": {options: onlyFixtures, after: func(_ fakeMessage, r reply) []any {
+			return []any{r, reply{"jsonrpc": "2.0", "method": mcp.MethodToolsListChanged}}
+		}},
 	}
 }

@@ -41,8 +41,23 @@ func httpStreamRewrites() map[string]rewritten {
 		}}
 	}
 	resumes := func(r *http.Request) bool { return r.Header.Get("Last-Event-ID") != "" }
+	broken := streamed(func(_ *http.Request, data []byte) []byte {
+		return bytes.ReplaceAll(data, []byte(`data: {`), []byte(`data: message {`))
+	})
+	broken.also, broken.revision = []string{"HTTP-23"}, mcp.LatestSession
+	text := over(func(w http.ResponseWriter, _ *http.Request, body []byte) bool {
+		if !bytes.Contains(body, []byte(unknownMethod)) {
+			return false
+		}
+		w.Header().Set("Content-Type", mediaJSON)
+		_, _ = w.Write([]byte("no message")) // a client that has gone reads nothing
+		return true
+	})
+	text.also, text.revision = []string{"X-WIRE-03/method"}, mcp.LatestSession
 	ids := regexp.MustCompile(`(?m)^id: .*$`)
 	return map[string]rewritten{
+		seenEvent: broken,
+		seenOne:   text,
 		"HTTP-19/second": answered(http.StatusInternalServerError, func(r *http.Request, _ []byte) bool {
 			return r.Method == http.MethodGet && gets.Add(1) > 1
 		}),

@@ -410,6 +410,8 @@ func stdioDefects() map[string]broken {
 		"STDIO-02/together":  {defect: defect{chunks: true}},
 		"STDIO-08/ends":      process(defect{stays: "always"}),
 		"STDIO-08/handshake": {defect: defect{stays: "handshake"}},
+		"STDIO-08/before":    {defect: defect{stays: "always"}},
+		"STDIO-08/busy":      {defect: defect{stays: "always"}},
 		"STDIO-08/status":    process(defect{status: 3}),
 		"X-SHUT-01": {defect: defect{after: func(c *fakeConn, m fakeMessage, r reply) []any {
 			// Each answer waits for the next request, the last one for ever.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -36,6 +37,8 @@ const (
 	seenParams    = "RPC-12/params"
 	seenClean     = "STDIO-01/clean"
 	seenMediaType = "HTTP-03/media-type"
+	seenOne       = "HTTP-03/one"
+	seenEvent     = "SSE-01/message"
 	seenContent   = "TOOL-13/content"
 	seenIsError   = "TOOL-12/is-error"
 	seenStructure = "TOOL-07/structured"
@@ -76,6 +79,11 @@ func (o *observer) message(s *session, in inbound) {
 		o.see(seenClean, in.members != nil || isArray(in.data), in, "a line on standard output is no message: %v", in.err)
 	} else if in.http != nil && in.http.Status < 300 {
 		o.see(seenMediaType, isAnswerType(in.http.ContentType), in, "Content-Type %q", in.http.ContentType)
+		if mediaType(http.Header{"Content-Type": {in.http.ContentType}}) == mediaStream {
+			o.see(seenEvent, in.members != nil || isArray(in.data), in, "the data of an event are no message: %v", in.err)
+		} else {
+			o.see(seenOne, in.members != nil || isArray(in.data), in, "a body is no message: %v", in.err)
+		}
 	}
 	// Revision B alone has batches.
 	batches := s.opened != nil && s.opened.revision == mcp.Version2025_03_26

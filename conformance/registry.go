@@ -31,7 +31,7 @@ func registry() []Scenario {
 		sessionEra(
 			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
-		capabilityScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
+		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		statelessScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),

@@ -59,7 +59,7 @@ func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
 		conversationRewrites(), statelessRewrites(),
-		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), lifecycleRewrites(), capabilityRewrites(),
+		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),

@@ -238,7 +238,7 @@ func (h *HTTP) stateless(w http.ResponseWriter, r *http.Request, m *message, bod
 		writeFault(w, http.StatusBadRequest, inexactID(m.id))
 		return
 	}
-	r.Header.Del(sessionHeader) // ignored in this era (HTTP-28)
+	r.Header.Del(sessionHeader)   // ignored in this era (HTTP-28)
 	r.Header.Del("Last-Event-Id") // streams are not resumable (HTTP-35)
 	decodeName(r.Header)
 	h.call(w, r, m, "")

@@ -1,0 +1,157 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func stdioScenarios() []Scenario {
+	delimited := Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}
+	shutdown := Spec{Section: "basic/lifecycle#stdio", Quote: "First, closing the input stream to the child process (the server)"}
+	return []Scenario{
+		{
+			ID: "STDIO-02-EDGES", Area: "stdio", Title: "lines at the edge", Needs: Needs{Transport: TransportStdio},
+			Checks: []Check{
+				promised("STDIO-02/last", "a last line without a newline is answered", Spec{Seed: "STDIO-02"}),
+				rule("STDIO-02/split", "a letter of several bytes may arrive in pieces", delimited),
+				promised("STDIO-02/mixed", "a line that is no JSON does not swallow the one after it", delimited),
+				rule("STDIO-02/many", "500 lines in one write are each answered", delimited),
+				promised("STDIO-02/nul", "a line of NUL bytes does not end the session", delimited),
+				rule("STDIO-01/newlines", "a newline in a text of an answer is escaped", delimited),
+			},
+			run: runEdges,
+		},
+		{
+			ID: "STDIO-08-EARLY", Area: "stdio", Title: "an end at other times", Needs: Needs{Transport: TransportStdio},
+			Checks: []Check{
+				promised("STDIO-08/before", "the server ends when its input ends before anything was said", shutdown),
+				promised("STDIO-08/busy", "it ends when its input ends in the middle of a line", shutdown),
+				rule("STDIO-08/after", "after the end of its input it sends nothing but answers", Spec{Section: "basic/transports#stdio", Quote: "The server MUST NOT write anything to its stdout that is not a valid MCP message."}),
+			},
+			run: runEarlyEnd,
+		},
+	}
+}
+
+func runEdges(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	answered := func(check, id string) {
+		a, err := s.await(t.ctx, id)
+		t.check(check, err == nil && a.err == nil, "an answer to "+s.lifeSign(), "%s", a.orError(err))
+	}
+	const foreign = `"größe-日本-🦊"`
+	t.step(s)
+	s.pending[foreign] = false
+	line := append(s.message(foreign, s.lifeSign(), nil), '\n')
+	for piece := range slices.Chunk(line, 5) {
+		if err := writeRaw(t, s, piece); err != nil {
+			return err
+		}
+	}
+	answered("STDIO-02/split", foreign)
+
+	for check, junk := range pairs("STDIO-02/mixed", "this is not JSON\n", "STDIO-02/nul", "\x00\x00\x00\n") {
+		t.step(s)
+		id := s.newID()
+		s.pending[id] = false
+		if err := writeRaw(t, s, append(append([]byte(junk), s.message(id, s.lifeSign(), nil)...), '\n')); err != nil {
+			return err
+		}
+		answered(check, id)
+	}
+
+	t.step(s)
+	var lines []byte
+	var ids []string
+	for range 500 {
+		id := s.newID()
+		ids = append(ids, id)
+		s.pending[id] = false
+		lines = append(append(lines, s.message(id, s.lifeSign(), nil)...), '\n')
+	}
+	if err := writeRaw(t, s, lines); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if a, err := s.await(t.ctx, id); err != nil || a.err != nil {
+			t.fail("STDIO-02/many", "500 answers", "line %d: %s", i+1, a.orError(err))
+			break
+		}
+	}
+	if !t.decided("STDIO-02/many") {
+		t.pass("STDIO-02/many")
+	}
+
+	t.step(s)
+	// A method with newlines in its name comes back in the error of most.
+	a, err := s.request(t.ctx, "no\nsuch\r\nmethod", nil)
+	t.check("STDIO-01/newlines", a.hasCode(err, codeMethodNotFound), "error -32601 on one line", "%s", a.orError(err))
+
+	last, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	id := last.newID()
+	last.pending[id] = false
+	if err := writeRaw(t, last, last.message(id, last.lifeSign(), nil)); err != nil {
+		return err
+	}
+	if err := closeInput(last); err != nil {
+		return err
+	}
+	a, err = last.await(t.ctx, id)
+	t.check("STDIO-02/last", err == nil && a.err == nil, "an answer to "+last.lifeSign(), "%s", a.orError(err))
+	return nil
+}
+
+// closeInput ends what the server reads.
+func closeInput(s *session) error {
+	w, ok := s.wire.(*lineWire)
+	if !ok {
+		return ours(fmt.Errorf("transport %s has no end of input", s.wire.transport()))
+	}
+	return w.in.Close()
+}
+
+func runEarlyEnd(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	t.check("STDIO-08/before", s.close().prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	if s, err = t.fresh(); err != nil {
+		return err
+	}
+	if err := writeRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)); err != nil {
+		return err
+	}
+	t.check("STDIO-08/busy", s.close().prompt, "an end within "+endGrace.String(), "it had to be stopped")
+
+	if s, err = t.fresh(); err != nil {
+		return err
+	}
+	id, err := s.post(t.ctx, s.lifeSign(), nil)
+	if err != nil {
+		return err
+	}
+	if err := closeInput(s); err != nil {
+		return err
+	}
+	var strange []string
+	s.wait = min(s.wait, 2*grace)
+	_, err = s.next1(t.ctx, func(in inbound) bool {
+		if in.id() != id && in.method() != mcp.MethodMessage {
+			strange = append(strange, clip(string(in.data), 120))
+		}
+		return false
+	})
+	// The end of the stream is what has to come; that it comes late is STDIO-08.
+	t.check("STDIO-08/after", len(strange) == 0, "the answer that was due, and log messages", "%s (%v)", strings.Join(strange, ", "), err)
+	return nil
+}
