@@ -3,8 +3,8 @@ package conformance
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -58,6 +58,13 @@ func (l *listing) keys(kind listKind) []string {
 	return keys
 }
 
+// featureScenarios are about what a server offers, in both eras.
+func featureScenarios() []Scenario {
+	return slices.Concat(
+		resourceScenarios(), promptScenarios(), loggingScenarios(), paginationScenarios(), fixtureScenarios(), clientFeatureScenarios(), contentScenarios(),
+	)
+}
+
 // walk reads a list from its first page to its last. The error is errEndless
 // when there is no last one.
 func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
@@ -72,7 +79,11 @@ func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
 		result, ok := object(a.result)
 		var entries []entry
 		if !ok || json.Unmarshal(result[kind.member], &entries) != nil || entries == nil {
-			return out, fmt.Errorf("%s: %s", kind.method, a.describe())
+			err := fmt.Errorf("%s: %s", kind.method, a.describe())
+			if len(out.pages) > 0 { // the cursor was the server's own
+				err = fmt.Errorf("%w: page %d: %w", errEndless, len(out.pages)+1, err)
+			}
+			return out, err
 		}
 		if out.first == nil {
 			out.first = result
@@ -97,5 +108,5 @@ func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
 		cursors[cursor] = true
 		params["cursor"] = next
 	}
-	return out, errors.Join(errEndless, fmt.Errorf("more than %d pages", maxPages))
+	return out, fmt.Errorf("%w: more than %d pages", errEndless, maxPages)
 }

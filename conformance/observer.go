@@ -97,6 +97,7 @@ func (o *observer) message(s *session, in inbound) {
 	o.see(seenVersion, string(in.members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", orAbsent(in.members["jsonrpc"]))
 	if in.isResponse() {
 		o.response(s, in)
+		o.content(s, in)
 		return
 	}
 	if raw, ok := in.members["id"]; ok {

@@ -11,7 +11,7 @@ import (
 
 // areas are the sections of a report, in the order they are shown.
 var areas = []string{
-	"lifecycle", "base", "errors", "tools", "resources", "prompts", "input", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
+	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
 	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE,
 }
 
@@ -33,7 +33,7 @@ func registry() []Scenario {
 		),
 		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
-		statelessScenarios(),
+		statelessScenarios(), featureScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		coeScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),

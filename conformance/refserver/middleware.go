@@ -52,14 +52,16 @@ func (e *endpoint) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// knownLogLevel refuses a request that sets a log level nobody knows (LOG-02):
-// go-sdk takes it for one of its own.
+// knownLogLevel refuses a log level nobody knows (LOG-01, LOG-02), which go-sdk
+// takes for one of its own.
 func knownLogLevel(req mcp.Request) error {
-	if !stateless(req) {
-		return nil
-	}
-	level, there := req.GetParams().GetMeta()[logLevelKey]
 	levels := []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	level, there := any(nil), false
+	if set, ok := req.GetParams().(*mcp.SetLoggingLevelParams); ok { //nolint:staticcheck // in force in every revision before the last
+		level, there = string(set.Level), true
+	} else if stateless(req) {
+		level, there = req.GetParams().GetMeta()[logLevelKey]
+	}
 	if !there || slices.Contains(levels, level) {
 		return nil
 	}

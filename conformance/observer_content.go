@@ -1,0 +1,214 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Checks about every block of content the subject sent.
+const (
+	seenBlockType   = "TOOL-13/type"
+	seenBase64      = "TOOL-13/base64"
+	seenMIME        = "TOOL-13/mime"
+	seenMagic       = "TOOL-13/magic"
+	seenBlockURI    = "TOOL-13/uri"
+	seenEmbedded    = "TOOL-13/embedded"
+	seenAnnotations = "RES-07/annotations"
+	seenRole        = "PRM-01/role"
+	seenMessages    = "PRM-01/messages"
+	seenContents    = "RES-02/contents"
+)
+
+// contentScenarios judge the content of every result of a run.
+func contentScenarios() []Scenario {
+	check := func(level Level, id, title, section, quote string) Check {
+		c := quoted(level, id, title, section, quote)
+		c.Official = []string{"tools-call-image", "tools-call-audio", "tools-call-embedded-resource", "tools-call-mixed-content"}
+		return c
+	}
+	return []Scenario{{
+		ID: "SEEN-CONTENT", Area: "content", Title: "every block of content", last: true, run: runSeen,
+		Checks: []Check{
+			check(Must, seenBlockType, "each block has a type of its revision", "server/tools#tool-result", "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"),
+			check(Must, seenBase64, "images, audio and blobs are base64", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			check(Must, seenMIME, "MIME types are types, image/ of images and audio/ of audio", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			check(Should, seenMagic, "the bytes of an image are of its MIME type", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			check(Must, seenBlockURI, "links and embedded resources have an absolute uri", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data and MUST include: a valid resource URI"),
+			check(Must, seenEmbedded, "an embedded resource has text or a blob, and not both", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data"),
+			check(Must, seenAnnotations, "annotations have an audience of user and assistant, and a priority from 0 to 1", "server/resources#annotations", "priority: A number from 0.0 to 1.0 indicating the importance of this resource."),
+			check(Must, seenRole, "messages of prompts have the role user or assistant", "server/prompts#promptmessage", "role: Either \"user\" or \"assistant\" to indicate the speaker"),
+			check(Must, seenMessages, "prompts/get is answered with messages, each with one block", "server/prompts#promptmessage", "Messages in a prompt can contain: role, content: One of the following content types"),
+			check(Must, seenContents, "resources/read is answered with contents, each with a uri and with text or a blob", "server/resources#resource-contents", "Resources can contain either text or binary data"),
+		},
+	}}
+}
+
+// content judges the content of one result.
+func (o *observer) content(s *session, in inbound) {
+	result, ok := object(in.members["result"])
+	if !ok || text(result["resultType"]) == string(mcp.ResultInputRequired) {
+		return
+	}
+	revision := s.stateless
+	if s.opened != nil {
+		revision = s.opened.revision
+	}
+	switch s.asked[in.id()] {
+	case mcp.MethodToolsCall:
+		var blocks []entry
+		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+		for _, block := range blocks {
+			o.block(in, block, revision)
+		}
+	case mcp.MethodPromptsGet:
+		var messages []entry
+		fault := ""
+		if json.Unmarshal(result["messages"], &messages) != nil || messages == nil {
+			fault = "messages is " + orAbsent(result["messages"])
+		}
+		for i, m := range messages {
+			role := text(m["role"])
+			o.see(seenRole, role == "user" || role == "assistant", in, "the role of message %d is %s", i, orAbsent(m["role"]))
+			block, ok := object(m["content"])
+			if !ok {
+				fault = fmt.Sprintf("the content of message %d is %s", i, orAbsent(m["content"]))
+			} else {
+				o.block(in, block, revision)
+			}
+		}
+		o.see(seenMessages, fault == "", in, "%s", fault)
+	case mcp.MethodResourcesRead:
+		var contents []entry
+		fault := ""
+		if json.Unmarshal(result["contents"], &contents) != nil || contents == nil {
+			fault = "contents is " + orAbsent(result["contents"])
+		}
+		for _, c := range contents {
+			fault += resourceFault(c)
+			o.body(in, c)
+		}
+		o.see(seenContents, fault == "", in, "%s", fault)
+	}
+}
+
+// blockSince is the revision each type of block came with.
+func blockSince() map[string]mcp.Version {
+	return map[string]mcp.Version{
+		"text": mcp.Version2024_11_05, "image": mcp.Version2024_11_05, "resource": mcp.Version2024_11_05,
+		"audio": mcp.Version2025_03_26, "resource_link": mcp.Version2025_06_18,
+	}
+}
+
+func (o *observer) block(in inbound, block entry, revision mcp.Version) {
+	kind := text(block["type"])
+	since, known := blockSince()[kind]
+	o.see(seenBlockType, known && (!revision.Known() || revision.AtLeast(since)), in, "type is %s in %s", orAbsent(block["type"]), revision)
+	if raw, there := block["annotations"]; there {
+		fault := audienceFault(raw)
+		o.see(seenAnnotations, fault == "", in, "%s", fault)
+	}
+	switch kind {
+	case "image", "audio":
+		media := text(block["mimeType"])
+		o.see(seenMIME, isMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, orAbsent(block["mimeType"]))
+		data, err := base64.StdEncoding.DecodeString(text(block["data"]))
+		o.see(seenBase64, err == nil && len(data) > 0, in, "data of %s: %d bytes, %v", kind, len(data), err)
+		if magic := magicOf()[strings.ToLower(media)]; magic != "" && err == nil {
+			o.see(seenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q", media, data[:min(4, len(data))])
+		}
+	case "resource_link":
+		o.see(seenBlockURI, isAbsoluteURI(text(block["uri"])), in, "uri is %s", orAbsent(block["uri"]))
+	case "resource":
+		resource, _ := object(block["resource"])
+		o.see(seenBlockURI, isAbsoluteURI(text(resource["uri"])), in, "uri is %s", orAbsent(resource["uri"]))
+		fault := resourceFault(resource)
+		o.see(seenEmbedded, fault == "", in, "%s", fault)
+		o.body(in, resource)
+	}
+}
+
+// body judges the blob and the MIME type of a resource.
+func (o *observer) body(in inbound, resource entry) {
+	if raw, there := resource["blob"]; there {
+		_, err := base64.StdEncoding.DecodeString(text(raw))
+		o.see(seenBase64, isString(raw) && err == nil, in, "blob of %s: %v", text(resource["uri"]), err)
+	}
+	if raw, there := resource["mimeType"]; there {
+		o.see(seenMIME, isMIME(text(raw)), in, "mimeType of %s is %s", text(resource["uri"]), orAbsent(raw))
+	}
+}
+
+// resourceFault says what is wrong with the contents of a resource.
+func resourceFault(resource entry) string {
+	_, hasText := resource["text"]
+	_, hasBlob := resource["blob"]
+	switch {
+	case !isString(resource["uri"]):
+		return "uri is " + orAbsent(resource["uri"])
+	case hasText == hasBlob:
+		return fmt.Sprintf("%s: text %s, blob %s", text(resource["uri"]), presence(hasText), presence(hasBlob))
+	case hasText && !isString(resource["text"]):
+		return "text is " + orAbsent(resource["text"])
+	}
+	return ""
+}
+
+// audienceFault says what is wrong with annotations of content, "" when nothing
+// is.
+func audienceFault(raw json.RawMessage) string {
+	annotations, ok := object(raw)
+	if !ok {
+		return "annotations is " + orAbsent(raw)
+	}
+	if raw, there := annotations["audience"]; there {
+		var audience []string
+		stranger := func(role string) bool { return role != "user" && role != "assistant" }
+		if json.Unmarshal(raw, &audience) != nil || slices.ContainsFunc(audience, stranger) {
+			return "audience is " + orAbsent(raw)
+		}
+	}
+	if raw, there := annotations["priority"]; there {
+		var priority float64
+		if json.Unmarshal(raw, &priority) != nil || priority < 0 || priority > 1 {
+			return "priority is " + orAbsent(raw)
+		}
+	}
+	if raw, there := annotations["lastModified"]; there {
+		if !isTime(text(raw)) {
+			return "lastModified is " + orAbsent(raw)
+		}
+	}
+	return ""
+}
+
+// isTime reports whether text is a date or a time of ISO 8601.
+func isTime(text string) bool {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00"} {
+		if _, err := time.Parse(layout, text); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isMIME reports whether text is a MIME type: type/subtype with parameters.
+func isMIME(text string) bool {
+	media, _, err := mime.ParseMediaType(text)
+	kind, sub, slash := strings.Cut(media, "/")
+	return err == nil && slash && kind != "" && sub != ""
+}
+
+// magicOf is how the bytes of each type begin.
+func magicOf() map[string]string {
+	return map[string]string{
+		"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "audio/wav": "RIFF", "audio/ogg": "OggS",
+	}
+}

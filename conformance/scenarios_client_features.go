@@ -1,0 +1,181 @@
+package conformance
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	toolSampling    = "test_sampling"
+	toolElicitation = "test_elicitation"
+	toolDefaults    = "test_elicitation_sep1034_defaults"
+	toolEnums       = "test_elicitation_sep1330_enums"
+)
+
+// clientFeatureScenarios are about what a server asks of a client in a session.
+func clientFeatureScenarios() []Scenario {
+	const (
+		sampling    = "client/sampling#creating-messages"
+		elicitation = "client/elicitation"
+		negotiated  = "Both parties MUST: Respect the negotiated protocol version; only use capabilities that were successfully negotiated"
+	)
+	one := func(id, tool, title, official string, since mcp.Version, run func(*trial) error, checks ...Check) Scenario {
+		for i := range checks {
+			checks[i].Official = []string{official}
+		}
+		return Scenario{ID: id, Area: "input", Title: title, Since: since, Until: mcp.LatestSession, Needs: Needs{Tools: []string{tool}}, Checks: checks, run: run}
+	}
+	return []Scenario{
+		one("SAMP-01", toolSampling, "a tool that asks the model", "tools-call-sampling", "", runSampling,
+			quoted(Must, "SAMP-01/asks", "the client is asked with sampling/createMessage", sampling, "To request a language model generation, servers send a sampling/createMessage request"),
+			quoted(Must, "SAMP-01/shape", "the request has messages and maxTokens", sampling, "The requested maximum number of tokens to sample (to prevent runaway completions)."),
+			quoted(Must, "SAMP-01/used", "the result has what the model said", sampling, "To request a language model generation, servers send a sampling/createMessage request"),
+			quoted(Must, "SAMP-01/refused", "a client that refuses gets an answer to its call", "client/sampling#error-handling", "Clients SHOULD return errors for common failure cases"),
+			quoted(Must, "SAMP-01/undeclared", "a client without sampling is not asked", "basic/lifecycle#operation", negotiated),
+		),
+		one("ELIC-01", toolElicitation, "a tool that asks the user", "tools-call-elicitation", mcp.Version2025_06_18, runElicitation,
+			quoted(Must, "ELIC-01/asks", "the client is asked with elicitation/create", elicitation, "To request information from a user, servers send an elicitation/create request."),
+			quoted(Must, "ELIC-01/shape", "the request has a message and a flat form", elicitation+"#requested-schema", "The requestedSchema … is restricted to flat objects with primitive properties only."),
+			quoted(Must, "ELIC-01/used", "the result has what the user said", elicitation, "To request information from a user, servers send an elicitation/create request."),
+			quoted(Must, "ELIC-01/declined", "a user who declines gets an answer to the call", elicitation+"#response-actions", "Decline (action: \"decline\"): User explicitly declined the request"),
+			quoted(Must, "ELIC-01/refused", "a client that refuses gets an answer to its call", elicitation, "Servers SHOULD NOT assume that elicitation requests will always succeed"),
+			quoted(Must, "ELIC-01/undeclared", "a client without elicitation is not asked", "basic/lifecycle#operation", negotiated),
+		),
+		one("ELIC-04", toolDefaults, "a form with defaults", "elicitation-sep1034-defaults", mcp.Version2025_11_25, runDefaults,
+			quoted(Must, "ELIC-04/defaults", "each property has a default of its type", elicitation+"#requested-schema", "All primitive types support optional default values to provide sensible starting points."),
+		),
+		one("ELIC-03", toolEnums, "a form of choices", "elicitation-sep1330-enums", mcp.Version2025_11_25, runEnums,
+			quoted(Must, "ELIC-03/enums", "each property is a choice of one of the five forms", elicitation+"#requested-schema", "Enum Schema: Single-select enum …, Multi-select enum …"),
+		),
+	}
+}
+
+// exchangeOfFeature is a call during which the server asked the client.
+type exchangeOfFeature struct {
+	answer
+	asked []inbound
+}
+
+// asking opens a session that declares capabilities and answers one method with
+// what reply says, and calls a tool on it.
+func (t *trial) asking(declares map[string]any, method string, reply func(inbound) (any, *rpcError), tool string, arguments any) (exchangeOfFeature, error) {
+	s, err := t.raw()
+	if err != nil {
+		return exchangeOfFeature{}, err
+	}
+	s.declares = declares
+	s.answers = map[string]func(inbound) (any, *rpcError){method: reply}
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+		return exchangeOfFeature{}, err
+	}
+	t.step(s)
+	a, err := t.call(s, tool, arguments)
+	return exchangeOfFeature{a, s.noted(method)}, err
+}
+
+func (x exchangeOfFeature) params() map[string]json.RawMessage {
+	if len(x.asked) == 0 {
+		return nil
+	}
+	params, _ := object(x.asked[0].members["params"])
+	return params
+}
+
+// userRefuses is a client that will not.
+func userRefuses(inbound) (any, *rpcError) {
+	return nil, &rpcError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
+}
+
+func runSampling(t *trial) error {
+	const method = mcp.MethodSamplingCreateMessage
+	declared := map[string]any{"sampling": struct{}{}}
+	arguments := map[string]any{"prompt": "What is the capital of France?"}
+	x, err := t.asking(declared, method, func(inbound) (any, *rpcError) { return modelSays, nil }, toolSampling, arguments)
+	t.check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.orError(err))
+	fault := samplingFault(x.params())
+	t.check("SAMP-01/shape", fault == "", "messages and maxTokens", "%s", fault)
+	t.check("SAMP-01/used", err == nil && strings.Contains(string(x.result), modelSaid), modelSaid+" in the result", x.orError(err))
+	x, err = t.asking(declared, method, userRefuses, toolSampling, arguments)
+	t.check("SAMP-01/refused", err == nil, "an answer", x.orError(err))
+	x, err = t.asking(nil, method, userRefuses, toolSampling, arguments)
+	if err != nil && len(x.asked) == 0 {
+		return err
+	}
+	t.check("SAMP-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
+	return nil
+}
+
+func runElicitation(t *trial) error {
+	const method = mcp.MethodElicitationCreate
+	declared := map[string]any{"elicitation": struct{}{}}
+	arguments := map[string]any{"message": "Who are you?"}
+	accept := func(in inbound) (any, *rpcError) {
+		return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+	}
+	x, err := t.asking(declared, method, accept, toolElicitation, arguments)
+	t.check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.orError(err))
+	fault := elicitationFault(x.params())
+	t.check("ELIC-01/shape", fault == "", "a message and a flat form", "%s", fault)
+	t.check("ELIC-01/used", err == nil && strings.Contains(string(x.result), userSays), userSays+" in the result", x.orError(err))
+	decline := func(inbound) (any, *rpcError) { return map[string]any{"action": "decline"}, nil }
+	x, err = t.asking(declared, method, decline, toolElicitation, arguments)
+	t.check("ELIC-01/declined", err == nil, "an answer", x.orError(err))
+	x, err = t.asking(declared, method, userRefuses, toolElicitation, arguments)
+	t.check("ELIC-01/refused", err == nil, "an answer", x.orError(err))
+	x, err = t.asking(nil, method, userRefuses, toolElicitation, arguments)
+	if err != nil && len(x.asked) == 0 {
+		return err
+	}
+	t.check("ELIC-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
+	return nil
+}
+
+// formOf has a tool show its form and returns the properties.
+func (t *trial) formOf(tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
+	accept := func(in inbound) (any, *rpcError) {
+		return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+	}
+	x, err := t.asking(map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
+	return readSchema(x.params()["requestedSchema"]).Properties, x, err
+}
+
+func runDefaults(t *trial) error {
+	properties, x, err := t.formOf(toolDefaults)
+	fault := ""
+	for _, name := range sortedKeys(properties) {
+		s := readSchema(properties[name])
+		fits := map[string]bool{
+			"string": isString(s.Default), "integer": isInteger(s.Default), "boolean": string(s.Default) == "true" || string(s.Default) == "false",
+			"number": len(s.Default) > 0 && !isString(s.Default) && !isObject(s.Default),
+		}
+		if !fits[s.typed()] {
+			fault = name + ": default " + orAbsent(s.Default)
+		}
+	}
+	t.check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.orError(err))
+	return nil
+}
+
+func runEnums(t *trial) error {
+	properties, x, err := t.formOf(toolEnums)
+	fault := ""
+	for _, name := range sortedKeys(properties) {
+		members, _ := object(properties[name])
+		if items, there := members["items"]; there {
+			members, _ = object(items)
+		}
+		choices := 0
+		for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
+			if isArray(members[keyword]) {
+				choices++
+			}
+		}
+		if choices == 0 {
+			fault = name + " is no choice: " + clip(string(properties[name]), 100)
+		}
+	}
+	t.check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.orError(err))
+	return nil
+}

@@ -1,0 +1,135 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// logLevels are those there are, from the least to the worst.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// loggingScenarios are about log messages of a session, and news of lists.
+func loggingScenarios() []Scenario {
+	const page = "server/utilities/logging"
+	changed := func(list, tool, method string) Scenario {
+		return Scenario{
+			ID: "CHG-01-" + list, Area: "tools", Title: "news of the list of " + list, Until: mcp.LatestSession,
+			Needs: Needs{Capability: list + ".listChanged", Tools: []string{tool}},
+			Checks: []Check{quoted(Should, "CHG-01/"+list, "a change of the "+list+" is told to who is connected", "server/"+list+"#list-changed-notification",
+				"When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification")},
+			run: func(t *trial) error { return t.unasked(list, tool, method) },
+		}
+	}
+	return []Scenario{
+		{
+			ID: "LOG-01", Area: "logging", Title: "log messages of a session", Until: mcp.LatestSession, Needs: Needs{Capability: "logging"},
+			Checks: []Check{
+				{ID: "LOG-01/levels", Title: "each of the eight levels can be set, with an empty result", Level: Must, Official: []string{"logging-set-level"}, Spec: Spec{Section: page + "#log-levels", Quote: "The protocol follows the standard syslog severity levels specified in RFC 5424"}},
+				quoted(Should, "LOG-01/unknown", "an unknown level is refused with -32602", page+"#error-handling", "Invalid log level: -32602 (Invalid params)"),
+				quoted(Should, "LOG-01/capitals", "a level in capitals is refused", page+"#error-handling", "Invalid log level: -32602 (Invalid params)"),
+			},
+			run: runSetLevel,
+		},
+		{
+			ID: "LOG-03", Area: "logging", Title: "the level that was set", Until: mcp.LatestSession, Needs: Needs{Capability: "logging", Tools: []string{toolLogging}},
+			Checks: []Check{
+				{ID: "LOG-03/sent", Title: "at level debug the official tool sends messages", Level: Should, Official: []string{"tools-call-with-logging"}, Spec: Spec{Section: page + "#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}},
+				quoted(Must, "LOG-03/shape", "each has a level of the eight, and data", page+"#log-message-notifications", "log messages … include severity levels, optional logger names, and arbitrary JSON-serializable data"),
+				quoted(Must, "LOG-03/threshold", "at level emergency it sends none below", page+"#setting-log-level", "To configure the minimum log level, clients MAY send a logging/setLevel request"),
+			},
+			run: runThreshold,
+		},
+		changed("tools", toolChangeTools, mcp.MethodToolsListChanged),
+		changed("prompts", toolChangePrompts, mcp.MethodPromptsListChanged),
+	}
+}
+
+func runSetLevel(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	fault := ""
+	for _, level := range logLevels {
+		a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
+		if err != nil || !a.isEmpty() {
+			fault = level + ": " + a.orError(err)
+		}
+	}
+	t.check("LOG-01/levels", fault == "", "an empty result for each", "%s", fault)
+	for id, level := range pairs("LOG-01/unknown", "loud", "LOG-01/capitals", "ERROR") {
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
+		t.check(id, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	}
+	return nil
+}
+
+func runThreshold(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	at := func(level string) ([]inbound, error) {
+		t.step(s)
+		if _, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil {
+			return nil, err
+		}
+		had := len(s.noted(mcp.MethodMessage))
+		if _, err := t.call(s, toolLogging, struct{}{}); err != nil {
+			return nil, err
+		}
+		return s.noted(mcp.MethodMessage)[had:], nil
+	}
+	all, err := at("debug")
+	if err != nil {
+		return err
+	}
+	t.check("LOG-03/sent", len(all) > 0, mcp.MethodMessage, "none")
+	fault := ""
+	for _, in := range all {
+		_, data := object(in.members["params"])
+		if level := text(paramMember(in, "level")); !slices.Contains(logLevels, level) || len(paramMember(in, "data")) == 0 || !data {
+			fault = fmt.Sprintf("level %s, data %s", orAbsent(paramMember(in, "level")), orAbsent(paramMember(in, "data")))
+		}
+	}
+	if len(all) > 0 {
+		t.check("LOG-03/shape", fault == "", "a level and data", "%s", fault)
+	} else {
+		t.skip("LOG-03/shape", SkipPrerequisite, "no messages")
+	}
+	few, err := at("emergency")
+	if err != nil {
+		return err
+	}
+	below := slices.ContainsFunc(few, func(in inbound) bool { return text(paramMember(in, "level")) != "emergency" })
+	t.check("LOG-03/threshold", !below, "none below emergency", "%d messages", len(few))
+	return nil
+}
+
+// unasked changes a list and waits for the news a session gets of itself.
+func (t *trial) unasked(list, tool, method string) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	if w, ok := s.wire.(*httpWire); ok {
+		if _, err := w.listen(t.ctx, ""); err != nil {
+			return err
+		}
+	}
+	t.step(s)
+	if _, err := t.call(s, tool, struct{}{}); err != nil {
+		return err
+	}
+	long := s.wait
+	s.wait = min(long, 2*time.Second)
+	_, err = s.note(t.ctx, func(in inbound) bool { return in.method() == method })
+	s.wait = long
+	t.check("CHG-01/"+list, err == nil, method, "%v", err)
+	_, err = t.call(s, tool, struct{}{}) // as it was
+	return err
+}

@@ -1,0 +1,93 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// paginationScenarios are about the pages of the lists beside that of tools.
+func paginationScenarios() []Scenario {
+	const page = "server/utilities/pagination"
+	one := func(word string, kind listKind) Scenario {
+		return Scenario{
+			ID: "UTIL-14-" + word, Area: kind.capability, Title: "pages of " + kind.method, Needs: Needs{Capability: kind.capability},
+			Checks: []Check{
+				quoted(Must, "UTIL-14/"+word+"-ends", "following the cursors comes to an end", page+"#implementation-guidelines", "Treat a missing nextCursor as the end of results"),
+				quoted(Must, "UTIL-14/"+word+"-disjoint", "nothing stands on two pages", page, "Pagination allows servers to yield results in smaller chunks rather than all at once."),
+				quoted(Should, "UTIL-15/"+word, "a cursor the server never gave is refused with -32602", page+"#error-handling", "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."),
+			},
+			run: func(t *trial) error { return t.pages(word, kind) },
+		}
+	}
+	return []Scenario{one("prompts", promptKind), one("resources", resourceKind), one("templates", templateKind)}
+}
+
+func (t *trial) pages(word string, kind listKind) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	list, err := walk(t.ctx, s, kind)
+	if err != nil && !errors.Is(err, errEndless) {
+		t.skipAll(SkipPrerequisite, err.Error())
+		return nil
+	}
+	t.check("UTIL-14/"+word+"-ends", err == nil, "an end", "%v", err)
+	t.check("UTIL-14/"+word+"-disjoint", list.twice == "", "each once", "%s", list.twice)
+	t.step(s)
+	a, err := s.request(t.ctx, kind.method, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.check("UTIL-15/"+word, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	return err
+}
+
+// fixtureScenarios call the official fixtures that answer with content.
+func fixtureScenarios() []Scenario {
+	one := func(word, tool, official string, kinds ...string) Scenario {
+		return Scenario{
+			ID: "TOOL-13-" + word, Area: "content", Title: "the official tool " + tool, Needs: Needs{Tools: []string{tool}},
+			Checks: []Check{{
+				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: Must, Official: []string{official},
+				Spec: Spec{Section: "server/tools#tool-result", Quote: "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"},
+			}},
+			run: func(t *trial) error { return t.fixture("TOOL-13/"+word, tool, kinds) },
+		}
+	}
+	return []Scenario{
+		one("simple-text", toolSimpleText, "tools-call-simple-text", "text"),
+		one("image", "test_image_content", "tools-call-image", "image"),
+		one("audio", "test_audio_content", "tools-call-audio", "audio"),
+		one("resource", "test_embedded_resource", "tools-call-embedded-resource", "resource"),
+		one("mixed", "test_multiple_content_types", "tools-call-mixed-content", "text", "image", "resource"),
+		one("failed", "test_error_handling", "tools-call-error", "text"),
+	}
+}
+
+func (t *trial) fixture(id, tool string, kinds []string) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.call(s, tool, struct{}{})
+	result, _ := object(a.result)
+	found := map[string]bool{}
+	for _, block := range blocksOf(a) {
+		found[text(block["type"])] = true
+	}
+	missing := ""
+	for _, kind := range kinds {
+		if !found[kind] {
+			missing = kind
+		}
+	}
+	failed := string(result["isError"]) == "true"
+	t.check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.orError(err))
+	return err
+}
+
+// blocksOf returns the content of a call.
+func blocksOf(a answer) []entry {
+	result, _ := object(a.result)
+	var blocks []entry
+	_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+	return blocks
+}

@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const promptArguments = "test_prompt_with_arguments"
+
+// promptScenarios are about prompts and completion in both eras.
+func promptScenarios() []Scenario {
+	const (
+		page     = "server/prompts"
+		faults   = page + "#error-handling"
+		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: Missing required arguments: -32602 (Invalid params)"
+		complete = "server/utilities/completion"
+		values   = "Maximum 100 items per response"
+	)
+	return []Scenario{
+		{
+			ID: "PRM-01", Area: "prompts", Title: "prompts and their arguments", Needs: Needs{Capability: "prompts"},
+			Checks: []Check{
+				quoted(Must, "PRM-01/names", "each prompt has a name, and no other has it", page+"#prompt", "name: Unique identifier for the prompt"),
+				quoted(Must, "PRM-01/arguments", "arguments have names, and required is a boolean", page+"#prompt", "arguments: Optional list of arguments for customization"),
+				quoted(Must, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
+				quoted(Should, "PRM-01/missing", "a prompt without its required arguments is refused with -32602", faults, standard),
+				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: Must, Official: []string{"prompts-get-with-args"}, Spec: Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
+			},
+			run: runPrompts,
+		},
+		{
+			ID: "CMP-01", Area: "completion", Title: "completion of an argument", Needs: Needs{Capability: "completions"},
+			Checks: []Check{
+				{ID: "CMP-01/values", Title: "values is an array of strings", Level: Must, Official: []string{"completion-complete"}, Spec: Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
+				quoted(Must, "CMP-02/hundred", "there are no more than 100", complete+"#completion-results", values),
+				quoted(Must, "CMP-02/total", "total, when present, is an integer and no less than there are", complete+"#completeresult", "total: Optional total matches"),
+				quoted(Must, "CMP-02/more", "hasMore, when present, is a boolean", complete+"#completeresult", "hasMore: Additional results flag"),
+				quoted(Should, "CMP-01/unknown", "an unknown prompt is refused with -32602", complete+"#error-handling", "Invalid prompt name: -32602 (Invalid params)"),
+			},
+			run: runCompletion,
+		},
+	}
+}
+
+func runPrompts(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	list, err := walk(t.ctx, s, promptKind)
+	if err != nil {
+		return err
+	}
+	if len(list.entries) == 0 {
+		t.skipAll(SkipNoFixture, "no prompts")
+		return nil
+	}
+	names, arguments, ungot, refusals := "", "", "", ""
+	seen := map[string]bool{}
+	got, needy := 0, ""
+	for _, e := range list.entries {
+		name := text(e["name"])
+		if name == "" || seen[name] {
+			names = "name is " + orAbsent(e["name"]) + ", or there twice"
+		}
+		seen[name] = true
+		required, fault := promptArgumentsOf(e)
+		if fault != "" {
+			arguments = name + ": " + fault
+		}
+		params := map[string]any{"name": name}
+		switch {
+		case len(required) > 0 && needy == "":
+			needy = name
+			a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
+			if !a.hasCode(err, codeInvalidParams) {
+				refusals = name + ": " + a.orError(err)
+			}
+		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, inputRequired):
+			got++
+			a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
+			if err != nil || a.err != nil {
+				ungot = name + ": " + a.orError(err)
+			}
+		}
+	}
+	t.check("PRM-01/names", names == "", "a name of its own", "%s", names)
+	t.check("PRM-01/arguments", arguments == "", "a name and a boolean", "%s", arguments)
+	if got > 0 {
+		t.check("PRM-01/get", ungot == "", "messages", "%s", ungot)
+	}
+	if needy != "" {
+		t.check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
+	}
+	if list.has(promptKind, promptArguments) {
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodPromptsGet, map[string]any{"name": promptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
+		both := strings.Contains(string(a.result), "mainstay-one") && strings.Contains(string(a.result), "mainstay-two")
+		t.check("PRM-01/values", err == nil && both, "both values in the messages", a.orError(err))
+	}
+	t.skipAll(SkipNoFixture, "no such prompt") // what is left
+	return nil
+}
+
+// promptArgumentsOf returns the names of the required arguments of a prompt, and
+// what is wrong with its arguments.
+func promptArgumentsOf(e entry) (required []string, fault string) {
+	raw, there := e["arguments"]
+	if !there || string(raw) == "null" {
+		return nil, ""
+	}
+	var arguments []entry
+	if json.Unmarshal(raw, &arguments) != nil {
+		return nil, "arguments is " + orAbsent(raw)
+	}
+	for _, argument := range arguments {
+		need, said := argument["required"]
+		if text(argument["name"]) == "" || said && string(need) != "true" && string(need) != "false" {
+			fault = fmt.Sprintf("name %s, required %s", orAbsent(argument["name"]), orAbsent(need))
+		}
+		if string(need) == "true" {
+			required = append(required, text(argument["name"]))
+		}
+	}
+	return required, fault
+}
+
+func runCompletion(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	list, err := walk(t.ctx, s, promptKind)
+	if err != nil {
+		list = &listing{} // completion of templates alone
+	}
+	prompt, argument := "", ""
+	for _, e := range list.entries {
+		var arguments []entry
+		_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
+		if len(arguments) > 0 && (prompt == "" || text(e["name"]) == promptArguments) {
+			prompt, argument = text(e["name"]), text(arguments[0]["name"])
+		}
+	}
+	t.step(s)
+	ask := func(prompt, argument string) (answer, error) {
+		return s.request(t.ctx, mcp.MethodCompletionComplete, map[string]any{
+			"ref": map[string]any{"type": "ref/prompt", "name": prompt}, "argument": map[string]any{"name": argument, "value": ""},
+		})
+	}
+	a, err := ask("mainstay-no-such-prompt", "x")
+	t.check("CMP-01/unknown", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	if prompt == "" {
+		t.skipAll(SkipNoFixture, "no prompt with arguments")
+		return nil
+	}
+	t.step(s)
+	a, err = ask(prompt, argument)
+	result, _ := object(a.result)
+	completion, _ := object(result["completion"])
+	var values []string
+	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
+	t.check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", orAbsent(completion["values"]), a.orError(err))
+	t.check("CMP-02/hundred", ok && len(values) <= 100, "100 at most", "%d", len(values))
+	raw, there := completion["total"]
+	var total float64
+	_ = json.Unmarshal(raw, &total) // isInteger says whether it is one
+	t.check("CMP-02/total", !there || isInteger(raw) && int(total) >= len(values), "an integer, no less than there are", "total is %s of %d", orAbsent(raw), len(values))
+	raw, there = completion["hasMore"]
+	t.check("CMP-02/more", !there || string(raw) == "true" || string(raw) == "false", "a boolean", "hasMore is %s", orAbsent(raw))
+	return err
+}

@@ -1,0 +1,271 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// resourceScenarios are about resources in both eras.
+func resourceScenarios() []Scenario {
+	const (
+		page      = "server/resources"
+		data      = page + "#resource"
+		contents  = page + "#resource-contents"
+		templates = page + "#resource-templates"
+	)
+	needs := Needs{Capability: "resources"}
+	missing := "Servers SHOULD return standard JSON-RPC errors for common failure cases: Resource not found: -32002"
+	return []Scenario{
+		{
+			ID: "RES-02", Area: "resources", Title: "what is listed can be read", Needs: needs,
+			Checks: []Check{
+				quoted(Must, "RES-02/entries", "each resource has an absolute uri and a name", data, "uri: Unique identifier for the resource; name: The name of the resource."),
+				quoted(Must, "RES-02/unique", "no uri is listed twice", data, "uri: Unique identifier for the resource"),
+				quoted(Must, "RES-07/members", "size, mimeType, title and annotations, when present, have their types", data, "size: Optional size in bytes"),
+				quoted(Must, "RES-02/read", "each of the first ten can be read", page+"#reading-resources", "To retrieve resource contents, clients send a resources/read request"),
+				quoted(Must, "RES-02/uri", "what is read names the uri it was asked for, or one below it", contents, "The URI of this resource."),
+				quoted(Should, "RES-02/mime", "what is read has the MIME type it is listed with", data, "mimeType: Optional MIME type"),
+				quoted(Must, "RES-03/code", "an unknown resource is refused with the code of the revision", page+"#error-handling", missing),
+				quoted(Should, "RES-03/data", "data.uri says which", page+"#error-handling", missing),
+			},
+			run: runResources,
+		},
+		{
+			ID: "RES-07", Area: "resources", Title: "templates", Needs: needs,
+			Checks: []Check{
+				quoted(Must, "RES-07/template", "each template is one of RFC 6570, with a name", templates, "Resource templates allow servers to expose parameterized resources using URI templates."),
+				{ID: "RES-07/filled", Title: "the official template is read with its value", Level: Must, Official: []string{"resources-templates-read"}, Spec: Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
+				{ID: "RES-07/other", Title: "and with another value it is another text", Level: Must, Spec: Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
+			},
+			run: runTemplates,
+		},
+		{
+			ID: "RES-04", Area: "resources", Title: "subscriptions to a resource", Until: mcp.LatestSession, Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}},
+			Checks: []Check{
+				{ID: "RES-04/subscribe", Title: "resources/subscribe is answered with an empty result", Level: Must, Official: []string{"resources-subscribe"}, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				quoted(Must, "RES-04/updated", "a change is told, with the uri", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
+				{ID: "RES-04/unsubscribe", Title: "resources/unsubscribe is answered with an empty result", Level: Must, Official: []string{"resources-unsubscribe"}, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				quoted(Must, "RES-04/stopped", "after it no change is told", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
+			},
+			run: runSubscribe,
+		},
+	}
+}
+
+func runResources(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	list, err := walk(t.ctx, s, resourceKind)
+	if err != nil {
+		return err
+	}
+	const unknown = "mainstay-no-such-scheme://nothing/at-all"
+	entries, members, twice := "", "", ""
+	seen := map[string]bool{}
+	for _, e := range list.entries {
+		uri := text(e["uri"])
+		if !isAbsoluteURI(uri) || text(e["name"]) == "" {
+			entries = fmt.Sprintf("uri %s, name %s", orAbsent(e["uri"]), orAbsent(e["name"]))
+		}
+		if seen[uri] {
+			twice = uri
+		}
+		seen[uri] = true
+		if fault := resourceEntryFault(e); fault != "" {
+			members = uri + ": " + fault
+		}
+	}
+	if len(list.entries) == 0 {
+		for _, id := range []string{"RES-02/entries", "RES-02/unique", "RES-07/members", "RES-02/read", "RES-02/uri", "RES-02/mime"} {
+			t.skip(id, SkipNoFixture, "no resources")
+		}
+	} else {
+		t.check("RES-02/entries", entries == "", "an absolute uri and a name", "%s", entries)
+		t.check("RES-02/unique", twice == "", "each uri once", "%s", twice)
+		t.check("RES-07/members", members == "", "the types of the schema", "%s", members)
+		if err := t.readEach(s, list.entries[:min(10, len(list.entries))]); err != nil {
+			return err
+		}
+	}
+	t.step(s)
+	a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
+	codes := []int64{mcp.CodeResourceNotFound}
+	if t.leg.stateless() {
+		codes = []int64{codeInvalidParams}
+	}
+	t.check("RES-03/code", a.hasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), a.orError(err))
+	data, _ := object(a.errorData())
+	t.check("RES-03/data", text(data["uri"]) == unknown, "data.uri "+unknown, a.orError(err))
+	return err
+}
+
+// resourceEntryFault says which optional member of a resource or template has
+// not its type, "" when each has.
+func resourceEntryFault(e entry) string {
+	if raw, there := e["size"]; there && (!isInteger(raw) || raw[0] == '-') {
+		return "size is " + orAbsent(raw)
+	}
+	if raw, there := e["mimeType"]; there && !isMIME(text(raw)) {
+		return "mimeType is " + orAbsent(raw)
+	}
+	for _, name := range []string{"title", "description"} {
+		if raw, there := e[name]; there && !isString(raw) {
+			return name + " is " + orAbsent(raw)
+		}
+	}
+	if raw, there := e["annotations"]; there {
+		return audienceFault(raw)
+	}
+	return ""
+}
+
+func (t *trial) readEach(s *session, entries []entry) error {
+	unread, other, media := "", "", ""
+	for _, e := range entries {
+		uri := text(e["uri"])
+		a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		if err != nil {
+			return err
+		}
+		if a.isInputRequired() {
+			continue
+		}
+		contents := a.contents()
+		if a.err != nil || len(contents) == 0 {
+			unread = uri + ": " + a.describe()
+			continue
+		}
+		for _, c := range contents {
+			if got := text(c["uri"]); !strings.HasPrefix(got, uri) {
+				other = fmt.Sprintf("%s for %s", got, uri)
+			}
+			listed, there := e["mimeType"]
+			if got, has := c["mimeType"]; there && has && len(contents) == 1 && !strings.EqualFold(text(got), text(listed)) {
+				media = fmt.Sprintf("%s of %s, listed as %s", text(got), uri, text(listed))
+			}
+		}
+	}
+	t.check("RES-02/read", unread == "", "contents", "%s", unread)
+	t.check("RES-02/uri", other == "", "the uri that was asked for", "%s", other)
+	t.check("RES-02/mime", media == "", "the same MIME type", "%s", media)
+	return nil
+}
+
+// contents returns those of an answer to resources/read.
+func (a answer) contents() []entry {
+	result, _ := object(a.result)
+	var contents []entry
+	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
+	return contents
+}
+
+func runTemplates(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	list, err := walk(t.ctx, s, templateKind)
+	if err != nil || len(list.entries) == 0 {
+		t.skipAll(SkipNoFixture, "no templates")
+		return nil
+	}
+	fault := ""
+	official := false
+	for _, e := range list.entries {
+		template := text(e["uriTemplate"])
+		official = official || template == "test://template/{id}/data"
+		if !isTemplate(template) || text(e["name"]) == "" || resourceEntryFault(e) != "" {
+			fault = fmt.Sprintf("uriTemplate %s, name %s %s", orAbsent(e["uriTemplate"]), orAbsent(e["name"]), resourceEntryFault(e))
+		}
+	}
+	t.check("RES-07/template", fault == "", "a template and a name", "%s", fault)
+	if !official {
+		t.skipAll(SkipNoFixture, "no template test://template/{id}/data")
+		return nil
+	}
+	for id, value := range pairs("RES-07/filled", "123", "RES-07/other", "mainstay7") {
+		t.step(s)
+		uri := "test://template/" + value + "/data"
+		a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		holds := false
+		for _, c := range a.contents() {
+			holds = holds || strings.Contains(text(c["text"]), value)
+		}
+		t.check(id, err == nil && holds, value+" in the text", a.orError(err))
+	}
+	return nil
+}
+
+// isTemplate reports whether text has the syntax of RFC 6570: braces that pair
+// and hold an expression.
+func isTemplate(text string) bool {
+	for text != "" {
+		literal, rest, open := strings.Cut(text, "{")
+		if strings.ContainsAny(literal, "} <>\"") {
+			return false
+		}
+		if !open {
+			return true
+		}
+		expression, after, closed := strings.Cut(rest, "}")
+		names := strings.TrimLeft(expression, "+#./;?&")
+		if !closed || names == "" || strings.ContainsAny(names, "{ ") {
+			return false
+		}
+		text = after
+		if text == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func runSubscribe(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	if w, ok := s.wire.(*httpWire); ok {
+		if _, err := w.listen(t.ctx, ""); err != nil {
+			return err
+		}
+	}
+	t.step(s)
+	watched := map[string]any{"uri": resourceWatched}
+	a, err := s.request(t.ctx, mcp.MethodResourcesSubscribe, watched)
+	t.check("RES-04/subscribe", err == nil && a.isEmpty(), "an empty result", a.orError(err))
+	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
+		return err
+	}
+	long := s.wait
+	s.wait = min(s.wait, 2*grace)
+	in, err := s.note(t.ctx, func(in inbound) bool { return in.method() == mcp.MethodResourcesUpdated })
+	s.wait = long
+	t.check("RES-04/updated", err == nil && text(paramMember(in, "uri")) == resourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, orAbsent(paramMember(in, "uri")))
+	a, err = s.request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
+	t.check("RES-04/unsubscribe", err == nil && a.isEmpty(), "an empty result", a.orError(err))
+	had := len(s.noted(mcp.MethodResourcesUpdated))
+	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
+		return err
+	}
+	if _, err := s.settle(t.ctx); err != nil {
+		return err
+	}
+	more := len(s.noted(mcp.MethodResourcesUpdated)) - had
+	t.check("RES-04/stopped", more == 0, "no news", "%d notifications", more)
+	return nil
+}
+
+// isEmpty reports whether an answer is a result without members but _meta.
+func (a answer) isEmpty() bool {
+	result, ok := object(a.result)
+	for name := range result {
+		ok = ok && (name == "_meta" || name == "resultType")
+	}
+	return ok
+}
