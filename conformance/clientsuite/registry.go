@@ -14,7 +14,7 @@ var areas = []string{"messages", "lifecycle", "tools", "features", "stateless", 
 func registry() []scenario {
 	all := slices.Concat(
 		messageScenarios(), lifecycleScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), cancelScenarios(),
-		featureScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), headerScenarios(), stdioScenarios(),
+		featureScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), headerScenarios(), stdioScenarios(), faultScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {
 		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))

@@ -20,6 +20,9 @@ func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, 
 		if !slices.Contains([]string{"", "loses-results", "small-lines"}, defect) {
 			opts.Skip = []string{"C-LARGE"} // half of the work of a run, and nothing to see for most
 		}
+		if !slices.Contains([]string{"", "resends", "hammers", "swallows-errors", "waits-for-ever", "dead-after-cancel"}, defect) {
+			opts.Skip = append(opts.Skip, faultArea) // as above: the defects that are about faults are these
+		}
 		report, err = Run(t.Context(), &toy{defect: defect, net: newMemory()}, opts)
 		require.NoError(t, err)
 	})
