@@ -61,7 +61,7 @@ func rewrites() map[string]rewritten {
 		conversationRewrites(), statelessRewrites(), featureRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
-		coeRewrites(),
+		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(),
 	} {

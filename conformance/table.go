@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -47,6 +49,8 @@ type step struct {
 	// keep are values for later steps: their names, and their paths in the
 	// answer.
 	keep map[string]string
+	// before does something outside the conversation before the call.
+	before func(r *tableRun) error
 	// house: a server that does not announce our error profiles only should.
 	house bool
 }
@@ -84,6 +88,19 @@ type tableRun struct {
 	table *table
 	s     *session
 	kept  map[string]any
+	// folders are removed at the end.
+	folders []string
+}
+
+// folder makes a folder of the scenario's own, with its links resolved.
+func (r *tableRun) folder() (string, error) {
+	dir, err := os.MkdirTemp("", "mcp-conformance-")
+	if err != nil {
+		return "", ours(err)
+	}
+	r.folders = append(r.folders, dir)
+	dir, err = filepath.EvalSymlinks(dir)
+	return dir, ours(err)
 }
 
 // errPrerequisite: what a table builds on is not there.
@@ -95,6 +112,11 @@ func (tb *table) run(t *trial) error {
 		return err
 	}
 	r := &tableRun{trial: t, table: tb, s: s, kept: map[string]any{"nonce": rand.Text()[:12]}}
+	defer func() {
+		for _, dir := range r.folders {
+			_ = os.RemoveAll(dir) // a temporary folder: nothing is lost when it stays
+		}
+	}()
 	if tb.suits != nil {
 		reason, err := tb.suits(r)
 		if err != nil {
@@ -129,6 +151,11 @@ func (r *tableRun) skipRest(reason SkipReason, detail string) {
 // take makes the call of a step, decides its check and returns the answer.
 func (r *tableRun) take(st *step, last map[string]any) (map[string]any, error) {
 	doc := last
+	if st.before != nil {
+		if err := st.before(r); err != nil {
+			return nil, err
+		}
+	}
 	if st.tool != "" {
 		var err error
 		if doc, err = r.exchange(st); err != nil {
