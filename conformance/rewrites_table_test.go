@@ -207,8 +207,9 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 	}
 	changed := reply{}
 	maps.Copy(changed, result)
-	text, _ := doc["text"].(string)
-	if payload, there := doc["payload"]; there {
+	said, hasText := doc["text"]
+	text, isText := said.(string)
+	if payload, there := doc["payload"]; there && (isText || !hasText) {
 		old := decoded([]byte(text))
 		if text == "" || json.Valid([]byte(text)) && string(encode(old)) != string(encode(payload)) {
 			text = string(encode(payload))

@@ -28,7 +28,7 @@ func coeTransportScenarios() []Scenario {
 	}
 	return append(tables(orchestrated),
 		Scenario{
-			ID: "S1-TRANS-01", Area: areaCOE, Title: "tools as methods", Needs: coeNeeds(),
+			ID: "S1-TRANS-01", Area: areaCOE, Title: "tools as methods", Needs: coeNeeds(), Until: mcp.LatestSession,
 			Checks: []Check{
 				must("S1-TRANS-01", "S1-TRANS-01", "getNextTask as a method is answered with the bare payload"),
 				must("S1-TRANS-02/payload", "S1-TRANS-02", "tools/call of the same name gives the same payload"),
