@@ -103,7 +103,7 @@ func (t *trial) echo(s *session, value json.RawMessage) (string, error) {
 	var result struct {
 		Messages []struct{ Content struct{ Text string } }
 	}
-	if err := json.Unmarshal(a.result, &result); err != nil || a.err != nil {
+	if a.err != nil || json.Unmarshal(a.result, &result) != nil {
 		return a.describe(), nil
 	}
 	var out strings.Builder

@@ -128,6 +128,7 @@ type verdict struct {
 	status int
 }
 
+// WriteHeader keeps the status and passes it on.
 func (v *verdict) WriteHeader(status int) {
 	v.status = status
 	v.ResponseWriter.WriteHeader(status)
