@@ -320,6 +320,7 @@ func runSlow(t *trial) error {
 		if err != nil {
 			return err
 		}
+		s.pending[twin] = false // each of the two may have an answer
 		a := toAnswer(in)
 		refused = refused || in.ended || a.err != nil
 		if a.result != nil {
