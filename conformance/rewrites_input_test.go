@@ -7,11 +7,6 @@ import (
 // retries reports whether a call brings answers.
 func retries(m fakeMessage) bool { return m.params["inputResponses"] != nil }
 
-// asks reports whether it is the first call of a tool that asks.
-func asks(name string) func(m fakeMessage) bool {
-	return func(m fakeMessage) bool { return m.call == inputRequired+name && !retries(m) }
-}
-
 // interim changes the results of a tool that ask for more.
 func interim(name string, change func(result reply)) rewritten {
 	return changedCall(inputRequired+name, func(_ fakeMessage, result reply) {
@@ -31,7 +26,7 @@ func eachRequest(change func(request reply)) func(result reply) {
 	}
 }
 
-// unanswered answers a retry as if it brought nothing.
+// asIfDone answers calls of a tool as if the work were done.
 func asIfDone(name string, when func(m fakeMessage) bool) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		if m.call == inputRequired+name && when(m) {

@@ -126,10 +126,6 @@ func asksFor(name string) func(m fakeMessage) bool {
 	return func(m fakeMessage) bool { return m.method == name }
 }
 
-func callsTool(name string) func(m fakeMessage) bool {
-	return func(m fakeMessage) bool { return m.call == name }
-}
-
 // metaOf returns the _meta of a request.
 func metaOf(m fakeMessage) map[string]any {
 	meta, _ := m.params["_meta"].(map[string]any)

@@ -75,7 +75,10 @@ func runPostOnly(t *trial) error {
 // buffering looks at an event stream: that of a listener is always one.
 func (t *trial) buffering(s *session) error {
 	sub, err := t.listen(s, map[string]any{})
-	if err != nil || sub.ack.http == nil || mediaType(sub.ack.http.Header) != mediaStream {
+	if err != nil {
+		return err
+	}
+	if sub.ack.http == nil || mediaType(sub.ack.http.Header) != mediaStream {
 		t.skip("HTTP-37/buffering", SkipPrerequisite, "no event stream")
 		return nil
 	}
