@@ -58,7 +58,7 @@ type rewritten struct {
 func rewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, part := range []map[string]rewritten{
-		conversationRewrites(), statelessRewrites(), featureRewrites(),
+		conversationRewrites(), statelessRewrites(), featureRewrites(), schemaRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)),

@@ -4,6 +4,7 @@ package conformance
 func observedScenarios() []Scenario {
 	rpc := func(quote string) Spec { return Spec{Section: "basic#messages", Quote: quote} }
 	all := "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
+	schema := Spec{Section: "basic#schema", Quote: "The full specification of the protocol is defined as a TypeScript schema. This is the source of truth for all protocol messages and structures."}
 	call := func(quote string) Spec { return Spec{Section: "server/tools#tool-result", Quote: quote} }
 	base := Scenario{
 		ID: "SEEN-BASE", Area: "base", Title: "every message of the run",
@@ -14,6 +15,7 @@ func observedScenarios() []Scenario {
 			{ID: seenOnce, Title: "no request is answered twice", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}},
 			{ID: seenError, Title: "every error has an integer code and a message", Level: Must, Spec: Spec{Section: "basic#responses", Quote: "Error codes MUST be integers."}},
 			{ID: seenBatch, Title: "no message is an array", Level: Must, Spec: rpc(all)},
+			{ID: seenResultSchema, Title: "every result fits the schema of its method", Level: Must, Spec: schema},
 		},
 	}
 	requests := Scenario{
@@ -21,6 +23,7 @@ func observedScenarios() []Scenario {
 		Checks: []Check{
 			{ID: seenRequestID, Title: "ids of requests are strings or integers", Level: Must, Spec: Spec{Section: "basic#requests", Quote: "Requests MUST include a string or integer ID."}},
 			{ID: seenParams, Title: "params are objects", Level: Must, Spec: rpc(all)},
+			{ID: seenSentSchema, Title: "every message the server sends of its own fits the schema of its method", Level: Must, Spec: schema},
 		},
 	}
 	results := Scenario{

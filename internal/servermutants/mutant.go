@@ -52,4 +52,12 @@ func Sound() Mutant {
 	return Mutant{ID: "sound", Says: "nothing", Transport: HTTP, plant: sound}
 }
 
-func sound() *defect { return &defect{} }
+// sound reads and writes every message, as mutants do: what a suite measures must
+// differ by the defect alone.
+func sound() *defect {
+	return &defect{
+		request: func(*exchange) []object { return nil },
+		answer:  func(_ *exchange, r object) []object { return []object{r} },
+		note:    func(_ *exchange, n object) []object { return []object{n} },
+	}
+}

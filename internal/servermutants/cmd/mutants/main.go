@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,10 +23,11 @@ import (
 )
 
 type options struct {
-	server, node, suite, only string
-	official, noticed, out    string
-	jobs                      int
-	least                     float64
+	server, node, suite, only, checks string
+	official, noticed, out            string
+	jobs                              int
+	least                             float64
+	quick                             bool
 }
 
 func main() {
@@ -34,8 +36,10 @@ func main() {
 	flag.StringVar(&o.node, "node", "", "Node: run the official suite, write its record, and do nothing else")
 	flag.StringVar(&o.suite, "suite", "", "the entry file of the official suite")
 	flag.StringVar(&o.official, "official", "", "the record of what the official suite notices")
-	flag.StringVar(&o.noticed, "noticed", "", "write the record of the checks that noticed here")
+	flag.StringVar(&o.noticed, "noticed", "", "the record of the checks that noticed: they are asked first, and those that notice are written to it")
 	flag.StringVar(&o.only, "only", "*", "mutants to run, by a pattern of their ids")
+	flag.StringVar(&o.checks, "checks", "", "only the checks and areas that match these patterns, with commas between: for who writes checks")
+	flag.BoolVar(&o.quick, "quick", false, "leave it at the areas of the defect")
 	flag.StringVar(&o.out, "out", "", "write the document here; empty: a table on standard output")
 	flag.IntVar(&o.jobs, "jobs", 2, "mutants at once")
 	flag.Float64Var(&o.least, "least", 95, "percentage to detect; below it the exit code is 1")
@@ -66,6 +70,12 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (bool, error)
 		return false, err
 	}
 	j := newJudge(o, record, stderr)
+	if last, err := servermutants.ReadRecord(o.noticed); err == nil { // else there was no last run
+		j.noticed = last
+	}
+	if last, err := servermutants.ReadRecord(o.noticed); err == nil { // else there was no last run
+		j.noticed = last
+	}
 	verdicts := make([]servermutants.Verdict, len(chosen))
 	each(o.jobs, chosen, func(i int, m servermutants.Mutant) { verdicts[i] = j.judge(ctx, m) })
 	if ctx.Err() != nil {
@@ -139,16 +149,23 @@ func errText(err error) string {
 type judge struct {
 	stderr   io.Writer
 	detector servermutants.Detector
+	checks   []string // empty: the whole suite
+	quick    bool
 	record   servermutants.Record
+	noticed  servermutants.Record // by the last run
 
 	mu    sync.Mutex
 	clean map[string]func() (servermutants.Baseline, error)
 }
 
 func newJudge(o options, record servermutants.Record, stderr io.Writer) *judge {
+	var checks []string
+	if o.checks != "" {
+		checks = strings.Split(o.checks, ",")
+	}
 	return &judge{
-		stderr: stderr, record: record, clean: map[string]func() (servermutants.Baseline, error){},
-		detector: servermutants.Detector{Rig: rig(o.server), Answer: 3 * time.Second},
+		checks: checks, quick: o.quick, stderr: stderr, record: record, clean: map[string]func() (servermutants.Baseline, error){},
+		detector: servermutants.Detector{Rig: rig(o.server), Answer: 8 * time.Second},
 	}
 }
 
@@ -164,13 +181,32 @@ func (j *judge) baseline(ctx context.Context, m servermutants.Mutant) (servermut
 	return clean()
 }
 
+// rounds are the checks to ask, one after another, until one notices: what did the
+// last time, the areas of the defect, everything.
+func (j *judge) rounds(m servermutants.Mutant) [][]string {
+	if len(j.checks) > 0 {
+		return [][]string{j.checks}
+	}
+	rounds := [][]string{}
+	if last := j.noticed[m.ID]; len(last) > 0 {
+		rounds = append(rounds, last)
+	}
+	rounds = append(rounds, servermutants.First(m))
+	if !j.quick {
+		rounds = append(rounds, nil)
+	}
+	return rounds
+}
+
 func (j *judge) judge(ctx context.Context, m servermutants.Mutant) servermutants.Verdict {
 	v := servermutants.Verdict{Mutant: m}
 	v.Official, v.OfficialRan = j.record[m.ID]
 	clean, err := j.baseline(ctx, m)
 	began := time.Now()
-	if err == nil {
-		v.Finding, err = j.detector.Judge(ctx, m, clean)
+	for _, checks := range j.rounds(m) {
+		if err == nil && v.Finding == nil {
+			v.Finding, err = j.detector.Judge(ctx, m, clean, checks...)
+		}
 	}
 	v.Err = err
 	found := "SURVIVES"

@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// The specification's own schemas, a file a revision: what every message has to
+// fit (RPC-01).
+//
+//go:embed schemas/*.json
+var schemaFiles embed.FS
+
+// Checks that hold every message of a run against them.
+const (
+	seenResultSchema = "RPC-01/schema-result"
+	seenSentSchema   = "RPC-01/schema-sent"
+)
+
+// wireSchemas judges the messages of one revision. Safe for concurrent use.
+type wireSchemas struct {
+	container string                     // where the definitions are
+	defs      map[string]json.RawMessage // by name
+	byMethod  map[string]string          // the definition of a request or notification
+
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Resolved
+}
+
+var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
+	all := map[mcp.Version]*wireSchemas{}
+	for _, v := range mcp.Versions() {
+		data, err := schemaFiles.ReadFile("schemas/" + string(v) + ".json")
+		var doc map[string]json.RawMessage
+		if err == nil {
+			err = json.Unmarshal(data, &doc)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("conformance: the schema of %s: %v", v, err)) //nolint:forbidigo // embedded: a build without it is broken
+		}
+		w := &wireSchemas{container: "definitions", byMethod: map[string]string{}, compiled: map[string]*jsonschema.Resolved{}}
+		if doc["$defs"] != nil {
+			w.container = "$defs"
+		}
+		w.defs, _ = object(doc[w.container])
+		for name, raw := range w.defs {
+			var d struct {
+				Properties struct{ Method struct{ Const string } }
+			}
+			if json.Unmarshal(raw, &d) == nil && d.Properties.Method.Const != "" {
+				w.byMethod[d.Properties.Method.Const] = name
+			}
+		}
+		all[v] = w
+	}
+	return all
+})
+
+// resultFault says why a result does not fit its method, "" when it does, or
+// when the revision does not know the method.
+func resultFault(v mcp.Version, method string, result json.RawMessage) string {
+	w := schemasOf()[v]
+	if w == nil {
+		return ""
+	}
+	members, _ := object(result)
+	name := strings.TrimSuffix(w.byMethod[method], "Request") + "Result"
+	switch kind := text(members["resultType"]); {
+	case w.byMethod[method] == "":
+		return ""
+	case kind == "input_required":
+		name = "InputRequiredResult"
+	case v.Era() == mcp.EraStateless && members["resultType"] != nil && kind != "complete":
+		return "" // of an extension, or judged by DISC-12
+	case w.defs[name] == nil:
+		name = "EmptyResult"
+	}
+	return w.fault(name, result)
+}
+
+// sentFault says why a request or notification of the server does not fit its
+// method.
+func sentFault(v mcp.Version, method string, message []byte) string {
+	w := schemasOf()[v]
+	if w == nil || w.byMethod[method] == "" {
+		return "" // of an extension
+	}
+	return w.fault(w.byMethod[method], message)
+}
+
+func (w *wireSchemas) fault(name string, data []byte) string {
+	schema, err := w.compile(name)
+	if err != nil {
+		return ""
+	}
+	var value any
+	if json.Unmarshal(data, &value) != nil {
+		return "" // judged elsewhere
+	}
+	if err := schema.Validate(value); err != nil {
+		return "no " + name + ": " + clip(innermost(err.Error()), 200)
+	}
+	return ""
+}
+
+// innermost keeps the end of a chain of errors, where the fault itself is.
+func innermost(text string) string {
+	if i := strings.LastIndex(text, "validating "); i > 0 {
+		return text[i:]
+	}
+	return text
+}
+
+func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r, ok := w.compiled[name]; ok {
+		return r, nil
+	}
+	var s jsonschema.Schema
+	whole := encode(map[string]any{w.container: w.defs, "allOf": []any{map[string]any{"$ref": "#/" + w.container + "/" + name}}})
+	if err := json.Unmarshal(whole, &s); err != nil {
+		return nil, err
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	w.compiled[name] = r
+	return r, nil
+}
+
+// fits holds a message against the schema of the session's revision.
+func (o *observer) fits(s *session, in inbound) {
+	v := s.stateless
+	if v == "" && s.opened != nil {
+		v = s.opened.revision
+	}
+	result, hasResult := in.members["result"]
+	switch {
+	case !in.isResponse():
+		if v != "" {
+			reason := sentFault(v, in.method(), in.data)
+			o.see(seenSentSchema, reason == "", in, "%s", reason)
+		}
+	case hasResult:
+		method := s.asked[in.id()]
+		if members, ok := object(result); ok && method == mcp.MethodInitialize {
+			v = mcp.Version(text(members["protocolVersion"]))
+		}
+		if method != "" && v.Known() {
+			reason := resultFault(v, method, result)
+			o.see(seenResultSchema, reason == "", in, "%s", reason)
+		}
+	}
+}
