@@ -25,7 +25,7 @@ func clientFeatureScenarios() []Scenario {
 		for i := range checks {
 			checks[i].Official = []string{official}
 		}
-		return Scenario{ID: id, Area: "input", Title: title, Since: since, Until: mcp.LatestSession, Needs: Needs{Tools: []string{tool}}, Checks: checks, run: run}
+		return Scenario{ID: id, Area: "input", Title: title, Since: since, Until: mcp.LatestSession, Needs: Needs{Tools: []string{tool}, SideEffects: SideEffectsReadOnly}, Checks: checks, run: run}
 	}
 	return []Scenario{
 		one("SAMP-01", toolSampling, "a tool that asks the model", "tools-call-sampling", "", runSampling,

@@ -22,7 +22,9 @@ func httpStreamScenarios() []Scenario {
 		listening = "basic/transports#listening-for-messages-from-the-server"
 		resuming  = "basic/transports#resumability-and-redelivery"
 	)
-	needs := func(tools ...string) Needs { return Needs{Transport: TransportHTTP, Tools: tools} }
+	needs := func(tools ...string) Needs {
+		return Needs{Transport: TransportHTTP, Tools: tools, SideEffects: SideEffectsReadOnly}
+	}
 	return []Scenario{
 		{
 			ID: "HTTP-21", Area: "http", Title: "the stream of the server's own", Needs: needs(toolChange), Since: mcp.Version2025_03_26,

@@ -17,7 +17,7 @@ func loggingScenarios() []Scenario {
 	changed := func(list, tool, method string) Scenario {
 		return Scenario{
 			ID: "CHG-01-" + list, Area: "tools", Title: "news of the list of " + list, Until: mcp.LatestSession,
-			Needs: Needs{Capability: list + ".listChanged", Tools: []string{tool}},
+			Needs: Needs{Capability: list + ".listChanged", Tools: []string{tool}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{quoted(Should, "CHG-01/"+list, "a change of the "+list+" is told to who is connected", "server/"+list+"#list-changed-notification",
 				"When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification")},
 			run: func(t *trial) error { return t.unasked(list, tool, method) },
@@ -34,7 +34,7 @@ func loggingScenarios() []Scenario {
 			run: runSetLevel,
 		},
 		{
-			ID: "LOG-03", Area: "logging", Title: "the level that was set", Until: mcp.LatestSession, Needs: Needs{Capability: "logging", Tools: []string{toolLogging}},
+			ID: "LOG-03", Area: "logging", Title: "the level that was set", Until: mcp.LatestSession, Needs: Needs{Capability: "logging", Tools: []string{toolLogging}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
 				{ID: "LOG-03/sent", Title: "at level debug the official tool sends messages", Level: Should, Official: []string{"tools-call-with-logging"}, Spec: Spec{Section: page + "#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}},
 				quoted(Must, "LOG-03/shape", "each has a level of the eight, and data", page+"#log-message-notifications", "log messages … include severity levels, optional logger names, and arbitrary JSON-serializable data"),

@@ -44,7 +44,7 @@ func (t *trial) pages(word string, kind listKind) error {
 func fixtureScenarios() []Scenario {
 	one := func(word, tool, official string, kinds ...string) Scenario {
 		return Scenario{
-			ID: "TOOL-13-" + word, Area: "content", Title: "the official tool " + tool, Needs: Needs{Tools: []string{tool}},
+			ID: "TOOL-13-" + word, Area: "content", Title: "the official tool " + tool, Needs: Needs{Tools: []string{tool}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{{
 				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: Must, Official: []string{official},
 				Spec: Spec{Section: "server/tools#tool-result", Quote: "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"},

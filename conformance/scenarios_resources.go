@@ -43,7 +43,7 @@ func resourceScenarios() []Scenario {
 			run: runTemplates,
 		},
 		{
-			ID: "RES-04", Area: "resources", Title: "subscriptions to a resource", Until: mcp.LatestSession, Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}},
+			ID: "RES-04", Area: "resources", Title: "subscriptions to a resource", Until: mcp.LatestSession, Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
 				{ID: "RES-04/subscribe", Title: "resources/subscribe is answered with an empty result", Level: Must, Official: []string{"resources-subscribe"}, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
 				quoted(Must, "RES-04/updated", "a change is told, with the uri", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),

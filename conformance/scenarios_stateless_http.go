@@ -16,7 +16,7 @@ func statelessHTTPScenarios() []Scenario {
 		stream  = page + "#receiving-messages"
 	)
 	needs := Needs{Transport: TransportHTTP}
-	slow := Needs{Transport: TransportHTTP, Capability: "tools", Tools: []string{toolProgress}}
+	slow := Needs{Transport: TransportHTTP, Capability: "tools", Tools: []string{toolProgress}, SideEffects: SideEffectsReadOnly}
 	return []Scenario{
 		{
 			ID: "HTTP-28", Area: "http", Title: "POST and nothing else", Since: mcp.Version2026_07_28, Needs: needs,

@@ -26,7 +26,7 @@ func statelessInputScenarios() []Scenario {
 			checks[i].Official = strings.Fields(official)
 		}
 		return Scenario{
-			ID: id, Area: "input", Title: title, Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{inputRequired + name}}, Checks: checks, run: run,
+			ID: id, Area: "input", Title: title, Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{inputRequired + name}, SideEffects: SideEffectsReadOnly}, Checks: checks, run: run,
 		}
 	}
 	return []Scenario{

@@ -25,7 +25,7 @@ func statelessStateScenarios() []Scenario {
 	}
 	return []Scenario{
 		{
-			ID: "DISC-08", Area: "errors", Title: "a capability the client did not declare", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolMissing}},
+			ID: "DISC-08", Area: "errors", Title: "a capability the client did not declare", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolMissing}, SideEffects: SideEffectsReadOnly},
 			Checks: official(
 				quoted(Must, "DISC-08/code", "what needs it is refused with -32021", "basic#meta", needed),
 				quoted(Must, "DISC-08/data", "data.requiredCapabilities is an object with sampling as an object", "basic#meta", needed),
@@ -47,7 +47,7 @@ func statelessStateScenarios() []Scenario {
 			run: runNoState,
 		},
 		{
-			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogsOnce}},
+			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogsOnce}, SideEffects: SideEffectsReadOnly},
 			Checks: official(
 				quoted(Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
 				quoted(May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),

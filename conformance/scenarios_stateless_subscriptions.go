@@ -41,15 +41,15 @@ func statelessSubscriptionScenarios() []Scenario {
 		},
 		{
 			ID: "CHG-03-TOOLS", Area: "subscriptions", Title: "news of the list of tools", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "tools.listChanged", Tools: []string{toolChangeTools}}, Checks: official(newsChecks("tools", carried)...), run: runToolNews,
+			Needs: Needs{Capability: "tools.listChanged", Tools: []string{toolChangeTools}, SideEffects: SideEffectsReadOnly}, Checks: official(newsChecks("tools", carried)...), run: runToolNews,
 		},
 		{
 			ID: "CHG-03-PROMPTS", Area: "subscriptions", Title: "news of the list of prompts", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangePrompts}}, Checks: official(newsChecks("prompts", carried)...), run: runPromptNews,
+			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangePrompts}, SideEffects: SideEffectsReadOnly}, Checks: official(newsChecks("prompts", carried)...), run: runPromptNews,
 		},
 		{
 			ID: "CHG-05", Area: "subscriptions", Title: "news of a resource", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}},
+			Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
 				quoted(Must, "CHG-05/updated", "a change of a resource that was asked for is told", page+"#notification-filter", "resourceSubscriptions: Receive notifications/resources/updated for these resource URIs"),
 				quoted(Must, "CHG-05/uri", "with its uri", "schema#resourceupdatednotificationparams", "The URI of the resource that has been updated. This might be a sub-resource of the one that the client actually subscribed to."),
@@ -60,7 +60,7 @@ func statelessSubscriptionScenarios() []Scenario {
 		},
 		{
 			ID: "CHG-06", Area: "subscriptions", Title: "subscriptions side by side", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangeTools, toolChangePrompts}},
+			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangeTools, toolChangePrompts}, SideEffects: SideEffectsReadOnly},
 			Checks: official(
 				quoted(Must, "CHG-06/two", "news comes once on each subscription that asked for it", page+"#multiple-concurrent-subscriptions", "Each subscription is identified by the JSON-RPC request ID of its subscriptions/listen request"),
 				quoted(Must, "CHG-03/unasked", "news that was not asked for does not come", page, unasked),

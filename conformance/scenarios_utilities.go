@@ -15,7 +15,7 @@ func utilityScenarios() []Scenario {
 		progress = "basic/utilities/progress#progress-flow"
 		cancel   = "basic/utilities/cancellation#behavior-requirements"
 	)
-	needs := Needs{Tools: []string{toolProgress}}
+	needs := Needs{Tools: []string{toolProgress}, SideEffects: SideEffectsReadOnly}
 	token := Spec{Section: progress, Quote: "Progress notifications MUST only reference tokens that: Were provided in an active request; Are associated with an in-progress operation"}
 	return []Scenario{
 		{
@@ -64,7 +64,7 @@ func utilityScenarios() []Scenario {
 			run: runSlow,
 		},
 		{
-			ID: "X-ISO-01", Area: "concurrency", Title: "two sessions at once", Needs: Needs{Tools: []string{toolProgress, toolLogging}, Capability: "logging"}, Until: mcp.LatestSession,
+			ID: "X-ISO-01", Area: "concurrency", Title: "two sessions at once", Needs: Needs{Tools: []string{toolProgress, toolLogging}, Capability: "logging", SideEffects: SideEffectsReadOnly}, Until: mcp.LatestSession,
 			Checks: []Check{
 				rule("X-ISO-01/ids", "the same id in two sessions is two requests", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
 				rule("X-ISO-01/progress", "the same progress token in two sessions is two tokens", token),
