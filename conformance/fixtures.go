@@ -4,12 +4,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/google/uuid"
 )
 
 // Settings of servers that offer the artifact family (tools.md 2.1).
 const (
 	envArtifacts  = "ARTIFACTS_BASE_DIR"
 	envChecklists = "VALIDATION_RESOURCES_DIR"
+)
+
+// Settings of servers that offer the docling and the assistant family.
+const (
+	envInputs  = "DOCLING_INPUT_ROOTS"
+	envSession = "REFSERVER_SESSION_TOKEN"
 )
 
 // Fixtures are the folders the suite shares with the server under test. For a
@@ -26,6 +34,11 @@ type Fixtures struct {
 	// tasks_url and ids_url the suite finds out by itself. APIKey is what they
 	// want as a bearer token, empty for none.
 	TasksURL, IDsURL, APIKey string
+	// Inputs is a folder the server converts documents from. The suite writes
+	// into it.
+	Inputs string
+	// SessionToken is a session token that save_artifact takes.
+	SessionToken string
 }
 
 // profile is a way to start the subject.
@@ -48,8 +61,11 @@ func makeFixtures() (Fixtures, func(), error) {
 		return Fixtures{}, nil, ours(err)
 	}
 	remove := func() { _ = os.RemoveAll(root) } // a temporary folder: nothing is lost when it stays
-	f := Fixtures{Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists")}
-	for _, dir := range []string{f.Artifacts, f.Checklists} {
+	f := Fixtures{
+		Artifacts: filepath.Join(root, "base", "artifacts"), Checklists: filepath.Join(root, "checklists"),
+		Inputs: filepath.Join(root, "inputs"), SessionToken: uuid.NewString(),
+	}
+	for _, dir := range []string{f.Artifacts, f.Checklists, f.Inputs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			remove()
 			return Fixtures{}, nil, ours(err)
@@ -63,6 +79,12 @@ func (f Fixtures) environ(p profile) []string {
 	var env []string
 	if f.Artifacts != "" {
 		env = append(env, envArtifacts+"="+f.Artifacts)
+	}
+	if f.Inputs != "" {
+		env = append(env, envInputs+"="+f.Inputs)
+	}
+	if f.SessionToken != "" {
+		env = append(env, envSession+"="+f.SessionToken)
 	}
 	if p == profileChecklists {
 		env = append(env, envChecklists+"="+f.Checklists)

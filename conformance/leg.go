@@ -125,7 +125,7 @@ func (l *leg) learn(s *session) {
 // prepareFixtures decides which folders the subject gets, by the tools there is
 // leave to call: of its own for each leg, so that none finds what another stored.
 func (l *leg) prepareFixtures() error {
-	uses := func(t tool) bool { return slices.Contains(artifactTools, t.Name) && l.mayCall(t.Name) }
+	uses := func(t tool) bool { return slices.Contains(fixtureTools, t.Name) && l.mayCall(t.Name) }
 	if l.subject.isProcess() && slices.ContainsFunc(l.tools, uses) {
 		l.closeShared() // the program has to be told of them when it starts
 		var err error

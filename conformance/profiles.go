@@ -11,6 +11,7 @@ const (
 	familyCOE        = "coe"
 	familyDocling    = "docling"
 	familyPreflights = "preflights"
+	familyAssistant  = "assistant"
 )
 
 // codeBadRequest is how the numeric tools of coe refuse an argument.

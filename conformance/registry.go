@@ -12,7 +12,7 @@ import (
 // areas are the sections of a report, in the order they are shown.
 var areas = []string{
 	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "stdio", "validate_artifact", "store_artifact",
-	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE, areaPreflights,
+	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE, areaDocling, areaPreflights, areaAssistant,
 }
 
 // Scenarios returns every scenario there is, in the order of a report. The
@@ -35,7 +35,7 @@ func registry() []Scenario {
 		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		statelessScenarios(), featureScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
-		coeScenarios(), preflightsScenarios(),
+		coeScenarios(), preflightsScenarios(), doclingScenarios(), assistantScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
 		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),
 	)

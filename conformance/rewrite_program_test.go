@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -73,7 +75,8 @@ func (p rewrittenProgram) open(ctx context.Context, tr *trace, extra []string) (
 			TasksURL: env["TASK_TRACKING_API_URL"], IDsURL: env["ID_MANAGEMENT_API_URL"], APIKey: env["API_KEY"],
 			ProjectID: env["PROJECT_ID"], Reservation: time.Duration(minutes) * time.Minute,
 		},
-		Logger: refserver.NewLogger(lines, slog.LevelInfo),
+		Logger:  refserver.NewLogger(lines, slog.LevelInfo),
+		Docling: docling.Options{InputRoots: filepath.SplitList(env[envInputs])},
 	}
 	if p.options != nil {
 		p.options(&options)

@@ -61,7 +61,7 @@ func rewrites() map[string]rewritten {
 		conversationRewrites(), statelessRewrites(), featureRewrites(), schemaRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
 		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
-		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)),
+		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(),
 	} {

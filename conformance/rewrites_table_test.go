@@ -225,6 +225,7 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 func tabled() map[string]func(o *refserver.Options) {
 	return map[string]func(o *refserver.Options){
 		areaCOE: onlyFamily(familyCOE), areaPreflights: onlyFamily(familyPreflights),
+		areaDocling: onlyFamily(familyDocling), areaAssistant: withToken,
 	}
 }
 
@@ -254,6 +255,10 @@ func TestEveryExpectationIsJudged(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/%d", id, n), func(t *testing.T) {
 						t.Parallel()
 						r := spoiled(sc.table, i, n, own[id].optionsOr(options))
+						r.program = own[id].program
+						if own[id].opts != nil {
+							r.opts = own[id].opts
+						}
 						got := r.judge(t, id)
 						require.Contains(t, []Status{Fail, Warn}, got.Status, "%s: %s: %+v", st.want[n].path, st.want[n].want, got)
 					})

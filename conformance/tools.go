@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,6 +23,9 @@ const (
 
 // artifactTools are all of them.
 var artifactTools = []string{toolValidate, toolStore, toolApprove, toolAddTask, toolNextID, toolReserve}
+
+// fixtureTools are the tools that use what the suite shares with a program.
+var fixtureTools = append(slices.Clone(artifactTools), toolPDF, toolSave)
 
 // tool is one entry of tools/list.
 type tool struct {
