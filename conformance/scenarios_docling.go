@@ -54,7 +54,10 @@ func sample(name string) ([]byte, error) {
 
 func doclingScenarios() []Scenario {
 	return slices.Concat(
-		tables(doclingConvertTables()...), tables(doclingInputTables()...), tables(doclingHostileTables()...), tables(doclingURLTables()...), tables(doclingExportTables()...),
+		// S2 has -32002 for these, which servers of the stateless era must not send
+		// (ERR-05): there no answer keeps both rules.
+		sessionEra(tables(doclingFailureTable()), tables(doclingHostileTables()...)),
+		tables(doclingConvertTables()...), tables(doclingInputTables()...), tables(doclingURLTables()...), tables(doclingExportTables()...),
 		[]Scenario{
 			notObserved(doclingNeeds(), areaDocling, "S2-CONV-14", "a conversion that is cancelled", "a look at the server's converters", "the work stops within a second"),
 			doclingParallel(),

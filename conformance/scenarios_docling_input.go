@@ -45,18 +45,8 @@ func doclingInputTables() []table {
 		bare("link", "so is a link to it", toolPDF, members{"file_path": "$link"}, rpcCode(codeInvalidParams)),
 	)
 	files.suits = sharedInputs
-	text := base64.StdEncoding.EncodeToString([]byte("just text\n"))
 	return []table{
 		files,
-		doclingTable("S2-CONV-08", "files that will not do", doclingNeeds(toolDOCX),
-			bare("missing", "a file that is not there is refused", toolPDF, members{"file_path": "no-such-$nonce.pdf"}, refusedAs(codeInvalidParams, codeConversion)),
-			bare("traversal", "a path that leads upwards is refused", toolPDF, members{"file_path": "../../../../../../no-such-$nonce.pdf"}, refusedAs(codeInvalidParams)),
-			bare("nul", "a path with NUL is refused", toolPDF, members{"file_path": "report\x00.pdf"}, refusedAs(codeInvalidParams)),
-			bare("empty", "an empty file is -32002 with reason empty", toolPDF, members{"content_base64": "", "filename": "a.pdf"}, conversionFailed("empty")),
-			bare("magic", "a file that is not what its name says is -32002", toolPDF, members{"content_base64": text, "filename": "b.pdf"}, conversionFailed("unsupported", "corrupt")),
-			bare("other", "a PDF is no DOCX, whatever its name: -32002", toolDOCX, members{"content_base64": "$report.pdf", "filename": "c.docx"}, conversionFailed("unsupported", "corrupt")),
-			bare("extension", "a name of another format is -32602", toolPDF, members{"content_base64": "$report.pdf", "filename": "d.txt"}, refusedAs(codeInvalidParams, codeConversion)),
-		),
 		doclingTable("S2-CONV-13", "which form a call has", doclingNeeds(),
 			bare("both", "file_path and content_base64 together are -32602", toolPDF, carried("report.pdf").with(members{"file_path": "report.pdf"}), rpcCode(codeInvalidParams)),
 			bare("neither", "neither of them is -32602", toolPDF, members{"options": members{}}, rpcCode(codeInvalidParams)),
@@ -64,6 +54,23 @@ func doclingInputTables() []table {
 			bare("encoding", "what is not base64 is -32602", toolPDF, members{"content_base64": "%%%", "filename": "e.pdf"}, rpcCode(codeInvalidParams)),
 		),
 	}
+}
+
+// doclingFailureTable is about files that will not do.
+func doclingFailureTable() table {
+	bare := func(word, title, tool string, args members, want []expectation) step {
+		return step{word: word, title: title, tool: tool, args: args, want: want}
+	}
+	text := base64.StdEncoding.EncodeToString([]byte("just text\n"))
+	return doclingTable("S2-CONV-08", "files that will not do", doclingNeeds(toolDOCX),
+		bare("missing", "a file that is not there is refused", toolPDF, members{"file_path": "no-such-$nonce.pdf"}, refusedAs(codeInvalidParams, codeConversion)),
+		bare("traversal", "a path that leads upwards is refused", toolPDF, members{"file_path": "../../../../../../no-such-$nonce.pdf"}, refusedAs(codeInvalidParams)),
+		bare("nul", "a path with NUL is refused", toolPDF, members{"file_path": "report\x00.pdf"}, refusedAs(codeInvalidParams)),
+		bare("empty", "an empty file is -32002 with reason empty", toolPDF, members{"content_base64": "", "filename": "a.pdf"}, conversionFailed("empty")),
+		bare("magic", "a file that is not what its name says is -32002", toolPDF, members{"content_base64": text, "filename": "b.pdf"}, conversionFailed("unsupported", "corrupt")),
+		bare("other", "a PDF is no DOCX, whatever its name: -32002", toolDOCX, members{"content_base64": "$report.pdf", "filename": "c.docx"}, conversionFailed("unsupported", "corrupt")),
+		bare("extension", "a name of another format is -32602", toolPDF, members{"content_base64": "$report.pdf", "filename": "d.txt"}, refusedAs(codeInvalidParams, codeConversion)),
+	)
 }
 
 // hostileFiles make the documents no converter should trust.
