@@ -34,10 +34,14 @@ type leg struct {
 type serverCapabilities map[string]json.RawMessage
 
 func newLeg(r *runner, revision mcp.Version) *leg {
-	return &leg{
+	l := &leg{
 		runner: r, asked: revision, revision: revision, seen: newObserver(), shared: map[profile]*session{},
 		fixtures: r.opts.Fixtures, remove: func() {},
 	}
+	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
+	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
+	l.seen.unasked = !r.opts.selects(&schemas, seenResultSchema) && !r.opts.selects(&sent, seenSentSchema)
+	return l
 }
 
 // stateless reports whether the leg speaks a revision without sessions.

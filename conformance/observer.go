@@ -47,6 +47,10 @@ const (
 
 // observer looks at every message from the subject. Safe for concurrent use.
 type observer struct {
+	// unasked: nobody wants to know whether messages fit their schemas, which is
+	// most of the work of looking at them.
+	unasked bool
+
 	mu       sync.Mutex
 	observed map[string]int
 	broken   map[string][]violation

@@ -61,10 +61,9 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
 	least := 130
 	if conformance.Raced {
-		// A reader that never pauses: the artifact family has the same under the race
-		// detector, at a tenth of the cost. And a verdict that has to be the same
-		// each time, of one goroutine.
-		opts.Skip, least = []string{"S0-STORE-09", "S0-VAL-08"}, 125
+		// What is at once on either side; what a tool answers is nothing to the
+		// race detector.
+		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
 	}
 	report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 	require.NoError(t, err)
@@ -83,7 +82,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	var opts conformance.Options
 	least := 125
 	if conformance.Raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
-		opts.Skip, least = []string{"validate_artifact", "store_artifact", "tools", "X-WIRE-12-CALLS"}, 50
+		opts.Only, least = []string{"lifecycle", "concurrency", "HTTP-04", "HTTP-12", "HTTP-19"}, 20
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
@@ -108,7 +107,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	var opts conformance.Options
 	least := 150
 	if conformance.Raced { // the program is not built for the race detector: only the suite's side of it is
-		opts.Only, least = []string{"lifecycle", "base", "stdio"}, 50
+		opts.Only, least = []string{"lifecycle", "stdio"}, 30
 	}
 	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), opts)
 	require.NoError(t, err)
@@ -129,7 +128,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, srv.Close()) })
 			opts, least := conformance.Options{Revisions: []mcp.Version{revision}, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
 			if conformance.Raced { // what a tool answers does not depend on the revision
-				opts.Skip, least = []string{"tools"}, 35
+				opts.Only, least = []string{"lifecycle"}, 10
 			}
 			report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 			require.NoError(t, err)

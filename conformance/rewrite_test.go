@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -362,9 +363,19 @@ var plainRuns [2]struct {
 	statuses map[string]Status
 }
 
-// sampled are the tests of a long list that run under the race detector: what
-// differs between them is what is said, not which goroutines say it.
-func sampled(i int) bool { return !Raced || i%24 == 0 }
+// sampled picks from the tests of a long list: all of them in the long form
+// (MAINSTAY_SOAK, which CI runs), else every fourth. Under the race detector it is
+// fewer: what differs between them is what is said, not which goroutines say it.
+func sampled(i int) bool {
+	switch {
+	case Raced:
+		return i%40 == 0
+	case os.Getenv("MAINSTAY_SOAK") != "":
+		return true
+	default:
+		return i%4 == 0
+	}
+}
 
 // TestEveryRewriteIsSeen: each check that is not broken by a fake server is by
 // a rewritten one, and passes for the reference server as it is.

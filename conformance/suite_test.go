@@ -110,10 +110,13 @@ func (b broken) judge(t *testing.T, id, name string) Result {
 func TestEveryCheckCanFail(t *testing.T) {
 	t.Parallel()
 	table, elsewhere := defects(), rewrites()
-	for _, sc := range registry() {
+	for i, sc := range registry() {
 		checks := sc.Checks
 		if Raced { // the same conversation decides them all, on the same goroutines
 			checks = checks[:1]
+			if i%3 != 0 {
+				continue
+			}
 		}
 		for _, c := range checks {
 			if _, there := elsewhere[c.ID]; there {

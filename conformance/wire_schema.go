@@ -125,7 +125,7 @@ func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
 		return r, nil
 	}
 	var s jsonschema.Schema
-	whole := encode(map[string]any{w.container: w.defs, "allOf": []any{map[string]any{"$ref": "#/" + w.container + "/" + name}}})
+	whole := encode(map[string]any{w.container: w.reachable(name), "allOf": []any{map[string]any{"$ref": "#/" + w.container + "/" + name}}})
 	if err := json.Unmarshal(whole, &s); err != nil {
 		return nil, err
 	}
@@ -137,8 +137,27 @@ func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
 	return r, nil
 }
 
+// reachable returns the definitions that a definition stands on, and it: to
+// compile all of them for each takes a hundred times as long.
+func (w *wireSchemas) reachable(name string) map[string]json.RawMessage {
+	found := map[string]json.RawMessage{}
+	for next := []string{name}; len(next) > 0; next = next[1:] {
+		if raw, there := w.defs[next[0]]; there && found[next[0]] == nil {
+			found[next[0]] = raw
+			for _, part := range strings.Split(string(raw), `"#/`+w.container+"/")[1:] {
+				ref, _, _ := strings.Cut(part, `"`)
+				next = append(next, ref)
+			}
+		}
+	}
+	return found
+}
+
 // fits holds a message against the schema of the session's revision.
 func (o *observer) fits(s *session, in inbound) {
+	if o.unasked {
+		return
+	}
 	v := s.stateless
 	if v == "" && s.opened != nil {
 		v = s.opened.revision

@@ -194,6 +194,9 @@ func TestDefects(t *testing.T) {
 	caught := map[string]bool{}
 	t.Run("plant", func(t *testing.T) {
 		for i, d := range defects {
+			if raced && i%16 != 0 { // what differs between them is what is said, not which goroutines say it
+				continue
+			}
 			t.Run(fmt.Sprintf("%s %s %s", d.defect, d.transport, d.revision.Era()), func(t *testing.T) {
 				t.Parallel()
 				var by []string
@@ -225,6 +228,10 @@ func TestDefects(t *testing.T) {
 		}
 	})
 	t.Logf("%d defects, %d missed\n%s", len(defects), missed, strings.Join(rows, "\n"))
+	if raced {
+		require.Zero(t, missed)
+		return
+	}
 	require.GreaterOrEqual(t, len(defects), 45)
 	require.LessOrEqual(t, missed*20, len(defects), "more than 5 %% missed")
 	words := map[string]bool{} // one code judges all faults: each of its kinds of check must catch one
