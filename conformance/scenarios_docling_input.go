@@ -34,24 +34,24 @@ func conversionFailed(reasons ...string) []expectation {
 
 // doclingInputTables are about what calls may give.
 func doclingInputTables() []table {
-	bare := func(word, title, tool string, args members, want []expectation) step {
-		return step{word: word, title: title, tool: tool, args: args, want: want}
+	bare := func(word, title string, args members, want []expectation) step {
+		return step{word: word, title: title, tool: toolPDF, args: args, want: want}
 	}
 	inside := members{"file_path": "$inside"}
 	inline := step{tool: toolPDF, args: carried("report.pdf"), keep: map[string]string{"carried": "text"}}
 	files := doclingTable("S2-CONV-11", "files outside the folders of the server", doclingNeeds(), inline,
 		step{req: "S2-CONV-13", word: "file", title: "file_path gives what content_base64 gives", tool: toolPDF, args: inside, want: succeeds(is("text", "$carried"))},
-		bare("outside", "a file beside them is refused with -32602", toolPDF, members{"file_path": "$outside"}, rpcCode(codeInvalidParams)),
-		bare("link", "so is a link to it", toolPDF, members{"file_path": "$link"}, rpcCode(codeInvalidParams)),
+		bare("outside", "a file beside them is refused with -32602", members{"file_path": "$outside"}, rpcCode(codeInvalidParams)),
+		bare("link", "so is a link to it", members{"file_path": "$link"}, rpcCode(codeInvalidParams)),
 	)
 	files.suits = sharedInputs
 	return []table{
 		files,
 		doclingTable("S2-CONV-13", "which form a call has", doclingNeeds(),
-			bare("both", "file_path and content_base64 together are -32602", toolPDF, carried("report.pdf").with(members{"file_path": "report.pdf"}), rpcCode(codeInvalidParams)),
-			bare("neither", "neither of them is -32602", toolPDF, members{"options": members{}}, rpcCode(codeInvalidParams)),
-			bare("nameless", "content without a filename is -32602", toolPDF, carried("report.pdf").without("filename"), rpcCode(codeInvalidParams)),
-			bare("encoding", "what is not base64 is -32602", toolPDF, members{"content_base64": "%%%", "filename": "e.pdf"}, rpcCode(codeInvalidParams)),
+			bare("both", "file_path and content_base64 together are -32602", carried("report.pdf").with(members{"file_path": "report.pdf"}), rpcCode(codeInvalidParams)),
+			bare("neither", "neither of them is -32602", members{"options": members{}}, rpcCode(codeInvalidParams)),
+			bare("nameless", "content without a filename is -32602", carried("report.pdf").without("filename"), rpcCode(codeInvalidParams)),
+			bare("encoding", "what is not base64 is -32602", members{"content_base64": "%%%", "filename": "e.pdf"}, rpcCode(codeInvalidParams)),
 		),
 	}
 }

@@ -103,9 +103,9 @@ func sharedDisk(r *tableRun) (string, error) {
 	return "", err
 }
 
-// inRepository reads a file of a repository of the scenario, "" for none.
-func inRepository(kept map[string]any, repository, path string) string {
-	dir, _ := kept[repository].(string)
+// inRepository reads a file of the repository of the scenario, "" for none.
+func inRepository(kept map[string]any, path string) string {
+	dir, _ := kept["repo"].(string)
 	if dir == "" {
 		return ""
 	}

@@ -54,14 +54,14 @@ func clarifyTables() []table {
 			step{req: "S3-CLAR-10", word: "summary", title: "the summary is not empty", want: wants(like("payload.summary", "."))},
 			step{req: "S3-CLAR-02", word: "files", title: "the files are there", want: wants(that("three files", func(doc any, kept map[string]any) bool {
 				created := arrayAt(doc, "payload.artifacts_created")
-				return len(created) == 3 && !slices.ContainsFunc(created, func(a any) bool { return inRepository(kept, "repo", textAt(a, "path")) == "" })
+				return len(created) == 3 && !slices.ContainsFunc(created, func(a any) bool { return inRepository(kept, textAt(a, "path")) == "" })
 			}))},
 			step{req: "S3-UID-01", word: "utc", title: "the UID is the time in UTC", want: wants(that("a UID of this minute", func(doc any, _ map[string]any) bool {
 				at, err := time.Parse("20060102T150405.000Z", strings.Split(textAt(doc, "payload.artifacts_created.0.uid"), "-")[0])
 				return err == nil && time.Since(at).Abs() < time.Minute
 			}))},
 			step{req: "S3-PROJ-03", word: "prompt", title: "docs/AGENT_PROMPT.md is not made", want: wants(that("no such file", func(doc any, kept map[string]any) bool {
-				return textAt(doc, "payload.status") == "completed" && inRepository(kept, "repo", "docs/AGENT_PROMPT.md") == ""
+				return textAt(doc, "payload.status") == "completed" && inRepository(kept, "docs/AGENT_PROMPT.md") == ""
 			}))},
 			step{req: "S3-LLM-03", word: "warning", title: "there is no warning", want: wants(like("payload.summary", "."), lacks("payload.warning"))},
 			step{
@@ -75,7 +75,7 @@ func clarifyTables() []table {
 			typo[0].named("round", "there is one round of questions"),
 			typo[1].named("task", "then docs/CURRENT_TASK.md alone is written", is("payload.artifacts_created.#", 1), is("payload.artifacts_created.0.type", "task"), is("payload.artifacts_created.0.path", pathTask)),
 			step{word: "files", title: "there is no ADR and no projection", want: wants(that("the task alone", func(doc any, kept map[string]any) bool {
-				return textAt(doc, "payload.status") == "completed" && inRepository(kept, "repo", pathTask) != "" && inRepository(kept, "repo", pathProjection) == ""
+				return textAt(doc, "payload.status") == "completed" && inRepository(kept, pathTask) != "" && inRepository(kept, pathProjection) == ""
 			}))},
 		),
 		preflightsTable("S3-CLAR-05", "force_adr", forced[0], forced[1].named("adr", "force_adr makes an ADR of anything", hasType("adr", true))),
@@ -112,7 +112,7 @@ func clarifyTables() []table {
 				word: "adr", title: "with it the text appears in the ADR", tool: toolClarify,
 				args: later.with(members{"answers": members{"auth_strategy": otherOption, "auth_strategy__other": "Passkeys of the suite", "auth_library": "None"}}),
 				want: succeeds(is("payload.status", "completed"), that("the text in the ADR", func(doc any, kept map[string]any) bool {
-					return strings.Contains(inRepository(kept, "repo", textAt(doc, "payload.artifacts_created.0.path")), "Passkeys of the suite")
+					return strings.Contains(inRepository(kept, textAt(doc, "payload.artifacts_created.0.path")), "Passkeys of the suite")
 				})),
 			},
 		),

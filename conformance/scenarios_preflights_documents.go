@@ -50,7 +50,7 @@ func documentTables() []table {
 			if kept, isName := strings.CutPrefix(path, "$"); isName {
 				from = fmt.Sprint(r.kept[kept])
 			}
-			r.kept[name] = inRepository(r.kept, "repo", from)
+			r.kept[name] = inRepository(r.kept, from)
 			return nil
 		}
 	}
@@ -68,7 +68,7 @@ func documentTables() []table {
 		preflightsTable("S3-ADR-06", "a second decision", first[0], first[1], second[0],
 			second[1].named("created", "a second ADR is created", is("payload.artifacts_created.0.type", "adr"), isNot("payload.artifacts_created.0.uid", "$first")),
 			step{word: "previous", title: "it names the first one as Previous UID", want: wants(that("**Previous UID:** with the uid of the first", func(doc any, kept map[string]any) bool {
-				text := inRepository(kept, "repo", textAt(doc, "payload.artifacts_created.0.path"))
+				text := inRepository(kept, textAt(doc, "payload.artifacts_created.0.path"))
 				return strings.Contains(text, "**Previous UID:** "+fmt.Sprint(kept["first"]))
 			}))},
 			step{req: "S3-UID-01", word: "rising", title: "its UID is higher", want: wants(that("a higher uid", func(doc any, kept map[string]any) bool {
@@ -78,10 +78,10 @@ func documentTables() []table {
 				return textAt(doc, "payload.artifacts_created.0.path") > fmt.Sprint(kept["firstPath"])
 			}))},
 			step{req: "S3-IMM-01", word: "kept", title: "the first ADR is as it was", want: wants(that("the same bytes", func(doc any, kept map[string]any) bool {
-				return textAt(doc, "payload.status") == "completed" && kept["firstText"] != "" && inRepository(kept, "repo", fmt.Sprint(kept["firstPath"])) == kept["firstText"]
+				return textAt(doc, "payload.status") == "completed" && kept["firstText"] != "" && inRepository(kept, fmt.Sprint(kept["firstPath"])) == kept["firstText"]
 			}))},
 			step{req: "S3-IMM-02", word: "archived", title: "the task before is archived byte for byte", want: wants(like("payload.archived.path", "^docs/archive/task/"+uidPattern), that("the same bytes", func(doc any, kept map[string]any) bool {
-				return kept["oldTask"] != "" && inRepository(kept, "repo", textAt(doc, "payload.archived.path")) == kept["oldTask"]
+				return kept["oldTask"] != "" && inRepository(kept, textAt(doc, "payload.archived.path")) == kept["oldTask"]
 			}))},
 			read.named("snapshot", "nothing of the first is lost", is("payload.architecture.uid", "$second"),
 				is("payload.architecture.categories.Authentication.Strategy", "OAuth"), is("payload.architecture.categories.Authentication.Library", "next-auth"), has("payload.architecture.categories.Database")),
@@ -90,7 +90,7 @@ func documentTables() []table {
 			edited.named("edited", "an edited projection does not change what read_architecture says", is("payload.architecture.categories.Authentication.Strategy", "OAuth"), is("payload.architecture.uid", "$first")),
 			removed.named("removed", "nor does one that was deleted", is("payload.architecture.categories.Authentication.Strategy", "OAuth"), is("payload.architecture.uid", "$first")),
 			step{req: "S3-READ-03", word: "nothing", title: "reading writes nothing", want: wants(that("still no projection", func(doc any, kept map[string]any) bool {
-				return textAt(doc, "payload.status") == "success" && inRepository(kept, "repo", pathProjection) == ""
+				return textAt(doc, "payload.status") == "success" && inRepository(kept, pathProjection) == ""
 			}))},
 		),
 		preflightsTable("S3-READ-01", "a repository without decisions",
@@ -113,7 +113,7 @@ func documentTables() []table {
 				args: members{"user_intention": "Fix typo in login button", "session_id": "$sessionrepo", "answers": "$answersrepo"}, want: preflightFault("FILESYSTEM_ERROR"),
 			},
 			step{word: "unchanged", title: "nothing has changed", want: wants(that("the file as it was", func(doc any, kept map[string]any) bool {
-				return textAt(doc, "payload.status") == "error" && strings.HasPrefix(inRepository(kept, "repo", "docs"), "a file")
+				return textAt(doc, "payload.status") == "error" && strings.HasPrefix(inRepository(kept, "docs"), "a file")
 			}))},
 		),
 	}

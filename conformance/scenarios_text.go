@@ -103,7 +103,7 @@ func (t *trial) echo(s *session, value json.RawMessage) (string, error) {
 	var result struct {
 		Messages []struct{ Content struct{ Text string } }
 	}
-	if a.err != nil || json.Unmarshal(a.result, &result) != nil {
+	if readable := a.err == nil && json.Unmarshal(a.result, &result) == nil; !readable {
 		return a.describe(), nil
 	}
 	var out strings.Builder

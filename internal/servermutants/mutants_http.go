@@ -155,8 +155,10 @@ type heldWriter struct {
 	body   bytes.Buffer
 }
 
+// Header implements http.ResponseWriter.
 func (w *heldWriter) Header() http.Header { return w.header }
 
+// WriteHeader implements http.ResponseWriter: the status is held back.
 func (w *heldWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status

@@ -1,7 +1,6 @@
 package servermutants
 
 import (
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,11 +12,11 @@ func TestMutants(t *testing.T) {
 	all := Mutants()
 	require.GreaterOrEqual(t, len(all), 70)
 	for _, m := range all {
-		require.Regexp(t, regexp.MustCompile(`^[a-z0-9.-]+$`), m.ID)
+		require.Regexp(t, `^[a-z0-9.-]+$`, m.ID)
 		require.False(t, seen[m.ID], "two mutants %s", m.ID)
 		seen[m.ID] = true
 		require.NotEmpty(t, m.Says, m.ID)
-		require.Regexp(t, regexp.MustCompile(`^[A-Z0-9]+-[A-Z0-9-]+$`), m.Breaks, m.ID)
+		require.Regexp(t, `^[A-Z0-9]+-[A-Z0-9-]+$`, m.Breaks, m.ID)
 		require.NotNil(t, m.plant, m.ID)
 		require.Contains(t, []Transport{HTTP, Stdio}, m.Transport, m.ID)
 	}

@@ -79,6 +79,7 @@ type rewriter struct {
 	pending bytes.Buffer
 }
 
+// WriteHeader implements http.ResponseWriter.
 func (w *rewriter) WriteHeader(status int) {
 	if w.status != 0 {
 		return

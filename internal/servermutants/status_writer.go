@@ -15,6 +15,7 @@ type statusWriter struct {
 	held   int
 }
 
+// WriteHeader implements http.ResponseWriter.
 func (w *statusWriter) WriteHeader(status int) {
 	if status >= 400 {
 		w.held = status

@@ -8,6 +8,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -36,7 +37,7 @@ func main() {
 	if err == nil && out != "" {
 		err = os.WriteFile(out, []byte(text), 0o644) //nolint:gosec // a document
 	} else if err == nil {
-		fmt.Print(text)
+		_, _ = io.WriteString(os.Stdout, text) // who reads it has gone
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "agreement:", err)
