@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,6 +174,7 @@ func TestQueueLeavesTheOpenCircuit(t *testing.T) {
 // at once, too.
 func TestQueueLeavesTheSilentServer(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	var opened time.Time
 	r := client.DefaultResilience()
 	r.Bulkhead = client.Bulkhead{Limit: 1, Queue: 100}
@@ -184,6 +186,8 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 				began := time.Now()
 				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 30*time.Second))
 				if took := time.Since(began); errors.Is(err, mcperrors.ErrCircuitOpen) && took > 0 {
+					mu.Lock()
+					defer mu.Unlock()
 					if opened.IsZero() {
 						opened = time.Now()
 					}
@@ -195,7 +199,9 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(100 * time.Millisecond)
 		}
+		mu.Lock()
 		require.False(t, opened.IsZero(), "nobody was in the queue")
+		mu.Unlock()
 		time.Sleep(time.Minute)
 	}, client.WithResilience(r))
 }

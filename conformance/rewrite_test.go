@@ -363,17 +363,20 @@ var plainRuns [2]struct {
 	statuses map[string]Status
 }
 
-// sampled picks from the tests of a long list: all of them in the long form
-// (MAINSTAY_SOAK, which CI runs), else every fourth. Under the race detector it is
-// fewer: what differs between them is what is said, not which goroutines say it.
+// sampled picks from the tests of a long list: all of them in the whole form
+// (MAINSTAY_SOAK=all, some minutes), a fourth in the long form that CI runs, else
+// a sixteenth. Under the race detector it is fewer: what differs between them is
+// what is said, not which goroutines say it.
 func sampled(i int) bool {
-	switch {
+	switch soak := os.Getenv("MAINSTAY_SOAK"); {
 	case Raced:
 		return i%40 == 0
-	case os.Getenv("MAINSTAY_SOAK") != "":
+	case soak == "all":
 		return true
-	default:
+	case soak != "":
 		return i%4 == 0
+	default:
+		return i%16 == 0
 	}
 }
 

@@ -109,7 +109,8 @@ func runHTTPAnswers(t *trial) error {
 	if err != nil {
 		return err
 	}
-	note := message("", "notifications/com.example/unknown", nil)
+	// One that every server has to accept: what nobody knows may be refused.
+	note := message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
 	a, err := t.exchange(s, http.MethodPost, note, nil)
 	t.check("HTTP-04/accepted", a.is(err, http.StatusAccepted), "202", "%s", a.describe(err))
 	if a.is(err, http.StatusAccepted) {
