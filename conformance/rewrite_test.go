@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -386,7 +387,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 	t.Parallel()
 	all := rewrites()
 	for i, id := range sortedKeys(all) {
-		if !sampled(i) {
+		if !sampled(i) || Raced && strings.HasPrefix(id, "RPC-22/") { // 8 MiB, read ten times as slowly
 			continue
 		}
 		r := all[id]
