@@ -133,13 +133,13 @@ func (r *Report) markFlaky(e *Expectation, covered []*Result) {
 // faults of the suite itself.
 func notHeld(s Status) bool { return s == Fail || s == Warn || s == Unknown }
 
-// unmatchedIn returns an error for the first pattern that no check of the
-// scenarios matches, before anything is sent.
-func (x *Expectations) unmatchedIn(scenarios []Scenario) error {
+// Unmatched returns an error for the first pattern that no check of the scenarios
+// of a side matches: a suite asks before it sends anything.
+func (x *Expectations) Unmatched(role Role, scenarios []Scenario) error {
 	for _, list := range [][]Expectation{x.Failing, x.Flaky} {
 		for i := range list {
 			e := &list[i]
-			if e.Official == "" && e.Role != RoleClient && !matchesAny(e.Pattern, scenarios) {
+			if e.Official == "" && (e.Role == "" || e.Role == role) && !matchesAny(e.Pattern, scenarios) {
 				return e.unmatched()
 			}
 		}
@@ -147,8 +147,8 @@ func (x *Expectations) unmatchedIn(scenarios []Scenario) error {
 	return nil
 }
 
-// files are the names of the files that x was read from.
-func (x *Expectations) files() []string {
+// Files are the names of the files that x was read from.
+func (x *Expectations) Files() []string {
 	var out []string
 	for _, e := range slices.Concat(x.Failing, x.Flaky) {
 		if name := e.Place[:max(0, strings.LastIndexByte(e.Place, ':'))]; name != "" && !slices.Contains(out, name) {

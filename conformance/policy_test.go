@@ -169,7 +169,7 @@ func TestFoldAttempts(t *testing.T) {
 	second.Results[0].Status, second.Results[1].Status = Fail, Pass
 	second.Results[2] = Result{Check: first.Results[2].Check, Revision: first.Results[2].Revision, Status: Skip}
 	r := &Report{Legs: append(first.Legs, second.Legs...), Results: append(first.Results, second.Results...)}
-	r.foldAttempts()
+	r.FoldAttempts()
 	require.Len(t, r.Legs, 2)
 	require.Len(t, r.Results, 6)
 	for i, want := range []struct {

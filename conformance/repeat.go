@@ -11,9 +11,10 @@ import (
 // badness orders outcomes: of several attempts the worst counts.
 var badness = []Status{Skip, Pass, Warn, Unknown, Error, Fail}
 
-// foldAttempts makes one result of those that the attempts have for a check in
-// a revision, and one leg of those of a revision.
-func (r *Report) foldAttempts() {
+// FoldAttempts makes one result of those that several attempts left for a check
+// in a revision, the worst, and one leg of those of a revision. [Run] has done it;
+// it is for a suite that fills a report itself.
+func (r *Report) FoldAttempts() {
 	type key struct {
 		revision mcp.Version
 		id       string

@@ -130,7 +130,7 @@ func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, er
 		subject: subject, opts: opts, numbers: newNumbers(time.Now()),
 		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
 			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Set: string(opts.Requirements),
-			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.files(),
+			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.Files(),
 			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
 		}},
 	}
@@ -146,7 +146,7 @@ func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, er
 // conclude brings the attempts together and holds the outcomes against what was
 // known before.
 func (r *runner) conclude() error {
-	r.report.foldAttempts()
+	r.report.FoldAttempts()
 	if r.opts.Requirements != "" {
 		set, err := Requirements(r.opts.Requirements)
 		if err != nil {
@@ -179,7 +179,7 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
 	o.overwrites = cmp.Or(o.overwrites, overwrites)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
-	if err := o.Expected.unmatchedIn(scenarios); err != nil {
+	if err := o.Expected.Unmatched(RoleServer, scenarios); err != nil {
 		return err
 	}
 	for _, pattern := range slices.Concat(o.Only, o.Skip) {

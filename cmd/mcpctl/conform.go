@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -17,15 +18,46 @@ import (
 )
 
 type conformOptions struct {
+	outcomeOptions
 	spec, requirements string
-	only, skip         []string
 	sideEffects        string
 	allowTools         []string
-	failing, flaky     []string
-	repeat             int
 	seed               uint64
-	strict, dryRun     bool
-	reports            []string
+	dryRun             bool
+}
+
+// outcomeOptions are what a run against a server and one against a client have in
+// common: what is judged, what of it is known, and where it is written.
+type outcomeOptions struct {
+	only, skip     []string
+	failing, flaky []string
+	repeat         int
+	strict         bool
+	reports        []string
+}
+
+func (o *outcomeOptions) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.only, "only", nil, "only checks whose id, scenario or area matches this `pattern`")
+	f.StringArrayVar(&o.skip, "skip", nil, "leave out what matches this `pattern`")
+	f.StringArrayVar(&o.failing, "known-failing", nil, "`file` of checks that are known to fail; one that passes fails the run")
+	f.StringArrayVar(&o.flaky, "known-flaky", nil, "`file` of checks that come and go")
+	f.BoolVar(&o.strict, "strict", false, "a broken recommendation fails the run, too")
+	f.IntVar(&o.repeat, "repeat", 1, "run everything so many times; the worst outcome of a check counts")
+	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
+}
+
+// expected checks the count of runs and reads the files of known outcomes.
+func (o *outcomeOptions) expected() (conformance.Expectations, error) {
+	var x conformance.Expectations
+	if o.repeat < 1 {
+		return x, usage("--repeat must be at least 1, is %d", o.repeat)
+	}
+	var err error
+	if x.Failing, err = expectations(o.failing); err != nil {
+		return x, err
+	}
+	x.Flaky, err = expectations(o.flaky)
+	return x, err
 }
 
 func newConformCmd(a *app) *cobra.Command {
@@ -62,17 +94,11 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "spec", "", "`revision` to test against; the newest of each era the server speaks")
 	f.StringVar(&o.requirements, "requirements", "", "test against this `revision`, and score only its frozen set of checks")
-	f.StringArrayVar(&o.only, "only", nil, "only checks whose id, scenario or area matches this `pattern`")
-	f.StringArrayVar(&o.skip, "skip", nil, "leave out what matches this `pattern`")
+	o.outcomeOptions.add(f)
 	f.Var(choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "which tools may be called: none, read-only or all")
 	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "this `tool` may be called whatever --side-effects says")
-	f.StringArrayVar(&o.failing, "known-failing", nil, "`file` of checks that are known to fail; one that passes fails the run")
-	f.StringArrayVar(&o.flaky, "known-flaky", nil, "`file` of checks that come and go")
-	f.BoolVar(&o.strict, "strict", false, "a broken recommendation fails the run, too")
-	f.IntVar(&o.repeat, "repeat", 1, "run everything so many times; the worst outcome of a check counts")
 	f.Uint64Var(&o.seed, "seed", 0, "run the scenarios in an order that this number decides")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and why the rest would not")
-	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
 	return cmd
 }
 
@@ -127,9 +153,6 @@ func (a *app) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.
 	case spec != "":
 		opts.Revisions = []mcp.Version{mcp.Version(spec)}
 	}
-	if o.repeat < 1 {
-		return opts, usage("--repeat must be at least 1, is %d", o.repeat)
-	}
 	if cmd.Flags().Changed("start-timeout") {
 		opts.StartTimeout = a.flags.startTimeout
 	}
@@ -137,10 +160,7 @@ func (a *app) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.
 		opts.Answer = a.flags.idle
 	}
 	var err error
-	if opts.Expected.Failing, err = expectations(o.failing); err != nil {
-		return opts, err
-	}
-	opts.Expected.Flaky, err = expectations(o.flaky)
+	opts.Expected, err = o.expected()
 	return opts, err
 }
 

@@ -17,11 +17,10 @@ import (
 )
 
 type conformClientOptions struct {
+	outcomeOptions
 	spec, transport string
-	only, skip      []string
 	parallel        int
 	limit           time.Duration
-	reports         []string
 }
 
 func newConformClientCmd(a *app) *cobra.Command {
@@ -41,7 +40,8 @@ concludes. docs/conformance-clients.md has the protocol and a client of 50 lines
 
 Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 		Example: `  mcpctl conform client -- ./my-client --url {url}
-  mcpctl conform client --transport stdio -- ./my-client -- {command}`,
+  mcpctl conform client --transport stdio -- ./my-client {command}
+  mcpctl conform client --known-failing known.txt --report html=conform.html -- ./my-client {url}`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l := newLine(cmd, args)
 			switch {
@@ -56,16 +56,18 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "spec", "", "`revision` to test against; the newest of each era the client speaks")
 	f.Var(choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "how the client reaches the server: http or stdio; by the arguments when not given")
-	f.StringArrayVar(&o.only, "only", nil, "only checks whose id, scenario or area matches this `pattern`")
-	f.StringArrayVar(&o.skip, "skip", nil, "leave out what matches this `pattern`")
+	o.outcomeOptions.add(f)
 	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "how many scenarios run at once")
 	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "how long one start of the client may take")
-	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
 	return cmd
 }
 
 func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOptions) error {
 	files, err := a.reportFiles(o.reports)
+	if err != nil {
+		return err
+	}
+	expected, err := o.expected()
 	if err != nil {
 		return err
 	}
@@ -84,12 +86,16 @@ func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOp
 	defer cancel()
 	opts := clientsuite.Options{
 		Transport: conformance.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
-		Timeout: o.limit, Parallel: o.parallel, Bridge: []string{self, "conform", "bridge"},
+		Timeout: o.limit, Parallel: o.parallel, Expected: expected, Repeat: o.repeat, Strict: o.strict, Bridge: []string{self, "conform", "bridge"},
 	}
 	if o.spec = cmp.Or(o.spec, a.pinned()); o.spec != "" {
 		opts.Revisions = []mcp.Version{mcp.Version(o.spec)}
 	}
+	live := a.newStatus()
+	live.begin("conform")
+	opts.OnResult = a.live(live)
 	report, err := clientsuite.Run(ctx, clientsuite.Command(argv, env), opts)
+	live.end()
 	if err != nil {
 		return a.conformFailure(ctx, target{argv: argv}, err)
 	}

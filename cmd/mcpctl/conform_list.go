@@ -10,12 +10,14 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // listedCheck is a check of the suite, as programs read it.
 type listedCheck struct {
 	ID          string                    `json:"id"`
+	Role        conformance.Role          `json:"role"`
 	Scenario    string                    `json:"scenario"`
 	Area        string                    `json:"area"`
 	Title       string                    `json:"title"`
@@ -39,13 +41,18 @@ type listedCheck struct {
 	Detail   string                 `json:"detail,omitempty"`
 }
 
-// allChecks are the checks of the suite, in the order of a report.
+// allChecks are the checks of both suites, that for servers first, each in the
+// order of a report.
 func allChecks() []listedCheck {
+	return append(checksOf(conformance.RoleServer, conformance.Scenarios()), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
+}
+
+func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedCheck {
 	var out []listedCheck
-	for _, sc := range conformance.Scenarios() {
+	for _, sc := range scenarios {
 		for _, c := range sc.Checks {
 			out = append(out, listedCheck{
-				ID: c.ID, Scenario: sc.ID, Area: sc.Area, Title: c.Title, Level: c.Level, House: c.House,
+				ID: c.ID, Role: role, Scenario: sc.ID, Area: sc.Area, Title: c.Title, Level: c.Level, House: c.House,
 				Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed,
 				Since: later(sc.Since, c.Since), Until: earlier(sc.Until, c.Until), Official: c.Official,
 				Transport: sc.Needs.Transport, Capability: sc.Needs.Capability, Tools: sc.Needs.Tools,
@@ -100,12 +107,12 @@ func (c *listedCheck) url() string {
 }
 
 func newConformListCmd(a *app) *cobra.Command {
-	var spec, level string
+	var spec, level, role string
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN…]",
-		Short: "List the checks of the suite for servers",
+		Short: "List the checks of the suites for servers and clients",
 		Example: `  mcpctl conform list
-  mcpctl conform list tools --level MUST -o json`,
+  mcpctl conform list tools --role server --level MUST -o json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			revision, known := mcp.ParseVersion(spec)
 			if spec != "" && !known {
@@ -113,7 +120,7 @@ func newConformListCmd(a *app) *cobra.Command {
 			}
 			checks := slices.DeleteFunc(allChecks(), func(c listedCheck) bool {
 				asked := len(args) == 0 || slices.ContainsFunc(args, func(p string) bool { return conformance.Match(p, c.ID, c.Scenario, c.Area) })
-				return !asked || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
+				return !asked || role != "" && string(c.Role) != role || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
 			})
 			if len(checks) == 0 {
 				return &failure{kind: kindNotFound, message: "no check is like that"}
@@ -124,6 +131,7 @@ func newConformListCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&spec, "spec", "", "only rules of this `revision`")
+	cmd.Flags().Var(choice(&role, "", string(conformance.RoleServer), string(conformance.RoleClient)), "role", "only rules for this side: server or client")
 	cmd.Flags().Var(choice(&level, "", string(conformance.Must), string(conformance.Should), string(conformance.May)), "level", "only rules of this level: MUST, SHOULD or MAY")
 	return cmd
 }
@@ -248,7 +256,11 @@ func (c *listedCheck) explained() string {
 	line("scenario", "%s, area %s", c.Scenario, c.Area)
 	line("needs", "%s", c.needs())
 	line("official", "%s", strings.Join(c.Official, ", "))
-	line("run", "mcpctl conform server --only %s SERVER", c.ID)
+	if c.Role == conformance.RoleClient {
+		line("run", "mcpctl conform client --only %s -- PROGRAM {url}", c.ID)
+	} else {
+		line("run", "mcpctl conform server --only %s SERVER", c.ID)
+	}
 	b.WriteString("\n")
 	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -33,6 +32,13 @@ type Options struct {
 	// scenarios run at once: 4 when 0.
 	Timeout  time.Duration
 	Parallel int
+	// Expected are the outcomes that are known before the run.
+	Expected conformance.Expectations
+	// Repeat is how often everything runs; the worst outcome of a check counts.
+	// Zero means once.
+	Repeat int
+	// Strict makes a broken recommendation fail the run.
+	Strict bool
 	// Bridge is the command that calls [Bridge] with its last argument, for stdio:
 	// it is what a client starts as its server.
 	Bridge []string
@@ -44,6 +50,7 @@ func (o *Options) prepare() error {
 	o.Transport = cmp.Or(o.Transport, conformance.TransportHTTP)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Parallel = cmp.Or(o.Parallel, DefaultParallel)
+	o.Repeat = max(o.Repeat, 1)
 	switch o.Transport {
 	case conformance.TransportHTTP:
 	case conformance.TransportStdio:
@@ -69,7 +76,7 @@ func (o *Options) prepare() error {
 			return fmt.Errorf("no check matches %q", pattern)
 		}
 	}
-	return nil
+	return o.Expected.Unmatched(conformance.RoleClient, Scenarios())
 }
 
 // selects reports whether a check is asked for.
@@ -82,23 +89,5 @@ func (o *Options) selects(sc *scenario, id string) bool {
 }
 
 func matches(pattern string, sc *scenario, id string) bool {
-	return glob(pattern, id) || glob(pattern, sc.id) || glob(pattern, sc.area)
-}
-
-// glob matches text against a pattern in which "*" stands for any characters.
-func glob(pattern, text string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, head)
-	if !ok {
-		return false
-	}
-	for i := range len(text) + 1 {
-		if glob(rest, text[i:]) {
-			return true
-		}
-	}
-	return false
+	return conformance.Match(pattern, id, sc.id, sc.area)
 }

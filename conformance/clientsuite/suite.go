@@ -35,7 +35,8 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 		StartedAt: time.Now(),
 		Target:    conformance.Target{Role: conformance.RoleClient, Transport: opts.Transport, Argv: program.argv(), Tools: -1},
 		Policy: conformance.Policy{
-			Revisions: opts.Revisions, Repeat: 1, SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
+			Revisions: opts.Revisions, Repeat: opts.Repeat, Strict: opts.Strict, Baselines: opts.Expected.Files(),
+			SideEffects: conformance.SideEffectsNone, Only: opts.Only, Skip: opts.Skip,
 		},
 	}}
 	revisions, asked := opts.Revisions, true
@@ -46,15 +47,18 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range legs {
-		l.play(ctx)
-		s.report.Legs = append(s.report.Legs, l.said)
+	for range opts.Repeat {
+		for _, l := range legs {
+			l.play(ctx)
+			s.report.Legs = append(s.report.Legs, l.said)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.report.Duration = time.Since(s.report.StartedAt)
-	return s.report, nil
+	s.report.FoldAttempts()
+	return s.report, s.report.Expect(opts.Expected)
 }
 
 // meet has the client make a first call in each revision, and returns the legs
@@ -73,6 +77,7 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 			return nil, err
 		}
 		sent = sent || len(r.tape.all()) > 0
+		l.met = &trial{run: r, scenario: &scenario{id: meeting}}
 		l.introduced(r)
 		if l.speaks || asked {
 			legs = append(legs, l)
@@ -87,11 +92,16 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 	return legs, nil
 }
 
+// meeting names the first run, in its task and in what is found in it.
+const meeting = "meet"
+
 // leg is the part of a run that judges one revision.
 type leg struct {
 	*suite
 	revision mcp.Version
 	said     conformance.Leg
+	// met is the first run: what was sent in it counts as what is sent in a scenario.
+	met *trial
 	// speaks: the client sent something of this revision. tells: it reports.
 	speaks, tells bool
 }
@@ -102,7 +112,7 @@ func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
 // playing names what a run is for, in its task.
 func (l *leg) playing(r *run) string {
 	if r.name == "" {
-		return "meet"
+		return meeting
 	}
 	return r.name
 }
@@ -156,7 +166,7 @@ func (l *leg) play(ctx context.Context) {
 	jobs.Wait()
 	for _, t := range trials {
 		if t.scenario.seen != nil && len(t.results) < len(t.scenario.checks) {
-			t.scenario.seen(t, trials)
+			t.scenario.seen(t, slices.Concat([]*trial{l.met}, trials))
 			t.finish()
 			l.emit(t)
 		}
