@@ -91,6 +91,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		{"unavailable", "", -32000, 0, breaker.Failure, mcperrors.KindServer},
 		{"timeout", "", -32001, 0, breaker.Failure, mcperrors.KindTimeout},
 		{"conversion", "", -32002, 0, breaker.Success, mcperrors.KindServer},
+		{"conversion, stateless era", "", -31002, 0, breaker.Success, mcperrors.KindServer},
 		{"export", "", -32003, 0, breaker.Success, mcperrors.KindServer},
 		{"a server's own", "", -32010, 0, breaker.Failure, mcperrors.KindServer},
 		{"reserved", "", -32050, 0, breaker.Success, mcperrors.KindServer},

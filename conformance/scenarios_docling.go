@@ -33,6 +33,7 @@ const areaDocling = "docling"
 
 // Codes of the docling profile beside JSON-RPC's own (tools.md §1.2).
 const (
+	codeUnavailable    = -32000
 	codeConvertTimeout = -32001
 	codeConversion     = -32002
 	codeExport         = -32003
@@ -54,10 +55,7 @@ func sample(name string) ([]byte, error) {
 
 func doclingScenarios() []Scenario {
 	return slices.Concat(
-		// S2 has -32002 for these, which servers of the stateless era must not send
-		// (ERR-05): there no answer keeps both rules.
-		sessionEra(tables(doclingFailureTable()), tables(doclingHostileTables()...)),
-		tables(doclingConvertTables()...), tables(doclingInputTables()...), tables(doclingURLTables()...), tables(doclingExportTables()...),
+		tables(doclingConvertTables()...), tables(doclingInputTables()...), tables(doclingHostileTables()...), tables(doclingURLTables()...), tables(doclingExportTables()...),
 		[]Scenario{
 			notObserved(doclingNeeds(), areaDocling, "S2-CONV-14", "a conversion that is cancelled", "a look at the server's converters", "the work stops within a second"),
 			doclingParallel(),

@@ -92,6 +92,10 @@ type tableRun struct {
 	folders []string
 }
 
+// keptStateless says whether the conversation is one of the stateless era. No
+// step can keep a value under this name.
+const keptStateless = "stateless era"
+
 // folder makes a folder of the scenario's own, with its links resolved.
 func (r *tableRun) folder() (string, error) {
 	dir, err := os.MkdirTemp("", "mcp-conformance-")
@@ -111,7 +115,7 @@ func (tb *table) run(t *trial) error {
 	if err != nil {
 		return err
 	}
-	r := &tableRun{trial: t, table: tb, s: s, kept: map[string]any{"nonce": rand.Text()[:12]}}
+	r := &tableRun{trial: t, table: tb, s: s, kept: map[string]any{"nonce": rand.Text()[:12], keptStateless: t.leg.stateless()}}
 	defer func() {
 		for _, dir := range r.folders {
 			_ = os.RemoveAll(dir) // a temporary folder: nothing is lost when it stays

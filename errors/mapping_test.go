@@ -155,6 +155,8 @@ func TestProfiles(t *testing.T) {
 		{"artifact", -32000, "Request timeout: quoted", `{"prerequisite":"open_questions"}`, "E207", mcperrors.KindApp, false, 0},
 		{"artifact", -32000, "x", `{"reason":"approved_immutable"}`, "E207", mcperrors.KindApp, false, 0},
 		{"artifact", -32000, "no reason", ``, "E207", mcperrors.KindApp, false, 0},
+		{"docling", -31002, "", `{"stage":"open","reason":"encrypted"}`, "E302", mcperrors.KindServer, true, 0},
+		{"artifact", -31002, "", ``, "E201", mcperrors.KindApp, true, 0},
 		{"artifact", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
 		{"coe", -32603, "", ``, "E201", mcperrors.KindServer, true, 0},
 		{"coe", -32000, "", ``, "E201", mcperrors.KindServer, true, 0},

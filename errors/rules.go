@@ -16,6 +16,10 @@ const (
 	codeElicitationNeeded  = -32042 // 2025-11-25 only
 )
 
+// codeConversionStateless is what servers of the docling profile send for -32002
+// in the stateless era, which forbids that (basic#error-codes).
+const codeConversionStateless = -31002
+
 // rule is what a profile makes of one code.
 type rule struct {
 	code Code
@@ -149,7 +153,7 @@ func doclingRule(code int64) (rule, bool) {
 		return rule{code: E201, kind: KindServer, retryable: true}, true
 	case -32001:
 		return rule{code: E202, kind: KindTimeout, retryable: true}, true
-	case -32002:
+	case -32002, codeConversionStateless:
 		return rule{code: E302, kind: KindServer, retryable: true}, true
 	case -32003:
 		return rule{code: E303, kind: KindServer, retryable: true}, true

@@ -105,6 +105,9 @@ func (s *service) family() *family.Family {
 	}
 	f.Tools = append(f.Tools, s.urlTool(),
 		exportTool("markdown", "Markdown", exportDeadline), exportTool("html", "HTML", exportDeadline), exportTool("json", "JSON", exportDeadline))
+	for i := range f.Tools {
+		f.Tools[i].Handle = inEra(f, f.Tools[i].Handle)
+	}
 	return f
 }
 

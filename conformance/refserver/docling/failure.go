@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/web"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/front"
 )
 
 // The codes of the docling profile beside JSON-RPC's own (tools.md §1.2).
@@ -16,6 +17,11 @@ const (
 	codeTimeout     = -32001
 	codeConversion  = -32002
 	codeExport      = -32003
+
+	// codeConversionStateless is codeConversion in the stateless era, where
+	// servers must not send -32002 (2026-07-28, basic#error-codes) and codes of
+	// their own belong outside JSON-RPC's reserved range.
+	codeConversionStateless = -31002
 )
 
 // classify is the family's table from errors to codes.
@@ -38,6 +44,22 @@ func classify(err error) *family.Error {
 	}
 	return family.Internal(err)
 }
+
+// inEra gives a conversion that failed the code it has in the era of the call.
+func inEra(f *family.Family, handle toolHandler) toolHandler {
+	return func(ctx context.Context, call *family.Call) (any, error) {
+		result, err := handle(ctx, call)
+		failure := f.Failure(err)
+		if failure == nil || failure.Code != codeConversion || front.EraOf(call.Origin.Version) != front.EraStateless {
+			return result, err
+		}
+		moved := *failure
+		moved.Code = codeConversionStateless
+		return nil, &moved
+	}
+}
+
+type toolHandler = func(ctx context.Context, call *family.Call) (any, error)
 
 func unavailable(reason, text string, err error) *family.Error {
 	return &family.Error{

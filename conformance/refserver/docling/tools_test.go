@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -123,6 +124,27 @@ func TestConvert_Input_S2_CONV_08(t *testing.T) {
 	}
 	refused(t, s, "convert_docx", args{"file_path": "pdf.docx"}, codeConversion, worker.Unsupported)
 	refused(t, s, "convert_docx", carry("x.docx", mustRead(t, filepath.Join(corpus, "report.pdf"))), codeConversion, worker.Unsupported)
+}
+
+// ERR-05: servers of the stateless era must not send -32002. The rest of the
+// error stays.
+func TestConvert_CodeOfTheEra(t *testing.T) {
+	t.Parallel()
+	f := newTestService(t, Options{}).family()
+	raw, err := json.Marshal(carry("x.docx", []byte("text")))
+	require.NoError(t, err)
+	var data []map[string]any
+	for version, code := range map[string]int64{"2024-11-05": -32002, "2025-11-25": -32002, "2026-07-28": -31002} {
+		c := family.NewCall("convert_docx", raw, slog.New(slog.DiscardHandler))
+		c.Origin.Version = version
+		_, err := f.Tools[1].Handle(t.Context(), c)
+		failure := f.Failure(err)
+		require.Equal(t, code, failure.Code, version)
+		require.Contains(t, failure.Message, "Document conversion failed: ")
+		data = append(data, failure.Data)
+	}
+	require.Equal(t, data[0], data[1])
+	require.Equal(t, data[0], data[2])
 }
 
 func TestConvert_Roots_S2_CONV_11(t *testing.T) {
