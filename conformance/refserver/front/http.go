@@ -27,6 +27,8 @@ type HTTPOptions struct {
 // [http.Handler], safe for concurrent use, and belongs behind a [Gate].
 type HTTP struct {
 	HTTPOptions
+
+	cancellations cancellations
 }
 
 // NewHTTP returns the front of the handlers.
@@ -209,6 +211,14 @@ func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, bod
 			return
 		}
 		h.call(w, r, m, id)
+	}
+	switch {
+	case m.kind == kindRequest && id != "":
+		out, leave := h.cancellations.enter(w, id, m.id)
+		defer leave()
+		w = out
+	case m.method == "notifications/cancelled":
+		h.cancellations.cancel(id, m)
 	}
 	pass(h.Session, w, r, body)
 }

@@ -151,6 +151,47 @@ func TestHTTPDeletedSessionIsForgotten(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, post(t, h, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, sessionHeader, "known").Code)
 }
 
+// UTIL-06: the response to a request that its client has cancelled is left out,
+// whatever else its stream carries, and no other.
+func TestHTTPCancelledIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	const events = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"id\":\"a\"}\n\n"
+	const answer = "event: message\nid: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"error\":{\"code\":-32603,\"message\":\"context canceled\"}}\n\n"
+	for _, tc := range []struct {
+		name, session, cancelled, media, want string
+	}{
+		{"the request", "known", `"\u0061"`, "text/event-stream", events},
+		{"an id of another type", "known", `1`, "text/event-stream", events + answer},
+		{"no id", "known", `null`, "text/event-stream", events + answer},
+		{"of another session", "old", `"a"`, "text/event-stream", events + answer},
+		{"a body of JSON", "known", `"a"`, "application/json", events + answer},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			begun, cancelled := make(chan bool), make(chan bool)
+			h := testHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				if !strings.Contains(string(b), "tools/list") {
+					return
+				}
+				w.Header().Set("Content-Type", tc.media)
+				close(begun)
+				<-cancelled
+				_, _ = io.WriteString(w, events)
+				_, _ = io.WriteString(w, answer)
+			}))
+			got := make(chan string)
+			go func() {
+				got <- post(t, h, `{"jsonrpc":"2.0","id":"a","method":"tools/list"}`, sessionHeader, "known").Body.String()
+			}()
+			<-begun
+			post(t, h, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+tc.cancelled+`}}`, sessionHeader, tc.session)
+			close(cancelled)
+			require.Equal(t, tc.want, <-got)
+		})
+	}
+}
+
 func TestHTTPDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
