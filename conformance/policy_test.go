@@ -248,6 +248,9 @@ func TestShuffled(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	opts := Options{SideEffects: SideEffectsReadOnly, Skip: []string{"UTIL-01"}}
+	if Raced { // what is long: the plan is about each of them in the same way
+		opts.Skip = append(opts.Skip, "RPC-22", "X-WIRE-12-CALLS", "S0-VAL-08")
+	}
 	plan, err := Plan(t.Context(), healthy(), opts)
 	require.NoError(t, err)
 	report, err := Run(t.Context(), healthy(), opts)

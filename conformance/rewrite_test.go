@@ -371,7 +371,7 @@ var plainRuns [2]struct {
 func sampled(i int) bool {
 	switch soak := os.Getenv("MAINSTAY_SOAK"); {
 	case Raced:
-		return i%40 == 0
+		return i%80 == 0
 	case soak == "all":
 		return true
 	case soak != "":
