@@ -20,6 +20,7 @@ type leg struct {
 	shared          map[profile]*session
 	fixtures        Fixtures
 	remove          func()
+	ownFolders      bool     // those of fixtures are the leg's own, and go with it
 	services        *standIn // of a program that has the artifact family
 
 	capabilities serverCapabilities
@@ -139,6 +140,7 @@ func (l *leg) prepareFixtures() error {
 		if err != nil {
 			return err
 		}
+		l.ownFolders = true
 		if l.services, err = newStandIn(); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,33 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
+}
+
+// TestFoldersOfTheCaller: S0-STORE-04 needs a folder that is missing. One of the
+// caller's is not removed for that.
+func TestFoldersOfTheCaller(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "base", "artifacts")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	srv, err := refserver.New(refserver.Options{ArtifactsDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	opts := conformance.Options{
+		SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir},
+		Only: []string{"S0-STORE-04"}, Revisions: []mcp.Version{mcp.LatestSession},
+	}
+	judge := func() conformance.Result {
+		report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
+		require.NoError(t, err)
+		return report.Results[slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == "S0-STORE-04" })]
+	}
+	require.Equal(t, conformance.Pass, judge().Status, "the folder is missing")
+	kept := filepath.Join(dir, "spike", "kept.md")
+	require.NoError(t, os.WriteFile(kept, []byte("of the caller"), 0o600))
+	got := judge()
+	require.Equal(t, conformance.Skip, got.Status)
+	require.Equal(t, conformance.SkipControl, got.Reason)
+	require.FileExists(t, kept)
 }
 
 // TestReferenceServer_Command is the main job: the program, started by the
