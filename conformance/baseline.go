@@ -18,8 +18,9 @@ type Expectation struct {
 	Revision mcp.Version
 	// Reason says why, for the reports.
 	Reason string
-	// Official names a scenario of the official suite in place of Pattern. It
-	// stands for every check that looks at the same rules, as a whole.
+	// Official names a scenario of the official suite, or one of its checks as
+	// scenario:check, in place of Pattern. It stands for every check that judges
+	// the same rules, as a whole.
 	Official string
 	// Role is the side the expectation is about; empty for both.
 	Role Role
@@ -46,7 +47,7 @@ func (e *Expectation) covers(res *Result) bool {
 		return false
 	}
 	if e.Official != "" {
-		return slices.Contains(res.Official, e.Official)
+		return standsBeside(res.Official, e.Official)
 	}
 	return glob(e.Pattern, res.ID) || glob(e.Pattern, res.Scenario) || glob(e.Pattern, res.Area)
 }

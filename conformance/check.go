@@ -70,8 +70,9 @@ type Check struct {
 	// Since and Until narrow the revisions of the scenario for this check,
 	// both included; empty means no narrower bound.
 	Since, Until mcp.Version
-	// Official names the scenarios of the official suite that look at the same
-	// rule.
+	// Official names the checks of the official suite that judge the same rule
+	// of the same answers, as its files of expected failures do: scenario:check,
+	// or the scenario alone, for all of it. official.txt has those of servers.
 	Official []string
 }
 

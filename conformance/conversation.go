@@ -29,7 +29,6 @@ import (
 //	-- TALK-PING/empty-params --
 //	MUST a ping with empty params is answered with an empty result
 //	basic/utilities/ping: The receiver MUST respond promptly with an empty response
-//	official: ping                    (optional)
 //	> {"id":"p1","method":"ping","params":{}}
 //	< {"id":"p1","result":{}}
 //
@@ -171,8 +170,6 @@ func readCheck(f txtar.File) (Check, []turn, error) {
 			check.Until = mcp.Version(text)
 		case "seed:":
 			check.Spec.Seed = text
-		case "official:":
-			check.Official = strings.Fields(text)
 		default:
 			check.Spec.Section, check.Spec.Quote, _ = strings.Cut(line, ": ")
 		}

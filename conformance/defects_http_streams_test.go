@@ -54,7 +54,7 @@ func httpStreamRewrites() map[string]rewritten {
 		return true
 	})
 	text.also, text.revision = []string{"X-WIRE-03/method"}, mcp.LatestSession
-	ids := regexp.MustCompile(`(?m)^id: .*$`)
+	ids, waits := regexp.MustCompile(`(?m)^id: .*$`), regexp.MustCompile(`(?m)^retry: .*$`)
 	return map[string]rewritten{
 		seenEvent: broken,
 		seenOne:   text,
@@ -101,6 +101,7 @@ func httpStreamRewrites() map[string]rewritten {
 			return r.Header.Get("Last-Event-ID") == "mainstay-no-such-event"
 		}),
 		"HTTP-24/event":  streamed(func(_ *http.Request, data []byte) []byte { return ids.ReplaceAll(data, []byte(": no id")) }),
+		"HTTP-24/retry":  streamed(func(_ *http.Request, data []byte) []byte { return waits.ReplaceAll(data, []byte(": no time")) }),
 		"HTTP-24/answer": answered(http.StatusNotFound, func(r *http.Request, _ []byte) bool { return resumes(r) }),
 	}
 }

@@ -29,24 +29,19 @@ const (
 
 // contentScenarios judge the content of every result of a run.
 func contentScenarios() []Scenario {
-	check := func(level Level, id, title, section, quote string) Check {
-		c := quoted(level, id, title, section, quote)
-		c.Official = []string{"tools-call-image", "tools-call-audio", "tools-call-embedded-resource", "tools-call-mixed-content"}
-		return c
-	}
 	return []Scenario{{
 		ID: "SEEN-CONTENT", Area: "content", Title: "every block of content", last: true, run: runSeen,
 		Checks: []Check{
-			check(Must, seenBlockType, "each block has a type of its revision", "server/tools#tool-result", "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"),
-			check(Must, seenBase64, "images, audio and blobs are base64", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
-			check(Must, seenMIME, "MIME types are types, image/ of images and audio/ of audio", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
-			check(Should, seenMagic, "the bytes of an image are of its MIME type", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
-			check(Must, seenBlockURI, "links and embedded resources have an absolute uri", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data and MUST include: a valid resource URI"),
-			check(Must, seenEmbedded, "an embedded resource has text or a blob, and not both", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data"),
-			check(Must, seenAnnotations, "annotations have an audience of user and assistant, and a priority from 0 to 1", "server/resources#annotations", "priority: A number from 0.0 to 1.0 indicating the importance of this resource."),
-			check(Must, seenRole, "messages of prompts have the role user or assistant", "server/prompts#promptmessage", "role: Either \"user\" or \"assistant\" to indicate the speaker"),
-			check(Must, seenMessages, "prompts/get is answered with messages, each with one block", "server/prompts#promptmessage", "Messages in a prompt can contain: role, content: One of the following content types"),
-			check(Must, seenContents, "resources/read is answered with contents, each with a uri and with text or a blob", "server/resources#resource-contents", "Resources can contain either text or binary data"),
+			quoted(Must, seenBlockType, "each block has a type of its revision", "server/tools#tool-result", "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"),
+			quoted(Must, seenBase64, "images, audio and blobs are base64", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			quoted(Must, seenMIME, "MIME types are types, image/ of images and audio/ of audio", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			quoted(Should, seenMagic, "the bytes of an image are of its MIME type", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			quoted(Must, seenBlockURI, "links and embedded resources have an absolute uri", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data and MUST include: a valid resource URI"),
+			quoted(Must, seenEmbedded, "an embedded resource has text or a blob, and not both", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data"),
+			quoted(Must, seenAnnotations, "annotations have an audience of user and assistant, and a priority from 0 to 1", "server/resources#annotations", "priority: A number from 0.0 to 1.0 indicating the importance of this resource."),
+			quoted(Must, seenRole, "messages of prompts have the role user or assistant", "server/prompts#promptmessage", "role: Either \"user\" or \"assistant\" to indicate the speaker"),
+			quoted(Must, seenMessages, "prompts/get is answered with messages, each with one block", "server/prompts#promptmessage", "Messages in a prompt can contain: role, content: One of the following content types"),
+			quoted(Must, seenContents, "resources/read is answered with contents, each with a uri and with text or a blob", "server/resources#resource-contents", "Resources can contain either text or binary data"),
 		},
 	}}
 }

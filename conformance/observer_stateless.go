@@ -22,10 +22,10 @@ func observedStatelessScenarios() []Scenario {
 	return []Scenario{{
 		ID: "SEEN-STATELESS", Area: "base", Title: "every message of a stateless server", Since: mcp.Version2026_07_28, last: true, run: runSeen,
 		Checks: []Check{
-			{ID: seenNoRequests, Title: "the server sends no requests", Level: Must, Official: []string{"server-stateless"}, Spec: Spec{Section: "basic/patterns#server-to-client-interactions", Quote: "Servers MUST NOT initiate JSON-RPC requests, and clients do not send JSON-RPC responses."}},
+			{ID: seenNoRequests, Title: "the server sends no requests", Level: Must, Spec: Spec{Section: "basic/patterns#server-to-client-interactions", Quote: "Servers MUST NOT initiate JSON-RPC requests, and clients do not send JSON-RPC responses."}},
 			{ID: seenResultType, Title: "every result has a resultType that the client knows", Level: Must, Spec: Spec{Section: "basic#result-responses", Quote: "The result MUST include a resultType field to indicate the type of the result."}},
 			{ID: seenIdentity, Title: "every result names the server in _meta", Level: Should, Spec: Spec{Section: "basic#meta", Quote: "Servers SHOULD include the following io.modelcontextprotocol/* field in every result's _meta, unless specifically configured not to do so"}},
-			{ID: seenAskers, Title: "only tools/call, prompts/get and resources/read are answered with input_required", Level: Must, Official: []string{"input-required-result-unsupported-methods"}, Spec: Spec{Section: "basic/patterns/mrtr#supported-requests", Quote: "Servers MUST NOT send InputRequiredResult responses on any other client requests."}},
+			{ID: seenAskers, Title: "only tools/call, prompts/get and resources/read are answered with input_required", Level: Must, Spec: Spec{Section: "basic/patterns/mrtr#supported-requests", Quote: "Servers MUST NOT send InputRequiredResult responses on any other client requests."}},
 			{ID: seenReserved, Title: "no error has a reserved code that the specification does not define", Level: Must, Spec: Spec{Section: codes, Quote: "Implementations MUST NOT emit any code from this sub-range that is not defined by this specification"}},
 			{ID: seenRetired, Title: "no error has a code of an earlier revision, -32002 or -32042", Level: Must, Spec: Spec{Section: codes, Quote: "Implementations of this protocol version MUST NOT emit these codes"}},
 		},

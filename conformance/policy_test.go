@@ -70,7 +70,7 @@ func TestReadExpectations(t *testing.T) {
 	}, expected(t, "known.txt", "# what we know\n\n  HTTP-15/invalid\t# the proxy answers\n   \nS0-VAL-*@2025-11-25\r\n"))
 	require.Equal(t, []Expectation{
 		{Official: "tools-call-error", Role: RoleServer, Reason: "later", Place: "b.yml:3"},
-		{Official: "server-sse", Role: RoleServer, Place: "b.yml:4"},
+		{Official: "server-sse:a-check", Role: RoleServer, Place: "b.yml:4"},
 		{Official: "auth/iss-unexpected", Role: RoleClient, Place: "b.yml:7"},
 	}, expected(t, "b.yml", "# shared\nserver:\n  - tools-call-error  # later\n  - \"server-sse:a-check\"\n\nclient:\n- 'auth/iss-unexpected'\n"))
 	require.Empty(t, expected(t, "b.yaml", "server: []\n"))

@@ -32,13 +32,14 @@ func registry() []Scenario {
 			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
 		),
 		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
-		conversationScenarios(), errorScenarios(), toolListScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
+		conversationScenarios(), errorScenarios(), toolListScenarios(), dialectScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
 		statelessScenarios(), featureScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		coeScenarios(), preflightsScenarios(), doclingScenarios(), assistantScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
 		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),
 	)
+	besideOfficial(all)
 	slices.SortStableFunc(all, func(a, b Scenario) int {
 		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
 	})

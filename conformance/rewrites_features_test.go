@@ -107,6 +107,12 @@ func promptRewrites() map[string]rewritten {
 		"PRM-01/get":     refusedInstead(bare),
 		"PRM-01/missing": servedInstead(bare),
 		"PRM-01/values":  prompting(func(m reply) { m["content"] = reply{"type": "text", "text": "no values"} }),
+		"PRM-01/embedded": prompting(func(m reply) {
+			if resource, ok := m["content"].(reply)["resource"].(reply); ok {
+				resource["uri"] = "test://another"
+			}
+		}),
+		"PRM-01/image":   prompting(func(m reply) { delete(m["content"].(reply), "data") }),
 		"CMP-01/values":  completes(func(c reply) { c["values"] = []any{1, 2} }),
 		"CMP-02/hundred": completes(func(c reply) { c["values"] = slices.Repeat([]any{"x"}, 101) }),
 		"CMP-02/total":   completes(func(c reply) { c["total"] = 0 }),

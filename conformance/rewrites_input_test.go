@@ -70,6 +70,8 @@ func inputRewrites() map[string]rewritten {
 		"MRTR-04/used":                asIfDone("elicitation", retries),
 		"MRTR-13/missing":             refused(retried("elicitation", func(r map[string]any) bool { return stranger(r) && len(r) == 1 })),
 		"MRTR-13/extra":               refused(retried("elicitation", func(r map[string]any) bool { return stranger(r) && len(r) > 1 })),
+		"MRTR-13/malformed":           asIfDone("elicitation", retried("elicitation", func(r map[string]any) bool { return r["user_name"] == 12345.0 })),
+		"MRTR-13/null":                asIfDone("elicitation", func(m fakeMessage) bool { v, there := m.params["inputResponses"]; return there && v == nil }),
 		"MRTR-13/decline":             {first: func(m fakeMessage) ([]any, bool) { return nil, retried("elicitation", declined)(m) }},
 		"MRTR-13/anywhere":            boundToConnection(),
 		"MRTR-13/undeclared":          curious("elicitation", mcp.MethodElicitationCreate),

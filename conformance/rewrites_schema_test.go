@@ -16,5 +16,18 @@ func schemaRewrites() map[string]rewritten {
 		}
 		return []any{n}
 	}}
-	return map[string]rewritten{seenResultSchema: result, seenSentSchema: sent}
+	lost := func(change func(schema reply)) rewritten {
+		return changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
+			for _, tool := range result["tools"].([]any) {
+				if tool := tool.(reply); tool["name"] == toolDialect {
+					change(tool["inputSchema"].(reply))
+				}
+			}
+		})
+	}
+	return map[string]rewritten{
+		seenResultSchema: result, seenSentSchema: sent,
+		"TOOL-06/dialect":  lost(func(schema reply) { delete(schema, "$defs") }),
+		"TOOL-06/keywords": lost(func(schema reply) { delete(schema["$defs"].(reply)["address"].(reply), "$anchor") }),
+	}
 }

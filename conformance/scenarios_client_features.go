@@ -21,21 +21,18 @@ func clientFeatureScenarios() []Scenario {
 		elicitation = "client/elicitation"
 		negotiated  = "Both parties MUST: Respect the negotiated protocol version; only use capabilities that were successfully negotiated"
 	)
-	one := func(id, tool, title, official string, since mcp.Version, run func(*trial) error, checks ...Check) Scenario {
-		for i := range checks {
-			checks[i].Official = []string{official}
-		}
+	one := func(id, tool, title string, since mcp.Version, run func(*trial) error, checks ...Check) Scenario {
 		return Scenario{ID: id, Area: "input", Title: title, Since: since, Until: mcp.LatestSession, Needs: Needs{Tools: []string{tool}, SideEffects: SideEffectsReadOnly}, Checks: checks, run: run}
 	}
 	return []Scenario{
-		one("SAMP-01", toolSampling, "a tool that asks the model", "tools-call-sampling", "", runSampling,
+		one("SAMP-01", toolSampling, "a tool that asks the model", "", runSampling,
 			quoted(Must, "SAMP-01/asks", "the client is asked with sampling/createMessage", sampling, "To request a language model generation, servers send a sampling/createMessage request"),
 			quoted(Must, "SAMP-01/shape", "the request has messages and maxTokens", sampling, "The requested maximum number of tokens to sample (to prevent runaway completions)."),
 			quoted(Must, "SAMP-01/used", "the result has what the model said", sampling, "To request a language model generation, servers send a sampling/createMessage request"),
 			quoted(Must, "SAMP-01/refused", "a client that refuses gets an answer to its call", "client/sampling#error-handling", "Clients SHOULD return errors for common failure cases"),
 			quoted(Must, "SAMP-01/undeclared", "a client without sampling is not asked", "basic/lifecycle#operation", negotiated),
 		),
-		one("ELIC-01", toolElicitation, "a tool that asks the user", "tools-call-elicitation", mcp.Version2025_06_18, runElicitation,
+		one("ELIC-01", toolElicitation, "a tool that asks the user", mcp.Version2025_06_18, runElicitation,
 			quoted(Must, "ELIC-01/asks", "the client is asked with elicitation/create", elicitation, "To request information from a user, servers send an elicitation/create request."),
 			quoted(Must, "ELIC-01/shape", "the request has a message and a flat form", elicitation+"#requested-schema", "The requestedSchema … is restricted to flat objects with primitive properties only."),
 			quoted(Must, "ELIC-01/used", "the result has what the user said", elicitation, "To request information from a user, servers send an elicitation/create request."),
@@ -43,10 +40,10 @@ func clientFeatureScenarios() []Scenario {
 			quoted(Must, "ELIC-01/refused", "a client that refuses gets an answer to its call", elicitation, "Servers SHOULD NOT assume that elicitation requests will always succeed"),
 			quoted(Must, "ELIC-01/undeclared", "a client without elicitation is not asked", "basic/lifecycle#operation", negotiated),
 		),
-		one("ELIC-04", toolDefaults, "a form with defaults", "elicitation-sep1034-defaults", mcp.Version2025_11_25, runDefaults,
+		one("ELIC-04", toolDefaults, "a form with defaults", mcp.Version2025_11_25, runDefaults,
 			quoted(Must, "ELIC-04/defaults", "each property has a default of its type", elicitation+"#requested-schema", "All primitive types support optional default values to provide sensible starting points."),
 		),
-		one("ELIC-03", toolEnums, "a form of choices", "elicitation-sep1330-enums", mcp.Version2025_11_25, runEnums,
+		one("ELIC-03", toolEnums, "a form of choices", mcp.Version2025_11_25, runEnums,
 			quoted(Must, "ELIC-03/enums", "each property is a choice of one of the five forms", elicitation+"#requested-schema", "Enum Schema: Single-select enum …, Multi-select enum …"),
 		),
 	}

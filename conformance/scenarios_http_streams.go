@@ -51,7 +51,8 @@ func httpStreamScenarios() []Scenario {
 		{
 			ID: "HTTP-24", Area: "http", Title: "a server that hangs up", Needs: needs(toolReconnect), Since: mcp.Version2025_11_25,
 			Checks: []Check{
-				advice("HTTP-24/event", "before it closes the stream it has sent an event id", Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
+				advice("HTTP-24/event", "before it closes the stream it has sent an event id", Spec{Section: sending, Quote: "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time"}),
+				advice("HTTP-24/retry", "and how long to wait, in a retry field", Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
 				promised("HTTP-24/answer", "the response waits for who comes back", Spec{Section: resuming, Quote: "Resumption is always via HTTP GET with Last-Event-ID."}),
 			},
 			run: runHangUp,
@@ -264,6 +265,8 @@ func runHangUp(t *trial) error {
 		return nil
 	}
 	last := ""
+	waits := slices.ContainsFunc(events, func(in inbound) bool { return in.retry })
+	t.check("HTTP-24/retry", waits, "an event with a retry field", "%d events without one", len(events))
 	for _, in := range events {
 		if in.event != "" {
 			last = in.event

@@ -42,23 +42,23 @@ func (t *trial) pages(word string, kind listKind) error {
 
 // fixtureScenarios call the official fixtures that answer with content.
 func fixtureScenarios() []Scenario {
-	one := func(word, tool, official string, kinds ...string) Scenario {
+	one := func(word, tool string, kinds ...string) Scenario {
 		return Scenario{
 			ID: "TOOL-13-" + word, Area: "content", Title: "the official tool " + tool, Needs: Needs{Tools: []string{tool}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{{
-				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: Must, Official: []string{official},
+				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: Must,
 				Spec: Spec{Section: "server/tools#tool-result", Quote: "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"},
 			}},
 			run: func(t *trial) error { return t.fixture("TOOL-13/"+word, tool, kinds) },
 		}
 	}
 	return []Scenario{
-		one("simple-text", toolSimpleText, "tools-call-simple-text", "text"),
-		one("image", "test_image_content", "tools-call-image", "image"),
-		one("audio", "test_audio_content", "tools-call-audio", "audio"),
-		one("resource", "test_embedded_resource", "tools-call-embedded-resource", "resource"),
-		one("mixed", "test_multiple_content_types", "tools-call-mixed-content", "text", "image", "resource"),
-		one("failed", "test_error_handling", "tools-call-error", "text"),
+		one("simple-text", toolSimpleText, "text"),
+		one("image", "test_image_content", "image"),
+		one("audio", "test_audio_content", "audio"),
+		one("resource", "test_embedded_resource", "resource"),
+		one("mixed", "test_multiple_content_types", "text", "image", "resource"),
+		one("failed", "test_error_handling", "text"),
 	}
 }
 

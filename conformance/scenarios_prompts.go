@@ -3,12 +3,18 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-const promptArguments = "test_prompt_with_arguments"
+// The official prompts that this suite gets, too.
+const (
+	promptArguments = "test_prompt_with_arguments"
+	promptEmbedded  = "test_prompt_with_embedded_resource"
+	promptImage     = "test_prompt_with_image"
+)
 
 // promptScenarios are about prompts and completion in both eras.
 func promptScenarios() []Scenario {
@@ -27,14 +33,16 @@ func promptScenarios() []Scenario {
 				quoted(Must, "PRM-01/arguments", "arguments have names, and required is a boolean", page+"#prompt", "arguments: Optional list of arguments for customization"),
 				quoted(Must, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
 				quoted(Should, "PRM-01/missing", "a prompt without its required arguments is refused with -32602", faults, standard),
-				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: Must, Official: []string{"prompts-get-with-args"}, Spec: Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
+				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: Must, Spec: Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
+				quoted(Must, "PRM-01/embedded", "the official prompt embeds the resource it is given the uri of", page+"#embedded-resources", "Embedded resources allow referencing server-side resources directly in messages"),
+				quoted(Must, "PRM-01/image", "the official prompt with an image has one", page+"#image-content", "Image content allows including visual information in messages"),
 			},
 			run: runPrompts,
 		},
 		{
 			ID: "CMP-01", Area: "completion", Title: "completion of an argument", Needs: Needs{Capability: "completions"},
 			Checks: []Check{
-				{ID: "CMP-01/values", Title: "values is an array of strings", Level: Must, Official: []string{"completion-complete"}, Spec: Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
+				{ID: "CMP-01/values", Title: "values is an array of strings", Level: Must, Spec: Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
 				quoted(Must, "CMP-02/hundred", "there are no more than 100", complete+"#completion-results", values),
 				quoted(Must, "CMP-02/total", "total, when present, is an integer and no less than there are", complete+"#completeresult", "total: Optional total matches"),
 				quoted(Must, "CMP-02/more", "hasMore, when present, is a boolean", complete+"#completeresult", "hasMore: Additional results flag"),
@@ -101,8 +109,43 @@ func runPrompts(t *trial) error {
 		both := strings.Contains(string(a.result), "mainstay-one") && strings.Contains(string(a.result), "mainstay-two")
 		t.check("PRM-01/values", err == nil && both, "both values in the messages", a.orError(err))
 	}
+	if list.has(promptKind, promptEmbedded) {
+		const uri = "test://example-resource"
+		blocks, a, err := t.prompted(s, promptEmbedded, map[string]any{"resourceUri": uri})
+		found := slices.ContainsFunc(blocks, func(b entry) bool {
+			resource, _ := object(b["resource"])
+			return text(b["type"]) == "resource" && text(resource["uri"]) == uri
+		})
+		t.check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.orError(err))
+	}
+	if list.has(promptKind, promptImage) {
+		blocks, a, err := t.prompted(s, promptImage, nil)
+		found := slices.ContainsFunc(blocks, func(b entry) bool {
+			return text(b["type"]) == "image" && text(b["data"]) != "" && text(b["mimeType"]) != ""
+		})
+		t.check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.orError(err))
+	}
 	t.skipAll(SkipNoFixture, "no such prompt") // what is left
 	return nil
+}
+
+// prompted gets a prompt and returns the blocks of its messages.
+func (t *trial) prompted(s *session, name string, arguments map[string]any) ([]entry, answer, error) {
+	t.step(s)
+	params := map[string]any{"name": name}
+	if arguments != nil {
+		params["arguments"] = arguments
+	}
+	a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
+	result, _ := object(a.result)
+	var messages, blocks []entry
+	_ = json.Unmarshal(result["messages"], &messages) // PRM-01/messages judges it
+	for _, m := range messages {
+		if block, ok := object(m["content"]); ok {
+			blocks = append(blocks, block)
+		}
+	}
+	return blocks, a, err
 }
 
 // promptArgumentsOf returns the names of the required arguments of a prompt, and

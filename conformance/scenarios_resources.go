@@ -37,7 +37,7 @@ func resourceScenarios() []Scenario {
 			ID: "RES-07", Area: "resources", Title: "templates", Needs: needs,
 			Checks: []Check{
 				quoted(Must, "RES-07/template", "each template is one of RFC 6570, with a name", templates, "Resource templates allow servers to expose parameterized resources using URI templates."),
-				{ID: "RES-07/filled", Title: "the official template is read with its value", Level: Must, Official: []string{"resources-templates-read"}, Spec: Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
+				{ID: "RES-07/filled", Title: "the official template is read with its value", Level: Must, Spec: Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
 				{ID: "RES-07/other", Title: "and with another value it is another text", Level: Must, Spec: Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
 			},
 			run: runTemplates,
@@ -45,9 +45,9 @@ func resourceScenarios() []Scenario {
 		{
 			ID: "RES-04", Area: "resources", Title: "subscriptions to a resource", Until: mcp.LatestSession, Needs: Needs{Capability: "resources.subscribe", Tools: []string{toolChangeResource}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
-				{ID: "RES-04/subscribe", Title: "resources/subscribe is answered with an empty result", Level: Must, Official: []string{"resources-subscribe"}, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				{ID: "RES-04/subscribe", Title: "resources/subscribe is answered with an empty result", Level: Must, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
 				quoted(Must, "RES-04/updated", "a change is told, with the uri", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
-				{ID: "RES-04/unsubscribe", Title: "resources/unsubscribe is answered with an empty result", Level: Must, Official: []string{"resources-unsubscribe"}, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				{ID: "RES-04/unsubscribe", Title: "resources/unsubscribe is answered with an empty result", Level: Must, Spec: Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
 				quoted(Must, "RES-04/stopped", "after it no change is told", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
 			},
 			run: runSubscribe,

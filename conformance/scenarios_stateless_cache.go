@@ -18,9 +18,6 @@ func cacheScenarios() []Scenario {
 			quoted(Must, "CACHE-01/"+word+"-ttl", "ttlMs of "+method+" is an integer, not below 0", "server/utilities/caching#ttlms", "Servers MUST provide a ttlMs value that is >= 0."),
 			quoted(Must, "CACHE-01/"+word+"-scope", "cacheScope of "+method+" is public or private", section, hints),
 		}
-		for i := range checks {
-			checks[i].Official = []string{"caching"}
-		}
 		return Scenario{
 			ID: "CACHE-01-" + word, Area: "caching", Title: "what caches are told of " + method, Since: mcp.Version2026_07_28,
 			Needs: Needs{Capability: capability}, Checks: checks,

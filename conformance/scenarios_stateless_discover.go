@@ -21,16 +21,10 @@ func statelessDiscoverScenarios() []Scenario {
 		removed  = "If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found)."
 		header   = "basic/transports/streamable-http#protocol-version-header"
 	)
-	official := func(checks ...Check) []Check {
-		for i := range checks {
-			checks[i].Official = []string{"server-stateless"}
-		}
-		return checks
-	}
 	return []Scenario{
 		{
 			ID: "DISC-01", Area: "lifecycle", Title: "server/discover", Since: mcp.Version2026_07_28,
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-01/answered", "server/discover is answered with a result", "basic/versioning#protocol-version-negotiation", "Servers MUST implement server/discover."),
 				quoted(Must, "DISC-03/versions", "supportedVersions is an array of strings, not empty", discover, "supportedVersions: Protocol versions the server supports."),
 				quoted(Must, "DISC-03/this-version", "supportedVersions has the revision of the request", discover, "supportedVersions: Protocol versions the server supports. The client should choose one of these for subsequent requests."),
@@ -38,12 +32,12 @@ func statelessDiscoverScenarios() []Scenario {
 				quoted(Must, "DISC-03/instructions", "instructions, when present, is a string", discover, "instructions: Optional natural-language guidance for LLMs on how to use this server effectively"),
 				quoted(Should, "DISC-03/identity", "serverInfo stands in _meta and not at the top of the result", discover, "_meta['io.modelcontextprotocol/serverInfo']: Name and version of the server software. Servers SHOULD include this field."),
 				quoted(Should, "META-07/server-info", "_meta names the server, with name and version as strings", discover, "_meta['io.modelcontextprotocol/serverInfo']: Name and version of the server software. Servers SHOULD include this field."),
-			),
+			},
 			run: runDiscover,
 		},
 		{
 			ID: "DISC-05", Area: "base", Title: "the _meta that every request has to have", Since: mcp.Version2026_07_28,
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-05/version", "a request without a protocol version is refused with -32602", perCall, missing),
 				quoted(Must, "DISC-05/capabilities", "a request without client capabilities is refused with -32602", perCall, missing),
 				quoted(Must, "DISC-05/meta", "a request without _meta is refused with -32602", perCall, missing),
@@ -53,24 +47,24 @@ func statelessDiscoverScenarios() []Scenario {
 				quoted(Must, "DISC-05/status", "over HTTP they are refused with status 400", perCall, "On HTTP, the response status MUST be 400 Bad Request."),
 				quoted(Must, "META-05/anonymous", "a request without clientInfo is served", perCall, "io.modelcontextprotocol/clientInfo: Implementation, not required"),
 				quoted(Must, "META-03/trace", "a request with a trace context is served", perCall, "the keys traceparent, tracestate, and baggage are reserved for OpenTelemetry trace context propagation."),
-			),
+			},
 			run: runRequiredMeta,
 		},
 		{
 			ID: "DISC-06", Area: "lifecycle", Title: "a revision the server does not speak", Since: mcp.Version2026_07_28,
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-06/code", "it is refused with -32022", version, refuses),
 				quoted(Must, "DISC-06/supported", "data.supported lists the revisions, with the one of this leg", version, refuses),
 				quoted(Must, "DISC-06/requested", "data.requested is the revision that was asked for", "schema#unsupportedprotocolversionerror", "The protocol version that was requested by the client."),
 				quoted(Must, "DISC-06/status", "over HTTP the status is 400", header, "it MUST respond with 400 Bad Request and an UnsupportedProtocolVersionError listing its supported versions."),
 				quoted(Should, "DISC-06/agrees", "data.supported and server/discover name the same revisions", version, refuses),
 				quoted(Must, "DISC-06/next", "the next request, in a revision it speaks, is served", "basic/versioning#protocol-version-negotiation", "Every request declares the protocol version it is using in its _meta field."),
-			),
+			},
 			run: runUnsupported,
 		},
 		{
 			ID: "DISC-14", Area: "errors", Title: "methods the stateless era no longer has", Since: mcp.Version2026_07_28,
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-14/ping", "ping is answered with -32601", header, removed),
 				quoted(Must, "DISC-14/set-level", "logging/setLevel is answered with -32601", header, removed),
 				quoted(Must, "DISC-14/subscribe", "resources/subscribe is answered with -32601", header, removed),
@@ -80,7 +74,7 @@ func statelessDiscoverScenarios() []Scenario {
 				quoted(Must, "DISC-14/status", "over HTTP their status is 404", header, removed),
 				quoted(Must, "DISC-14/silent", "notifications/initialized is not answered", "basic#notifications", "The receiver MUST NOT send a response."),
 				quoted(Should, "DISC-17/initialize", "an error that answers initialize names the revisions", "basic/versioning#backward-compatibility-with-initialization-based-versions", "A server that supports only modern versions SHOULD name the protocol versions it supports in any error it returns to an initialize request"),
-			),
+			},
 			run: runRemoved,
 		},
 	}

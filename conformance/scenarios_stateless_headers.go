@@ -23,16 +23,10 @@ const (
 // body says.
 func statelessHeaderScenarios() []Scenario {
 	overHTTP := Needs{Transport: TransportHTTP}
-	official := func(checks ...Check) []Check {
-		for i := range checks {
-			checks[i].Official = []string{"http-header-validation"}
-		}
-		return checks
-	}
 	return []Scenario{
 		{
 			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
 				quoted(Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
 				quoted(Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
@@ -42,20 +36,20 @@ func statelessHeaderScenarios() []Scenario {
 				quoted(Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
 				quoted(Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
 				quoted(Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
-			),
+			},
 			run: runMethodHeaders,
 		},
 		{
 			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "tools"},
-			Checks: official(nameChecks("tool")...), run: runToolName,
+			Checks: nameChecks("tool"), run: runToolName,
 		},
 		{
 			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "prompts"},
-			Checks: official(nameChecks("prompt")...), run: runPromptName,
+			Checks: nameChecks("prompt"), run: runPromptName,
 		},
 		{
 			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "resources"},
-			Checks: official(nameChecks("resource")...), run: runResourceName,
+			Checks: nameChecks("resource"), run: runResourceName,
 		},
 	}
 }

@@ -19,18 +19,16 @@ func statelessInputScenarios() []Scenario {
 		values     = "inputRequests values are request objects that MUST be one of ElicitRequest, CreateMessageRequest, or ListRootsRequest"
 		echoed     = "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request."
 		undeclared = "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities."
+		parsed     = "Servers SHOULD validate that the data provided by the client is a valid InputResponses object and that the information inside can be correctly parsed."
 		hostile    = "servers MUST protect its integrity (e.g. HMAC or AEAD) and MUST reject state that fails verification."
 	)
-	fixture := func(id, name, title string, run func(*trial) error, official string, checks ...Check) Scenario {
-		for i := range checks {
-			checks[i].Official = strings.Fields(official)
-		}
+	fixture := func(id, name, title string, run func(*trial) error, checks ...Check) Scenario {
 		return Scenario{
 			ID: id, Area: "input", Title: title, Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{inputRequired + name}, SideEffects: SideEffectsReadOnly}, Checks: checks, run: run,
 		}
 	}
 	return []Scenario{
-		fixture("MRTR-02", "elicitation", "a tool that asks the user", runAskUser, "input-required-result-basic-elicitation input-required-result-result-type input-required-result-missing-input-response input-required-result-ignore-extra-params",
+		fixture("MRTR-02", "elicitation", "a tool that asks the user", runAskUser,
 			quoted(Must, "MRTR-02/asks", "the result says input_required and has inputRequests or requestState", server, one),
 			quoted(Must, "MRTR-02/kind", "each input request is elicitation/create, sampling/createMessage or roots/list", server, values),
 			quoted(Must, "MRTR-02/elicitation", "an elicitation has a message and a form of flat properties", "client/elicitation#form-mode-elicitation-requests", "Form mode elicitation requests MUST … include these additional parameters: requestedSchema"),
@@ -39,36 +37,38 @@ func statelessInputScenarios() []Scenario {
 			quoted(Must, "MRTR-04/used", "the result has what the user said", page, "the client retries the original request with the matching inputResponses"),
 			quoted(Should, "MRTR-13/missing", "an answer under another key leads to the same question", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
 			quoted(Should, "MRTR-13/extra", "an answer nobody asked for is passed over", faults, "If additional, unexpected parameters are provided in the InputResponses object, the server SHOULD ignore any information it does not recognize or need."),
+			quoted(Should, "MRTR-13/malformed", "a number in place of the user's answer does not complete it", faults, parsed),
+			quoted(Should, "MRTR-13/null", "nor do inputResponses that are null", faults, parsed),
 			quoted(Must, "MRTR-13/decline", "a user who declines gets an answer", "client/elicitation#error-handling", "Servers … MUST handle cases where the user declines or cancels the elicitation, or where the client fails to process the request."),
 			quoted(Should, "MRTR-13/anywhere", "the retry may come on another connection", "basic#statelessness", "Servers SHOULD NOT require that a client reuse the same connection or process to perform related operations."),
 			quoted(Must, "MRTR-13/undeclared", "a client without elicitation is not asked", server, undeclared),
 		),
-		fixture("MRTR-03-SAMPLING", "sampling", "a tool that asks the model", runAskModel, "input-required-result-basic-sampling",
+		fixture("MRTR-03-SAMPLING", "sampling", "a tool that asks the model", runAskModel,
 			quoted(Must, "MRTR-03/sampling", "the request for the model has messages and maxTokens", "schema#createmessagerequestparams", "The requested maximum number of tokens to sample (to prevent runaway completions)."),
 			quoted(Must, "MRTR-03/sampling-used", "the result has what the model said", page, "the client retries the original request with the matching inputResponses"),
 			quoted(Must, "MRTR-13/sampling-undeclared", "a client without sampling is not asked", server, undeclared),
 		),
-		fixture("MRTR-03-ROOTS", "list_roots", "a tool that asks for roots", runAskRoots, "input-required-result-basic-list-roots",
+		fixture("MRTR-03-ROOTS", "list_roots", "a tool that asks for roots", runAskRoots,
 			quoted(Must, "MRTR-03/roots", "the request is roots/list", server, values),
 			quoted(Must, "MRTR-03/roots-used", "the result has the roots", page, "the client retries the original request with the matching inputResponses"),
 			quoted(Must, "MRTR-13/roots-undeclared", "a client without roots is not asked", server, undeclared),
 		),
-		fixture("MRTR-04-STATE", "request_state", "a tool that hands out state", runEchoState, "input-required-result-request-state input-required-result-tampered-state",
+		fixture("MRTR-04-STATE", "request_state", "a tool that hands out state", runEchoState,
 			quoted(Must, "MRTR-04/state", "requestState is a string, taken back as it was", server, echoed),
 			quoted(Must, "MRTR-13/tampered", "a state that was changed is refused", server, hostile),
 			quoted(Must, "MRTR-13/invented", "a state the server never gave is refused", server, hostile),
 			quoted(Should, "MRTR-13/swapped", "the state of one tool does not open another", server, "To prevent replay, servers SHOULD include the following inside the integrity-protected requestState payload and verify each on receipt"),
 		),
-		fixture("MRTR-03-THREE", "multiple_inputs", "a tool that asks three at once", runAskThree, "input-required-result-multiple-input-requests",
+		fixture("MRTR-03-THREE", "multiple_inputs", "a tool that asks three at once", runAskThree,
 			quoted(Must, "MRTR-03/three", "it asks the user, the model and for roots in one result", server, "inputRequests keys are server assigned identifiers and MUST be unique within the scope of the request."),
 			quoted(Must, "MRTR-03/three-used", "the retry with all answers is completed", page, "the client retries the original request with the matching inputResponses"),
 			quoted(Should, "MRTR-13/partial", "the retry with one answer of three is asked again", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
 		),
-		fixture("MRTR-07", "multi_round", "a tool that asks twice", runAskTwice, "input-required-result-multi-round",
+		fixture("MRTR-07", "multi_round", "a tool that asks twice", runAskTwice,
 			quoted(Must, "MRTR-07/second", "the second round asks for something else", page, "Servers MAY choose to return an InputRequiredResult on multiple attempts at the same request"),
 			quoted(Must, "MRTR-07/complete", "the answers to the last round complete it", page, "the client retries the original request with the matching inputResponses"),
 		),
-		fixture("MRTR-13", "capabilities", "a tool that asks for what there is", runAskDeclared, "input-required-result-capability-check",
+		fixture("MRTR-13", "capabilities", "a tool that asks for what there is", runAskDeclared,
 			quoted(Must, "MRTR-13/only-declared", "of three kinds it asks for the declared one alone", server, undeclared),
 			quoted(Must, "MRTR-13/nothing", "a client that declares nothing is asked nothing", server, undeclared),
 		),
@@ -76,7 +76,7 @@ func statelessInputScenarios() []Scenario {
 			ID: "MRTR-01", Area: "input", Title: "a prompt that asks", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "prompts"},
 			Checks: []Check{
 				{
-					ID: "MRTR-01/prompt", Title: "prompts/get may ask, and is completed", Level: Must, Official: []string{"input-required-result-non-tool-request"},
+					ID: "MRTR-01/prompt", Title: "prompts/get may ask, and is completed", Level: Must,
 					Spec: Spec{Section: page + "#supported-requests", Quote: "Servers MAY send InputRequiredResult in response to prompts/get, resources/read and tools/call."},
 				},
 			},
@@ -249,6 +249,14 @@ func runAskUser(t *trial) error {
 	more["mainstay-another-key"] = map[string]any{"action": "accept", "content": map[string]any{"x": 1}}
 	a, err = retry(s, more)
 	t.check("MRTR-13/extra", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	numbers := map[string]any{}
+	for key := range q.requests {
+		numbers[key] = 12345
+	}
+	a, err = retry(s, numbers)
+	t.check("MRTR-13/malformed", err == nil && resultType(a) != mcp.ResultComplete, "an error, or the same question", a.orError(err))
+	a, err = retry(s, nil)
+	t.check("MRTR-13/null", err == nil && resultType(a) != mcp.ResultComplete, "an error, or the same question", a.orError(err))
 	declined := map[string]any{}
 	for key := range q.requests {
 		declined[key] = map[string]any{"action": "decline"}

@@ -41,9 +41,6 @@ func statelessParamScenarios() []Scenario {
 		quoted(Must, "HDR-11/boolean-other", "the other boolean is refused with -32020", custom, compare),
 		quoted(Must, "HDR-11/typed-missing", "an integer without its header is refused with -32020", custom, "Client omits header but value is in body: Server MUST reject the request"),
 	}
-	for i := range checks {
-		checks[i].Official = []string{"http-custom-header-server-validation"}
-	}
 	needs := Needs{Transport: TransportHTTP, Capability: "tools"}
 	return []Scenario{
 		{ID: "HDR-11", Area: "http", Title: "texts that are repeated in headers", Since: mcp.Version2026_07_28, Needs: needs, Checks: checks, run: runMirroredText},

@@ -17,45 +17,39 @@ func statelessStateScenarios() []Scenario {
 		level     = "The server MUST NOT emit notifications/message for a request that does not include this field."
 		logging   = "server/utilities/logging#requesting-log-messages"
 	)
-	official := func(checks ...Check) []Check {
-		for i := range checks {
-			checks[i].Official = []string{"server-stateless"}
-		}
-		return checks
-	}
 	return []Scenario{
 		{
 			ID: "DISC-08", Area: "errors", Title: "a capability the client did not declare", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolMissing}, SideEffects: SideEffectsReadOnly},
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-08/code", "what needs it is refused with -32021", "basic#meta", needed),
 				quoted(Must, "DISC-08/data", "data.requiredCapabilities is an object with sampling as an object", "basic#meta", needed),
 				quoted(Must, "DISC-08/status", "over HTTP the status is 400", "basic#meta", "On HTTP, the response status MUST be 400 Bad Request."),
 				quoted(Must, "DISC-08/declared", "a client that declares it is served", "basic#meta", "A server MUST NOT rely on capabilities the client has not declared."),
 				quoted(Must, "DISC-11/capabilities", "the capabilities of one request are not those of the next", stateless, prior),
 				quoted(Must, "DISC-11/interleaved", "nor of one that is under way at the same time", stateless, prior),
-			),
+			},
 			run: runMissingCapability,
 		},
 		{
 			ID: "DISC-11", Area: "lifecycle", Title: "no state between requests", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools"},
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "DISC-11/first", "the first request on a connection may be any", "basic/versioning#protocol-version-negotiation", "a client is free to invoke any RPC inline and handle UnsupportedProtocolVersionError if its preferred version is not supported."),
 				quoted(Must, "DISC-11/list", "the list of tools is the same on every connection", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
 				quoted(Must, "DISC-11/declared", "and whatever the client declares", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
 				quoted(Should, "TOOL-02/order", "it has the same order each time", "server/tools#capabilities", "Servers SHOULD return tools in a deterministic order (i.e., the same ordering across requests when the underlying set of tools has not changed)."),
-			),
+			},
 			run: runNoState,
 		},
 		{
 			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: Needs{Tools: []string{toolLogsOnce}, SideEffects: SideEffectsReadOnly},
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
 				quoted(May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),
 				quoted(Must, "LOG-02/threshold", "a request with level emergency gets none below", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level"),
 				quoted(Should, "LOG-02/unknown", "an unknown level is refused with -32602", "server/utilities/logging#error-handling", "Invalid log level: -32602 (Invalid params)"),
 				quoted(Must, "LOG-02/leak", "the level of one request is not that of the next", logging, level),
 				quoted(Must, "LOG-02/stream", "over HTTP they come on the stream of their request", logging, "the server MUST NOT deliver it on … any stream other than the one carrying the response to the request that set the log level."),
-			),
+			},
 			run: runLogLevel,
 		},
 	}

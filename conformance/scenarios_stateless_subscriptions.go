@@ -18,16 +18,10 @@ func statelessSubscriptionScenarios() []Scenario {
 		carried = "All notifications delivered on the stream carry io.modelcontextprotocol/subscriptionId in _meta, identifying the subscriptions/listen request that opened the stream."
 		unasked = "The server MUST NOT send notification types the client has not explicitly requested."
 	)
-	official := func(checks ...Check) []Check {
-		for i := range checks {
-			checks[i].Official = []string{"server-stateless"}
-		}
-		return checks
-	}
 	return []Scenario{
 		{
 			ID: "CHG-04", Area: "subscriptions", Title: "the beginning and the end of a subscription", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools.listChanged"},
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "CHG-04/first", "notifications/subscriptions/acknowledged comes first", ack, first),
 				quoted(Must, "CHG-04/id", "it carries the id of the request", ack, first),
 				quoted(Must, "CHG-04/integer", "an integer id stays an integer", page+"#receiving-notifications", "The value is the JSON-RPC ID of the subscriptions/listen request."),
@@ -36,16 +30,16 @@ func statelessSubscriptionScenarios() []Scenario {
 				quoted(Must, "CHG-04/empty", "a filter that asks for nothing is acknowledged with nothing", page+"#notification-filter", "All fields are optional. Omitting a field is equivalent to not subscribing to that notification type."),
 				quoted(Must, "CHG-04/open", "the subscription stays open: it has no response", page, "Unlike one-off requests, the stream stays open and delivers notifications until the client cancels it."),
 				quoted(Must, "CHG-07/closed", "requests are served after a subscription was closed", page+"#cancellation", "The client cancels it — close the SSE stream (HTTP) or send notifications/cancelled referencing the subscriptions/listen request ID (stdio)."),
-			),
+			},
 			run: runListen,
 		},
 		{
 			ID: "CHG-03-TOOLS", Area: "subscriptions", Title: "news of the list of tools", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "tools.listChanged", Tools: []string{toolChangeTools}, SideEffects: SideEffectsReadOnly}, Checks: official(newsChecks("tools", carried)...), run: runToolNews,
+			Needs: Needs{Capability: "tools.listChanged", Tools: []string{toolChangeTools}, SideEffects: SideEffectsReadOnly}, Checks: newsChecks("tools", carried), run: runToolNews,
 		},
 		{
 			ID: "CHG-03-PROMPTS", Area: "subscriptions", Title: "news of the list of prompts", Since: mcp.Version2026_07_28,
-			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangePrompts}, SideEffects: SideEffectsReadOnly}, Checks: official(newsChecks("prompts", carried)...), run: runPromptNews,
+			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangePrompts}, SideEffects: SideEffectsReadOnly}, Checks: newsChecks("prompts", carried), run: runPromptNews,
 		},
 		{
 			ID: "CHG-05", Area: "subscriptions", Title: "news of a resource", Since: mcp.Version2026_07_28,
@@ -61,12 +55,12 @@ func statelessSubscriptionScenarios() []Scenario {
 		{
 			ID: "CHG-06", Area: "subscriptions", Title: "subscriptions side by side", Since: mcp.Version2026_07_28,
 			Needs: Needs{Capability: "prompts.listChanged", Tools: []string{toolChangeTools, toolChangePrompts}, SideEffects: SideEffectsReadOnly},
-			Checks: official(
+			Checks: []Check{
 				quoted(Must, "CHG-06/two", "news comes once on each subscription that asked for it", page+"#multiple-concurrent-subscriptions", "Each subscription is identified by the JSON-RPC request ID of its subscriptions/listen request"),
 				quoted(Must, "CHG-03/unasked", "news that was not asked for does not come", page, unasked),
 				quoted(Must, "CHG-07/quiet", "no news comes for a subscription that was closed", "basic/transports/stdio#cancellation", "Servers SHOULD stop work on a cancelled request as soon as practical and MUST NOT send any further messages for it."),
 				quoted(Must, "LOG-02/listen", "a subscription carries no progress and no log messages", "basic/transports/streamable-http#receiving-messages", "Request-scoped notifications like notifications/progress and notifications/message are not delivered on the listen stream"),
-			),
+			},
 			run: runListenTwice,
 		},
 	}

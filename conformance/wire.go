@@ -101,7 +101,8 @@ type inbound struct {
 	// carries an id or a retry time and no message (SSE-04).
 	event   string
 	priming bool
-	retry   time.Duration
+	// retry: its event says how long to wait before coming back.
+	retry bool
 }
 
 var (

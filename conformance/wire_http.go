@@ -326,11 +326,11 @@ func (w *httpWire) readStream(body io.Reader, info *HTTPInfo, to string) {
 			return // the end of the stream, or of the wire
 		case e.IsMessage():
 			in := received(bytes.Clone(e.Data), info)
-			in.to, in.event = to, e.ID
+			in.to, in.event, in.retry = to, e.ID, e.HasRetry
 			w.deliver(in)
 		case e.HasID || e.HasRetry:
 			w.trace.add(FromServer, nil, info, "an event without data, id "+strconv.Quote(e.ID))
-			in := inbound{http: info, to: to, event: e.ID, priming: true, retry: e.Retry}
+			in := inbound{http: info, to: to, event: e.ID, priming: true, retry: e.HasRetry}
 			select {
 			case w.box <- in:
 			case <-w.ctx.Done():

@@ -1,0 +1,118 @@
+package conformance
+
+import (
+	_ "embed" // the file below
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// OfficialScenario is a scenario of the official suite for servers.
+type OfficialScenario struct {
+	// Name is its name there; "*" holds what every scenario checks.
+	Name string
+	// Since and Until are the revisions it runs in, both included; an empty
+	// Until is no bound.
+	Since, Until mcp.Version
+	Checks       []OfficialCheck
+}
+
+// OfficialCheck is a check of the official suite.
+type OfficialCheck struct {
+	// ID is its id there; within a scenario it is used once, and the suite may
+	// report it several times.
+	ID string
+	// Ours are the ids of the checks here that judge the same rule of the same
+	// answers.
+	Ours []string
+	// Why says why there is none.
+	Why string
+}
+
+// anyScenario stands for every scenario of the official suite.
+const anyScenario = "*"
+
+//go:embed official.txt
+var officialFile string
+
+// OfficialScenarios returns the scenarios of the official suite for servers, in
+// the version scripts/official.sh runs. The slices are shared: read only.
+func OfficialScenarios() []OfficialScenario { return officialScenarios() }
+
+// A file that cannot be read is a mistake of ours; a test reads it before.
+var officialScenarios = sync.OnceValue(func() []OfficialScenario {
+	all, err := readOfficial(officialFile)
+	if err != nil {
+		panic("official.txt: " + err.Error())
+	}
+	return all
+})
+
+func readOfficial(text string) ([]OfficialScenario, error) {
+	var all []OfficialScenario
+	for n, line := range strings.Split(text, "\n") {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(line, "#"):
+		case !strings.HasPrefix(line, " "):
+			if len(fields) > 3 || len(fields) < 2 {
+				return nil, fmt.Errorf("line %d: want a scenario and its revisions", n+1)
+			}
+			s := OfficialScenario{Name: fields[0], Since: mcp.Version(fields[1])}
+			if len(fields) == 3 {
+				s.Until = mcp.Version(fields[2])
+			}
+			all = append(all, s)
+		case len(all) == 0 || len(fields) < 2:
+			return nil, fmt.Errorf("line %d: a check of a scenario, and ours", n+1)
+		default:
+			c := OfficialCheck{ID: strings.TrimSuffix(fields[0], ":"), Ours: fields[1:]}
+			if fields[1] == "-" {
+				c.Ours, c.Why = nil, strings.Join(fields[2:], " ")
+			}
+			s := &all[len(all)-1]
+			s.Checks = append(s.Checks, c)
+		}
+	}
+	return all, nil
+}
+
+// besideOfficial fills in which checks of the official suite each check stands
+// beside.
+func besideOfficial(all []Scenario) {
+	names := map[string][]string{}
+	for _, s := range officialScenarios() {
+		for _, c := range s.Checks {
+			for _, id := range c.Ours {
+				names[id] = append(names[id], s.Name+":"+c.ID)
+			}
+		}
+	}
+	for i := range all {
+		for j := range all[i].Checks {
+			c := &all[i].Checks[j]
+			c.Official = names[c.ID]
+		}
+	}
+}
+
+// standsBeside reports whether one of the names of [Check].Official is the scenario
+// or the check of the official suite that is asked for. Where one of both is a
+// scenario as a whole, so is what they have in common.
+func standsBeside(official []string, name string) bool {
+	scenario, check, narrow := strings.Cut(name, ":")
+	return slices.ContainsFunc(official, func(o string) bool {
+		ours, id, whole := strings.Cut(o, ":")
+		whole = !whole
+		switch {
+		case ours == anyScenario:
+			return narrow && id == check
+		case ours != scenario:
+			return false
+		}
+		return whole || !narrow || id == check
+	})
+}

@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// toolDialect is the official fixture that publishes one schema with the
+// keywords of JSON Schema 2020-12.
+const toolDialect = "json_schema_2020_12_tool"
+
+// dialectScenarios are about schemas that arrive as they were written: a server
+// that rebuilds them from types of its own loses keywords.
+func dialectScenarios() []Scenario {
+	const page = "server/tools#tool"
+	return []Scenario{{
+		ID: "TOOL-06", Area: "tools", Title: "keywords of JSON Schema 2020-12", Since: mcp.Version2025_11_25,
+		Needs: Needs{Capability: "tools"},
+		Checks: []Check{
+			quoted(Must, "TOOL-06/dialect", "the official schema keeps $schema, $defs and additionalProperties", page, "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"),
+			{
+				ID: "TOOL-06/keywords", Title: "and allOf, anyOf, if, then, else and $anchor", Level: Must, Since: mcp.Version2026_07_28,
+				Spec: Spec{Section: page, Quote: "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"},
+			},
+		},
+		run: runDialect,
+	}}
+}
+
+func runDialect(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	tools, err := listTools(t.ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, tool := range tools {
+		if tool.Name == toolDialect {
+			dialect, keywords := lostKeywords(tool.InputSchema)
+			t.check("TOOL-06/dialect", dialect == "", "what the fixture is made with", "%s is not there", dialect)
+			if t.leg.stateless() {
+				t.check("TOOL-06/keywords", keywords == "", "what the fixture is made with", "%s is not there", keywords)
+			}
+			return nil
+		}
+	}
+	t.skipAll(SkipNoFixture, "no tool "+toolDialect)
+	return nil
+}
+
+// lostKeywords names what the schema of the fixture has lost, "" for nothing:
+// of what 2025-11-25 speaks of, and of the rest.
+func lostKeywords(raw json.RawMessage) (dialect, keywords string) {
+	schema, _ := object(raw)
+	defs, _ := object(schema["$defs"])
+	address, _ := object(defs["address"])
+	var all []entry
+	_ = json.Unmarshal(schema["allOf"], &all) // not there, then
+	switch {
+	case text(schema["$schema"]) != "https://json-schema.org/draft/2020-12/schema":
+		dialect = "$schema"
+	case address == nil:
+		dialect = "$defs.address"
+	case string(schema["additionalProperties"]) != "false":
+		dialect = "additionalProperties"
+	}
+	switch {
+	case len(all) == 0 || !isArray(all[0]["anyOf"]):
+		keywords = "allOf with anyOf"
+	case !isObject(schema["if"]) || !isObject(schema["then"]) || !isObject(schema["else"]):
+		keywords = "if, then or else"
+	case text(address["$anchor"]) == "":
+		keywords = "$anchor"
+	}
+	return dialect, keywords
+}
