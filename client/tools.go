@@ -160,13 +160,20 @@ func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Erro
 }
 
 // Tools walks the server's tools over all pages; see [CacheMode]. An error is
-// the last value.
+// the last value. Calls go by what a whole walk has shown: their arguments and
+// results are checked by it, and headers repeat them by it.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	observe := c.observeTools()
-	return walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
-		p, _, err := c.toolPage(ctx, cursor, observe, opts)
-		return p, err
-	})
+	return func(yield func(mcp.Tool, error) bool) {
+		lesson := c.lesson(opts)
+		walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
+			p, _, err := c.toolPage(ctx, cursor, observe, opts)
+			if err == nil {
+				lesson.page(cursor, p.items, p.next)
+			}
+			return p, err
+		})(yield)
+	}
 }
 
 // toolPage fetches one page of a list of tools and has its tools observed, unless
@@ -190,6 +197,9 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 		observe(res.Tools)
 	}
 	res.Tools = c.withoutMisannotated(res.Tools)
+	if cursor == nil && res.NextCursor == nil {
+		c.lesson(opts).page(nil, res.Tools, nil)
+	}
 	return res, nil
 }
 

@@ -166,6 +166,18 @@ func (c *Cache) Store(key Key, from Listing) {
 	l.put(newSnapshot(from, l.epoch.Load(), c.leaseOf(from.TTL)))
 }
 
+// Learn puts a list that somebody has walked for other reasons, unless the same
+// is there: [Cache.Lookup] finds its tools, and the next Get or List asks the
+// server, since nobody knows what has changed during the walk. The slice is only
+// read; what its tools point to becomes the cache's.
+func (c *Cache) Learn(key Key, tools []mcp.Tool) {
+	l := c.obtain(key)
+	s := newSnapshot(Listing{Tools: tools}, l.epoch.Load(), newLease(time.Now(), 0))
+	if old := l.snap.Load(); old == nil || !old.same(s) {
+		l.put(s)
+	}
+}
+
 // Invalidate makes the list of key stale at once: the next read asks the
 // server. A fetch that is under way is handed to those who wait for it and then
 // counts as stale. [Cache.Lookup] still finds the tools.

@@ -569,3 +569,41 @@ func TestManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// What somebody has walked is found by Lookup and asked for again by who needs it
+// fresh; the same list changes nothing.
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	c, err := toolcache.New(toolcache.Settings{})
+	require.NoError(t, err)
+	tool := func(name, schema string) mcp.Tool {
+		return mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}
+	}
+	key := toolcache.Key{Server: "s"}
+	c.Learn(key, []mcp.Tool{tool("a", `{}`), tool("b", `{}`)})
+	got, fresh, ok := c.Lookup(key, "b")
+	require.True(t, ok)
+	require.False(t, fresh)
+	require.JSONEq(t, `{}`, string(got.InputSchema))
+
+	fetched := 0
+	fetch := func(context.Context) (toolcache.Listing, error) {
+		fetched++
+		return toolcache.Listing{Tools: []mcp.Tool{tool("a", `{}`), tool("b", `{}`)}}, nil
+	}
+	_, err = c.Get(t.Context(), key, "a", fetch)
+	require.NoError(t, err)
+	require.Equal(t, 1, fetched)
+	c.Learn(key, []mcp.Tool{tool("a", `{}`), tool("b", `{}`)})
+	_, err = c.Get(t.Context(), key, "a", fetch)
+	require.NoError(t, err)
+	require.Equal(t, 1, fetched, "the same is fresh still")
+
+	c.Learn(key, []mcp.Tool{tool("a", `{"type":"object"}`)})
+	got, fresh, ok = c.Lookup(key, "a")
+	require.True(t, ok)
+	require.False(t, fresh)
+	require.JSONEq(t, `{"type":"object"}`, string(got.InputSchema))
+	_, _, ok = c.Lookup(key, "b")
+	require.False(t, ok)
+}

@@ -3,6 +3,8 @@ package toolcache
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"reflect"
 	"sync"
 	"time"
 
@@ -62,6 +64,11 @@ func newSnapshot(from Listing, epoch uint64, lease lease) *snapshot {
 		s.index[t.Name] = &s.tools[len(s.tools)-1]
 	}
 	return s
+}
+
+// same reports whether both hold the same tools in the same order.
+func (s *snapshot) same(other *snapshot) bool {
+	return reflect.DeepEqual(s.tools, other.tools) && maps.Equal(s.large, other.large)
 }
 
 // in is the same state as seen from another epoch.
