@@ -1,0 +1,30 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// RPC-12: a request with an id is answered, by servers that announce no error
+// profiles, too. Any code will do from those, silence will not.
+func TestWrongParams_OfStrangers(t *testing.T) {
+	t.Parallel()
+	stranger := func(answer func(m fakeMessage) any) rewritten {
+		r := answering(`"params":["a"]`, answer)
+		r.revision = mcp.LatestSession
+		r.after = func(m fakeMessage, out reply) []any {
+			if result, ok := out["result"].(reply); ok && m.method == mcp.MethodInitialize {
+				delete(result["capabilities"].(reply), "experimental") //nolint:forcetypeassert // the reference server's
+			}
+			return []any{out}
+		}
+		return r
+	}
+	const check = "RPC-12/array"
+	require.Equal(t, Warn, stranger(ignores).judge(t, check).Status)
+	require.Equal(t, Warn, stranger(accepts).judge(t, check).Status)
+	require.Equal(t, Pass, stranger(fails).judge(t, check).Status)
+}
