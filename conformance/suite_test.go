@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(f.status) //nolint:forbidigo // as above
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(m)
 }
 

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(m)
 }
 

@@ -72,6 +72,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(approverChild(os.Stdin, os.Stdout)) //nolint:forbidigo // it is a process of its own
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(runner(func() int { return shared.run(m) }))
 }
 

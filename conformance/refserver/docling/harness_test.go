@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == worker.Argument {
 		os.Exit(WorkerMain(os.Stdin, os.Stdout)) //nolint:forbidigo // this is the main of a converter
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(m)
 }
 

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 			os.Exit(clientsuite.Bridge(os.Args[2])) //nolint:forbidigo // this is main
 		}
 	}
-	os.Exit(m.Run()) //nolint:forbidigo // this is main
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
+	os.Exit(m.Run())                             //nolint:forbidigo // this is main
 }
 
 // TestOwnClientConforms: our client has no finding, in the newest revision of

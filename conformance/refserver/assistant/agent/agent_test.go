@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	if act := os.Getenv(actEnv); act != "" {
 		os.Exit(play(act)) //nolint:forbidigo // it is the main of another process
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(m)
 }
 

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the test is done with it
 		return
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	goleak.VerifyTestMain(m)
 }
 
