@@ -18,13 +18,19 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	modern := r.meetStateless(ctx)
 	target := &r.report.Target
+	var modern []string
+	if target.Transport != TransportSSE { // which has no stateless era (OLD-04)
+		modern = r.meetStateless(ctx)
+	}
 	target.Offered = modern
 	if legacy != "" && !slices.Contains(modern, string(legacy)) {
 		target.Offered = append(target.Offered, string(legacy))
 	}
 	revisions := slices.Clone(r.opts.Revisions)
+	if len(revisions) == 0 && target.Transport == TransportSSE {
+		revisions = append(revisions, mcp.Version2024_11_05) // whose transport it is
+	}
 	if len(revisions) == 0 {
 		if v, ok := mcp.Newest(modern, mcp.EraStateless); ok {
 			revisions = append(revisions, v)
@@ -33,6 +39,9 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 		if legacy.Era() == mcp.EraSession || len(revisions) == 0 {
 			revisions = append(revisions, mcp.LatestSession)
 		}
+	}
+	if i := slices.IndexFunc(revisions, func(v mcp.Version) bool { return v.Era() != mcp.EraSession }); i >= 0 && target.Transport == TransportSSE {
+		return nil, fmt.Errorf("revision %s is not spoken over HTTP+SSE", revisions[i])
 	}
 	slices.SortFunc(revisions, func(a, b mcp.Version) int {
 		if a.AtLeast(b) {
@@ -59,8 +68,15 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
 	}
 	defer s.close()
 	s.wait = r.opts.StartTimeout
-	_, err = s.initialize(start, offer)
+	a, err := s.initialize(start, offer)
 	s.wait = r.opts.Answer
+	if u, ok := r.subject.(*URLSubject); ok && s.opened == nil {
+		if old := u.older(start, a); old != nil {
+			r.subject = old
+			r.report.Target.Transport = TransportSSE
+			return r.meetSession(ctx)
+		}
+	}
 	if err != nil && s.trace.silent() {
 		end := s.close()
 		if ctx.Err() != nil {

@@ -39,10 +39,12 @@ const (
 	seenMediaType = "HTTP-03/media-type"
 	seenOne       = "HTTP-03/one"
 	seenEvent     = "SSE-01/message"
-	seenContent   = "TOOL-13/content"
-	seenIsError   = "TOOL-12/is-error"
-	seenStructure = "TOOL-07/structured"
-	seenProfile   = "X-PROF-01/profile"
+	// seenSSEMessage is about the HTTP+SSE transport.
+	seenSSEMessage = "OLD-01/message"
+	seenContent    = "TOOL-13/content"
+	seenIsError    = "TOOL-12/is-error"
+	seenStructure  = "TOOL-07/structured"
+	seenProfile    = "X-PROF-01/profile"
 )
 
 // observer looks at every message from the subject. Safe for concurrent use.
@@ -79,9 +81,14 @@ func (o *observer) see(id string, ok bool, in inbound, format string, args ...an
 
 // message judges one message of a session.
 func (o *observer) message(s *session, in inbound) {
-	if s.wire.transport() == TransportStdio {
+	switch kind := s.wire.transport(); {
+	case kind == TransportStdio:
 		o.see(seenClean, in.members != nil || isArray(in.data), in, "a line on standard output is no message: %v", in.err)
-	} else if in.http != nil && in.http.Status < 300 {
+	case kind == TransportSSE:
+		if in.http == nil || in.http.Status < 300 { // else the body of a refusal
+			o.see(seenSSEMessage, in.name == "message" && (in.members != nil || isArray(in.data)), in, "an event named %s: %v", in.name, in.err)
+		}
+	case in.http != nil && in.http.Status < 300:
 		o.see(seenMediaType, isAnswerType(in.http.ContentType), in, "Content-Type %q", in.http.ContentType)
 		if mediaType(http.Header{"Content-Type": {in.http.ContentType}}) == mediaStream {
 			o.see(seenEvent, in.members != nil || isArray(in.data), in, "the data of an event are no message: %v", in.err)

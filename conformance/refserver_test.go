@@ -120,6 +120,44 @@ func TestFoldersOfTheCaller(t *testing.T) {
 	require.FileExists(t, kept)
 }
 
+// TestReferenceServer_SSE: the revision of 2024 over its own transport, found at
+// the URL of its stream.
+func TestReferenceServer_SSE(t *testing.T) {
+	t.Parallel()
+	srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies(), COE: manyCalls(), SSE: true})
+	require.NoError(t, err)
+	server := httptest.NewServer(srv.Handler())
+	t.Cleanup(func() {
+		server.Close()
+		require.NoError(t, srv.Close())
+	})
+	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
+	if conformance.Raced { // as over HTTP
+		opts.Only, least = []string{"lifecycle", "concurrency", "sse"}, 20
+	}
+	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
+	require.NoError(t, err)
+	require.Equal(t, conformance.TransportSSE, report.Target.Transport)
+	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
+	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared,
+		conformance.SkipNoFixture, conformance.SkipNotInRevision, conformance.SkipSideEffects)
+
+	at := conformance.URL(server.URL+refserver.SSEPath, nil)
+	at.Transport = conformance.TransportSSE
+	_, err = conformance.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
+	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
+	at.Transport = conformance.TransportHTTP
+	report, err = conformance.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
+	require.NoError(t, err)
+	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
+	at.URL, at.Transport = server.URL+refserver.Path, conformance.TransportSSE
+	_, err = conformance.Run(t.Context(), at, conformance.Options{})
+	require.ErrorContains(t, err, "not with an event stream")
+	at.Transport = conformance.TransportStdio
+	_, err = conformance.Run(t.Context(), at, conformance.Options{})
+	require.ErrorContains(t, err, "http or sse")
+}
+
 // TestReferenceServer_Command is the main job: the program, started by the
 // suite, in folders of the suite.
 func TestReferenceServer_Command(t *testing.T) {

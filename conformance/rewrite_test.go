@@ -40,6 +40,8 @@ type rewritten struct {
 	// trip stands in the way of each HTTP request of the suite, where the spelling
 	// of header names is still seen.
 	trip func(next http.RoundTripper) http.RoundTripper
+	// sse has the suite come over HTTP+SSE.
+	sse bool
 	// overHTTP applies first, after and note to a server over HTTP.
 	overHTTP bool
 	// also are patterns of what else has to run.
@@ -62,7 +64,7 @@ func rewrites() map[string]rewritten {
 	for _, part := range []map[string]rewritten{
 		conversationRewrites(), statelessRewrites(), featureRewrites(), schemaRewrites(),
 		requestRewrites(), textRewrites(), utilityRewrites(), batchRewrites(), stdioRewrites(), lifecycleRewrites(), capabilityRewrites(),
-		httpStreamRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
+		httpStreamRewrites(), sseRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
 		taskServiceRewrites(), idServiceRewrites(),
@@ -250,7 +252,7 @@ func (w *rewritingWriter) Write(data []byte) (int, error) {
 	if mediaType(w.Header()) == mediaStream {
 		for line := range bytes.Lines(data) {
 			payload, isData := bytes.CutPrefix(line, []byte("data: "))
-			if !isData || len(bytes.TrimSpace(payload)) == 0 {
+			if !isData || !json.Valid(payload) { // the endpoint of HTTP+SSE is no JSON
 				out.Write(line)
 				continue
 			}
@@ -283,6 +285,7 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 	if r.options != nil {
 		r.options(&options)
 	}
+	options.SSE = r.sse
 	srv, err := refserver.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
@@ -295,7 +298,7 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 		r.opts(&opts)
 	}
 	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(name)}
-	if r.http != nil || r.overHTTP || r.trip != nil {
+	if r.reach() != TransportStdio {
 		handler := r.handler(srv.Handler())
 		if r.http != nil {
 			handler = r.http(handler)
@@ -303,6 +306,9 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
 		url := URL(server.URL+"/mcp", nil)
+		if r.sse {
+			url = overSSE(server.URL)
+		}
 		if r.trip != nil {
 			transport := &http.Transport{}
 			t.Cleanup(transport.CloseIdleConnections)
@@ -333,23 +339,27 @@ func (r rewritten) leg(sc *Scenario, id string) mcp.Version {
 
 // asItIs has the statuses of every check for the reference server without a
 // defect, by id and revision, from one run for each way to reach it.
-func asItIs(t *testing.T, overHTTP bool) map[string]Status {
+func asItIs(t *testing.T, reach TransportKind) map[string]Status {
 	t.Helper()
-	run := &plainRuns[0]
-	if overHTTP {
-		run = &plainRuns[1]
-	}
+	run := plainRuns[reach]
 	run.once.Do(func() {
-		srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies(), AllowFaultInjection: true})
+		srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies(), AllowFaultInjection: true, SSE: true})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, srv.Close()) }()
 		var subject Subject = inProcess{srv.ServeStdio, endGrace}
-		if overHTTP {
+		if reach != TransportStdio {
 			server := httptest.NewServer(srv.Handler())
 			defer server.Close()
 			subject = URL(server.URL+"/mcp", nil)
+			if reach == TransportSSE {
+				subject = overSSE(server.URL)
+			}
 		}
-		report, err := Run(t.Context(), subject, Options{})
+		opts := Options{}
+		if reach == TransportSSE {
+			opts.Only = []string{"sse"} // the rest is that of the others
+		}
+		report, err := Run(t.Context(), subject, opts)
 		require.NoError(t, err)
 		run.statuses = map[string]Status{}
 		for _, res := range report.Results {
@@ -359,9 +369,29 @@ func asItIs(t *testing.T, overHTTP bool) map[string]Status {
 	return run.statuses
 }
 
-var plainRuns [2]struct {
+type plainRun struct {
 	once     sync.Once
 	statuses map[string]Status
+}
+
+var plainRuns = map[TransportKind]*plainRun{TransportStdio: {}, TransportHTTP: {}, TransportSSE: {}}
+
+// overSSE is the reference server at its endpoint of HTTP+SSE.
+func overSSE(base string) *URLSubject {
+	s := URL(base+refserver.SSEPath, nil)
+	s.Transport = TransportSSE
+	return s
+}
+
+// reach is how the server is reached.
+func (r rewritten) reach() TransportKind {
+	switch {
+	case r.sse:
+		return TransportSSE
+	case r.overHTTP || r.http != nil || r.trip != nil:
+		return TransportHTTP
+	}
+	return TransportStdio
 }
 
 // sampled picks from the tests of a long list: all of them in the whole form
@@ -400,12 +430,12 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 			if Raced || r.program && r.options == nil {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
-			overHTTP := r.overHTTP || r.http != nil || r.trip != nil
-			if asItIs(t, overHTTP)[id+"@"+string(got.Revision)] == Pass {
+			reach := r.reach()
+			if asItIs(t, reach)[id+"@"+string(got.Revision)] == Pass {
 				return
 			}
 			healthy := r
-			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, overHTTP
+			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, reach != TransportStdio
 			healthy.http, healthy.trip, healthy.programDefect = nil, nil, programDefect{}
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)

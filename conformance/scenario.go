@@ -22,6 +22,8 @@ type TransportKind string
 const (
 	TransportStdio TransportKind = "stdio"
 	TransportHTTP  TransportKind = "http"
+	// TransportSSE is the HTTP+SSE transport of revision 2024-11-05.
+	TransportSSE TransportKind = "sse"
 )
 
 // Scenario is one conversation with a server and the checks it decides.

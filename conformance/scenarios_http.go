@@ -51,13 +51,15 @@ func httpScenarios() []Scenario {
 	}
 }
 
-// http returns the wire of a session as what it is on this transport.
+// http returns the part of a session's wire that makes HTTP requests.
 func (s *session) http() (*httpWire, error) {
-	w, ok := s.wire.(*httpWire)
-	if !ok {
-		return nil, ours(fmt.Errorf("transport %s has no headers", s.wire.transport()))
+	switch w := s.wire.(type) {
+	case *httpWire:
+		return w, nil
+	case *sseWire:
+		return w.httpWire, nil
 	}
-	return w, nil
+	return nil, ours(fmt.Errorf("transport %s has no headers", s.wire.transport()))
 }
 
 // exchange makes one HTTP request within the wait of an answer.

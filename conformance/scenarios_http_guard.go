@@ -81,13 +81,19 @@ func runForeignPages(t *trial) error {
 		t.check("X-SEC-02/delete", refusedOnly(a, err) && after.served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.describe(err), after.describe(afterErr))
 	}
 	// What a name far away stands for, a server there may know better.
-	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !onThisMachine(u) {
 		t.skip("X-SEC-02/host", SkipControl, "needs a server on this machine")
 		return nil
 	}
 	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Host": {"evil.example"}})
 	t.check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
 	return nil
+}
+
+// onThisMachine reports whether a URL is of the loopback interface.
+func onThisMachine(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func runOddVersionHeaders(t *trial) error {

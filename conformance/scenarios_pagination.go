@@ -3,6 +3,8 @@ package conformance
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // paginationScenarios are about the pages of the lists beside that of tools.
@@ -52,10 +54,12 @@ func fixtureScenarios() []Scenario {
 			run: func(t *trial) error { return t.fixture("TOOL-13/"+word, tool, kinds) },
 		}
 	}
+	audio := one("audio", "test_audio_content", "audio")
+	audio.Since = mcp.Version2025_03_26 // which has brought audio
 	return []Scenario{
 		one("simple-text", toolSimpleText, "text"),
 		one("image", "test_image_content", "image"),
-		one("audio", "test_audio_content", "audio"),
+		audio,
 		one("resource", "test_embedded_resource", "resource"),
 		one("mixed", "test_multiple_content_types", "text", "image", "resource"),
 		one("failed", "test_error_handling", "text"),

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,10 +57,14 @@ func (s *CommandSubject) open(_ context.Context, tr *trace, extra []string) (wir
 	return startProcess(s, tr, extra)
 }
 
-// URLSubject is a server at a streamable HTTP endpoint.
+// URLSubject is a server at an HTTP endpoint.
 type URLSubject struct {
-	// URL is the endpoint.
+	// URL is the endpoint: over HTTP+SSE that of the event stream.
 	URL string
+	// Transport is [TransportHTTP] or [TransportSSE]. Empty is streamable HTTP,
+	// or HTTP+SSE where the server answers initialize with 400, 404 or 405 and GET
+	// with a stream of it.
+	Transport TransportKind
 	// Header is sent with each request, for credentials above all.
 	Header http.Header
 	// RoundTripper carries the requests; nil means a transport of the
@@ -74,7 +79,7 @@ func URL(endpoint string, header http.Header) *URLSubject {
 }
 
 func (s *URLSubject) target() Target {
-	t := Target{Transport: TransportHTTP, Tools: -1}
+	t := Target{Transport: cmp.Or(s.Transport, TransportHTTP), Tools: -1}
 	if u, err := url.Parse(s.URL); err == nil {
 		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
 		t.URL = u.String()
@@ -92,7 +97,31 @@ func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, err
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an http or https URL", s.URL)
 	}
-	return newHTTPWire(ctx, s, tr), nil
+	switch s.Transport {
+	case "", TransportHTTP:
+		return newHTTPWire(ctx, s, tr), nil
+	case TransportSSE:
+		return openSSE(ctx, s, tr)
+	}
+	return nil, fmt.Errorf("transport %q: a URL is reached over http or sse", s.Transport)
+}
+
+// older returns the subject over HTTP+SSE when a server that refused initialize
+// over streamable HTTP turns out to be of that transport, as the pages since
+// 2025-03-26 have it under "Backwards Compatibility"; else nil.
+func (s *URLSubject) older(ctx context.Context, refused answer) *URLSubject {
+	if s.Transport != "" || refused.in.http == nil ||
+		!slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.in.http.Status) {
+		return nil
+	}
+	old := *s
+	old.Transport = TransportSSE
+	w, err := openSSE(ctx, &old, newTrace())
+	if err != nil {
+		return nil
+	}
+	w.close()
+	return &old
 }
 
 // Serve is a server as a function: it speaks newline-delimited JSON-RPC on in

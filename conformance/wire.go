@@ -99,7 +99,9 @@ type inbound struct {
 	ended bool
 	// event is the id of the event it came in. priming marks an event that
 	// carries an id or a retry time and no message (SSE-04).
+	// name is that of the event where the transport is nothing but events.
 	event   string
+	name    string
 	priming bool
 	// retry: its event says how long to wait before coming back.
 	retry bool

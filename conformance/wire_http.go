@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -36,6 +37,7 @@ type httpWire struct {
 	subject *URLSubject
 	client  *http.Client
 	trace   *trace
+	post    string // where messages go, "" for the URL of the subject
 	box     chan inbound
 	ctx     context.Context // ends every request when the wire closes
 	cancel  context.CancelFunc
@@ -67,7 +69,11 @@ func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
 // request builds a request with the headers of the conversation; the headers
 // in with take their place, spelled as they are, and an empty list removes one.
 func (w *httpWire) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, w.subject.URL, bytes.NewReader(body))
+	target := w.subject.URL
+	if method == http.MethodPost {
+		target = cmp.Or(w.post, target)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -476,9 +482,14 @@ func (w *httpWire) close() ending {
 		w.cancel()
 		w.readers.Wait()
 		close(w.box)
-		if w.subject.RoundTripper == nil {
-			w.client.CloseIdleConnections()
-		}
+		w.idle()
 	})
 	return ending{prompt: true, exit: -1}
+}
+
+// idle closes the connections that are the wire's own.
+func (w *httpWire) idle() {
+	if w.subject.RoundTripper == nil {
+		w.client.CloseIdleConnections()
+	}
 }

@@ -20,6 +20,7 @@ import (
 type conformOptions struct {
 	outcomeOptions
 	spec, requirements string
+	transport          string
 	sideEffects        string
 	allowTools         []string
 	seed               uint64
@@ -97,6 +98,7 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	o.outcomeOptions.add(f)
 	f.Var(choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "which tools may be called: none, read-only or all")
 	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "this `tool` may be called whatever --side-effects says")
+	f.Var(choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "how a URL is reached: http is streamable HTTP, sse the old HTTP+SSE, auto http or what the server falls back to")
 	f.Uint64Var(&o.seed, "seed", 0, "run the scenarios in an order that this number decides")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and why the rest would not")
 	return cmd
@@ -111,7 +113,7 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	if err != nil {
 		return err
 	}
-	subject, done, err := a.subject(t)
+	subject, done, err := a.subject(t, conformance.TransportKind(o.transport))
 	if err != nil {
 		return err
 	}
@@ -201,8 +203,8 @@ func (a *app) live(s *status) func(conformance.Result) {
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
-// with the client.
-func (a *app) subject(t target) (conformance.Subject, func(), error) {
+// with the client. kind is the transport of a URL, or auto.
+func (a *app) subject(t target, kind conformance.TransportKind) (conformance.Subject, func(), error) {
 	stderr, done, err := a.serverStderr()
 	if err != nil {
 		return nil, nil, err
@@ -211,7 +213,13 @@ func (a *app) subject(t target) (conformance.Subject, func(), error) {
 		header, err := a.header()
 		s := conformance.URL(t.url, header)
 		s.RoundTripper = a.roundTripper()
+		if kind != "auto" {
+			s.Transport = kind
+		}
 		return s, done, err
+	}
+	if kind != "auto" {
+		return nil, nil, usage("--transport %s is for a URL: a program is reached over stdio", kind)
 	}
 	command, err := a.command()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 // flags are the values of the command line.
 type flags struct {
 	http, families, data, hosts, token string
-	debug                              bool
+	sse, debug                         bool
 
 	tasksAddr, idsAddr                  string
 	durable, plural, deprecated, faults bool
@@ -43,6 +44,7 @@ func define(fs *flag.FlagSet) *flags {
 	fs.StringVar(&f.data, "data", "", "")
 	fs.StringVar(&f.hosts, "allow-host", "", "")
 	fs.StringVar(&f.token, "token", "", "")
+	fs.BoolVar(&f.sse, "sse", false, "")
 	fs.BoolVar(&f.debug, "debug", false, "")
 	fs.StringVar(&f.tasksAddr, "tasks-addr", "", "")
 	fs.StringVar(&f.idsAddr, "ids-addr", "", "")
@@ -99,7 +101,7 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 
 // options fills in what the families are made with.
 func (f *flags) options(o *refserver.Options, env variables) error {
-	o.DataDir = f.data
+	o.DataDir, o.SSE = f.data, f.sse
 	o.AllowedHosts = list(strings.ToLower(f.hosts))
 	o.Token = env.or("REFSERVER_TOKEN", f.token)
 	o.ArtifactsDir = env.get("ARTIFACTS_BASE_DIR")
@@ -198,6 +200,9 @@ func (t *texts) Set(s string) error {
 // address settles where to listen and which names that has.
 func (f *flags) address(cfg *config) error {
 	if f.http == "" {
+		if f.sse {
+			return errors.New("--sse is a transport over HTTP: give --http, too")
+		}
 		return nil
 	}
 	host, port, err := net.SplitHostPort(f.http)

@@ -46,6 +46,8 @@ func TestServiceAndStoreOptions(t *testing.T) {
 	require.True(t, o.Durable && o.Deprecated && o.PluralDirs)
 	require.Equal(t, "/r", o.ResearchDir)
 	require.Equal(t, "from env", o.Token)
+	require.False(t, o.SSE)
+	require.True(t, parsed(t, vars{}, "--http", ":0", "--sse").SSE)
 	require.Equal(t, "flag", parsed(t, vars{"REFSERVER_TOKEN": "from env"}, "--token", "flag").Token)
 }
 

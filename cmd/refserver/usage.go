@@ -9,6 +9,7 @@ JSON lines on stderr. SIGINT and SIGTERM let running calls end first.
 serving:
   --http ADDR         serve HTTP on ADDR, such as 127.0.0.1:8090 (port 0: a free one);
                       without a host only this machine is served
+  --sse               with --http: serve the old HTTP+SSE transport at /sse, too
   --families LIST     the tool families to serve, comma separated (default: %s;
                       with --http also the fixtures of the official conformance suite)
   --allow-host NAMES  host names accepted in Host and Origin besides this machine's own

@@ -148,7 +148,8 @@ func (e *endpoint) cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheabl
 	}
 }
 
-// serveSingle serves one request of the stateless era over stdio.
+// serveSingle serves a transport on a session of its own: one request of the
+// stateless era over stdio, or one stream of the HTTP+SSE transport.
 func (e *endpoint) serveSingle(ctx context.Context, t mcp.Transport) error {
 	session, err := e.mcp.Connect(ctx, t, nil)
 	if err != nil {

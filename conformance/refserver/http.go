@@ -18,6 +18,10 @@ import (
 // final slash.
 const Path = "/mcp"
 
+// SSEPath is where the HTTP+SSE transport of revision 2024-11-05 is mounted when
+// [Options].SSE asks for it, with all families.
+const SSEPath = "/sse"
+
 // Handler returns all that the server serves over HTTP: the streamable HTTP
 // endpoints and the routes of the families. Sessions live until the client
 // deletes them, an hour of silence, or [Server.Close].
@@ -26,6 +30,9 @@ func (s *Server) Handler() http.Handler {
 	for path, e := range s.mounts {
 		mux.Handle(path, e.http)
 		mux.Handle(path+"/{$}", e.http)
+	}
+	if s.sse != nil {
+		mux.Handle(SSEPath, s.sse)
 	}
 	limit := int64(front.DefaultMaxBytes)
 	if s.opts.MaxMessageBytes > 0 {
@@ -125,6 +132,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	s.drainRoutes(grace)
 	s.gate.Drain(grace)
+	if s.sse != nil {
+		s.sse.Drain(grace) // the calls of these streams have been taken, and not answered yet
+	}
 	if grace.Err() != nil {
 		s.abort() // what still runs has had its time
 	}

@@ -69,6 +69,8 @@ type Options struct {
 	AllowedHosts []string
 	// Token, when not empty, is asked of every HTTP request as a bearer token.
 	Token string
+	// SSE serves the HTTP+SSE transport of revision 2024-11-05 at [SSEPath], too.
+	SSE bool
 	// MaxSessions bounds the sessions of all endpoints; 0 is 4096.
 	MaxSessions int
 	// MaxMessageBytes bounds a line and a body; 0 is 16 MiB.
@@ -96,6 +98,7 @@ type Server struct {
 	families  []*family.Family
 	root      *endpoint            // all families: stdio and Path
 	mounts    map[string]*endpoint // by path
+	sse       *front.SSE           // nil unless asked for
 	gate      *front.Gate
 	routes    front.Turnstile        // requests to the families' routes being served
 	events    *eventStore            // of all endpoints
@@ -171,6 +174,12 @@ func (s *Server) build() {
 	s.mounts = map[string]*endpoint{Path: s.root}
 	for _, f := range s.families {
 		s.mounts[Path+"/"+f.Name] = newEndpoint(s, []*family.Family{f})
+	}
+	if s.opts.SSE {
+		s.sse = front.NewSSE(front.SSEOptions{
+			Backend: s.root, Session: s.root.serveSingle, MaxBytes: s.opts.MaxMessageBytes,
+			MaxStreams: s.opts.MaxSessions, Grace: s.opts.ShutdownGrace,
+		})
 	}
 	s.gate = front.NewGate(front.GateOptions{
 		AllowedHosts: s.opts.AllowedHosts, Token: s.opts.Token, MaxBytes: s.opts.MaxMessageBytes,

@@ -9,7 +9,7 @@ type Origin struct {
 	Agent string
 	// Session is the session id over HTTP in the session era, else empty.
 	Session string
-	// Transport is "stdio" or "http".
+	// Transport is "stdio", "http" or "sse", the HTTP+SSE transport of 2024.
 	Transport string
 	// Version is the protocol revision in force; empty for a direct method
 	// without a handshake.

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 )
 
 // defaultGrace bounds how long the end of the input waits for running calls.
@@ -37,6 +40,13 @@ type Stdio struct {
 	Grace time.Duration
 
 	running sync.WaitGroup // direct calls and single sessions
+
+	// What [SSE] has in place of lines: messages by feed, an end at once by gone,
+	// and who calls.
+	feed    chan line
+	gone    <-chan struct{}
+	origin  family.Origin
+	callers []string
 }
 
 // Connect starts reading.
@@ -50,15 +60,21 @@ func (t *Stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	c := &stdioConn{
 		in: t.In, out: t.Out, backend: t.Backend, single: t.Single, running: &t.running,
-		max: most, stop: t.Stop, grace: grace,
-		lines:  make(chan line),
+		max: most, stop: t.Stop, grace: grace, gone: t.gone,
+		origin: t.origin, callers: append(t.callers, cmp.Or(t.origin.Transport, stdioName)),
+		lines:  t.feed,
 		closed: make(chan struct{}),
 		calls:  make(map[string]*pending),
 	}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx)) // Close is its end
-	go c.readLines()
+	if c.lines == nil {
+		c.origin.Transport, c.lines = stdioName, make(chan line)
+		go c.readLines()
+	}
 	return c, nil
 }
+
+const stdioName = "stdio"
 
 // Wait returns when nothing that was started for a request runs any more. It
 // comes after the end of the session.
@@ -81,7 +97,10 @@ type stdioConn struct {
 	running *sync.WaitGroup
 	max     int
 	stop    <-chan struct{}
+	gone    <-chan struct{} // nil where only the end of the lines tells
 	grace   time.Duration
+	origin  family.Origin // of every call, but for what the call says itself
+	callers []string      // who calls where the call does not say
 	life    context.Context
 	end     context.CancelFunc
 
@@ -135,6 +154,8 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, ctx.Err()
 		case <-c.closed:
 			return nil, io.EOF
+		case <-c.gone:
+			return nil, io.EOF
 		case <-c.stop:
 			return nil, c.drain(ctx)
 		case l, ok := <-c.lines:
@@ -180,6 +201,8 @@ func (c *stdioConn) await(ctx context.Context, ready func() bool, timeout <-chan
 		case <-timeout:
 			return nil
 		case <-c.closed:
+			return io.EOF
+		case <-c.gone:
 			return io.EOF
 		case <-ctx.Done():
 			return ctx.Err()

@@ -135,8 +135,8 @@ func (c *stdioConn) extra(m *message, version string) *mcp.RequestExtra {
 }
 
 func (c *stdioConn) admit(call *Call, version string) {
-	call.Origin.Transport, call.Origin.Version = "stdio", version
-	call.named("stdio")
+	call.Origin.Transport, call.Origin.Session, call.Origin.Version = c.origin.Transport, c.origin.Session, version
+	call.named(c.callers...)
 	call.Quota = c.backend.Admit(c.life, call)
 }
 

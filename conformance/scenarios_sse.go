@@ -1,0 +1,336 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// sseScenarios are about the HTTP+SSE transport of revision 2024-11-05. That
+// page says little: what is not in it, and clients stand on, is promised only.
+func sseScenarios() []Scenario {
+	const page = "basic/transports#http-with-sse"
+	needs := Needs{Transport: TransportSSE}
+	endpoint := Spec{Section: page, Quote: "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages."}
+	posts := Spec{Section: page, Quote: "The server MUST provide two endpoints: … A regular HTTP POST endpoint for clients to send messages to the server"}
+	events := Spec{Section: page, Quote: "Server messages are sent as SSE message events, with the message content encoded as JSON in the event data."}
+	many := Spec{Section: page, Quote: "In the SSE transport, the server operates as an independent process that can handle multiple client connections."}
+	ends := Spec{Section: "basic/lifecycle#http", Quote: "For HTTP transports, shutdown is indicated by closing the associated HTTP connection(s)."}
+	origin := Spec{Section: page, Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks"}
+	answers := Spec{Section: "basic/messages#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}
+	return []Scenario{
+		{
+			ID: "OLD-01", Area: "sse", Title: "the stream and the endpoint it names", Needs: needs,
+			Checks: []Check{
+				promised("OLD-01/first", "the first event is the endpoint event", endpoint),
+				rule("OLD-01/uri", "its data are a URI", endpoint),
+				promised("OLD-02/origin", "the URI is of the origin of the stream", Spec{Seed: "OLD-02"}),
+				rule("OLD-01/accepted", "a request posted there is taken with 2xx", posts),
+				rule("OLD-01/answer", "and answered on the stream", events),
+				rule("OLD-01/notification", "a notification posted there is taken with 2xx", posts),
+				promised("OLD-01/parameters", "a Content-Type with a charset is taken", Spec{Seed: "OLD-01 (RFC 9110, 8.3)"}),
+				promised("OLD-01/malformed", "a body that is no JSON is refused with 4xx, or taken and answered with -32700", Spec{Seed: "OLD-01"}),
+				promised("OLD-01/large", "a message of 1 MiB is taken and answered", Spec{Seed: "RPC-22"}),
+			},
+			run: runEventStream,
+		},
+		{
+			ID: "OLD-01-STREAMS", Area: "sse", Title: "several streams", Needs: needs,
+			Checks: []Check{
+				rule("OLD-01/both", "two streams at once are served", many),
+				rule("OLD-01/own", "answers come on the stream of their request, and on no other", many),
+				rule("OLD-01/parallel", "50 requests posted at the same time are each answered", answers),
+				rule("OLD-01/others", "the end of one stream leaves the other alone", many),
+			},
+			run: runTwoStreams,
+		},
+		{
+			ID: "OLD-05", Area: "sse", Title: "the session of a stream", Needs: needs,
+			Checks: []Check{
+				promised("OLD-05/gone", "the session ends with its stream: its endpoint refuses with 4xx", ends),
+				promised("OLD-05/unknown", "an endpoint of no session refuses with 4xx", Spec{Seed: "OLD-05"}),
+			},
+			run: runStreamSession,
+		},
+		{
+			ID: "X-SEC-02-SSE", Area: "sse", Title: "who may open a stream", Needs: needs,
+			Checks: []Check{
+				rule("X-SEC-02/sse-get", "a foreign Origin opens no stream", origin),
+				rule("X-SEC-02/sse-post", "a foreign Origin posts no message", origin),
+				promised("X-SEC-02/sse-own", "the server's own Origin is served", origin),
+				promised("X-SEC-02/sse-host", "a server on this machine refuses a Host of elsewhere", origin),
+			},
+			run: runForeignStreams,
+		},
+		{
+			ID: "SEEN-SSE", Area: "sse", Title: "every event of a stream", Needs: needs, last: true, run: runObserved,
+			Checks: []Check{rule(seenSSEMessage, "every message of the server is the data of a message event", events)},
+		},
+	}
+}
+
+// stream returns the wire of a session over HTTP+SSE.
+func (s *session) stream() (*sseWire, error) {
+	w, ok := s.wire.(*sseWire)
+	if !ok {
+		return nil, ours(errors.New("transport " + string(s.wire.transport()) + " has no one stream"))
+	}
+	return w, nil
+}
+
+func runEventStream(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	w, err := s.stream()
+	if err != nil {
+		return err
+	}
+	t.mark = 0 // the opening of the stream is what is looked at
+	t.check("OLD-01/first", w.first == eventEndpoint, "an event named endpoint", "%s", w.first)
+	t.check("OLD-01/uri", isURI(w.named), "a URI", "%q", clip(w.named, 200))
+	t.check("OLD-02/origin", !w.foreign, "the origin of "+t.leg.report.Target.URL, "%s", clip(w.named, 200))
+	if w.foreign {
+		return errForeignEndpoint
+	}
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+		return err
+	}
+	t.step(s)
+	id := s.newID()
+	refused, err := s.send(t.ctx, message(id, mcp.MethodPing, nil))
+	t.check("OLD-01/accepted", err == nil && refused == nil, "a 2xx status", "%s", refused.orTaken(err))
+	a, err := s.await(t.ctx, id)
+	t.check("OLD-01/answer", err == nil && a.err == nil && a.in.to == "", "the answer to ping, as an event", "%s", a.orError(err))
+	t.step(s)
+	note := message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the status"})
+	refused, err = s.send(t.ctx, note)
+	t.check("OLD-01/notification", err == nil && refused == nil, "a 2xx status", "%s", refused.orTaken(err))
+
+	body := s.pingBody()
+	s.expect(body)
+	taken, err := t.exchange(s, http.MethodPost, body, http.Header{"Content-Type": {mediaJSON + "; charset=utf-8"}})
+	t.check("OLD-01/parameters", err == nil && taken.status/100 == 2, "a 2xx status", "%s", taken.describe(err))
+
+	t.step(s)
+	const broken = `{"jsonrpc":"2.0","id":"cut`
+	taken, err = t.exchange(s, http.MethodPost, []byte(broken), nil)
+	ok := refusedOnly(taken, err)
+	said := taken.describe(err)
+	if err == nil && taken.status/100 == 2 {
+		a, err = s.awaitError(t.ctx, nil)
+		ok, said = a.hasCode(err, codeParse), said+", "+a.orError(err)
+	}
+	t.check("OLD-01/malformed", ok, "a 4xx status, or error -32700 on the stream", "%s", said)
+
+	t.step(s)
+	id = s.newID()
+	padding := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
+	a, err = s.ask(t.ctx, id, message(id, mcp.MethodPing, padding))
+	t.check("OLD-01/large", err == nil && a.err == nil, "an answer to ping", "%s", a.orError(err))
+	return nil
+}
+
+// isURI reports whether text is a reference to a URI as it may stand in one
+// (RFC 3986): ASCII, without spaces, quotes, braces.
+func isURI(text string) bool {
+	_, err := url.Parse(text)
+	return err == nil && text != "" && !strings.ContainsFunc(text, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune("\"<>{}|\\^`", c)
+	})
+}
+
+// orTaken describes a refusal; nil is none.
+func (a *httpAnswer) orTaken(err error) string {
+	if err == nil && a == nil {
+		return "taken"
+	}
+	return a.describe(err)
+}
+
+func runTwoStreams(t *trial) error {
+	const each = 20
+	one, err := t.fresh() // beside the one that scenarios share
+	two := one
+	if err == nil {
+		two, err = t.fresh()
+	}
+	t.check("OLD-01/both", err == nil, "a second session", "%v", err)
+	if err != nil {
+		return err
+	}
+	t.step(one)
+	var ids [2][]string
+	for i := range each {
+		for n, s := range []*session{one, two} {
+			id := strconv.Quote("stream-" + strconv.Itoa(n) + "-" + strconv.Itoa(i))
+			if _, err := s.send(t.ctx, message(id, mcp.MethodPing, nil)); err != nil {
+				return err
+			}
+			ids[n] = append(ids[n], id)
+		}
+	}
+	fault := ""
+	for n, s := range []*session{one, two} {
+		for _, id := range ids[n] {
+			if a, err := s.await(t.ctx, id); err != nil || a.err != nil {
+				fault = id + " is not answered on its stream: " + a.orError(err)
+				break
+			}
+		}
+		for _, in := range s.stash { // what came and nobody waited for
+			if slices.Contains(ids[1-n], in.id()) {
+				fault = in.id() + " is answered on the other stream"
+			}
+		}
+	}
+	t.check("OLD-01/own", fault == "", "20 answers on each stream, to its own requests", "%s", fault)
+
+	if err := parallelPings(t, two); err != nil {
+		return err
+	}
+	t.step(two)
+	one.close()
+	var a answer
+	for range 5 { // the server learns of the end some time
+		if a, err = two.ping(t.ctx); err != nil || a.err != nil {
+			break
+		}
+		time.Sleep(grace / 5)
+	}
+	t.check("OLD-01/others", err == nil && a.err == nil, "an answer to ping", "%s", a.orError(err))
+	return nil
+}
+
+// parallelPings posts 50 requests on connections of their own.
+func parallelPings(t *trial, s *session) error {
+	const many = 50
+	t.step(s)
+	ids := make([]string, many)
+	refusals := make(chan string, many)
+	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	defer cancel()
+	for i := range ids {
+		ids[i] = s.newID()
+		body := message(ids[i], mcp.MethodPing, nil)
+		s.expect(body)
+		go func() {
+			answer, err := s.wire.send(ctx, body)
+			if err == nil && answer == nil {
+				refusals <- ""
+			} else {
+				refusals <- answer.orTaken(err)
+			}
+		}()
+	}
+	fault := ""
+	for range ids {
+		if r := <-refusals; r != "" {
+			fault = r
+		}
+	}
+	for _, id := range ids {
+		if fault != "" {
+			break
+		}
+		if a, err := s.await(t.ctx, id); err != nil || a.err != nil {
+			fault = id + ": " + a.orError(err)
+		}
+	}
+	t.check("OLD-01/parallel", fault == "", "50 answers", "%s", fault)
+	return nil
+}
+
+func runStreamSession(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	ended, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	w, err := ended.stream()
+	if err != nil {
+		return err
+	}
+	other, err := s.stream()
+	if err != nil {
+		return err
+	}
+	if w.post == other.post {
+		for _, c := range t.scenario.Checks {
+			t.skip(c.ID, SkipControl, "the endpoint names no session: two streams have the same")
+		}
+		return nil
+	}
+	live := other.post
+	defer func() { other.post = live }()
+
+	t.step(s)
+	ended.close()
+	other.post = w.post
+	// The server learns of the end when it next looks at the connection.
+	var a *httpAnswer
+	for deadline := time.Now().Add(min(s.wait, 5*time.Second)); ; {
+		if a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	other.post = neverNamed(live)
+	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
+	t.check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	return nil
+}
+
+// neverNamed is an endpoint like a given one, whose session does not exist: its
+// last letter or digit is another.
+func neverNamed(endpoint string) string {
+	i := strings.LastIndexFunc(endpoint, func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' })
+	other := "0"
+	if endpoint[i] == '0' {
+		other = "1"
+	}
+	return endpoint[:i] + other + endpoint[i+1:]
+}
+
+func runForeignStreams(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(t.leg.report.Target.URL)
+	if err != nil {
+		return ours(err)
+	}
+	const evil = "http://evil.example"
+	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
+	post := func(with http.Header) (*httpAnswer, error) {
+		body := s.pingBody()
+		s.expect(body)
+		return t.exchange(s, http.MethodPost, body, with)
+	}
+	a, err := t.exchange(s, http.MethodGet, nil, from(evil))
+	t.check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	a, err = post(from(evil))
+	t.check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	a, err = post(from(u.Scheme + "://" + u.Host))
+	t.check("X-SEC-02/sse-own", err == nil && a.status/100 == 2, "a 2xx status", "%s", a.describe(err))
+	if !onThisMachine(u) {
+		t.skip("X-SEC-02/sse-host", SkipControl, "needs a server on this machine")
+		return nil
+	}
+	a, err = t.exchange(s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
+	t.check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	return nil
+}
