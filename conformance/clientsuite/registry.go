@@ -8,12 +8,12 @@ import (
 )
 
 // areas are the sections of a report, in the order they are shown.
-var areas = []string{"messages", "lifecycle", "tools", "features", "stateless", "http", "stdio", "faults"}
+var areas = []string{"messages", "lifecycle", "negotiation", "tools", "features", "stateless", "http", "stdio", "faults"}
 
 // registry returns every scenario, in the order of a report.
 func registry() []scenario {
 	all := slices.Concat(
-		messageScenarios(), lifecycleScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), cancelScenarios(),
+		messageScenarios(), lifecycleScenarios(), negotiationScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), cancelScenarios(),
 		featureScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), headerScenarios(), stdioScenarios(), faultScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {

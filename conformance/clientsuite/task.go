@@ -18,6 +18,10 @@ type Task struct {
 	// leave it alone: the server speaks no other.
 	Revision  mcp.Version               `json:"revision"`
 	Transport conformance.TransportKind `json:"transport"`
+	// Negotiate says that the client is to find out by itself what the server
+	// speaks, as one of both eras does: Revision is what it will find. A client of
+	// one era connects as ever, or reports this as unsupported.
+	Negotiate bool `json:"negotiate,omitempty"`
 	// URL is the endpoint over HTTP, Command the program and its arguments over
 	// stdio. The other one is empty.
 	URL     string   `json:"url,omitempty"`
@@ -32,8 +36,10 @@ type Task struct {
 
 // Answers are the client features a task wants, for clients that have them.
 type Answers struct {
-	// Elicit answers each elicitation: the result of elicitation/create.
-	Elicit json.RawMessage `json:"elicit,omitempty"`
+	// Elicit answers each form: the result of elicitation/create. ElicitURL
+	// answers each request to send the user to a place: its action.
+	Elicit    json.RawMessage `json:"elicit,omitempty"`
+	ElicitURL string          `json:"elicitUrl,omitempty"`
 	// Sample answers each sampling request: the result of
 	// sampling/createMessage.
 	Sample json.RawMessage `json:"sample,omitempty"`
@@ -51,6 +57,11 @@ type Step struct {
 	URI  string `json:"uri,omitempty"`
 	// Arguments are those of a tool or a prompt, to be sent as they are.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Params are the params of a method that has no other fields here: those of
+	// completion/complete, logging/setLevel and subscriptions/listen.
+	Params json.RawMessage `json:"params,omitempty"`
+	// ForMs is how long a subscription is held before the client ends it.
+	ForMs int `json:"forMs,omitempty"`
 	// DeadlineMs bounds the step: after it the client gives up. 0 leaves it to
 	// the client.
 	DeadlineMs int `json:"deadlineMs,omitempty"`

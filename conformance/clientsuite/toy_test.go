@@ -11,17 +11,23 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// judgeToy runs the whole suite against the toy client in virtual time.
-func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, revision mcp.Version) (report *conformance.Report) {
+// judgeToy runs the suite against the toy client in virtual time: the scenarios
+// of these checks, the whole of it where there are none or where one of them
+// judges all that was sent.
+func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, revision mcp.Version, checks ...string) (report *conformance.Report) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		opts := Options{Transport: transport, Revisions: []mcp.Version{revision}, Parallel: 1000, Bridge: []string{"bridge"}}
-		if !slices.Contains([]string{"", "loses-results", "small-lines"}, defect) {
-			opts.Skip = []string{"C-LARGE"} // half of the work of a run, and nothing to see for most
-		}
-		if !slices.Contains([]string{"", "resends", "hammers", "swallows-errors", "waits-for-ever", "dead-after-cancel"}, defect) {
-			opts.Skip = append(opts.Skip, faultArea) // as above: the defects that are about faults are these
+		for _, sc := range registry() {
+			decides := slices.ContainsFunc(sc.checks, func(c check) bool { return slices.Contains(checks, c.ID) })
+			if decides && sc.seen != nil {
+				opts.Only, opts.Skip = nil, []string{faultArea, "C-LARGE"} // half of the work of a run, and nothing to see in it
+				break
+			}
+			if decides {
+				opts.Only = append(opts.Only, sc.id)
+			}
 		}
 		report, err = Run(t.Context(), &toy{defect: defect, net: newMemory()}, opts)
 		require.NoError(t, err)

@@ -32,6 +32,8 @@ type run struct {
 	stubborn bool
 	started  func(*process)
 	answers  Answers
+	// negotiate leaves it to the client to find out what the server speaks.
+	negotiate bool
 
 	task  Task
 	lines []Line
@@ -73,7 +75,7 @@ func (r *run) doExactly(steps ...Step) {
 	}
 	defer stage.close()
 	r.task = Task{
-		Scenario: r.leg.playing(r), Revision: r.leg.revision, Transport: r.leg.opts.Transport, URL: stage.url,
+		Scenario: r.leg.playing(r), Revision: r.leg.revision, Negotiate: r.negotiate, Transport: r.leg.opts.Transport, URL: stage.url,
 		Command: stage.command, Answers: r.answers, Steps: steps,
 	}
 	report := &reporter{}

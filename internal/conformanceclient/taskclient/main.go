@@ -27,6 +27,7 @@ const exitUsage = 2
 // task is what there is to do.
 type task struct {
 	Revision  string   `json:"revision"`
+	Negotiate bool     `json:"negotiate"`
 	Transport string   `json:"transport"`
 	URL       string   `json:"url"`
 	Command   []string `json:"command"`
@@ -123,12 +124,18 @@ func (p *player) do(ctx context.Context, s step) (any, error) {
 	return p.call(ctx, s)
 }
 
-// connect connects as the task says, to the revision that it names and no other:
-// the way to find it out has scenarios of its own.
+// probeTime is more than a server of the suite needs to answer a probe.
+const probeTime = 2 * time.Second
+
+// connect connects as the task says: to the revision that it names and no other,
+// unless that is to be found out.
 func (p *player) connect(ctx context.Context) error {
-	options := append([]client.Option{
-		client.WithProtocolVersion(p.task.Revision), client.WithRequiredCapabilities(), // some servers of the suite declare nothing
-	}, p.task.Answers.options()...)
+	options := append(p.task.Answers.options(), client.WithRequiredCapabilities()) // some servers of the suite declare nothing
+	if p.task.Negotiate {
+		options = append(options, client.WithProbeTimeout(probeTime))
+	} else {
+		options = append(options, client.WithProtocolVersion(p.task.Revision))
+	}
 	var err error
 	if p.task.Transport == "stdio" {
 		command := transport.Command{Argv: p.task.Command, StopGrace: time.Second, KillGrace: time.Second}

@@ -29,7 +29,7 @@ func (c *client) call(ctx context.Context, method string, params members, s step
 		var rpc *rpcError
 		if errors.As(err, &rpc) {
 			switch {
-			case rpc.code == -32022 && c.stateless && (refused == 0 && !c.is("no-second-try") || c.is("tries-for-ever") && refused < 30):
+			case rpc.code == -32022 && c.stateless && (refused == 0 && !c.is("no-second-try") && !c.is("initializes-refused") || c.is("tries-for-ever") && refused < 30):
 				refused++
 				continue
 			case rpc.code == -32021 && c.is("widens") && refused == 0:
@@ -187,7 +187,7 @@ func (c *client) giveUp(m members, method string) {
 		c.dead = true
 	}
 	byStream := c.stateless && c.task.Transport != "stdio"
-	if c.is("silent-cancel") || method == "initialize" && !c.is("cancels-initialize") || byStream && !c.is("cancels-twice") {
+	if c.is("silent-cancel") || method == "server/discover" || method == "initialize" && !c.is("cancels-initialize") || byStream && !c.is("cancels-twice") {
 		return
 	}
 	id := m["id"]

@@ -38,19 +38,21 @@ type Child struct {
 
 type task struct {
 	Revision, Transport, URL string
+	Negotiate                bool
 	Command                  []string
 	Answers                  struct {
 		Elicit, Sample json.RawMessage
+		ElicitURL      string
 		Roots          []string
 	}
 	Steps []step
 }
 
 type step struct {
-	Call, Name, URI                  string
-	Arguments                        json.RawMessage
-	DeadlineMs, CancelAfterMs, Times int
-	Progress                         bool
+	Call, Name, URI                         string
+	Arguments, Params                       json.RawMessage
+	DeadlineMs, CancelAfterMs, Times, ForMs int
+	Progress                                bool
 }
 
 // client is one run of a task.
@@ -204,6 +206,9 @@ func (c *client) connect(ctx context.Context) error {
 		c.way = newLines(c, child)
 	} else {
 		c.way = newHTTP(c)
+	}
+	if c.task.Negotiate {
+		return c.negotiate(ctx)
 	}
 	if c.stateless {
 		result, err := c.call(ctx, "server/discover", nil, step{})
