@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite/internal/toyclient"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // memory is a network of pipes, so that a whole run can be in a synctest bubble.
@@ -92,7 +93,7 @@ func (p *toy) start(ctx context.Context, inv invocation) (running, error) {
 	go func() {
 		defer close(r.over)
 		toyclient.Run(ctx, toyclient.Config{
-			Task: task, Lines: inv.lines, Dial: p.net.dial, Defect: p.defect,
+			Task: task, Lines: inv.lines, Dial: p.net.dial, Newest: string(mcp.Latest), Defect: p.defect,
 			Start: func(argv []string) (*toyclient.Child, error) { return p.child(ctx, argv) },
 		})
 	}()

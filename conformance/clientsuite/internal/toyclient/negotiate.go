@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-const newest = "2026-07-28"
-
 // negotiate finds out the era of the server: it probes as one of the stateless
 // era does, and falls back to initialize.
 func (c *client) negotiate(ctx context.Context) error {
-	c.stateless, c.version = true, newest
+	c.stateless, c.version = true, c.Newest
 	if c.is("probes-old") {
-		c.version = "2025-11-25"
+		c.version = c.task.Revision
 	}
 	if c.is("probes-late") {
 		_, _ = c.call(ctx, "tools/list", nil, step{})
@@ -42,8 +40,8 @@ func (c *client) choose(ctx context.Context, result members) error {
 	_ = json.Unmarshal(result["supportedVersions"], &versions)
 	c.caps = object(result["capabilities"])
 	switch {
-	case slices.Contains(versions, newest):
-		c.version = newest
+	case slices.Contains(versions, c.Newest):
+		c.version = c.Newest
 		return nil
 	case c.is("newest-listed") && len(versions) > 0:
 		c.version = slices.Max(versions)

@@ -24,6 +24,8 @@ type Config struct {
 	// Dial reaches a server, Start starts one as a program.
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Start func(argv []string) (*Child, error)
+	// Newest is the newest revision it speaks.
+	Newest string
 	// Defect is the one it has; empty for none.
 	Defect string
 }
