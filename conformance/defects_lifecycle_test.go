@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
@@ -132,6 +133,9 @@ func capabilityRewrites() map[string]rewritten {
 		all["LC-14/"+f.word] = answering(`"method":"`+f.method+`"`, func(m fakeMessage) any {
 			return failure(m.id, codeMethodNotFound, "no", nil)
 		})
+		if strings.HasPrefix(f.capability, "tasks.") { // the reference server has none
+			all["LC-14/"+f.word] = tasked(all["LC-14/"+f.word])
+		}
 		if f.elsewhere || f.capability == "tools" || f.capability == "resources" {
 			continue // the reference server always has these
 		}

@@ -27,6 +27,8 @@ func (l *leg) gate(sc *Scenario) *gate {
 		return &gate{reason: SkipNotInRevision, detail: l.outside(sc.Since, sc.Until)}
 	case n.Capability != "" && !l.capabilities.has(n.Capability):
 		return &gate{reason: SkipNotDeclared, detail: "capabilities." + n.Capability + " absent"}
+	case n.Extension != "" && !l.extends(n.Extension):
+		return &gate{reason: SkipNotDeclared, detail: "the extension " + n.Extension + " is not declared"}
 	}
 	if g := l.toolGate(n); g != nil {
 		return g
@@ -79,6 +81,12 @@ func (l *leg) toolGate(n Needs) *gate {
 		}
 	}
 	return nil
+}
+
+// extends reports whether the server declares an extension.
+func (l *leg) extends(id string) bool {
+	extensions, _ := object(l.capabilities["extensions"])
+	return isObject(extensions[id])
 }
 
 // declares reports whether the server announces a family by its error profile.

@@ -73,7 +73,9 @@ func (o *observer) stateless(s *session, in inbound) {
 		return
 	}
 	kind := resultType(a)
-	o.see(seenResultType, kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", orAbsent(result["resultType"]))
+	// A task is for a client that declares the extension, in answer to a call.
+	isTask := kind == mcp.ResultTask && method == mcp.MethodToolsCall && s.declares["extensions"] != nil
+	o.see(seenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", orAbsent(result["resultType"]))
 	meta, _ := object(result["_meta"])
 	o.see(seenIdentity, isObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, orAbsent(meta[mcp.MetaServerInfo]))
 	askers := []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}

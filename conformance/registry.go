@@ -11,7 +11,7 @@ import (
 
 // areas are the sections of a report, in the order they are shown.
 var areas = []string{
-	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "sse", "stdio", "validate_artifact", "store_artifact",
+	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "tasks", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "sse", "stdio", "validate_artifact", "store_artifact",
 	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE, areaDocling, areaPreflights, areaAssistant,
 }
 
@@ -34,7 +34,7 @@ func registry() []Scenario {
 		),
 		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), dialectScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
-		statelessScenarios(), featureScenarios(),
+		statelessScenarios(), featureScenarios(), coreTaskScenarios(), extensionTaskScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		coeScenarios(), preflightsScenarios(), doclingScenarios(), assistantScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),

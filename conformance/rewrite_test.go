@@ -48,6 +48,9 @@ type rewritten struct {
 	also []string
 	// revision is the leg to run; empty is the newest the check is about.
 	revision mcp.Version
+	// server stands in the place of the reference server, where that has not what
+	// the check is about.
+	server Serve
 	// options change the server itself.
 	options func(o *refserver.Options)
 	// opts change the run.
@@ -67,7 +70,7 @@ func rewrites() map[string]rewritten {
 		httpStreamRewrites(), sseRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
-		taskServiceRewrites(), idServiceRewrites(),
+		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
@@ -297,7 +300,11 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 	if r.opts != nil {
 		r.opts(&opts)
 	}
-	var subject Subject = inProcess{r.serve(srv.ServeStdio), endPatience(name)}
+	serve := srv.ServeStdio
+	if r.server != nil {
+		serve = r.server
+	}
+	var subject Subject = inProcess{r.serve(serve), endPatience(name)}
 	if r.reach() != TransportStdio {
 		handler := r.handler(srv.Handler())
 		if r.http != nil {

@@ -56,6 +56,8 @@ type Needs struct {
 	Transport TransportKind
 	// Capability is a path into the server's capabilities, such as "tools".
 	Capability string
+	// Extension is the id of an extension in the server's capabilities.
+	Extension string
 	// Family is the error profile that announces the tools: a server that
 	// declares it and does not list them fails (decisions 31).
 	Family string

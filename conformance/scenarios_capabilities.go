@@ -30,6 +30,8 @@ var features = []struct {
 		"ref": map[string]any{"type": "ref/prompt", "name": "mainstay-none"}, "argument": map[string]any{"name": "a", "value": ""},
 	}, "", mcp.Version2025_03_26, Must, false, "completion/complete"},
 	{"logging", "logging", mcp.MethodLoggingSetLevel, map[string]any{"level": "info"}, mcp.LatestSession, "", Must, false, "logging/setLevel"},
+	{"tasks-list", "tasks.list", mcp.MethodTasksList, nil, mcp.LatestSession, mcp.Version2025_11_25, Must, false, "tasks/list"},
+	{"tasks-cancel", "tasks.cancel", mcp.MethodTasksCancel, map[string]any{"taskId": noSuchTask}, mcp.LatestSession, mcp.Version2025_11_25, Must, false, "tasks/cancel"},
 	{"subscribe", "resources.subscribe", mcp.MethodResourcesSubscribe, map[string]any{"uri": "mainstay-none://x"}, mcp.LatestSession, "", Must, false, "resources/subscribe"},
 }
 

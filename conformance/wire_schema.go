@@ -75,6 +75,8 @@ func resultFault(v mcp.Version, method string, result json.RawMessage) string {
 	switch kind := text(members["resultType"]); {
 	case w.byMethod[method] == "":
 		return ""
+	case v == mcp.Version2025_11_25 && method == mcp.MethodToolsCall && isObject(members["task"]):
+		name = "CreateTaskResult"
 	case kind == "input_required":
 		name = "InputRequiredResult"
 	case v.Era() == mcp.EraStateless && members["resultType"] != nil && kind != "complete":

@@ -18,11 +18,18 @@ import (
 // specSite is where the specification's pages are.
 const specSite = "https://modelcontextprotocol.io/specification/"
 
+// tasksSite is where the page of the tasks extension is, which has a repository
+// of its own and no revisions.
+const tasksSite = "https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md"
+
 // specURL is the page of the rule in the revision that was judged, "" for a
 // rule the specification does not have.
 func specURL(res *conformance.Result) string {
 	if res.Spec.Section == "" || res.Revision == "" {
 		return ""
+	}
+	if anchor, ok := strings.CutPrefix(res.Spec.Section, "extensions/tasks"); ok {
+		return tasksSite + anchor
 	}
 	return specSite + string(res.Revision) + "/" + res.Spec.Section
 }

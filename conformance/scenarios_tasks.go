@@ -1,0 +1,478 @@
+package conformance
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	tasksPage = "basic/utilities/tasks"
+	// tasksOfCalls is what a server declares whose tools may be called as tasks.
+	tasksOfCalls = "tasks.requests.tools.call"
+)
+
+// taskKind is the list of tasks.
+var taskKind = listKind{mcp.MethodTasksList, "tasks", "taskId", "tasks.list"}
+
+// coreTaskScenarios are about tasks as revision 2025-11-25 has them.
+func coreTaskScenarios() []Scenario {
+	const (
+		creating  = tasksPage + "#result-retrieval"
+		ids       = tasksPage + "#task-id-requirements"
+		lifecycle = tasksPage + "#task-status-lifecycle"
+		lifetimes = tasksPage + "#ttl-and-resource-management"
+		messages  = tasksPage + "#associating-task-related-messages"
+		refusals  = tasksPage + "#protocol-errors"
+		support   = tasksPage + "#tool-level-negotiation"
+		terminal  = "Tasks with a completed, failed, or cancelled status are in a terminal state and MUST NOT transition to any other status"
+		unknown   = "Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)"
+	)
+	all := []Scenario{
+		{
+			ID: "TASK-01", Title: "a call becomes a task", Needs: Needs{Capability: tasksOfCalls},
+			Checks: []Check{
+				quoted(Must, "TASK-01/created", "a call with params.task is answered with a task", creating, "Receivers that accept a task-augmented request MUST return a CreateTaskResult as the response."),
+				quoted(Must, "TASK-01/working", "it begins as working", lifecycle, "Tasks MUST begin in the working status when created."),
+				quoted(Must, "TASK-01/times", "createdAt and lastUpdatedAt are times of ISO 8601", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
+				quoted(Must, "TASK-01/ttl", "ttl is an integer or null, pollInterval an integer", "schema#task", "Actual retention duration from creation in milliseconds, null for unlimited."),
+				quoted(Must, "TASK-01/unique", "each task has an id of its own", ids, "Task IDs MUST be unique among all tasks controlled by the receiver."),
+				quoted(Must, "TASK-01/unguessable", "ids are long and have nothing in common", tasksPage+"#task-isolation-and-access-control", "If context-binding is unavailable, receivers MUST generate cryptographically secure task IDs with enough entropy to prevent guessing"),
+			},
+			run: runTaskCreated,
+		},
+		{
+			ID: "TASK-02", Title: "the state of a task", Needs: Needs{Capability: tasksOfCalls},
+			Checks: []Check{
+				quoted(Must, "TASK-02/get", "tasks/get gives the task, at once after it was made", tasksPage+"#getting-tasks", "Requestors poll for task completion by sending tasks/get requests."),
+				quoted(Must, "TASK-02/ttl", "and its ttl", lifetimes, "Receivers MUST include the actual ttl duration (or null for unlimited) in tasks/get responses."),
+				quoted(Must, "TASK-02/times", "and its times, of which createdAt never changes", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
+				quoted(Must, "TASK-02/path", "it has one of the five states, and none after a final one", lifecycle, terminal),
+				quoted(Must, "TASK-02/final", "a task that is over stays as it is", lifecycle, terminal),
+				quoted(Should, "TASK-02/meta", "tasks/get says nothing of a related task", messages, "for the tasks/get, tasks/list, and tasks/cancel operations, receivers SHOULD NOT include io.modelcontextprotocol/related-task metadata in the result messages"),
+				quoted(Must, "TASK-02/parameter", "taskId counts, not what _meta names", messages, "receivers MUST ignore such metadata if present in favor of the RPC method parameter."),
+				quoted(Must, "TASK-02/unknown", "an id that is none is refused with -32602", refusals, unknown),
+			},
+			run: runTaskState,
+		},
+		{
+			ID: "TASK-04", Title: "a task is cancelled", Needs: Needs{Capability: "tasks.cancel"},
+			Checks: []Check{
+				quoted(Must, "TASK-04/cancelled", "tasks/cancel answers with the task as cancelled", tasksPage+"#task-cancellation", "receivers SHOULD attempt to stop the task execution and MUST transition the task to cancelled status before sending the response."),
+				quoted(Must, "TASK-04/stays", "and so it stays", tasksPage+"#task-cancellation", "Once a task is cancelled, it MUST remain in cancelled status even if execution continues to completion or fails."),
+				quoted(Must, "TASK-04/again", "what is cancelled is not cancelled again: -32602", tasksPage+"#task-cancellation", "Receivers MUST reject cancellation requests for tasks already in a terminal status (completed, failed, or cancelled) with error code -32602"),
+				quoted(Must, "TASK-04/result", "tasks/result of it is answered", creating, "When a receiver receives a tasks/result request for a task in a terminal status (completed, failed, or cancelled), it MUST return the final result"),
+				quoted(Must, "TASK-04/over", "what is over is not cancelled: -32602", refusals, "Attempt to cancel a task already in a terminal status: -32602 (Invalid params)"),
+				quoted(Must, "TASK-04/unknown", "an id that is none is refused with -32602", refusals, unknown),
+			},
+			run: runTaskCancel,
+		},
+		{
+			ID: "TASK-04-LIST", Title: "the list of tasks", Needs: Needs{Capability: "tasks.list"},
+			Checks: []Check{
+				quoted(Must, "TASK-04/listed", "a task that tasks/get finds is in it", tasksPage+"#task-listing", "If a task is retrievable via tasks/get for a requestor, it MUST be retrievable via tasks/list for that requestor."),
+				quoted(Must, "TASK-04/list-ends", "it has an end", tasksPage+"#task-listing", "Receivers MUST include a nextCursor in the response if more tasks are available."),
+				quoted(Must, "TASK-04/list-entries", "its entries are tasks", "schema#task", "Data associated with a task."),
+				quoted(Must, "TASK-04/list-cursor", "a cursor that is none is refused with -32602", refusals, "Invalid or nonexistent cursor in tasks/list: -32602 (Invalid params)"),
+			},
+			run: runListOfTasks,
+		},
+		{
+			ID: "TOOL-14", Title: "what tools say of tasks", Needs: Needs{Capability: tasksOfCalls},
+			Checks: []Check{
+				quoted(Must, "TOOL-14/values", "execution.taskSupport is required, optional or forbidden", support, `tools declare support for tasks via execution.taskSupport, which if present can have a value of "required", "optional", or "forbidden".`),
+				quoted(Must, "TOOL-14/required", "a tool that has to be a task is not called without: -32601", support, "Servers MUST return a -32601 (Method not found) error if a client does not attempt to do so."),
+				quoted(Should, "TOOL-14/forbidden", "a tool that cannot be a task is not called as one: -32601", support, "Servers SHOULD return a -32601 (Method not found) error if a client attempts to do so. This is the default behavior."),
+			},
+			run: runTaskSupport,
+		},
+		{
+			ID: "TOOL-14-IGNORED", Title: "a server without tasks is asked for one", Needs: Needs{Capability: "tools"},
+			Checks: []Check{
+				quoted(Must, "TOOL-14/ignored", "params.task is ignored where tasks are not declared", tasksPage+"#task-support-and-handling", "Receivers that do not declare the task capability for a request type MUST process requests of that type normally, ignoring any task-augmentation metadata if present."),
+			},
+			run: runTaskIgnored,
+		},
+	}
+	all = append(all, taskResultScenarios()...)
+	for i := range all {
+		all[i].Area, all[i].Since, all[i].Until = "tasks", mcp.Version2025_11_25, mcp.Version2025_11_25
+	}
+	return all
+}
+
+// supportOf is what a tool says of tasks; saying nothing forbids them.
+func supportOf(tool tool) string {
+	execution, _ := object(tool.members["execution"])
+	if support := text(execution["taskSupport"]); support != "" {
+		return support
+	}
+	return "forbidden"
+}
+
+// taskTools returns the tools that support tasks in one of the ways given and
+// that there is leave to call; without any it skips the checks named, or all.
+func (t *trial) taskTools(support []string, checks ...string) []tool {
+	var out []tool
+	there := false
+	for _, tool := range t.leg.tools {
+		if !slices.Contains(support, supportOf(tool)) {
+			continue
+		}
+		there = true
+		if t.leg.mayCall(tool.Name) && len(out) < mostTaskTools {
+			out = append(out, tool)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if len(checks) == 0 {
+		for _, c := range t.scenario.Checks {
+			checks = append(checks, c.ID)
+		}
+	}
+	for _, id := range checks {
+		if there {
+			t.skip(id, SkipSideEffects, "no leave to call a tool that supports tasks")
+		} else {
+			t.skip(id, SkipNoFixture, "no such tool")
+		}
+	}
+	return nil
+}
+
+// mayBeTasks are the ways to support tasks.
+var mayBeTasks = []string{"optional", "required"}
+
+func runTaskCreated(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	tools := t.taskTools(mayBeTasks)
+	if len(tools) == 0 {
+		return nil
+	}
+	a, err := t.asTask(s, tools[0], taskArguments(tools[0], false))
+	if err != nil {
+		return err
+	}
+	task, ok := taskOf(s, a)
+	if !t.check("TASK-01/created", ok, "a result with a task that has a taskId", "%s", a.describe()) {
+		t.skipAll(SkipPrerequisite, "no task")
+		return nil
+	}
+	status := text(task["status"])
+	if isFinal(status) {
+		t.skip("TASK-01/working", SkipNoFixture, "the task was over at once")
+	}
+	t.check("TASK-01/working", status == "working", "working", "status is %s", orAbsent(task["status"]))
+	fault := timesFault(task)
+	t.check("TASK-01/times", fault == "", "two times", "%s", fault)
+	fault = lifetimeFault(task, "ttl", "pollInterval")
+	t.check("TASK-01/ttl", fault == "", "integers, or null for no limit", "%s", fault)
+	return t.judgeTaskIDs(s, tools[0], text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
+}
+
+// judgeTaskIDs makes more tasks and judges their ids.
+func (t *trial) judgeTaskIDs(s *session, tool tool, first, unique, unguessable string) error {
+	made := []string{first}
+	for range 3 {
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		if task, ok := taskOf(s, a); ok { // a server may have a limit on tasks
+			made = append(made, text(task["taskId"]))
+		}
+	}
+	if len(made) == 1 {
+		t.skip(unique, SkipNoFixture, "no second task could be made")
+		t.skip(unguessable, SkipNoFixture, "no second task could be made")
+		return nil
+	}
+	slices.Sort(made)
+	t.check(unique, len(slices.Compact(slices.Clone(made))) == len(made), "different ids", "%q", made)
+	if u, ok := t.leg.subject.(*URLSubject); ok && u.Header.Get("Authorization") != "" {
+		t.skip(unguessable, SkipControl, "the server may bind tasks to the authorization")
+		return nil
+	}
+	fault := guessable(made)
+	t.check(unguessable, fault == "", "ids of 16 bytes or more without a pattern", "%s: %q", fault, made)
+	return nil
+}
+
+func runTaskState(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.taskRequest(s, mcp.MethodTasksGet, noSuchTask)
+	t.check("TASK-02/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	tools := t.taskTools(mayBeTasks)
+	if err != nil || len(tools) == 0 {
+		return err
+	}
+	t.step(s)
+	a, err = t.asTask(s, tools[0], taskArguments(tools[0], false))
+	if err != nil {
+		return err
+	}
+	made, ok := taskOf(s, a)
+	if !ok {
+		t.skipAll(SkipPrerequisite, a.describe())
+		return nil
+	}
+	id := text(made["taskId"])
+	a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
+	task, ok := object(a.result)
+	ok = ok && text(task["taskId"]) == id && isString(task["status"])
+	if !t.check("TASK-02/get", err == nil && ok, "the task "+id, "%s", a.orError(err)) {
+		return err
+	}
+	fault := lifetimeFault(task, "ttl", "pollInterval")
+	t.check("TASK-02/ttl", fault == "", "integers, or null for no limit", "%s", fault)
+	meta, _ := object(task["_meta"])
+	t.check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(meta[mcp.MetaRelatedTask]))
+	t.step(s)
+	states, err := t.follow(s, id, nil)
+	states = append([]entry{made}, states...)
+	for _, state := range states {
+		if fault = timesFault(state); fault == "" && text(state["createdAt"]) != text(made["createdAt"]) {
+			fault = "createdAt was " + text(made["createdAt"]) + " and is " + text(state["createdAt"])
+		}
+		if fault != "" {
+			break
+		}
+	}
+	t.check("TASK-02/times", fault == "", "two times, and the same createdAt", "%s", fault)
+	fault = pathFault(states)
+	t.check("TASK-02/path", fault == "", "working, input_required, and one of completed, failed and cancelled", "%s", fault)
+	if err != nil {
+		return err
+	}
+	fault, err = t.stays(s, id, text(states[len(states)-1]["status"]))
+	if err != nil {
+		return err
+	}
+	t.check("TASK-02/final", fault == "", "the same state", "%s", fault)
+	t.step(s)
+	a, err = s.request(t.ctx, mcp.MethodTasksGet, map[string]any{
+		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": noSuchTask}},
+	})
+	task, _ = object(a.result)
+	t.check("TASK-02/parameter", err == nil && text(task["taskId"]) == id, "the task "+id, "%s", a.orError(err))
+	if errors.Is(err, errNoAnswer) {
+		return nil
+	}
+	return err
+}
+
+func runTaskCancel(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.taskRequest(s, mcp.MethodTasksCancel, noSuchTask)
+	t.check("TASK-04/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	tools := t.taskTools(mayBeTasks)
+	if err != nil || len(tools) == 0 {
+		return err
+	}
+	for _, tool := range tools {
+		t.step(s)
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		task, ok := taskOf(s, a)
+		if !ok {
+			continue
+		}
+		if err := t.cancelTask(s, text(task["taskId"])); err != nil {
+			return err
+		}
+		if t.decided("TASK-04/cancelled") && t.decided("TASK-04/over") {
+			return nil
+		}
+	}
+	t.skipAll(SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
+	return nil
+}
+
+// cancelTask cancels a task that is under way, and then one that is over.
+func (t *trial) cancelTask(s *session, id string) error {
+	a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+	if err != nil {
+		return err
+	}
+	if a.hasCode(nil, codeInvalidParams) { // it may have been over
+		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		if state, _ := object(got.result); err == nil && isFinal(text(state["status"])) {
+			t.check("TASK-04/over", true, "", "")
+			return nil
+		}
+	}
+	task, _ := object(a.result)
+	if t.check("TASK-04/cancelled", text(task["status"]) == "cancelled" && text(task["taskId"]) == id, "the task "+id+" as cancelled", "%s", a.describe()) {
+		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+		t.check("TASK-04/again", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		a, err = t.taskRequest(s, mcp.MethodTasksResult, id)
+		t.check("TASK-04/result", err == nil, "an answer", "%s", a.orError(err))
+	}
+	// Meanwhile what was cancelled has had the time to end by itself.
+	if err := t.cancelWhatIsOver(s); err != nil || !t.decided("TASK-04/again") {
+		return err
+	}
+	fault, err := t.stays(s, id, "cancelled")
+	if err != nil {
+		return err
+	}
+	t.check("TASK-04/stays", fault == "", "cancelled", "%s", fault)
+	return nil
+}
+
+// cancelWhatIsOver lets a task end and cancels it then.
+func (t *trial) cancelWhatIsOver(s *session) error {
+	for _, tool := range t.taskTools(mayBeTasks) {
+		t.step(s)
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		task, ok := taskOf(s, a)
+		if !ok {
+			continue
+		}
+		id := text(task["taskId"])
+		states, err := t.follow(s, id, asksForInput)
+		if err != nil {
+			return err
+		}
+		if !isFinal(text(states[len(states)-1]["status"])) {
+			continue
+		}
+		a, err = t.taskRequest(s, mcp.MethodTasksCancel, id)
+		t.check("TASK-04/over", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		return err
+	}
+	return nil
+}
+
+func asksForInput(task entry) bool { return text(task["status"]) == "input_required" }
+
+func runListOfTasks(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := s.request(t.ctx, mcp.MethodTasksList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.check("TASK-04/list-cursor", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	if err != nil {
+		return err
+	}
+	t.step(s)
+	var made []string
+	if tools := t.taskTools(mayBeTasks, "TASK-04/listed", "TASK-04/list-entries"); len(tools) > 0 {
+		for range 3 {
+			a, err := t.asTask(s, tools[0], taskArguments(tools[0], false))
+			if err != nil {
+				return err
+			}
+			if task, ok := taskOf(s, a); ok {
+				made = append(made, text(task["taskId"]))
+			}
+		}
+	}
+	list, err := walk(t.ctx, s, taskKind)
+	t.check("TASK-04/list-ends", err == nil, "pages with an end", "%v", err)
+	if err != nil {
+		return nil //nolint:nilerr // said above
+	}
+	missing, fault := "", ""
+	for _, id := range made {
+		if list.has(taskKind, id) {
+			continue
+		}
+		if a, err := t.taskRequest(s, mcp.MethodTasksGet, id); err == nil && a.err == nil {
+			missing = id
+		}
+	}
+	for _, task := range list.entries {
+		switch {
+		case text(task["taskId"]) == "" || !slices.Contains(taskStatuses, text(task["status"])):
+			fault = clip(string(encode(task)), 160)
+		case fault == "":
+			fault = timesFault(task)
+		}
+	}
+	if len(made) == 0 {
+		t.skip("TASK-04/listed", SkipPrerequisite, "no task could be made")
+		t.skip("TASK-04/list-entries", SkipPrerequisite, "no task could be made")
+	}
+	t.check("TASK-04/listed", missing == "", "every task", "%q is not in it", missing)
+	t.check("TASK-04/list-entries", fault == "", "tasks", "%s", fault)
+	return nil
+}
+
+func runTaskSupport(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	odd := ""
+	for _, tool := range t.leg.tools {
+		execution, _ := object(tool.members["execution"])
+		if said, there := execution["taskSupport"]; there && !slices.Contains([]string{"required", "optional", "forbidden"}, text(said)) {
+			odd = tool.Name + " has " + orAbsent(said)
+		}
+	}
+	t.check("TOOL-14/values", odd == "", "one of three words", "%s", odd)
+	for _, tool := range first(t.taskTools([]string{"required"}, "TOOL-14/required")) {
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		t.check("TOOL-14/required", a.hasCode(err, codeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	for _, tool := range first(t.taskTools([]string{"forbidden"}, "TOOL-14/forbidden")) {
+		t.step(s)
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		t.check("TOOL-14/forbidden", a.hasCode(err, codeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first is a list cut to its first entry.
+func first(tools []tool) []tool { return tools[:min(1, len(tools))] }
+
+func runTaskIgnored(t *trial) error {
+	if t.leg.capabilities.has(tasksOfCalls) {
+		t.skipAll(SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
+		return nil
+	}
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	for _, tool := range first(t.callable()) {
+		plain, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		if err != nil {
+			return err
+		}
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		_, made := taskOf(s, a)
+		fault := outcomeFault(plain, a)
+		t.check("TOOL-14/ignored", !made && fault == "", "what the same call gives without it", "%s %s", fault, a.describe())
+	}
+	return nil
+}

@@ -1,0 +1,519 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	taskExtensionPage = "extensions/tasks"
+	noTasks           = "no call becomes a task"
+)
+
+// declaringTasks is what a client declares that takes tasks and answers what
+// they ask.
+var declaringTasks = map[string]any{
+	"extensions": map[string]any{mcp.ExtensionTasks: struct{}{}}, "elicitation": struct{}{}, "sampling": struct{}{},
+}
+
+// extensionTaskScenarios are about tasks as the extension of the stateless era
+// has them.
+func extensionTaskScenarios() []Scenario {
+	const (
+		negotiation = taskExtensionPage + "#capability-negotiation"
+		creation    = taskExtensionPage + "#task-creation"
+		polling     = taskExtensionPage + "#task-polling"
+		updates     = taskExtensionPage + "#task-update-requests"
+		cancelling  = taskExtensionPage + "#task-cancellation"
+		news        = taskExtensionPage + "#task-status-notifications"
+		refusals    = taskExtensionPage + "#protocol-errors"
+		nonDeclared = "Servers MUST return this error for non-declaring clients issuing tasks/get, tasks/update, and tasks/cancel requests."
+		variant     = "The response carries the appropriate response variant for the task's current status"
+	)
+	all := []Scenario{
+		{
+			ID: "TASK-06", Title: "a client that does not take tasks",
+			Checks: []Check{
+				quoted(Must, "TASK-06/call", "its calls do not become tasks", negotiation, "A server MUST NOT return CreateTaskResult to a client that did not include the extension capability on its request, regardless of prior declarations."),
+				quoted(Must, "TASK-06/needed", "what has to be a task is refused with -32021", negotiation, "the server MUST return an error with the code -32021 (Missing Required Client Capability), indicating the required extension in the error response"),
+				quoted(Must, "TASK-06/get", "tasks/get is refused with -32021", refusals, nonDeclared),
+				quoted(Must, "TASK-06/update", "so is tasks/update", refusals, nonDeclared),
+				quoted(Must, "TASK-06/cancel", "so is tasks/cancel", refusals, nonDeclared),
+				quoted(Must, "TASK-06/data", "data.requiredCapabilities names the extension", negotiation, "indicating the required extension in the error response"),
+				quoted(Must, "TASK-06/listen", "a subscription to tasks is refused with -32021", refusals, "Servers MUST return this error for non-declaring clients requesting task notifications on subscriptions/listen."),
+			},
+			run: runTasksUndeclared,
+		},
+		{
+			ID: "TASK-07", Title: "a call becomes a task of the extension",
+			Checks: []Check{
+				quoted(Must, "TASK-07/flat", "it is a result with a taskId and one of five states", creation, "type CreateTaskResult = Result & Task;"),
+				quoted(Must, "TASK-07/times", "createdAt and lastUpdatedAt are times of ISO 8601", taskExtensionPage+"#tasks", "ISO 8601 timestamp when the task was created."),
+				quoted(Must, "TASK-07/ttl", "ttlMs is an integer or null, pollIntervalMs an integer", taskExtensionPage+"#tasks", "Time-to-live duration from creation in integer milliseconds, null for unlimited."),
+				quoted(Must, "TASK-07/durable", "tasks/get finds it at once", creation, "A server MUST NOT return CreateTaskResult until the task is durably created — that is, until a tasks/get for the returned taskId would resolve."),
+				quoted(Must, "TASK-07/unique", "each task has an id of its own", taskExtensionPage+"#tasks", "Stable identifier for this task."),
+				quoted(Must, "TASK-07/unguessable", "ids are long and have nothing in common", taskExtensionPage+"#security-considerations", "Servers MUST generate them with sufficient entropy that a third party cannot enumerate or guess them."),
+			},
+			run: runExtensionTask,
+		},
+		{
+			ID: "TASK-08", Title: "the state of a task of the extension",
+			Checks: []Check{
+				quoted(Must, "TASK-08/get", "tasks/get gives the task", polling, variant),
+				quoted(Must, "TASK-13/complete", "its resultType is complete", polling, "The resultType field MUST be set to \"complete\" on this object as it is the standard result shape for the tasks/get request."),
+				quoted(Must, "TASK-08/path", "the task has one of the five states, and none after a final one", taskExtensionPage+"#task-status", "The request completed successfully and results are available in the result field."),
+				quoted(Must, "TASK-08/result", "a completed task has the result of the call", polling, "If the status is completed, the server MUST return a Task object with status completed and a result field containing the final result of the task."),
+				quoted(Must, "TASK-08/error", "a failed task has an error, not a result", polling, "If the status is failed, the server MUST return a Task object with status failed and the error that occurred during execution."),
+				quoted(Must, "TASK-08/unknown", "an id that is none is refused with -32602", refusals, "Servers MUST return this error for tasks/get."),
+				quoted(Should, "TASK-08/unknown-update", "in tasks/update, too", refusals, "Servers SHOULD return this error for tasks/update and tasks/cancel."),
+				quoted(Should, "TASK-08/unknown-cancel", "and in tasks/cancel", refusals, "Servers SHOULD return this error for tasks/update and tasks/cancel."),
+			},
+			run: runExtensionTaskState,
+		},
+		{
+			ID: "TASK-09", Title: "a task of the extension asks for input",
+			Checks: []Check{
+				quoted(Must, "TASK-09/requests", "inputRequests has requests that the client can answer", polling, "If the status is input_required, the server MUST return a Task object with status input_required and an inputRequests field"),
+				quoted(Must, "TASK-09/keys", "a key stands for the same request each time", updates, "MUST NOT use the same key to refer to two distinct requests over a task's lifetime."),
+				quoted(Should, "TASK-09/ignored", "an answer nobody asked for is ignored", updates, "A server SHOULD ignore any inputResponses responses mapped to a key that is not currently outstanding for the task"),
+				quoted(Must, "TASK-09/ack", "tasks/update is answered with an empty result that is complete", updates, "On success, the server MUST acknowledge the request with an empty result."),
+				quoted(Must, "TASK-09/answered", "what is answered is not asked again", updates, "A server MUST NOT reuse a key for a subsequent server-to-client request after a response for that key has been delivered"),
+			},
+			run: runExtensionTaskInput,
+		},
+		{
+			ID: "TASK-10", Title: "a task of the extension is cancelled",
+			Checks: []Check{
+				quoted(Must, "TASK-10/ack", "tasks/cancel is answered with an empty result that is complete", cancelling, "On success, the server MUST acknowledge the request with an empty result."),
+				quoted(Must, "TASK-10/path", "the task is still one, or forgotten", taskExtensionPage+"#task-status", "cancelled: The request was cancelled before completion."),
+			},
+			run: runExtensionTaskCancel,
+		},
+		{
+			ID: "TASK-12", Title: "news of a task of the extension",
+			Checks: []Check{
+				quoted(Must, "TASK-12/agreed", "the acknowledgement names only tasks that were asked for", news, "the server includes the list of task IDs it has agreed to send task status notifications for, if any"),
+				quoted(Must, "TASK-12/whole", "news have the whole task, as tasks/get", news, "Each notification carries a complete DetailedTask for the current status, identical to what tasks/get would have returned at that moment."),
+				quoted(Must, "TASK-12/only", "no progress and no log messages come with them", news, "notifications/progress and notifications/message notifications MUST NOT be sent on the subscriptions/listen stream for a task"),
+			},
+			run: runExtensionTaskNews,
+		},
+	}
+	for i := range all {
+		all[i].Area, all[i].Since, all[i].Needs.Extension = "tasks", mcp.Version2026_07_28, mcp.ExtensionTasks
+	}
+	return all
+}
+
+// tasking returns a session that declares the extension.
+func (t *trial) tasking() (*session, error) {
+	s, err := t.raw()
+	if err != nil {
+		return nil, err
+	}
+	s.declares = declaringTasks
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+		return nil, err
+	}
+	t.step(s)
+	return s, nil
+}
+
+// eachTask calls the tools there is leave to call, until use says that it is
+// done with a task that one of them made. Checks that are open then had no task
+// to judge, and are skipped for the reason given.
+func (t *trial) eachTask(s *session, otherwise string, use func(tool tool, task entry) (done bool, err error)) error {
+	tools := t.callable()
+	for _, tool := range tools[:min(len(tools), mostTaskTools)] {
+		t.step(s)
+		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		task, ok := taskOf(s, a)
+		if !ok {
+			continue
+		}
+		if done, err := use(tool, task); done || err != nil {
+			return err
+		}
+	}
+	if otherwise != "" {
+		t.skipAll(SkipNoFixture, otherwise)
+	}
+	return nil
+}
+
+func runTasksUndeclared(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	const missing = mcp.CodeMissingRequiredClientCapability
+	data, told := "", 0
+	refused := func(id string, a answer, err error) {
+		t.check(id, a.hasCode(err, missing), "error -32021", "%s", a.orError(err))
+		if !a.hasCode(err, missing) {
+			return
+		}
+		told++
+		members, _ := object(a.errorData())
+		required, _ := object(members["requiredCapabilities"])
+		extensions, _ := object(required["extensions"])
+		if !isObject(extensions[mcp.ExtensionTasks]) && data == "" {
+			data = "data is " + orAbsent(a.errorData())
+		}
+	}
+	for _, c := range []struct{ id, method string }{
+		{"TASK-06/get", mcp.MethodTasksGet}, {"TASK-06/update", mcp.MethodTasksUpdate}, {"TASK-06/cancel", mcp.MethodTasksCancel},
+	} {
+		params := map[string]any{"taskId": noSuchTask}
+		if c.method == mcp.MethodTasksUpdate {
+			params["inputResponses"] = struct{}{}
+		}
+		t.step(s)
+		a, err := s.request(t.ctx, c.method, params)
+		if refused(c.id, a, err); err != nil {
+			return err
+		}
+	}
+	t.step(s)
+	sub, err := t.listen(s, map[string]any{"taskIds": []string{noSuchTask}})
+	if err != nil {
+		return err
+	}
+	a := toAnswer(sub.ack)
+	if a.hasCode(nil, codeMethodNotFound) {
+		t.skip("TASK-06/listen", SkipNotDeclared, "no subscriptions")
+	} else {
+		refused("TASK-06/listen", a, nil)
+	}
+	if told == 0 {
+		t.skip("TASK-06/data", SkipPrerequisite, "nothing was refused with -32021")
+	}
+	t.check("TASK-06/data", data == "", `{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`, "%s", data)
+	return t.callUndeclared(s, refused)
+}
+
+// callUndeclared calls tools that make tasks for those who take them.
+func (t *trial) callUndeclared(s *session, refused func(id string, a answer, err error)) error {
+	takes, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	asked, needed := 0, 0
+	err = t.eachTask(takes, "", func(tool tool, _ entry) (bool, error) {
+		t.step(s)
+		a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		if err != nil {
+			return true, err
+		}
+		asked++
+		if _, made := taskOf(s, a); made || resultType(a) == mcp.ResultTask {
+			t.fail("TASK-06/call", "no task", "%s: %s", tool.Name, a.describe())
+		}
+		if a.err != nil && a.err.Code != codeInvalidParams && a.err.Code != codeInternal {
+			needed++
+			refused("TASK-06/needed", a, nil)
+		}
+		return false, nil
+	})
+	if asked == 0 {
+		t.skip("TASK-06/call", SkipNoFixture, noTasks)
+	}
+	t.pass("TASK-06/call")
+	if needed == 0 {
+		t.skip("TASK-06/needed", SkipNoFixture, "no tool needs to be a task")
+	}
+	return err
+}
+
+func runExtensionTask(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	return t.eachTask(s, noTasks, func(tool tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		same, _ := object(got.result)
+		t.check("TASK-07/durable", err == nil && text(same["taskId"]) == id, "the task "+id, "%s", got.orError(err))
+		if err != nil {
+			return true, err
+		}
+		t.check("TASK-07/flat", slices.Contains(taskStatuses, text(task["status"])), "a status", "status is %s", orAbsent(task["status"]))
+		fault := timesFault(task)
+		t.check("TASK-07/times", fault == "", "two times", "%s", fault)
+		fault = lifetimeFault(task, "ttlMs", "pollIntervalMs")
+		t.check("TASK-07/ttl", fault == "", "integers, or null for no limit", "%s", fault)
+		return true, t.judgeTaskIDs(s, tool, id, "TASK-07/unique", "TASK-07/unguessable")
+	})
+}
+
+func runExtensionTaskState(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ id, method string }{
+		{"TASK-08/unknown", mcp.MethodTasksGet}, {"TASK-08/unknown-update", mcp.MethodTasksUpdate}, {"TASK-08/unknown-cancel", mcp.MethodTasksCancel},
+	} {
+		params := map[string]any{"taskId": noSuchTask}
+		if c.method == mcp.MethodTasksUpdate {
+			params["inputResponses"] = struct{}{}
+		}
+		t.step(s)
+		a, err := s.request(t.ctx, c.method, params)
+		t.check(c.id, a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		if err != nil {
+			return err
+		}
+	}
+	ends := map[string]bool{}
+	err = t.eachTask(s, "", func(_ tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		states, err := t.follow(s, id, asksForInput)
+		if !t.judgeStates(id, states) || err != nil {
+			return true, err
+		}
+		last := states[len(states)-1]
+		ends[text(last["status"])] = true
+		if !isFinal(text(last["status"])) {
+			return false, nil
+		}
+		fault, err := t.stays(s, id, text(last["status"]))
+		if fault != "" {
+			t.fail("TASK-08/path", "the same state", "%s", fault)
+		}
+		return ends["completed"] && ends["failed"], err
+	})
+	if err != nil {
+		return err
+	}
+	for status, id := range map[string]string{"completed": "TASK-08/result", "failed": "TASK-08/error"} {
+		if !ends[status] {
+			t.skip(id, SkipNoFixture, "no task is "+status)
+		}
+	}
+	if len(ends) == 0 {
+		t.skipAll(SkipNoFixture, noTasks)
+	}
+	for _, c := range t.scenario.Checks { // what nothing broke
+		t.pass(c.ID)
+	}
+	return nil
+}
+
+// judgeStates fails what the states of a task break, and reports whether there
+// are any.
+func (t *trial) judgeStates(id string, states []entry) bool {
+	if len(states) == 0 {
+		t.fail("TASK-08/get", "the task "+id, "no task")
+		return false
+	}
+	for _, state := range states {
+		if text(state["taskId"]) != id {
+			t.fail("TASK-08/get", "the task "+id, "taskId is %s", orAbsent(state["taskId"]))
+		}
+		if kind := text(state["resultType"]); kind != string(mcp.ResultComplete) {
+			t.fail("TASK-13/complete", "complete", "resultType is %s", orAbsent(state["resultType"]))
+		}
+	}
+	if fault := pathFault(states); fault != "" {
+		t.fail("TASK-08/path", "one of the five states", "%s", fault)
+	}
+	last := states[len(states)-1]
+	switch text(last["status"]) {
+	case "completed":
+		result, ok := object(last["result"])
+		if fault := contentShape(result["content"]); !ok || fault != "" {
+			t.fail("TASK-08/result", "a result of tools/call", "result is %s: %s", orAbsent(last["result"]), fault)
+		}
+	case "failed":
+		if fault := errorShape(last["error"]); fault != "" || last["result"] != nil {
+			t.fail("TASK-08/error", "an error of JSON-RPC", "%s, result is %s", fault, orAbsent(last["result"]))
+		}
+	}
+	return true
+}
+
+func runExtensionTaskInput(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	return t.eachTask(s, "no task asks for input", func(_ tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		states, err := t.follow(s, id, asksForInput)
+		if err != nil {
+			return true, err
+		}
+		if asksForInput(states[len(states)-1]) {
+			return true, t.answerInput(s, id, states[len(states)-1])
+		}
+		return false, nil
+	})
+}
+
+// answerInput answers what a task asks, first with what it did not ask for.
+func (t *trial) answerInput(s *session, id string, state entry) error {
+	requests, _ := object(state["inputRequests"])
+	kinds := []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage}
+	fault := ""
+	for _, key := range sortedKeys(requests) {
+		request, _ := object(requests[key])
+		if !slices.Contains(kinds, text(request["method"])) || !isObject(request["params"]) {
+			fault = fmt.Sprintf("%q is %s", key, orAbsent(requests[key]))
+		}
+	}
+	if !t.check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", orAbsent(state["inputRequests"]), fault) {
+		t.skipAll(SkipPrerequisite, "nothing to answer")
+		return nil
+	}
+	update := func(responses map[string]any) (answer, error) {
+		return s.request(t.ctx, mcp.MethodTasksUpdate, map[string]any{"taskId": id, "inputResponses": responses})
+	}
+	a, err := update(map[string]any{"mainstay-nobody-asked": map[string]any{"action": "cancel"}})
+	if err != nil {
+		return err
+	}
+	t.check("TASK-09/ignored", a.err == nil, "a result", "%s", a.describe())
+	again, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+	if err != nil {
+		return err
+	}
+	second, _ := object(again.result)
+	asked, _ := object(second["inputRequests"])
+	fault = ""
+	for _, key := range sortedKeys(requests) {
+		if raw, there := asked[key]; there && !sameResult(raw, requests[key]) {
+			fault = fmt.Sprintf("%q was %s and is %s", key, requests[key], raw)
+		}
+	}
+	t.check("TASK-09/keys", fault == "", "the same request", "%s", fault)
+
+	t.step(s)
+	a, err = update(taskAnswers(requests))
+	if err != nil {
+		return err
+	}
+	fault = ackFault(a)
+	t.check("TASK-09/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
+	_, err = t.follow(s, id, func(task entry) bool {
+		asked, _ := object(task["inputRequests"])
+		return !slices.ContainsFunc(sortedKeys(requests), func(key string) bool { return asked[key] != nil })
+	})
+	t.check("TASK-09/answered", err == nil, "a task that asks something else, or nothing", "%v", err)
+	return nil
+}
+
+// taskAnswers answers requests as a user who agrees and a model that speaks.
+func taskAnswers(requests map[string]json.RawMessage) map[string]any {
+	out := map[string]any{}
+	for key, request := range requests {
+		members, _ := object(request)
+		if text(members["method"]) == mcp.MethodSamplingCreateMessage {
+			out[key] = modelSays
+		} else {
+			out[key] = map[string]any{"action": "accept", "content": asked{}.form(members["params"])}
+		}
+	}
+	return out
+}
+
+// ackFault says why an answer is no empty result that is complete (_meta aside),
+// "" when it is one.
+func ackFault(a answer) string {
+	result, ok := object(a.result)
+	if !ok || text(result["resultType"]) != string(mcp.ResultComplete) {
+		return a.describe()
+	}
+	for _, name := range sortedKeys(result) {
+		if name != "resultType" && name != "_meta" {
+			return "it has " + name + ": " + a.describe()
+		}
+	}
+	return ""
+}
+
+func runExtensionTaskCancel(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+		if err != nil {
+			return true, err
+		}
+		fault := ackFault(a)
+		t.check("TASK-10/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
+		a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
+		state, _ := object(a.result)
+		ok := a.hasCode(err, codeInvalidParams) || slices.Contains(taskStatuses, text(state["status"]))
+		t.check("TASK-10/path", ok, "a task, or -32602", "%s", a.orError(err))
+		return true, err
+	})
+}
+
+func runExtensionTaskNews(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		sub, err := t.listen(s, map[string]any{"taskIds": []string{id}})
+		if err != nil {
+			return true, err
+		}
+		params, _ := object(sub.ack.members["params"])
+		agreed, _ := object(params["notifications"])
+		if sub.ack.method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
+			t.skipAll(SkipNotDeclared, "no news of tasks")
+			return true, sub.end(t)
+		}
+		t.check("TASK-12/agreed", string(agreed["taskIds"]) == string(encode([]string{id})), "the task "+id, "taskIds is %s", orAbsent(agreed["taskIds"]))
+		states, err := t.follow(s, id, asksForInput)
+		if err != nil {
+			return true, err
+		}
+		t.judgeNews(sub, id, states[len(states)-1])
+		return true, sub.end(t)
+	})
+}
+
+// judgeNews judges what came for a subscription to one task.
+func (t *trial) judgeNews(sub *subscription, id string, last entry) {
+	news := sub.noted(mcp.MethodTasks)
+	if len(news) == 0 {
+		t.skip("TASK-12/whole", SkipNoFixture, "no news came") // servers MAY send them
+	}
+	fault := ""
+	for _, in := range news {
+		params, _ := object(in.members["params"])
+		status := text(params["status"])
+		switch {
+		case text(params["taskId"]) != id:
+			fault = "taskId is " + orAbsent(params["taskId"])
+		case !slices.Contains(taskStatuses, status):
+			fault = "status is " + orAbsent(params["status"])
+		case timesFault(params) != "":
+			fault = timesFault(params)
+		case lifetimeFault(params, "ttlMs", "pollIntervalMs") != "":
+			fault = lifetimeFault(params, "ttlMs", "pollIntervalMs")
+		}
+		for _, member := range []string{"result", "error", "inputRequests"} {
+			if status == text(last["status"]) && (params[member] == nil) != (last[member] == nil) {
+				fault = member + " is " + orAbsent(params[member]) + ", and in tasks/get " + orAbsent(last[member])
+			}
+		}
+	}
+	t.check("TASK-12/whole", fault == "", "the task as tasks/get has it", "%s", fault)
+	strange := append(sub.noted(mcp.MethodProgress), sub.noted(mcp.MethodMessage)...)
+	t.check("TASK-12/only", len(strange) == 0, "neither", "%d of them", len(strange))
+}

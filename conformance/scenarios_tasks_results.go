@@ -1,0 +1,319 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// taskResultScenarios are about how a task of revision 2025-11-25 ends, and what
+// it asks for before.
+func taskResultScenarios() []Scenario {
+	const (
+		retrieval = tasksPage + "#result-retrieval"
+		executing = tasksPage + "#task-execution-errors"
+		related   = tasksPage + "#related-task-metadata"
+		input     = tasksPage + "#input-required-status"
+		exactly   = "For tasks in a terminal status, receivers MUST return from tasks/result exactly what the underlying request would have returned, whether that is a successful result or a JSON-RPC error."
+	)
+	return []Scenario{
+		{
+			ID: "TASK-03", Title: "the result of a task", Needs: Needs{Capability: tasksOfCalls},
+			Checks: []Check{
+				quoted(Must, "TASK-03/blocks", "tasks/result waits for the end of the task", retrieval, "for a task in any other non-terminal status (working or input_required), it MUST block the response until the task reaches a terminal status."),
+				quoted(Must, "TASK-03/result", "it is answered when the task is over, with a result of the call or its error", retrieval, exactly),
+				quoted(Must, "TASK-03/same", "a call ends as a task the way it ends without", retrieval, exactly),
+				quoted(Must, "TASK-03/again", "it is answered the same the next time", retrieval, exactly),
+				quoted(Must, "META-09/result", "a result names its task in _meta", related, "The tasks/result operation MUST include this metadata in its response, as the result structure itself does not contain the task ID."),
+				quoted(Should, "TASK-05/failed", "a task with an error, or with isError, is failed", executing, "For tasks that wrap tool call requests, when the tool result has isError set to true, the task should reach failed status."),
+				quoted(Must, "TASK-03/unknown", "an id that is none is refused with -32602", tasksPage+"#protocol-errors", "Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)"),
+			},
+			run: runTaskResult,
+		},
+		{
+			ID: "META-09", Title: "what a task asks of the client", Needs: Needs{Capability: tasksOfCalls},
+			Checks: []Check{
+				quoted(Must, "META-09/asks", "a request that belongs to a task names it in _meta", input, "The receiver MUST include the io.modelcontextprotocol/related-task metadata in the request to associate it with the task."),
+				quoted(Should, "TASK-02/input", "the task is input_required as long as it is not answered", input, "the receiver SHOULD move the task to the input_required status."),
+				quoted(Should, "TASK-02/resumes", "and goes on when it is", input, "When the receiver receives all required input, the task SHOULD transition out of input_required status (typically back to working)."),
+				quoted(Should, "META-09/status", "news of the status of a task do not name it in _meta", tasksPage+"#task-notifications", "the notifications/tasks/status notification SHOULD NOT include the io.modelcontextprotocol/related-task metadata"),
+			},
+			run: runTaskAsks,
+		},
+	}
+}
+
+// deferredOutcome is a task that has ended, and what tasks/result said.
+type deferredOutcome struct {
+	id, status string
+	result     answer
+	early      string // the status tasks/get told after the answer had come
+}
+
+// conclude makes a task of a call, asks for its result at once and polls until
+// it is over. The outcome is nil for a task that cannot end without input.
+func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*deferredOutcome, error) {
+	a, err := t.asTask(s, tool, arguments)
+	if err != nil {
+		return nil, err
+	}
+	task, ok := taskOf(s, a)
+	if !ok {
+		return nil, nil
+	}
+	out := &deferredOutcome{id: text(task["taskId"])}
+	waiting, err := t.postSoon(s, mcp.MethodTasksResult, map[string]any{"taskId": out.id})
+	if err != nil {
+		return nil, err
+	}
+	come := func() bool {
+		for _, in := range s.stash {
+			if in.isResponse() && in.id() == waiting {
+				return true
+			}
+		}
+		return false
+	}
+	had := false
+	states, err := t.follow(s, out.id, func(task entry) bool {
+		if had && !isFinal(text(task["status"])) {
+			out.early = text(task["status"])
+		}
+		had = come()
+		return asksForInput(task)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.status = text(states[len(states)-1]["status"])
+	if !isFinal(out.status) {
+		return nil, nil
+	}
+	out.result, err = s.await(t.ctx, waiting)
+	return out, err
+}
+
+// postSoon posts a request whose answer may take long: over HTTP not even the
+// headers of an answer need come before it.
+func (t *trial) postSoon(s *session, method string, params any) (string, error) {
+	long := s.wait
+	s.wait = min(long, grace)
+	id := s.newID()
+	_, err := s.send(t.ctx, s.message(id, method, params))
+	s.wait = long
+	if errors.Is(err, errNoAnswer) {
+		err = nil
+	}
+	return id, err
+}
+
+func runTaskResult(t *trial) error {
+	s, err := t.shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.taskRequest(s, mcp.MethodTasksResult, noSuchTask)
+	t.check("TASK-03/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	tools := t.taskTools(mayBeTasks)
+	if err != nil || len(tools) == 0 {
+		return err
+	}
+	ended, compared := 0, 0
+	for _, tool := range tools {
+		t.step(s)
+		out, err := t.conclude(s, tool, taskArguments(tool, false))
+		if errors.Is(err, errNoAnswer) && out != nil {
+			t.fail("TASK-03/result", "an answer to tasks/result of a task that is "+out.status, "%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			continue
+		}
+		ended++
+		if err := t.judgeOutcome(s, out); err != nil {
+			return err
+		}
+		if supportOf(tool) != "optional" || out.status == "cancelled" {
+			continue
+		}
+		plain, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		if err != nil {
+			return err
+		}
+		compared++
+		if fault := outcomeFault(plain, out.result); fault != "" {
+			t.fail("TASK-03/same", "the same outcome", "%s: %s", tool.Name, fault)
+		}
+	}
+	if ended == 0 {
+		t.skipAll(SkipNoFixture, "no task came to an end")
+		return nil
+	}
+	if compared == 0 {
+		t.skip("TASK-03/same", SkipNoFixture, "no tool that may be called either way")
+	}
+	for _, c := range t.scenario.Checks { // what nothing broke
+		t.pass(c.ID)
+	}
+	return nil
+}
+
+// judgeOutcome fails what the end of one task breaks.
+func (t *trial) judgeOutcome(s *session, out *deferredOutcome) error {
+	if out.early != "" {
+		t.fail("TASK-03/blocks", "no answer before the end", "tasks/result was answered, and the task then %s", out.early)
+	}
+	result, isResult := object(out.result.result)
+	fault := ""
+	if isResult {
+		fault = contentShape(result["content"])
+	}
+	if fault != "" || !isResult && out.result.err == nil {
+		t.fail("TASK-03/result", "a result of tools/call, or an error", "%s %s", fault, out.result.describe())
+	}
+	if isResult {
+		meta, _ := object(result["_meta"])
+		of, _ := object(meta[mcp.MetaRelatedTask])
+		if text(of["taskId"]) != out.id {
+			t.fail("META-09/result", fmt.Sprintf(`{"taskId":%q}`, out.id), "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(meta[mcp.MetaRelatedTask]))
+		}
+	}
+	bad := out.result.err != nil || string(result["isError"]) == "true"
+	if bad != (out.status == "failed") && out.status != "cancelled" {
+		t.fail("TASK-05/failed", "failed for an error or isError, else completed", "the task is %s: %s", out.status, out.result.describe())
+	}
+	again, err := t.taskRequest(s, mcp.MethodTasksResult, out.id)
+	if err != nil {
+		return err
+	}
+	same := out.result.err == nil && again.err == nil && sameResult(out.result.result, again.result) ||
+		out.result.err != nil && again.err != nil && out.result.err.Code == again.err.Code
+	forgotten := again.hasCode(nil, codeInvalidParams) // the ttl is the server's to choose
+	if !same && !forgotten {
+		t.fail("TASK-03/again", out.result.describe(), "%s", again.describe())
+	}
+	return nil
+}
+
+// sameResult reports whether two results are the same but for _meta.
+func sameResult(a, b json.RawMessage) bool {
+	var one, other map[string]any
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+		return bytes.Equal(a, b)
+	}
+	delete(one, "_meta")
+	delete(other, "_meta")
+	return reflect.DeepEqual(one, other)
+}
+
+func runTaskAsks(t *trial) error {
+	tools := t.taskTools(mayBeTasks)
+	if len(tools) == 0 {
+		return nil
+	}
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	s.declares = map[string]any{"elicitation": struct{}{}, "sampling": struct{}{}}
+	s.answers = map[string]func(inbound) (any, *rpcError){
+		mcp.MethodSamplingCreateMessage: func(inbound) (any, *rpcError) { return modelSays, nil },
+		mcp.MethodElicitationCreate: func(in inbound) (any, *rpcError) {
+			return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+		},
+	}
+	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+		return err
+	}
+	t.step(s)
+	for _, tool := range tools {
+		for _, all := range []bool{false, true} {
+			found, err := t.answerTask(s, tool, taskArguments(tool, all))
+			if err != nil {
+				return err
+			}
+			if found {
+				return t.judgeStatusNews(s)
+			}
+		}
+	}
+	if err := t.judgeStatusNews(s); err != nil {
+		return err
+	}
+	t.skipAll(SkipNoFixture, "no task asks for anything")
+	return nil
+}
+
+// answerTask runs one task whose questions are answered, and reports whether
+// there were any.
+func (t *trial) answerTask(s *session, tool tool, arguments map[string]any) (bool, error) {
+	a, err := t.asTask(s, tool, arguments)
+	if err != nil {
+		return false, err
+	}
+	task, ok := taskOf(s, a)
+	if !ok {
+		return false, nil
+	}
+	id := text(task["taskId"])
+	states, err := t.follow(s, id, asksForInput)
+	if err != nil {
+		return false, err
+	}
+	waited := asksForInput(states[len(states)-1])
+	if waited {
+		// A server may ask on the stream of tasks/result alone.
+		if _, err := t.postSoon(s, mcp.MethodTasksResult, map[string]any{"taskId": id}); err != nil {
+			return true, err
+		}
+		ends, err := t.follow(s, id, nil)
+		if err != nil && len(ends) == 0 {
+			return true, err
+		}
+		t.check("TASK-02/resumes", err == nil, "a task that goes on", "%v", err)
+	}
+	var questions []inbound
+	for _, method := range []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage} {
+		questions = append(questions, s.noted(method)...)
+	}
+	if len(questions) == 0 {
+		return false, nil
+	}
+	t.check("TASK-02/input", waited, "input_required", "the task asked for %s and was never input_required", questions[0].method())
+	if !waited {
+		t.skip("TASK-02/resumes", SkipPrerequisite, "the task was never input_required")
+	}
+	for _, in := range questions {
+		params, _ := object(in.members["params"])
+		meta, _ := object(params["_meta"])
+		of, _ := object(meta[mcp.MetaRelatedTask])
+		if text(of["taskId"]) != id {
+			t.fail("META-09/asks", fmt.Sprintf(`{"taskId":%q}`, id), "_meta %s of %s is %s", mcp.MetaRelatedTask, in.method(), orAbsent(meta[mcp.MetaRelatedTask]))
+		}
+	}
+	t.pass("META-09/asks")
+	return true, nil
+}
+
+// judgeStatusNews looks at the news of tasks that came by themselves.
+func (t *trial) judgeStatusNews(s *session) error {
+	news := s.noted(mcp.MethodTasksStatus)
+	if len(news) == 0 {
+		t.skip("META-09/status", SkipNotDeclared, "no "+mcp.MethodTasksStatus)
+	}
+	for _, in := range news {
+		params, _ := object(in.members["params"])
+		meta, _ := object(params["_meta"])
+		if raw, there := meta[mcp.MetaRelatedTask]; there {
+			t.fail("META-09/status", "nothing", "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(raw))
+		}
+	}
+	t.pass("META-09/status")
+	return nil
+}

@@ -1,0 +1,198 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// What the suite does with tasks, in both of their forms: those of revision
+// 2025-11-25 (TASK-01 to TASK-05) and those of the extension of the stateless
+// era (TASK-06 to TASK-14).
+
+const (
+	// taskLinger is how long a task that is over is looked at.
+	taskLinger = 400 * time.Millisecond
+	// noSuchTask is an id that no server gives.
+	noSuchTask = "mainstay-no-such-task"
+	// mostTaskTools bounds how many tools a scenario makes tasks of.
+	mostTaskTools = 8
+)
+
+// taskStatuses are all there are, the final ones last.
+var taskStatuses = []string{"working", "input_required", "completed", "failed", "cancelled"}
+
+func isFinal(status string) bool { return slices.Contains(taskStatuses[2:], status) }
+
+// taskOf reads the task in the answer to a call: below "task" in the session
+// era, the result itself in the extension. ok is false where there is none.
+func taskOf(s *session, a answer) (task entry, ok bool) {
+	result, _ := object(a.result)
+	if s.stateless == "" {
+		task, _ = object(result["task"])
+	} else if resultType(a) == mcp.ResultTask {
+		task = result
+	}
+	return task, text(task["taskId"]) != ""
+}
+
+// taskArguments are arguments that fit a tool, for its first call: what is
+// required. With all they are also what switches a tool on.
+func taskArguments(tool tool, all bool) map[string]any {
+	schema := readSchema(tool.InputSchema)
+	arguments := schema.sampleObject()
+	for _, name := range sortedKeys(schema.Properties) {
+		if all && readSchema(schema.Properties[name]).typed() == "boolean" {
+			arguments[name] = true
+		}
+	}
+	return arguments
+}
+
+// asTask calls a tool so that it may become a task.
+func (t *trial) asTask(s *session, tool tool, arguments map[string]any) (answer, error) {
+	params := callParams(tool.Name, arguments)
+	if s.stateless == "" {
+		params["task"] = map[string]any{"ttl": 60_000}
+	}
+	return s.request(t.ctx, mcp.MethodToolsCall, params)
+}
+
+// taskRequest sends one of the methods of tasks.
+func (t *trial) taskRequest(s *session, method, id string) (answer, error) {
+	return s.request(t.ctx, method, map[string]any{"taskId": id})
+}
+
+// follow polls a task until stop takes a state or the task is final, twice as
+// long as it would wait for an answer, and
+// returns the states it was in, each as received.
+func (t *trial) follow(s *session, id string, stop func(task entry) bool) ([]entry, error) {
+	var states []entry
+	patience := 2 * s.wait
+	deadline := time.Now().Add(patience)
+	for {
+		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		task, ok := object(a.result)
+		switch {
+		case err != nil:
+			return states, err
+		case !ok:
+			return states, fmt.Errorf("tasks/get: %s", a.describe())
+		}
+		states = append(states, task)
+		if isFinal(text(task["status"])) || stop != nil && stop(task) {
+			return states, nil
+		}
+		if time.Now().After(deadline) {
+			return states, fmt.Errorf("the task is %s after %s", orAbsent(task["status"]), patience)
+		}
+		if err := pause(t.ctx, pollInterval(task)); err != nil {
+			return states, err
+		}
+	}
+}
+
+// pollInterval is how long to wait between polls: what the server suggests,
+// within reason.
+func pollInterval(task entry) time.Duration {
+	var ms float64
+	for _, name := range []string{"pollInterval", "pollIntervalMs"} {
+		if raw, ok := task[name]; ok {
+			_ = json.Unmarshal(raw, &ms) // judged by the scenarios
+		}
+	}
+	return max(20*time.Millisecond, min(time.Second, time.Duration(ms)*time.Millisecond))
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// timesFault says what is wrong with the times of a task, "" when nothing is.
+func timesFault(task entry) string {
+	for _, name := range []string{"createdAt", "lastUpdatedAt"} {
+		if _, err := time.Parse(time.RFC3339, text(task[name])); err != nil {
+			return name + " is " + orAbsent(task[name])
+		}
+	}
+	return ""
+}
+
+// lifetimeFault says what is wrong with how long a task is kept and how often
+// it wants to be asked for, "" when nothing is.
+func lifetimeFault(task entry, ttl, interval string) string {
+	kept, there := task[ttl]
+	if !there || string(kept) != "null" && (!isInteger(kept) || kept[0] == '-') {
+		return ttl + " is " + orAbsent(kept)
+	}
+	if every, there := task[interval]; there && (!isInteger(every) || every[0] == '-') {
+		return interval + " is " + orAbsent(every)
+	}
+	return ""
+}
+
+// pathFault says which of the steps between states is not allowed, "" when all
+// are. Between two polls a task may take several steps.
+func pathFault(states []entry) string {
+	last := "working"
+	for _, state := range states {
+		status := text(state["status"])
+		switch {
+		case !slices.Contains(taskStatuses, status):
+			return "status is " + orAbsent(state["status"])
+		case isFinal(last) && status != last:
+			return "from " + last + " to " + status
+		}
+		last = status
+	}
+	return ""
+}
+
+// stays looks at a task that is over for a while and says what became of it, ""
+// when nothing did. A server may forget a task.
+func (t *trial) stays(s *session, id, status string) (string, error) {
+	for range 4 {
+		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		if err != nil {
+			return "", err
+		}
+		if task, ok := object(a.result); ok && text(task["status"]) != status {
+			return "from " + status + " to " + orAbsent(task["status"]), nil
+		}
+		if err := pause(t.ctx, taskLinger/4); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// outcomeFault says why two answers do not tell the same outcome of a call: a
+// result that failed, one that did not, or an error of one code.
+func outcomeFault(plain, deferred answer) string {
+	kind := func(a answer) string {
+		if a.err != nil {
+			return fmt.Sprintf("error %d", a.err.Code)
+		}
+		result, _ := object(a.result)
+		if string(result["isError"]) == "true" {
+			return "a result with isError"
+		}
+		return "a result"
+	}
+	if kind(plain) == kind(deferred) {
+		return ""
+	}
+	return fmt.Sprintf("%s as a task, %s without one", kind(deferred), kind(plain))
+}
