@@ -20,8 +20,9 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	}
 	target := &r.report.Target
 	var modern []string
+	garbled := false
 	if target.Transport != TransportSSE { // which has no stateless era (OLD-04)
-		modern = r.meetStateless(ctx)
+		modern, garbled = r.meetStateless(ctx)
 	}
 	target.Offered = modern
 	if legacy != "" && !slices.Contains(modern, string(legacy)) {
@@ -34,6 +35,8 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	if len(revisions) == 0 {
 		if v, ok := mcp.Newest(modern, mcp.EraStateless); ok {
 			revisions = append(revisions, v)
+		} else if garbled {
+			revisions = append(revisions, mcp.Latest)
 		}
 		// A server that answers neither is judged as one of the session era.
 		if legacy.Era() == mcp.EraSession || len(revisions) == 0 {
@@ -98,26 +101,26 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
 }
 
 // meetStateless asks with server/discover which revisions the server speaks.
-// An answer counts when it says so in its supportedVersions; all else is a
-// server that has no stateless revision.
-func (r *runner) meetStateless(ctx context.Context) []string {
+// An answer counts when it says so in its supportedVersions; garbled is one that
+// has the member and no list in it. All else is a server that has no stateless
+// revision.
+func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled bool) {
 	l := newLeg(r, mcp.Latest)
 	s, err := l.open(ctx, nil)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer s.close()
 	a, err := s.request(ctx, mcp.MethodDiscover, nil)
 	if err != nil || a.err != nil {
-		return nil
+		return nil, false
 	}
-	var result struct {
-		SupportedVersions []string `json:"supportedVersions"`
+	result, _ := object(a.result)
+	said, there := result["supportedVersions"]
+	if !there || json.Unmarshal(said, &versions) != nil {
+		return nil, there
 	}
-	if json.Unmarshal(a.result, &result) != nil {
-		return nil
-	}
-	return result.SupportedVersions
+	return versions, false
 }
 
 func texts(versions []mcp.Version) []string {

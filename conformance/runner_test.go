@@ -121,6 +121,27 @@ func TestRun_Revisions(t *testing.T) {
 	require.Equal(t, SkipNotInRevision, statuses(report)["TOOL-05/characters"].Reason)
 }
 
+// TestRun_GarbledVersions: a server that answers server/discover, and not with a
+// list, is judged as one of the stateless era, too.
+func TestRun_GarbledVersions(t *testing.T) {
+	t.Parallel()
+	const check = "DISC-03/versions"
+	for said, judged := range map[any]bool{"2026-07-28": true, 7: true, nil: false} {
+		garbled := rewritten{options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
+			if result, ok := r["result"].(reply); ok && m.method == mcp.MethodDiscover {
+				result["supportedVersions"] = said
+				if said == nil {
+					delete(result, "supportedVersions")
+				}
+			}
+			return []any{r}
+		}}
+		garbled.opts = func(o *Options) { o.Revisions = nil }
+		got := garbled.judge(t, check)
+		require.Equal(t, judged, got.Status == Fail, "%v: %+v", said, got)
+	}
+}
+
 // TestRun_DeclaredFamily: a family that is announced and not there fails.
 func TestRun_DeclaredFamily(t *testing.T) {
 	t.Parallel()

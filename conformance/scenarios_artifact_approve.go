@@ -195,8 +195,9 @@ func runApproveOrder(t *trial) error {
 	line := lineWith(after, ", then ")
 	first, rest, _ := strings.Cut(line, ", then ")
 	second, _, _ := strings.Cut(rest, " ")
-	t.check("S0-APPROVE-03", len(got.Detected) == 2 && inRow([]string{first, second}, "HLS") && slices.Equal(got.Detected, []string{first, second}),
-		"HLS-BBB with the lower number", "%s", line)
+	mapped := got.Mapping == nil || len(got.Mapping) == 2 && got.Mapping["HLS-BBB"] == first && got.Mapping["HLS-AAA"] == second
+	t.check("S0-APPROVE-03", mapped && inRow([]string{first, second}, "HLS") && slices.Equal(got.Detected, []string{first, second}),
+		"HLS-BBB with the lower number, in the text and in an id_mapping", "%s, id_mapping %s", line, encode(got.Mapping))
 	t.check("S0-APPROVE-04", strings.Contains(line, ", HLS-AAAB and XHLS-AAA."), "HLS-AAAB and XHLS-AAA", "%s", line)
 	return nil
 }

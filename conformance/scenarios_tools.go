@@ -127,8 +127,10 @@ func compiles(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		return err
 	}
-	_, err := schema.Resolve(nil)
-	return err
+	if _, err := schema.Resolve(nil); err != nil {
+		return err
+	}
+	return checkTypes(raw)
 }
 
 func annotationFault(raw json.RawMessage) string {

@@ -27,7 +27,7 @@ func validateScenarios() []Scenario {
 				must("S0-VAL-01/passed", "S0-VAL-01", "a complete PRD passes"),
 				must("S0-VAL-01/rate", "S0-VAL-01", `automated_pass_rate is "24/24"`),
 				must("S0-VAL-01/agent", "S0-VAL-01", "agent_review_required is 2"),
-				must("S0-VAL-01/results", "S0-VAL-01", "there are 26 results with ids of their own"),
+				must("S0-VAL-01/results", "S0-VAL-01", "there are 26 results with ids and kinds of their own"),
 				must("S0-VAL-04", "S0-VAL-04", "an agent criterion has passed null and requires_agent_review true"),
 				must("S0-VAL-06", "S0-VAL-06", "pending agent criteria do not stop an artifact that passes"),
 				must("X-WIRE-11", "X-WIRE-11", "structuredContent, when present, is the same object as the text"),
@@ -118,11 +118,13 @@ func runValidateGood(t *trial) error {
 	t.check("S0-VAL-01/passed", v.passed(), "passed true", "%s", failed)
 	t.check("S0-VAL-01/rate", v.Rate == "24/24", `"24/24"`, "%q", v.Rate)
 	t.check("S0-VAL-01/agent", v.Agent != nil && *v.Agent == 2, "2", "%s", v.describe())
-	ids := map[string]bool{}
+	ids, kinds := map[string]bool{}, map[string]int{}
 	for _, r := range v.Results {
 		ids[r.ID] = true
+		kinds[r.ValidationType]++
 	}
-	t.check("S0-VAL-01/results", len(v.Results) == 26 && len(ids) == 26, "26 results", "%d with %d ids", len(v.Results), len(ids))
+	t.check("S0-VAL-01/results", len(v.Results) == 26 && len(ids) == 26 && kinds["automated"] == 24 && kinds["agent"] == 2,
+		"26 results, 24 of them automated and 2 of an agent", "%d with %d ids: %s", len(v.Results), len(ids), encode(kinds))
 	r, found := v.with(func(r verdictResult) bool { return r.ValidationType == "agent" })
 	t.check("S0-VAL-04", found && string(r.Passed) == "null" && r.AgentReview,
 		"passed null, requires_agent_review true", "%s", encode(r))
