@@ -141,11 +141,7 @@ func TestPoolRestartsAProgram(t *testing.T) {
 					for h := p.Health()[0]; h.State != tt.state; h = p.Health()[0] {
 						<-states
 					}
-					// The state may be told a moment before the reason.
-					require.Eventually(t, func() bool {
-						err := p.Failures()["mortal"]
-						return err != nil && strings.Contains(err.Error(), "exited with status 1")
-					}, 5*time.Second, time.Millisecond)
+					require.ErrorContains(t, p.Failures()["mortal"], "exited with status 1")
 					require.NoError(t, p.Reconnect(t.Context(), "mortal"))
 				} // else the next call waits for the program
 			}

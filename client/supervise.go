@@ -112,8 +112,10 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 		next := s.schedule.Ended(time.Now(), rand.Float64())
 		if next.Loop {
 			c.log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", c.server, "for", next.Wait, "ends", next.Try)
-			c.enter(StateHeld, cause, next.Wait) // first: a caller who is told of it finds it in State
-			s.become(&outage{cause: cause, until: time.Now().Add(next.Wait)})
+			until := time.Now().Add(next.Wait)
+			s.become(&outage{cause: cause, until: until, untold: true}) // first: who sees the state finds its reason
+			c.enter(StateHeld, cause, next.Wait)                        // then: a caller who is told of it finds it in State
+			s.become(&outage{cause: cause, until: until})
 		}
 		if !sleep(c.life, next.Wait) {
 			return false

@@ -1,10 +1,13 @@
 package client
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -123,4 +126,32 @@ func TestAmendKeepsToItsLink(t *testing.T) {
 	require.True(t, c.amend(after, &agreement{version: "new"}))
 	require.Same(t, after.conn, c.live.Load().conn)
 	require.EqualValues(t, "new", c.told().version)
+}
+
+// Who finds a client held finds the reason, too; and nobody is refused before the
+// client is held.
+func TestReasonIsThereBeforeTheHold(t *testing.T) {
+	t.Parallel()
+	c := &Client{cfg: &config{uncommon: &uncommon{}}, log: slog.New(slog.DiscardHandler)}
+	c.state.Store(uint32(StateRestarting))
+	c.life, c.end = context.WithCancel(t.Context())
+	s := &supervisor{schedule: Restart{Crashes: 1, Hold: time.Hour}.schedule()}
+	s.become(&outage{}) // as fell does
+	why := errors.New("out of luck")
+
+	c.mu.Lock() // no state is entered
+	gone := make(chan bool)
+	go func() { gone <- s.bringBack(c, why) }()
+	told := func() bool { return errors.Is(s.down.Load().cause, why) }
+	noted := assert.Eventually(t, told, 5*time.Second, time.Millisecond, "the reason")
+	refused := s.down.Load().refusal()
+	c.mu.Unlock()
+	if noted {
+		assert.Nil(t, refused, "callers wait on until the state says so")
+		assert.False(t, s.down.Load().until.IsZero(), "when it is started again is known as early")
+		assert.Eventually(t, func() bool { return s.down.Load().refusal() != nil }, 5*time.Second, time.Millisecond)
+		assert.Equal(t, StateHeld, c.State())
+	}
+	c.end()
+	require.False(t, <-gone)
 }

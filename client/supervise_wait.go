@@ -16,7 +16,9 @@ type outage struct {
 	cause error
 	until time.Time // of a hold: nobody waits for its end. Zero when there is none.
 	final bool      // nothing will come
-	over  chan struct{}
+	// untold: the client has not entered the state yet, so nobody is refused.
+	untold bool
+	over   chan struct{}
 }
 
 // become puts o, or nil for a program that works, in place of what was.
@@ -92,7 +94,7 @@ func (c *Client) awaitProgram(ctx context.Context) bool {
 // when waiting makes sense.
 func (o *outage) refusal() *mcperrors.Error {
 	rest := time.Until(o.until)
-	if !o.final && rest <= 0 {
+	if o.untold || !o.final && rest <= 0 {
 		return nil
 	}
 	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "", o.cause)
