@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # How many wrong servers the suite notices (internal/servermutants): each mutant
-# gets a reference server of its own and the whole suite. Writes
-# docs/conformance-mutants.md and the record the short form in the tests uses.
-#   mutants.sh [official] [PATTERN]
+# gets a reference server of its own, and the suite until a check notices it.
+# Writes docs/conformance-mutants.md and the record the short form in the tests
+# uses. With patterns of ids, commas between them, it judges these and writes
+# nothing.
+#   mutants.sh [official] [PATTERN,…]
 # official: the official suite instead, whose record is kept beside.
-# JOBS=n runs n mutants at once (2).
+# JOBS=n runs n mutants at once (2). PROGRESS=FILE keeps what is noticed as the run
+# goes on; a run with the same file takes it from there and asks only for the rest.
+# The file belongs to one state of the tree.
 # Exit 0: at least 95 % noticed; 1: fewer; 75: the official suite is not installed
 # (scripts/official.sh installs it).
 set -euo pipefail
@@ -16,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 records=internal/servermutants/testdata
 
 go build -o "$work/" ./cmd/refserver ./internal/servermutants/cmd/mutants
-run=("$work/mutants" -refserver "$work/refserver" -jobs "${JOBS:-2}" -official "$records/official.json")
+run=("$work/mutants" -refserver "$work/refserver" -jobs "${JOBS:-2}" -official "$records/official.json" -progress "${PROGRESS:-}")
 if [[ ${1:-} == official ]]; then
 	shift
 	modules=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mainstay-official/$SUITE}/node_modules

@@ -50,7 +50,7 @@ func Percent(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)
 // Table renders the verdicts as a table in Markdown.
 func Table(verdicts []Verdict) string {
 	var out strings.Builder
-	out.WriteString("| Mutant | The server is wrong in this | Breaks | First check that fails | Official suite |\n|---|---|---|---|---|\n")
+	out.WriteString("| Mutant | The server is wrong in this | Breaks | A check that notices | Official suite |\n|---|---|---|---|---|\n")
 	for _, v := range verdicts {
 		where := ""
 		if v.Mutant.Transport == Stdio {

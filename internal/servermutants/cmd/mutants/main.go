@@ -24,7 +24,7 @@ import (
 
 type options struct {
 	server, node, suite, only, checks string
-	official, noticed, out            string
+	official, noticed, out, progress  string
 	jobs                              int
 	least                             float64
 	quick                             bool
@@ -37,10 +37,11 @@ func main() {
 	flag.StringVar(&o.suite, "suite", "", "the entry file of the official suite")
 	flag.StringVar(&o.official, "official", "", "the record of what the official suite notices")
 	flag.StringVar(&o.noticed, "noticed", "", "the record of the checks that noticed: they are asked first, and those that notice are written to it")
-	flag.StringVar(&o.only, "only", "*", "mutants to run, by a pattern of their ids")
+	flag.StringVar(&o.only, "only", "*", "mutants to run, by patterns of their ids with commas between")
 	flag.StringVar(&o.checks, "checks", "", "only the checks and areas that match these patterns, with commas between: for who writes checks")
 	flag.BoolVar(&o.quick, "quick", false, "leave it at the areas of the defect")
 	flag.StringVar(&o.out, "out", "", "write the document here; empty: a table on standard output")
+	flag.StringVar(&o.progress, "progress", "", "keep what is noticed here as it is, and take what is there from a run that was ended")
 	flag.IntVar(&o.jobs, "jobs", 2, "mutants at once")
 	flag.Float64Var(&o.least, "least", 95, "percentage to detect; below it the exit code is 1")
 	flag.Parse()
@@ -70,9 +71,10 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (bool, error)
 		return false, err
 	}
 	j := newJudge(o, record, stderr)
-	if last, err := servermutants.ReadRecord(o.noticed); err == nil { // else there was no last run
-		j.noticed = last
+	if j.progress, err = openProgress(o.progress); err != nil {
+		return false, err
 	}
+	defer func() { _ = j.progress.close() }()                         // every line of it was written
 	if last, err := servermutants.ReadRecord(o.noticed); err == nil { // else there was no last run
 		j.noticed = last
 	}
@@ -101,12 +103,27 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (bool, error)
 	return servermutants.Percent(score.Ours, score.All) >= o.least, nil
 }
 
-func choose(pattern string) ([]servermutants.Mutant, error) {
+// choose returns the mutants whose ids match one of the patterns. A pattern that
+// matches none is a slip of the pen.
+func choose(patterns string) ([]servermutants.Mutant, error) {
+	all := servermutants.Mutants()
+	wanted := make([]bool, len(all))
+	for pattern := range strings.SplitSeq(patterns, ",") {
+		matched := false
+		for i := range all {
+			ok, err := path.Match(pattern, all[i].ID)
+			if err != nil {
+				return nil, err
+			}
+			wanted[i], matched = wanted[i] || ok, matched || ok
+		}
+		if !matched {
+			return nil, fmt.Errorf("no mutant matches %q", pattern)
+		}
+	}
 	var chosen []servermutants.Mutant
-	for _, m := range servermutants.Mutants() {
-		if ok, err := path.Match(pattern, m.ID); err != nil {
-			return nil, err
-		} else if ok {
+	for i, m := range all {
+		if wanted[i] {
 			chosen = append(chosen, m)
 		}
 	}
@@ -153,6 +170,7 @@ type judge struct {
 	quick    bool
 	record   servermutants.Record
 	noticed  servermutants.Record // by the last run
+	progress *progress
 
 	mu    sync.Mutex
 	clean map[string]func() (servermutants.Baseline, error)
@@ -201,6 +219,14 @@ func (j *judge) rounds(m servermutants.Mutant) [][]string {
 func (j *judge) judge(ctx context.Context, m servermutants.Mutant) servermutants.Verdict {
 	v := servermutants.Verdict{Mutant: m}
 	v.Official, v.OfficialRan = j.record[m.ID]
+	if f, there := j.progress.found[m.ID]; there {
+		v.Finding = &f
+		return v
+	}
+	if ctx.Err() != nil {
+		v.Err = ctx.Err()
+		return v
+	}
 	clean, err := j.baseline(ctx, m)
 	began := time.Now()
 	for _, checks := range j.rounds(m) {
@@ -215,6 +241,9 @@ func (j *judge) judge(ctx context.Context, m servermutants.Mutant) servermutants
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if v.Finding != nil && ctx.Err() == nil {
+		v.Err = j.progress.add(m.ID, *v.Finding)
+	}
 	_, _ = fmt.Fprintf(j.stderr, "%6.1fs %-32s %s %s\n", time.Since(began).Seconds(), m.ID, found, errText(v.Err))
 	return v
 }
