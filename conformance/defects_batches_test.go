@@ -50,7 +50,7 @@ func stdioRewrites() map[string]rewritten {
 		"STDIO-02/many":     nth(mcp.MethodDiscover, 300, ignores),
 		"STDIO-01/newlines": answering(`no\nsuch`, accepts),
 		"STDIO-08/after": {options: onlyFixtures, after: func(_ fakeMessage, r reply) []any {
-			return []any{r, reply{"jsonrpc": "2.0", "method": mcp.MethodToolsListChanged}}
+			return []any{r, "bye"}
 		}},
 	}
 }

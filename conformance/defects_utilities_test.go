@@ -102,12 +102,11 @@ func utilityRewrites() map[string]rewritten {
 		return []any{r}
 	}}
 	var once atomic.Bool
-	quiet := progress(func(params reply) []any {
-		if params["progressToken"] == "same" && once.CompareAndSwap(false, true) {
-			return nil
-		}
-		return []any{params}
-	})
+	quiet := rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
+		meta, _ := m.params["_meta"].(map[string]any)
+		silent := m.call == toolProgress && meta["progressToken"] == "same" && once.CompareAndSwap(false, true)
+		return []any{success(m.id, reply{"content": []any{}})}, silent
+	}}
 	return map[string]rewritten{
 		"UTIL-08/some":    progress(func(reply) []any { return nil }),
 		"UTIL-08/string":  token("7", 7),

@@ -130,10 +130,14 @@ func (o *observer) response(s *session, in inbound) {
 	}
 	id := in.id()
 	if id == "" || id == "null" {
-		o.see(seenKnown, hasError, in, "a result without an id")
+		_, null := s.pending["null"] // RPC-02/null is about who serves that
+		o.see(seenKnown, hasError || null, in, "a result without an id")
 		return
 	}
 	answered, asked := s.pending[id]
+	if !asked && s.malformed {
+		return // RPC-02 is about what becomes of an id that is none
+	}
 	o.see(seenKnown, asked, in, "id %s was never sent", clip(id, 60))
 	if asked {
 		o.see(seenOnce, !answered, in, "id %s is answered a second time", clip(id, 60))

@@ -46,23 +46,25 @@ func reads(change func(contents reply)) rewritten {
 
 func resourceRewrites() map[string]rewritten {
 	session := func(r rewritten) rewritten { r.revision = mcp.LatestSession; return r }
+	stateless := func(r rewritten) rewritten { r.revision = mcp.Latest; return r }
 	kept := "This never changes: 123."
 	unknown := func(m fakeMessage) bool { return m.params["uri"] == "mainstay-no-such-scheme://nothing/at-all" }
 	return map[string]rewritten{
-		"RES-02/entries":     leading(resourceKind, func(e reply) { e["uri"] = "no uri" }),
-		"RES-02/unique":      doubled(resourceKind),
-		"RES-07/members":     leading(resourceKind, func(e reply) { e["size"] = "many" }),
-		"RES-02/read":        refusedInstead(func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
-		"RES-02/uri":         reads(func(c reply) { c["uri"] = "test://another" }),
-		"RES-02/mime":        reads(func(c reply) { c["mimeType"] = "application/x-other" }),
-		"RES-03/code":        session(recoded(mcp.CodeResourceNotFound, codeInternal)),
-		"RES-03/data":        {after: withoutData(unknown)},
-		"RES-07/template":    leading(templateKind, func(e reply) { e["uriTemplate"] = "test://{id" }),
-		"RES-07/filled":      reads(func(c reply) { c["text"] = "nothing" }),
-		"RES-07/other":       reads(func(c reply) { c["text"] = kept }),
-		"RES-04/subscribe":   refusedInstead(asksFor(mcp.MethodResourcesSubscribe)),
-		"RES-04/updated":     {note: dropped(mcp.MethodResourcesUpdated)},
-		"RES-04/unsubscribe": refusedInstead(asksFor(mcp.MethodResourcesUnsubscribe)),
+		"RES-02/entries":      leading(resourceKind, func(e reply) { e["uri"] = "no uri" }),
+		"RES-02/unique":       doubled(resourceKind),
+		"RES-07/members":      leading(resourceKind, func(e reply) { e["size"] = "many" }),
+		"RES-02/read":         refusedInstead(func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
+		"RES-02/uri":          reads(func(c reply) { c["uri"] = "test://another" }),
+		"RES-02/mime":         reads(func(c reply) { c["mimeType"] = "application/x-other" }),
+		"RES-03/code":         stateless(recoded(codeInvalidParams, codeInternal)),
+		"RES-03/session-code": session(recoded(mcp.CodeResourceNotFound, codeInternal)),
+		"RES-03/data":         {after: withoutData(unknown)},
+		"RES-07/template":     leading(templateKind, func(e reply) { e["uriTemplate"] = "test://{id" }),
+		"RES-07/filled":       reads(func(c reply) { c["text"] = "nothing" }),
+		"RES-07/other":        reads(func(c reply) { c["text"] = kept }),
+		"RES-04/subscribe":    refusedInstead(asksFor(mcp.MethodResourcesSubscribe)),
+		"RES-04/updated":      {note: dropped(mcp.MethodResourcesUpdated)},
+		"RES-04/unsubscribe":  refusedInstead(asksFor(mcp.MethodResourcesUnsubscribe)),
 		"RES-04/stopped": {first: func(m fakeMessage) ([]any, bool) {
 			return []any{success(m.id, reply{})}, m.method == mcp.MethodResourcesUnsubscribe
 		}},

@@ -79,7 +79,7 @@ func inputRewrites() map[string]rewritten {
 		"MRTR-03/sampling-used":       asIfDone("sampling", retries),
 		"MRTR-13/sampling-undeclared": curious("sampling", mcp.MethodSamplingCreateMessage),
 		"MRTR-03/roots":               interim("list_roots", eachRequest(func(request reply) { request["method"] = "roots/read" })),
-		"MRTR-03/roots-used":          asIfDone("list_roots", retries),
+		"MRTR-03/roots-used":          refused(retried("list_roots", always)),
 		"MRTR-13/roots-undeclared":    curious("list_roots", mcp.MethodRootsList),
 		"MRTR-03/three":               interim("multiple_inputs", func(result reply) { delete(result["inputRequests"].(reply), "client_roots") }),
 		"MRTR-03/three-used":          asIfDone("multiple_inputs", retried("multiple_inputs", func(r map[string]any) bool { return len(r) == 3 })),
@@ -120,8 +120,8 @@ func stateRewrites() map[string]rewritten {
 	invented := func(s string) bool { return s == "mainstay-never-given" }
 	return map[string]rewritten{
 		"MRTR-04/state":    refusedInstead(func(m fakeMessage) bool { return m.call == inputRequired+"request_state" && retries(m) }),
-		"MRTR-13/tampered": careless("request_state", func(s string) bool { return !invented(s) }),
-		"MRTR-13/invented": careless("request_state", invented),
+		"MRTR-13/tampered": careless("tampered_state", func(s string) bool { return !invented(s) }),
+		"MRTR-13/invented": careless("tampered_state", invented),
 		"MRTR-13/swapped":  careless("tampered_state", func(string) bool { return true }),
 	}
 }

@@ -217,17 +217,15 @@ func listenRewrites() map[string]rewritten {
 			id := n["params"].(reply)["_meta"].(reply)[mcp.MetaSubscriptionID]
 			return []any{n, reply{"jsonrpc": "2.0", "id": id, "result": reply{"resultType": "complete"}}}
 		}},
-		"CHG-07/closed":       closing(),
-		"CHG-03/tools-list":   {after: frozenList(mcp.MethodToolsList)},
-		"CHG-03/prompts-list": {after: frozenList(mcp.MethodPromptsList)},
-		"CHG-05/updated":      {note: dropped(mcp.MethodResourcesUpdated)},
-		"CHG-05/uri":          noting(mcp.MethodResourcesUpdated, func(params reply) { delete(params, "uri") }),
-		"CHG-05/id":           overHTTP(noting(mcp.MethodResourcesUpdated, unmarked)),
-		"CHG-05/others":       chatty(mcp.MethodResourcesUpdated, reply{"uri": resourceStatic}),
-		"CHG-06/two":          {note: twiceOf(mcp.MethodPromptsListChanged, twice)},
-		"CHG-03/unasked":      chatty(mcp.MethodToolsListChanged, reply{}),
-		"CHG-07/quiet":        uncancelled(),
-		"LOG-02/listen":       chatty(mcp.MethodMessage, reply{"level": "info", "data": "x"}),
+		"CHG-07/closed":  closing(),
+		"CHG-05/updated": {note: dropped(mcp.MethodResourcesUpdated)},
+		"CHG-05/uri":     noting(mcp.MethodResourcesUpdated, func(params reply) { delete(params, "uri") }),
+		"CHG-05/id":      overHTTP(noting(mcp.MethodResourcesUpdated, unmarked)),
+		"CHG-05/others":  chatty(mcp.MethodResourcesUpdated, reply{"uri": resourceStatic}),
+		"CHG-06/two":     {note: twiceOf(mcp.MethodPromptsListChanged, twice)},
+		"CHG-03/unasked": chatty(mcp.MethodToolsListChanged, reply{}),
+		"CHG-07/quiet":   uncancelled(),
+		"LOG-02/listen":  chatty(mcp.MethodMessage, reply{"level": "info", "data": "x"}),
 	}
 	for list, method := range map[string]string{"tools": mcp.MethodToolsListChanged, "prompts": mcp.MethodPromptsListChanged} {
 		all["CHG-03/"+list] = rewritten{note: dropped(method)}
@@ -271,16 +269,4 @@ func closing() rewritten {
 // uncancelled passes no cancellation on.
 func uncancelled() rewritten {
 	return rewritten{first: func(m fakeMessage) ([]any, bool) { return nil, m.method == mcp.MethodCancelled }}
-}
-
-// frozenList answers each request for a list as the first.
-func frozenList(method string) func(m fakeMessage, r reply) []any {
-	var kept any
-	return changed(method, func(_ fakeMessage, result reply) {
-		member := strings.TrimSuffix(method, "/list")
-		if kept == nil {
-			kept = result[member]
-		}
-		result[member] = kept
-	}).after
 }

@@ -133,7 +133,7 @@ func runOwnStream(t *trial) error {
 
 // progressing starts a call that takes a moment and reports progress.
 func (t *trial) progressing(s *session, token any) (string, error) {
-	params := callParams(toolProgress, nil)
+	params := callParams(toolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": token}
 	t.calls++
 	return s.post(t.ctx, mcp.MethodToolsCall, params)

@@ -28,7 +28,11 @@ func resourceScenarios() []Scenario {
 				quoted(Must, "RES-02/read", "each of the first ten can be read", page+"#reading-resources", "To retrieve resource contents, clients send a resources/read request"),
 				quoted(Must, "RES-02/uri", "what is read names the uri it was asked for, or one below it", contents, "The URI of this resource."),
 				quoted(Should, "RES-02/mime", "what is read has the MIME type it is listed with", data, "mimeType: Optional MIME type"),
-				quoted(Must, "RES-03/code", "an unknown resource is refused with the code of the revision", page+"#error-handling", missing),
+				{
+					ID: "RES-03/code", Title: "an unknown resource is refused with -32602", Level: Must, Since: mcp.Version2026_07_28,
+					Spec: Spec{Section: page + "#error-handling", Quote: "If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602 (Invalid Params)."},
+				},
+				{ID: "RES-03/session-code", Title: "an unknown resource is refused with -32002", Level: Should, House: Must, Until: mcp.LatestSession, Spec: Spec{Section: page + "#error-handling", Quote: missing}},
 				quoted(Should, "RES-03/data", "data.uri says which", page+"#error-handling", missing),
 			},
 			run: runResources,
@@ -94,11 +98,11 @@ func runResources(t *trial) error {
 	}
 	t.step(s)
 	a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
-	codes := []int64{mcp.CodeResourceNotFound}
 	if t.leg.stateless() {
-		codes = []int64{codeInvalidParams}
+		t.check("RES-03/code", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	} else {
+		t.check("RES-03/session-code", a.hasCode(err, mcp.CodeResourceNotFound), "error -32002", a.orError(err))
 	}
-	t.check("RES-03/code", a.hasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), a.orError(err))
 	data, _ := object(a.errorData())
 	t.check("RES-03/data", text(data["uri"]) == unknown, "data.uri "+unknown, a.orError(err))
 	return err
@@ -247,7 +251,7 @@ func runSubscribe(t *trial) error {
 		return err
 	}
 	long := s.wait
-	s.wait = min(s.wait, 2*grace)
+	s.wait = min(s.wait, newsWait)
 	in, err := s.note(t.ctx, func(in inbound) bool { return in.method() == mcp.MethodResourcesUpdated })
 	s.wait = long
 	t.check("RES-04/updated", err == nil && text(paramMember(in, "uri")) == resourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, orAbsent(paramMember(in, "uri")))

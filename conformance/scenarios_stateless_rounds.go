@@ -18,6 +18,22 @@ func runEchoState(t *trial) error {
 	}
 	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
 	t.check("MRTR-04/state", isString(q.state) && resultType(a) == mcp.ResultComplete, "a state, and a result for it", "requestState %s; %s", orAbsent(q.state), a.orError(err))
+	// Only where a state decides something must it be protected. The official
+	// suite says of this tool that it does.
+	t.step(s)
+	const guarded = inputRequired + "tampered_state"
+	if !t.leg.lists(guarded) {
+		for _, id := range []string{"MRTR-13/tampered", "MRTR-13/invented", "MRTR-13/swapped"} {
+			t.skip(id, SkipNoFixture, "no tool "+guarded)
+		}
+		return nil
+	}
+	params = callParams(guarded, struct{}{})
+	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.orError(err))
+	if q, err = t.askedBy(s, mcp.MethodToolsCall, params); err != nil {
+		return err
+	}
 	for id, state := range pairs("MRTR-13/tampered", flipped(text(q.state)), "MRTR-13/invented", "mainstay-never-given") {
 		t.step(s)
 		retry := q.again(params, q.responses())
@@ -25,14 +41,6 @@ func runEchoState(t *trial) error {
 		a, err := s.request(t.ctx, mcp.MethodToolsCall, retry)
 		t.check(id, err == nil && refusedState(a), "a refusal", a.orError(err))
 	}
-	t.step(s)
-	const other = inputRequired + "tampered_state"
-	if !t.leg.lists(other) {
-		t.skip("MRTR-13/swapped", SkipNoFixture, "no tool "+other)
-		return nil
-	}
-	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(callParams(other, struct{}{}), q.responses()))
-	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.orError(err))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -70,7 +71,6 @@ func newsChecks(list, carried string) []Check {
 	return []Check{
 		quoted(Must, "CHG-03/"+list, "a change of the "+list+" is told to who asked for it", "basic/patterns/subscriptions#notification-filter", list+"ListChanged: Receive notifications/"+list+"/list_changed when "+list+" change"),
 		quoted(Must, "META-08/"+list, "the news carries the id of the subscription", "basic/patterns/subscriptions#receiving-notifications", carried),
-		quoted(Must, "CHG-03/"+list+"-list", "after it the list is another one", "server/"+list+"#list-changed-notification", "When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification"),
 	}
 }
 
@@ -136,20 +136,20 @@ func (sub *subscription) described(err error) string {
 }
 
 func runToolNews(t *trial) error {
-	return t.news("tools", toolKind, mcp.MethodToolsListChanged, toolChangeTools)
+	return t.news("tools", mcp.MethodToolsListChanged, toolChangeTools)
 }
 
 func runPromptNews(t *trial) error {
-	return t.news("prompts", promptKind, mcp.MethodPromptsListChanged, toolChangePrompts)
+	return t.news("prompts", mcp.MethodPromptsListChanged, toolChangePrompts)
 }
 
+// newsWait is how long news may take. That none came is seen by waiting alone:
+// long enough for a machine that is busy.
+const newsWait = 5 * time.Second
+
 // news changes a list twice, so that it is as before, and looks at what is told.
-func (t *trial) news(list string, kind listKind, method, trigger string) error {
+func (t *trial) news(list, method, trigger string) error {
 	s, err := t.fresh()
-	if err != nil {
-		return err
-	}
-	before, err := walk(t.ctx, s, kind)
 	if err != nil {
 		return err
 	}
@@ -160,15 +160,10 @@ func (t *trial) news(list string, kind listKind, method, trigger string) error {
 	if _, err := t.call(s, trigger, struct{}{}); err != nil {
 		return err
 	}
-	s.wait = min(s.wait, 2*grace)
+	s.wait = min(s.wait, newsWait)
 	in, err := sub.next(t, method)
 	t.check("CHG-03/"+list, err == nil, method, "%v", err)
 	t.check("META-08/"+list, string(sub.subscription(in)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(in)))
-	after, err := walk(t.ctx, s, kind)
-	if err != nil {
-		return err
-	}
-	t.check("CHG-03/"+list+"-list", !slices.Equal(before.keys(kind), after.keys(kind)), "another list", "%d entries, the same as before", len(after.entries))
 	if err := sub.end(t); err != nil {
 		return err
 	}
@@ -192,7 +187,7 @@ func runResourceNews(t *trial) error {
 	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	s.wait = min(s.wait, 2*grace)
+	s.wait = min(s.wait, newsWait)
 	in, err := sub.next(t, mcp.MethodResourcesUpdated)
 	t.check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err)
 	t.check("CHG-05/uri", text(paramMember(in, "uri")) == resourceWatched, resourceWatched, "uri is %s", orAbsent(paramMember(in, "uri")))
@@ -231,7 +226,7 @@ func runListenTwice(t *trial) error {
 		return err
 	}
 	quiet := len(s.notes)
-	s.wait = min(s.wait, 2*grace)
+	s.wait = min(s.wait, newsWait)
 	for _, trigger := range []string{toolChangeTools, toolChangePrompts} {
 		if _, err := t.call(s, trigger, struct{}{}); err != nil {
 			return err
@@ -244,6 +239,7 @@ func runListenTwice(t *trial) error {
 	}{{both, mcp.MethodToolsListChanged}, {both, mcp.MethodPromptsListChanged}, {prompts, mcp.MethodPromptsListChanged}} {
 		if _, err := want.sub.next(t, want.method); err != nil {
 			missing = want.method + " for " + want.sub.id
+			break
 		}
 	}
 	if _, err := s.settle(t.ctx); err != nil {

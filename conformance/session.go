@@ -30,10 +30,12 @@ type session struct {
 	next    int
 	pending map[string]bool   // ids sent; true once answered
 	asked   map[string]string // the methods of the requests sent, by id
-	stash   []inbound         // responses nobody waited for yet
-	batched []inbound         // what is left of an array that came
-	notes   []inbound         // notifications and requests of the server, as they came
-	opened  *opening          // set once initialized
+	// malformed: an id that is no string, integer or null was sent.
+	malformed bool
+	stash     []inbound // responses nobody waited for yet
+	batched   []inbound // what is left of an array that came
+	notes     []inbound // notifications and requests of the server, as they came
+	opened    *opening  // set once initialized
 	// stateless is the revision when it has no sessions: each request carries
 	// what initialize says elsewhere.
 	stateless mcp.Version
@@ -58,6 +60,10 @@ type rpcError struct {
 
 // errNoAnswer: the deadline of a wait passed.
 var errNoAnswer = errors.New("no answer")
+
+// errLate: nothing came in time, which may be the machine's doing. It is an
+// [errNoAnswer] that nothing else confirms.
+var errLate = fmt.Errorf("%w", errNoAnswer)
 
 func newSession(w wire, tr *trace, seen *observer, wait time.Duration) *session {
 	return &session{wire: w, trace: tr, seen: seen, wait: wait, pending: map[string]bool{}, asked: map[string]string{}}
@@ -97,7 +103,7 @@ func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 	defer cancel()
 	answer, err := s.wire.send(ctx, data)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errNoAnswer
+		err = errLate
 	}
 	return answer, err
 }
@@ -107,6 +113,7 @@ func (s *session) expect(data []byte) {
 	if in := received(data, nil); in.members != nil && in.id() != "" {
 		s.pending[in.id()] = false
 		s.asked[in.id()] = in.method()
+		s.malformed = s.malformed || in.id() != "null" && !isID(in.members["id"])
 	}
 }
 
@@ -271,7 +278,7 @@ func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, erro
 		s.batched = in.parts()
 		return in, nil
 	case <-timer.C:
-		return inbound{}, fmt.Errorf("%w in %s", errNoAnswer, s.wait)
+		return inbound{}, fmt.Errorf("%w in %s", errLate, s.wait)
 	case <-ctx.Done():
 		return inbound{}, ctx.Err()
 	}
