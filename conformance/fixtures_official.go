@@ -7,6 +7,7 @@ const (
 	toolLogsOnce       = "test_logging_tool"
 	toolChangeTools    = "test_trigger_tool_change"
 	toolChangePrompts  = "test_trigger_prompt_change"
+	toolChangeList     = "test_trigger_resource_list_change" // of ours, beside the official ones
 	toolChangeResource = "test_trigger_resource_update"
 	inputRequired      = "test_input_required_result_"
 )

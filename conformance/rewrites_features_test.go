@@ -3,6 +3,7 @@ package conformance
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -136,6 +137,12 @@ func loggingRewrites() map[string]rewritten {
 		"LOG-03/threshold": {first: func(m fakeMessage) ([]any, bool) { return []any{success(m.id, reply{})}, level("emergency")(m) }},
 		"CHG-01/tools":     {note: dropped(mcp.MethodToolsListChanged)},
 		"CHG-01/prompts":   {note: dropped(mcp.MethodPromptsListChanged)},
+		"X-WIRE-12/mixed":  {options: onlyFixtures, after: lost(mcp.MethodPromptsList, 7)},
+		"X-WIRE-12/kinds": changed(mcp.MethodPromptsList, func(_ fakeMessage, result reply) {
+			delete(result, "prompts")
+			result["resources"] = []any{}
+		}),
+		"CHG-01/resources": {note: dropped(mcp.MethodResourcesListChanged)},
 	}
 }
 
@@ -275,5 +282,16 @@ func contentRewrites() map[string]rewritten {
 		seenRole:        on("PRM-01", prompting(func(m reply) { m["role"] = "system" })),
 		seenMessages:    on("PRM-01", prompting(func(m reply) { m["content"] = []any{m["content"]} })),
 		seenContents:    on("RES-02", reads(func(c reply) { delete(c, "text"); delete(c, "blob") })),
+	}
+}
+
+// lost drops one of the answers to a method.
+func lost(method string, n int32) func(m fakeMessage, r reply) []any {
+	var count atomic.Int32
+	return func(m fakeMessage, r reply) []any {
+		if m.method == method && count.Add(1) == n {
+			return nil
+		}
+		return []any{r}
 	}
 }

@@ -19,6 +19,14 @@ func concurrencyScenarios() []Scenario {
 			run:    runManyPings,
 		},
 		{
+			ID: "X-WIRE-12-MIXED", Area: "concurrency", Title: "requests of several kinds at once",
+			Checks: []Check{
+				rule("X-WIRE-12/mixed", "pings, lists, calls of no tool and methods nobody has, sent at once with cancellations among them, are each answered", spec),
+				rule("X-WIRE-12/kinds", "each answer is of the kind of its own request", spec),
+			},
+			run: runMixed,
+		},
+		{
 			ID: "X-WIRE-12-CALLS", Area: "concurrency", Title: "200 calls at once",
 			Needs: Needs{Capability: "tools", Family: familyArtifact, Tools: []string{toolValidate}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
@@ -51,6 +59,90 @@ func runManyPings(t *trial) error {
 		}
 	}
 	t.pass("X-WIRE-12/pings")
+	return nil
+}
+
+// kind is a sort of request, told by its answer.
+type kind struct {
+	method string
+	params any
+	is     func(a answer) bool
+}
+
+// kinds are those that the server has.
+func (t *trial) kinds(s *session) []kind {
+	list := func(method, member string) kind {
+		return kind{method, nil, func(a answer) bool {
+			result, ok := object(a.result)
+			return a.err != nil || ok && isArray(result[member])
+		}}
+	}
+	all := []kind{
+		{s.lifeSign(), nil, func(a answer) bool { return a.err == nil && (t.leg.stateless() || a.isEmpty()) }},
+		{unknownMethod, nil, func(a answer) bool { return a.err != nil }},
+	}
+	if t.leg.capabilities.has("tools") {
+		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, callParams(unknownTool, struct{}{}), func(a answer) bool {
+			result, _ := object(a.result)
+			return a.err != nil || isArray(result["content"])
+		}})
+	}
+	if t.leg.capabilities.has("resources") {
+		all = append(all, list(mcp.MethodResourcesList, "resources"))
+	}
+	if t.leg.capabilities.has("prompts") {
+		all = append(all, list(mcp.MethodPromptsList, "prompts"))
+	}
+	return all
+}
+
+// runMixed sends requests of all kinds by turns, without waiting, and between
+// them cancellations that are about none of them.
+func runMixed(t *trial) error {
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	over := s.newID()
+	if _, err := s.ask(t.ctx, over, s.message(over, s.lifeSign(), nil)); err != nil {
+		return err
+	}
+	t.step(s)
+	kinds := t.kinds(s)
+	const rounds = 20
+	var ids []string
+	for i := range rounds * len(kinds) {
+		k := kinds[i%len(kinds)]
+		id, err := s.post(t.ctx, k.method, k.params)
+		if err != nil {
+			t.fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
+			return nil
+		}
+		ids = append(ids, id)
+		if i%5 == 4 {
+			which := over
+			if i%2 == 0 {
+				which = `"never-sent"`
+			}
+			if err := s.cancel(t, which); err != nil {
+				return err
+			}
+		}
+	}
+	strange := ""
+	for i, id := range ids {
+		k := kinds[i%len(kinds)]
+		a, err := s.await(t.ctx, id)
+		if err != nil && a.in.http == nil { // a status may be all that HTTP says of a refusal
+			t.fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
+			return nil
+		}
+		if err == nil && !k.is(a) {
+			strange = k.method + ": " + a.describe()
+		}
+	}
+	t.pass("X-WIRE-12/mixed")
+	t.check("X-WIRE-12/kinds", strange == "", "what its method answers", "%s", strange)
 	return nil
 }
 

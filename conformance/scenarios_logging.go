@@ -43,6 +43,7 @@ func loggingScenarios() []Scenario {
 		},
 		changed("tools", toolChangeTools, mcp.MethodToolsListChanged),
 		changed("prompts", toolChangePrompts, mcp.MethodPromptsListChanged),
+		changed("resources", toolChangeList, mcp.MethodResourcesListChanged),
 	}
 }
 

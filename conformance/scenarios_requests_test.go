@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"bytes"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +29,18 @@ func TestWrongParams_OfStrangers(t *testing.T) {
 	require.Equal(t, Warn, stranger(ignores).judge(t, check).Status)
 	require.Equal(t, Warn, stranger(accepts).judge(t, check).Status)
 	require.Equal(t, Pass, stranger(fails).judge(t, check).Status)
+}
+
+// RPC-22: a server may serve what is nested too deep for the suite's own reader.
+func TestDeepRequest_Served(t *testing.T) {
+	t.Parallel()
+	r := rewritten{options: onlyFixtures, also: []string{"RPC-22/deep"}, line: func(line []byte) ([]any, bool) {
+		_, after, deep := bytes.Cut(line, []byte(`"id":`))
+		if deep = deep && bytes.Contains(line, []byte(`{"a":{"a":`)); !deep {
+			return nil, false
+		}
+		id, _, _ := bytes.Cut(after, []byte(","))
+		return []any{success(json.RawMessage(id), reply{})}, true
+	}}
+	require.Equal(t, Pass, r.judge(t, seenKnown).Status)
 }
