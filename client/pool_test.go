@@ -552,3 +552,35 @@ func TestPoolPlacesForConnecting(t *testing.T) {
 		require.NoError(t, p.Close())
 	})
 }
+
+// A connection that has lasted makes up for the tries before it: what is lost then
+// is tried again as soon as after a first failure.
+func TestPoolForgetsOldFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := toolServer(t, "a", "echo")
+		a := &moody{Transport: server.Transport(), mood: func(try int) error {
+			if try < 6 {
+				return refuses(try)
+			}
+			return nil
+		}}
+		p, err := client.OpenPool(t.Context(), []client.ServerSpec{spec("good", toolServer(t, "good", "other").Transport()), spec("a", a)})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, p.Close()) }()
+		lose := func(after time.Duration) time.Duration {
+			time.Sleep(after)
+			server.Fail(1, clienttest.ErrCut)
+			_, err := p.CallTool(t.Context(), "echo", nil)
+			require.Error(t, err)
+			synctest.Wait()
+			require.Equal(t, client.ServerFailed, p.Health()[1].State)
+			return time.Until(p.Health()[1].NextAttempt)
+		}
+		time.Sleep(32 * time.Second) // 1 + 2 + 4 + 8 + 16, if no wait is shortened
+		require.Equal(t, client.ServerConnected, p.Health()[1].State)
+		require.LessOrEqual(t, lose(2*time.Minute), time.Second)
+		time.Sleep(2 * time.Second)
+		require.Greater(t, lose(time.Second), time.Second, "one that has not lasted does not")
+	})
+}

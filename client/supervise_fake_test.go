@@ -611,3 +611,17 @@ func TestSubscriptionsChangeTheirEra(t *testing.T) {
 		require.NoError(t, s.Close())
 	}, client.WithProtocolVersion(client.AutoVersion), client.OnListChanged(func(context.Context, string) {}))
 }
+
+// What ended long ago says nothing of a program that has been well since it was
+// started again.
+func TestHealthyProgramIsForgiven(t *testing.T) {
+	supervised(t, nil, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
+		for n := range 4 {
+			p.last().crash()
+			pass(10 * time.Second)
+			require.Equal(t, client.StateReady, c.State())
+			require.Equal(t, n+2, p.count())
+			pass(2 * time.Minute)
+		}
+	}, client.WithRestart(client.Restart{Crashes: 2, Within: time.Hour, Hold: time.Hour}))
+}

@@ -155,3 +155,28 @@ func TestReasonIsThereBeforeTheHold(t *testing.T) {
 	c.end()
 	require.False(t, <-gone)
 }
+
+// killable is a program that counts how often it is killed.
+type killable struct {
+	namedConn
+	kills []error
+}
+
+func (k *killable) Done() <-chan struct{}   { return nil }
+func (k *killable) Exited() <-chan struct{} { return nil }
+func (k *killable) Kill(cause error)        { k.kills = append(k.kills, cause) }
+
+// A program is killed once, for the first reason, whoever else finds out.
+func TestProgramIsKilledOnce(t *testing.T) {
+	t.Parallel()
+	c, k, s := &Client{}, &killable{}, &supervisor{}
+	first, second := errors.New("first"), errors.New("second")
+	c.sup.part.Store(s)
+	c.live.Store(&link{conn: k})
+	c.restart(first)
+	c.restart(second)
+	require.Equal(t, []error{first}, k.kills)
+	require.Equal(t, first, s.reason)
+	c.restartOf(&namedConn{name: "of before"}, second)
+	require.Len(t, k.kills, 1)
+}

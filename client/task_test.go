@@ -758,3 +758,16 @@ func TestTaskRequestsAreNotCancelled(t *testing.T) {
 		require.Equal(t, version == extension, s.count("notifications/cancelled") == 1)
 	})
 }
+
+// A poll that fails is not a call that is made again: who follows the task polls
+// again by himself, at his own pace.
+func TestTaskPollIsNotRetried(t *testing.T) {
+	t.Parallel()
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version, client.WithResilience(client.DefaultResilience()))
+		s.script("-32000")
+		_, err := c.ResumeTask("x", "t-1").Status(t.Context())
+		require.Error(t, err)
+		require.Equal(t, 1, s.count("tasks/get"))
+	})
+}
