@@ -25,8 +25,9 @@ type peer struct {
 	gate func(*exchange) bool
 	// capabilities, tools, resources and prompts are what is offered, as JSON.
 	capabilities, tools, resources, prompts string
-	// sessions tells whether a session id is given over HTTP.
-	sessions bool
+	// sessions tells whether a session id is given over HTTP, lowerCase whether the
+	// name of its header is in small letters.
+	sessions, lowerCase bool
 
 	mu       sync.Mutex
 	asked    map[string]chan *message // our requests that wait for an answer, by id

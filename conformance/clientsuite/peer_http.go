@@ -44,7 +44,11 @@ type httpWay struct {
 func (h *httpWay) begin(contentType string) {
 	p := h.x.peer
 	if h.x.method() == mcp.MethodInitialize && p.sessions && !p.stateless() {
-		h.w.Header().Set(sessionHeader, fmt.Sprintf("session-%d~!", p.next()))
+		name := sessionHeader
+		if p.lowerCase {
+			name = strings.ToLower(name)
+		}
+		h.w.Header()[name] = []string{fmt.Sprintf("session-%d~!", p.next())}
 	}
 	h.w.Header().Set("Content-Type", contentType)
 }
@@ -151,7 +155,11 @@ func (w *tapedWriter) begin(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.add == nil && status >= http.StatusOK {
-		w.tape.replied(w.to, w.Header().Clone())
+		header := http.Header{} // with the names as they are looked up
+		for name, values := range w.Header() {
+			header[http.CanonicalHeaderKey(name)] = values
+		}
+		w.tape.replied(w.to, header)
 		w.add = w.tape.answering(w.to, status, w.Header().Get("Content-Type"))
 	}
 }

@@ -13,8 +13,8 @@ var areas = []string{"messages", "lifecycle", "negotiation", "tools", "features"
 // registry returns every scenario, in the order of a report.
 func registry() []scenario {
 	all := slices.Concat(
-		messageScenarios(), lifecycleScenarios(), negotiationScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), cancelScenarios(),
-		featureScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), headerScenarios(), stdioScenarios(), faultScenarios(),
+		messageScenarios(), lifecycleScenarios(), negotiationScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), arrayScenarios(), cancelScenarios(), undeclaredScenarios(),
+		featureScenarios(), promptScenarios(), subscriptionScenarios(), refusalScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), pollingScenarios(), headerScenarios(), annotationScenarios(), stdioScenarios(), faultScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {
 		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))

@@ -10,9 +10,10 @@ import (
 
 // answers are what the task says the user answers.
 type answers struct {
-	Elicit json.RawMessage `json:"elicit"`
-	Sample json.RawMessage `json:"sample"`
-	Roots  []string        `json:"roots"`
+	Elicit    json.RawMessage `json:"elicit"`
+	ElicitURL string          `json:"elicitUrl"`
+	Sample    json.RawMessage `json:"sample"`
+	Roots     []string        `json:"roots"`
 }
 
 // options register a handler for each answer there is.
@@ -25,6 +26,11 @@ func (a answers) options() []client.Option {
 				return nil, err
 			}
 			return &r, nil
+		}))
+	}
+	if a.ElicitURL != "" {
+		out = append(out, client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) {
+			return mcp.ElicitAction(a.ElicitURL), nil
 		}))
 	}
 	if a.Sample != nil {

@@ -40,6 +40,8 @@ type step struct {
 	Name          string          `json:"name"`
 	URI           string          `json:"uri"`
 	Arguments     json.RawMessage `json:"arguments"`
+	Params        json.RawMessage `json:"params"`
+	ForMs         int             `json:"forMs"`
 	DeadlineMs    int             `json:"deadlineMs"`
 	CancelAfterMs int             `json:"cancelAfterMs"`
 	Progress      bool            `json:"progress"`

@@ -62,6 +62,18 @@ func (p *player) call(ctx context.Context, s step) (any, error) {
 			}
 		}
 		return p.client.GetPrompt(ctx, s.Name, arguments, options...)
+	case mcp.MethodCompletionComplete:
+		return p.complete(ctx, s.Params)
+	case mcp.MethodLoggingSetLevel:
+		var params struct {
+			Level mcp.LoggingLevel `json:"level"`
+		}
+		if err := json.Unmarshal(s.Params, &params); err != nil {
+			return nil, err
+		}
+		return nil, p.client.SetLogLevel(ctx, params.Level)
+	case mcp.MethodSubscriptionsListen, mcp.MethodResourcesSubscribe:
+		return p.subscribe(ctx, s)
 	case mcp.MethodPing:
 		return nil, p.client.Ping(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // The test program is all that a run starts: by its first argument it is the
@@ -57,6 +58,28 @@ func TestOwnClientConforms(t *testing.T) {
 			require.Len(t, report.Legs, 2)
 			require.Equal(t, conformance.Passed, report.Verdict())
 		})
+	}
+}
+
+// TestOwnClientTakesBatches: the one revision that has them is not among those
+// of TestOwnClientConforms.
+func TestOwnClientTakesBatches(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
+		report, err := clientsuite.Run(t.Context(), clientsuite.Command([]string{self, asClient}, nil), clientsuite.Options{
+			Transport: transport, Bridge: []string{self, asBridge}, Revisions: []mcp.Version{mcp.Version2025_03_26}, Only: []string{"C-BATCH"},
+		})
+		require.NoError(t, err)
+		passed := 0
+		for _, r := range report.Results {
+			if r.Status != conformance.Skip {
+				require.Equal(t, conformance.Pass, r.Status, "%s %s: %s%s", transport, r.ID, r.Actual, r.Detail)
+				passed++
+			}
+		}
+		require.Equal(t, 2, passed)
 	}
 }
 

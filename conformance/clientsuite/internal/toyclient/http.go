@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,11 +23,16 @@ type httpWay struct {
 	mu      sync.Mutex
 	session string
 	opened  bool
+	first   string // id of an event that a stream was taken up at first
+	resumed bool
 	reopen  chan struct{} // a lock that virtual time can pass
 }
 
 func newHTTP(c *client) *httpWay {
 	h := &httpWay{c: c, reopen: make(chan struct{}, 1), client: &http.Client{Transport: &http.Transport{DialContext: c.Dial, MaxIdleConnsPerHost: 32}}}
+	if c.is("exact-header-names") {
+		h.client.Transport = &http.Transport{DialContext: c.dialExact}
+	}
 	if !c.is("follows-redirects") {
 		h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -243,6 +249,22 @@ func (h *httpWay) stream(ctx context.Context, body io.Reader, id string) error {
 	}
 }
 
+// dialExact makes header names that are not written as they should be unknown
+// ones.
+func (c *client) dialExact(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.Dial(ctx, network, address)
+	return exactConn{conn}, err
+}
+
+type exactConn struct{ net.Conn }
+
+// Read implements [io.Reader].
+func (e exactConn) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	copy(p[:n], bytes.ReplaceAll(p[:n], []byte("\nmcp-session-id:"), []byte("\nxcp-session-id:")))
+	return n, err
+}
+
 func (h *httpWay) resume(ctx context.Context, last, id string, wait time.Duration) error {
 	if h.c.is("resumes-at-once") {
 		wait = 0
@@ -258,7 +280,14 @@ func (h *httpWay) resume(ctx context.Context, last, id string, wait time.Duratio
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Last-Event-ID", last)
+	if h.first == "" || !h.c.is("first-event-id") {
+		h.first = last
+	}
+	if h.resumed && h.c.is("polls-once") {
+		return errClosed
+	}
+	h.resumed = true
+	req.Header.Set("Last-Event-ID", h.first)
 	resp, err := h.client.Do(req)
 	if err != nil {
 		return errClosed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -11,6 +12,11 @@ import (
 // came within.
 func (c *client) receive(ctx context.Context, raw []byte) {
 	var m members
+	var batch []json.RawMessage
+	if json.Unmarshal(raw, &batch) == nil && len(batch) > 0 {
+		c.batch(ctx, batch)
+		return
+	}
 	if json.Unmarshal(raw, &m) != nil {
 		if c.is("dies-of-noise") {
 			c.fail()
@@ -24,6 +30,19 @@ func (c *client) receive(ctx context.Context, raw []byte) {
 		c.asked(ctx, m)
 	default:
 		c.notified(ctx, m)
+	}
+}
+
+// batch takes an array of messages, where the revision has those.
+func (c *client) batch(ctx context.Context, all []json.RawMessage) {
+	theirs := c.version >= "2025-03" && c.version < "2025-06" && !c.is("no-batches")
+	if c.is("dies-of-arrays") {
+		c.dead = true
+	}
+	for _, raw := range all {
+		if theirs || c.is("any-batches") {
+			c.receive(ctx, raw)
+		}
 	}
 }
 
@@ -56,7 +75,11 @@ func (c *client) answered(m members) {
 		key = c.queue[0]
 		c.queue = c.queue[1:]
 	}
-	if w := c.waiting[key]; w != nil {
+	w := c.waiting[key]
+	if w == nil && c.is("dies-of-strangers") {
+		go c.fail()
+	}
+	if w != nil {
 		select {
 		case w <- m:
 		default:
@@ -65,6 +88,7 @@ func (c *client) answered(m members) {
 }
 
 func (c *client) notified(ctx context.Context, m members) {
+	c.changed(m)
 	switch {
 	case c.is("dies-of-notifications"), c.is("dies-of-progress") && text(m["method"]) == "notifications/progress":
 		c.fail()
@@ -97,6 +121,10 @@ func (c *client) asked(ctx context.Context, m members) {
 		out["result"] = json.RawMessage("{}")
 	default:
 		e := members{"code": json.RawMessage("-32601"), "message": str(err.Error())}
+		var refused *rpcError
+		if errors.As(err, &refused) && !c.is("one-error") {
+			e["code"] = json.RawMessage(strconv.FormatInt(refused.code, 10))
+		}
 		if c.is("no-error-message") {
 			delete(e, "message")
 		}
@@ -111,6 +139,10 @@ func (c *client) answer(method string, params json.RawMessage) (json.RawMessage,
 	switch {
 	case method == "ping":
 		return json.RawMessage("{}"), nil
+	case method == "elicitation/create" && text(object(params)["mode"]) == "url":
+		return c.visit(object(params))
+	case method == "sampling/createMessage" && object(params)["tools"] != nil && !c.is("samples-tools"):
+		return nil, &rpcError{code: -32602, text: "no tools in sampling"}
 	case method == "elicitation/create" && a.Elicit != nil:
 		return c.elicit(object(params), object(a.Elicit)), nil
 	case method == "sampling/createMessage" && a.Sample != nil:
@@ -154,4 +186,21 @@ func (c *client) elicit(params, answer members) json.RawMessage {
 		answer["action"] = str("yes")
 	}
 	return answer.raw()
+}
+
+// visit is where the user is sent to a page, which the client never reads.
+func (c *client) visit(params members) (json.RawMessage, error) {
+	action := c.task.Answers.ElicitURL
+	if action == "" {
+		return nil, &rpcError{code: -32602, text: "no such mode"}
+	}
+	if h, ok := c.way.(*httpWay); ok && c.is("fetches-pages") {
+		if resp, err := h.client.Get(text(params["url"])); err == nil { //nolint:noctx // a defect
+			_ = resp.Body.Close()
+		}
+	}
+	if c.is("bad-action") {
+		action = "ok"
+	}
+	return members{"action": str(action)}.raw(), nil
 }

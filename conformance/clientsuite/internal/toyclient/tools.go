@@ -74,7 +74,38 @@ func (c *client) keep(ctx context.Context, tool members) bool {
 	if c.is("drops-annotated") && strings.Contains(string(schema), "x-mcp-header") {
 		return false
 	}
-	return len(annotations(schema, nil, true)) == strings.Count(string(schema), `"x-mcp-header"`)
+	return len(c.annotations(schema, nil, true)) == c.annotated(schema) || c.is("any-place") && len(c.annotations(schema, nil, true)) == 0
+}
+
+// annotated counts the annotations of a schema, wherever they are: not parameters
+// of that name, nor what is a value.
+func (c *client) annotated(schema json.RawMessage) int {
+	n := 0
+	for key, raw := range object(schema) {
+		var list []json.RawMessage
+		switch {
+		case key == "x-mcp-header":
+			n++
+		case key == "const", key == "enum", key == "default", key == "examples":
+			if c.is("annotated-values") {
+				n += c.annotated(raw)
+			}
+		case key == "properties", key == "$defs":
+			for name, property := range object(raw) {
+				if name == "x-mcp-header" && c.is("annotated-values") {
+					n++
+				}
+				n += c.annotated(property)
+			}
+		case json.Unmarshal(raw, &list) == nil:
+			for _, item := range list {
+				n += c.annotated(item)
+			}
+		default:
+			n += c.annotated(raw)
+		}
+	}
+	return n
 }
 
 // annotation is a parameter that is mirrored.
@@ -84,7 +115,7 @@ type annotation struct {
 }
 
 // annotations are the valid ones of a schema.
-func annotations(schema json.RawMessage, path []string, deep bool) []annotation {
+func (c *client) annotations(schema json.RawMessage, path []string, deep bool) []annotation {
 	var out []annotation
 	names := map[string]bool{}
 	for name, raw := range object(object(schema)["properties"]) {
@@ -94,16 +125,22 @@ func annotations(schema json.RawMessage, path []string, deep bool) []annotation 
 			header := text(raw)
 			kind := string(property["type"])
 			primitive := strings.Contains(kind, "string") || kind == `"integer"` || kind == `"boolean"`
-			if header != "" && !strings.ContainsAny(header, " \r\n:") && primitive && !names[strings.ToLower(header)] {
+			if header != "" && (c.is("any-token") || !strings.ContainsFunc(header, noToken)) && primitive && !names[strings.ToLower(header)] {
 				names[strings.ToLower(header)] = true
 				out = append(out, annotation{header, here})
 			}
 		}
 		if deep {
-			out = append(out, annotations(raw, here, true)...)
+			out = append(out, c.annotations(raw, here, true)...)
 		}
 	}
 	return out
+}
+
+// noToken reports whether a name of a header must not hold r.
+func noToken(r rune) bool {
+	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 // callTool calls a tool; a schema that has changed is fetched again.
@@ -173,7 +210,7 @@ func (c *client) mirror(h http.Header, m members) {
 	c.mu.Lock()
 	schema := c.tools[text(params["name"])]
 	c.mu.Unlock()
-	for _, a := range annotations(schema, nil, !c.is("flat-headers")) {
+	for _, a := range c.annotations(schema, nil, !c.is("flat-headers")) {
 		value := params["arguments"]
 		for _, step := range a.path {
 			value = object(value)[step]

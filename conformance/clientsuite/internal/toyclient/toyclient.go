@@ -63,6 +63,7 @@ type client struct {
 	task      task
 	stateless bool
 	way       way
+	life      context.Context //nolint:containedctx // of the run
 	// version is the one that is spoken, caps what the server declared.
 	version string
 	caps    members
@@ -74,8 +75,11 @@ type client struct {
 	tools   map[string]json.RawMessage
 	outputs map[string]json.RawMessage
 	leaked  json.RawMessage
-	dead    bool
-	serial  chan struct{} // a lock that virtual time can pass
+	level   string // of log messages, in the stateless era
+	// subscription is the one that is held.
+	subscription *heard
+	dead         bool
+	serial       chan struct{} // a lock that virtual time can pass
 }
 
 type members map[string]json.RawMessage
@@ -91,7 +95,7 @@ type way interface {
 
 // Run does the task.
 func Run(ctx context.Context, cfg Config) {
-	c := &client{Config: cfg, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}, serial: make(chan struct{}, 1)}
+	c := &client{Config: cfg, life: ctx, waiting: map[string]chan members{}, tools: map[string]json.RawMessage{}, outputs: map[string]json.RawMessage{}, serial: make(chan struct{}, 1)}
 	if json.Unmarshal(cfg.Task, &c.task) != nil {
 		return
 	}
@@ -178,6 +182,9 @@ func (c *client) step(ctx context.Context, i, n int, s step) {
 }
 
 func (c *client) do(ctx context.Context, s step) (any, error) {
+	if !c.declared(s.Call) && !c.is("ungated") {
+		return nil, errors.New("the server did not declare what " + s.Call + " needs")
+	}
 	switch s.Call {
 	case "connect":
 		err := c.connect(ctx)
@@ -194,6 +201,14 @@ func (c *client) do(ctx context.Context, s step) (any, error) {
 		return c.callTool(ctx, s)
 	case "resources/read":
 		return c.call(ctx, s.Call, members{"uri": str(s.URI)}, s)
+	case "prompts/get":
+		return c.prompt(ctx, s)
+	case "completion/complete":
+		return c.complete(ctx, s)
+	case "logging/setLevel":
+		return c.setLevel(ctx, s)
+	case "subscriptions/listen", "resources/subscribe":
+		return c.subscribe(ctx, s)
 	}
 	return nil, errors.New("unsupported")
 }
@@ -269,16 +284,6 @@ func (c *client) initialize(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-func (c *client) capabilities() json.RawMessage {
-	out := members{}
-	for name, there := range map[string]bool{"elicitation": c.task.Answers.Elicit != nil, "sampling": c.task.Answers.Sample != nil, "roots": c.task.Answers.Roots != nil} {
-		if there {
-			out[name] = json.RawMessage("{}")
-		}
-	}
-	return out.raw()
 }
 
 func (m members) raw() json.RawMessage {
