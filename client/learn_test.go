@@ -82,13 +82,14 @@ func TestLearn_NotOfEveryWalk(t *testing.T) {
 	t.Parallel()
 	c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithPreload(false))
 	s.result("tools/call", `{"content":[],"structuredContent":{"b":1}}`)
-	for range c.Tools(t.Context(), client.WithCache(client.CacheBypass)) {
-		continue
+	for _, err := range c.Tools(t.Context(), client.WithCache(client.CacheBypass)) {
+		require.NoError(t, err)
 	}
 	s.result("tools/list", strings.Replace(toolWith(`{"type":"object","required":["a"]}`), `{"tools"`, `{"nextCursor":"2","tools"`, 1))
 	_, err := c.ListTools(t.Context(), nil)
 	require.NoError(t, err)
-	for range c.Tools(t.Context()) {
+	for _, err := range c.Tools(t.Context()) {
+		require.NoError(t, err)
 		break
 	}
 	_, err = c.CallTool(t.Context(), "x", nil)

@@ -131,7 +131,7 @@ func First(m Mutant) []string {
 	for _, s := range conformance.Scenarios() {
 		areas[s.Area] = true
 	}
-	wanted := []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "utilities", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio"}
+	wanted := []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "utilities", "content", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio"}
 	for prefix, of := range family {
 		if strings.HasPrefix(m.Breaks, prefix) {
 			wanted = of
