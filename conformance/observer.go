@@ -107,6 +107,7 @@ func (o *observer) message(s *session, in inbound) {
 	}
 	o.see(seenVersion, string(in.members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", orAbsent(in.members["jsonrpc"]))
 	o.fits(s, in)
+	o.meta(in)
 	if in.isResponse() {
 		o.response(s, in)
 		o.content(s, in)

@@ -34,7 +34,7 @@ func registry() []Scenario {
 		),
 		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
 		conversationScenarios(), errorScenarios(), toolListScenarios(), dialectScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
-		statelessScenarios(), featureScenarios(), coreTaskScenarios(), extensionTaskScenarios(),
+		statelessScenarios(), featureScenarios(), coreTaskScenarios(), extensionTaskScenarios(), authorizationScenarios(), metaScenarios(),
 		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
 		coeScenarios(), preflightsScenarios(), doclingScenarios(), assistantScenarios(),
 		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),

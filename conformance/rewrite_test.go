@@ -34,6 +34,8 @@ type rewritten struct {
 	array func(line []byte) []byte
 	// note changes what the server sends of its own; nil drops it.
 	note func(n reply) []any
+	// base takes the place of the server's own handler, with nothing wrong.
+	base func(next http.Handler) http.Handler
 	// http stands before the server's own handler and makes the run one over
 	// HTTP.
 	http func(next http.Handler) http.Handler
@@ -70,7 +72,7 @@ func rewrites() map[string]rewritten {
 		httpStreamRewrites(), sseRewrites(), httpGuardRewrites(), sessionIDRewrites(), httpRequestRewrites(),
 		coeRewrites(), tableRewrites(areaPreflights, onlyFamily(familyPreflights)), doclingRewrites(), assistantRewrites(),
 		approveRewrites(), approveServiceRewrites(), artifactLogRewrites(), addTaskRewrites(), artifactIDRewrites(), crossRewrites(),
-		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(),
+		taskServiceRewrites(), idServiceRewrites(), coreTaskRewrites(), extensionTaskRewrites(), authorizationRewrites(), metaKeyRewrites(),
 	} {
 		for id, r := range part {
 			if _, twice := all[id]; twice {
@@ -307,6 +309,9 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 	var subject Subject = inProcess{r.serve(serve), endPatience(name)}
 	if r.reach() != TransportStdio {
 		handler := r.handler(srv.Handler())
+		if r.base != nil {
+			handler = r.base(handler)
+		}
 		if r.http != nil {
 			handler = r.http(handler)
 		}

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	seenMetaKeys = "META-01/keys"
+	// mostMeta bounds the messages whose _meta is looked at.
+	mostMeta = 256 << 10
+)
+
+// metaKey is what the name of a member of _meta looks like: a prefix of labels,
+// or none, and a name, which may be empty.
+var metaKey = regexp.MustCompile(`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+
+// metaScenarios judge each _meta of a run.
+func metaScenarios() []Scenario {
+	return []Scenario{{
+		ID: "SEEN-META", Area: "base", Title: "every _meta of the server", Since: mcp.Version2025_06_18, last: true, run: runSeen,
+		Checks: []Check{
+			quoted(Must, seenMetaKeys, "the names in _meta have the form they must", "basic#meta", "Unless empty, MUST begin and end with an alphanumeric character ([a-z0-9A-Z])."),
+		},
+	}}
+}
+
+// meta judges the _meta of one message, and those of the entries of its lists.
+func (o *observer) meta(in inbound) {
+	if len(in.data) > mostMeta || !bytes.Contains(in.data, []byte(`"_meta"`)) {
+		return
+	}
+	for _, name := range []string{"result", "params"} {
+		members, _ := object(in.members[name])
+		o.metaOf(in, members)
+		for _, value := range members {
+			var entries []map[string]json.RawMessage
+			if !isArray(value) || json.Unmarshal(value, &entries) != nil {
+				continue // no list of objects
+			}
+			for _, e := range entries {
+				o.metaOf(in, e)
+			}
+		}
+	}
+}
+
+func (o *observer) metaOf(in inbound, members map[string]json.RawMessage) {
+	meta, _ := object(members["_meta"])
+	for _, key := range sortedKeys(meta) {
+		o.see(seenMetaKeys, metaKey.MatchString(key), in, "_meta has %q", clip(key, 80))
+	}
+}

@@ -1,0 +1,11 @@
+package conformance
+
+import "github.com/mainstay-mcp/mainstay/mcp"
+
+func metaKeyRewrites() map[string]rewritten {
+	keys := changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
+		result["tools"].([]any)[0].(reply)["_meta"] = reply{"-example.com/trace id": 1}
+	})
+	keys.also = []string{"LC-14"}
+	return map[string]rewritten{seenMetaKeys: keys}
+}

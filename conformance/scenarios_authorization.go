@@ -1,0 +1,159 @@
+package conformance
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// wellKnownResource is where the metadata of a protected resource are (RFC 9728).
+const wellKnownResource = "/.well-known/oauth-protected-resource"
+
+// mostMetadata bounds how much of a metadata document is read.
+const mostMetadata = 1 << 20
+
+// resourceMetadata finds the URL of the metadata in a challenge.
+var resourceMetadata = regexp.MustCompile(`(?i)\bresource_metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))`)
+
+// authorizationScenarios are about servers that ask for credentials over HTTP.
+// Whether they do so the way of the specification is left to them; what they say
+// then is not.
+func authorizationScenarios() []Scenario {
+	const page = "basic/authorization"
+	needs := Needs{Transport: TransportHTTP}
+	return []Scenario{{
+		ID: "AUTH-03", Area: "http", Title: "a server that asks for credentials", Since: mcp.Version2025_06_18, Needs: needs,
+		Checks: []Check{
+			quoted(Should, "AUTH-04/metadata", "there are metadata that say where to get a token", page, "Implementations using an HTTP-based transport SHOULD conform to this specification."),
+			{ID: "AUTH-03/challenge", Title: "a 401 says in WWW-Authenticate where they are", Level: Must, Until: mcp.Version2025_06_18, Spec: Spec{Section: page, Quote: "MCP servers MUST use the HTTP header WWW-Authenticate when returning a 401 Unauthorized to indicate the location of the resource server metadata URL"}},
+			quoted(Must, "AUTH-06/servers", "they name at least one authorization server, by its URL", page, "MUST include the authorization_servers field containing at least one authorization server."),
+			quoted(Must, "AUTH-05/resource", "they name the resource by its URL, without a fragment", page, "MCP servers MUST implement the OAuth 2.0 Protected Resource Metadata (RFC9728) specification to indicate the locations of authorization servers."),
+			quoted(Should, "AUTH-05/own", "which is the server, at its own scheme, host and path or above", page, "Implementations using an HTTP-based transport SHOULD conform to this specification."),
+			quoted(Must, "AUTH-02/invalid", "a token that nobody issued is answered with 401", page, "Invalid or expired tokens MUST receive a HTTP 401 response."),
+		},
+		run: runAuthorization,
+	}}
+}
+
+func runAuthorization(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	w, err := s.http()
+	if err != nil {
+		return err
+	}
+	endpoint, err := url.Parse(w.subject.URL)
+	if err != nil {
+		return ours(err)
+	}
+	method, params := mcp.MethodInitialize, s.initializeParams(t.leg.asked)
+	if s.stateless != "" {
+		method, params = mcp.MethodDiscover, nil
+	}
+	ask := func(authorization ...string) (*httpAnswer, error) {
+		with := http.Header{}
+		for name := range w.subject.Header { // another key may be one of these
+			with[name] = nil
+		}
+		with["Authorization"] = authorization
+		return t.exchange(s, http.MethodPost, s.message(s.newID(), method, params), with)
+	}
+	a, err := ask()
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusUnauthorized {
+		t.skipAll(SkipNotDeclared, "no 401 without credentials: "+a.describe(nil))
+		return nil
+	}
+	told := challenged(a.header)
+	metadata := w.subject.metadata(t, endpoint, told)
+	t.check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+wellKnownResource, "WWW-Authenticate %q, and none", a.header.Values("WWW-Authenticate"))
+	if metadata == nil {
+		t.skipAll(SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
+		return nil
+	}
+	if !t.decided("AUTH-03/challenge") {
+		t.check("AUTH-03/challenge", told != "", "resource_metadata", "WWW-Authenticate is %q", a.header.Values("WWW-Authenticate"))
+	}
+	var servers []string
+	_ = json.Unmarshal(metadata["authorization_servers"], &servers) // not strings: none
+	fault := ""
+	for _, server := range servers {
+		if u, err := url.Parse(server); err != nil || u.Host == "" {
+			fault = server + " is no URL"
+		}
+	}
+	t.check("AUTH-06/servers", len(servers) > 0 && fault == "", "a list of URLs", "authorization_servers is %s %s", orAbsent(metadata["authorization_servers"]), fault)
+	resource, err := url.Parse(text(metadata["resource"]))
+	whole := err == nil && resource.IsAbs() && resource.Host != "" && !strings.Contains(text(metadata["resource"]), "#")
+	if t.check("AUTH-05/resource", whole, "a URL", "resource is %s", orAbsent(metadata["resource"])) {
+		t.check("AUTH-05/own", covers(resource, endpoint), endpoint.String(), "resource is %s", resource)
+	} else {
+		t.skip("AUTH-05/own", SkipPrerequisite, "no URL")
+	}
+	a, err = ask("Bearer mainstay-conformance-nobody-issued-this")
+	t.check("AUTH-02/invalid", a.is(err, http.StatusUnauthorized), "401", "%s", a.describe(err))
+	return nil
+}
+
+// challenged returns the URL of the metadata that the challenges of an answer
+// name, "" for none.
+func challenged(h http.Header) string {
+	for _, challenge := range h.Values("WWW-Authenticate") {
+		if m := resourceMetadata.FindStringSubmatch(challenge); m != nil {
+			return m[1] + m[2]
+		}
+	}
+	return ""
+}
+
+// covers reports whether a resource is an endpoint or one above it.
+func covers(resource, endpoint *url.URL) bool {
+	path := strings.TrimSuffix(resource.Path, "/")
+	return strings.EqualFold(resource.Scheme, endpoint.Scheme) && strings.EqualFold(resource.Host, endpoint.Host) &&
+		(path == "" || endpoint.Path == path || strings.HasPrefix(endpoint.Path, path+"/"))
+}
+
+// metadata reads the document at the URL a challenge names, else those at the
+// places known well; nil when there is none. Nothing is asked of another host.
+func (s *URLSubject) metadata(t *trial, endpoint *url.URL, told string) map[string]json.RawMessage {
+	root := endpoint.Scheme + "://" + endpoint.Host + wellKnownResource
+	places := []string{root + strings.TrimSuffix(endpoint.Path, "/"), root}
+	if told != "" {
+		places = []string{told}
+	}
+	client := &http.Client{Transport: s.RoundTripper, Timeout: t.leg.opts.Answer}
+	if s.RoundTripper == nil {
+		own := &http.Transport{}
+		defer own.CloseIdleConnections()
+		client.Transport = own
+	}
+	for _, place := range places {
+		u, err := url.Parse(place)
+		if err != nil || u.Host != endpoint.Host || u.Scheme != endpoint.Scheme {
+			continue
+		}
+		req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, place, http.NoBody)
+		if err != nil {
+			continue
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			continue
+		}
+		data, err := io.ReadAll(io.LimitReader(resp.Body, mostMetadata))
+		_ = resp.Body.Close() // it has been read
+		if members, ok := object(data); ok && err == nil && resp.StatusCode == http.StatusOK {
+			return members
+		}
+	}
+	return nil
+}
