@@ -149,7 +149,7 @@ func (r rewritten) serve(server Serve) Serve {
 				if len(line) > 0 {
 					if m, ok := toFakeMessage(line); ok && m.id != nil {
 						mu.Lock()
-						asked[string(m.id)] = m
+						asked[spelledID(m.id)] = m
 						mu.Unlock()
 					}
 					if _, err := requests.Write(line); err != nil {
@@ -230,7 +230,7 @@ func (r rewritten) handler(next http.Handler) http.Handler {
 		}
 		asked := map[string]fakeMessage{}
 		if isMessage && m.id != nil {
-			asked[string(m.id)] = m
+			asked[spelledID(m.id)] = m
 		}
 		var mu sync.Mutex
 		next.ServeHTTP(&rewritingWriter{ResponseWriter: w, change: func(data []byte) []any { return r.rewrite(&mu, asked, data) }}, req)

@@ -387,6 +387,9 @@ func runListOfTasks(t *trial) error {
 		}
 	}
 	list, err := walk(t.ctx, s, taskKind)
+	if errors.Is(err, errUnread) {
+		return err
+	}
 	t.check("TASK-04/list-ends", err == nil, "pages with an end", "%v", err)
 	if err != nil {
 		return nil //nolint:nilerr // said above

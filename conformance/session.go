@@ -158,6 +158,7 @@ func (s *session) initialized(ctx context.Context) error {
 
 // await returns the response with the given id.
 func (s *session) await(ctx context.Context, id string) (answer, error) {
+	id = spelledID(json.RawMessage(id))
 	in, err := s.next1(ctx, func(in inbound) bool {
 		return in.isResponse() && in.id() == id || in.to == id && (in.ended || in.isResponse())
 	})

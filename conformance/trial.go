@@ -47,6 +47,9 @@ func (t *trial) fail(id, expected, actual string, args ...any) {
 	t.check(id, false, expected, actual, args...)
 }
 
+// unknown decides that a check applies and could not be established.
+func (t *trial) unknown(id, detail string) { t.decide(id, Unknown, Result{Detail: detail}) }
+
 func (t *trial) skip(id string, reason SkipReason, detail string) {
 	t.decide(id, Skip, Result{Reason: reason, Detail: detail})
 }

@@ -1,12 +1,14 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -132,8 +134,31 @@ func received(data []byte, info *HTTPInfo) inbound {
 	return in
 }
 
-// id returns the id as compact JSON text, "" when absent.
-func (in inbound) id() string { return string(in.members["id"]) }
+// id returns the id as JSON text in one spelling, "" when absent.
+func (in inbound) id() string { return spelledID(in.members["id"]) }
+
+// spelledID gives a string id the one spelling in which ids are compared: an
+// escaped letter is that letter (RPC-06 is about value and type). A number stays
+// as it is written, and so does a string that cannot be read without loss.
+func spelledID(raw json.RawMessage) string {
+	if !bytes.ContainsRune(raw, '\\') || !isString(raw) {
+		return string(raw)
+	}
+	plain := text(raw)
+	if strings.ContainsRune(plain, utf8.RuneError) {
+		return string(raw)
+	}
+	var out bytes.Buffer
+	write := json.NewEncoder(&out)
+	write.SetEscapeHTML(false)
+	if write.Encode(plain) != nil {
+		return string(raw)
+	}
+	return separators.Replace(strings.TrimSuffix(out.String(), "\n"))
+}
+
+// separators are what the encoder escapes and a server need not.
+var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
 
 func (in inbound) method() string {
 	var m string
