@@ -48,6 +48,9 @@ func TestMaySo(t *testing.T) {
 			}
 			return []any{n}
 		}}, Pass},
+		"LC-01/again": {rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
+			return []any{failure(m.id, codeInternal, "no protocolVersion", nil)}, m.method == mcp.MethodInitialize && m.params["protocolVersion"] == nil
+		}}, Pass},
 		"X-WIRE-08":     {silent(toolSampling), Unknown},
 		"SAMP-01/asks":  {silent(toolSampling), Unknown},
 		"SAMP-01/shape": {silent(toolSampling), Unknown},

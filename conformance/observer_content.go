@@ -40,7 +40,7 @@ func contentScenarios() []Scenario {
 			quoted(Must, seenEmbedded, "an embedded resource has text or a blob, and not both", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data"),
 			quoted(Must, seenAnnotations, "annotations have an audience of user and assistant, and a priority from 0 to 1", "server/resources#annotations", "priority: A number from 0.0 to 1.0 indicating the importance of this resource."),
 			quoted(Must, seenRole, "messages of prompts have the role user or assistant", "server/prompts#promptmessage", "role: Either \"user\" or \"assistant\" to indicate the speaker"),
-			quoted(Must, seenMessages, "prompts/get is answered with messages, each with one block", "server/prompts#promptmessage", "Messages in a prompt can contain: role, content: One of the following content types"),
+			quoted(Must, seenMessages, "prompts/get is answered with messages, each with one block", "server/prompts#promptmessage", "Messages in a prompt can contain: role … content: One of the following content types"),
 			quoted(Must, seenContents, "resources/read is answered with contents, each with a uri and with text or a blob", "server/resources#resource-contents", "Resources can contain either text or binary data"),
 		},
 	}}

@@ -39,7 +39,7 @@ func clientFeatureScenarios() []Scenario {
 			quoted(Must, "ELIC-01/shape", "the request has a message and a flat form", elicitation+"#requested-schema", "The requestedSchema … is restricted to flat objects with primitive properties only."),
 			promised("ELIC-01/used", "the result has what the user said", Spec{Section: elicitation, Quote: "To request information from a user, servers send an elicitation/create request."}),
 			quoted(Must, "ELIC-01/declined", "a user who declines gets an answer to the call", elicitation+"#response-actions", "Decline (action: \"decline\"): User explicitly declined the request"),
-			quoted(Must, "ELIC-01/refused", "a client that refuses gets an answer to its call", elicitation, "Servers SHOULD NOT assume that elicitation requests will always succeed"),
+			quoted(Must, "ELIC-01/refused", "a client that refuses gets an answer to its call", "basic#messages", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."),
 			quoted(Must, "ELIC-01/undeclared", "a client without elicitation is not asked", "basic/lifecycle#operation", negotiated),
 		),
 		one("ELIC-04", toolDefaults, "a form with defaults", mcp.Version2025_11_25, runDefaults,

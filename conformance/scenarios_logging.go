@@ -36,7 +36,7 @@ func loggingScenarios() []Scenario {
 			ID: "LOG-03", Area: "logging", Title: "the level that was set", Until: mcp.LatestSession, Needs: Needs{Capability: "logging", Tools: []string{toolLogging}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
 				{ID: "LOG-03/sent", Title: "at level debug the official tool sends messages", Level: Should, Spec: Spec{Section: page + "#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}},
-				quoted(Must, "LOG-03/shape", "each has a level of the eight, and data", page+"#log-message-notifications", "log messages … include severity levels, optional logger names, and arbitrary JSON-serializable data"),
+				quoted(Must, "LOG-03/shape", "each has a level of the eight, and data", page, "servers sending notifications containing severity levels, optional logger names, and arbitrary JSON-serializable data."),
 				promised("LOG-03/threshold", "at level emergency it sends none below", leastLevel),
 			},
 			run: runThreshold,

@@ -46,7 +46,7 @@ func observedScenarios() []Scenario {
 		Checks: []Check{
 			{ID: seenMediaType, Title: "answers are application/json or text/event-stream", Level: Must, Spec: Spec{Section: "basic/transports#sending-messages-to-the-server", Quote: "the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."}},
 			rule(seenOne, "each JSON body is one message", Spec{Section: "basic/transports#sending-messages-to-the-server", Quote: "or Content-Type: application/json, to return one JSON object."}),
-			rule(seenEvent, "the data of each event are one message", Spec{Section: "basic/transports#streamable-http", Quote: "Server MAY make use of Server-Sent Events (SSE) to stream multiple server messages."}),
+			rule(seenEvent, "the data of each event are one message", Spec{Section: "basic/transports#streamable-http", Quote: "Server can optionally make use of Server-Sent Events (SSE) to stream multiple server messages."}),
 		},
 	}
 	all5 := []Scenario{base, requests, results, stdio, http}

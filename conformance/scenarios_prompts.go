@@ -21,7 +21,7 @@ func promptScenarios() []Scenario {
 	const (
 		page     = "server/prompts"
 		faults   = page + "#error-handling"
-		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: Missing required arguments: -32602 (Invalid params)"
+		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: … Missing required arguments: -32602 (Invalid params)"
 		complete = "server/utilities/completion"
 		values   = "Maximum 100 items per response"
 	)

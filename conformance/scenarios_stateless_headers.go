@@ -15,7 +15,7 @@ const (
 	valueEncoding    = "basic/transports/streamable-http#value-encoding"
 	headersMatch     = "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body."
 	headersMissing   = "A required standard header (MCP-Protocol-Version, Mcp-Method, Mcp-Name) is missing."
-	headersDecode    = "servers MUST decode encoded values before comparing them to the body value."
+	headersDecode    = "servers MUST decode encoded values … before comparing them to the body value."
 	headersStatus    = "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request"
 )
 

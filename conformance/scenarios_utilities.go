@@ -21,7 +21,7 @@ func utilityScenarios() []Scenario {
 		{
 			ID: "UTIL-08", Area: "utilities", Title: "progress", Needs: needs,
 			Checks: []Check{
-				advice("UTIL-08/some", "the fixture reports progress to who asks for it", Spec{Section: progress, Quote: "The receiver MAY choose not to send any progress notifications"}),
+				advice("UTIL-08/some", "the fixture reports progress to who asks for it", Spec{Section: progress, Quote: "Receivers of progress requests MAY: Choose not to send any progress notifications"}),
 				rule("UTIL-08/string", "a string token comes back as it was", token),
 				rule("UTIL-08/integer", "an integer token stays an integer", token),
 				rule("UTIL-08/zero", "0 is a token", Spec{Section: progress, Quote: "Progress tokens MUST be a string or integer value"}),
@@ -30,7 +30,7 @@ func utilityScenarios() []Scenario {
 				rule("UTIL-08/numbers", "progress and total are numbers, message is a text", Spec{Section: "schema#progressnotificationparams", Quote: "The progress thus far. This should increase every time progress is made, even if the total is unknown."}),
 				rule("UTIL-08/none", "who gives no token gets no progress", token),
 				rule("UTIL-08/after", "no progress comes after the answer", Spec{Section: "basic/utilities/progress#behavior-requirements", Quote: "Progress notifications MUST stop after completion"}),
-				rule("UTIL-08/two", "two calls at once each get their own progress", Spec{Section: progress, Quote: "Progress tokens MUST be unique across all active requests."}),
+				rule("UTIL-08/two", "two calls at once each get their own progress", Spec{Section: progress, Quote: "Progress tokens … MUST be unique across all active requests."}),
 			},
 			run: runProgress,
 		},
