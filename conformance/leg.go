@@ -54,7 +54,7 @@ func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
 	defer func() { l.remove() }()
 	defer func() { l.services.close() }()
 	defer l.closeShared()
-	if err := l.introduce(ctx); err != nil {
+	if err := l.introduce(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	if err := l.prepareFixtures(); err != nil {
@@ -166,7 +166,7 @@ func (l *leg) play(ctx context.Context, sc *Scenario) {
 	}
 	if selected {
 		if ctx.Err() != nil {
-			t.finish(ctx.Err())
+			t.finish(errCut)
 		} else if gate := l.gate(sc); gate != nil {
 			for _, c := range sc.Checks {
 				if gate.broken {
@@ -177,6 +177,9 @@ func (l *leg) play(ctx context.Context, sc *Scenario) {
 			}
 		} else {
 			l.perform(ctx, t)
+		}
+		if ctx.Err() != nil {
+			t.cut()
 		}
 	}
 	l.results = append(l.results, t.results...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -14,7 +15,7 @@ import (
 // both eras survive (decisions 31), learns which revisions it speaks, and
 // returns those to judge, newest first.
 func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
-	legacy, err := r.meetSession(ctx)
+	legacy, refused, err := r.meetSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -23,6 +24,9 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	garbled := false
 	if target.Transport != TransportSSE { // which has no stateless era (OLD-04)
 		modern, garbled = r.meetStateless(ctx)
+	}
+	if refused != 0 && len(modern) == 0 {
+		return nil, &UnreachableError{Target: *target, Exit: -1, Status: refused, Err: fmt.Errorf("HTTP %d", refused)}
 	}
 	target.Offered = modern
 	if legacy != "" && !slices.Contains(modern, string(legacy)) {
@@ -56,8 +60,8 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 }
 
 // meetSession offers the newest session revision and returns what the server
-// answers with, "" for an error.
-func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
+// answers with, "" for an error; or the HTTP status that keeps everybody out.
+func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 	start, cancel := context.WithTimeout(ctx, r.opts.StartTimeout)
 	defer cancel()
 	offer := mcp.LatestSession
@@ -67,7 +71,7 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
 	l := newLeg(r, offer)
 	s, err := l.open(start, nil)
 	if err != nil {
-		return "", &UnreachableError{Target: r.report.Target, Exit: -1, Err: err}
+		return "", 0, &UnreachableError{Target: r.report.Target, Exit: -1, Status: statusOf(err), Err: err}
 	}
 	defer s.close()
 	s.wait = r.opts.StartTimeout
@@ -83,7 +87,7 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
 	if err != nil && s.trace.silent() {
 		end := s.close()
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", 0, ctx.Err()
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
@@ -92,12 +96,30 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, error) {
 		if end.prompt && errors.Is(err, errClosed) {
 			u.Exit = end.exit
 		}
-		return "", u
+		return "", 0, u
 	}
 	if s.opened == nil {
-		return "", nil
+		return "", keptOut(a, err), nil
 	}
-	return s.opened.revision, s.initialized(ctx)
+	return s.opened.revision, 0, s.initialized(ctx)
+}
+
+// keptOut is the HTTP status of an answer behind which there is no server to
+// judge: one that wants credentials, or one that no MCP server gave. Else 0.
+func keptOut(a answer, err error) int {
+	status := statusOf(err)
+	if a.in.http != nil && a.err != nil {
+		status = a.in.http.Status
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return status
+	case a.err != nil: // an MCP server says so
+		return 0
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= http.StatusInternalServerError:
+		return status
+	}
+	return 0
 }
 
 // meetStateless asks with server/discover which revisions the server speaks.

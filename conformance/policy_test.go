@@ -45,7 +45,7 @@ func TestRun_Requirements(t *testing.T) {
 	require.Equal(t, "2025-03-26", report.Policy.Set)
 	require.False(t, statuses(report)["RPC-01/order"].Unscored)
 
-	report.score([]string{"RPC-01/a"})
+	report.score([]string{"RPC-01/a"}, mcp.Version2025_03_26)
 	require.True(t, statuses(report)["RPC-01/order"].Unscored)
 	require.Equal(t, Incomplete, report.Verdict(), "nothing scored")
 	require.Zero(t, report.Summary().Must.Pass)

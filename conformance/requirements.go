@@ -24,10 +24,13 @@ func Requirements(revision mcp.Version) ([]string, error) {
 	return strings.Fields(string(text)), nil
 }
 
-// score marks the results that are not in the frozen set.
-func (r *Report) score(set []string) {
+// score marks the results that are not in the frozen set of a revision, all those
+// of another revision among them: nothing was judged by the set where the server
+// answered with another one.
+func (r *Report) score(set []string, revision mcp.Version) {
 	for i := range r.Results {
 		_, scored := slices.BinarySearch(set, r.Results[i].ID)
+		scored = scored && r.Results[i].Revision == revision
 		r.Results[i].Unscored = !scored
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -67,11 +68,21 @@ type UnreachableError struct {
 	Stderr string
 	// Exit is the exit status of a program that ended, else -1.
 	Exit int
-	Err  error
+	// Status is the HTTP status of a server that keeps everybody out, else 0: 401
+	// and 403 want credentials, 404, 405 and those from 500 on are no MCP server's.
+	Status int
+	Err    error
 }
 
 // Error implements error.
 func (e *UnreachableError) Error() string {
+	switch e.Status {
+	case 0:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("the server wants credentials (HTTP %d)", e.Status)
+	default:
+		return fmt.Sprintf("there is no MCP server at this address (HTTP %d)", e.Status)
+	}
 	if e.Exit >= 0 {
 		return fmt.Sprintf("the server ended with status %d before it answered", e.Exit)
 	}
@@ -91,8 +102,10 @@ type runner struct {
 }
 
 // Run judges subject and returns what was found. The error is an
-// [*UnreachableError] when the subject never answered, or says what is wrong
-// with the options; a server that answers wrongly is no error but a report.
+// [*UnreachableError] when the subject never answered or lets nobody in, or says
+// what is wrong with the options; a server that answers wrongly is no error but a
+// report. When ctx ends before the run does, Run returns its error and the report
+// of what was found until then; the rest is not established.
 func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	scenarios := registry()
 	r, err := newRunner(subject, opts, scenarios)
@@ -114,11 +127,8 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	r.report.Duration = time.Since(r.report.StartedAt)
-	return r.report, r.conclude()
+	return r.report, cmp.Or(r.conclude(), ctx.Err())
 }
 
 // newRunner checks the options and begins the report.
@@ -152,7 +162,7 @@ func (r *runner) conclude() error {
 		if err != nil {
 			return err
 		}
-		r.report.score(set)
+		r.report.score(set, r.opts.Requirements)
 	}
 	return r.report.Expect(r.opts.Expected)
 }

@@ -166,7 +166,7 @@ func (s *session) await(ctx context.Context, id string) (answer, error) {
 		return answer{}, err
 	}
 	if in.ended {
-		return answer{in: in}, fmt.Errorf("%w: %s", errNoAnswer, in.err)
+		return answer{in: in}, fmt.Errorf("%w: %w", errNoAnswer, in.err)
 	}
 	return toAnswer(in), nil
 }
@@ -222,7 +222,7 @@ func (s *session) awaitError(ctx context.Context, sent *httpAnswer) (answer, err
 		return answer{}, err
 	}
 	if in.ended {
-		return answer{in: in}, fmt.Errorf("%w: %s", errNoAnswer, in.err)
+		return answer{in: in}, fmt.Errorf("%w: %w", errNoAnswer, in.err)
 	}
 	return toAnswer(in), nil
 }

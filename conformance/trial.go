@@ -196,6 +196,17 @@ func (t *trial) finish(err error) {
 	}
 }
 
+// errCut is why what was not looked at before the run was ended is open.
+var errCut = errors.New("the run was ended before this was established")
+
+// cut takes back what a scenario decided during which the run was ended: it may
+// be the end that was seen, not the server.
+func (t *trial) cut() {
+	t.own, t.ends = nil, nil // the scenario has ended
+	t.results = slices.DeleteFunc(t.results, func(r Result) bool { return r.Status != Skip })
+	t.finish(errCut)
+}
+
 // suiteError is a fault of the suite or its machine: no folder could be made.
 type suiteError struct{ err error }
 

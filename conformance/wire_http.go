@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -147,7 +146,7 @@ func (w *httpWire) open(ctx context.Context, method string, data []byte, with ht
 		w.readers.Done()
 		return nil, err
 	}
-	w.trace.add(ToServer, data, &HTTPInfo{Method: method, Header: shownHeader(req.Header)}, "")
+	w.trace.add(ToServer, data, &HTTPInfo{Method: method, Header: w.shown(req.Header)}, "")
 	w.mu.Lock()
 	w.streams[to] = end
 	w.mu.Unlock()
@@ -159,9 +158,9 @@ func (w *httpWire) open(ctx context.Context, method string, data []byte, with ht
 	go func() {
 		defer w.readers.Done()
 		defer w.abandon(to)
-		resp, err := w.client.Do(req)
+		resp, err := w.exchange(req)
 		if err != nil {
-			done <- outcome{nil, fmt.Errorf("%w: %w", errClosed, err)}
+			done <- outcome{nil, err}
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
@@ -284,7 +283,7 @@ func route(h http.Header, data []byte, mirrors map[string][]mirror) {
 // whose answer ended without a response will not get one any more.
 func (w *httpWire) readAnswer(resp *http.Response, to string) {
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
-	end := inbound{to: to, ended: true, http: info, err: fmt.Errorf("HTTP %d %s", info.Status, info.ContentType)}
+	end := inbound{to: to, ended: true, http: info, err: &refusedError{info.Status, info.ContentType}}
 	if mediaType(resp.Header) == mediaStream && resp.StatusCode < 300 {
 		w.readStream(resp.Body, info, to)
 	} else {
@@ -375,10 +374,10 @@ func (w *httpWire) upload(ctx context.Context, body io.Reader, note string) (*ht
 
 // finish makes a request and reads its answer as do has it.
 func (w *httpWire) finish(req *http.Request, body []byte, note string) (*httpAnswer, error) {
-	w.trace.add(ToServer, body, &HTTPInfo{Method: req.Method, Header: shownHeader(req.Header)}, note)
-	resp, err := w.client.Do(req)
+	w.trace.add(ToServer, body, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, note)
+	resp, err := w.exchange(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errClosed, err)
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
@@ -402,38 +401,6 @@ func (w *httpWire) finish(req *http.Request, body []byte, note string) (*httpAns
 	}
 	w.trace.add(FromServer, answer.body, info, "")
 	return answer, nil
-}
-
-// describeHeaders says which headers are special, without the secrets among
-// them.
-func describeHeaders(h http.Header) string {
-	var notes []string
-	for _, name := range sortedKeys(h) {
-		switch values := h[name]; {
-		case len(values) == 0:
-			notes = append(notes, "no "+name)
-		case strings.EqualFold(name, headerSession):
-			notes = append(notes, name+": a session id")
-		default:
-			notes = append(notes, name+": "+values[0])
-		}
-	}
-	return strings.Join(notes, ", ")
-}
-
-// shownHeader is h without what is secret or says nothing.
-func shownHeader(h http.Header) http.Header {
-	out := http.Header{}
-	for name, values := range h {
-		switch http.CanonicalHeaderKey(name) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", headerSession:
-			out[name] = []string{"(not shown)"}
-		case "Date", "Content-Length", "Accept-Encoding", "User-Agent":
-		default:
-			out[name] = values
-		}
-	}
-	return out
 }
 
 // headerValue spells text as a header has it (HDR-04): as it is when it is plain,
@@ -470,7 +437,7 @@ func (w *httpWire) close() ending {
 		if session != "" {
 			ctx, cancel := context.WithTimeout(w.ctx, termGrace)
 			if req, err := w.request(ctx, http.MethodDelete, nil, nil); err == nil {
-				if resp, err := w.client.Do(req); err == nil {
+				if resp, err := w.exchange(req); err == nil {
 					_ = resp.Body.Close()
 				}
 			}

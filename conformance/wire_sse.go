@@ -72,15 +72,15 @@ func openSSE(ctx context.Context, s *URLSubject, tr *trace) (*sseWire, error) {
 
 // stream makes the GET request and reads up to the endpoint event.
 func (w *sseWire) stream(req *http.Request) (*sse.Reader, *HTTPInfo, io.ReadCloser, error) {
-	w.trace.add(ToServer, nil, &HTTPInfo{Method: req.Method, Header: shownHeader(req.Header)}, "")
-	resp, err := w.client.Do(req)
+	w.trace.add(ToServer, nil, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, "")
+	resp, err := w.exchange(req)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%w: %w", errClosed, err)
+		return nil, nil, nil, err
 	}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if resp.StatusCode != http.StatusOK || mediaType(resp.Header) != mediaStream {
 		w.trace.add(FromServer, nil, info, "no event stream")
-		return nil, nil, resp.Body, fmt.Errorf("GET was answered with HTTP %d %s, not with an event stream", info.Status, info.ContentType)
+		return nil, nil, resp.Body, fmt.Errorf("GET was not answered with an event stream: %w", &refusedError{info.Status, info.ContentType})
 	}
 	events := sse.NewReader(resp.Body, maxFrame, maxFrame)
 	for {
@@ -173,7 +173,7 @@ func (w *sseWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 		w.readers.Done()
 		return nil, err
 	}
-	w.trace.add(ToServer, data, &HTTPInfo{Method: http.MethodPost, Header: shownHeader(req.Header)}, "")
+	w.trace.add(ToServer, data, &HTTPInfo{Method: http.MethodPost, Header: w.shown(req.Header)}, "")
 	type outcome struct {
 		answer *httpAnswer
 		err    error
@@ -194,9 +194,9 @@ func (w *sseWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 
 // posted makes the request of a message. The body of an acceptance says nothing.
 func (w *sseWire) posted(req *http.Request, token string) (*httpAnswer, error) {
-	resp, err := w.client.Do(req)
+	resp, err := w.exchange(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errClosed, err)
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -214,7 +214,7 @@ func (w *sseWire) posted(req *http.Request, token string) (*httpAnswer, error) {
 	} else {
 		w.trace.add(FromServer, body, info, "")
 	}
-	end := inbound{to: token, ended: true, http: info, data: body, err: fmt.Errorf("HTTP %d %s", info.Status, info.ContentType)}
+	end := inbound{to: token, ended: true, http: info, data: body, err: &refusedError{info.Status, info.ContentType}}
 	select {
 	case w.box <- end:
 	case <-w.ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 
@@ -135,10 +136,21 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	opts.OnResult = a.live(live)
 	report, err := conformance.Run(ctx, subject, opts)
 	live.end()
-	if err != nil {
+	return a.conformed(ctx, cmd, t, report, files, err)
+}
+
+// conformed ends the command after a run: with its verdict, or with what kept it
+// from one. A run that was cut short has a report, too.
+func (a *app) conformed(ctx context.Context, cmd *cobra.Command, t target, report *conformance.Report, files []reportFile, err error) error {
+	if report == nil {
 		return a.conformFailure(ctx, t, err)
 	}
-	return a.conclude(cmd, t, report, files)
+	verdict := a.conclude(cmd, t, report, files)
+	var f *failure
+	if err != nil && (!errors.As(verdict, &f) || f.silent) {
+		return a.conformFailure(ctx, t, err)
+	}
+	return verdict
 }
 
 // conformOptions are the options of a run as the suite has them.
@@ -248,6 +260,10 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 		return usage("%v", err)
 	}
 	f := &failure{kind: kindUnreachable, message: a.safe(unreachable.Error())}
+	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
+		f.kind = kindAuth
+		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
+	}
 	if a.explainCommon(f, t, err) {
 		return f
 	}

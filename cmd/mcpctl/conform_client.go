@@ -96,10 +96,7 @@ func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOp
 	opts.OnResult = a.live(live)
 	report, err := clientsuite.Run(ctx, clientsuite.Command(argv, env), opts)
 	live.end()
-	if err != nil {
-		return a.conformFailure(ctx, target{argv: argv}, err)
-	}
-	return a.conclude(cmd, target{argv: argv}, report, files)
+	return a.conformed(ctx, cmd, target{argv: argv}, report, files, err)
 }
 
 // reachedBy is the transport that the arguments of a client speak of.

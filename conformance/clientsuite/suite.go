@@ -1,6 +1,7 @@
 package clientsuite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ type suite struct {
 
 // Run judges the client. The error says that it could not be started, that it
 // sent nothing at all ([ErrNothingSent]), or what is wrong with the options; a
-// client that does wrong is no error but a report.
+// client that does wrong is no error but a report. When ctx ends before the run
+// does, Run returns its error and the report of what was found until then.
 func Run(ctx context.Context, program Program, opts Options) (*conformance.Report, error) {
 	if err := opts.prepare(); err != nil {
 		return nil, err
@@ -53,12 +55,9 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 			s.report.Legs = append(s.report.Legs, l.said)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	s.report.Duration = time.Since(s.report.StartedAt)
 	s.report.FoldAttempts()
-	return s.report, s.report.Expect(opts.Expected)
+	return s.report, cmp.Or(s.report.Expect(opts.Expected), ctx.Err())
 }
 
 // meet has the client make a first call in each revision, and returns the legs
@@ -159,6 +158,9 @@ func (l *leg) play(ctx context.Context) {
 			if ctx.Err() == nil {
 				t.scenario.play(t)
 			}
+			if ctx.Err() != nil {
+				t.cut()
+			}
 			t.finish()
 			l.emit(t)
 		})
@@ -166,7 +168,9 @@ func (l *leg) play(ctx context.Context) {
 	jobs.Wait()
 	for _, t := range trials {
 		if t.scenario.seen != nil && len(t.results) < len(t.scenario.checks) {
-			t.scenario.seen(t, slices.Concat([]*trial{l.met}, trials))
+			if t.scenario.seen(t, slices.Concat([]*trial{l.met}, trials)); ctx.Err() != nil {
+				t.cut()
+			}
 			t.finish()
 			l.emit(t)
 		}

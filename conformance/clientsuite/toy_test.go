@@ -1,6 +1,7 @@
 package clientsuite
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -56,4 +57,24 @@ func TestToyWithoutDefect(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRun_Cut: what was found before a run is ended is not lost, and what was not
+// is no verdict on the client.
+func TestRun_Cut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		report, err := Run(ctx, &toy{net: newMemory()}, Options{
+			Parallel: 1, Only: []string{"messages", "lifecycle"}, Revisions: []mcp.Version{mcp.LatestSession},
+			OnResult: func(conformance.Result) { cancel() },
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, conformance.Incomplete, report.Verdict())
+		for _, r := range report.Results {
+			require.NotContains(t, []conformance.Status{conformance.Fail, conformance.Warn, conformance.Error}, r.Status, r.ID)
+		}
+		require.Positive(t, report.Summary().Must.Pass)
+	})
 }

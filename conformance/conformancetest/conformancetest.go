@@ -62,11 +62,14 @@ type teller interface {
 func tell(t teller, r *conformance.Report, res *conformance.Result) {
 	t.Helper()
 	text := strings.TrimSpace(report.Finding(r, res))
-	open := res.Status == conformance.Unknown || res.Status == conformance.Error
+	open := res.Status == conformance.Unknown || res.Status == conformance.Error || res.Reason == conformance.SkipPrerequisite
+	required := res.Level == conformance.Must && !res.Excused() && !res.Unscored
 	switch {
+	case open && required:
+		t.Error(text)
 	case res.Status == conformance.Skip:
 		t.Skip(text)
-	case r.Fails(res), open && res.Level == conformance.Must && !res.Excused() && !res.Unscored:
+	case r.Fails(res):
 		t.Error(text)
 	case res.Status != conformance.Pass:
 		t.Log(text)

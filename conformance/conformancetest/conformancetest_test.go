@@ -43,27 +43,30 @@ func TestTell(t *testing.T) {
 	}
 	skip := result(conformance.Skip, conformance.Must, "")
 	skip.Reason, skip.Detail = conformance.SkipNotDeclared, "capabilities.tools absent"
+	missing := result(conformance.Skip, conformance.Must, "")
+	missing.Reason = conformance.SkipPrerequisite
 	unscored := result(conformance.Fail, conformance.Must, "")
 	unscored.Unscored = true
 	for name, c := range map[string]struct {
 		res  *conformance.Result
 		want string
 	}{
-		"a pass":                           {result(conformance.Pass, conformance.Must, ""), ""},
-		"a broken rule":                    {result(conformance.Fail, conformance.Must, ""), "error"},
-		"a known failure":                  {result(conformance.Fail, conformance.Must, conformance.BaselineKnown), "log"},
-		"a stale entry":                    {result(conformance.Pass, conformance.Must, conformance.BaselineStale), "error"},
-		"advice":                           {result(conformance.Warn, conformance.Should, ""), "log"},
-		"a requirement not established":    {result(conformance.Unknown, conformance.Must, ""), "error"},
-		"a recommendation not established": {result(conformance.Unknown, conformance.Should, ""), "log"},
-		"a fault of the suite":             {result(conformance.Error, conformance.Must, ""), "error"},
-		"what does not apply":              {skip, "skip"},
-		"a rule without score":             {unscored, "log"},
+		"a pass":                            {result(conformance.Pass, conformance.Must, ""), ""},
+		"a broken rule":                     {result(conformance.Fail, conformance.Must, ""), "error"},
+		"a known failure":                   {result(conformance.Fail, conformance.Must, conformance.BaselineKnown), "log"},
+		"a stale entry":                     {result(conformance.Pass, conformance.Must, conformance.BaselineStale), "error"},
+		"advice":                            {result(conformance.Warn, conformance.Should, ""), "log"},
+		"a requirement not established":     {result(conformance.Unknown, conformance.Must, ""), "error"},
+		"a recommendation not established":  {result(conformance.Unknown, conformance.Should, ""), "log"},
+		"a fault of the suite":              {result(conformance.Error, conformance.Must, ""), "error"},
+		"what does not apply":               {skip, "skip"},
+		"what another failure kept from it": {missing, "error"},
+		"a rule without score":              {unscored, "log"},
 	} {
 		var got told
 		tell(&got, &conformance.Report{}, c.res)
 		require.Equal(t, c.want, got.outcome, name)
-		if c.want == "error" && c.res.Baseline == "" {
+		if c.want == "error" && c.res.Baseline == "" && c.res.Status != conformance.Skip {
 			require.Contains(t, got.text, `← {"id":7}`, "%s: what was on the wire", name)
 			require.Contains(t, got.text, "expected one, got both", name)
 		}

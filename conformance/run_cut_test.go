@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// TestRun_Cut: what was found before a run is ended is not lost, and what was not
+// is no verdict on the server.
+func TestRun_Cut(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	seen := 0
+	report, err := Run(ctx, healthy(), Options{Only: []string{"RPC-*", "LC-*"}, OnResult: func(r Result) {
+		if seen++; r.ID == "LC-01/answered" {
+			cancel()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, Incomplete, report.Verdict())
+	results := statuses(report)
+	require.Equal(t, Unknown, results["RPC-01/order"].Status)
+	require.Equal(t, errCut.Error(), results["RPC-01/order"].Detail)
+	for i := range report.Results {
+		require.NotContains(t, []Status{Fail, Warn, Error}, report.Results[i].Status, report.Results[i].ID)
+	}
+}
+
+// TestRun_KeptOut: a status that keeps everybody out is nothing to judge.
+func TestRun_KeptOut(t *testing.T) {
+	t.Parallel()
+	for status, text := range map[int]string{
+		http.StatusUnauthorized:        "credentials",
+		http.StatusForbidden:           "credentials",
+		http.StatusNotFound:            "no MCP server",
+		http.StatusMethodNotAllowed:    "no MCP server",
+		http.StatusInternalServerError: "no MCP server",
+		http.StatusBadGateway:          "no MCP server",
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		defer srv.Close()
+		_, err := Run(t.Context(), URL(srv.URL, nil), Options{})
+		var unreachable *UnreachableError
+		require.ErrorAs(t, err, &unreachable, "%d", status)
+		require.Equal(t, status, unreachable.Status)
+		require.ErrorContains(t, err, text)
+	}
+}
+
+// TestRun_OtherRevision: a set says nothing of a server that speaks another revision.
+func TestRun_OtherRevision(t *testing.T) {
+	t.Parallel()
+	report := &Report{Results: []Result{{Check: Check{ID: "RPC-01/order", Level: Must}, Revision: mcp.Version2025_06_18, Status: Pass}}}
+	set, err := Requirements(mcp.Version2025_11_25)
+	require.NoError(t, err)
+	report.score(set, mcp.Version2025_11_25)
+	require.Equal(t, Incomplete, report.Verdict())
+	report.score(set, mcp.Version2025_06_18)
+	require.Equal(t, Passed, report.Verdict())
+}
+
+// TestRun_NoSecrets: what the caller gave for every request, and what stands in
+// the URL, is in no frame and no detail.
+func TestRun_NoSecrets(t *testing.T) {
+	t.Parallel()
+	h := newFakeHTTP(newFake(defect{}, "", "", io.Discard))
+	requests := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "key-secret" || r.URL.Query().Get("token") != "url-secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if h.mu.Lock(); requests > 40 {
+			h.mu.Unlock()
+			panic(http.ErrAbortHandler) // the connection breaks: errors say the URL
+		}
+		requests++
+		h.mu.Unlock()
+		h.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL)
+	require.NoError(t, err)
+	u.User, u.RawQuery = url.UserPassword("user", "pass-secret"), "token=url-secret"
+	report, err := Run(t.Context(), URL(u.String(), http.Header{"X-Api-Key": {"key-secret"}}), Options{Only: []string{"RPC-*", "LC-*", "HTTP-*"}})
+	require.NoError(t, err)
+	broken := false
+	for i := range report.Results {
+		r := &report.Results[i]
+		broken = broken || strings.Contains(r.Detail+r.Actual, "EOF")
+		all := r.Detail + r.Actual + r.Expected
+		for _, f := range r.Evidence {
+			all += string(f.Data) + f.Note
+			if f.HTTP != nil {
+				for name, values := range f.HTTP.Header {
+					all += name + strings.Join(values, " ")
+				}
+			}
+		}
+		require.NotContains(t, all, "-secret", r.ID)
+	}
+	require.True(t, broken, "no connection was broken")
+}

@@ -1,0 +1,91 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// notShown stands in a trace where a secret was.
+const notShown = "(not shown)"
+
+// exchange makes a request. Its error does not say the URL, in which secrets may
+// stand, and is an errClosed.
+func (w *httpWire) exchange(req *http.Request) (*http.Response, error) {
+	resp, err := w.client.Do(req)
+	var named *url.Error
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errClosed, err)
+	}
+	return resp, nil
+}
+
+// shown is the header of a request as a trace has it: without what the caller
+// gave for every request, which is for credentials.
+func (w *httpWire) shown(h http.Header) http.Header {
+	out := shownHeader(h)
+	for name := range w.subject.Header {
+		if _, there := out[name]; there {
+			out[name] = []string{notShown}
+		}
+	}
+	return out
+}
+
+// shownHeader is h without what is secret or says nothing.
+func shownHeader(h http.Header) http.Header {
+	out := http.Header{}
+	for name, values := range h {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", headerSession:
+			out[name] = []string{notShown}
+		case "Date", "Content-Length", "Accept-Encoding", "User-Agent":
+		default:
+			out[name] = values
+		}
+	}
+	return out
+}
+
+// describeHeaders says which headers are special, without the secrets among
+// them.
+func describeHeaders(h http.Header) string {
+	var notes []string
+	for _, name := range sortedKeys(h) {
+		switch values := h[name]; {
+		case len(values) == 0:
+			notes = append(notes, "no "+name)
+		case strings.EqualFold(name, headerSession):
+			notes = append(notes, name+": a session id")
+		case strings.EqualFold(name, "Authorization"):
+			notes = append(notes, name+": "+notShown)
+		default:
+			notes = append(notes, name+": "+values[0])
+		}
+	}
+	return strings.Join(notes, ", ")
+}
+
+// refusedError is an HTTP status in the place of an answer.
+type refusedError struct {
+	status      int
+	contentType string
+}
+
+func (e *refusedError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, e.contentType))
+}
+
+// statusOf is the HTTP status that err is, else 0.
+func statusOf(err error) int {
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		return refused.status
+	}
+	return 0
+}
