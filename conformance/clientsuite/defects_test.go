@@ -104,6 +104,14 @@ var defects = []planted{
 	{"bad-action", overHTTP, modern, "C-ELIC-05/action"},
 	{"dies-of-notifications", overHTTP, session, "C-ELIC-07/unknown"},
 
+	{"no-tasks", overHTTP, modern, "C-TASK-07/result C-TASK-08/end"},
+	{"loses-results", overStdio, modern, "C-TASK-07/plain"},
+	{"polls-hard", overHTTP, modern, "C-TASK-08/interval"},
+	{"asks-again", overStdio, modern, "C-TASK-08/end"},
+	{"forgets-extension", overHTTP, modern, "C-TASK-06/declared"},
+	{"unnamed-tasks", overHTTP, modern, "C-TASK-11/name"},
+	{"tasks-of-lists", overHTTP, modern, "C-TASK-07/other"},
+
 	{"lists-first", overHTTP, session, "C-LC-01/first"},
 	{"no-info-version", overHTTP, session, "C-LC-01/params"},
 	{"offers-unknown", overHTTP, session, "C-LC-02/session-era"},

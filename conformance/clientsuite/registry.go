@@ -14,7 +14,7 @@ var areas = []string{"messages", "lifecycle", "negotiation", "tools", "features"
 func registry() []scenario {
 	all := slices.Concat(
 		messageScenarios(), lifecycleScenarios(), negotiationScenarios(), serverAsks(), toolScenarios(), listScenarios(), answerScenarios(), arrayScenarios(), cancelScenarios(), undeclaredScenarios(),
-		featureScenarios(), promptScenarios(), subscriptionScenarios(), refusalScenarios(), statelessScenarios(), roundScenarios(), seenHTTP(), httpScenarios(), pollingScenarios(), headerScenarios(), annotationScenarios(), stdioScenarios(), faultScenarios(),
+		featureScenarios(), promptScenarios(), subscriptionScenarios(), refusalScenarios(), statelessScenarios(), roundScenarios(), taskScenarios(), seenHTTP(), httpScenarios(), pollingScenarios(), headerScenarios(), annotationScenarios(), stdioScenarios(), faultScenarios(),
 	)
 	slices.SortStableFunc(all, func(a, b scenario) int {
 		return cmp.Compare(slices.Index(areas, a.area), slices.Index(areas, b.area))

@@ -22,6 +22,9 @@ type Task struct {
 	// speaks, as one of both eras does: Revision is what it will find. A client of
 	// one era connects as ever, or reports this as unsupported.
 	Negotiate bool `json:"negotiate,omitempty"`
+	// Tasks says that the client is to declare the tasks extension, where it has it
+	// and the revision, too.
+	Tasks bool `json:"tasks,omitempty"`
 	// URL is the endpoint over HTTP, Command the program and its arguments over
 	// stdio. The other one is empty.
 	URL     string   `json:"url,omitempty"`

@@ -32,8 +32,9 @@ type run struct {
 	stubborn bool
 	started  func(*process)
 	answers  Answers
-	// negotiate leaves it to the client to find out what the server speaks.
-	negotiate bool
+	// negotiate leaves it to the client to find out what the server speaks, tasks
+	// asks for the extension of that name.
+	negotiate, tasks bool
 
 	task  Task
 	lines []Line
@@ -75,7 +76,7 @@ func (r *run) doExactly(steps ...Step) {
 	}
 	defer stage.close()
 	r.task = Task{
-		Scenario: r.leg.playing(r), Revision: r.leg.revision, Negotiate: r.negotiate, Transport: r.leg.opts.Transport, URL: stage.url,
+		Scenario: r.leg.playing(r), Revision: r.leg.revision, Negotiate: r.negotiate, Tasks: r.tasks, Transport: r.leg.opts.Transport, URL: stage.url,
 		Command: stage.command, Answers: r.answers, Steps: steps,
 	}
 	report := &reporter{}

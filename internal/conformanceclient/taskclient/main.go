@@ -28,6 +28,7 @@ const exitUsage = 2
 type task struct {
 	Revision  string   `json:"revision"`
 	Negotiate bool     `json:"negotiate"`
+	Tasks     bool     `json:"tasks"`
 	Transport string   `json:"transport"`
 	URL       string   `json:"url"`
 	Command   []string `json:"command"`
@@ -133,6 +134,9 @@ const probeTime = 2 * time.Second
 // unless that is to be found out.
 func (p *player) connect(ctx context.Context) error {
 	options := append(p.task.Answers.options(), client.WithRequiredCapabilities()) // some servers of the suite declare nothing
+	if p.task.Tasks {
+		options = append(options, client.WithTasks())
+	}
 	if p.task.Negotiate {
 		options = append(options, client.WithProbeTimeout(probeTime))
 	} else {

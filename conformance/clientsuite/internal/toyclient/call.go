@@ -64,6 +64,11 @@ func (c *client) call(ctx context.Context, method string, params members, s step
 			if params, err = c.round(params, object(result)); err != nil {
 				return nil, err
 			}
+		case "task":
+			if c.task.Tasks && (method == "tools/call" && !c.is("no-tasks") || c.is("tasks-of-lists")) {
+				return c.drive(ctx, object(result))
+			}
+			return nil, errors.New("a task that nobody wanted")
 		default:
 			if kind == nil && !c.is("needs-result-type") || kind != nil && c.is("takes-weird") {
 				return result, nil

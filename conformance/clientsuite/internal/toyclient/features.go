@@ -31,6 +31,9 @@ func (c *client) capabilities() json.RawMessage {
 			out[name] = json.RawMessage("{}")
 		}
 	}
+	if c.task.Tasks && c.stateless {
+		out["extensions"] = json.RawMessage(`{"io.modelcontextprotocol/tasks":{}}`)
+	}
 	if a.ElicitURL != "" {
 		out["elicitation"] = json.RawMessage(`{"url":{}}`)
 	}

@@ -200,8 +200,8 @@ func (c *client) mirror(h http.Header, m members) {
 	if !c.is("no-mcp-method") {
 		h.Set("Mcp-Method", method)
 	}
-	name := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[method]
-	if name != "" && !c.is("no-mcp-name") {
+	name := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId"}[method]
+	if name != "" && !c.is("no-mcp-name") && !(name == "taskId" && c.is("unnamed-tasks")) {
 		h.Set("Mcp-Name", c.encoded(text(params[name]), "raw-name"))
 	}
 	if method != "tools/call" || c.is("no-param-headers") {

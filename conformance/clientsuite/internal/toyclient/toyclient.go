@@ -40,7 +40,7 @@ type Child struct {
 
 type task struct {
 	Revision, Transport, URL string
-	Negotiate                bool
+	Negotiate, Tasks         bool
 	Command                  []string
 	Answers                  struct {
 		Elicit, Sample json.RawMessage
