@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -482,7 +483,18 @@ func runExtensionTaskNews(t *trial) error {
 		if err != nil {
 			return true, err
 		}
-		t.judgeNews(sub, id, states[len(states)-1])
+		last := states[len(states)-1]
+		long := s.wait
+		s.wait = min(long, grace) // the news of it may come after the answer to a poll
+		_, err = s.note(t.ctx, func(in inbound) bool {
+			params, _ := object(in.members["params"])
+			return in.method() == mcp.MethodTasks && sub.owns(in) && text(params["status"]) == text(last["status"])
+		})
+		s.wait = long
+		if err != nil && !errors.Is(err, errNoAnswer) {
+			return true, err
+		}
+		t.judgeNews(sub, id, last)
 		return true, sub.end(t)
 	})
 }
