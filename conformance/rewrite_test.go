@@ -39,6 +39,8 @@ type rewritten struct {
 	// http stands before the server's own handler and makes the run one over
 	// HTTP.
 	http func(next http.Handler) http.Handler
+	// header is what the suite is given for every request.
+	header http.Header
 	// trip stands in the way of each HTTP request of the suite, where the spelling
 	// of header names is still seen.
 	trip func(next http.RoundTripper) http.RoundTripper
@@ -317,7 +319,7 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 		}
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
-		url := URL(server.URL+"/mcp", nil)
+		url := URL(server.URL+"/mcp", r.header)
 		if r.sse {
 			url = overSSE(server.URL)
 		}

@@ -7,10 +7,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// guarded wants a token that it never gave to anybody.
+// credential is the one that the guard of the fakes takes.
+const credential = "Bearer of-the-test"
+
+// guarded lets through who has the credential, and tells others what to get.
 func guarded(change func(h http.Header, metadata reply)) func(next http.Handler) http.Handler {
-	return func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == credential {
+				next.ServeHTTP(w, r)
+				return
+			}
 			at := "http://" + r.Host
 			metadata := reply{"resource": at + "/mcp", "authorization_servers": []any{"https://login.example"}}
 			h := http.Header{"Www-Authenticate": {`Bearer realm="mcp", resource_metadata="` + at + wellKnownResource + `/mcp"`}}
@@ -28,7 +35,7 @@ func guarded(change func(h http.Header, metadata reply)) func(next http.Handler)
 
 func authorizationRewrites() map[string]rewritten {
 	wrong := func(change func(h http.Header, metadata reply)) rewritten {
-		return rewritten{http: guarded(change), base: guarded(func(http.Header, reply) {})}
+		return rewritten{http: guarded(change), base: guarded(func(http.Header, reply) {}), header: http.Header{"Authorization": {credential}}}
 	}
 	set := func(member string, value any) rewritten {
 		return wrong(func(_ http.Header, metadata reply) { metadata[member] = value })
@@ -40,7 +47,7 @@ func authorizationRewrites() map[string]rewritten {
 	lenient.http = func(next http.Handler) http.Handler {
 		guard := strict(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+			if given := r.Header.Get("Authorization"); given != credential && strings.HasPrefix(given, "Bearer ") {
 				w.WriteHeader(http.StatusForbidden)
 				return
 			}
