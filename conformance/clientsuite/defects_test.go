@@ -112,6 +112,7 @@ var defects = []planted{
 	{"unnamed-tasks", overHTTP, modern, "C-TASK-11/name"},
 	{"tasks-of-lists", overHTTP, modern, "C-TASK-07/other"},
 
+	{"always-tasks", overHTTP, session, "C-TASK-01/undeclared"},
 	{"lists-first", overHTTP, session, "C-LC-01/first"},
 	{"no-info-version", overHTTP, session, "C-LC-01/params"},
 	{"offers-unknown", overHTTP, session, "C-LC-02/session-era"},

@@ -90,6 +90,15 @@ func messageScenarios() []scenario {
 				}),
 			},
 			{
+				must("C-TASK-01/undeclared", "no call is to be a task of a server that declared none", spec("basic/utilities/tasks#tool-level-negotiation", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools")).from(mcp.Version2025_11_25),
+				"tools/call without task", each(func(_ *trial, m *message) (bool, string) {
+					if task := m.param("task"); m.method() == mcp.MethodToolsCall && task != nil {
+						return true, "task " + string(task)
+					}
+					return m.method() == mcp.MethodToolsCall, ""
+				}),
+			},
+			{
 				must("C-RPC-08/error", "errors that the client answers with have an integer code and a message", spec("basic#responses", "Error responses MUST include an error field with a code and message. Error codes MUST be integers.")),
 				"an integer code and a message", each(func(_ *trial, m *message) (bool, string) {
 					e := m.members["error"]

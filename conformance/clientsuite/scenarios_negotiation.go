@@ -110,10 +110,10 @@ func (t *trial) probe() *message {
 func (p oddProbe) scenario() scenario {
 	id, served := "C-NEG-04/"+p.name, "C-NEG-04/"+p.name+"-served"
 	rule := spec(versioningPage, "Anything else identifies a legacy server.")
-	switch p.transport {
-	case conformance.TransportStdio:
+	if p.transport == conformance.TransportStdio {
 		rule = spec("basic/transports/stdio#backward-compatibility", "The fallback MUST NOT be keyed to one specific error code: legacy servers respond to unknown pre-initialize requests with implementation-defined errors (commonly -32601 or -32602) or not at all.")
-	case conformance.TransportHTTP:
+	}
+	if p.transport == conformance.TransportHTTP {
 		rule = spec("basic/transports/streamable-http#backward-compatibility", "If the body is empty or is not a recognized modern JSON-RPC error, fall back to initialize and continue with the legacy version for subsequent requests.")
 	}
 	return scenario{

@@ -195,7 +195,7 @@ func (c *client) visit(params members) (json.RawMessage, error) {
 		return nil, &rpcError{code: -32602, text: "no such mode"}
 	}
 	if h, ok := c.way.(*httpWay); ok && c.is("fetches-pages") {
-		if resp, err := h.client.Get(text(params["url"])); err == nil { //nolint:noctx // a defect
+		if resp, err := h.client.Get(text(params["url"])); err == nil {
 			_ = resp.Body.Close()
 		}
 	}

@@ -56,7 +56,7 @@ func (c *client) listen(ctx context.Context, s step, h *heard) error {
 		case <-end.C:
 			stop()
 			if !c.is("never-unlistens") {
-				<-ended
+				<-ended //nolint:errcheck // it was to end
 			}
 			return nil
 		case err := <-ended:

@@ -160,6 +160,9 @@ func (c *client) callTool(ctx context.Context, s step) (any, error) {
 		arguments = str(string(arguments))
 	}
 	params := members{"name": str(s.Name)}
+	if c.is("always-tasks") {
+		params["task"] = json.RawMessage("{}")
+	}
 	if arguments != nil {
 		params["arguments"] = arguments
 	}
