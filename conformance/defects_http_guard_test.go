@@ -47,6 +47,11 @@ func httpGuardRewrites() map[string]rewritten {
 		return r.Method == http.MethodPost && r.Header.Get(headerRevision) == "" && r.Header.Get(headerSession) != ""
 	})
 	return map[string]rewritten{
+		"HTTP-07/redirect": over(func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(http.StatusFound)
+			return true
+		}),
 		"X-SEC-02/prefix":     from(http.MethodPost, part(".evil.example")),
 		"X-SEC-02/userinfo":   from(http.MethodPost, part("@evil.example")),
 		"X-SEC-02/get":        from(http.MethodGet, evil),

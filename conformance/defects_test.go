@@ -408,6 +408,7 @@ func stdioDefects() map[string]broken {
 			return nil, !json.Valid(line)
 		}}},
 		"STDIO-02/together":  {defect: defect{chunks: true}},
+		"STDIO-06/term":      process(defect{features: []string{"ignores-term"}}),
 		"STDIO-08/ends":      process(defect{stays: "always"}),
 		"STDIO-08/handshake": {defect: defect{stays: "handshake"}},
 		"STDIO-08/before":    {defect: defect{stays: "always"}},

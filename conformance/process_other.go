@@ -4,6 +4,9 @@ package conformance
 
 import "os/exec"
 
+// canTerminate: there is no signal that a program could heed.
+const canTerminate = false
+
 // ownGroup does nothing where there are no process groups: children of the
 // program are its own business there.
 func ownGroup(*exec.Cmd) {}

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// canTerminate reports whether a program can be told to end.
+const canTerminate = true
+
 // ownGroup makes the program the leader of a process group, so that what it
 // starts ends with it: `go run`, `npx` and shells are only wrappers.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -28,6 +28,11 @@ func httpScenarios() []Scenario {
 			run: runHTTPAnswers,
 		},
 		{
+			ID: "HTTP-07", Area: "http", Title: "redirects", Needs: needs, Since: mcp.Version2025_03_26,
+			Checks: []Check{advice("HTTP-07/redirect", "initialize is answered at the endpoint itself, not with a redirect", Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."})},
+			run:    runRedirect,
+		},
+		{
 			ID: "HTTP-19", Area: "http", Title: "GET", Needs: needs,
 			Checks: []Check{{ID: "HTTP-19/get", Title: "GET is answered with an event stream or 405", Level: Must, Spec: Spec{Section: listening, Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}}},
 			run:    runHTTPGet,
@@ -140,6 +145,26 @@ func runHTTPAnswers(t *trial) error {
 func isAnswerType(contentType string) bool {
 	media := mediaType(http.Header{"Content-Type": {contentType}})
 	return media == mediaJSON || media == mediaStream
+}
+
+// runRedirect is a warning only: no page speaks of redirects, but clients need
+// not follow one, and after 301 to 303 many would send a GET.
+func runRedirect(t *trial) error {
+	s, err := t.raw()
+	if err != nil {
+		return err
+	}
+	a, err := t.exchange(s, http.MethodPost, message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked)), nil)
+	if err != nil {
+		return err
+	}
+	t.check("HTTP-07/redirect", a.status/100 != 3, "an answer", "%d to %s", a.status, clip(a.header.Get("Location"), 120))
+	if w, err := s.http(); err == nil && a.status < 300 {
+		w.mu.Lock()
+		w.session = a.header.Get(headerSession) // which close ends
+		w.mu.Unlock()
+	}
+	return nil
 }
 
 func runHTTPGet(t *trial) error {

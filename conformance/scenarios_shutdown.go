@@ -25,6 +25,11 @@ func shutdownScenarios() []Scenario {
 			run:    runEndWithCalls,
 		},
 		{
+			ID: "STDIO-06", Area: "stdio", Title: "an end from outside", Needs: Needs{Transport: TransportStdio, Process: true},
+			Checks: []Check{{ID: "STDIO-06/term", Title: "the server ends within 5 s after it was told to terminate", Level: Should, House: Must, Spec: spec}},
+			run:    runTerminate,
+		},
+		{
 			ID: "X-WIRE-13", Area: "tools", Title: "revisions before structured content",
 			Needs: Needs{Capability: "tools", Family: familyArtifact, Tools: []string{toolValidate}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{{
@@ -60,6 +65,25 @@ func runEndOfInput(t *trial) error {
 	}
 	end = s.close()
 	t.check("STDIO-08/handshake", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	return nil
+}
+
+// runTerminate is about the step after the end of the input: a server that did
+// not heed that ends by the signal (SIGTERM), or has to be killed.
+func runTerminate(t *trial) error {
+	if !canTerminate {
+		t.skip("STDIO-06/term", SkipControl, "needs a system with SIGTERM")
+		return nil
+	}
+	s, err := t.fresh()
+	if err != nil {
+		return err
+	}
+	w, ok := s.wire.(*lineWire)
+	if !ok || w.terminate == nil {
+		return ours(fmt.Errorf("transport %s has no program", s.wire.transport()))
+	}
+	t.check("STDIO-06/term", w.terminate(), "an end within "+endGrace.String(), "it had to be killed")
 	return nil
 }
 

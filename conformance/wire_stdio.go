@@ -30,6 +30,9 @@ type lineWire struct {
 	log   *tail
 	// stop ends the server: it waits for an orderly end first.
 	stop func() ending
+	// terminate tells a program to end, with its input open, and reports whether
+	// it did in time. It is nil for a function.
+	terminate func() bool
 
 	write sync.Mutex
 	once  sync.Once
@@ -204,6 +207,16 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	w.stop = func() ending {
 		defer func() { _ = out.Close() }()
 		return stopProcess(cmd, stdin, done, cmp.Or(s.grace, endGrace))
+	}
+	w.terminate = func() bool {
+		terminateGroup(cmd)
+		select {
+		case err := <-done:
+			done <- err // for stop
+			return true
+		case <-time.After(cmp.Or(s.grace, endGrace)):
+			return false
+		}
 	}
 	return w, nil
 }
