@@ -106,17 +106,18 @@ func boundToConnection() rewritten {
 	}}
 }
 
+// careless looks at no state.
+func careless(tool string, state func(s string) bool) rewritten {
+	return rewritten{after: func(m fakeMessage, r reply) []any {
+		given, _ := m.params["requestState"].(string)
+		if m.call == inputRequired+tool && given != "" && state(given) {
+			return []any{success(m.id, reply{"resultType": "complete", "content": []any{}})}
+		}
+		return []any{r}
+	}}
+}
+
 func stateRewrites() map[string]rewritten {
-	// A server that looks at no state.
-	careless := func(tool string, state func(s string) bool) rewritten {
-		return rewritten{after: func(m fakeMessage, r reply) []any {
-			given, _ := m.params["requestState"].(string)
-			if m.call == inputRequired+tool && given != "" && state(given) {
-				return []any{success(m.id, reply{"resultType": "complete", "content": []any{}})}
-			}
-			return []any{r}
-		}}
-	}
 	invented := func(s string) bool { return s == "mainstay-never-given" }
 	return map[string]rewritten{
 		"MRTR-04/state":    refusedInstead(func(m fakeMessage) bool { return m.call == inputRequired+"request_state" && retries(m) }),

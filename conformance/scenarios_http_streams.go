@@ -97,7 +97,7 @@ func runOwnStream(t *trial) error {
 
 	t.step(s)
 	change := func() error {
-		_, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(toolChange, nil))
+		_, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(toolChange, struct{}{}))
 		return err
 	}
 	if err := change(); err != nil {
@@ -250,7 +250,7 @@ func runHangUp(t *trial) error {
 		return err
 	}
 	t.calls++
-	id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(toolReconnect, nil))
+	id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(toolReconnect, struct{}{}))
 	if err != nil {
 		return err
 	}
