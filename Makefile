@@ -4,7 +4,7 @@ GO ?= go
 FUZZTIME ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help all test race soak lint fuzz conformance mutants mutants-official official-server official-client interop bench bench-peers cover ci
+.PHONY: help all test race soak lint fuzz conformance mutants mutants-official official-server official-client agreement interop bench bench-peers cover ci
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ official-server: ## the official conformance suite against the reference server 
 
 official-client: ## the official conformance suite against our client (needs npm)
 	scripts/official.sh client
+
+agreement: ## where our suite and the official one differ on the same servers, and why (after official-server)
+	scripts/agreement.sh
 
 interop: ## mcpctl and the client against servers written by others, as a matrix (needs npm)
 	.ci/run interop

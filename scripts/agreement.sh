@@ -1,17 +1,36 @@
 #!/usr/bin/env bash
-# Do both suites say the same of the rules both look at? Runs them on the
-# reference server, the everything server of go-sdk and, where it can be had, that
-# of TypeScript, and writes docs/conformance-agreement.md.
-# Exit 0: every difference has an explanation; 1: one has none; 75: something
-# could not be installed.
-# TS_EVERYTHING is the URL of a running TypeScript everything server that speaks
-# the official suite's names, such as the suite's own example; without it that
-# row is left out.
+# Do both suites say the same of the rules both judge? Runs them on the reference
+# server, on the everything server of go-sdk and on those of TypeScript that are
+# running, and compares check by check (conformance/official.txt has which stand
+# beside which).
+#   agreement.sh          says where they differ
+#   agreement.sh update   writes docs/conformance-agreement.md besides
+# TS_SDK and TS_EXAMPLE are URLs of running servers that speak the official
+# fixtures: test/conformance of the TypeScript SDK, and the example of the official
+# suite. No registry has either, so without the URL a server is left out; update
+# wants both.
+# Exit 0: every difference has an explanation; 1: one has none; 2: bad argument;
+# 75: something could not be installed, nothing is known.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 SUITE=0.2.0-alpha.12
 GOSDK=v1.8.0
+out=
+case ${1:-} in
+'') ;;
+update)
+	out=docs/conformance-agreement.md
+	if [[ -z ${TS_SDK:-} || -z ${TS_EXAMPLE:-} ]]; then
+		echo "update needs TS_SDK and TS_EXAMPLE" >&2
+		exit 2
+	fi
+	;;
+*)
+	echo "agreement.sh [update], not $1" >&2
+	exit 2
+	;;
+esac
 work=$(mktemp -d)
 servers=()
 finish() {
@@ -26,16 +45,28 @@ finish() {
 }
 trap finish EXIT
 
-modules=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mainstay-official/$SUITE}/node_modules
+modules=${MAINSTAY_OFFICIAL_CACHE:-${XDG_CACHE_HOME:-${HOME:-$work}/.cache}/mainstay-official/$SUITE}/node_modules
 node=$modules/node/bin/node
 [[ -x $node ]] || node=node
 suite=$modules/@modelcontextprotocol/conformance/dist/index.js
 if [[ ! -f $suite ]]; then
-	echo "the official suite is not installed: run scripts/official.sh first" >&2
+	echo "the official suite is not installed: scripts/official.sh installs it" >&2
 	exit 75
 fi
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# Below 32768, where Linux begins to take ports for outgoing connections.
+free_port() {
+	local port
+	for port in $(seq "$1" "$(($1 + 20))"); do
+		if ! listening "$port"; then
+			echo "$port"
+			return
+		fi
+	done
+	return 1
+}
 
 # serve PORT COMMAND…: starts a server and waits for its port.
 serve() {
@@ -56,14 +87,17 @@ if ! GOBIN=$work go install "github.com/modelcontextprotocol/go-sdk/conformance/
 	echo "go-sdk's everything server could not be installed" >&2
 	exit 75
 fi
-serve 23210 "$work/refserver" --http 127.0.0.1:23210
-serve 23211 "$work/everything-server" -http=127.0.0.1:23211 -stateless=false
-serve 23212 "$work/everything-server" -http=127.0.0.1:23212 -stateless
+own=$(free_port 23210) session=$(free_port 23240) stateless=$(free_port 23270)
+serve "$own" "$work/refserver" --http "127.0.0.1:$own"
+serve "$session" "$work/everything-server" "-http=127.0.0.1:$session" -stateless=false
+serve "$stateless" "$work/everything-server" "-http=127.0.0.1:$stateless" -stateless
+old=2025-11-25 new=2026-07-28
 subjects=(
-	refserver 2025-11-25 http://127.0.0.1:23210/mcp refserver 2026-07-28 http://127.0.0.1:23210/mcp
-	go-sdk 2025-11-25 http://127.0.0.1:23211/ go-sdk 2026-07-28 http://127.0.0.1:23212/
+	refserver $old "http://127.0.0.1:$own/mcp" refserver $new "http://127.0.0.1:$own/mcp"
+	go-sdk $old "http://127.0.0.1:$session/" go-sdk $new "http://127.0.0.1:$stateless/"
 )
-if [[ -n ${TS_EVERYTHING:-} ]]; then
-	subjects+=(TypeScript 2025-11-25 "$TS_EVERYTHING" TypeScript 2026-07-28 "$TS_EVERYTHING")
-fi
-"$work/agreement" -node "$node" -suite "$suite" -out docs/conformance-agreement.md "${subjects[@]}"
+if [[ -n ${TS_SDK:-} ]]; then subjects+=(TypeScript-SDK $old "$TS_SDK" TypeScript-SDK $new "$TS_SDK"); fi
+if [[ -n ${TS_EXAMPLE:-} ]]; then subjects+=(TypeScript-example $old "$TS_EXAMPLE" TypeScript-example $new "$TS_EXAMPLE"); fi
+rc=0
+"$work/agreement" -node "$node" -suite "$suite" -out "$out" "${subjects[@]}" || rc=$?
+exit "$rc"
