@@ -1,8 +1,10 @@
 package clientsuite
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -130,7 +132,7 @@ func taped(t *tape, next http.Handler) http.Handler {
 		next.ServeHTTP(out, r)
 		if r.Context().Err() != nil {
 			t.leaves(m)
-		} else if out.add == nil {
+		} else if !out.answered() {
 			out.WriteHeader(http.StatusOK)
 		}
 	})
@@ -141,8 +143,10 @@ type tapedWriter struct {
 	http.ResponseWriter
 	tape *tape
 	to   *message
-	add  func([]byte)
 	mu   sync.Mutex // a fault may write from another goroutine
+	add  func([]byte)
+	// taken: the connection was hijacked.
+	taken bool
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -173,6 +177,24 @@ func (w *tapedWriter) Write(p []byte) (int, error) {
 		w.tape.told(w.to, p)
 	}
 	return n, err
+}
+
+// Hijack implements [http.Hijacker]: who takes the connection answers nothing more.
+func (w *tapedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.mu.Lock()
+		w.taken = true
+		w.mu.Unlock()
+	}
+	return conn, rw, err
+}
+
+// answered reports whether nothing is left to answer.
+func (w *tapedWriter) answered() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.taken || w.add != nil
 }
 
 // Unwrap lets http.ResponseController through.

@@ -30,6 +30,9 @@ type scenario struct {
 type check struct {
 	conformance.Check
 	modern conformance.Spec
+	// unused says that no message was about the rule, where no client has to send
+	// such a message: empty where each must.
+	unused string
 }
 
 // spec is a sentence of the specification.
@@ -52,6 +55,13 @@ func should(id, title string, s conformance.Spec) check {
 // or says where the rule stands in the stateless era.
 func (c check) or(s conformance.Spec) check {
 	c.modern = s
+	return c
+}
+
+// optional marks a rule about what a client may do without: where it did, the
+// check is skipped and says unused.
+func (c check) optional(unused string) check {
+	c.unused = unused
 	return c
 }
 

@@ -58,17 +58,20 @@ func messageScenarios() []scenario {
 				}),
 			},
 			{
-				must("C-META-01/keys", "keys of _meta have the form that the specification gives them", spec("basic#_meta", "Labels MUST start with a letter and end with a letter or digit; interior characters can be letters, digits, or hyphens (-).")),
+				must("C-META-01/keys", "keys of _meta have the form that the specification gives them", spec("basic#_meta", "Labels MUST start with a letter and end with a letter or digit; interior characters can be letters, digits, or hyphens (-).")).
+					optional("no message had a key in _meta"),
 				"a key with a valid prefix and name", each(metaKeys),
 			},
 			{
 				must("C-UTIL-08/token", "progress tokens are strings or integers, no two active ones equal", spec("basic/utilities/progress#progress-flow", "Progress tokens MUST be a string or integer value")).
-					or(spec("basic/patterns/progress#progress-flow", "Progress tokens MUST be a string or integer value")),
+					or(spec("basic/patterns/progress#progress-flow", "Progress tokens MUST be a string or integer value")).
+					optional("no request asked for progress"),
 				"a token of its own", progressTokens,
 			},
 			{
 				must("C-UTIL-03/own", "what is cancelled is a request of the client's own", spec("basic/utilities/cancellation#behavior-requirements", "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction, Are believed to still be in-progress")).
-					or(spec("basic/patterns/cancellation#behavior-requirements", "Cancellation notifications MUST only reference requests that: Were previously issued by the client")),
+					or(spec("basic/patterns/cancellation#behavior-requirements", "Cancellation notifications MUST only reference requests that: Were previously issued by the client")).
+					optional("nothing was cancelled"),
 				"the id of a request that was sent", canceledOwn,
 			},
 			{
@@ -90,7 +93,8 @@ func messageScenarios() []scenario {
 				}),
 			},
 			{
-				must("C-TASK-01/undeclared", "no call is to be a task of a server that declared none", spec("basic/utilities/tasks#tool-level-negotiation", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools")).from(mcp.Version2025_11_25),
+				must("C-TASK-01/undeclared", "no call is to be a task of a server that declared none", spec("basic/utilities/tasks#tool-level-negotiation", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools")).from(mcp.Version2025_11_25).
+					optional("no tool was called"),
 				"tools/call without task", each(func(_ *trial, m *message) (bool, string) {
 					if task := m.param("task"); m.method() == mcp.MethodToolsCall && task != nil {
 						return true, "task " + string(task)
@@ -99,7 +103,8 @@ func messageScenarios() []scenario {
 				}),
 			},
 			{
-				must("C-RPC-08/error", "errors that the client answers with have an integer code and a message", spec("basic#responses", "Error responses MUST include an error field with a code and message. Error codes MUST be integers.")),
+				must("C-RPC-08/error", "errors that the client answers with have an integer code and a message", spec("basic#responses", "Error responses MUST include an error field with a code and message. Error codes MUST be integers.")).
+					optional("nothing was answered with an error"),
 				"an integer code and a message", each(func(_ *trial, m *message) (bool, string) {
 					e := m.members["error"]
 					if e == nil {

@@ -132,7 +132,8 @@ func seenHTTP() []scenario {
 				}),
 			},
 			{
-				must("C-HTTP-31/name", "Mcp-Name is the name or the URI, encoded where it must be", spec("basic/transports/streamable-http#standard-request-headers", "Mcp-Name | params.name or params.uri | tools/call, resources/read, prompts/get requests. These headers are REQUIRED for compliance.")).official("http-standard-headers"),
+				must("C-HTTP-31/name", "Mcp-Name is the name or the URI, encoded where it must be", spec("basic/transports/streamable-http#standard-request-headers", "Mcp-Name | params.name or params.uri | tools/call, resources/read, prompts/get requests. These headers are REQUIRED for compliance.")).official("http-standard-headers").
+					optional("no tool was called, no resource read and no prompt asked for"),
 				"Mcp-Name of params.name or params.uri", post(func(_ *trial, m *message) (bool, string) {
 					var want string
 					switch m.method() {

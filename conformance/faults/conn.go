@@ -2,6 +2,8 @@ package faults
 
 import (
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -24,8 +26,10 @@ func (p *Proxy) Listen(l net.Listener, authority *Authority) net.Listener {
 func NewServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)                   // TLS, if any, is the listener's
-	return &http.Server{Handler: h, Protocols: protocols} //nolint:gosec // held requests are its purpose: no timeouts
+	protocols.SetUnencryptedHTTP2(true) // TLS, if any, is the listener's
+	// What is broken here is broken on purpose: Go has no need to complain of it.
+	quiet := log.New(io.Discard, "", 0)
+	return &http.Server{Handler: h, Protocols: protocols, ErrorLog: quiet} //nolint:gosec // held requests are its purpose: no timeouts
 }
 
 type listener struct {
