@@ -1,5 +1,9 @@
 package conformance
 
+// SeenPrefix begins the ids of the scenarios that send nothing of their own and
+// judge what was seen in all others: they say nothing when they run alone.
+const SeenPrefix = "SEEN-"
+
 // observedScenarios judge every message the subject sent in the whole run.
 func observedScenarios() []Scenario {
 	rpc := func(quote string) Spec { return Spec{Section: "basic#messages", Quote: quote} }

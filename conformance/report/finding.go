@@ -45,7 +45,8 @@ func source(res *conformance.Result) string {
 	return ""
 }
 
-// again is the command line that repeats one check.
+// again is the command line that repeats one check: the whole run for what is seen
+// in all of it.
 func again(r *conformance.Report, res *conformance.Result) string {
 	words := slices.Clone(r.Again)
 	if len(words) == 0 {
@@ -57,7 +58,9 @@ func again(r *conformance.Report, res *conformance.Result) string {
 	if len(r.Legs) > 1 && res.Revision != "" {
 		words = append(words, "--spec", string(res.Revision))
 	}
-	words = append(words, "--only", res.ID)
+	if !strings.HasPrefix(res.Scenario, conformance.SeenPrefix) {
+		words = append(words, "--only", res.ID)
+	}
 	if len(r.Target.Argv) > 0 {
 		words = append(append(words, "--"), r.Target.Argv...)
 	}
