@@ -46,7 +46,7 @@ func OfficialScenarios() []OfficialScenario { return officialScenarios() }
 var officialScenarios = sync.OnceValue(func() []OfficialScenario {
 	all, err := readOfficial(officialFile)
 	if err != nil {
-		panic("official.txt: " + err.Error())
+		panic("official.txt: " + err.Error()) //nolint:forbidigo // a file of ours, embedded
 	}
 	return all
 })

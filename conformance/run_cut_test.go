@@ -48,7 +48,7 @@ func TestRun_KeptOut(t *testing.T) {
 		http.StatusBadGateway:          "no MCP server",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		defer srv.Close()
+		t.Cleanup(srv.Close)
 		_, err := Run(t.Context(), URL(srv.URL, nil), Options{})
 		var unreachable *UnreachableError
 		require.ErrorAs(t, err, &unreachable, "%d", status)

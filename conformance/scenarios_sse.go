@@ -204,7 +204,9 @@ func runTwoStreams(t *trial) error {
 		if a, err = two.ping(t.ctx); err != nil || a.err != nil {
 			break
 		}
-		time.Sleep(grace / 5)
+		if err := pause(t.ctx, grace/5); err != nil {
+			return err
+		}
 	}
 	t.check("OLD-01/others", err == nil && a.err == nil, "an answer to ping", "%s", a.orError(err))
 	return nil
@@ -284,7 +286,9 @@ func runStreamSession(t *trial) error {
 		if a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
+		if pause(t.ctx, 50*time.Millisecond) != nil {
+			break
+		}
 	}
 	t.check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
 	other.post = neverNamed(live)

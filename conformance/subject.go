@@ -102,6 +102,7 @@ func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, err
 		return newHTTPWire(ctx, s, tr), nil
 	case TransportSSE:
 		return openSSE(ctx, s, tr)
+	case TransportStdio:
 	}
 	return nil, fmt.Errorf("transport %q: a URL is reached over http or sse", s.Transport)
 }
