@@ -92,6 +92,7 @@ func (l *leg) introduce(ctx context.Context) error {
 		if l.toolsErr == nil {
 			l.report.Legs[len(l.report.Legs)-1].Tools = len(l.tools)
 			l.report.Target.Tools = len(l.tools)
+			l.allowed()
 			l.mirror(s)
 		}
 	}
@@ -251,4 +252,17 @@ func (l *leg) emit(res Result) {
 	if l.opts.OnResult != nil && res.Reason != SkipExcluded {
 		l.opts.OnResult(res)
 	}
+}
+
+// allowed finds out which of the tools that may be called are none of the
+// subject's: of this leg, and of those before it.
+func (l *leg) allowed() {
+	p := &l.report.Policy
+	missing := slices.DeleteFunc(slices.Clone(p.AllowTools), func(name string) bool {
+		return slices.ContainsFunc(l.tools, func(t tool) bool { return t.Name == name })
+	})
+	if l.listed {
+		missing = slices.DeleteFunc(missing, func(name string) bool { return !slices.Contains(p.NoTools, name) })
+	}
+	p.NoTools, l.listed = missing, true
 }

@@ -116,5 +116,8 @@ type Policy struct {
 	// Granted is true when the leave came from the server itself.
 	Granted    bool
 	AllowTools []string
+	// NoTools are those of AllowTools that the subject does not list in any
+	// revision; nil where its tools were not learned. Files of reports leave it out.
+	NoTools    []string
 	Only, Skip []string
 }

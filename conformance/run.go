@@ -60,8 +60,8 @@ type Options struct {
 	overwrites int
 }
 
-// UnreachableError says that the subject never answered: there is nothing to
-// judge.
+// UnreachableError says that the subject never answered, or a client that it sent
+// nothing: there is nothing to judge.
 type UnreachableError struct {
 	Target Target
 	// Stderr is the end of what a program wrote to its standard error.
@@ -83,6 +83,9 @@ func (e *UnreachableError) Error() string {
 	default:
 		return fmt.Sprintf("there is no MCP server at this address (HTTP %d)", e.Status)
 	}
+	if e.Target.Role == RoleClient {
+		return e.Err.Error()
+	}
 	if e.Exit >= 0 {
 		return fmt.Sprintf("the server ended with status %d before it answered", e.Exit)
 	}
@@ -99,6 +102,8 @@ type runner struct {
 	binds   bool
 	report  *Report
 	numbers *numbers
+	// listed: the tools were learned in some leg.
+	listed bool
 }
 
 // Run judges subject and returns what was found. The error is an

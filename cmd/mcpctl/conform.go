@@ -145,6 +145,9 @@ func (a *app) conformed(ctx context.Context, cmd *cobra.Command, t target, repor
 	if report == nil {
 		return a.conformFailure(ctx, t, err)
 	}
+	for _, name := range report.Policy.NoTools {
+		a.warn("--allow-tool %s: the server has no such tool", name)
+	}
 	verdict := a.conclude(cmd, t, report, files)
 	var f *failure
 	if err != nil && (!errors.As(verdict, &f) || f.silent) {

@@ -196,15 +196,18 @@ func newConformExplainCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
 		Short: "Say what a check looks at, and where the rule stands",
-		Long:  `Say what a check looks at, and where the rule stands. ID is that of a check, or a pattern for several, such as UTIL-15*.`,
+		Long: `Say what a check looks at, and where the rule stands. ID is that of a check, of a
+requirement, such as UTIL-15, or a pattern for several, such as UTIL-1*.`,
 		Example: `  mcpctl conform explain RPC-07/exclusive
-  mcpctl conform explain 'UTIL-15*' -o json`,
+  mcpctl conform explain UTIL-15 -o json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("conform explain takes the id of a check, got %d operands", len(args))
 			}
 			all := allChecks()
-			checks := slices.DeleteFunc(slices.Clone(all), func(c listedCheck) bool { return !conformance.Match(args[0], c.ID, c.Scenario) })
+			checks := slices.DeleteFunc(slices.Clone(all), func(c listedCheck) bool {
+				return !conformance.Match(args[0], c.ID, c.Scenario) && !strings.HasPrefix(c.ID, args[0]+"/")
+			})
 			if len(checks) == 0 {
 				return noCheck(args[0], all)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -171,4 +172,38 @@ func TestServerURL(t *testing.T) {
 		require.Error(t, err, typed)
 		require.Equal(t, 2, exitCodes[testApp(formatHuman).failureOf(t.Context(), err).kind], typed)
 	}
+}
+
+// A certificate that is not accepted is told as that, by every command alike, and
+// so is a server without TLS.
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(fakeHTTP(io.Discard))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	plain := strings.Replace(serve(t, io.Discard), "http://", "https://", 1)
+	for _, command := range [][]string{{"ping"}, {"conform", "server"}} {
+		got := inProcess(t.Context(), false, append(command, server.URL+"/mcp")...)
+		require.Equal(t, exitCodes[kindUnreachable], got.code, got.err)
+		require.Contains(t, got.err, "the certificate of "+strings.TrimPrefix(server.URL, "https://")+" is not accepted: x509: ")
+		require.Contains(t, got.err, "SSL_CERT_FILE")
+		require.NotContains(t, got.err, "closed the connection")
+		got = inProcess(t.Context(), false, append(command, plain+"/mcp")...)
+		require.Equal(t, exitCodes[kindUnreachable], got.code, got.err)
+		require.Contains(t, got.err, "does not speak TLS")
+		require.Contains(t, got.err, "http://")
+	}
+}
+
+// TestAllowTool: a tool that the server does not have is said to be none.
+func TestAllowTool(t *testing.T) {
+	t.Parallel()
+	url := serve(t, io.Discard) + "/mcp"
+	got := inProcess(t.Context(), false, "conform", "server", url, "--spec", "2025-11-25", "--only", "RPC-01/order", "--allow-tool", "echo", "--allow-tool", "ecko", "-o", "json")
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.err, "--allow-tool ecko: the server has no such tool")
+	require.NotContains(t, got.err, "--allow-tool echo:")
+	got = inProcess(t.Context(), false, "conform", "server", url, "--spec", "2025-11-25", "--only", "RPC-01/order", "--allow-tool", "ecko", "-q")
+	require.Empty(t, got.err)
 }

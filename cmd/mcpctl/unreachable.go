@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -49,10 +51,26 @@ func (a *app) explainConnecting(f *failure, e *mcperrors.Error, t target) {
 	}
 }
 
-// explainCommon says it for the two commonest reasons: no such program, and
-// nobody at that port.
+// explainCommon says it for the commonest reasons: no such program, nobody at that
+// port, and no TLS that both sides accept.
 func (a *app) explainCommon(f *failure, t target, err error) bool {
+	var (
+		cert    *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		plain   tls.RecordHeaderError
+	)
 	switch {
+	case t.argv == nil && errors.As(err, &cert):
+		f.evidence, f.try = nil, nil
+		f.add("url", "%s", withoutSecrets(t.url))
+		f.message = "the certificate of " + address(t.url) + " is not accepted: " + a.safe(cert.Err.Error())
+		if errors.As(err, &unknown) {
+			f.note = "for an authority of your own set SSL_CERT_FILE to its certificates (PEM), or add them to the system's"
+		}
+	case t.argv == nil && (errors.As(err, &plain) || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")):
+		f.evidence, f.try = nil, []string{"http://" + strings.TrimPrefix(withoutSecrets(t.url), "https://")}
+		f.add("url", "%s", withoutSecrets(t.url))
+		f.message = address(t.url) + " does not speak TLS"
 	case t.argv != nil && errors.Is(err, exec.ErrNotFound):
 		f.evidence = nil
 		f.message = fmt.Sprintf("program %s not found in PATH", t.argv[0])

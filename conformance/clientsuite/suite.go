@@ -25,9 +25,10 @@ type suite struct {
 	results sync.Mutex // for OnResult
 }
 
-// Run judges the client. The error says that it could not be started, that it
-// sent nothing at all ([ErrNothingSent]), or what is wrong with the options; a
-// client that does wrong is no error but a report. When ctx ends before the run
+// Run judges the client. The error is a [*conformance.UnreachableError] when it
+// could not be started or sent nothing at all (then around [ErrNothingSent]), or
+// says what is wrong with the options; a client that does wrong is no error but a
+// report. When ctx ends before the run
 // does, Run returns its error and the report of what was found until then.
 func Run(ctx context.Context, program Program, opts Options) (*conformance.Report, error) {
 	if err := opts.prepare(); err != nil {
@@ -65,16 +66,18 @@ func Run(ctx context.Context, program Program, opts Options) (*conformance.Repor
 func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) ([]*leg, error) {
 	var legs []*leg
 	sent := false
+	var last *run
 	for _, v := range revisions {
 		l := &leg{suite: s, revision: v, said: conformance.Leg{Revision: v, Tools: -1}}
 		r := newRun(ctx, l)
 		r.do(listTools(), call("echo", `{"text":"hello"}`))
 		if r.err != nil {
-			return nil, fmt.Errorf("the client could not be started: %w", r.err)
+			return nil, s.unreachable(r, fmt.Errorf("the client could not be started: %w", r.err))
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		last = r
 		sent = sent || len(r.tape.all()) > 0
 		l.met = &trial{run: r, scenario: &scenario{id: meeting}}
 		l.introduced(r)
@@ -83,12 +86,17 @@ func (s *suite) meet(ctx context.Context, revisions []mcp.Version, asked bool) (
 		}
 	}
 	if !sent {
-		return nil, ErrNothingSent
+		return nil, s.unreachable(last, fmt.Errorf("%w%s", ErrNothingSent, last.fate()))
 	}
 	if len(legs) == 0 {
 		return nil, fmt.Errorf("the client speaks none of %v; name the revision to judge it in", revisions)
 	}
 	return legs, nil
+}
+
+// unreachable is the error of a client that there is nothing to judge of.
+func (s *suite) unreachable(r *run, err error) error {
+	return &conformance.UnreachableError{Target: s.report.Target, Stderr: r.stderr, Exit: -1, Err: err}
 }
 
 // meeting names the first run, in its task and in what is found in it.

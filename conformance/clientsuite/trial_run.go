@@ -89,7 +89,7 @@ func (r *run) doExactly(steps ...Step) {
 	defer limit.Stop()
 	select {
 	case <-program.done():
-		r.over = r.tape.now()
+		r.over = max(r.tape.now(), 1) // not 0 where it sent nothing, either
 	case <-limit.C:
 	case <-r.ctx.Done():
 	}
@@ -131,6 +131,25 @@ func (r *run) reported(i int) []Line {
 
 // how says how the program ended, for what could not be established.
 func (r *run) how() string {
+	parts := r.ending()
+	if i := strings.LastIndexByte(r.stderr, '\n'); r.stderr != "" {
+		parts = append(parts, "it says: "+r.stderr[i+1:])
+	}
+	return aside(parts)
+}
+
+// fate is how without what the program said.
+func (r *run) fate() string { return aside(r.ending()) }
+
+func aside(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// ending says how the program ended, when not well.
+func (r *run) ending() []string {
 	var parts []string
 	switch {
 	case r.err != nil:
@@ -141,13 +160,7 @@ func (r *run) how() string {
 	if r.failed != "" && r.over != 0 {
 		parts = append(parts, r.failed)
 	}
-	if i := strings.LastIndexByte(r.stderr, '\n'); r.stderr != "" {
-		parts = append(parts, "it says: "+r.stderr[i+1:])
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, "; ") + ")"
+	return parts
 }
 
 func (r *run) evidence() []conformance.Frame { return r.tape.evidence() }

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,16 +15,17 @@ import (
 )
 
 // JUnit writes the reports for CI dashboards: a suite for each revision and
-// area, a case for each check under its id. What fails the run is a failure,
+// area, beside others of each subject, a case for each check under its id. What fails the run is a failure,
 // what could not be established an error, what does not apply and what is known
 // to fail is skipped with its reason. [JUnitSchema] describes the form.
 func JUnit(w io.Writer, reports []*conformance.Report) error {
 	root := junitRoot{Name: "mcpctl conform"}
 	var all time.Duration
-	for _, r := range reports {
+	names := junitSubjects(reports)
+	for i, r := range reports {
 		all += took(r)
 		for _, part := range parts(r) {
-			suite := junitSuiteOf(r, part)
+			suite := junitSuiteOf(r, part, names[i])
 			root.Tests += suite.Tests
 			root.Failures += suite.Failures
 			root.Errors += suite.Errors
@@ -94,10 +96,34 @@ type junitReason struct {
 	Text    string `xml:",chardata"`
 }
 
-func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
+// junitSubjects tells several subjects apart: by name and transport, and where
+// both are the same by number. One has no need of it. There is no dot in a name: in a class it begins a
+// package.
+func junitSubjects(reports []*conformance.Report) []string {
+	out := make([]string, len(reports))
+	if len(reports) == 1 {
+		return out
+	}
+	taken := map[string]bool{}
+	for i, r := range reports {
+		name := strings.Trim(unsafeInClass.ReplaceAllString(named(r.Target)+" "+string(r.Target.Transport), "-"), "-")
+		out[i] = name
+		for n := 2; taken[out[i]]; n++ {
+			out[i] = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken[out[i]] = true
+	}
+	return out
+}
+
+var unsafeInClass = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// junitSuiteOf makes a suite of a part of a report. about names the subject beside
+// others, else it is empty.
+func junitSuiteOf(r *conformance.Report, part legArea, about string) junitSuite {
 	t := r.Target
 	suite := junitSuite{
-		Name: fmt.Sprintf("mcp %s / %s", part.revision, part.area), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05Z"),
+		Name: strings.Join(strings.Fields(fmt.Sprintf("mcp %s %s / %s", about, part.revision, part.area)), " "), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05Z"),
 		Hostname: "localhost",
 		Properties: []junitProperty{
 			{"mcp." + string(cmp.Or(t.Role, conformance.RoleServer)), printable(named(t))},
@@ -108,7 +134,7 @@ func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
 	var all time.Duration
 	for _, res := range part.results {
 		all += lasted(res)
-		c := junitCaseOf(r, res)
+		c := junitCaseOf(r, res, about)
 		suite.Tests++
 		switch {
 		case c.Failure != nil:
@@ -124,10 +150,13 @@ func junitSuiteOf(r *conformance.Report, part legArea) junitSuite {
 	return suite
 }
 
-func junitCaseOf(r *conformance.Report, res *conformance.Result) junitCase {
-	c := junitCase{Class: fmt.Sprintf("mcp.%s.%s", res.Revision, res.Area), Name: res.ID, Time: seconds(lasted(res))}
+func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) junitCase {
+	if about != "" {
+		about += "."
+	}
+	c := junitCase{Class: fmt.Sprintf("mcp.%s%s.%s", about, res.Revision, res.Area), Name: res.ID, Time: seconds(lasted(res))}
 	text := printable(clip(message(res)))
-	about := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; ")))
+	said := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; ")))
 	reason := func() *junitReason {
 		return &junitReason{Type: string(res.Level), Message: text, Text: printable(junitBody(r, res))}
 	}
@@ -138,12 +167,12 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result) junitCase {
 	case r.Fails(res):
 		c.Failure = reason()
 	case res.Excused(), res.Unscored && res.Status != conformance.Pass:
-		c.Skipped = &junitSkip{about}
+		c.Skipped = &junitSkip{said}
 	case res.Status == conformance.Unknown, res.Status == conformance.Error:
 		c.Error = reason()
 		c.Error.Type = string(res.Status)
 	case res.Status == conformance.Warn:
-		c.Out = printable(fmt.Sprintf("WARN %s: %s\n", res.Level, about))
+		c.Out = printable(fmt.Sprintf("WARN %s: %s\n", res.Level, said))
 	}
 	for i := range res.Evidence {
 		c.Out += printable(arrow(&res.Evidence[i])+" "+wire(&res.Evidence[i], frameLimit)) + "\n"

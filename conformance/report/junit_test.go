@@ -234,3 +234,34 @@ func TestPrintable(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "a\t\n\uFFFD\uFFFD\uFFFDé🦀", printable("a\t\n\x00\x1b\uFFFEé🦀"))
 }
+
+// TestJUnit_Subjects: several subjects stay apart, also where dashboards know
+// cases by class and name alone; one keeps the names it had.
+func TestJUnit_Subjects(t *testing.T) {
+	t.Parallel()
+	http := sampleReport()
+	http.Target.Transport = conformance.TransportHTTP
+	var b bytes.Buffer
+	require.NoError(t, JUnit(&b, []*conformance.Report{sampleReport(), http, sampleReport(), passedReport()}))
+	var root element
+	require.NoError(t, xml.Unmarshal(b.Bytes(), &root))
+	requireForm(t, &root)
+	suites, cases := map[string]bool{}, map[string]bool{}
+	for _, suite := range root.Children {
+		require.False(t, suites[suite.attr("name")], suite.attr("name"))
+		suites[suite.attr("name")] = true
+		for _, c := range suite.Children {
+			if c.XMLName.Local == "testcase" {
+				key := c.attr("classname") + " " + c.attr("name")
+				require.False(t, cases[key], key)
+				cases[key] = true
+				require.Len(t, strings.Split(c.attr("classname"), "."), 4, "a dot begins a package")
+			}
+		}
+	}
+	require.Contains(t, cases, "mcp.every-u202ething-2-0-0-http.2025-11-25.base RPC-07/exclusive")
+
+	b.Reset()
+	require.NoError(t, JUnit(&b, []*conformance.Report{sampleReport()}))
+	require.Contains(t, b.String(), `classname="mcp.2025-11-25.base"`)
+}
