@@ -234,16 +234,32 @@ func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
 		return nil, err
 	}
 	if err := s.handshake(ctx, l.asked); err != nil {
-		s.close()
+		l.dismiss(s)
 		return nil, err
 	}
 	l.shared[p] = s
 	return s, nil
 }
 
+// dismiss closes a session whose end nobody judges. A program that had to be
+// killed twice is not waited for again: the patience of all sessions together
+// would be that of nobody.
+func (l *leg) dismiss(s *session) {
+	if w, ok := s.wire.(*lineWire); ok && l.slowEnds >= patientEnds {
+		w.hurry.Store(true)
+	}
+	if !s.close().prompt {
+		l.slowEnds++
+	}
+}
+
+// patientEnds is how many sessions may have to be killed before the others get
+// hurriedGrace to end in.
+const patientEnds = 2
+
 func (l *leg) closeShared() {
 	for p, s := range l.shared {
-		s.close()
+		l.dismiss(s)
 		delete(l.shared, p)
 	}
 }

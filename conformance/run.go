@@ -104,6 +104,8 @@ type runner struct {
 	numbers *numbers
 	// listed: the tools were learned in some leg.
 	listed bool
+	// slowEnds counts the sessions that had to be killed.
+	slowEnds int
 }
 
 // Run judges subject and returns what was found. The error is an

@@ -143,6 +143,7 @@ func runEndInCall(t *trial) error {
 		close(release)
 		return errors.Join(err, fmt.Errorf("the call did not reach its service: %v", arrived))
 	}
+	s.ended = true // what follows is the end that was asked for
 	err = w.closeInput()
 	close(release)
 	if err != nil {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -146,8 +147,11 @@ func (t *trial) refusal(s *session, id string, data []byte) (answer, error) {
 	})
 	s.wait = wait
 	delete(s.pending, id)
-	if err == nil && in.ended {
-		err = fmt.Errorf("%w: %s", errNoAnswer, in.err)
+	switch {
+	case err == nil && in.ended:
+		err = s.unanswered(in)
+	case sent == nil && errors.Is(err, errNoAnswer):
+		s.doubt = nil // the ping after it was answered
 	}
 	return toAnswer(in), err
 }

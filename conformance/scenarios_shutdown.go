@@ -105,6 +105,7 @@ func runEndWithCalls(t *trial) error {
 	if !ok {
 		return ours(fmt.Errorf("transport %s has no end of input", s.wire.transport()))
 	}
+	s.ended = true // what follows is the end that was asked for
 	if err := w.in.Close(); err != nil {
 		return err
 	}

@@ -114,6 +114,7 @@ func closeInput(s *session) error {
 	if !ok {
 		return ours(fmt.Errorf("transport %s has no end of input", s.wire.transport()))
 	}
+	s.ended = true // what follows is the end that was asked for
 	return w.in.Close()
 }
 

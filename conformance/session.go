@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -36,6 +37,11 @@ type session struct {
 	batched   []inbound // what is left of an array that came
 	notes     []inbound // notifications and requests of the server, as they came
 	opened    *opening  // set once initialized
+	// doubt is why it is not known that the server is still there: what was
+	// asked of it last has no answer. An answer clears it.
+	doubt error
+	// ended: the suite has closed the conversation itself.
+	ended bool
 	// stateless is the revision when it has no sessions: each request carries
 	// what initialize says elsewhere.
 	stateless mcp.Version
@@ -105,6 +111,7 @@ func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errLate
 	}
+	s.doubts(err)
 	return answer, err
 }
 
@@ -166,7 +173,7 @@ func (s *session) await(ctx context.Context, id string) (answer, error) {
 		return answer{}, err
 	}
 	if in.ended {
-		return answer{in: in}, fmt.Errorf("%w: %w", errNoAnswer, in.err)
+		return answer{in: in}, s.unanswered(in)
 	}
 	return toAnswer(in), nil
 }
@@ -203,6 +210,7 @@ func (s *session) provoke(ctx context.Context, id string, data []byte) (answer, 
 	a, err := wait()
 	s.wait = long
 	if errors.Is(err, errNoAnswer) {
+		s.doubt = nil
 		err = fmt.Errorf("%w, though the ping after it was answered", errNoAnswer)
 	}
 	return a, err
@@ -222,7 +230,7 @@ func (s *session) awaitError(ctx context.Context, sent *httpAnswer) (answer, err
 		return answer{}, err
 	}
 	if in.ended {
-		return answer{in: in}, fmt.Errorf("%w: %w", errNoAnswer, in.err)
+		return answer{in: in}, s.unanswered(in)
 	}
 	return toAnswer(in), nil
 }
@@ -252,9 +260,13 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 	for {
 		in, err := s.arrival(ctx, timer)
 		if err != nil {
+			s.doubts(err)
 			return inbound{}, err
 		}
 		s.take(ctx, in)
+		if in.isResponse() && (in.http == nil || in.http.Status < http.StatusInternalServerError) {
+			s.doubt = nil
+		}
 		if want(in) {
 			return in, nil
 		}
@@ -379,6 +391,7 @@ func (s *session) noted(method string) []inbound {
 
 // close ends the conversation and looks at what was left unread.
 func (s *session) close() ending {
+	s.ended = true
 	s.drain()
 	return s.wire.close()
 }

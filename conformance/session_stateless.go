@@ -20,6 +20,7 @@ func (s *session) askWith(ctx context.Context, id string, data []byte, with http
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	if _, err := w.sendWith(ctx, data, with); err != nil {
+		s.doubts(err)
 		return answer{}, err
 	}
 	return s.await(ctx, id)

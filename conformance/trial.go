@@ -19,6 +19,7 @@ type trial struct {
 	own     []*session // opened for this scenario, closed at its end
 	ends    []func()   // run at its end
 	// evidence is the traffic since the last send after the last decision.
+	session  *session
 	trace    *trace
 	mark     int
 	lastTime time.Time
@@ -92,6 +93,9 @@ func (t *trial) decide(id string, status Status, r Result) {
 	if t.decided(id) {
 		return
 	}
+	if reason := t.unsure(status); reason != "" {
+		status, r = Unknown, Result{Detail: reason}
+	}
 	r.Check, r.Scenario, r.Area, r.Revision = *c, t.scenario.ID, t.scenario.Area, t.leg.revision
 	r.Level, r.Status = t.level(c), status
 	if status != Skip {
@@ -108,7 +112,7 @@ func (t *trial) decide(id string, status Status, r Result) {
 
 // step begins a new piece of evidence.
 func (t *trial) step(s *session) {
-	t.trace, t.mark = s.trace, s.trace.mark()
+	t.session, t.trace, t.mark = s, s.trace, s.trace.mark()
 }
 
 // shared returns the session that scenarios share, initialized. What it needs
@@ -167,7 +171,7 @@ func (t *trial) profile() profile {
 // what the scenario returned.
 func (t *trial) finish(err error) {
 	for _, s := range t.own {
-		s.close()
+		t.leg.dismiss(s)
 	}
 	for _, end := range t.ends {
 		end()

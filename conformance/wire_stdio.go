@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ const (
 	// and again after it was told to terminate (STDIO-06, STDIO-08).
 	endGrace  = 5 * time.Second
 	termGrace = 2 * time.Second
+	// hurriedGrace is both for a program that is known not to end.
+	hurriedGrace = 200 * time.Millisecond
 	// keptStderr bounds what is kept of a program's standard error.
 	keptStderr = 4 << 20
 )
@@ -33,6 +36,9 @@ type lineWire struct {
 	// terminate tells a program to end, with its input open, and reports whether
 	// it did in time. It is nil for a function.
 	terminate func() bool
+
+	// hurry: nobody judges how it ends, and it is known to take its time.
+	hurry atomic.Bool
 
 	write sync.Mutex
 	once  sync.Once
@@ -137,6 +143,14 @@ func (w *lineWire) close() ending {
 	return w.end
 }
 
+// patience is how long an end may take that has grace.
+func (w *lineWire) patience(grace time.Duration) time.Duration {
+	if w.hurry.Load() {
+		return min(grace, hurriedGrace)
+	}
+	return grace
+}
+
 // newPipeWire runs the function of s on a pair of pipes.
 func newPipeWire(ctx context.Context, s inProcess, tr *trace) *lineWire {
 	serverIn, clientOut := io.Pipe()
@@ -154,7 +168,7 @@ func newPipeWire(ctx context.Context, s inProcess, tr *trace) *lineWire {
 		defer cancel()
 		begin := time.Now()
 		_ = clientOut.Close()
-		timer := time.NewTimer(s.grace)
+		timer := time.NewTimer(w.patience(s.grace))
 		defer timer.Stop()
 		select {
 		case err := <-done:
@@ -206,7 +220,7 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	w.log = log
 	w.stop = func() ending {
 		defer func() { _ = out.Close() }()
-		return stopProcess(cmd, stdin, done, cmp.Or(s.grace, endGrace))
+		return stopProcess(cmd, stdin, done, w.patience(cmp.Or(s.grace, endGrace)), w.patience(termGrace))
 	}
 	w.terminate = func() bool {
 		terminateGroup(cmd)
@@ -232,7 +246,7 @@ func (s *CommandSubject) environment(extra []string) []string {
 // stopProcess ends a program in the order of the specification: close its
 // input, wait, terminate, wait, kill. What is left of its group is killed in
 // any case.
-func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace time.Duration) ending {
+func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term time.Duration) ending {
 	begin := time.Now()
 	_ = stdin.Close()
 	end := ending{}
@@ -249,7 +263,7 @@ func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace time.D
 	end.prompt = waited(grace)
 	if !end.prompt {
 		terminateGroup(cmd)
-		if !waited(termGrace) {
+		if !waited(term) {
 			killGroup(cmd)
 			end.err = <-done
 		}

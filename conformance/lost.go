@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// A server that has gone keeps silent, refuses and leaves out whatever it is
+// meant to. So nothing is decided by the loss of a server: what came before
+// it counts, what rests on it is unknown.
+
+// doubts remembers that the server may have gone.
+func (s *session) doubts(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.doubt = err
+	}
+}
+
+// unanswered is the error of an HTTP answer that ended without a response. A
+// status from 500 on is that of a server which may not work at all.
+func (s *session) unanswered(in inbound) error {
+	err := fmt.Errorf("%w: %w", errNoAnswer, in.err)
+	if in.http != nil && in.http.Status >= http.StatusInternalServerError {
+		s.doubts(err)
+	}
+	return err
+}
+
+// unsure says why a decision is none, "" when it is one: it was made while it is
+// in doubt whether the server is there.
+func (t *trial) unsure(status Status) string {
+	s := t.session
+	if s == nil || s.ended || s.doubt == nil {
+		return ""
+	}
+	doubt := s.doubt
+	switch status {
+	case Pass:
+		if !t.answers(s) {
+			return "the server was lost: " + doubt.Error()
+		}
+	case Fail, Warn:
+		// What ends a server or silences it is a fault of that server, as long
+		// as there is one to speak of.
+		if errors.Is(doubt, errClosed) || errors.Is(doubt, errNoAnswer) && s.trace.silent() {
+			if !t.reachable() {
+				return "the server was lost: " + doubt.Error()
+			}
+		}
+	case Skip, Unknown, Error:
+	}
+	return ""
+}
+
+// answers reports whether the server of a session is there, after all: it answers
+// a ping. Over HTTP any conversation tells.
+func (t *trial) answers(s *session) bool {
+	if a, err := s.ping(t.ctx); err == nil && (a.status() < http.StatusInternalServerError) {
+		return true
+	}
+	return s.wire.transport() != TransportStdio && t.reachable()
+}
+
+// reachable reports whether a new conversation is answered at all, in whatever way.
+func (t *trial) reachable() bool {
+	s, err := t.leg.open(t.ctx, t.leg.profileEnv(t.profile()))
+	if err != nil {
+		return false
+	}
+	defer t.leg.dismiss(s)
+	_ = s.handshake(t.ctx, t.leg.asked) // an error is an answer
+	return !s.trace.silent() && (s.doubt == nil || !errors.Is(s.doubt, errClosed) && s.opened != nil)
+}

@@ -1,0 +1,193 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// obliging is a server that serves whatever it is sent, good or bad: it breaks
+// every rule about what has to be refused.
+var obliging = defect{
+	raw: func(_ *fakeConn, line []byte) ([]any, bool) {
+		in := received(line, nil)
+		if in.method() == mcp.MethodInitialize || in.method() == mcp.MethodInitialized || in.method() == mcp.MethodToolsList {
+			return nil, false
+		}
+		if id := in.members["id"]; id != nil || in.members == nil {
+			return []any{success(id, reply{})}, true
+		}
+		return nil, true
+	},
+	after: func(c *fakeConn, m fakeMessage, r reply) []any {
+		switch m.method {
+		case mcp.MethodInitialize:
+			if r["error"] != nil {
+				r = success(m.id, c.initialize(m))
+			}
+			capabilities := r["result"].(reply)["capabilities"].(reply)
+			delete(capabilities["experimental"].(reply), "errorProfiles")
+			capabilities["logging"], capabilities["completions"], capabilities["prompts"] = reply{}, reply{}, reply{}
+		case mcp.MethodToolsList:
+			r = success(m.id, reply{"tools": []any{fakeTools()[2]}})
+		}
+		return []any{r}
+	},
+}
+
+// mortal is serve with a life of n messages in each conversation.
+func mortal(serve Serve, n int) Serve {
+	return func(ctx context.Context, in io.Reader, out io.Writer) error {
+		cut, write := io.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			var line []byte
+			buf := make([]byte, 1)
+			for left := n; left > 0; {
+				if _, err := in.Read(buf); err != nil {
+					break
+				}
+				line = append(line, buf[0])
+				if buf[0] == '\n' {
+					_, _ = write.Write(line) // a server that has ended reads nothing
+					line, left = line[:0], left-1
+				}
+			}
+			_ = write.Close()
+		}()
+		err := serve(ctx, cut, out)
+		_ = cut.Close()
+		return err
+	}
+}
+
+// failingAfter is a handler that answers 500 to everything after n requests.
+func failingAfter(next http.Handler, n int64) http.Handler {
+	var count atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if count.Add(1) > n {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var lostOptions = Options{
+	Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, SideEffects: SideEffectsNone,
+	Skip: []string{"SEEN-*", "RPC-22*", "STDIO-02/large"},
+}
+
+// TestLoss_PassesNothing: what a server fails as long as it lives, it does not
+// pass by dying.
+func TestLoss_PassesNothing(t *testing.T) {
+	t.Parallel()
+	alive, err := Run(t.Context(), inProcess{newFake(obliging, "", "", io.Discard).serve, time.Second}, lostOptions)
+	require.NoError(t, err)
+	living, failed := statuses(alive), 0
+	for _, res := range living {
+		if res.Status == Fail || res.Status == Warn {
+			failed++
+		}
+	}
+	require.Greater(t, failed, 20, "an obliging server has to break many rules for this test to say anything")
+	for _, n := range []int{2, 3, 4, 6, 9} {
+		t.Run(fmt.Sprintf("after %d messages", n), func(t *testing.T) {
+			t.Parallel()
+			report, err := Run(t.Context(), inProcess{mortal(newFake(obliging, "", "", io.Discard).serve, n), time.Second}, lostOptions)
+			require.NoError(t, err)
+			compareLoss(t, living, report)
+		})
+	}
+}
+
+// TestLoss_HTTPPassesNothing: the same of a server that answers 500 in the end.
+func TestLoss_HTTPPassesNothing(t *testing.T) {
+	t.Parallel()
+	over := func(t *testing.T, n int64) *Report {
+		t.Helper()
+		server := httptest.NewServer(failingAfter(newFakeHTTP(newFake(obliging, "", "", io.Discard)), n))
+		t.Cleanup(server.Close)
+		report, err := Run(t.Context(), URL(server.URL, nil), lostOptions)
+		require.NoError(t, err)
+		return report
+	}
+	living := statuses(over(t, 1<<40))
+	for _, n := range []int64{10, 40, 100} {
+		t.Run(fmt.Sprintf("after %d requests", n), func(t *testing.T) {
+			t.Parallel()
+			compareLoss(t, living, over(t, n))
+		})
+	}
+}
+
+func compareLoss(t *testing.T, living map[string]Result, lost *Report) {
+	t.Helper()
+	for id, res := range statuses(lost) {
+		was := living[id]
+		if was.Status == Fail || was.Status == Warn {
+			if res.Status == Pass {
+				t.Errorf("%s passes by the loss of the server, which fails it: %s", id, was.Actual)
+			}
+		}
+	}
+}
+
+// TestLoss_IsNoFault: a server that is gone broke no rule by that.
+func TestLoss_IsNoFault(t *testing.T) {
+	t.Parallel()
+	run := func(limit int64) map[string]Result {
+		handler := newFakeHTTP(newFake(defect{}, "", "", io.Discard))
+		var count atomic.Int64
+		server := httptest.NewUnstartedServer(nil)
+		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if count.Add(1) > limit {
+				_ = server.Listener.Close() // nobody can connect any more
+				panic(http.ErrAbortHandler)
+			}
+			handler.ServeHTTP(w, r)
+		})
+		server.Start()
+		t.Cleanup(server.Close)
+		report, err := Run(t.Context(), URL(server.URL, nil), Options{
+			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: SideEffectsNone,
+		})
+		require.NoError(t, err)
+		return statuses(report)
+	}
+	living, unknown := run(1<<40), 0
+	for id, res := range run(12) {
+		if res.Status == Unknown {
+			unknown++
+		}
+		if s := living[id].Status; s != Fail && s != Warn {
+			require.NotContains(t, []Status{Fail, Warn}, res.Status, "%s: %s", id, res.Actual)
+		}
+	}
+	require.Greater(t, unknown, 20)
+}
+
+// TestLoss_SlowEnds: a server that never ends by itself is waited for twice.
+func TestLoss_SlowEnds(t *testing.T) {
+	t.Parallel()
+	serve := newFake(defect{stays: "always"}, "", "", io.Discard).serve
+	begin := time.Now()
+	report, err := Run(t.Context(), inProcess{serve, 2 * time.Second}, Options{
+		Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-01*", "STDIO-08/ends"},
+	})
+	require.NoError(t, err)
+	require.Less(t, time.Since(begin), 25*time.Second)
+	require.Contains(t, []Status{Fail, Warn}, statuses(report)["STDIO-08/ends"].Status)
+	require.True(t, bytes.Contains([]byte(statuses(report)["STDIO-08/ends"].Actual), []byte("stopped")))
+}
