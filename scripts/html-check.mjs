@@ -66,6 +66,16 @@ async function filters(page, name) {
   await page.type("#search", "no such words");
   expect((await visible()).length === 0, `${name}: the search finds what is not there`);
   expect((await page.$eval("#shown", (s) => s.textContent)) === (all.length ? `0 of ${all.length} shown` : ""), `${name}: the count is wrong`);
+  const copied = await page.evaluate(async () => {
+    let text = "";
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (given) => { text = given; } }, configurable: true });
+    document.getElementById("copy").click();
+    for (let i = 0; i < 100 && text === ""; i++) {
+      await new Promise((wait) => setTimeout(wait, 20));
+    }
+    return text;
+  });
+  expect(copied.includes('"mcpctl.conform'), `${name}: copy JSON gives no report`);
   const link = await page.$eval("details.check", (d) => d.id).catch(() => "");
   if (link) {
     await page.evaluate((id) => { document.getElementById(id).open = false; location.hash = "#" + encodeURIComponent(id); }, link);

@@ -17,8 +17,13 @@ import (
 //go:embed html
 var htmlFiles embed.FS
 
-// scriptOpen begins the report inside a page; [Read] looks for it.
-const scriptOpen = `<script type="application/json" id="report">`
+// scriptOpen begins the report inside a page, as gzip in base64url: most of a report
+// are words that come again. plainOpen began it in pages of earlier builds. [Read]
+// looks for both.
+const (
+	scriptOpen = `<script type="application/gzip" id="report">`
+	plainOpen  = `<script type="application/json" id="report">`
+)
 
 // HTML writes one page that needs nothing else: no network, no fonts, no
 // script, though filters and search need one. One report becomes a report;
@@ -96,7 +101,8 @@ type view struct {
 	Chips                           []chip
 	Groups                          []group
 	Style                           template.CSS
-	Script, Data                    template.JS
+	Script                          template.JS
+	Data                            string
 }
 
 // look is a status as it is shown: a sign and a word, and a colour that nothing
@@ -140,7 +146,7 @@ func viewOf(reports []*conformance.Report) (*view, error) {
 	if len(reports) == 1 {
 		document = toJSON(reports[0])
 	}
-	data, err := scriptJSON(document)
+	data, err := packed(document)
 	if err != nil {
 		return nil, err
 	}

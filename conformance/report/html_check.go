@@ -2,14 +2,13 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 )
@@ -159,23 +158,19 @@ func lines(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// scriptJSON is a document that can stand in a script element: nothing in it can
-// end the element or begin another.
-func scriptJSON(document any) (template.JS, error) {
-	text, err := json.Marshal(document) // <, > and & as escapes
+// packed is a document that can stand in a script element: the base64 of URLs, of
+// its gzip, has no sign that could end the element or that HTML would escape.
+func packed(document any) (string, error) {
+	var b bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return "", err
 	}
-	// Nor can it change how the source of the page reads.
-	var b strings.Builder
-	for _, c := range string(text) {
-		if unicode.IsPrint(c) {
-			b.WriteRune(c)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{c}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
+	if err := json.NewEncoder(zip).Encode(document); err != nil {
+		return "", err
 	}
-	return template.JS(b.String()), nil
+	if err := zip.Close(); err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(b.Bytes()), nil
 }

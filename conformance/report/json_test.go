@@ -218,3 +218,17 @@ func TestRead_Refuses(t *testing.T) {
 		require.ErrorContains(t, err, "not a report", name)
 	}
 }
+
+// TestRead_PlainPage: pages of earlier builds have the report as plain JSON.
+func TestRead_PlainPage(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, JSON(&b, passedReport()))
+	got, err := Read(strings.NewReader("<!doctype html>" + plainOpen + b.String() + "</script>"))
+	require.NoError(t, err)
+	require.Equal(t, passedReport().Results[0].ID, got[0].Results[0].ID)
+	for _, broken := range []string{"!", "", "AAAA"} {
+		_, err = Read(strings.NewReader("<!doctype html>" + scriptOpen + broken + "</script>"))
+		require.ErrorContains(t, err, "not a report")
+	}
+}

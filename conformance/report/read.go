@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -60,10 +61,25 @@ func Read(in io.Reader) ([]*conformance.Report, error) {
 
 // embedded returns the document inside an HTML report.
 func embedded(page []byte) ([]byte, error) {
-	_, rest, found := bytes.Cut(page, []byte(scriptOpen))
+	_, rest, zipped := bytes.Cut(page, []byte(scriptOpen))
+	plain := false
+	if !zipped {
+		_, rest, plain = bytes.Cut(page, []byte(plainOpen))
+	}
 	data, _, closed := bytes.Cut(rest, []byte("</script>"))
-	if !found || !closed {
+	if !zipped && !plain || !closed {
 		return nil, errors.New("not a report: an HTML page without a report in it")
+	}
+	if plain {
+		return data, nil
+	}
+	zip, err := gzip.NewReader(base64.NewDecoder(base64.RawURLEncoding, bytes.NewReader(data)))
+	if err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
+	}
+	data, err = io.ReadAll(zip)
+	if err != nil {
+		return nil, fmt.Errorf("not a report: %w", err)
 	}
 	return data, nil
 }

@@ -32,8 +32,11 @@
 
   const copy = document.getElementById("copy");
   copy.addEventListener("click", async () => {
-    const text = JSON.stringify(JSON.parse(document.getElementById("report").textContent), null, 2);
     try {
+      const base64 = document.getElementById("report").textContent.replaceAll("-", "+").replaceAll("_", "/");
+      const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+      const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const text = JSON.stringify(JSON.parse(await new Response(plain).text()), null, 2);
       await navigator.clipboard.writeText(text);
       copy.textContent = "copied";
     } catch {
