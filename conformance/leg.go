@@ -245,11 +245,21 @@ func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
 // killed twice is not waited for again: the patience of all sessions together
 // would be that of nobody.
 func (l *leg) dismiss(s *session) {
-	if w, ok := s.wire.(*lineWire); ok && l.slowEnds >= patientEnds {
+	if w, ok := s.wire.(*lineWire); ok && (l.slowEnds >= patientEnds || l.ended()) {
 		w.hurry.Store(true)
 	}
 	if !s.close().prompt {
 		l.slowEnds++
+	}
+}
+
+// ended reports whether the run was ended from outside.
+func (l *leg) ended() bool {
+	select {
+	case <-l.cut:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -102,6 +102,8 @@ type runner struct {
 	binds   bool
 	report  *Report
 	numbers *numbers
+	// cut is closed when the run is ended from outside: nobody waits then.
+	cut <-chan struct{}
 	// listed: the tools were learned in some leg.
 	listed bool
 	// slowEnds counts the sessions that had to be killed.
@@ -119,6 +121,7 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.cut = ctx.Done()
 	revisions, err := r.meet(ctx)
 	if err != nil {
 		return nil, err

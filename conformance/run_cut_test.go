@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,4 +112,28 @@ func TestRun_NoSecrets(t *testing.T) {
 		require.NotContains(t, all, "-secret", r.ID)
 	}
 	require.True(t, broken, "no connection was broken")
+}
+
+// TestRun_CutSoon: who ends a run does not wait for a program that never ends.
+func TestRun_CutSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		f := newFake(defect{}, "", "", io.Discard)
+		subject := inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
+			_ = f.serve(ctx, in, out) // and then it stays
+			<-ctx.Done()
+			return ctx.Err()
+		}, endGrace}
+		var at time.Time
+		_, err := Run(ctx, subject, Options{Only: []string{"RPC-07/exclusive", "LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}, OnResult: func(Result) {
+			if at.IsZero() {
+				at = time.Now()
+				cancel()
+			}
+		}})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Less(t, time.Since(at), 2*time.Second)
+	})
 }
