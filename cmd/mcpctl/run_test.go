@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -179,7 +179,7 @@ func TestServerURL(t *testing.T) {
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(fakeHTTP(io.Discard))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	plain := strings.Replace(serve(t, io.Discard), "http://", "https://", 1)

@@ -3,7 +3,7 @@ package clientsuite
 import (
 	"bytes"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -117,9 +117,9 @@ func TestTaped_Dropped(t *testing.T) {
 	srv := httptest.NewUnstartedServer(taped(newTape(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		(&httpWay{w: w}).drop()
 	})))
-	srv.Config.ErrorLog = log.New(&said, "", 0)
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(&said, nil), slog.LevelError)
 	srv.Start()
-	res, err := http.Post(srv.URL, jsonBody, http.NoBody) //nolint:noctx // of a test
+	res, err := http.Post(srv.URL, jsonBody, http.NoBody)
 	if err == nil {
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()

@@ -2,8 +2,7 @@ package faults
 
 import (
 	"crypto/tls"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -28,7 +27,7 @@ func NewServer(h http.Handler) *http.Server {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // TLS, if any, is the listener's
 	// What is broken here is broken on purpose: Go has no need to complain of it.
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	return &http.Server{Handler: h, Protocols: protocols, ErrorLog: quiet} //nolint:gosec // held requests are its purpose: no timeouts
 }
 
