@@ -190,7 +190,7 @@ func (l *leg) perform(ctx context.Context, t *trial) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
 	t.ctx = ctx
-	err := t.scenario.run(t)
+	err := t.attempt()
 	if err != nil {
 		l.closeShared() // nobody inherits a session in doubt
 	}

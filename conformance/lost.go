@@ -32,6 +32,9 @@ func (s *session) unanswered(in inbound) error {
 // in doubt whether the server is there.
 func (t *trial) unsure(status Status) string {
 	s := t.session
+	if s != nil && s.flooded && (status == Pass || status == Fail || status == Warn) {
+		return "the server sent more than the suite keeps: it may be among what was lost"
+	}
 	if s == nil || s.ended || s.doubt == nil {
 		return ""
 	}

@@ -13,6 +13,9 @@ type Summary struct {
 	Flaky int
 	// Unscored counts checks that ran and are no part of the verdict.
 	Unscored int
+	// Blocked counts requirements that could not be looked at, because something they
+	// build on does not work. They are in Skipped, too.
+	Blocked int
 	// SkippedAreas are the areas in which nothing ran although the run did
 	// not exclude them.
 	SkippedAreas []string
@@ -36,6 +39,9 @@ func (r *Report) Summary() Summary {
 		}
 		if res.Status == Skip {
 			s.Skipped++
+			if res.Reason == SkipPrerequisite && res.Level == Must && !res.Unscored && !res.Excused() {
+				s.Blocked++
+			}
 			if res.Reason == SkipExcluded || res.Reason == SkipTransport || res.Reason == SkipNotInRevision {
 				ran[res.Area] = true // asked for, or a rule for others
 			}

@@ -40,15 +40,16 @@ type session struct {
 	// doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.
 	doubt error
+	// kept counts the messages that are kept for later and their bytes; flooded: it
+	// was too much, and what is missing may be among what was not kept.
+	kept, keptBytes int
+	flooded         bool
 	// ended: the suite has closed the conversation itself.
 	ended bool
 	// stateless is the revision when it has no sessions: each request carries
 	// what initialize says elsewhere.
 	stateless mcp.Version
 }
-
-// maxNotes bounds what is kept of a server that sends without end.
-const maxNotes = 10_000
 
 // answer is a response.
 type answer struct {
@@ -252,6 +253,8 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 	for i, in := range s.stash {
 		if want(in) {
 			s.stash = append(s.stash[:i], s.stash[i+1:]...)
+			s.kept--
+			s.keptBytes -= len(in.data)
 			return in, nil
 		}
 	}
@@ -270,7 +273,7 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 		if want(in) {
 			return in, nil
 		}
-		if in.isResponse() || in.ended {
+		if (in.isResponse() || in.ended) && s.keep(in) {
 			s.stash = append(s.stash, in)
 		}
 	}
@@ -284,10 +287,11 @@ func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, erro
 		return in, nil
 	}
 	select {
-	case in, ok := <-s.wire.inbox():
+	case in, ok := <-s.wire.inbox().messages:
 		if !ok {
 			return inbound{}, errClosed
 		}
+		s.wire.inbox().took(in)
 		s.batched = in.parts()
 		return in, nil
 	case <-timer.C:
@@ -307,7 +311,7 @@ func (s *session) take(ctx context.Context, in inbound) {
 	if in.members == nil || in.isResponse() {
 		return
 	}
-	if len(s.notes) < maxNotes {
+	if s.keep(in) {
 		s.notes = append(s.notes, in)
 	}
 	// MUST NOT in the stateless era: RPC-14.
@@ -367,6 +371,18 @@ func (s *session) lifeSign() string {
 	return mcp.MethodPing
 }
 
+// keep reports whether there is room for one more message that nobody waits for.
+// Of a server that sends without end some is lost.
+func (s *session) keep(in inbound) bool {
+	if s.kept >= keptMessages || s.keptBytes+len(in.data) > keptInAll {
+		s.flooded = true
+		return false
+	}
+	s.kept++
+	s.keptBytes += len(in.data)
+	return true
+}
+
 // note returns the first notification or request of the server that want takes,
 // one that has come or the next that comes. It stays in notes.
 func (s *session) note(ctx context.Context, want func(inbound) bool) (inbound, error) {
@@ -400,10 +416,11 @@ func (s *session) close() ending {
 func (s *session) drain() {
 	for {
 		select {
-		case in, ok := <-s.wire.inbox():
+		case in, ok := <-s.wire.inbox().messages:
 			if !ok {
 				return
 			}
+			s.wire.inbox().took(in)
 			if !in.ended && !in.priming {
 				s.seen.message(s, in)
 			}

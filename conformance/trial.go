@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -209,6 +210,16 @@ func (t *trial) cut() {
 	t.own, t.ends = nil, nil // the scenario has ended
 	t.results = slices.DeleteFunc(t.results, func(r Result) bool { return r.Status != Skip })
 	t.finish(errCut)
+}
+
+// attempt runs the scenario. A panic is a fault of the suite, and ends nothing else.
+func (t *trial) attempt() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = ours(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return t.scenario.run(t)
 }
 
 // suiteError is a fault of the suite or its machine: no folder could be made.

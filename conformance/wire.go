@@ -18,8 +18,6 @@ import (
 const (
 	// maxFrame bounds one message from the subject (decisions 27).
 	maxFrame = 16 << 20
-	// inboxSize is how many messages may wait before the reader pauses.
-	inboxSize = 4096
 	// keptFrames and keptBytes bound the evidence of one check.
 	keptFrames = 24
 	keptBytes  = 4 << 10
@@ -66,7 +64,7 @@ type wire interface {
 	// of the answer is there, and the answer's messages follow in the inbox.
 	send(ctx context.Context, data []byte) (*httpAnswer, error)
 	// inbox delivers what arrives; it is closed after the last.
-	inbox() <-chan inbound
+	inbox() *inbox
 	// close ends the conversation in the orderly way, within bounds, and
 	// reports how the subject ended. It may be called again.
 	close() ending

@@ -37,7 +37,7 @@ type httpWire struct {
 	client  *http.Client
 	trace   *trace
 	post    string // where messages go, "" for the URL of the subject
-	box     chan inbound
+	box     *inbox
 	ctx     context.Context // ends every request when the wire closes
 	cancel  context.CancelFunc
 	readers sync.WaitGroup
@@ -60,7 +60,7 @@ func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
 	}
 	// HTTP-07: a redirect is an answer to judge, not one to follow.
 	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	w := &httpWire{subject: s, client: client, trace: tr, box: make(chan inbound, inboxSize), streams: map[string]context.CancelFunc{}}
+	w := &httpWire{subject: s, client: client, trace: tr, box: newInbox(), streams: map[string]context.CancelFunc{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return w
 }
@@ -289,10 +289,7 @@ func (w *httpWire) readAnswer(resp *http.Response, to string) {
 	} else {
 		w.readBody(resp, info, &end)
 	}
-	select {
-	case w.box <- end:
-	case <-w.ctx.Done():
-	}
+	w.box.put(end, w.ctx.Done())
 }
 
 // readBody delivers a body that is one message.
@@ -336,20 +333,14 @@ func (w *httpWire) readStream(body io.Reader, info *HTTPInfo, to string) {
 		case e.HasID || e.HasRetry:
 			w.trace.add(FromServer, nil, info, "an event without data, id "+strconv.Quote(e.ID))
 			in := inbound{http: info, to: to, event: e.ID, priming: true, retry: e.HasRetry}
-			select {
-			case w.box <- in:
-			case <-w.ctx.Done():
-			}
+			w.box.put(in, w.ctx.Done())
 		}
 	}
 }
 
 func (w *httpWire) deliver(in inbound) {
 	w.trace.received(in)
-	select {
-	case w.box <- in:
-	case <-w.ctx.Done():
-	}
+	w.box.put(in, w.ctx.Done())
 }
 
 // do makes one request and reads its whole answer, of a stream only what is
@@ -422,7 +413,7 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-func (w *httpWire) inbox() <-chan inbound { return w.box }
+func (w *httpWire) inbox() *inbox { return w.box }
 
 func (w *httpWire) stderr() string { return "" }
 
@@ -448,7 +439,7 @@ func (w *httpWire) close() ending {
 		w.mu.Unlock()
 		w.cancel()
 		w.readers.Wait()
-		close(w.box)
+		close(w.box.messages)
 		w.idle()
 	})
 	return ending{prompt: true, exit: -1}

@@ -52,7 +52,7 @@ func openSSE(ctx context.Context, s *URLSubject, tr *trace) (*sseWire, error) {
 		go w.read(events, info, body)
 		go func() {
 			w.readers.Wait()
-			close(w.box)
+			close(w.box.messages)
 		}()
 		return w, nil
 	}
@@ -215,10 +215,7 @@ func (w *sseWire) posted(req *http.Request, token string) (*httpAnswer, error) {
 		w.trace.add(FromServer, body, info, "")
 	}
 	end := inbound{to: token, ended: true, http: info, data: body, err: &refusedError{info.Status, info.ContentType}}
-	select {
-	case w.box <- end:
-	case <-w.ctx.Done():
-	}
+	w.box.put(end, w.ctx.Done())
 	return &httpAnswer{status: resp.StatusCode, header: resp.Header, body: body, token: token}, nil
 }
 

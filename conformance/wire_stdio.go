@@ -29,7 +29,7 @@ const (
 type lineWire struct {
 	in    io.WriteCloser
 	trace *trace
-	box   chan inbound
+	box   *inbox
 	log   *tail
 	// stop ends the server: it waits for an orderly end first.
 	stop func() ending
@@ -47,14 +47,14 @@ type lineWire struct {
 }
 
 func newLineWire(in io.WriteCloser, out io.Reader, tr *trace) *lineWire {
-	w := &lineWire{in: in, trace: tr, box: make(chan inbound, inboxSize), quit: make(chan struct{}), log: &tail{limit: keptStderr}}
+	w := &lineWire{in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: &tail{limit: keptStderr}}
 	go w.read(out)
 	return w
 }
 
 // read delivers lines until the stream ends.
 func (w *lineWire) read(out io.Reader) {
-	defer close(w.box)
+	defer close(w.box.messages)
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
 		line, err := readLine(r, maxFrame)
@@ -73,10 +73,7 @@ func (w *lineWire) read(out io.Reader) {
 
 func (w *lineWire) deliver(in inbound) {
 	w.trace.received(in)
-	select {
-	case w.box <- in:
-	case <-w.quit:
-	}
+	w.box.put(in, w.quit)
 }
 
 // readLine returns the next line with its end, in memory of its own. Of a line
@@ -127,7 +124,7 @@ func (w *lineWire) raw(ctx context.Context, data []byte) error {
 	}
 }
 
-func (w *lineWire) inbox() <-chan inbound { return w.box }
+func (w *lineWire) inbox() *inbox { return w.box }
 
 func (w *lineWire) stderr() string { return w.log.String() }
 
@@ -137,7 +134,7 @@ func (w *lineWire) close() ending {
 	w.once.Do(func() {
 		close(w.quit)
 		w.end = w.stop()
-		for range w.box { // the reader ends with the stream
+		for range w.box.messages { // the reader ends with the stream
 		}
 	})
 	return w.end

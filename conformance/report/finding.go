@@ -167,7 +167,7 @@ func sentence(r *conformance.Report) string {
 	if s.Stale > 1 {
 		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
 	}
-	if n := s.Must.Unknown + s.Should.Unknown; n > 0 {
+	if n := s.Must.Unknown + s.Should.Unknown + s.Blocked; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d not established", n))
 	}
 	add(s.Should.Warn, "recommendation")

@@ -49,7 +49,7 @@ func toJSON(r *conformance.Report) jsonReport {
 			Verdict: r.Verdict(), Exit: r.ExitCode(),
 			Must:   jsonMust{s.Must.Pass, s.Must.Fail, s.Must.Unknown, s.Must.Error},
 			Should: jsonShould{s.Should.Pass, s.Should.Warn, s.Should.Unknown, s.Should.Error},
-			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, SkippedAreas: s.SkippedAreas,
+			Skip:   s.Skipped, Known: s.Known, Stale: s.Stale, Flaky: s.Flaky, Unscored: s.Unscored, Blocked: s.Blocked, SkippedAreas: s.SkippedAreas,
 		},
 		Checks: make([]jsonCheck, len(r.Results)),
 	}

@@ -109,6 +109,7 @@ type jsonSummary struct {
 	Stale        int                 `json:"stale"`
 	Flaky        int                 `json:"flaky"`
 	Unscored     int                 `json:"unscored"`
+	Blocked      int                 `json:"blocked"`
 	SkippedAreas []string            `json:"skippedAreas,omitempty"`
 }
 

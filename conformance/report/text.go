@@ -290,7 +290,7 @@ func (p *textReport) foot() {
 	faults := s.Must.Error + s.Should.Error
 	p.line(
 		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
-		fmt.Sprintf("%d not established", s.Must.Unknown+s.Should.Unknown),
+		fmt.Sprintf("%d not established", s.Must.Unknown+s.Should.Unknown+s.Blocked),
 		plural(s.Should.Warn, "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
 		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", s.Skipped),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
