@@ -31,6 +31,7 @@ type fakeServer struct {
 	answers map[string]answerFunc
 	got     []json.RawMessage
 	done    chan struct{}
+	exited  <-chan struct{} // of a program that runs on without its pipe, else nil
 }
 
 // answerFunc returns a result, a *jsonrpc.Error, raw bytes of a whole line, or

@@ -5,10 +5,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -89,5 +91,43 @@ func TestCloseDuringTheProbe(t *testing.T) {
 		err := <-done
 		require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	})
+}
+
+// A probe that fails sends away who waits for a place behind it: none of them gets
+// one first (resilience.md §3.6).
+func TestFailedProbeEmptiesTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newScriptedServer("2025-11-25"), &recordingMeter{}
+		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			if req.Method == "ping" {
+				time.Sleep(200 * time.Millisecond)
+				return transport.Answer{}, noConnection()
+			}
+			time.Sleep(31500 * time.Millisecond)
+			return resultOf(req, toolDone)
+		}
+		c := s.dial(t, callsAtOnce(1), client.WithMeter(m))
+		before := make(chan error, 1) // holds the only place while the circuit opens
+		go func() { before <- useTool(t.Context(), c) }()
+		synctest.Wait()
+		c.Breaker().Trip("test")
+		time.Sleep(31 * time.Second)
+		errs := make(chan error, 2)
+		for range cap(errs) {
+			go func() { errs <- useTool(t.Context(), c) }()
+		}
+		synctest.Wait()
+		require.Empty(t, errs, "all wait for the place")
+		require.NoError(t, <-before)
+		for range cap(errs) {
+			err := <-errs
+			require.Equal(t, mcperrors.KindCircuitOpen, mcperrors.KindOf(err), "%v", err)
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+		}
+		require.Equal(t, 1, m.count(client.Probed))
+		require.Equal(t, 1, m.count(client.Queued), "the place was for who probed, and for nobody after that")
+		require.Equal(t, 1, s.count("tools/call"))
 	})
 }

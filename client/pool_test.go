@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -583,4 +584,44 @@ func TestPoolForgetsOldFailures(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		require.Greater(t, lose(time.Second), time.Second, "one that has not lasted does not")
 	})
+}
+
+// Asked for, a program that is held or does not get ready is not waited for: it is
+// connected to anew, at once.
+func TestPoolReconnectEndsAHold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		second func(s *fakeServer)
+		state  client.ServerState
+	}{
+		"held":      {func(s *fakeServer) { s.crashesOn("initialize") }, client.ServerFailed},
+		"not ready": {func(s *fakeServer) { s.on("initialize", func(jsonrpc.Request) any { return nil }) }, client.ServerConnecting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				programs := &fakePrograms{t: t, set: func(n int, s *fakeServer) error {
+					if n == 2 {
+						tt.second(s)
+					}
+					return nil
+				}}
+				a := spec("a", programs)
+				a.Options = []client.Option{sessionEra, client.WithVerdicts(nil), client.WithRestart(client.Restart{Crashes: 2, Hold: time.Hour, MaxHold: time.Hour, StartTimeout: time.Hour})}
+				p, err := client.OpenPool(t.Context(), []client.ServerSpec{a})
+				require.NoError(t, err)
+				defer func() { require.NoError(t, p.Close()) }()
+				programs.last().crash()
+				time.Sleep(time.Second)
+				require.Equal(t, tt.state, p.Health()[0].State)
+				began := time.Now()
+				require.NoError(t, p.Reconnect(t.Context(), "a"))
+				require.Less(t, time.Since(began), 2*time.Second)
+				require.Equal(t, client.ServerConnected, p.Health()[0].State)
+				require.Equal(t, 3, programs.count())
+				_, err = p.CallTool(t.Context(), "echo", message)
+				require.NoError(t, err)
+			})
+		})
+	}
 }

@@ -79,7 +79,12 @@ func (p fakeProgram) Late() uint64 { return p.Conn.(transport.Counter).Late() }
 
 func (p fakeProgram) Backlog() jsonrpc.Backlog { return p.Conn.(transport.Outbox).Backlog() }
 
-func (p fakeProgram) Exited() <-chan struct{} { return p.s.done }
+func (p fakeProgram) Exited() <-chan struct{} {
+	if p.s.exited != nil {
+		return p.s.exited
+	}
+	return p.s.done
+}
 
 func (p fakeProgram) Kill(error) { _ = p.s.conn.Close() }
 
