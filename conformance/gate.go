@@ -103,13 +103,9 @@ func (l *leg) declares(family string) bool {
 	return false
 }
 
-// officialFixtures begin the names of the tools of the official suite, made to
-// be called by suites (decisions 31).
-const officialFixtures = "test_"
-
 // mayCall reports whether there is leave to call a tool.
 func (l *leg) mayCall(name string) bool {
-	if l.grant == SideEffectsAll || slices.Contains(l.opts.AllowTools, name) || strings.HasPrefix(name, officialFixtures) {
+	if l.grant == SideEffectsAll || slices.Contains(l.opts.AllowTools, name) || isOfficial(name) {
 		return true
 	}
 	return l.grant == SideEffectsReadOnly && slices.ContainsFunc(l.tools, func(t tool) bool {

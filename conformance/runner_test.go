@@ -113,6 +113,19 @@ func TestRun_Gates(t *testing.T) {
 	require.Equal(t, 10, report.ExitCode())
 }
 
+// TestMayCall: a tool of a stranger is not called because its name begins like
+// those of the official suite.
+func TestMayCall(t *testing.T) {
+	t.Parallel()
+	l := &leg{runner: &runner{opts: Options{AllowTools: []string{"mine"}}}, grant: SideEffectsNone}
+	for name, want := range map[string]bool{
+		toolSimpleText: true, inputRequired + "elicitation": true, "mine": true,
+		"test_connection": false, "test_": false, "test_simple_text_and_delete": false, "yours": false,
+	} {
+		require.Equal(t, want, l.mayCall(name), name)
+	}
+}
+
 func TestRun_Revisions(t *testing.T) {
 	t.Parallel()
 	report, err := Run(t.Context(), healthy(), Options{Revisions: []mcp.Version{mcp.Version2025_03_26}, Only: []string{"X-WIRE-07"}})

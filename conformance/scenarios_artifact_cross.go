@@ -66,7 +66,7 @@ func runAnnounced(t *trial) error {
 	var missing []string
 	for _, name := range sortedKeys(profiles) {
 		// One of the official fixtures comes and goes.
-		if !strings.HasPrefix(name, officialFixtures) && !slices.ContainsFunc(t.leg.tools, func(tool tool) bool { return tool.Name == name }) {
+		if !isOfficial(name) && !slices.ContainsFunc(t.leg.tools, func(tool tool) bool { return tool.Name == name }) {
 			missing = append(missing, name)
 		}
 	}
