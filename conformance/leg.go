@@ -205,6 +205,7 @@ func (l *leg) open(ctx context.Context, extra []string) (*session, error) {
 		return nil, err
 	}
 	s := newSession(w, tr, l.seen, l.opts.Answer)
+	s.starts = l.starts
 	if l.stateless() {
 		s.speak(l.revision)
 		l.mirror(s)

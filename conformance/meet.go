@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -68,7 +69,7 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 	if v, ok := mcp.Newest(texts(r.opts.Revisions), mcp.EraSession); ok {
 		offer = v
 	}
-	l := newLeg(r, offer)
+	l, begun := newLeg(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
 		return "", 0, &UnreachableError{Target: r.report.Target, Exit: -1, Status: statusOf(err), Err: err}
@@ -77,6 +78,9 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 	s.wait = r.opts.StartTimeout
 	a, err := s.initialize(start, offer)
 	s.wait = r.opts.Answer
+	if r.subject.isProcess() {
+		r.starts = 2 * time.Since(begun)
+	}
 	if u, ok := r.subject.(*URLSubject); ok && s.opened == nil {
 		if old := u.older(start, a); old != nil {
 			r.subject = old

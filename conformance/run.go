@@ -102,6 +102,9 @@ type runner struct {
 	binds   bool
 	report  *Report
 	numbers *numbers
+	// starts is twice what the first start of a program took: as much longer may the
+	// first answer of each later one take, under whatever load.
+	starts time.Duration
 	// cut is closed when the run is ended from outside: nobody waits then.
 	cut <-chan struct{}
 	// listed: the tools were learned in some leg.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,3 +138,42 @@ func TestRun_CutSoon(t *testing.T) {
 		require.Less(t, time.Since(at), 2*time.Second)
 	})
 }
+
+// TestRun_SlowStart: a program that takes long to start is not blamed for it, however
+// often it has to.
+func TestRun_SlowStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(defect{}, "", "", io.Discard)
+		subject := slowly{inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
+			return f.serve(ctx, in, &slowFirst{out: out})
+		}, endGrace}}
+		report, err := Run(t.Context(), subject, Options{
+			Only: []string{"LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}, Answer: 2 * time.Second, SideEffects: SideEffectsNone,
+		})
+		require.NoError(t, err)
+		for i := range report.Results {
+			r := &report.Results[i]
+			require.Contains(t, []Status{Pass, Skip}, r.Status, "%s: %s%s", r.ID, r.Actual, r.Detail)
+		}
+		require.Equal(t, Passed, report.Verdict())
+	})
+}
+
+// slowFirst takes its time for the first line.
+type slowFirst struct {
+	out   io.Writer
+	awake atomic.Bool // a mutex would stop virtual time
+}
+
+func (w *slowFirst) Write(p []byte) (int, error) {
+	if !w.awake.Swap(true) {
+		time.Sleep(3 * time.Second)
+	}
+	return w.out.Write(p)
+}
+
+// slowly is a function that counts as a program.
+type slowly struct{ inProcess }
+
+func (slowly) isProcess() bool { return true }

@@ -40,6 +40,10 @@ type session struct {
 	// doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.
 	doubt error
+	// starts is how much longer the first answer may take, heard that something came:
+	// a program has to start.
+	starts time.Duration
+	heard  bool
 	// kept counts the messages that are kept for later and their bytes; flooded: it
 	// was too much, and what is missing may be among what was not kept.
 	kept, keptBytes int
@@ -258,7 +262,11 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 			return in, nil
 		}
 	}
-	timer := time.NewTimer(s.wait)
+	wait := s.wait
+	if !s.heard {
+		wait += s.starts
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		in, err := s.arrival(ctx, timer)
@@ -304,6 +312,7 @@ func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, erro
 // take looks at every message once, and answers requests of the server: a ping
 // with a result, the rest as a client without those features does (RPC-13).
 func (s *session) take(ctx context.Context, in inbound) {
+	s.heard = true
 	if in.ended || in.priming {
 		return
 	}
