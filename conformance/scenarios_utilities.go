@@ -207,8 +207,13 @@ func (t *trial) begun(s *session, token string) error {
 	return nil
 }
 
+// cancellation cancels the request with an id.
+func cancellation(id string) []byte {
+	return message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "the test wants it"})
+}
+
 func (s *session) cancel(t *trial, id string) error {
-	_, err := s.send(t.ctx, message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "the test wants it"}))
+	_, err := s.send(t.ctx, cancellation(id))
 	return err
 }
 
