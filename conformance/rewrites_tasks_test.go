@@ -67,7 +67,7 @@ func coreTaskRewrites() map[string]rewritten {
 	}
 	all := map[string]rewritten{
 		"TASK-01/created":     running(called("work", true)),
-		"TASK-01/working":     taskMade(func(task reply) { task["status"] = "input_required" }),
+		"TASK-01/working":     taskMade(func(task reply) { task["status"] = "submitted" }),
 		"TASK-01/times":       taskMade(func(task reply) { task["createdAt"] = "yesterday" }),
 		"TASK-01/ttl":         taskMade(func(task reply) { delete(task, "ttl") }),
 		"TASK-01/unique":      renumbered(func(int64, string) string { return "the-task-there-is-of-mine" }),
@@ -104,7 +104,9 @@ func coreTaskRewrites() map[string]rewritten {
 		"TASK-04/again":     notFound(cancel),
 		"TASK-04/unknown":   notFound(cancel),
 		"TASK-04/over":      notFound(cancel),
-		"TASK-04/result":    tasked(rewritten{first: func(m fakeMessage) ([]any, bool) { return nil, m.method == result }}),
+		"TASK-04/result": tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
+			return []any{failure(m.id, codeMethodNotFound, "Method not found", nil)}, m.method == result
+		}}),
 		"TASK-04/stays": taskChanged(get, func(task reply) {
 			if task["status"] == "cancelled" {
 				task["status"] = "completed"

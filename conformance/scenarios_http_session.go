@@ -193,7 +193,7 @@ func guessable(ids []string) string {
 			common = common[:len(common)-1]
 		}
 	}
-	if len(common) > len(ids[0])/2 {
+	if n := len(ids[0]); len(common) > n/2 && n-len(common) < 16 { // a long name and a time may stand before what is random
 		return fmt.Sprintf("ids that all begin with the same %d of %d bytes", len(common), len(ids[0]))
 	}
 	return ""

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,6 +28,13 @@ const (
 var taskStatuses = []string{"working", "input_required", "completed", "failed", "cancelled"}
 
 func isFinal(status string) bool { return slices.Contains(taskStatuses[2:], status) }
+
+var (
+	// errNoTask: tasks/get was answered with something else.
+	errNoTask = errors.New("no task")
+	// errOngoing: the suite looks at a task no longer.
+	errOngoing = errors.New("the task goes on")
+)
 
 // taskOf reads the task in the answer to a call: below "task" in the session
 // era, the result itself in the extension. ok is false where there is none.
@@ -62,14 +70,43 @@ func (t *trial) asTask(s *session, tool tool, arguments map[string]any) (answer,
 	return s.request(t.ctx, mcp.MethodToolsCall, params)
 }
 
+// someTask has the first of some tools become a task that does; ok is false when
+// none does. A server may refuse a call, for its arguments or a limit on tasks.
+func (t *trial) someTask(s *session, tools []tool) (by tool, task entry, ok bool, err error) {
+	for _, by = range tools {
+		t.step(s)
+		a, err := t.asTask(s, by, taskArguments(by, false))
+		if err != nil {
+			return by, nil, false, err
+		}
+		if task, ok = taskOf(s, a); ok {
+			return by, task, true, nil
+		}
+	}
+	return by, nil, false, nil
+}
+
 // taskRequest sends one of the methods of tasks.
 func (t *trial) taskRequest(s *session, method, id string) (answer, error) {
 	return s.request(t.ctx, method, map[string]any{"taskId": id})
 }
 
+// resultOf asks for the result of a task that is over. A server MAY close a
+// stream before the answer, and is asked once more then.
+func (t *trial) resultOf(s *session, id string) (answer, error) {
+	a, err := t.taskRequest(s, mcp.MethodTasksResult, id)
+	if cutShort(err) {
+		a, err = t.taskRequest(s, mcp.MethodTasksResult, id)
+	}
+	return a, err
+}
+
+// cutShort: an HTTP answer ended without the response.
+func cutShort(err error) bool { return errors.Is(err, errNoAnswer) && !errors.Is(err, errLate) }
+
 // follow polls a task until stop takes a state or the task is final, twice as
-// long as it would wait for an answer, and
-// returns the states it was in, each as received.
+// long as it would wait for an answer, and returns the states it was in, each as
+// received. The error is errNoTask or errOngoing where the server did answer.
 func (t *trial) follow(s *session, id string, stop func(task entry) bool) ([]entry, error) {
 	var states []entry
 	patience := 2 * s.wait
@@ -81,14 +118,14 @@ func (t *trial) follow(s *session, id string, stop func(task entry) bool) ([]ent
 		case err != nil:
 			return states, err
 		case !ok:
-			return states, fmt.Errorf("tasks/get: %s", a.describe())
+			return states, fmt.Errorf("%w: tasks/get: %s", errNoTask, a.describe())
 		}
 		states = append(states, task)
 		if isFinal(text(task["status"])) || stop != nil && stop(task) {
 			return states, nil
 		}
 		if time.Now().After(deadline) {
-			return states, fmt.Errorf("the task is %s after %s", orAbsent(task["status"]), patience)
+			return states, fmt.Errorf("%w: it is %s after %s", errOngoing, orAbsent(task["status"]), patience)
 		}
 		if err := pause(t.ctx, pollInterval(task)); err != nil {
 			return states, err
@@ -128,6 +165,13 @@ func timesFault(task entry) string {
 		}
 	}
 	return ""
+}
+
+// sameTime reports whether two times of ISO 8601 are the same, however written.
+func sameTime(a, b json.RawMessage) bool {
+	one, err := time.Parse(time.RFC3339, text(a))
+	other, wrong := time.Parse(time.RFC3339, text(b))
+	return err == nil && wrong == nil && one.Equal(other)
 }
 
 // lifetimeFault says what is wrong with how long a task is kept and how often

@@ -1,0 +1,97 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// TestTasks_MaySo is TestMaySo of servers whose calls become tasks.
+func TestTasks_MaySo(t *testing.T) {
+	t.Parallel()
+	type fair struct {
+		rewritten
+		want   Status
+		reason SkipReason
+	}
+	const get, list, call = mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodToolsCall
+	silent := func(when func(m fakeMessage) bool) rewritten {
+		return tasked(rewritten{first: func(m fakeMessage) ([]any, bool) { return nil, when(m) }})
+	}
+	refusing := func(when func(m fakeMessage) bool) rewritten {
+		return tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
+			return []any{failure(m.id, codeInvalidParams, "no", nil)}, m.id != nil && when(m)
+		}})
+	}
+	asTask := func(m fakeMessage) bool { return m.method == call && m.params["task"] != nil }
+	marked := func(m fakeMessage) bool { return m.method == get && metaOf(m)[mcp.MetaRelatedTask] != nil }
+	forgotten := false
+	cases := map[string]fair{
+		"TASK-01/created": {refusing(func(m fakeMessage) bool { return asTask(m) && m.call == "work" }), Pass, ""},
+		"TASK-01/times":   {refusing(asTask), Skip, SkipNoFixture},
+		"TASK-01/working": {taskMade(func(task reply) { task["status"] = "input_required" }), Skip, SkipNoFixture},
+		"TASK-02/times": {taskChanged(get, func(task reply) {
+			at, _ := task["createdAt"].(string)
+			if made, err := time.Parse(time.RFC3339Nano, at); err == nil {
+				task["createdAt"] = made.In(time.FixedZone("east", 3600)).Format("2006-01-02T15:04:05.000000000Z07:00")
+			}
+		}), Pass, ""},
+		"TASK-02/parameter": {refusing(func(m fakeMessage) bool {
+			forgotten = forgotten || marked(m)
+			return forgotten && m.method == get
+		}), Skip, SkipPrerequisite},
+		"TASK-02/final": {silent(marked), Pass, ""},
+		"TASK-03/blocks": {tasked(changed(get, func(_ fakeMessage, task reply) {
+			task["status"] = "completed"
+		})), Skip, SkipNoFixture},
+		"TASK-03/same":      {onlyOnce(), Pass, ""},
+		"TASK-04/list-ends": {silent(func(m fakeMessage) bool { return m.method == list && m.params["cursor"] == nil }), Unknown, ""},
+		"TASK-04/cancelled": {undeclaredCalls(), Skip, SkipNotDeclared},
+		"TASK-04/listed":    {undeclaredCalls(), Skip, SkipNotDeclared},
+		"TASK-04/unknown":   {undeclaredCalls(), Pass, ""},
+	}
+	for id, c := range cases {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			got := c.judge(t, id)
+			require.Equal(t, c.want, got.Status, "%s %s", got.Actual, got.Detail)
+			require.Equal(t, c.reason, got.Reason, got.Detail)
+		})
+	}
+}
+
+// onlyOnce has a tool do its work once, and say after that it is done already, in
+// either way to call it.
+func onlyOnce() rewritten {
+	done := false
+	later := map[any]bool{}
+	return tasked(rewritten{after: func(m fakeMessage, r reply) []any {
+		made, _ := r["result"].(reply)
+		switch task, _ := made["task"].(reply); {
+		case m.call == "work" && task != nil:
+			later[task["taskId"]], done = done, true
+		case m.call == "work" && done, m.method == mcp.MethodTasksResult && later[m.params["taskId"]]:
+			made["isError"] = true
+		}
+		return []any{r}
+	}})
+}
+
+// undeclaredCalls has tasks, and no calls that become some.
+func undeclaredCalls() rewritten {
+	return tasked(changed(mcp.MethodInitialize, func(_ fakeMessage, result reply) {
+		delete(result["capabilities"].(reply)["tasks"].(reply), "requests")
+	}))
+}
+
+// TestGuessable: an id may begin with a name and a time, as long as enough of it
+// is its own.
+func TestGuessable(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, guessable([]string{"mainstay_01JD9ZQ4ZKABCDEFGHJKMNPQRS", "mainstay_01JD9ZQ4ZKTVWXYZ0123456789"}))
+	require.NotEmpty(t, guessable([]string{"task-of-the-server-0001", "task-of-the-server-0002"}))
+	require.NotEmpty(t, guessable([]string{"task-1", "task-2"}))
+}
