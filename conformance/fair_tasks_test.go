@@ -1,6 +1,9 @@
 package conformance
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -29,6 +32,15 @@ func TestTasks_MaySo(t *testing.T) {
 	asTask := func(m fakeMessage) bool { return m.method == call && m.params["task"] != nil }
 	marked := func(m fakeMessage) bool { return m.method == get && metaOf(m)[mcp.MetaRelatedTask] != nil }
 	forgotten := false
+	undeclared := func(m fakeMessage) bool {
+		tasks, _ := takes(m)
+		return !tasks
+	}
+	answers := func(m fakeMessage) bool {
+		responses, _ := m.params["inputResponses"].(map[string]any)
+		return m.method == mcp.MethodTasksUpdate && responses["name"] != nil
+	}
+	asked, late := map[any]reply{}, map[any]int{}
 	cases := map[string]fair{
 		"TASK-01/created": {refusing(func(m fakeMessage) bool { return asTask(m) && m.call == "work" }), Pass, ""},
 		"TASK-01/times":   {refusing(asTask), Skip, SkipNoFixture},
@@ -52,6 +64,40 @@ func TestTasks_MaySo(t *testing.T) {
 		"TASK-04/cancelled": {undeclaredCalls(), Skip, SkipNotDeclared},
 		"TASK-04/listed":    {undeclaredCalls(), Skip, SkipNotDeclared},
 		"TASK-04/unknown":   {undeclaredCalls(), Pass, ""},
+
+		// Without a task to ask for, two rules contradict each other.
+		"TASK-06/get": {tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
+			switch {
+			case m.method == call:
+				return []any{(&fakeTask{}).outcome(m.id, "")}, true
+			case m.method == get:
+				return []any{failure(m.id, codeInvalidParams, "Task not found", nil)}, true
+			}
+			return nil, false
+		}}), Pass, ""},
+		"TASK-06/needed": {tasked(failing(mcp.CodeMissingRequiredClientCapability, func(m fakeMessage, e reply) {
+			if m.method == call {
+				e["code"] = -32050
+			}
+		})), Skip, SkipNoFixture},
+		"TASK-06/call": {silent(func(m fakeMessage) bool { return m.call == "fails" && undeclared(m) }), Unknown, ""},
+		"TASK-08/get":  {silent(func(m fakeMessage) bool { return m.method == get && m.params["taskId"] != noSuchTask }), Unknown, ""},
+		"TASK-09/ack":  {refusing(answers), Unknown, ""},
+		"TASK-09/answered": {tasked(changed(get, func(m fakeMessage, task reply) {
+			id := m.params["taskId"]
+			if task["status"] == "input_required" {
+				asked[id] = maps.Clone(task)
+			} else if waiting := asked[id]; waiting != nil && late[id] < 3 { // the answer takes a while to be seen
+				late[id]++
+				clear(task)
+				maps.Copy(task, waiting)
+			}
+		})), Pass, ""},
+		"TASK-12/agreed": {tasked(noting(mcp.MethodSubscriptionsAcknowledged, func(params reply) {
+			ids := params["notifications"].(reply)["taskIds"].([]any)
+			id := ids[0].(string)
+			params["notifications"] = reply{"taskIds": json.RawMessage(fmt.Sprintf(`["\u%04x%s"]`, id[0], id[1:]))}
+		})), Pass, ""},
 	}
 	for id, c := range cases {
 		t.Run(id, func(t *testing.T) {

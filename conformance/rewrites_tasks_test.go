@@ -236,7 +236,7 @@ func extensionTaskRewrites() map[string]rewritten {
 		n++
 		requests["name"].(reply)["params"].(reply)["message"] = fmt.Sprint("Question ", n)
 	})
-	last := map[any]reply{}
+	last, gone := map[any]reply{}, map[any]bool{}
 	all["TASK-09/answered"] = tasked(changed(get, func(m fakeMessage, task reply) {
 		id := m.params["taskId"]
 		if task["status"] == "input_required" {
@@ -244,6 +244,11 @@ func extensionTaskRewrites() map[string]rewritten {
 		} else if waiting := last[id]; waiting != nil {
 			clear(task)
 			maps.Copy(task, waiting)
+			if !gone[id] {
+				task["status"] = "working"
+				delete(task, "inputRequests")
+			}
+			gone[id] = true
 		}
 	}))
 	return all

@@ -1,0 +1,146 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func runExtensionTaskInput(t *trial) error {
+	s, err := t.tasking()
+	if err != nil {
+		return err
+	}
+	return t.eachTask(s, "no task asks for input", func(_ tool, task entry) (bool, error) {
+		id := text(task["taskId"])
+		states, err := t.follow(s, id, asksForInput)
+		if err != nil {
+			return true, err
+		}
+		if asksForInput(states[len(states)-1]) {
+			return true, t.answerInput(s, id, states[len(states)-1])
+		}
+		return false, nil
+	})
+}
+
+// answerInput answers what a task asks, first with what it did not ask for.
+func (t *trial) answerInput(s *session, id string, state entry) error {
+	requests, _ := object(state["inputRequests"])
+	kinds := []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage}
+	fault := ""
+	for _, key := range sortedKeys(requests) {
+		request, _ := object(requests[key])
+		if !slices.Contains(kinds, text(request["method"])) || !isObject(request["params"]) {
+			fault = fmt.Sprintf("%q is %s", key, orAbsent(requests[key]))
+		}
+	}
+	if !t.check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", orAbsent(state["inputRequests"]), fault) {
+		t.skipAll(SkipPrerequisite, "nothing to answer")
+		return nil
+	}
+	update := func(responses map[string]any) (answer, error) {
+		return s.request(t.ctx, mcp.MethodTasksUpdate, map[string]any{"taskId": id, "inputResponses": responses})
+	}
+	a, err := update(map[string]any{"mainstay-nobody-asked": map[string]any{"action": "cancel"}})
+	if err != nil {
+		return err
+	}
+	t.check("TASK-09/ignored", a.err == nil, "a result", "%s", a.describe())
+	again, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+	if err != nil {
+		return err
+	}
+	second, _ := object(again.result)
+	asked, _ := object(second["inputRequests"])
+	fault = ""
+	for _, key := range sortedKeys(requests) {
+		if raw, there := asked[key]; there && !sameResult(raw, requests[key]) {
+			fault = fmt.Sprintf("%q was %s and is %s", key, requests[key], raw)
+		}
+	}
+	t.check("TASK-09/keys", fault == "", "the same request", "%s", fault)
+
+	t.step(s)
+	a, err = update(taskAnswers(requests))
+	if err != nil {
+		return err
+	}
+	if a.err != nil { // the rule is about success
+		t.unknown("TASK-09/ack", a.describe())
+		t.unknown("TASK-09/answered", "the answer was refused: "+a.describe())
+		return nil
+	}
+	fault = ackFault(a)
+	t.check("TASK-09/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
+	return t.watchKeys(s, id, requests)
+}
+
+// watchKeys looks whether a task asks once more with the key of a request that
+// was answered. The acknowledgement is eventually consistent: until a request has
+// gone it may be the same one.
+func (t *trial) watchKeys(s *session, id string, requests map[string]json.RawMessage) error {
+	gone, reused := map[string]bool{}, ""
+	var settled time.Time
+	_, err := t.follow(s, id, func(task entry) bool {
+		asked, _ := object(task["inputRequests"])
+		for _, key := range sortedKeys(requests) {
+			raw, there := asked[key]
+			if there && (gone[key] || !sameResult(raw, requests[key])) {
+				reused = fmt.Sprintf("%q is asked again: %s", key, raw)
+			}
+			gone[key] = gone[key] || !there
+		}
+		for _, key := range sortedKeys(requests) {
+			if !gone[key] {
+				return reused != ""
+			}
+		}
+		if settled.IsZero() {
+			settled = time.Now()
+		}
+		return reused != "" || time.Since(settled) > taskLinger
+	})
+	if reused == "" && errors.Is(err, errOngoing) && settled.IsZero() {
+		t.unknown("TASK-09/answered", "what was answered is still asked: "+err.Error())
+		return nil
+	}
+	if reused == "" && err != nil && settled.IsZero() {
+		return err
+	}
+	t.check("TASK-09/answered", reused == "", "a task that asks something else, or nothing", "%s", reused)
+	return nil
+}
+
+// taskAnswers answers requests as a user who agrees and a model that speaks.
+func taskAnswers(requests map[string]json.RawMessage) map[string]any {
+	out := map[string]any{}
+	for key, request := range requests {
+		members, _ := object(request)
+		if text(members["method"]) == mcp.MethodSamplingCreateMessage {
+			out[key] = modelSays
+		} else {
+			out[key] = map[string]any{"action": "accept", "content": asked{}.form(members["params"])}
+		}
+	}
+	return out
+}
+
+// ackFault says why an answer is no empty result that is complete (_meta aside),
+// "" when it is one.
+func ackFault(a answer) string {
+	result, ok := object(a.result)
+	if !ok || text(result["resultType"]) != string(mcp.ResultComplete) {
+		return a.describe()
+	}
+	for _, name := range sortedKeys(result) {
+		if name != "resultType" && name != "_meta" {
+			return "it has " + name + ": " + a.describe()
+		}
+	}
+	return ""
+}
