@@ -72,7 +72,7 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 	l, begun := newLeg(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
-		return "", 0, &UnreachableError{Target: r.report.Target, Exit: -1, Status: statusOf(err), Err: err}
+		return "", 0, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(answer{}, err), Err: err}
 	}
 	defer s.close()
 	s.wait = r.opts.StartTimeout

@@ -152,7 +152,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
 	at.URL, at.Transport = server.URL+refserver.Path, conformance.TransportSSE
 	_, err = conformance.Run(t.Context(), at, conformance.Options{})
-	require.ErrorContains(t, err, "not with an event stream")
+	require.ErrorContains(t, err, "not answered with an event stream")
 	at.Transport = conformance.TransportStdio
 	_, err = conformance.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "http or sse")
