@@ -11,7 +11,7 @@ import (
 func versionScenarios() []Scenario {
 	same := Spec{Section: "basic/lifecycle#version-negotiation", Quote: "If the server supports the requested protocol version, it MUST respond with the same version."}
 	other := Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."}
-	params := Spec{Section: "schema#initializerequestparams", Quote: "The latest version of the Model Context Protocol that the client supports."}
+	params := Spec{Section: "basic/lifecycle#initialization", Quote: "The client MUST initiate this phase by sending an initialize request containing: Protocol version supported, Client capabilities, Client implementation information"}
 	offers := Scenario{
 		ID: "LC-03-OFFERS", Area: "lifecycle", Title: "each revision a client may offer",
 		Checks: []Check{
@@ -39,8 +39,8 @@ func versionScenarios() []Scenario {
 				promised("LC-01/capabilities-type", "capabilities that are an array are refused with -32602", params),
 				promised("LC-01/no-info", "initialize without clientInfo is served or refused as the client's fault", params),
 				promised("LC-01/no-capabilities", "initialize without capabilities is served or refused as the client's fault", params),
-				rule("LC-01/unknown", "capabilities and members nobody knows are passed over", Spec{Section: "basic/lifecycle#capability-negotiation", Quote: "Client and server capabilities establish which optional protocol features will be available during the session."}),
-				rule("LC-01/again", "a refused initialize can be made good", params),
+				promised("LC-01/unknown", "capabilities and members nobody knows are passed over", Spec{Section: "basic/lifecycle#capability-negotiation", Quote: "Client and server capabilities establish which optional protocol features will be available during the session."}),
+				promised("LC-01/again", "a refused initialize can be made good", params),
 			},
 			run: runOddInitialize,
 		},

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -52,6 +53,19 @@ func (sub *subscription) subscription(in inbound) json.RawMessage {
 	params, _ := object(in.members["params"])
 	meta, _ := object(params["_meta"])
 	return meta[mcp.MetaSubscriptionID]
+}
+
+// honours reports whether the acknowledgment, when there is one, has these parts of
+// the filter. That there is none is judged by CHG-04.
+func (sub *subscription) honours(parts ...string) bool {
+	if sub.ack.method() != mcp.MethodSubscriptionsAcknowledged {
+		return true
+	}
+	honoured, _ := object(paramMember(sub.ack, "notifications"))
+	return !slices.ContainsFunc(parts, func(part string) bool {
+		v := string(honoured[part])
+		return v == "" || v == "false" || v == "null" || v == "[]"
+	})
 }
 
 // noted returns the notifications of a method that came for the subscription.
