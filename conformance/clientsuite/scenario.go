@@ -30,6 +30,8 @@ type scenario struct {
 type check struct {
 	conformance.Check
 	modern conformance.Spec
+	// advice is where the rule stands for HTTP, when it is only advice there.
+	advice conformance.Spec
 	// unused says that no message was about the rule, where no client has to send
 	// such a message: empty where each must.
 	unused string
@@ -55,6 +57,12 @@ func should(id, title string, s conformance.Spec) check {
 // or says where the rule stands in the stateless era.
 func (c check) or(s conformance.Spec) check {
 	c.modern = s
+	return c
+}
+
+// advisedOverHTTP says where the rule is one of HTTP, and only advice.
+func (c check) advisedOverHTTP(s conformance.Spec) check {
+	c.advice = s
 	return c
 }
 
@@ -97,7 +105,7 @@ func (t *trial) check(id string, ok bool, expected, actual string, args ...any) 
 		actual = fmt.Sprintf(actual, args...)
 	}
 	status := conformance.Warn
-	if t.find(id).Level == conformance.Must {
+	if t.level(t.find(id)) == conformance.Must {
 		status = conformance.Fail
 	}
 	t.decide(id, conformance.Result{Status: status, Expected: expected, Actual: actual, Evidence: t.evidence()})
@@ -182,13 +190,24 @@ func (t *trial) find(id string) *check {
 	panic("clientsuite: scenario " + t.scenario.id + " has no check " + id) //nolint:forbidigo // a bug in a scenario, which its own test meets
 }
 
+// level is the level of a check where the client is.
+func (t *trial) level(c *check) conformance.Level {
+	if t.leg.opts.Transport == conformance.TransportHTTP && c.advice != (conformance.Spec{}) {
+		return conformance.Should
+	}
+	return c.Level
+}
+
 // decide records an outcome. The first of a check stands.
 func (t *trial) decide(id string, r conformance.Result) {
 	c := t.find(id)
 	if slices.ContainsFunc(t.results, func(r conformance.Result) bool { return r.ID == id }) {
 		return
 	}
-	r.Check, r.Level = c.Check, c.Level
+	r.Check, r.Level = c.Check, t.level(c)
+	if r.Level != c.Level {
+		r.Spec = c.advice
+	}
 	if t.leg.stateless() && c.modern != (conformance.Spec{}) {
 		r.Spec = c.modern
 	}

@@ -21,7 +21,8 @@ type oddProbe struct {
 }
 
 var oddProbes = []oddProbe{
-	{name: "not-found", title: "error -32601", answer: refusing(-32601, "Method not found")},
+	// Over HTTP "unknown method" is one of the modern errors.
+	{name: "not-found", title: "error -32601", transport: conformance.TransportStdio, answer: refusing(-32601, "Method not found")},
 	{name: "invalid-params", title: "error -32602", answer: refusing(-32602, "Invalid request parameters")},
 	{name: "invalid-request", title: "error -32600", answer: refusing(-32600, "Invalid Request")},
 	{name: "server-error", title: "error -32000", answer: refusing(-32000, "Server not initialized")},
@@ -65,8 +66,10 @@ func negotiationScenarios() []scenario {
 	for i := range all {
 		all[i].until = mcp.LatestSession
 	}
+	mismatch := recognized("header", "-32020", mcp.CodeHeaderMismatch)
+	mismatch.transport = conformance.TransportHTTP // elsewhere there are no headers
 	return append(all, recognized("version", "-32022", mcp.CodeUnsupportedProtocolVersion), recognized("capability", "-32021", mcp.CodeMissingRequiredClientCapability),
-		recognized("header", "-32020", mcp.CodeHeaderMismatch), nothingMutual())
+		mismatch, nothingMutual())
 }
 
 // probeScenario looks at the probe itself.
@@ -109,19 +112,21 @@ func (t *trial) probe() *message {
 
 func (p oddProbe) scenario() scenario {
 	id, served := "C-NEG-04/"+p.name, "C-NEG-04/"+p.name+"-served"
-	rule := spec(versioningPage, "Anything else identifies a legacy server.")
-	if p.transport == conformance.TransportStdio {
-		rule = spec("basic/transports/stdio#backward-compatibility", "The fallback MUST NOT be keyed to one specific error code: legacy servers respond to unknown pre-initialize requests with implementation-defined errors (commonly -32601 or -32602) or not at all.")
+	// Over stdio the fallback is a duty, over HTTP advice.
+	overStdio := spec("basic/transports/stdio#backward-compatibility", "The fallback MUST NOT be keyed to one specific error code: legacy servers respond to unknown pre-initialize requests with implementation-defined errors (commonly -32601 or -32602) or not at all.")
+	overHTTP := spec("basic/transports/streamable-http#backward-compatibility", "If the body is empty or is not a recognized modern JSON-RPC error, fall back to initialize and continue with the legacy version for subsequent requests.")
+	// How long to wait for an answer is left to the client.
+	over := must
+	if p.name == "silence" {
+		over = should
 	}
-	if p.transport == conformance.TransportHTTP {
-		rule = spec("basic/transports/streamable-http#backward-compatibility", "If the body is empty or is not a recognized modern JSON-RPC error, fall back to initialize and continue with the legacy version for subsequent requests.")
+	first, second := over(id, "initialize follows", overStdio), over(served, "the caller gets the result of a call", overStdio)
+	if p.transport != conformance.TransportStdio {
+		first, second = first.advisedOverHTTP(overHTTP), second.advisedOverHTTP(overHTTP)
 	}
 	return scenario{
 		id: "C-PROBE-" + p.name, area: negotiation, title: "the probe is answered with " + p.title, transport: p.transport,
-		checks: []check{
-			must(id, "initialize follows", rule),
-			must(served, "the caller gets the result of a call", rule),
-		},
+		checks: []check{first, second},
 		play: func(t *trial) {
 			t.negotiate = true
 			t.on(mcp.MethodDiscover, p.answer)
@@ -166,7 +171,7 @@ func recognized(name, title string, code int64) scenario {
 	id := "C-NEG-05/" + name
 	return scenario{
 		id: "C-RECOGNIZED-" + name, area: negotiation, title: "the first request is answered with " + title + " by a server of the stateless era", since: mcp.Version2026_07_28,
-		checks: []check{must(id, "no initialize follows", spec(versioningPage, "identifies a modern server: the client retries with a supported version rather than falling back."))},
+		checks: []check{should(id, "no initialize follows", spec(versioningPage, "identifies a modern server: the client retries with a supported version rather than falling back."))},
 		play: func(t *trial) {
 			t.negotiate = true
 			data := map[int64]string{
