@@ -1,9 +1,14 @@
 package conformance
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,4 +145,44 @@ func TestGuessable(t *testing.T) {
 	require.Empty(t, guessable([]string{"mainstay_01JD9ZQ4ZKABCDEFGHJKMNPQRS", "mainstay_01JD9ZQ4ZKTVWXYZ0123456789"}))
 	require.NotEmpty(t, guessable([]string{"task-of-the-server-0001", "task-of-the-server-0002"}))
 	require.NotEmpty(t, guessable([]string{"task-1", "task-2"}))
+}
+
+// TestTaskResult_ClosedStream: over HTTP a server may close the stream on which
+// tasks/result waits. It is asked again when the task is over.
+func TestTaskResult_ClosedStream(t *testing.T) {
+	t.Parallel()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel() // nothing comes later
+	f := &fakeTasks{out: io.Discard, ctx: gone}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		m, ok := toFakeMessage(body)
+		switch {
+		case err != nil || r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case !ok || m.id == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			if answer := f.answer(m, false); answer != nil {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write(encode(answer)) // a client that has gone reads nothing
+				return
+			}
+			w.Header().Set("Content-Type", mediaStream)
+		}
+	}))
+	t.Cleanup(f.waiting.Wait)
+	t.Cleanup(server.Close)
+	report, err := Run(t.Context(), URL(server.URL, nil), Options{
+		Only: []string{"TASK-03/result", "TASK-03/again"}, Revisions: []mcp.Version{mcp.Version2025_11_25}, Answer: patience("closed"),
+	})
+	require.NoError(t, err)
+	seen := 0
+	for i := range report.Results {
+		if got := &report.Results[i]; strings.HasPrefix(got.ID, "TASK-03/") && got.Status != Skip {
+			require.Equal(t, Pass, got.Status, "%s: %s%s", got.ID, got.Actual, got.Detail)
+			seen++
+		}
+	}
+	require.Equal(t, 2, seen)
 }
