@@ -146,7 +146,7 @@ func TestRun_SlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(defect{}, "", "", io.Discard)
 		subject := slowly{inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
-			return f.serve(ctx, in, &slowFirst{out: out})
+			return f.serve(ctx, in, &slowFirst{out: out, wake: func() { time.Sleep(3 * time.Second) }})
 		}, endGrace}}
 		report, err := Run(t.Context(), subject, Options{
 			Only: []string{"LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}, Answer: 2 * time.Second, SideEffects: SideEffectsNone,
@@ -163,12 +163,13 @@ func TestRun_SlowStart(t *testing.T) {
 // slowFirst takes its time for the first line.
 type slowFirst struct {
 	out   io.Writer
+	wake  func()
 	awake atomic.Bool // a mutex would stop virtual time
 }
 
 func (w *slowFirst) Write(p []byte) (int, error) {
 	if !w.awake.Swap(true) {
-		time.Sleep(3 * time.Second)
+		w.wake()
 	}
 	return w.out.Write(p)
 }
