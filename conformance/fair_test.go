@@ -24,6 +24,9 @@ func TestMaySo(t *testing.T) {
 		return rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) { return nil, m.call == tool }}
 	}
 	var once atomic.Bool
+	proxied := rewritten{header: http.Header{"Authorization": {credential}}, http: guarded(func(h http.Header, _ reply) {
+		h["Www-Authenticate"] = []string{`Bearer resource_metadata="https://mcp.example` + wellKnownResource + `"`}
+	})}
 	cases := map[string]struct {
 		rewritten
 		want Status
@@ -51,9 +54,11 @@ func TestMaySo(t *testing.T) {
 		"LC-01/again": {rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
 			return []any{failure(m.id, codeInternal, "no protocolVersion", nil)}, m.method == mcp.MethodInitialize && m.params["protocolVersion"] == nil
 		}}, Pass},
-		"X-WIRE-08":     {silent(toolSampling), Unknown},
-		"SAMP-01/asks":  {silent(toolSampling), Unknown},
-		"SAMP-01/shape": {silent(toolSampling), Unknown},
+		"AUTH-04/metadata": {proxied, Skip},
+		"AUTH-02/invalid":  {proxied, Pass},
+		"X-WIRE-08":        {silent(toolSampling), Unknown},
+		"SAMP-01/asks":     {silent(toolSampling), Unknown},
+		"SAMP-01/shape":    {silent(toolSampling), Unknown},
 	}
 	for id, c := range cases {
 		t.Run(id, func(t *testing.T) {
