@@ -409,7 +409,7 @@ func (r rewritten) reach() TransportKind {
 }
 
 // sampled picks from the tests of a long list: all of them in the whole form
-// (MAINSTAY_SOAK=all, some minutes), a fourth in the long form that CI runs, else
+// (MAINSTAY_SOAK=all, some minutes), an eighth in the long form that CI runs, else
 // a sixteenth. Under the race detector it is fewer: what differs between them is
 // what is said, not which goroutines say it.
 func sampled(i int) bool {
@@ -419,7 +419,7 @@ func sampled(i int) bool {
 	case soak == "all":
 		return true
 	case soak != "":
-		return i%4 == 0
+		return i%8 == 0
 	default:
 		return i%16 == 0
 	}

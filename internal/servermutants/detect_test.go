@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -18,9 +19,30 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 )
 
-// least is the percentage of mutants that the suite has to notice: that of its
-// last whole run, less those that only a whole run sees.
-const least = 25
+// least is the percentage of mutants that have to be noticed by one check each: less
+// than in the whole run (docs/conformance-mutants.md), for some checks judge what
+// others bring to light.
+const least = 85
+
+// sampled picks from the mutants: all in the whole form (MAINSTAY_SOAK=all), a
+// fourth in the long form that CI runs, else an eighth.
+func sampled() []Mutant {
+	every := 8
+	switch os.Getenv("MAINSTAY_SOAK") {
+	case "":
+	case "all":
+		every = 1
+	default:
+		every = 4
+	}
+	var out []Mutant
+	for i, m := range Mutants() {
+		if i%every == 0 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
 
 // inProcess serves the reference server without a program.
 func inProcess() Rig {
@@ -57,12 +79,13 @@ func TestMutantsAreNoticed(t *testing.T) {
 	noticed, err := ReadRecord("testdata/noticed.json")
 	require.NoError(t, err)
 	d := Detector{Rig: inProcess(), Answer: 2 * time.Second}
+	mutants := sampled()
 	var checks []string
-	for _, check := range noticed {
-		checks = append(checks, check...)
+	for _, m := range mutants {
+		checks = append(checks, noticed[m.ID]...)
 	}
 	clean := map[string]func() (Baseline, error){}
-	for _, m := range Mutants() {
+	for _, m := range mutants {
 		if setup := setupOf(m); clean[setup] == nil {
 			clean[setup] = sync.OnceValues(func() (Baseline, error) { return d.Clean(t.Context(), m, checks...) })
 		}
@@ -70,7 +93,7 @@ func TestMutantsAreNoticed(t *testing.T) {
 	var mu sync.Mutex
 	var survivors []string
 	t.Run("each", func(t *testing.T) {
-		for _, m := range Mutants() {
+		for _, m := range mutants {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
 				holds, err := clean[setupOf(m)]()
@@ -88,7 +111,7 @@ func TestMutantsAreNoticed(t *testing.T) {
 			})
 		}
 	})
-	n := len(Mutants())
+	n := len(mutants)
 	require.GreaterOrEqual(t, Percent(n-len(survivors), n), float64(least), "not noticed: %v", survivors)
 }
 
