@@ -2,13 +2,16 @@ package conformance
 
 import (
 	"context"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -40,7 +43,19 @@ func TestMain(m *testing.M) {
 		os.Exit(f.status) //nolint:forbidigo // as above
 	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
+	sideBySide(4)
 	goleak.VerifyTestMain(m)
+}
+
+// sideBySide has n parallel tests run at once where the command line does not say
+// how many: they wait for servers more than they compute.
+func sideBySide(n int) {
+	flag.Parse()
+	told := false
+	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
+	if !told && runtime.GOMAXPROCS(0) < n {
+		_ = flag.Set("test.parallel", strconv.Itoa(n)) // a number
+	}
 }
 
 // subject returns a server with the defect, and the folders it shares. A

@@ -25,7 +25,7 @@ import (
 const least = 85
 
 // sampled picks from the mutants: all in the whole form (MAINSTAY_SOAK=all), a
-// fourth in the long form that CI runs, else an eighth.
+// fourth in the long form, else an eighth.
 func sampled() []Mutant {
 	every := 8
 	switch os.Getenv("MAINSTAY_SOAK") {

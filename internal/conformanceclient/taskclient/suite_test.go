@@ -40,7 +40,7 @@ func TestOwnClientConforms(t *testing.T) {
 	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
-			opts := clientsuite.Options{Transport: transport, Bridge: []string{self, asBridge}}
+			opts := clientsuite.Options{Transport: transport, Bridge: []string{self, asBridge}, Parallel: 8}
 			if raced { // each program is built for the race detector, too
 				opts.Only = []string{"lifecycle", "tools"}
 			}
