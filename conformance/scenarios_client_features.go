@@ -108,7 +108,7 @@ func (t *trial) callListening(s *session, tool string, arguments any) (answer, e
 		defer close(sent)
 		_, _ = s.wire.send(ctx, data) // await tells
 	}()
-	a, err := s.await(ctx, id)
+	a, err := s.await(t.ctx, id) // which has a limit of its own
 	cancel()
 	<-sent
 	if err == nil && s.opened != nil {
@@ -122,7 +122,9 @@ func (t *trial) callListening(s *session, tool string, arguments any) (answer, e
 var errNoSession = errors.New("the server gives no session over HTTP, so that no answer of the client finds its question")
 
 // unobserved reports whether an error says nothing about the server's asking.
-func unobserved(err error) bool { return errors.Is(err, errNoSession) || errors.Is(err, errLate) }
+func unobserved(err error) bool {
+	return errors.Is(err, errNoSession) || errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // cannotAsk ends a scenario of which no call came back: skipped where a server
 // cannot ask, not established where nothing came in time.
