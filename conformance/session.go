@@ -269,7 +269,7 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		in, err := s.arrival(ctx, timer)
+		in, err := s.arrival(ctx, timer, wait)
 		if err != nil {
 			s.doubts(err)
 			return inbound{}, err
@@ -288,7 +288,7 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 }
 
 // arrival returns the next message, those of a batch one by one after it.
-func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, error) {
+func (s *session) arrival(ctx context.Context, timer *time.Timer, wait time.Duration) (inbound, error) {
 	if len(s.batched) > 0 {
 		in := s.batched[0]
 		s.batched = s.batched[1:]
@@ -303,7 +303,7 @@ func (s *session) arrival(ctx context.Context, timer *time.Timer) (inbound, erro
 		s.batched = in.parts()
 		return in, nil
 	case <-timer.C:
-		return inbound{}, fmt.Errorf("%w in %s", errLate, s.wait)
+		return inbound{}, fmt.Errorf("%w in %s", errLate, wait)
 	case <-ctx.Done():
 		return inbound{}, ctx.Err()
 	}

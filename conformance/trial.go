@@ -19,7 +19,8 @@ type trial struct {
 	results []Result
 	own     []*session // opened for this scenario, closed at its end
 	ends    []func()   // run at its end
-	// evidence is the traffic since the last send after the last decision.
+	// session is the one that is being judged, and the evidence is its traffic since
+	// the last send after the last decision.
 	session  *session
 	trace    *trace
 	mark     int
