@@ -30,6 +30,9 @@ func streamed(change func(r *http.Request, data []byte) []byte) rewritten {
 	})
 }
 
+// resumes: the request takes up a stream again.
+func resumes(r *http.Request) bool { return r.Header.Get("Last-Event-ID") != "" }
+
 func httpStreamRewrites() map[string]rewritten {
 	var gets atomic.Int32
 	changedList := func(more func(n reply) []any) rewritten {
@@ -40,7 +43,6 @@ func httpStreamRewrites() map[string]rewritten {
 			return more(n)
 		}}
 	}
-	resumes := func(r *http.Request) bool { return r.Header.Get("Last-Event-ID") != "" }
 	broken := streamed(func(_ *http.Request, data []byte) []byte {
 		return bytes.ReplaceAll(data, []byte(`data: {`), []byte(`data: message {`))
 	})

@@ -88,7 +88,7 @@ func requestRewrites() map[string]rewritten {
 		}},
 		"RPC-20/alive":    deaf("null\n"),
 		"RPC-22/mebibyte": long(1<<20, fails),
-		"RPC-22/large":    long(8<<20, ignores),
+		"RPC-22/large":    long(largestHere, ignores),
 		"RPC-22/deep":     deaf(`{"a":{"a":{"a":`),
 		"RPC-22/wide":     answering("com.example/m19999", ignores),
 		"RPC-22/method":   answering("x/mmmm", accepts),

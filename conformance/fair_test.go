@@ -24,6 +24,7 @@ func TestMaySo(t *testing.T) {
 		return rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) { return nil, m.call == tool }}
 	}
 	var once atomic.Bool
+	var resumed atomic.Int32
 	proxied := rewritten{header: http.Header{"Authorization": {credential}}, http: guarded(func(h http.Header, _ reply) {
 		h["Www-Authenticate"] = []string{`Bearer resource_metadata="https://mcp.example` + wellKnownResource + `"`}
 	})}
@@ -54,6 +55,10 @@ func TestMaySo(t *testing.T) {
 		"LC-01/again": {rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
 			return []any{failure(m.id, codeInternal, "no protocolVersion", nil)}, m.method == mcp.MethodInitialize && m.params["protocolVersion"] == nil
 		}}, Pass},
+		// A stream that was left is noticed to be so a moment later.
+		"HTTP-23/rest": {answered(http.StatusConflict, func(r *http.Request, _ []byte) bool {
+			return resumes(r) && resumed.Add(1) <= 2
+		}), Pass},
 		"AUTH-04/metadata": {proxied, Skip},
 		"AUTH-02/invalid":  {proxied, Pass},
 		"X-WIRE-08":        {silent(toolSampling), Unknown},

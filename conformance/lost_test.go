@@ -102,7 +102,11 @@ func TestLoss_PassesNothing(t *testing.T) {
 		}
 	}
 	require.Greater(t, failed, 20, "an obliging server has to break many rules for this test to say anything")
-	for _, n := range []int{2, 3, 4, 6, 9} {
+	deaths := []int{2, 3, 4, 6, 9}
+	if Raced { // when it ends is nothing to the goroutines
+		deaths = []int{3, 9}
+	}
+	for _, n := range deaths {
 		t.Run(fmt.Sprintf("after %d messages", n), func(t *testing.T) {
 			t.Parallel()
 			report, err := Run(t.Context(), inProcess{mortal(newFake(obliging, "", "", io.Discard).serve, n), time.Second}, lostOptions)
@@ -161,7 +165,7 @@ func TestLoss_IsNoFault(t *testing.T) {
 		server.Start()
 		t.Cleanup(server.Close)
 		report, err := Run(t.Context(), URL(server.URL, nil), Options{
-			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: SideEffectsNone,
+			Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "RPC-*"}, SideEffects: SideEffectsNone, largest: largestHere,
 		})
 		require.NoError(t, err)
 		return statuses(report)

@@ -29,7 +29,9 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
 	require.Equal(t, conformance.Passed, r.Verdict(), text.String())
 	require.Zero(t, r.ExitCode())
-	requireForm(t, r)
+	if !conformance.Raced { // nothing in it is at once
+		requireForm(t, r)
+	}
 	passed := 0
 	for _, res := range r.Results {
 		switch res.Status {
@@ -84,7 +86,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	var opts conformance.Options
 	least := 125
 	if conformance.Raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
-		opts.Only, least = []string{"lifecycle", "concurrency", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 20
+		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
@@ -133,7 +135,8 @@ func TestReferenceServer_SSE(t *testing.T) {
 	})
 	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
 	if conformance.Raced { // as over HTTP
-		opts.Only, least = []string{"lifecycle", "concurrency", "sse"}, 20
+		opts.Only, least = []string{"concurrency", "sse"}, 15
+		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
 	require.NoError(t, err)
@@ -165,6 +168,9 @@ func TestReferenceServer_Command(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds and starts programs")
 	}
+	if conformance.Raced {
+		t.Skip("race: the program is not built for the detector, and programs that are stand in the tests of every check")
+	}
 	program := filepath.Join(t.TempDir(), "refserver")
 	if runtime.GOOS == "windows" {
 		program += ".exe"
@@ -172,14 +178,9 @@ func TestReferenceServer_Command(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/refserver")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
-	var opts conformance.Options
-	least := 150
-	if conformance.Raced { // the program is not built for the race detector: only the suite's side of it is
-		opts.Only, least = []string{"LC-0*", "stdio"}, 20
-	}
-	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), opts)
+	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), conformance.Options{})
 	require.NoError(t, err)
-	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
+	requirePassed(t, report, 150, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
 
 // TestReferenceServer_Revisions: each revision of the session era.
@@ -188,6 +189,9 @@ func TestReferenceServer_Revisions(t *testing.T) {
 	for _, revision := range mcp.Versions() {
 		if revision.Era() != mcp.EraSession {
 			continue
+		}
+		if conformance.Raced && revision != mcp.Version2025_03_26 {
+			continue // that of the batches
 		}
 		t.Run(string(revision), func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -16,17 +17,19 @@ var areas = []string{
 }
 
 // Scenarios returns every scenario there is, in the order of a report. The
-// slice is the caller's own.
+// slice is the caller's own, as are those of the checks.
 func Scenarios() []Scenario {
-	all := registry()
+	all := slices.Clone(registry())
 	for i := range all {
 		all[i].run = nil
+		all[i].Checks = slices.Clone(all[i].Checks)
 	}
 	return all
 }
 
-// registry returns every scenario, in the order of a report.
-func registry() []Scenario {
+// registry returns every scenario, in the order of a report. All runs share
+// them: what a scenario learns stands in its trial, never in the scenario.
+var registry = sync.OnceValue(func() []Scenario {
 	all := slices.Concat(
 		sessionEra(
 			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
@@ -45,7 +48,7 @@ func registry() []Scenario {
 		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
 	})
 	return all
-}
+})
 
 // sessionEra bounds scenarios that speak of sessions to the revisions that have
 // them.
@@ -91,6 +94,9 @@ func compareIDs(a, b string) int {
 // none.
 func leadingNumber(text string) (int, string) {
 	rest := strings.TrimLeft(text, "0123456789")
+	if len(rest) == len(text) {
+		return -1, text
+	}
 	n, err := strconv.Atoi(text[:len(text)-len(rest)])
 	if err != nil {
 		return -1, text

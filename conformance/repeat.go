@@ -19,8 +19,8 @@ func (r *Report) FoldAttempts() {
 		revision mcp.Version
 		id       string
 	}
-	at := map[key]int{}
-	var folded []Result
+	at := make(map[key]int, len(r.Results))
+	folded := make([]Result, 0, len(r.Results))
 	for _, res := range r.Results {
 		if res.Status != Skip {
 			res.Attempts, res.Bad = 1, 0

@@ -56,8 +56,8 @@ type Options struct {
 
 	// bind overrides what permissionsBind finds, in tests.
 	bind *bool
-	// overwrites replaces the constant of this name, in tests.
-	overwrites int
+	// overwrites and largest replace the constants of these names, in tests.
+	overwrites, largest int
 }
 
 // UnreachableError says that the subject never answered, or a client that it sent
@@ -200,7 +200,7 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	o.Repeat = max(o.Repeat, 1)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
-	o.overwrites = cmp.Or(o.overwrites, overwrites)
+	o.overwrites, o.largest = cmp.Or(o.overwrites, overwrites), cmp.Or(o.largest, largest)
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if err := o.Expected.Unmatched(RoleServer, scenarios); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -139,6 +140,25 @@ func (t *trial) progressing(s *session, token any) (string, error) {
 	return s.post(t.ctx, mcp.MethodToolsCall, params)
 }
 
+// resume listens for what came after an event. A server that has not noticed yet
+// that the stream before is gone may say 409 for a while.
+func (t *trial) resume(w *httpWire, last string) (*httpAnswer, error) {
+	limit := time.After(t.leg.opts.Answer)
+	for {
+		back, err := w.listen(t.ctx, last)
+		if !back.is(err, http.StatusConflict) {
+			return back, err
+		}
+		select {
+		case <-time.After(grace / 10):
+		case <-limit:
+			return back, err
+		case <-t.ctx.Done():
+			return back, t.ctx.Err()
+		}
+	}
+}
+
 func runResume(t *trial) error {
 	s, err := t.fresh()
 	if err != nil {
@@ -188,7 +208,7 @@ func runResume(t *trial) error {
 		return err
 	}
 	last := first[len(first)-1]
-	back, err := w.listen(t.ctx, last.event)
+	back, err := t.resume(w, last.event)
 	var rest []inbound
 	if back.is(err, http.StatusOK) {
 		rest, err = t.events(s, back.token, func(in inbound) bool { return in.isResponse() })
@@ -277,7 +297,7 @@ func runHangUp(t *trial) error {
 		return nil
 	}
 	t.step(s)
-	back, err := w.listen(t.ctx, last)
+	back, err := t.resume(w, last)
 	var rest []inbound
 	if back.is(err, http.StatusOK) {
 		rest, err = t.events(s, back.token, func(in inbound) bool { return in.isResponse() })

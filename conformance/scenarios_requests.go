@@ -242,6 +242,9 @@ func runEnvelopes(t *trial) error {
 	return t.alive("RPC-20/alive", s)
 }
 
+// largest is the size of the padding in RPC-22/large, in bytes.
+const largest = 8 << 20
+
 func runSizes(t *trial) error {
 	meta := func(value any) map[string]any {
 		return map[string]any{"_meta": map[string]any{"com.example/padding": value}}
@@ -276,7 +279,7 @@ func runSizes(t *trial) error {
 		expected      string
 	}{
 		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
-		{"RPC-22/large", sign, meta(strings.Repeat("x", 8<<20)), answered, "an answer"},
+		{"RPC-22/large", sign, meta(strings.Repeat("x", t.leg.opts.largest)), answered, "an answer"},
 		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
 		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a answer, err error) bool { return a.hasCode(err, codeMethodNotFound) }, "error -32601"},
 		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},

@@ -130,6 +130,9 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	for way, server := range ways {
 		for _, tt := range tests {
+			if strings.Contains(tt.name, " M") && !large && way != "event" {
+				continue
+			}
 			t.Run(way+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

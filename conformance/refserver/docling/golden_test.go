@@ -58,6 +58,9 @@ func TestGolden_S2_CONV_01(t *testing.T) {
 				if format.name == formatPDF { // those of office files stand beside their reader
 					golden(t, s, name, doc)
 				}
+				if underRace && format.name != formatPDF { // a converter that is carried to does the same once more
+					return
+				}
 				again := converted(t, s, "convert_"+format.name, carry(name, mustRead(t, path)))
 				require.Equal(t, string(doc), string(again))
 			})

@@ -42,7 +42,7 @@ func TestOwnClientConforms(t *testing.T) {
 			t.Parallel()
 			opts := clientsuite.Options{Transport: transport, Bridge: []string{self, asBridge}, Parallel: 8}
 			if raced { // each program is built for the race detector, too
-				opts.Only = []string{"lifecycle", "tools"}
+				opts.Only = []string{"lifecycle"}
 			}
 			report, err := clientsuite.Run(t.Context(), clientsuite.Command([]string{self, asClient}, nil), opts)
 			require.NoError(t, err)
