@@ -253,6 +253,7 @@ func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
 // F6: a schema of 10 MB is refused, and costs no other tool anything.
 func TestHugeSchemaCostsItsToolOnly(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		huge := `{"type":"object","description":"` + strings.Repeat("x", 10<<20) + `"}`
 		s.on("tools/list", func(jsonrpc.Request) any {

@@ -40,6 +40,7 @@ func TestSpeakTellsTheTransport(t *testing.T) {
 // Whatever a server says is missing, the error stays one that can be read.
 func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	refused := mcperrors.New(mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, "no", nil)
 	cause := func(members string) *MissingCapabilityError {
 		err := missing(refused, &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)})
@@ -62,6 +63,7 @@ func TestMissingCapabilitiesAreBounded(t *testing.T) {
 // What waits for a slow handler is counted by what it keeps in memory.
 func TestInboxCountsWhatItHolds(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	const one = 2 << 20
 	text := strings.Repeat("x", one)
 	definition := mcp.Tool{Name: "x", Description: text}

@@ -54,6 +54,7 @@ func TestObservedToolsAreOwn(t *testing.T) {
 // A server whose names change with every list does not fill the memory (SEC-10).
 func TestObservedToolsAreBounded(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	t.Run("names", func(t *testing.T) {
 		t.Parallel()
 		d := &definitions{}

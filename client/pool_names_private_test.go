@@ -85,6 +85,7 @@ func TestToolNamingIsChecked(t *testing.T) {
 // A name that was given never leads to another server.
 func TestNamesGivenStay(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	n := newToolNames(ToolNaming{})
 	require.Equal(t, []string{"read"}, n.assign(refs("a", "read")))
 	require.Equal(t, []string{"a__read", "b__read"}, n.assign(refs("a", "read", "b", "read")))

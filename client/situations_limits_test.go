@@ -124,6 +124,7 @@ func TestDeafProgram(t *testing.T) {
 // every form.
 func TestLimitsByDefault(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	huge := `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 16<<20) + `"}]}}`
 	for name, form := range map[string]func(http.ResponseWriter, string){
 		"body": writeJSON,
@@ -132,9 +133,6 @@ func TestLimitsByDefault(t *testing.T) {
 			flush(w, "data: "+text+"\n\n")
 		},
 	} {
-		if raceEnabled && name == "body" {
-			continue // 16 MiB, read ten times as slowly, on the same goroutines
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newLone(t)
@@ -250,6 +248,7 @@ func TestSlowHandlerHoldsUpNoAnswer(t *testing.T) {
 // Depth is counted, never descended into.
 func TestTenMegabytesOfBrackets(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	brackets := strings.Repeat("[", 5<<20) + strings.Repeat("]", 5<<20)
 	c, s := connected(t)
 	for _, line := range []string{

@@ -34,6 +34,9 @@ func TestWrongParams_OfStrangers(t *testing.T) {
 // RPC-22: a server may serve what is nested too deep for the suite's own reader.
 func TestDeepRequest_Served(t *testing.T) {
 	t.Parallel()
+	if Raced {
+		t.Skip("race: megabytes, and nothing at once")
+	}
 	r := rewritten{options: onlyFixtures, also: []string{"RPC-22/deep"}, line: func(line []byte) ([]any, bool) {
 		_, after, deep := bytes.Cut(line, []byte(`"id":`))
 		if deep = deep && bytes.Contains(line, []byte(`{"a":{"a":`)); !deep {

@@ -245,6 +245,7 @@ func TestAllocationsOfACall(t *testing.T) {
 
 // performance.md section 6, W4: arguments are not held twice.
 func TestLargeParamsAreNotCopied(t *testing.T) {
+	skipLarge(t)
 	for _, size := range []int{1 << 20, 16 << 20} {
 		params := raw(`{"x":"` + strings.Repeat("p", size) + `"}`)
 		result := testing.Benchmark(func(b *testing.B) {
@@ -280,6 +281,7 @@ func TestLargeParamsAreNotCopied(t *testing.T) {
 
 // performance.md section 6, W3.
 func TestLargeResultsAreHeldTwiceAtMost(t *testing.T) {
+	skipLarge(t)
 	const size = 16<<20 - 200
 	answer := append(bytes.Replace(answerOf(size), []byte(`"7f1d8a3e-3c5f-4a44-9d0a-0d6a3c1f2b11"`), []byte("1"), 1), '\n')
 	result := testing.Benchmark(func(b *testing.B) {

@@ -2,7 +2,10 @@
 
 package jsonrpc
 
-import "flag"
+import (
+	"flag"
+	"testing"
+)
 
 // raced says that the race detector runs: sync.Pool then drops things at
 // random, and what is pooled is allocated now and then.
@@ -13,3 +16,10 @@ func fewer(n int) int { return max(1, n/5) }
 
 // hurry has tests that measure what is allocated do so for a shorter time.
 func hurry() { _ = flag.Set("test.benchtime", "100ms") }
+
+// skipLarge skips a test that reads megabytes with nothing else going on: under the
+// race detector it takes ten times as long, and nothing in it is at once.
+func skipLarge(t testing.TB) {
+	t.Helper()
+	t.Skip("race: megabytes, and nothing at once")
+}

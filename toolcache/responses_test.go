@@ -290,11 +290,11 @@ func TestResponse_CACHE_14_Shared(t *testing.T) {
 func TestResponse_CACHE_14_Bounds(t *testing.T) {
 	t.Parallel()
 	c, p := newCache(t, toolcache.Settings{}), &pages{ttl: time.Hour}
-	for i := range 10_000 {
+	for i := range 1100 {
 		read(t, c, resource(fmt.Sprint(i)), p)
 	}
 	asked := p.asked.Load()
-	read(t, c, resource("9999"), p)
+	read(t, c, resource("1099"), p)
 	require.Equal(t, asked, p.asked.Load())
 	read(t, c, resource("0"), p)
 	require.Equal(t, asked+1, p.asked.Load(), "the oldest is gone")

@@ -436,6 +436,7 @@ func TestCommandLineEnds(t *testing.T) {
 // its call only.
 func TestCommandSixteenMiB(t *testing.T) {
 	t.Parallel()
+	skipLarge(t)
 	c := run(t, "peer", nil)
 	const limit = 16 << 20
 	answer, err := c.Call(t.Context(), c.request("large", fmt.Sprintf(`{"bytes":%d}`, limit-100)))

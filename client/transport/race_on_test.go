@@ -2,8 +2,14 @@
 
 package transport_test
 
+import "testing"
+
 // fewer is how many rounds of the same do for n: each takes ten times as long.
 func fewer(n int) int { return max(1, n/5) }
 
-// large is whether what is read in megabytes is read in every way.
-const large = false
+// skipLarge skips a test that reads megabytes with nothing else going on: under the
+// race detector it takes ten times as long, and nothing in it is at once.
+func skipLarge(t testing.TB) {
+	t.Helper()
+	t.Skip("race: megabytes, and nothing at once")
+}
