@@ -135,8 +135,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	})
 	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
 	if conformance.Raced { // as over HTTP
-		opts.Only, least = []string{"concurrency", "sse"}, 15
-		opts.Skip = []string{"X-WIRE-12-CALLS"}
+		opts.Only, least = []string{"sse"}, 10
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
 	require.NoError(t, err)

@@ -139,7 +139,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 		checks := sc.Checks
 		if Raced { // the same conversation decides them all, on the same goroutines
 			checks = checks[:1]
-			if i%6 != 0 {
+			if i%12 != 0 {
 				continue
 			}
 		}

@@ -357,6 +357,9 @@ func TestHTTPOwnStreamBrokenAnswer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if tt.reason == transport.ReasonTooLarge {
+				skipLarge(t)
+			}
 			post := func(w http.ResponseWriter, r *http.Request, p posted) {
 				if p.method() == "m" {
 					<-r.Context().Done()
