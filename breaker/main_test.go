@@ -3,7 +3,7 @@ package breaker_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -42,9 +42,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(f.status) //nolint:forbidigo // as above
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
 	sideBySide(4)
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 // largestHere is the size of the largest request: what races over it does so over

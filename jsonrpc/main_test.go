@@ -3,10 +3,10 @@ package jsonrpc
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
 	hurry()
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }

@@ -3,8 +3,8 @@ package toolcache_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // S2-CACHE-10: a cache needs no closing and leaves no goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }

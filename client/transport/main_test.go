@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // TestMain runs the tests, or is one of the programs they start: see
@@ -14,5 +14,5 @@ func TestMain(m *testing.M) {
 		runProgram(name)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }

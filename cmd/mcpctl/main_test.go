@@ -15,14 +15,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-// noExitSleep keeps programs that were built with the race detector from
-// sleeping for a second when they end, which is their default.
-const noExitSleep = "atexit_sleep_ms=0"
-
 func TestMain(m *testing.M) {
-	_ = os.Setenv("GORACE", noExitSleep)        // without it the tests are slow, not wrong
+	testmain.EndAtOnce()
 	if _, set := os.LookupEnv(eraStore); !set { // a script's programs start here too
 		_ = os.Setenv(eraStore, "off")
 	}
@@ -93,7 +91,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("CLOSED", closed.URL)
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
-	env.Setenv("GORACE", noExitSleep)
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	env.Setenv(eraStore, "off") // else a script's first run would decide what its second sends
 	env.Defer(func() {
 		server.CloseClientConnections()

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // Roles of this test binary when it is started again.
@@ -25,5 +25,5 @@ func TestMain(m *testing.M) {
 		(&fakeServer{}).serve(os.Stdin, os.Stdout)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
+
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // Without Redis the process calls all the same, and its own breaker refuses when
 // the server is down.

@@ -10,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
+
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 func TestHealthEndpoint(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // lines is what go-redis would write to stderr.
@@ -27,5 +28,5 @@ func (r *recorder) Printf(_ context.Context, format string, v ...any) {
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(&lines)
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
@@ -21,12 +20,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) //nolint:forbidigo // net/http logs bytes that nobody asked for, and the lines are noise here
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 var update = flag.Bool("update", false, "write the table of docs/resilience.md")

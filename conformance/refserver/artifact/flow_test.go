@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/services/rest"
 	db "github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/sqlite"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // shared are the real services all tests of the package use, each with a
@@ -72,8 +72,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(approverChild(os.Stdin, os.Stdout)) //nolint:forbidigo // it is a process of its own
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	goleak.VerifyTestMain(runner(func() int { return shared.run(m) }))
+	testmain.Run(runner(func() int { return shared.run(m) }))
 }
 
 // flow is the whole family on a base of its own, with the real services behind

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/ledger"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // rig is the family called as the server calls it, without its rate limits
 // unless a test sets some.

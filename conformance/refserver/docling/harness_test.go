@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/document"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/family"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // TestMain makes this test binary its own converter process.
@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == worker.Argument {
 		os.Exit(WorkerMain(os.Stdin, os.Stdout)) //nolint:forbidigo // this is the main of a converter
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 const corpus = "testdata/corpus"

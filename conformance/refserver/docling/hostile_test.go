@@ -196,6 +196,6 @@ func TestHostile_ProcessDies(t *testing.T) {
 	_, failure := call(t.Context(), s.family(), "convert_url", args{"url": srv.URL})
 	require.NotNil(t, failure)
 	require.Equal(t, worker.TooLarge, failure.Data["reason"], failure.Err)
-	require.Regexp(t, "out of memory|allocate", failure.Err.Error())
+	require.Regexp(t, "out of memory|allocate|pthread_create", failure.Err.Error())
 	converted(t, newTestService(t, Options{}), "convert_pdf", args{"file_path": "report.pdf"})
 }

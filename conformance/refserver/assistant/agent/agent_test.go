@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // actEnv makes this test binary play an agent's program.
@@ -25,8 +26,7 @@ func TestMain(m *testing.M) {
 	if act := os.Getenv(actEnv); act != "" {
 		os.Exit(play(act)) //nolint:forbidigo // it is the main of another process
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 func play(act string) int {

@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // A proxy would resolve names past the guard.
@@ -27,7 +28,7 @@ func TestFetcher_TakesNoProxy_S2_CONV_12(t *testing.T) {
 	require.Nil(t, transport.Proxy)
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 func TestGuard_S2_CONV_12(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // TestMain makes this test binary its own worker.
@@ -27,8 +28,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the test is done with it
 		return
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 // mischief does what the document says.

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 // holdEnv makes this test binary hold a lock until its input ends.
@@ -26,8 +27,7 @@ func TestMain(m *testing.M) {
 		hold(root)
 		return
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 func hold(root string) {

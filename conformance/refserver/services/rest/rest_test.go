@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // served starts a service and returns clients of it, and what the handler saw.
 func served(t *testing.T, h http.HandlerFunc) (*Tasks, *IDs) {

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/store/storetest"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
 	if asChild() {
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m)
 }
 
 func openAt(t testing.TB, path string, o Options) *Store {

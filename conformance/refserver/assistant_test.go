@@ -1,4 +1,4 @@
-package assistant_test
+package refserver_test
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docling_test
+package refserver_test
 
 import (
 	"bufio"
