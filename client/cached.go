@@ -248,7 +248,8 @@ func (c *Client) outdate(n jsonrpc.Notification) {
 }
 
 // CacheStatus returns how the list of tools stands in the schema cache; ok is
-// false when none was fetched yet. It does no I/O.
+// false when none was ever fetched. One that was dropped since, as when the server
+// was lost and found again, is there and not fresh. It does no I/O.
 func (c *Client) CacheStatus() (st toolcache.Status, ok bool) {
 	return c.cache().Status(c.cacheKey())
 }
