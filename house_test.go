@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,17 @@ func anyMatch(patterns []string, path string) bool {
 		}
 	}
 	return false
+}
+
+// TestEveryPackageHasTheSameMain: no goroutine outlives the tests of any package.
+func TestEveryPackageHasTheSameMain(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "linux") {
+		path, _ := rel(p.ImportPath)
+		if imports := slices.Concat(p.TestImports, p.XTestImports); len(imports) > 0 {
+			require.Contains(t, imports, module+"/"+testMain, "%s: its tests have no TestMain that calls testmain.Run", path)
+		}
+	}
 }
 
 // checkImports holds the packages against the tables and returns one line for

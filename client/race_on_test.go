@@ -10,9 +10,9 @@ const raceEnabled = true
 // fewer is how many rounds of the same do for n: each takes ten times as long.
 func fewer(n int) int { return max(1, n/10) }
 
-// skipLarge skips a test that reads megabytes with nothing else going on: under the
+// skipLarge skips a test of much of the same with nothing else going on: under the
 // race detector it takes ten times as long, and nothing in it is at once.
 func skipLarge(t testing.TB) {
 	t.Helper()
-	t.Skip("race: megabytes, and nothing at once")
+	t.Skip("race: much of the same, and nothing at once")
 }

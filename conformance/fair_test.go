@@ -24,7 +24,7 @@ func TestMaySo(t *testing.T) {
 		return rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) { return nil, m.call == tool }}
 	}
 	var once atomic.Bool
-	var resumed atomic.Int32
+	var resumed, hungUp atomic.Int32
 	proxied := rewritten{header: http.Header{"Authorization": {credential}}, http: guarded(func(h http.Header, _ reply) {
 		h["Www-Authenticate"] = []string{`Bearer resource_metadata="https://mcp.example` + wellKnownResource + `"`}
 	})}
@@ -58,6 +58,9 @@ func TestMaySo(t *testing.T) {
 		// A stream that was left is noticed to be so a moment later.
 		"HTTP-23/rest": {answered(http.StatusConflict, func(r *http.Request, _ []byte) bool {
 			return resumes(r) && resumed.Add(1) <= 2
+		}), Pass},
+		"HTTP-24/answer": {answered(http.StatusConflict, func(r *http.Request, _ []byte) bool {
+			return resumes(r) && hungUp.Add(1) <= 2
 		}), Pass},
 		"AUTH-04/metadata": {proxied, Skip},
 		"AUTH-02/invalid":  {proxied, Pass},

@@ -87,7 +87,6 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	least := 125
 	if conformance.Raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
-		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 	require.NoError(t, err)
@@ -199,7 +198,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, srv.Close()) })
 			opts, least := conformance.Options{Revisions: []mcp.Version{revision}, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
 			if conformance.Raced { // what a tool answers does not depend on the revision
-				opts.Only, least = []string{"lifecycle"}, 10
+				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
 			report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
 			require.NoError(t, err)

@@ -16,13 +16,17 @@ var areas = []string{
 	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE, areaDocling, areaPreflights, areaAssistant,
 }
 
-// Scenarios returns every scenario there is, in the order of a report. The
-// slice is the caller's own, as are those of the checks.
+// Scenarios returns every scenario there is, in the order of a report. All of it
+// is the caller's own.
 func Scenarios() []Scenario {
 	all := slices.Clone(registry())
 	for i := range all {
-		all[i].run = nil
-		all[i].Checks = slices.Clone(all[i].Checks)
+		sc := &all[i]
+		sc.run = nil
+		sc.Needs.Tools, sc.Checks = slices.Clone(sc.Needs.Tools), slices.Clone(sc.Checks)
+		for j := range sc.Checks {
+			sc.Checks[j].Official = slices.Clone(sc.Checks[j].Official)
+		}
 	}
 	return all
 }

@@ -35,7 +35,7 @@ func TestWrongParams_OfStrangers(t *testing.T) {
 func TestDeepRequest_Served(t *testing.T) {
 	t.Parallel()
 	if Raced {
-		t.Skip("race: megabytes, and nothing at once")
+		t.Skip("race: much of the same, and nothing at once")
 	}
 	r := rewritten{options: onlyFixtures, also: []string{"RPC-22/deep"}, line: func(line []byte) ([]any, bool) {
 		_, after, deep := bytes.Cut(line, []byte(`"id":`))

@@ -66,8 +66,7 @@ func sideBySide(n int) {
 func (b broken) subject(t *testing.T, id, name string) (Subject, Fixtures) {
 	t.Helper()
 	if b.process {
-		// The race detector makes each program wait a second before it ends.
-		s := Command([]string{os.Args[0]}, append(os.Environ(), "GORACE=atexit_sleep_ms=0", envFake+"="+name))
+		s := Command([]string{os.Args[0]}, append(os.Environ(), envFake+"="+name))
 		s.grace = endPatience(name)
 		return s, Fixtures{}
 	}

@@ -19,8 +19,9 @@ type Status struct {
 }
 
 // Status returns how the list of key stands; ok is false when there is none yet.
-// One that was invalidated or cleared is there and not fresh. It does no I/O and changes nothing. The hash is made once for each list that
-// is fetched, when it is first asked for.
+// One that was invalidated or cleared is there and not fresh. It does no I/O and
+// changes nothing. The hash is made once for each list that is fetched, when it is
+// first asked for.
 func (c *Cache) Status(key Key) (st Status, ok bool) {
 	l := c.find(&key)
 	if l == nil {

@@ -45,7 +45,7 @@ func (l leakChecked) Run() int {
 // atOnce are the scripts in which a program does several things at once: they
 // run under the race detector, too.
 var atOnce = map[string]bool{
-	"call.txtar": true, "events.txtar": true, "stubborn.txtar": true, "dies-in-call.txtar": true,
+	"call.txtar": true, "events.txtar": true, "stubborn.txtar": true, "hang.txtar": true, "dies-in-call.txtar": true,
 	"traces.txtar": true, "client.txtar": true, "info.txtar": true, "rpc.txtar": true,
 }
 

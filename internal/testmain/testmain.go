@@ -5,9 +5,9 @@ package testmain
 import "go.uber.org/goleak"
 
 // Run runs the tests and ends the program. It fails when they leave a goroutine
-// behind that opts do not allow. What has a main of its own around the tests calls
+// behind. What has a main of its own around the tests calls
 // [EndAtOnce] first.
-func Run(m goleak.TestingM, opts ...goleak.Option) {
+func Run(m goleak.TestingM) {
 	EndAtOnce()
-	goleak.VerifyTestMain(m, opts...)
+	goleak.VerifyTestMain(m)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -27,8 +28,7 @@ func TestMain(m *testing.M) {
 			os.Exit(clientsuite.Bridge(os.Args[2])) //nolint:forbidigo // this is main
 		}
 	}
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the programs the tests start: each would sleep for a second before it ends
-	os.Exit(m.Run())                             //nolint:forbidigo // this is main
+	testmain.Run(m)
 }
 
 // TestOwnClientConforms: our client has no finding, in the newest revision of
