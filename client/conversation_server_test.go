@@ -290,8 +290,8 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case method == "":
+		rep.status("202") // written down before what waits for the answer goes on
 		p.answered(string(m.ID))
-		rep.status("202")
 	case r.Method == http.MethodPost && m.ID == nil:
 		p.mu.Lock()
 		known := len(p.rules[method]) > 0
