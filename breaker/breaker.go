@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // Breaker guards one peer. Its methods may be called from many goroutines at
@@ -49,6 +51,7 @@ type Breaker struct {
 // New makes a breaker in CLOSED. Values that [Settings.Validate] refuses are
 // replaced by the defaults.
 func New(s Settings) *Breaker {
+	s.Logger = callback.Logger(s.Logger, nil)
 	b := &Breaker{set: s.withDefaults()}
 	b.forced = OpenError{Name: b.set.Name, State: Open, Forced: true, Reason: "forced open"}
 	first := &phase{state: Closed, from: Closed, gen: 1, since: time.Now()}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -99,6 +101,10 @@ func (g *Group) Get(key string) *Breaker {
 	g.all.Store(&all)
 	return b
 }
+
+// All returns the keys and their breakers at this moment, in no particular order.
+// It takes no lock.
+func (g *Group) All() iter.Seq2[string, *Breaker] { return maps.All(*g.all.Load()) }
 
 // Snapshots returns how the breakers stand, sorted by name. It changes
 // nothing.

@@ -9,8 +9,9 @@ import (
 // health checks: {"status":"ok","breakers":[…]} and 200, or status
 // "unavailable" and 503 when any of them is OPEN or forced open. One that is
 // bypassed is well, and one that is only held will be. Asking changes no
-// state: a breaker whose cooldown has passed is OPEN until a call comes. nil
-// breakers are left out.
+// state: a breaker whose cooldown has passed is OPEN until a call comes. So it does
+// not fit where the answer decides whether calls come; the HealthHandler of package
+// client does. nil breakers are left out.
 func Handler(bs ...*Breaker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

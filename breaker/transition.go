@@ -3,6 +3,8 @@ package breaker
 import (
 	"log/slog"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // Transition is one change of state.
@@ -82,6 +84,10 @@ func (b *Breaker) announce(ph *phase) {
 		)
 	}
 	if b.set.OnTransition != nil {
-		b.set.OnTransition(t)
+		callback.Aside("OnTransition", func(e *callback.Error) {
+			if l := b.set.Logger; l != nil {
+				l.Error("a function of the application failed", slog.String("breaker", t.Name), slog.String("error", e.Error()), slog.String("stack", string(e.Stack)))
+			}
+		}, func() { b.set.OnTransition(t) })
 	}
 }

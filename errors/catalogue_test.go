@@ -69,7 +69,7 @@ func TestKindNames(t *testing.T) {
 		mcperrors.KindInvalidArguments: "invalid-arguments", mcperrors.KindInputRequired: "input-required",
 		mcperrors.KindSessionLost: "session-lost", mcperrors.KindCircuitOpen: "circuit-open",
 		mcperrors.KindOverloaded: "overloaded", mcperrors.KindClosed: "closed", mcperrors.KindTool: "tool",
-		mcperrors.KindApp: "app",
+		mcperrors.KindApp: "app", mcperrors.KindTooLarge: "too-large",
 	}
 	for k := range mcperrors.Kind(255) {
 		name, ok := want[k]
@@ -81,5 +81,5 @@ func TestKindNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, string(text))
 	}
-	require.Len(t, want, 17, "the closed list of decisions 14")
+	require.Len(t, want, 18, "the closed list of decisions 14, and KindTooLarge")
 }

@@ -48,8 +48,9 @@ func DeliveryOf(err error) Delivery {
 }
 
 // SafeToRetry reports whether sending the request again can do no harm: it was
-// not sent, or refused before anything was done. Whether it would help is told
-// by [Retryable].
+// not sent, or refused before anything was done. It says nothing about success:
+// it is true for a tool that the server does not have. A loop that repeats a
+// call asks [Retryable] too.
 func SafeToRetry(err error) bool {
 	if err == nil {
 		return false

@@ -77,7 +77,8 @@ type ProcessEvidence struct {
 	Signal string `json:"signal,omitempty"`
 	// Age is how long the process has run or ran.
 	Age time.Duration `json:"-"`
-	// Stderr is the tail of what it wrote to stderr, line by line.
+	// Stderr is what it wrote to stderr, line by line: of much output the first
+	// and the last lines, and those between that look like errors.
 	Stderr []string `json:"stderrTail,omitempty"`
 	// Noise is the first stdout line that was not a message, "" when none was.
 	Noise string `json:"noise,omitempty"`
@@ -92,9 +93,12 @@ const (
 	Unknown Delivery = iota
 	// NotSent: no complete request left this process. Repeating is safe.
 	NotSent
-	// Rejected: the server refused before it did anything. Repeating is safe.
+	// Rejected: it is proved that the server refused before it did anything, by an
+	// HTTP status that comes before the request is read or by an error that names
+	// the tool unknown. Repeating does no harm.
 	Rejected
-	// Answered: the server ran the request and answered.
+	// Answered: the server answered, with a result or an error. Unless the error
+	// says otherwise, the request was run.
 	Answered
 )
 

@@ -49,6 +49,8 @@ func From(err error, delivery Delivery) *Error {
 		errors.Is(err, jsonrpc.ErrIdle), errors.Is(err, jsonrpc.ErrMaxWait),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout(delivery, "no answer in time", 0, err)
+	case errors.Is(err, jsonrpc.ErrTooLarge):
+		return TooLarge(delivery, "the peer sent "+err.Error(), err)
 	case errors.Is(err, jsonrpc.ErrInvalid):
 		return New(E203, KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
 	default:

@@ -108,7 +108,7 @@ func TestContextErrorsWithoutACause(t *testing.T) {
 	require.ErrorIs(t, timeout, context.DeadlineExceeded)
 	require.NotErrorIs(t, timeout, context.Canceled)
 	require.Equal(t, "no answer within 3s; it may have been executed: look before repeating it", timeout.Error())
-	server := mcperrors.Map(&jsonrpc.Error{Code: -32001}, mcperrors.MapOptions{})
+	server := mcperrors.Map(&jsonrpc.Error{Code: -32001}, mcperrors.MapOptions{Profile: mcperrors.Docling})
 	require.Equal(t, mcperrors.KindTimeout, server.Kind)
 	require.NotErrorIs(t, server, context.DeadlineExceeded, "the server's deadline is not ours")
 }

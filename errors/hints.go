@@ -15,7 +15,6 @@ const maxRetryAfter = 24 * time.Hour
 // hints is what a payload says besides code and message. The peer writes it:
 // members that are missing, or not of the type they should be, are not there.
 type hints struct {
-	profile      Profile
 	reason       string
 	prerequisite bool
 	code         string // a code that is a string
@@ -35,13 +34,9 @@ func readHints(data json.RawMessage) hints {
 	if top == nil {
 		return h
 	}
-	h.profile = Profile(text(top["profile"]))
 	inner := top
 	if e := object(top["error"]); e != nil {
 		inner, h.envelope = e, true
-		if p := text(e["profile"]); h.profile == "" {
-			h.profile = Profile(p)
-		}
 	}
 	h.reason = text(inner["reason"])
 	h.prerequisite = len(inner["prerequisite"]) > 0 && string(inner["prerequisite"]) != "null"

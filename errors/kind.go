@@ -36,8 +36,12 @@ const (
 	KindClosed
 	// KindTool: the tool ran and reported an error.
 	KindTool
-	// KindApp: an application code outside the reserved ranges.
+	// KindApp: an application code outside the reserved ranges, or a function that
+	// this application gave the client panicked.
 	KindApp
+	// KindTooLarge: the answer is over a limit of this side. The message names the
+	// limit; the server has most often executed the request (see Delivery).
+	KindTooLarge
 )
 
 // String returns the name used in JSON, in kebab case; "unknown" for a number
@@ -78,6 +82,8 @@ func (k Kind) String() string {
 		return "tool"
 	case KindApp:
 		return "app"
+	case KindTooLarge:
+		return "too-large"
 	default:
 		return "unknown"
 	}

@@ -17,17 +17,20 @@ const (
 )
 
 // MapOptions is what is known about a call besides the server's error. The zero
-// value maps by the seed's table.
+// value maps by [Plain].
 type MapOptions struct {
-	// Server, Method, Tool and RequestID are copied to the error. Method also
-	// decides what some codes mean.
+	// Server, Method, Tool and RequestID are copied to the error. Method and Tool
+	// also decide what some codes mean.
 	Server, Method, Tool, RequestID string
 	// Resource is the URI that resources/read was asked for.
 	Resource string
-	// ToolProfile is what the server announced for the tool, Profile what is
-	// configured for the server. error.data.profile comes before both,
-	// [Docling] after them.
-	ToolProfile, Profile Profile
+	// Profile is what the application has set for the server, "" for the default;
+	// see [Plain].
+	Profile Profile
+	// Stateless says that the request was of the stateless era, in which -32020,
+	// -32021 and -32022 mean that it was refused before it was run. Elsewhere they
+	// are codes of the server's own.
+	Stateless bool
 	// NoElicitationCode says that the revision spoken gives -32042 no meaning:
 	// it is a code of the server's own (ELIC-08).
 	NoElicitationCode bool
@@ -39,20 +42,20 @@ type MapOptions struct {
 // table knows is a retryable E201. rpc must not be nil.
 func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 	h := readHints(rpc.Data)
-	p := pick(h.profile, o.ToolProfile, o.Profile)
+	p := o.profile()
 	r, ok := protocolRule(rpc, o)
 	if !ok && h.code != "" {
 		r, ok = textRule(p, h.code)
 	}
 	if !ok {
-		r = numberRule(p, rpc, h, o.Method)
+		r = numberRule(p, rpc, h)
 	}
 	code := rpc.Code
 	e := r.apply(h, o)
 	e.Message = rpc.Message
 	e.RPC = rpc
 	e.OriginalMCPCode = &code
-	e.Delivery = deliveryOf(rpc.Code)
+	e.Delivery = deliveryOf(rpc, o)
 	if refusedByContract(p, h.code, &code) {
 		e.Delivery = Rejected
 	}
@@ -63,8 +66,8 @@ func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 // is the result's text, structured its structuredContent, nil when absent. The
 // error's kind is always [KindTool]: the server works, the tool said no
 // (S2-EMAP-09). A code in the payload maps by profile like one in a JSON-RPC
-// error; without one the code is E201, not retryable, since the same call
-// would end the same way.
+// error; without one, and by [Plain], the code is E201, not retryable, since the
+// same call would end the same way.
 func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error {
 	h := readHints(structured)
 	if !h.envelope && strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -72,7 +75,10 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 			h = fromText
 		}
 	}
-	p := pick(h.profile, o.ToolProfile, o.Profile)
+	p := o.profile()
+	if p == Plain { // the payload may be anybody's text
+		h = hints{message: h.message, recovery: h.recovery}
+	}
 	r := rule{code: E201, user: "The tool reported an error", action: "Read what the tool says"}
 	switch {
 	case p == Assistant && strings.HasPrefix(text, "Error: session context not found"):
@@ -83,7 +89,7 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 			r = unexpected(KindTool)
 		}
 	case h.number != nil:
-		r = numberRule(p, &jsonrpc.Error{Code: *h.number, Message: h.message}, h, o.Method)
+		r = numberRule(p, &jsonrpc.Error{Code: *h.number, Message: h.message}, h)
 	}
 	e := r.apply(h, o)
 	e.Kind = KindTool
@@ -130,13 +136,22 @@ func (r rule) apply(h hints, o MapOptions) *Error {
 	return e
 }
 
-// deliveryOf tells from a JSON-RPC code whether the server refused before it
-// did anything (resilience.md §3.1).
-func deliveryOf(code int64) Delivery {
-	switch code {
-	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
-		codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
-		return Rejected
+// deliveryOf tells from a JSON-RPC error whether the server refused before it
+// did anything. A code alone proves nothing: servers hand on what their tools
+// throw. The TypeScript SDK sends any code a tool throws, our own -32601 to its
+// roots/list among them, and the Go SDK makes `method not found: "tools/call"` of
+// that after the tool has run. So a name has to be in it, and it has to be the
+// tool's.
+func deliveryOf(rpc *jsonrpc.Error, o MapOptions) Delivery {
+	switch rpc.Code {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+		if o.Method == methodCallTool && unknownTool(rpc.Message, o.Tool) {
+			return Rejected
+		}
+	case codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+		if o.Stateless {
+			return Rejected
+		}
 	}
 	return Answered
 }

@@ -31,15 +31,18 @@ const (
 	later   = "Try again later"
 )
 
+// ofSeed is a call of a tool of the seed's server: its table holds for those.
+var ofSeed = mcperrors.MapOptions{Method: "tools/call", Tool: "convert_pdf"}
+
 // seedTable is the seed's MCP_ERROR_MAP.
 var seedTable = []struct {
 	code int64
 	want mapped
 }{
-	{-32700, mapped{"E203", mcperrors.KindProtocol, "Invalid request format", support, false, mcperrors.Rejected}},
-	{-32600, mapped{"E203", mcperrors.KindProtocol, "Invalid request format", support, false, mcperrors.Rejected}},
-	{-32601, mapped{"E204", mcperrors.KindUnsupported, "Requested tool not available", support, false, mcperrors.Rejected}},
-	{-32602, mapped{"E203", mcperrors.KindInvalidArguments, "Invalid parameters", support, false, mcperrors.Rejected}},
+	{-32700, mapped{"E203", mcperrors.KindProtocol, "Invalid request format", support, false, mcperrors.Answered}},
+	{-32600, mapped{"E203", mcperrors.KindProtocol, "Invalid request format", support, false, mcperrors.Answered}},
+	{-32601, mapped{"E204", mcperrors.KindUnsupported, "Requested tool not available", support, false, mcperrors.Answered}},
+	{-32602, mapped{"E203", mcperrors.KindInvalidArguments, "Invalid parameters", support, false, mcperrors.Answered}},
 	{-32603, mapped{"E201", mcperrors.KindServer, "Processing service error", again, true, mcperrors.Answered}},
 	{-32000, mapped{"E201", mcperrors.KindServer, "Processing service unavailable", again, true, mcperrors.Answered}},
 	{-32001, mapped{"E202", mcperrors.KindTimeout, "Request timeout", again, true, mcperrors.Answered}},
@@ -55,7 +58,7 @@ func testSeedTable(t *testing.T, from, to int64) {
 			continue
 		}
 		tested++
-		e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Message: "x"}, mcperrors.MapOptions{})
+		e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Message: "x"}, ofSeed)
 		require.Equal(t, tt.want, summary(e), "code %d", tt.code)
 	}
 	require.Positive(t, tested)
@@ -81,7 +84,7 @@ func TestAC_005_2_ServerCodes(t *testing.T) {
 func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	t.Parallel()
 	for _, row := range seedTable {
-		e := mcperrors.Map(&jsonrpc.Error{Code: row.code}, mcperrors.MapOptions{})
+		e := mcperrors.Map(&jsonrpc.Error{Code: row.code}, ofSeed)
 		require.NotEmpty(t, e.UserMessage)
 		want := support
 		if e.Retryable {
@@ -122,7 +125,7 @@ func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 func TestAC_005_6_OriginalMCPCode(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32700, -32003, -32077, 0, 429, -1 << 63} {
-		e := mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{})
+		e := mcperrors.Map(&jsonrpc.Error{Code: code}, ofSeed)
 		require.NotNil(t, e.OriginalMCPCode)
 		require.Equal(t, code, *e.OriginalMCPCode)
 	}
@@ -175,7 +178,11 @@ func TestProfiles(t *testing.T) {
 		{"plain", -32602, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
 		{"preflights", -32602, "", ``, "E203", mcperrors.KindInvalidArguments, false, 0},
 		{"assistant", -32000, "", ``, "E201", mcperrors.KindServer, true, 0},
-		{"no such", -32002, "", ``, "E302", mcperrors.KindServer, true, 0},
+		{"no such", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{"", -32002, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{"", -32001, "", ``, "E201", mcperrors.KindServer, true, 0},
+		{"docling", -32002, "", ``, "E302", mcperrors.KindServer, true, 0},
+		{"docling", -32001, "", ``, "E202", mcperrors.KindTimeout, true, 0},
 		// The protocol's own codes are the same in every profile.
 		{"docling", -32020, "", ``, "E209", mcperrors.KindProtocol, false, 0},
 		{"coe", -32021, "", ``, "E209", mcperrors.KindUnsupported, false, 0},
@@ -192,21 +199,25 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// X-PROF-01, X-PROF-02: who says the profile, and that it matters.
+// The application's word decides what a code means, then the names of the
+// document server's tools, and never what the error says of itself (decisions 32,
+// which overrules X-PROF-01 and X-PROF-02).
 func TestProfilePrecedence(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		data string
 		opts mcperrors.MapOptions
-		want mcperrors.Code // of -32001: E206 from artifact, E202 from docling
+		want mcperrors.Code // of -32001: E206 from artifact, E202 from docling, E201 from plain
 	}{
-		{"default", ``, mcperrors.MapOptions{}, "E202"},
+		{"default", ``, mcperrors.MapOptions{}, "E201"},
 		{"configured", ``, mcperrors.MapOptions{Profile: "artifact"}, "E206"},
-		{"the tool's before the configured", ``, mcperrors.MapOptions{ToolProfile: "artifact", Profile: "docling"}, "E206"},
-		{"the error's before the tool's", `{"profile":"docling"}`, mcperrors.MapOptions{ToolProfile: "artifact", Profile: "artifact"}, "E202"},
-		{"an unknown one does not count", `{"profile":"x"}`, mcperrors.MapOptions{ToolProfile: "y", Profile: "artifact"}, "E206"},
-		{"one of the wrong type does not count", `{"profile":7}`, mcperrors.MapOptions{Profile: "artifact"}, "E206"},
+		{"a tool of the document server", ``, mcperrors.MapOptions{Tool: "export_html"}, "E202"},
+		{"the configured before the tool's", ``, mcperrors.MapOptions{Tool: "export_html", Profile: "artifact"}, "E206"},
+		{"the configured plain before the tool's", ``, mcperrors.MapOptions{Tool: "export_html", Profile: "plain"}, "E201"},
+		{"not the error's", `{"profile":"docling"}`, mcperrors.MapOptions{}, "E201"},
+		{"not the error's, inside", `{"error":{"profile":"docling"}}`, mcperrors.MapOptions{}, "E201"},
+		{"not the error's before the configured", `{"profile":"docling"}`, mcperrors.MapOptions{Profile: "artifact"}, "E206"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -277,17 +288,21 @@ func TestWhatIsMissing(t *testing.T) {
 		{"the specification's text", "tools/call", "x", -32602, "Unknown tool: x", "E204", mcperrors.KindNotFound},
 		{"go-sdk's text", "tools/call", "x", -32602, `unknown tool "x"`, "E204", mcperrors.KindNotFound},
 		{"the TypeScript SDK's text", "tools/call", "x", -32602, "MCP error -32602: Tool x not found", "E204", mcperrors.KindNotFound},
-		{"-32601 for a tool", "tools/call", "x", -32601, "Method not found", "E204", mcperrors.KindNotFound},
+		{"mcp-go's text", "tools/call", "x", -32602, "tool 'x' not found: tool not found", "E204", mcperrors.KindNotFound},
+		{"a tool without a name", "tools/call", "x", -32602, "Unknown tool", "E204", mcperrors.KindNotFound},
+		{"-32601 for a tool", "tools/call", "x", -32601, "Unknown tool: x", "E204", mcperrors.KindNotFound},
+		{"-32601 for whatever", "tools/call", "x", -32601, "Method not found", "E204", mcperrors.KindUnsupported},
 		{"-32601 for a method", "prompts/list", "", -32601, "Method not found", "E204", mcperrors.KindUnsupported},
 		{"another parameter", "tools/call", "x", -32602, "Invalid params: an unknown tool was named", "E203", mcperrors.KindInvalidArguments},
 		{"another tool", "tools/call", "x", -32602, "Tool y not found", "E203", mcperrors.KindInvalidArguments},
+		{"another tool, unknown", "tools/call", "x", -32602, "Unknown tool: y", "E203", mcperrors.KindInvalidArguments},
 		{"the text in another method", "prompts/get", "", -32602, "Unknown tool: x", "E203", mcperrors.KindInvalidArguments},
 		{"resource, S0", "resources/read", "", -32001, "Resource not found: x", "E206", mcperrors.KindNotFound},
 		{"resource, session era", "resources/read", "", -32002, "Resource not found", "E206", mcperrors.KindNotFound},
 		{"resource, stateless era", "resources/read", "", -32602, "Resource not found", "E206", mcperrors.KindNotFound},
 		{"a task that is gone", "tasks/get", "x", -32602, "Task not found", "E204", mcperrors.KindNotFound},
 		{"a cursor of tasks", "tasks/list", "", -32602, "bad cursor", "E203", mcperrors.KindInvalidArguments},
-		{"-32002 elsewhere", "tools/call", "x", -32002, "Resource not found", "E302", mcperrors.KindServer},
+		{"-32002 elsewhere", "tools/call", "x", -32002, "Resource not found", "E201", mcperrors.KindServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -299,16 +314,37 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// resilience.md §3.1: the proofs that nothing was done.
+// decisions 33: the proofs that nothing was done.
 func TestDeliveryOfAnswers(t *testing.T) {
 	t.Parallel()
-	rejected := []int64{-32700, -32600, -32601, -32602, -32020, -32021, -32022}
-	answered := []int64{-32603, -32000, -32001, -32002, -32003, -32042, -32099, 0, 429, 500, 503}
-	for want, codes := range map[mcperrors.Delivery][]int64{mcperrors.Rejected: rejected, mcperrors.Answered: answered} {
-		for _, code := range codes {
-			e := mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{})
+	for _, code := range []int64{-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32020, -32021, -32022, -32042, -32099, 0, 429, 500, 503} {
+		for _, stateless := range []bool{false, true} {
+			want := mcperrors.Answered
+			if stateless && code <= -32020 && code >= -32022 {
+				want = mcperrors.Rejected
+			}
+			e := mcperrors.Map(&jsonrpc.Error{Code: code, Message: "x"}, mcperrors.MapOptions{Method: "tools/call", Tool: "x", Stateless: stateless})
 			require.Equal(t, want, e.Delivery, "code %d", code)
 			require.Equal(t, want == mcperrors.Rejected, mcperrors.SafeToRetry(e))
+		}
+	}
+	for message, want := range map[string]mcperrors.Delivery{
+		"Unknown tool: pay":                    mcperrors.Rejected,
+		`unknown tool "pay"`:                   mcperrors.Rejected,
+		"MCP error -32602: Tool pay not found": mcperrors.Rejected,
+		"tool 'pay' not found: tool not found": mcperrors.Rejected,
+		"Tool not found: pay":                  mcperrors.Rejected,
+		"Unknown tool: pay2":                   mcperrors.Answered,
+		"Unknown tool: Pay":                    mcperrors.Answered,
+		"Unknown tool":                         mcperrors.Answered,
+		"Tool pay not found in the ledger":     mcperrors.Answered,
+		"Method not found":                     mcperrors.Answered,
+		`method not found: "tools/call"`:       mcperrors.Answered, // go-sdk, of a tool that ran
+	} {
+		for code, want := range map[int64]mcperrors.Delivery{-32601: want, -32602: want, -32603: mcperrors.Answered, -32600: mcperrors.Answered} {
+			rpc := &jsonrpc.Error{Code: code, Message: message}
+			require.Equal(t, want, mcperrors.Map(rpc, mcperrors.MapOptions{Method: "tools/call", Tool: "pay"}).Delivery, "%d %s", code, message)
+			require.Equal(t, mcperrors.Answered, mcperrors.Map(rpc, mcperrors.MapOptions{Method: "tools/call"}).Delivery, "the tool is not known")
 		}
 	}
 	for _, refusal := range []*jsonrpc.Error{

@@ -1,23 +1,30 @@
 package mcperrors
 
+import "slices"
+
 // Profile says how a family of servers uses error codes (tools.md §1.2). The
 // same number means different things in different families: -32001 is a
-// timeout in docling and a missing resource in artifact.
+// timeout in docling and a missing resource in artifact. Only the application
+// chooses a profile: what a server or a tool says of itself is never obeyed.
 type Profile string
 
-// The profiles. Any other value, "" included, is [Docling].
+// The profiles. Any other value, "" included, is [Plain], with one exception:
+// errors of the eight tools of the document server ("convert_pdf",
+// "export_html" and so on) are read by [Docling].
 const (
-	// Docling is the seed's own table and the default.
+	// Docling is the table of the document server, S2.
 	Docling Profile = "docling"
 	// Artifact has -32000 for permissions, timeouts and states, told apart by
 	// data.reason and data.prerequisite.
 	Artifact Profile = "artifact"
-	// COE has HTTP-like numbers and strings for codes.
+	// COE has HTTP-like numbers and strings for codes. It is the only profile with
+	// codes that promise that nothing was done, DB_LOCKED and RATE_LIMIT: such
+	// calls are [Rejected], and a client makes them again.
 	COE Profile = "coe"
 	// Preflights and Assistant report errors in results.
 	Preflights Profile = "preflights"
 	Assistant  Profile = "assistant"
-	// Plain reads the JSON-RPC and MCP codes only.
+	// Plain reads the JSON-RPC and MCP codes only. It is the default.
 	Plain Profile = "plain"
 )
 
@@ -31,12 +38,20 @@ func (p Profile) Known() bool {
 	}
 }
 
-// pick returns the first known profile, else [Docling].
-func pick(order ...Profile) Profile {
-	for _, p := range order {
-		if p.Known() {
-			return p
-		}
+// profile is the one that the application has chosen, else the default for the
+// tool.
+func (o MapOptions) profile() Profile {
+	switch {
+	case o.Profile.Known():
+		return o.Profile
+	case slices.Contains(doclingTools[:], o.Tool):
+		return Docling
 	}
-	return Docling
+	return Plain
+}
+
+// doclingTools are the tools of the document server (tools.md, S2).
+var doclingTools = [...]string{
+	"convert_pdf", "convert_docx", "convert_xlsx", "convert_pptx", "convert_url",
+	"export_markdown", "export_html", "export_json",
 }

@@ -223,6 +223,10 @@ func isHeader(word string) bool {
 // punctuation takes out what names are written with or without.
 var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
+// SecretName reports whether the value of an option, a variable, a header or a
+// member of this name is a secret: password, api_key, --token, Authorization.
+func SecretName(name string) bool { return isSecretName(name) }
+
 // isSecretName reports whether what a name stands for is a secret.
 func isSecretName(word string) bool {
 	name := strings.ToLower(word)

@@ -39,15 +39,11 @@ func unexpected(kind Kind) rule {
 }
 
 // standardRule has the five codes of JSON-RPC, which mean the same everywhere.
-func standardRule(code int64, method string) (rule, bool) {
+func standardRule(code int64) (rule, bool) {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
 		return rule{code: E203, kind: KindProtocol}, true
 	case jsonrpc.CodeMethodNotFound:
-		if method == methodCallTool {
-			// Servers that have no table of tools to look into answer so.
-			return rule{code: E204, kind: KindNotFound}, true
-		}
 		return rule{code: E204, kind: KindUnsupported}, true
 	case jsonrpc.CodeInvalidParams:
 		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
@@ -82,7 +78,8 @@ func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 		// All there is to be wrong is the id: unknown, or expired (TASK-04).
 		return rule{code: E204, kind: KindNotFound, user: "The task is not there any more"}, true
 	}
-	if rpc.Code == jsonrpc.CodeInvalidParams && (o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
+	if (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeMethodNotFound) &&
+		(o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
 		return rule{code: E204, kind: KindNotFound}, true
 	}
 	return rule{}, false
@@ -107,20 +104,50 @@ func saysNoResource(rpc *jsonrpc.Error, uri string) bool {
 	return false
 }
 
-// saysUnknownTool recognises the specification's example text, which go-sdk
-// writes in lower case, and the TypeScript SDK's.
+// saysUnknownTool reports whether an error says that there is no such tool. One
+// that names none does too, but proves nothing; see deliveryOf.
 func saysUnknownTool(message, tool string) bool {
-	message = strings.TrimPrefix(message, "MCP error -32602: ")
-	const unknown = "unknown tool"
-	if len(message) >= len(unknown) && strings.EqualFold(message[:len(unknown)], unknown) {
-		return true
+	message = strings.TrimSpace(message)
+	return unknownTool(message, tool) || strings.EqualFold(message, "unknown tool") || strings.EqualFold(message, "tool not found")
+}
+
+// unknownTool reports whether a message is one of the sentences by which servers
+// say that they have no tool of this name: the specification's example, and
+// those of the SDKs.
+func unknownTool(message, tool string) bool {
+	if tool == "" {
+		return false
 	}
-	return tool != "" && message == "Tool "+tool+" not found"
+	for _, prefix := range []string{"MCP error -32602: ", "MCP error -32601: "} {
+		message = strings.TrimPrefix(message, prefix)
+	}
+	for _, sentence := range [...]struct{ before, after string }{
+		{"unknown tool: ", ""},
+		{"unknown tool ", ""},
+		{"tool not found: ", ""},
+		{"tool ", " not found"},
+		{"tool ", " not found: tool not found"},
+	} {
+		rest, ok := cutFold(message, sentence.before)
+		name, fits := strings.CutSuffix(rest, sentence.after)
+		if ok && fits && (name == tool || name == `"`+tool+`"` || name == "'"+tool+"'") {
+			return true
+		}
+	}
+	return false
+}
+
+// cutFold is [strings.CutPrefix] that takes capitals for small letters.
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
 }
 
 // numberRule is the profile's view of a JSON-RPC code.
-func numberRule(p Profile, rpc *jsonrpc.Error, h hints, method string) rule {
-	if r, ok := standardRule(rpc.Code, method); ok {
+func numberRule(p Profile, rpc *jsonrpc.Error, h hints) rule {
+	if r, ok := standardRule(rpc.Code); ok {
 		return r
 	}
 	var r rule

@@ -100,8 +100,8 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	if p.Noise != "" {
 		b.WriteString("; stdout: " + show(p.Noise, maxStderrText))
 	}
-	if n := len(p.Stderr); n > 0 {
-		b.WriteString("; stderr: " + show(strings.Join(p.Stderr[max(0, n-3):], " | "), maxStderrText))
+	if len(p.Stderr) > 0 {
+		b.WriteString("; stderr: " + show(strings.Join(p.Reason(3), " | "), maxStderrText))
 	}
 }
 

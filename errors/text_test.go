@@ -169,7 +169,7 @@ func TestErrorTextIsCutBetweenWords(t *testing.T) {
 func TestJSONForm(t *testing.T) {
 	t.Parallel()
 	e := mcperrors.Map(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},
-		mcperrors.MapOptions{Server: "s", Method: "tools/call", Tool: "t", RequestID: "id"})
+		mcperrors.MapOptions{Server: "s", Method: "tools/call", Tool: "t", RequestID: "id", Profile: mcperrors.Docling})
 	e.Attempts = 2
 	e.RetryAfter = 1500 * time.Millisecond
 	e.Cause = errors.New("Authorization: Bearer abc")

@@ -70,7 +70,8 @@ func TestToolErrorCodes(t *testing.T) {
 		{"preflights", `"SESSION_NOT_FOUND"`, "E502", false, 0, mcperrors.Answered},
 		{"preflights", `"FILESYSTEM_ERROR"`, "E005", true, 0, mcperrors.Answered},
 		{"preflights", `"PATCH_EXTRACTION_FAILED"`, "E302", true, 0, mcperrors.Answered},
-		{"plain", `429`, "E201", true, 0, mcperrors.Answered},
+		{"plain", `429`, "E201", false, 0, mcperrors.Answered},
+		{"", `"DB_LOCKED"`, "E201", false, 0, mcperrors.Answered},
 		{"docling", `429`, "E201", true, 0, mcperrors.Answered},
 		{"docling", `"RATE_LIMIT"`, "E201", true, 0, mcperrors.Answered},
 		{"docling", `"DB_LOCKED"`, "E201", true, 0, mcperrors.Answered},
@@ -79,7 +80,7 @@ func TestToolErrorCodes(t *testing.T) {
 		payload := `{"success":false,"error":{"code":` + tt.code + `,"message":"why","recovery_hint":""}}`
 		for form, e := range map[string]*mcperrors.Error{
 			"structured": mcperrors.MapToolError("text", json.RawMessage(payload), mcperrors.MapOptions{Profile: tt.profile}),
-			"text":       mcperrors.MapToolError(" "+payload, nil, mcperrors.MapOptions{ToolProfile: tt.profile}),
+			"text":       mcperrors.MapToolError(" "+payload, nil, mcperrors.MapOptions{Profile: tt.profile}),
 		} {
 			name := string(tt.profile) + " " + tt.code + " in " + form
 			require.Equal(t, tt.want, e.Code, name)
@@ -104,6 +105,12 @@ func TestToolErrorPayloadSaysMore(t *testing.T) {
 		mcperrors.MapOptions{Profile: mcperrors.COE})
 	require.True(t, e.Retryable)
 	require.Equal(t, 10*time.Second, e.RetryAfter)
+
+	e = mcperrors.MapToolError("", json.RawMessage(`{"profile":"coe","error":{"code":"DB_LOCKED","message":"m","retryable":true,"retry_after_seconds":10}}`),
+		mcperrors.MapOptions{})
+	require.False(t, e.Retryable, "content is nobody's promise without a profile")
+	require.Zero(t, e.RetryAfter)
+	require.Equal(t, "m", e.Message)
 
 	e = mcperrors.MapToolError("", json.RawMessage(`{"status":"error","error":{"code":"REPO_NOT_FOUND","message":"m","recovery_hint":"Run from a\u001b git repository"}}`),
 		mcperrors.MapOptions{Profile: mcperrors.Preflights})

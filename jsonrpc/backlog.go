@@ -7,36 +7,24 @@ type Backlog struct {
 	Sent uint64
 	// Waiting says that bytes wait to be taken.
 	Waiting bool
-	// Delivered is how many calls in flight the stream has taken as a whole, so
-	// that the peer may be working on them.
-	Delivered int
+	// Running is where the frame of the first call in flight ends that the stream
+	// has taken as a whole, counted as Sent is: the peer may be working on it. 0
+	// means that there is no such call. Calls with [Wait].Endless do not count.
+	Running uint64
 }
 
 // Backlog returns how what is sent gets through at this moment. It does not wait
 // for the stream.
 func (c *Conn) Backlog() Backlog {
-	delivered := c.inflight.count(c.w.delivered)
+	c.inflight.mu.Lock()
+	defer c.inflight.mu.Unlock()
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return Backlog{Sent: c.w.written, Waiting: c.w.written < c.w.accepted, Delivered: delivered}
-}
-
-// count returns how many of the waiting calls are such.
-func (t *inflight) count(such func(*call) bool) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, cl := range t.calls {
-		if such(cl) {
-			n++
+	b := Backlog{Sent: c.w.written, Waiting: c.w.written < c.w.accepted}
+	for _, cl := range c.inflight.calls {
+		if cl.at.to > 0 && !cl.endless && c.w.arrived(cl.at) && (b.Running == 0 || cl.at.to < b.Running) {
+			b.Running = cl.at.to
 		}
 	}
-	return n
-}
-
-// delivered reports whether the stream has taken the frame of a call.
-func (w *writer) delivered(cl *call) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return cl.at.to > 0 && w.arrived(cl.at)
+	return b
 }

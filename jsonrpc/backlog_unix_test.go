@@ -31,7 +31,7 @@ func TestBacklogOfAFullPipe(t *testing.T) {
 		calls <- err
 	}
 	go call(t.Context(), 1, `{}`)
-	require.Eventually(t, func() bool { b := c.Backlog(); return b.Delivered == 1 && !b.Waiting }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { b := c.Backlog(); return b.Running > 0 && !b.Waiting }, 10*time.Second, time.Millisecond)
 	small := c.Backlog().Sent
 	require.Positive(t, small)
 
@@ -40,7 +40,7 @@ func TestBacklogOfAFullPipe(t *testing.T) {
 	go call(ctx, 2, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	require.Eventually(t, func() bool { b := c.Backlog(); return b.Waiting && b.Sent > small }, 10*time.Second, time.Millisecond)
 	full := c.Backlog()
-	require.Equal(t, 1, full.Delivered)
+	require.Equal(t, small, full.Running)
 
 	lines := bufio.NewReader(mine)
 	_, err = lines.ReadBytes('\n')
@@ -48,11 +48,11 @@ func TestBacklogOfAFullPipe(t *testing.T) {
 	_, err = io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
 	require.NoError(t, err)
 	require.NoError(t, <-calls)
-	require.Zero(t, c.Backlog().Delivered)
+	require.Zero(t, c.Backlog().Running)
 
 	_, err = lines.ReadBytes('\n')
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { b := c.Backlog(); return b.Delivered == 1 && !b.Waiting && b.Sent > full.Sent }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { b := c.Backlog(); return b.Running > 0 && !b.Waiting && b.Sent > full.Sent }, 10*time.Second, time.Millisecond)
 	cancel()
 	require.Error(t, <-calls)
 	require.NoError(t, theirs.Close())

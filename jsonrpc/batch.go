@@ -70,7 +70,7 @@ func batchError(err error, data []byte) *DecodeError {
 func (c *Conn) batch(ln line) {
 	parts, err := SplitBatch(ln.text)
 	for _, part := range parts {
-		c.message(line{text: bytes.Trim(part, jsonSpace), owned: ln.owned})
+		c.message(line{text: bytes.Trim(part, jsonSpace), owned: ln.owned, whole: len(ln.text)})
 	}
 	var de *DecodeError
 	if errors.As(err, &de) {

@@ -55,7 +55,8 @@ type Config struct {
 	OnRequest func(Request)
 	// OnNotification gets the peer's notifications.
 	OnNotification func(Notification)
-	// OnNoise gets lines that are neither JSON objects nor arrays (STDIO-03).
+	// OnNoise gets lines that are no messages and do not mean to be (STDIO-03): text,
+	// and JSON that neither names a version of JSON-RPC nor answers a call.
 	OnNoise func(line []byte)
 	// OnFault gets what is JSON but not a message, is over a limit, or cannot
 	// be told to belong to a call. Nothing else ends because of it.
@@ -119,6 +120,13 @@ type Wait struct {
 	// Idle is how long nothing may come for this call; [Conn.Touch] starts it
 	// anew. Max bounds the whole call.
 	Idle, Max time.Duration
+	// NullID lets an error with a null id answer the call if no other call waits.
+	// It is for a first request that the peer may not be able to read; such an
+	// error belongs to no call otherwise.
+	NullID bool
+	// Endless marks a request that stays unanswered for as long as both sides
+	// want, such as a subscription. It is no work for the peer: see [Backlog].
+	Endless bool
 }
 
 // Call sends req and waits for the answer with its id, for as long as ctx and

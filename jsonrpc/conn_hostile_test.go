@@ -57,6 +57,10 @@ func TestBadMessages(t *testing.T) {
 		{"a banner", `Server listening on stdio`, false, Stats{Noise: 1}},
 		{"a log line that looks like an array", `[INFO] ready`, false, Stats{Noise: 1}},
 		{"a bare value", `"x"`, false, Stats{Noise: 1}},
+		{"a log line in JSON", `{"level":30,"time":1,"msg":"listening"}`, false, Stats{Noise: 1}},
+		{"a log line in JSON that speaks of an error", `{"level":"error","error":"no database","method":"GET"}`, false, Stats{Noise: 1}},
+		{"a log line in JSON with an id of its own", `{"id":7,"method":"GET","msg":"request"}`, false, Stats{Noise: 1}},
+		{"an answer to nobody without a version", `{"id":7,"result":{}}`, false, Stats{Faults: 1}},
 		{"blank", " \t\r", false, Stats{}},
 		{"RPC-10: an error without id while two wait", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}`, false, Stats{Faults: 1}},
 		{"a result without id", `{"jsonrpc":"2.0","id":null,"result":{}}`, false, Stats{Faults: 1}},
@@ -79,9 +83,15 @@ func TestBadMessages(t *testing.T) {
 				require.Empty(t, h.requests)
 				if tt.ends {
 					got := <-first
-					got.failed(t, ErrInvalid, false)
 					var de *DecodeError
 					require.ErrorAs(t, got.err, &de)
+					want, other := ErrInvalid, ErrTooLarge
+					if de.TooLarge { // by a valid message
+						want, other = other, want
+					}
+					require.Equal(t, strings.Contains(tt.name, "limit") || strings.Contains(tt.name, "deep"), de.TooLarge)
+					got.failed(t, want, false)
+					require.NotErrorIs(t, got.err, other)
 					require.Equal(t, IntID(1), de.ID)
 					require.Empty(t, h.faults, "told to the call")
 				} else {
@@ -109,16 +119,25 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// RPC-10: an error without id belongs to the only call there is, such as the
-// probe of a server that could not read it.
-func TestErrorWithoutIDEndsTheOnlyCall(t *testing.T) {
+// RPC-10: an error without id belongs to no call, but for the only one there is if
+// that takes it: the probe of a server that could not read it.
+func TestErrorWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{`"id":null,`, ``} {
 		p := newPeer(t, Config{})
-		done := p.call(t.Context(), StringID("probe"), Wait{})
+		done := p.call(t.Context(), StringID("call"), Wait{})
 		p.hear()
 		p.say(`{"jsonrpc":"2.0",` + id + `"error":{"code":-32700,"message":"Parse error"}}`)
+		p.say(`{"jsonrpc":"2.0","id":"call","result":{}}`)
 		got := <-done
+		require.NoError(t, got.err)
+		require.Nil(t, got.resp.Error)
+		require.Equal(t, Stats{Faults: 1}, p.conn.Stats())
+
+		done = p.call(t.Context(), StringID("probe"), Wait{NullID: true})
+		p.hear()
+		p.say(`{"jsonrpc":"2.0",` + id + `"error":{"code":-32700,"message":"Parse error"}}`)
+		got = <-done
 		require.NoError(t, got.err)
 		require.Equal(t, Response{ID: StringID("probe"), Error: &Error{Code: -32700, Message: "Parse error"}}, got.resp)
 	}
@@ -289,7 +308,7 @@ func TestEndlessLineFailsItsCallAtOnce(t *testing.T) {
 		p.sayPart(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 300<<10))
 		synctest.Wait()
 		got := <-first
-		got.failed(t, ErrInvalid, false)
+		got.failed(t, ErrTooLarge, false)
 		require.Empty(t, second)
 		p.say(strings.Repeat("y", 300<<10) + `"}`)
 		p.say(`{"jsonrpc":"2.0","id":2,"result":{}}`)

@@ -56,6 +56,7 @@ func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, 
 type envelope struct {
 	id     []byte // canonical token; nil when absent or null
 	hasID  bool   // an id member was there, null or not
+	marked bool   // so was jsonrpc, whatever it said
 	method string
 	params json.RawMessage
 	result json.RawMessage
@@ -115,7 +116,7 @@ func (s *scanner) scan(data []byte, depth int, e *envelope) error {
 	if err == nil {
 		return nil
 	}
-	de := &DecodeError{Reason: err.Error(), Head: head(data), TooLarge: deep, request: e.asks()}
+	de := &DecodeError{Reason: err.Error(), Head: head(data), TooLarge: deep, Nested: deep, request: e.asks(), marked: e.marked}
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
@@ -192,6 +193,7 @@ func (s *scanner) members(data []byte, e *envelope) error {
 			return err
 		}
 		if member == "jsonrpc" {
+			e.marked = true
 			version = string(value) == `"2.0"`
 		} else if err := e.set(member, value); err != nil && fault == nil {
 			fault = err

@@ -77,30 +77,40 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ErrInvalid is matched by every error of [Decode]: the bytes are not one
-// JSON-RPC message.
-var ErrInvalid = errors.New("not a JSON-RPC message")
+// Errors of [Decode]; each matches one of them.
+var (
+	// ErrInvalid: the bytes are not one JSON-RPC message.
+	ErrInvalid = errors.New("not a JSON-RPC message")
+	// ErrTooLarge: the message is over a limit of this side. It may be valid.
+	ErrTooLarge = errors.New("a message over a limit")
+)
 
-// DecodeError says why bytes are not a JSON-RPC message. It matches [ErrInvalid].
+// DecodeError says why a message was not read. It matches [ErrTooLarge] if a limit
+// was passed, and [ErrInvalid] otherwise.
 type DecodeError struct {
 	// Reason is what is wrong, for people.
 	Reason string
 	// Syntax is true when the bytes are not JSON at all, false when they are
 	// JSON but not a message.
 	Syntax bool
-	// TooLarge is true when a limit was passed, of length or of depth.
-	TooLarge bool
+	// TooLarge is true when a limit was passed: that of the length, that of the
+	// depth (Nested is true too), or that of the messages in a batch.
+	TooLarge, Nested bool
 	// ID is the message's id when it could be read all the same, so that the
 	// call it answers can fail at once instead of waiting (RPC-22).
 	ID ID
 	// Head is the start of the offending bytes, at most 200 of them.
 	Head []byte
 
-	// request says that the message asks something, so that ID is the peer's.
-	request bool
+	// request says that the message asks something, so that ID is the peer's;
+	// marked that it names a version of JSON-RPC, so that it means to be a message.
+	request, marked bool
 }
 
 func (e *DecodeError) Error() string {
+	if e.TooLarge {
+		return "a message over a limit: " + e.Reason
+	}
 	if len(e.Head) == 0 {
 		return "not a JSON-RPC message: " + e.Reason
 	}
@@ -111,5 +121,22 @@ func (e *DecodeError) Error() string {
 // answered, as far as it could be read.
 func (e *DecodeError) Answers() bool { return !e.ID.IsZero() && !e.request }
 
-// Unwrap lets errors.Is find [ErrInvalid].
-func (e *DecodeError) Unwrap() error { return ErrInvalid }
+// Unwrap lets errors.Is find [ErrInvalid] and [ErrTooLarge].
+func (e *DecodeError) Unwrap() error {
+	if e.TooLarge {
+		return ErrTooLarge
+	}
+	return ErrInvalid
+}
+
+// Size writes a number of bytes as limits are written: 16 MiB, 64 KiB, 1000 bytes.
+func Size(n int) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}

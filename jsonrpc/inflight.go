@@ -36,6 +36,8 @@ type call struct {
 	fires time.Time
 	idle  time.Duration
 	until time.Time // the latest end; zero without one
+	// endless and nullID are of [Wait].
+	endless, nullID bool
 	// seen is when something last came for this call, in nanoseconds since
 	// began; written by the read loop.
 	seen  atomic.Int64
@@ -84,8 +86,8 @@ func (t *inflight) end(cl *call, err error) {
 	cl.answered <- struct{}{}
 }
 
-// answer ends the call with this id token. A response without id belongs to
-// the only call there is, or to none (RPC-10). found is false when nobody waits
+// answer ends the call with this id token. A response without id belongs to no
+// call, but for the only one there is if that takes it (RPC-10). found is false when nobody waits
 // for it, alone true when nobody else waits.
 func (t *inflight) answer(token []byte, resp Response) (alone, found bool) {
 	t.mu.Lock()
@@ -93,6 +95,9 @@ func (t *inflight) answer(token []byte, resp Response) (alone, found bool) {
 	cl := t.calls[string(token)]
 	if token == nil && len(t.calls) == 1 {
 		for _, cl = range t.calls {
+		}
+		if !cl.nullID {
+			cl = nil
 		}
 	}
 	if cl == nil {
@@ -168,7 +173,8 @@ func (t *inflight) len() int {
 // start begins to count wait.
 func (cl *call) start(wait Wait) {
 	wait.Idle, wait.Max = max(wait.Idle, 0), max(wait.Max, 0)
-	if wait == (Wait{}) {
+	cl.endless, cl.nullID = wait.Endless, wait.NullID
+	if wait.Idle == 0 && wait.Max == 0 {
 		cl.timer.Stop()
 		cl.fires, cl.idle, cl.until = time.Time{}, 0, time.Time{}
 		return

@@ -40,6 +40,8 @@ type line struct {
 	// owned says that text belongs to the caller; otherwise it is valid until
 	// the next call of next.
 	owned bool
+	// whole is how many bytes share the memory of text, where those are more.
+	whole int
 	// open says that the stream ended before the line did.
 	open bool
 	// tail is the end of a line that was over the limit, text its start.

@@ -50,7 +50,7 @@ func plainResponse(data []byte, e *envelope) bool {
 	if !version || got.id == nil || got.result == nil {
 		return false
 	}
-	got.kind = kindResponse
+	got.kind, got.marked = kindResponse, true
 	*e = got
 	return true
 }

@@ -22,7 +22,7 @@ func (c *Conn) receive() {
 	c.lines = newLineReader(c.in, c.cfg.MessageBytes)
 	c.scanner = newScanner()
 	c.lines.crossed = func(head []byte) {
-		if de := overLimit(c.scanner, line{text: head}, c.cfg.Depth); !de.ID.IsZero() {
+		if de := c.overLimit(line{text: head}); !de.ID.IsZero() {
 			c.told = true
 			c.fault(de)
 		}
@@ -33,6 +33,7 @@ func (c *Conn) receive() {
 // runs nobody's code but the functions of Config.
 func (c *Conn) read() {
 	defer close(c.readDone)
+	defer c.Fail(ErrPeerClosed) // a stream of the application may end this goroutine
 	for c.take(c.lines.next()) {
 		if c.turns != nil && c.oneByOne() {
 			c.turns.rest()
@@ -82,7 +83,7 @@ func (c *Conn) take(ln line, err error) bool {
 	switch {
 	case errors.Is(err, errTooLong):
 		if !c.told {
-			c.fault(overLimit(c.scanner, ln, c.cfg.Depth))
+			c.fault(c.overLimit(ln))
 		}
 		c.told = false
 		return true
@@ -122,7 +123,9 @@ func (c *Conn) message(ln line) {
 		c.broken(de, ln.text, ln.open)
 		return
 	}
-	if !ln.owned {
+	if ln.owned {
+		e.params = Lean(e.params, max(ln.whole, len(ln.text)))
+	} else {
 		e.own()
 	}
 	c.dispatch(&e)
@@ -132,6 +135,8 @@ func (c *Conn) message(ln line) {
 func (c *Conn) broken(de *DecodeError, text []byte, open bool) {
 	switch {
 	case de.Syntax && bytes.HasPrefix(text, []byte("[")): // "[INFO] ready" is a log line
+		c.hear(text)
+	case !de.Syntax && !de.TooLarge && !de.marked && !de.Answers() && bytes.HasPrefix(text, []byte("{")): // and so is {"level":"info"}
 		c.hear(text)
 	case de.Syntax && open:
 		// The peer went away in the middle of a message: that is how its call
@@ -194,11 +199,11 @@ func (c *Conn) fault(de *DecodeError) {
 }
 
 // overLimit describes a line that was skipped for its length.
-func overLimit(s *scanner, ln line, depth int) *DecodeError {
-	de := &DecodeError{Reason: "longer than the limit", TooLarge: true, Head: head(ln.text)}
+func (c *Conn) overLimit(ln line) *DecodeError {
+	de := &DecodeError{Reason: "larger than " + Size(c.cfg.MessageBytes), TooLarge: true, Head: head(ln.text)}
 	var e envelope
 	// The line is cut, so this fails; what counts is the id met on the way.
-	_ = s.scan(ln.text, depth, &e)
+	_ = c.scanner.scan(ln.text, c.cfg.Depth, &e)
 	de.request = e.asks()
 	if e.id != nil {
 		de.ID = ID{token: string(e.id)}
@@ -213,4 +218,15 @@ func overLimit(s *scanner, ln line, depth int) *DecodeError {
 func (e *envelope) own() {
 	e.params = bytes.Clone(e.params)
 	e.result = bytes.Clone(e.result)
+}
+
+// Lean returns part, which shares the memory of a message of so many bytes: itself
+// where it is most of that, else a copy, so that what is kept of a message does not
+// keep all of it.
+func Lean(part []byte, whole int) []byte {
+	const small = 4 << 10 // not worth it
+	if whole <= small || len(part) > whole/2 {
+		return part
+	}
+	return bytes.Clone(part)
 }

@@ -267,6 +267,7 @@ func (w *writer) start(buf []byte) {
 // run writes what callers left, waiting for the stream to take it.
 func (w *writer) run() {
 	defer close(w.done)
+	defer w.breaks(ErrClosed) // a stream of the application may end this goroutine
 	for {
 		select {
 		case <-w.wake:

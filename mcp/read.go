@@ -72,6 +72,10 @@ func (c *codec) readObject(o object) {
 	c.frame = outer
 }
 
+// maxElements bounds a list: an empty block is two bytes on the wire and a hundred
+// in memory.
+const maxElements = 100_000
+
 // each calls f before every element of the list that comes next. null is an
 // empty list: servers written in Go send it for a nil slice.
 func (c *codec) each(f func(i int)) {
@@ -89,6 +93,10 @@ func (c *codec) each(f func(i int)) {
 	last := len(c.path) - 1
 	for i := 0; c.err == nil && c.in.PeekKind() != ']'; i++ {
 		c.path[last].index = i
+		if i == maxElements {
+			c.err = &DecodeError{Path: c.pathString(), Reason: "more than 100,000 elements"}
+			return
+		}
 		f(i)
 	}
 	if c.err == nil {

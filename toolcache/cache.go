@@ -3,6 +3,7 @@ package toolcache
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -85,7 +86,7 @@ func New(s Settings) (*Cache, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Cache{set: s}, nil
+	return &Cache{set: guarded(s)}, nil
 }
 
 // Get returns the tool called name, from the list if it is fresh and has the
@@ -215,6 +216,37 @@ func (c *Cache) outdateOne(key Key, paced bool) {
 	c.unsave(context.Background(), l) //nolint:forbidigo // bounded by its own times; who says that a list has changed does not wait for a store
 }
 
+// Keys returns the keys of one server and variant, those of all partitions that
+// the cache holds something of, key itself among them.
+func (c *Cache) Keys(key Key) []Key {
+	of := map[Key]bool{key: true}
+	note := func(k Key) {
+		if k.Server == key.Server && k.Variant == key.Variant && k != k.public() {
+			of[k] = true
+		}
+	}
+	c.mu.Lock()
+	if l := c.last.Load(); l != nil {
+		note(l.key)
+	}
+	if c.lists != nil {
+		for _, k := range c.lists.Keys() {
+			note(k)
+		}
+	}
+	c.mu.Unlock()
+	r := &c.responses
+	r.lock()
+	defer r.mu.Unlock()
+	for _, k := range r.kept.Keys() {
+		note(k.Key)
+	}
+	for k := range r.asking {
+		note(k.Key)
+	}
+	return slices.Collect(maps.Keys(of))
+}
+
 func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, tool *mcp.Tool) error {
 	l := c.find(key)
 	if l == nil {
@@ -238,9 +270,9 @@ func (c *Cache) getSlow(ctx context.Context, l *list, s *snapshot, name string, 
 		if s.large[name] > 0 || !l.mayRefresh(name, now) {
 			return Standing{Age: s.lease.age(now)}, s.missing(name)
 		}
-		s, st, err = c.refresh(ctx, l, fetch)
+		s, st, err = c.refresh(ctx, l, fetch, s, name, reading)
 	} else {
-		s, st, err = c.read(ctx, l, fetch)
+		s, st, err = c.read(ctx, l, fetch, name)
 	}
 	if err != nil {
 		return st, err
@@ -268,7 +300,7 @@ func (c *Cache) lookup(key *Key, name string, tool *mcp.Tool) (fresh, ok bool) {
 
 // current returns the list if it is fresh, else a new one.
 func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, Standing, error) {
-	return c.read(ctx, c.obtain(key), fetch)
+	return c.read(ctx, c.obtain(key), fetch, "")
 }
 
 // public is the key of what all partitions may share. No partition has its name.

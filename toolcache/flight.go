@@ -7,23 +7,36 @@ import (
 	"time"
 )
 
-// flight is one fetch and what came of it. begun and epoch are guarded by the
-// mutex of the list; the rest is set before done is closed.
+// flight is one fetch and what came of it. begun, epoch and confirms are guarded
+// by the mutex of the list; the rest is set before done is closed.
 type flight struct {
-	begun bool
-	epoch uint64 // in which it began
-	done  chan struct{}
-	snap  *snapshot
-	err   error
+	begun    bool
+	epoch    uint64 // in which it began
+	confirms bool   // somebody doubts the list that is there
+	done     chan struct{}
+	snap     *snapshot
+	asked    bool // the server was asked for it
+	err      error
 }
+
+// purpose is what a fetch is for.
+type purpose bool
+
+const (
+	reading    purpose = false
+	confirming purpose = true // what others have fetched before is not enough
+)
 
 // refresh returns the list as the server has it now: the result of the fetch
 // under way if that began in the current epoch, else of a new one, which waits
 // for the older to end. When a fetch of somebody else's is abandoned, it goes on
 // with one of its own; each round ends one such fetch, so that it comes to that.
-func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch) (*snapshot, Standing, error) {
-	for {
-		f, mine, current := c.join(ctx, l, fetch)
+// Where name is not in a list that was outdated on its way, the list is fetched
+// again, once: the name may be what has changed. saw is the list that is not enough
+// for the caller.
+func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot, name string, why purpose) (*snapshot, Standing, error) {
+	for again := false; ; saw = l.snap.Load() {
+		f, mine, current := c.join(ctx, l, fetch, saw, why)
 		select {
 		case <-f.done:
 		case <-ctx.Done():
@@ -31,7 +44,10 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch) (*snapshot, S
 		}
 		now := time.Now()
 		switch {
-		case !current:
+		case !current, f.err == nil && why == confirming && !f.asked:
+			continue
+		case f.err == nil && !again && f.epoch != l.epoch.Load() && (why == confirming || name != "" && f.snap.index[name] == nil):
+			again = true
 			continue
 		case f.err == nil:
 			return f.snap, Standing{Age: f.snap.lease.age(now)}, nil
@@ -57,17 +73,24 @@ func ended(ctx context.Context) error {
 
 // join returns the fetch under way, or starts one, which is mine. current is
 // false when the fetch began before the last invalidation: its result is not for
-// this caller.
-func (c *Cache) join(ctx context.Context, l *list, fetch Fetch) (f *flight, mine, current bool) {
+// this caller. A list that has come since the caller saw one is as good as a fetch.
+func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, why purpose) (f *flight, mine, current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if f = l.flight; f != nil {
+		f.confirms = f.confirms || why == confirming
 		return f, false, !f.begun || f.epoch == l.epoch.Load()
 	}
-	f = &flight{done: make(chan struct{}), err: ErrFetcherGone}
+	if s := l.snap.Load(); s != saw && l.fresh(s, time.Now()) {
+		f = &flight{begun: true, epoch: s.epoch, done: make(chan struct{}), snap: s, asked: true, confirms: why == confirming}
+		l.doubts.note(f, time.Now())
+		close(f.done)
+		return f, false, true
+	}
+	f = &flight{done: make(chan struct{}), err: ErrFetcherGone, confirms: why == confirming}
 	wait := time.Duration(0)
 	if l.paced.Load() {
-		wait = minInterval - time.Since(l.began)
+		wait = minInterval - time.Since(l.told)
 	}
 	if wait <= 0 {
 		l.begin(f)
@@ -80,14 +103,16 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch) (f *flight, mine
 // begin notes in which epoch a fetch begins, which is the current one, and that
 // what the server has said up to now is taken care of. Requires l.mu.
 func (l *list) begin(f *flight) {
-	l.paced.Store(false) // before the epoch is read: what comes between counts twice, not never
-	f.epoch, f.begun, l.began = l.epoch.Load(), true, time.Now()
+	l.began = time.Now()
+	if l.paced.Swap(false) { // before the epoch is read: what comes between counts twice, not never
+		l.told = l.began
+	}
+	f.epoch, f.begun = l.epoch.Load(), true
 }
 
 // run fetches, keeps the result and lets the waiters go.
 func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait time.Duration) {
 	var public shared
-	fetched := false
 	defer func() {
 		if f.err == nil {
 			l.absence.Store(nil)
@@ -95,9 +120,10 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 		}
 		l.mu.Lock()
 		l.flight = nil
+		l.doubts.note(f, time.Now())
 		l.mu.Unlock()
 		close(f.done)
-		if fetched {
+		if f.asked {
 			c.keep(context.WithoutCancel(ctx), l, f.snap, public)
 		}
 	}()
@@ -111,17 +137,17 @@ func (c *Cache) run(ctx context.Context, l *list, f *flight, fetch Fetch, wait t
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.set.FetchTimeout)
 	defer cancel()
-	if f.snap = c.elsewhere(ctx, l, f.epoch); f.snap != nil {
+	if f.snap = c.elsewhere(ctx, l, f); f.snap != nil {
 		f.err = nil
 		return
 	}
 	public = c.public(l)
-	from, err := fetch(ctx)
+	from, err := c.fetched(ctx, fetch)
 	if err == nil && len(from.Tools) > maxTools {
 		err = errTooMany
 	}
 	if err == nil {
-		f.snap, fetched = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true
+		f.snap, f.asked = newSnapshot(from, f.epoch, c.leaseOf(from.TTL)), true
 		l.refused.Store(false)
 	} else {
 		c.failed(ctx, l, f, err)
@@ -156,8 +182,8 @@ func (c *Cache) standsIn(err error) bool {
 // elsewhere returns a fresh list that is there without asking the server: from
 // the durable store, when this process has none yet, or from another partition,
 // where it may. nil is none.
-func (c *Cache) elsewhere(ctx context.Context, l *list, epoch uint64) *snapshot {
-	if l.refused.Load() || l.fresh(l.snap.Load(), time.Now()) {
+func (c *Cache) elsewhere(ctx context.Context, l *list, f *flight) *snapshot {
+	if l.doubted(f) || l.refused.Load() || l.fresh(l.snap.Load(), time.Now()) {
 		return nil // it is for others; what is asked for is not in it
 	}
 	c.load(ctx, l)
@@ -170,7 +196,7 @@ func (c *Cache) elsewhere(ctx context.Context, l *list, epoch uint64) *snapshot 
 	p := c.obtain(l.key.public())
 	c.load(ctx, p)
 	if s := p.snap.Load(); p.fresh(s, time.Now()) && s.public && !p.evicted.Load() {
-		return s.in(epoch)
+		return s.in(f.epoch)
 	}
 	return nil
 }

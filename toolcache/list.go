@@ -22,7 +22,9 @@ type list struct {
 	mu     sync.Mutex
 	flight *flight                       // the fetch under way, nil when there is none
 	began  time.Time                     // when the last fetch did
+	told   time.Time                     // when the last fetch began that the server's word caused
 	misses *lru.Cache[string, time.Time] // when a refresh last did not bring a name
+	doubts doubts
 
 	shelf *shelf // what is known of the durable store, nil without one
 }
@@ -81,20 +83,20 @@ func (l *list) missed(name string, now time.Time) {
 }
 
 // read returns the list if it is fresh, or may pass for it while a new one is
-// fetched, else a new one.
-func (c *Cache) read(ctx context.Context, l *list, fetch Fetch) (*snapshot, Standing, error) {
+// fetched, else a new one. name is what is looked for, "" for nothing.
+func (c *Cache) read(ctx context.Context, l *list, fetch Fetch, name string) (*snapshot, Standing, error) {
 	s, now := l.snap.Load(), time.Now()
 	switch {
 	case l.fresh(s, now):
 		return s, Standing{Age: s.lease.age(now)}, nil
 	case c.mayRevalidate(l, s, now):
-		c.join(ctx, l, fetch)
+		c.join(ctx, l, fetch, s, reading)
 		return s, Standing{Stale: true, Age: s.lease.age(now)}, nil
 	}
 	if err := l.absent(now); err != nil {
 		return nil, Standing{}, err
 	}
-	return c.refresh(ctx, l, fetch)
+	return c.refresh(ctx, l, fetch, s, name, reading)
 }
 
 // mayRevalidate reports whether s may be handed out while another is fetched: it

@@ -87,10 +87,10 @@ type methodOf struct {
 	method string
 }
 
-// pace is when the first page of such a list was last asked for, and whether the
-// server has said since that it has changed.
+// pace is when the first page of such a list was last asked for because the server
+// said that the list has changed, and whether it has said so since.
 type pace struct {
-	began   time.Time
+	told    time.Time
 	changed bool
 }
 
@@ -174,8 +174,8 @@ func (c *Cache) Forget(key Key, method string) {
 }
 
 // Outdate is [Cache.Forget] for what the server says by itself, perhaps over and
-// over: the first page is asked for again a second after the last time at the
-// earliest, and whoever wants it waits.
+// over: the requests for the first page that it causes begin a second apart, and
+// whoever wants it waits.
 func (c *Cache) Outdate(key Key, method string) {
 	r := &c.responses
 	r.lock()
@@ -228,7 +228,7 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 		}
 		a.pace = p
 		if p.changed && !refresh {
-			wait = minInterval - now.Sub(p.began)
+			wait = minInterval - now.Sub(p.told)
 		}
 	}
 	if wait <= 0 {
@@ -269,6 +269,7 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.D
 			return nil, err
 		}
 	}
+	a.err = ErrFetcherGone // should it panic or end this goroutine
 	resp, err := ask(ctx)
 	mine = resp.Result
 	if err == nil && !resp.Own && !resp.Shared {
@@ -297,8 +298,8 @@ func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) er
 // Requires the mutex of responses.
 func (a *asking) begin(now time.Time) {
 	a.begun = true
-	if a.pace != nil {
-		a.pace.began, a.pace.changed = now, false
+	if a.pace != nil && a.pace.changed {
+		a.pace.told, a.pace.changed = now, false
 	}
 }
 

@@ -82,6 +82,14 @@ type Settings struct {
 // Durable reports whether lists outlive this process ([Settings.Durable]).
 func (c *Cache) Durable() bool { return c.set.Durable != nil }
 
+// ServesStale reports whether old lists and results may stand in for ones that
+// cannot be fetched ([Settings.ServeStale]).
+func (c *Cache) ServesStale() bool { return c.set.ServeStale }
+
+// TTL is how long a list is fresh for which the server names no time; 0 means that
+// every read asks the server.
+func (c *Cache) TTL() time.Duration { return c.set.ttl(nil) }
+
 // Validate reports values below zero.
 func (s Settings) Validate() error {
 	var errs []error

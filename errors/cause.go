@@ -1,0 +1,51 @@
+package mcperrors
+
+import (
+	"slices"
+	"strings"
+)
+
+// faultWords are how programs begin to say why they failed.
+var faultWords = []string{
+	"error", "exception", "panic", "fatal", "cannot ", "can't ", "could not", "not found", "no such", "denied", "failed", "refused", "missing", "invalid",
+	"unable to", "unknown option", "usage:",
+}
+
+// ErrorLine reports whether a line that a program wrote looks like the reason of
+// a failure: it names an error and is no frame of a stack trace.
+func ErrorLine(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	if strings.HasPrefix(line, "at ") || strings.HasPrefix(line, `file "`) {
+		return false
+	}
+	return slices.ContainsFunc(faultWords, func(word string) bool { return strings.Contains(line, word) })
+}
+
+// Reason returns at most n lines of Stderr, in their order: those that say most
+// about why the program failed. They are the first that looks like an error and
+// the last ones that do, and the last lines where there are too few of those.
+func (p *ProcessEvidence) Reason(n int) []string {
+	if len(p.Stderr) <= n {
+		return slices.Clone(p.Stderr)
+	}
+	var faults []int
+	for i, line := range p.Stderr {
+		if ErrorLine(line) {
+			faults = append(faults, i)
+		}
+	}
+	if n > 0 && len(faults) > n {
+		faults = append(faults[:1], faults[len(faults)-n+1:]...)
+	}
+	for i := len(p.Stderr) - 1; len(faults) < n; i-- {
+		if !slices.Contains(faults, i) {
+			faults = append(faults, i)
+		}
+	}
+	slices.Sort(faults)
+	var out []string
+	for _, i := range faults[:max(0, n)] {
+		out = append(out, p.Stderr[i])
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package mcperrors
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Secrets are values that no text may show, such as the credentials that a client
+// sends. [Redact] finds what looks like a secret; this finds what is known to be
+// one, wherever a server repeats it. The zero Secrets hide nothing. Safe for
+// concurrent use.
+type Secrets struct{ forms []string }
+
+// NewSecrets returns the secrets with these values. Values shorter than four bytes
+// are left out: "1" is no secret and is everywhere. Each value is found as it is
+// and as JSON and URLs write it.
+func NewSecrets(values ...string) Secrets {
+	var s Secrets
+	for _, v := range values {
+		if len(v) < leastKnown {
+			continue
+		}
+		s.forms = append(s.forms, v, url.QueryEscape(v), url.PathEscape(v))
+		if text, err := json.Marshal(v); err == nil { // with < and & escaped
+			s.forms = append(s.forms, strings.Trim(string(text), `"`))
+		}
+		plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v)
+		s.forms = append(s.forms, plain, strings.ReplaceAll(plain, "/", `\/`))
+	}
+	// The longest first: one secret may hold another.
+	slices.SortFunc(s.forms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	s.forms = slices.Compact(s.forms)
+	return s
+}
+
+// leastKnown is the length of the shortest value that is taken out, in bytes.
+const leastKnown = 4
+
+// Hide returns the text without the secrets, also without the first part of one
+// that the end of a shortened text has cut.
+func (s Secrets) Hide(text string) string {
+	for _, form := range s.forms {
+		text = strings.ReplaceAll(text, form, mask)
+	}
+	cut, shortened := strings.CutSuffix(text, "…")
+	if !shortened && len(text) < leastCut {
+		return text
+	}
+	for _, form := range s.forms {
+		for n := len(form) - 1; n >= leastKnown; n-- {
+			if start, found := strings.CutSuffix(cut, form[:n]); found {
+				return start + mask
+			}
+		}
+	}
+	return text
+}
+
+// leastCut is the length of the shortest text that may have been cut without a
+// mark, in bytes.
+const leastCut = 200
+
+var jsonScalar = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*`)
+
+// hideJSON is Hide for a JSON value, which stays one.
+func (s Secrets) hideJSON(raw json.RawMessage) json.RawMessage {
+	if len(s.forms) == 0 {
+		return raw
+	}
+	changed := false
+	out := jsonScalar.ReplaceAllFunc(raw, func(scalar []byte) []byte {
+		text := string(scalar)
+		if scalar[0] == '"' && json.Unmarshal(scalar, &text) != nil {
+			text = string(scalar)
+		}
+		hidden := s.Hide(text)
+		if hidden == text {
+			return scalar
+		}
+		changed = true
+		literal, _ := json.Marshal(hidden) // a string always has a form
+		return literal
+	})
+	if !changed {
+		return raw
+	}
+	return out
+}
+
+// HideError returns the error without the secrets. The texts of an [*Error], its
+// evidence and the server's JSON-RPC error are changed in a copy; any other error
+// is wrapped in one with a text without them. Both match what err matches. An
+// error without secrets is returned as it is.
+func (s Secrets) HideError(err error) error {
+	if err == nil || len(s.forms) == 0 {
+		return err
+	}
+	if e, ok := err.(*Error); ok { //nolint:errorlint // what wraps one is wrapped below
+		return s.hideOurs(e)
+	}
+	text := err.Error()
+	if hidden := s.Hide(text); hidden != text {
+		return &hiddenError{hidden, err}
+	}
+	return err
+}
+
+func (s Secrets) hideOurs(e *Error) *Error {
+	out := *e
+	out.Message, out.UserMessage, out.SuggestedAction = s.Hide(e.Message), s.Hide(e.UserMessage), s.Hide(e.SuggestedAction)
+	changed := out.Message != e.Message || out.UserMessage != e.UserMessage || out.SuggestedAction != e.SuggestedAction
+	if e.RPC != nil {
+		rpc := *e.RPC
+		rpc.Message, rpc.Data = s.Hide(rpc.Message), s.hideJSON(rpc.Data)
+		if rpc.Message != e.RPC.Message || string(rpc.Data) != string(e.RPC.Data) {
+			out.RPC, changed = &rpc, true
+		}
+	}
+	if e.HTTP != nil {
+		h := *e.HTTP
+		h.URL, h.ContentType, h.Body = s.Hide(h.URL), s.Hide(h.ContentType), s.Hide(h.Body)
+		h.Header = h.Header.Clone()
+		for _, values := range h.Header {
+			for i, v := range values {
+				values[i] = s.Hide(v)
+				changed = changed || values[i] != v
+			}
+		}
+		changed = changed || h.URL != e.HTTP.URL || h.ContentType != e.HTTP.ContentType || h.Body != e.HTTP.Body
+		out.HTTP = &h
+	}
+	if e.Process != nil {
+		p := *e.Process
+		p.Noise, p.Command, p.Stderr = s.Hide(p.Noise), s.hideAll(p.Command), s.hideAll(p.Stderr)
+		changed = changed || p.Noise != e.Process.Noise || !slices.Equal(p.Command, e.Process.Command) || !slices.Equal(p.Stderr, e.Process.Stderr)
+		out.Process = &p
+	}
+	if e.Cause != nil {
+		if text := e.Cause.Error(); s.Hide(text) != text {
+			out.Cause, changed = &hiddenError{s.Hide(text), e.Cause}, true
+		}
+	}
+	if !changed {
+		return e
+	}
+	return &out
+}
+
+func (s Secrets) hideAll(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = s.Hide(text)
+	}
+	return out
+}
+
+// hiddenError is an error with another text. Its chain is matched and not shown.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (h *hiddenError) Error() string { return h.text }
+
+// Is and As match what the error itself matches, so that nothing can unwrap it.
+func (h *hiddenError) Is(target error) bool { return errors.Is(h.err, target) }
+
+// As implements the interface of [errors.As], see Is.
+func (h *hiddenError) As(target any) bool { return errors.As(h.err, target) }
