@@ -41,8 +41,8 @@ func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer
 		tr, s := newFake(t)
 		c, err := client.Connect(t.Context(), tr, pinned(opts)...)
 		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()) }) // also when f gives up: or the bubble ends the whole run
 		f(t, c, s)
-		require.NoError(t, c.Close())
 	})
 }
 
@@ -62,61 +62,129 @@ func TestAC_004_1_SchemasAreCachedInMemory(t *testing.T) {
 	})
 }
 
-// Not parallel: it sets the environment.
+// By calls: a call within the time to live uses the list that there is, one after
+// it is checked against a new one (which is there by the call's end, or soon
+// after). Not parallel: it sets the environment.
 func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		env  string
 		opts []client.Option
 		ttl  time.Duration
 	}{
 		{"", nil, 5 * time.Minute},
 		{"1000", nil, time.Second},
+		{"300000", nil, 5 * time.Minute},
 		{"2m", nil, 2 * time.Minute},
+		{"1h30m", nil, 90 * time.Minute},
 		{"2m", []client.Option{client.WithToolCacheTTL(time.Hour)}, time.Hour},
-	}
-	for _, tt := range tests {
-		t.Setenv("MCP_TOOL_CACHE_TTL", tt.env)
-		inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-			time.Sleep(tt.ttl - time.Nanosecond)
-			getSchema(t, c, "echo")
-			require.Equal(t, 1, s.count("tools/list"), "%q: fresh until then", tt.env)
-			time.Sleep(time.Nanosecond)
-			getSchema(t, c, "echo")
-			require.Equal(t, 2, s.count("tools/list"), "%q: stale from then on", tt.env)
-		}, append(tt.opts, exactly)...)
+	} {
+		t.Run(tt.env, func(t *testing.T) {
+			t.Setenv("MCP_TOOL_CACHE_TTL", tt.env)
+			inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
+				c := s.connected(t, append(tt.opts, exactly)...)
+				use := func() int {
+					_, err := c.CallTool(t.Context(), "echo", nil)
+					require.NoError(t, err)
+					getSchema(t, c, "echo")
+					synctest.Wait() // a refresh may go on behind the call
+					return s.count("tools/list")
+				}
+				time.Sleep(tt.ttl - time.Millisecond) // connecting took no time
+				require.Equal(t, 1, use(), "%q: fresh until then", tt.env)
+				time.Sleep(2 * time.Millisecond)
+				require.Equal(t, 2, use(), "%q: stale from then on", tt.env)
+				require.Equal(t, 2, use(), "%q: and fresh again", tt.env)
+			})
+			// Without ExactTTL up to a tenth is cut off, so that processes that
+			// were started together do not ask together; never is anything added.
+			inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
+				c := s.connected(t, tt.opts...)
+				time.Sleep(tt.ttl * 8 / 10)
+				getSchema(t, c, "echo")
+				require.Equal(t, 1, s.count("tools/list"))
+				time.Sleep(tt.ttl*2/10 + time.Millisecond)
+				getSchema(t, c, "echo")
+				synctest.Wait()
+				require.Equal(t, 2, s.count("tools/list"))
+			})
+		})
 	}
 	t.Setenv("MCP_TOOL_CACHE_TTL", "0")
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		getSchema(t, c, "echo")
-		getSchema(t, c, "echo")
-		require.Equal(t, 3, s.count("tools/list"), "0 asks every time")
+	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
+		c := s.connected(t)
+		for n := range 3 {
+			getSchema(t, c, "echo")
+			require.Equal(t, n+2, s.count("tools/list"), "0 asks every time")
+		}
 	})
-	t.Setenv("MCP_TOOL_CACHE_TTL", "abc")
-	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr, sessionEra)
-	require.ErrorContains(t, err, "MCP_TOOL_CACHE_TTL")
-	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
+	for _, bad := range []string{"abc", "-1", "-5s", "5 minutes", "1e3"} {
+		t.Setenv("MCP_TOOL_CACHE_TTL", bad)
+		synctest.Test(t, func(t *testing.T) {
+			s := newSeedServer(overPipe)
+			defer s.stop()
+			_, err := s.connect(t)
+			require.ErrorContains(t, err, "MCP_TOOL_CACHE_TTL", bad)
+			require.ErrorContains(t, err, bad)
+			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
+			require.Empty(t, s.heard(), "nothing is sent")
+		})
+	}
 }
 
+// The list is fetched again by itself when its time is over: once, beside the
+// call that finds it expired, for programs that only call tools as well as for
+// lookups. What the server offers by then counts from there on.
 func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		s.on("tools/list", func(jsonrpc.Request) any { return toolList("echo", "added") })
-		time.Sleep(5*time.Minute - time.Nanosecond)
-		getSchema(t, c, "echo")
+	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
+		c := s.connected(t, exactly)
+		call := func(tool string) error {
+			_, err := c.CallTool(t.Context(), tool, nil)
+			return err
+		}
+		s.on("tools/list", func(json.RawMessage) any { return toolList("echo", "added") })
+		time.Sleep(5*time.Minute - time.Millisecond)
+		require.NoError(t, call("echo"))
 		require.Equal(t, 1, s.count("tools/list"), "one instant before")
-		time.Sleep(time.Nanosecond)
+		time.Sleep(2 * time.Millisecond)
 		require.Equal(t, 1, s.count("tools/list"), "nobody asked, nothing was fetched")
-		getSchema(t, c, "echo")
+		if s.over != overPipe { // which does one thing after the other
+			s.takes("tools/list", 3*time.Second)
+		}
+		began := time.Now()
+		var work sync.WaitGroup
+		for range 100 {
+			work.Go(func() {
+				if err := call("echo"); err != nil {
+					t.Errorf("call: %v", err)
+				}
+			})
+		}
+		work.Wait()
+		require.Zero(t, time.Since(began), "no call waits for the list")
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		require.Equal(t, 2, s.count("tools/list"), "exactly one")
 		getSchema(t, c, "added")
-		require.Equal(t, 2, s.count("tools/list"))
+		require.NoError(t, call("added"))
+		require.Equal(t, 2, s.count("tools/list"), "and the new tool is there")
 
-		s.on("tools/list", func(jsonrpc.Request) any { return toolList("added") })
+		s.takes("tools/list", 0)
+		s.on("tools/list", func(json.RawMessage) any { return toolList("added") })
 		time.Sleep(5 * time.Minute)
-		_, err := c.GetToolSchema(t.Context(), "echo")
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err), "a tool that is gone disappears")
-	}, exactly)
+		require.NoError(t, call("added"))
+		synctest.Wait()
+		require.Equal(t, 3, s.count("tools/list"))
+		before := s.count("tools/call")
+		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(call("echo")), "a tool that is gone disappears")
+		require.Equal(t, before, s.count("tools/call"))
+
+		s.on("tools/list", func(json.RawMessage) any { return toolList("echo") })
+		time.Sleep(5 * time.Minute)
+		lists := s.count("tools/list")
+		getSchema(t, c, "echo")
+		require.Equal(t, lists+1, s.count("tools/list"), "a lookup refreshes, too")
+	})
 }
 
 func TestAC_004_4_GetToolSchemaRefreshesOnceForUnknownNames(t *testing.T) {
@@ -161,23 +229,50 @@ func TestAC_004_5_Invalidation(t *testing.T) {
 	})
 }
 
+// The eight tools of phase 1, on two pages (S2-INIT-10): after connecting, each
+// has its own schema, calls are checked against it, and no further list is asked
+// for.
 func TestAC_004_6_AllPhase1ToolsAreCached(t *testing.T) {
 	t.Parallel()
-	tr, s := newFake(t)
-	s.on("tools/list", func(req jsonrpc.Request) any { // two pages (S2-INIT-10)
-		if strings.Contains(string(req.Params), `"cursor":"2"`) {
-			return toolList(phase1[4:]...)
-		}
-		first := string(toolList(phase1[:4]...))
-		return json.RawMessage(strings.TrimSuffix(first, "}") + `,"nextCursor":"2"}`)
-	})
-	c, err := client.Connect(t.Context(), tr, sessionEra)
-	require.NoError(t, err)
-	for _, name := range phase1 {
-		getSchema(t, c, name)
+	schema := func(tool string) string {
+		return fmt.Sprintf(`{"type":"object","properties":{"only_%[1]s":{"type":"string"}},"required":["only_%[1]s"],"additionalProperties":false}`, tool)
 	}
-	require.Equal(t, 2, s.count("tools/list"))
-	require.NoError(t, c.Close())
+	page := func(next string, names ...string) json.RawMessage {
+		var tools []string
+		for _, name := range names {
+			tools = append(tools, fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s}`, name, "does "+name, schema(name)))
+		}
+		return json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)
+	}
+	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
+		s.on("tools/list", func(params json.RawMessage) any {
+			if strings.Contains(string(params), `"cursor":"2"`) {
+				return page("", phase1[4:]...)
+			}
+			return page(`,"nextCursor":"2"`, phase1[:4]...)
+		})
+		c := s.connected(t)
+		require.Equal(t, 2, s.count("tools/list"), "two pages")
+		before := len(s.heard())
+		for _, name := range phase1 {
+			tool, err := c.GetToolSchema(t.Context(), name)
+			require.NoError(t, err)
+			require.Equal(t, name, tool.Name)
+			require.Equal(t, "does "+name, tool.Description)
+			require.JSONEq(t, schema(name), string(tool.InputSchema))
+		}
+		require.Len(t, s.heard(), before, "no request for the eight")
+		for _, name := range phase1 {
+			_, err := c.CallTool(t.Context(), name, map[string]any{"only_" + name: "x"})
+			require.NoError(t, err)
+		}
+		require.Len(t, s.heard(), before+len(phase1), "a request for each call, and no other")
+		for _, name := range phase1 {
+			_, err := c.CallTool(t.Context(), name, map[string]any{"only_echo": "x"})
+			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err), "checked against its own schema")
+		}
+		require.Equal(t, len(phase1), s.count("tools/call"), "what does not fit is not sent")
+	})
 }
 
 // A hundred readers at expiry share one fetch (S2-CACHE-06).
@@ -213,10 +308,10 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 		args     any
 		contains string
 	}{
-		{"wrong type", map[string]any{"message": 1}, "/properties/message"},
-		{"missing", map[string]any{}, "message"},
-		{"none", nil, "message"},
-		{"misspelt", map[string]any{"mesage": "x"}, `did you mean "message"?`},
+		{"wrong type", map[string]any{"message": 1}, `"message" must be a string, got an integer`},
+		{"missing", map[string]any{}, `"message" is required`},
+		{"none", nil, `"message" is required`},
+		{"misspelt", map[string]any{"mesage": "x"}, `did you mean message?`},
 		{"no object", json.RawMessage(`[1]`), "must be a JSON object"},
 		{"no JSON", json.RawMessage(`{"message":`), "cannot be encoded"},
 		{"not encodable", map[string]any{"message": make(chan int)}, "cannot be encoded"},
@@ -239,8 +334,8 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 	require.Equal(t, 2, s.count("tools/call"))
 }
 
-// A schema that has changed refuses nobody: what does not fit a list that is
-// not fresh is judged again by a fresh one.
+// A schema that has changed refuses nobody: what does not fit is judged again by
+// what the server lists now, whether or not anybody has said that it changed.
 func TestChangedSchemaRefusesNobody(t *testing.T) {
 	t.Parallel()
 	for name, stale := range map[string]func(c *client.Client, s *fakeServer){
@@ -250,6 +345,7 @@ func TestChangedSchemaRefusesNobody(t *testing.T) {
 		},
 		"expiry":     func(*client.Client, *fakeServer) { <-time.After(5 * time.Minute) },
 		"invalidate": func(c *client.Client, _ *fakeServer) { c.InvalidateTools() },
+		"nothing":    func(*client.Client, *fakeServer) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,7 +357,7 @@ func TestChangedSchemaRefusesNobody(t *testing.T) {
 				require.Equal(t, 2, s.count("tools/list"))
 				_, err = c.CallTool(t.Context(), "echo", hello)
 				require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
-				require.Equal(t, 2, s.count("tools/list"), "a fresh list is believed")
+				require.Equal(t, 2, s.count("tools/list"), "a list that was just confirmed is believed")
 				require.Equal(t, 1, s.count("tools/call"))
 			})
 		})

@@ -1,14 +1,9 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,13 +24,13 @@ func trip(t *testing.T, c *client.Client, s *fakeServer) {
 	t.Helper()
 	s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
 	for range 5 {
-		_, err := c.ListTools(t.Context(), nil, client.WithRetryPolicy(client.RetryNever))
+		_, err := c.ListTools(t.Context(), nil, client.WithRetryPolicy(client.RetryNever), client.WithCache(client.CacheRefresh))
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err))
 	}
 }
 
-// The breaker's states as a client's user sees them; AC-006.1 to .6 are proved
-// on package breaker.
+// The breaker's states as a client's user sees them; ac_circuit_test.go has the
+// whole life of a circuit, package breaker each of its rules.
 func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
@@ -91,38 +86,10 @@ func TestAC_006_6_RecoveryThroughTheClient(t *testing.T) {
 	})
 }
 
-func TestAC_006_7_StateIsObservable(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		require.Equal(t, "CLOSED", c.Breaker().State().String())
-		health := func() (int, string) {
-			w := httptest.NewRecorder()
-			breaker.Handler(c.Breaker()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
-			return w.Code, w.Body.String()
-		}
-		code, body := health()
-		require.Equal(t, http.StatusOK, code, body)
-		trip(t, c, s)
-		code, body = health()
-		require.Equal(t, http.StatusServiceUnavailable, code)
-		require.Contains(t, body, "OPEN")
-		require.Contains(t, body, "in-memory", "the breaker is named after its server")
-	})
-}
-
-func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
-		trip(t, c, s)
-		synctest.Wait()
-		require.Equal(t, 1, strings.Count(log.String(), "to=OPEN"), log.String())
-	}, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-}
-
 // What opens the circuit, and what does not (S2-CB-09, resilience.md 3.2).
 func TestWhatOpensTheCircuit(t *testing.T) {
 	t.Parallel()
+	profile := client.WithErrorProfile(mcperrors.Docling) // of the seed's table
 	tests := []struct {
 		name   string
 		answer any
@@ -155,7 +122,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				if tt.opens {
 					require.ErrorContains(t, err, "circuit of the tool")
 				}
-			})
+			}, profile)
 			// With one level only, it is the server's.
 			one := client.DefaultResilience()
 			one.Tools = nil
@@ -166,7 +133,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				}
 				require.Nil(t, c.ToolBreakers())
 				require.Equal(t, tt.opens, c.Breaker().State() == breaker.Open)
-			}, client.WithResilience(one))
+			}, profile, client.WithResilience(one))
 		})
 	}
 }
@@ -236,25 +203,37 @@ func TestSharingABreaker(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The profile decides what a code means: the error's own word, then what the
-// server announced for the tool, then what is configured (X-PROF-02).
+// The application decides what a code means, and the names of the document
+// server's tools where it does not; never what the server says of itself
+// (decisions 32).
 func TestErrorProfiles(t *testing.T) {
 	t.Parallel()
 	tr, s := newFake(t)
 	s.result("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"experimental":{"errorProfiles":{"store":"artifact"}}},"serverInfo":{"name":"s","version":"1"}}`)
-	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert") })
+	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert_pdf") })
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
 	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "store", nil)
-	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
-	_, err = c.CallTool(t.Context(), "convert", nil)
+	require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err), "announced is not obeyed")
+	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
 	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
 	s.on("tools/call", func(jsonrpc.Request) any {
 		return jsonrpc.NewError(-32001, "gone", map[string]any{"profile": "artifact"})
 	})
-	_, err = c.CallTool(t.Context(), "convert", nil)
-	require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err))
+	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
+	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+	require.NoError(t, c.Close())
+
+	tr, s = newFake(t)
+	s.on("tools/list", func(jsonrpc.Request) any { return toolList("store", "convert_pdf") })
+	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32001, "gone", nil) })
+	c, err = client.Connect(t.Context(), tr, sessionEra, client.WithErrorProfile(mcperrors.Artifact))
+	require.NoError(t, err)
+	for _, tool := range []string{"store", "convert_pdf"} {
+		_, err = c.CallTool(t.Context(), tool, nil)
+		require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err), tool)
+	}
 	require.NoError(t, c.Close())
 }
 

@@ -1,9 +1,7 @@
 package client_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -119,28 +115,6 @@ func main() {
 	require.Equal(t, `{"jsonrpc":"2.0","id":"1","method":"ping"}`, string(out))
 }
 
-// With the seed's client info and capabilities, step one is the seed's exact
-// message.
-func TestAC_002_1_InitializeCarriesClientInfoAndCapabilities(t *testing.T) {
-	t.Parallel()
-	_, s := connected(t,
-		client.WithProtocolVersion("2024-11-05"),
-		client.WithClientInfo(mcp.Implementation{Name: "hx-docling-ui", Version: "1.0.0"}),
-		client.WithCapabilities(mcp.ClientCapabilities{Extra: mcp.Members{{Name: "tools", Value: json.RawMessage(`{"listChanged":false}`)}}}))
-	var first struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      string          `json:"id"`
-		Method  string          `json:"method"`
-		Params  json.RawMessage `json:"params"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(s.received()[0]), &first))
-	require.Equal(t, "2.0", first.JSONRPC)
-	require.Equal(t, "initialize", first.Method)
-	require.NoError(t, uuid.Validate(first.ID))
-	require.JSONEq(t, `{"protocolVersion":"2024-11-05","clientInfo":{"name":"hx-docling-ui","version":"1.0.0"},"capabilities":{"tools":{"listChanged":false}}}`,
-		string(first.Params))
-}
-
 // Without options the client names itself and offers nothing it has no handler
 // for (decisions 24).
 func TestInitializeDefaults(t *testing.T) {
@@ -148,73 +122,6 @@ func TestInitializeDefaults(t *testing.T) {
 	_, s := connected(t)
 	require.Contains(t, s.received()[0],
 		`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mainstay","version":"`+client.Version+`"}}`)
-}
-
-func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, answer string
-		code         mcperrors.Code
-		kind         mcperrors.Kind
-	}{
-		{"no tools", `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E205, mcperrors.KindUnsupported},
-		{"no version", `{"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol},
-		{"unknown version", `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion},
-		{"a stateless revision", `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion},
-		{"capabilities of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":[],"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol},
-		{"not an object", `"hello"`, mcperrors.E203, mcperrors.KindProtocol},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			tr, s := newFake(t)
-			s.result("initialize", tt.answer)
-			_, err := client.Connect(t.Context(), tr, sessionEra)
-			var e *mcperrors.Error
-			require.ErrorAs(t, err, &e)
-			require.Equal(t, tt.code, e.Code, e.Error())
-			require.Equal(t, tt.kind, e.Kind)
-			require.Equal(t, []string{"initialize"}, s.methods(), "nothing is sent after a bad answer")
-		})
-	}
-}
-
-func TestAC_002_3_InitializedIsANotification(t *testing.T) {
-	t.Parallel()
-	_, s := connected(t)
-	require.Equal(t, `{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`, s.received()[1])
-}
-
-// The order holds, and nothing overtakes: the server answers initialize after a
-// while, reads on meanwhile, and nothing else has come by then.
-func TestAC_002_4_ToolsListOnlyAfterInitialized(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr, s := newFake(t)
-		s.on("initialize", func(req jsonrpc.Request) any {
-			go func() {
-				time.Sleep(5 * time.Second)
-				if got := s.methods(); len(got) != 1 {
-					t.Errorf("sent before the answer to initialize: %v", got)
-				}
-				s.reply(req, json.RawMessage(initResult))
-			}()
-			return nil
-		})
-		c, err := client.Connect(t.Context(), tr, sessionEra)
-		require.NoError(t, err)
-		require.Equal(t, []string{"initialize", "notifications/initialized", "tools/list"}, s.methods())
-		require.NoError(t, c.Close())
-	})
-}
-
-func TestAC_002_5_ToolSchemasAreCachedAfterToolsList(t *testing.T) {
-	t.Parallel()
-	c, s := connected(t)
-	tool, err := c.GetToolSchema(t.Context(), "echo")
-	require.NoError(t, err)
-	require.JSONEq(t, `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`, string(tool.InputSchema))
-	require.Equal(t, 1, s.count("tools/list"))
 }
 
 // Neither concurrent calls nor the raw methods open the session again.
@@ -237,49 +144,6 @@ func TestAC_002_6_NoReinitialization(t *testing.T) {
 	require.Error(t, c.Notify(t.Context(), "notifications/initialized", nil))
 	require.Equal(t, 1, s.count("initialize"))
 	require.Equal(t, 1, s.count("notifications/initialized"))
-}
-
-// Every way the handshake can fail is one descriptive error, nothing is sent
-// after it, and another attempt may succeed.
-func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name     string
-		method   string
-		answer   any
-		code     mcperrors.Code
-		kind     mcperrors.Kind
-		contains string
-		sent     []string
-	}{
-		{"an error", "initialize", jsonrpc.NewError(-32603, "no database", nil), mcperrors.E201, mcperrors.KindServer, "no database", []string{"initialize"}},
-		{"neither result nor error", "initialize", rawLine(`{"jsonrpc":"2.0","id":null}`), mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
-		{"silence", "initialize", nil, mcperrors.E202, mcperrors.KindTimeout, "no answer", []string{"initialize"}},
-		{"tools/list fails", "tools/list", jsonrpc.NewError(-32000, "busy", nil), mcperrors.E201, mcperrors.KindServer, "busy", []string{"initialize", "notifications/initialized", "tools/list", "tools/list", "tools/list"}},
-		{"tools/list is garbage", "tools/list", json.RawMessage(`{"tools":{}}`), mcperrors.E203, mcperrors.KindProtocol, "tools/list", []string{"initialize", "notifications/initialized", "tools/list"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				tr, s := newFake(t)
-				s.on(tt.method, func(jsonrpc.Request) any { return tt.answer })
-				_, err := client.Connect(t.Context(), tr, sessionEra)
-				var e *mcperrors.Error
-				require.ErrorAs(t, err, &e)
-				require.Equal(t, tt.code, e.Code, e.Error())
-				require.Equal(t, tt.kind, e.Kind, e.Error())
-				require.Contains(t, e.Error(), tt.contains)
-				require.Equal(t, tt.method, e.Method)
-				require.Equal(t, tt.sent, s.methods())
-
-				again, _ := newFake(t)
-				c, err := client.Connect(t.Context(), again, sessionEra)
-				require.NoError(t, err)
-				require.NoError(t, c.Close())
-			})
-		})
-	}
 }
 
 // Not parallel: it sets the environment.
@@ -375,15 +239,6 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestAC_003_3_ServerInfoIsLogged(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	c, _ := connected(t, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	require.NoError(t, c.Close())
-	require.Contains(t, log.String(), `"[MCP] Connected to fake v1.2.3"`)
-	require.Contains(t, log.String(), `"[MCP] Protocol version: 2025-11-25"`)
-}
-
 func TestAC_003_4_CapabilitiesAreKept(t *testing.T) {
 	t.Parallel()
 	c, _ := connected(t)
@@ -407,20 +262,6 @@ func TestAC_003_5_HasCapability(t *testing.T) {
 	}
 	require.NoError(t, c.Close())
 	require.False(t, (&client.Client{}).HasCapability("tools"), "before the handshake nothing is declared")
-}
-
-func TestAC_003_6_VersionMismatchIsAWarning(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	tr, s := newFake(t)
-	s.result("initialize", strings.Replace(initResult, "2025-11-25", "2025-06-18", 1))
-	c, err := client.Connect(t.Context(), tr, sessionEra, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	require.NoError(t, err)
-	_, err = c.CallTool(t.Context(), "echo", map[string]any{"message": "works"})
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-	require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
-	require.Contains(t, log.String(), "requested=2025-11-25 negotiated=2025-06-18")
 }
 
 // A transport of somebody else's may return plain errors.

@@ -72,6 +72,9 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		if err := c.queue(ctx, cl, p); err != nil {
 			return err
 		}
+		if err := c.awaitSession(ctx, cl); err != nil { // it was lost while the call waited for its turn
+			return err
+		}
 		if err := c.whileHeld(cl); err != nil { // one before it in the queue was told so
 			return err
 		}
@@ -230,10 +233,15 @@ func (c *Client) whileHeld(cl *call) error {
 		return nil
 	}
 	c.happened(RefusedHeld, cl, left, "")
+	return c.about(cl, leftAlone(left))
+}
+
+// leftAlone is the error of what is not sent before a server's Retry-After is over.
+func leftAlone(left time.Duration) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.E601, mcperrors.KindOverloaded, mcperrors.NotSent,
 		"the server is asked too often and wants to be left alone", nil)
 	e.RetryAfter = left
-	return c.about(cl, e)
+	return e
 }
 
 // queueWait is how long a call waits for a place among those in flight, and for

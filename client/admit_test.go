@@ -181,10 +181,10 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		s.on("ping", func(jsonrpc.Request) any { return nil })
-		for range 200 {
+		for range 300 {
 			go func() {
 				began := time.Now()
-				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 30*time.Second))
+				_, err := c.CallTool(t.Context(), "echo", hello, client.WithTimeouts(0, 12*time.Second))
 				if took := time.Since(began); errors.Is(err, mcperrors.ErrCircuitOpen) && took > 0 {
 					mu.Lock()
 					defer mu.Unlock()
@@ -197,7 +197,7 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(110 * time.Millisecond) // so that nobody has waited enough in the moment it opens
 		}
 		mu.Lock()
 		require.False(t, opened.IsZero(), "nobody was in the queue")

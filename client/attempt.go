@@ -31,8 +31,9 @@ func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) 
 		a.Status = f.HTTP.Status
 	}
 	if a.Class == resilience.ClassTimeout {
-		// Impatience of one caller must not close the server to all.
-		a.OwnTimer = cl.liveness || !cl.opts.timesSet || !c.shorter(cl.opts)
+		// Neither the impatience of one caller nor a call that is served before this
+		// one must close the server to all.
+		a.OwnTimer = (cl.liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
 	}
 	return a
 }
@@ -56,7 +57,7 @@ func classOf(f *transport.Failure) resilience.Class {
 			return resilience.ClassExited
 		}
 		return resilience.ClassLost
-	case transport.ReasonClosed:
+	case transport.ReasonClosed, transport.ReasonCallback:
 		return resilience.ClassLocal
 	case transport.ReasonStatus:
 		return resilience.OfStatus(f.HTTP.Status)
@@ -64,13 +65,15 @@ func classOf(f *transport.Failure) resilience.Class {
 		return resilience.ClassSessionLost
 	case transport.ReasonProtocol:
 		return resilience.ClassBrokenResult
-	case transport.ReasonTooLarge:
+	case transport.ReasonTooLarge, transport.ReasonNoRoom:
 		return resilience.ClassTooLarge
 	case transport.ReasonConfig:
 		if f.HTTP == nil { // a certificate, not a redirect
 			return resilience.ClassCertificate
 		}
 		return resilience.ClassRefused
+	case transport.ReasonUnprocessed:
+		return resilience.ClassUnprocessed
 	case transport.ReasonNotMCP:
 		return resilience.ClassNotMCP
 	case transport.ReasonOption:

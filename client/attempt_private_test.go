@@ -39,7 +39,7 @@ func TestFailureVerdicts(t *testing.T) {
 		{"a longer timeout", of(transport.ReasonTimeout), callOptions{timesSet: true, idle: time.Hour, max: 2 * time.Hour}, breaker.Failure},
 		{"an impatient caller's timeout", of(transport.ReasonTimeout), callOptions{timesSet: true, idle: time.Second}, breaker.Neutral},
 		{"an impatient caller's maximum", of(transport.ReasonTimeout), callOptions{timesSet: true, max: time.Second}, breaker.Neutral},
-		{"too large", of(transport.ReasonTooLarge), callOptions{}, breaker.Failure},
+		{"too large", of(transport.ReasonTooLarge), callOptions{}, breaker.Neutral},
 		{"protocol", of(transport.ReasonProtocol), callOptions{}, breaker.Failure},
 		{"not MCP at all", of(transport.ReasonNotMCP), callOptions{}, breaker.Neutral},
 		{"certificate", of(transport.ReasonConfig), callOptions{}, breaker.Failure},
@@ -84,15 +84,15 @@ func TestAnswerVerdicts(t *testing.T) {
 	}{
 		{"parse error", "", -32700, 0, breaker.Neutral, mcperrors.KindProtocol},
 		{"invalid request", "", -32600, 0, breaker.Success, mcperrors.KindProtocol},
-		{"method not found", "", -32601, 0, breaker.Success, mcperrors.KindNotFound},
+		{"method not found", "", -32601, 0, breaker.Success, mcperrors.KindUnsupported},
 		{"invalid params", "", -32602, 0, breaker.Success, mcperrors.KindInvalidArguments},
 		{"internal error", "", -32603, 0, breaker.Failure, mcperrors.KindServer},
 		{"internal error by 500", "", -32603, 500, breaker.Failure, mcperrors.KindServer},
 		{"unavailable", "", -32000, 0, breaker.Failure, mcperrors.KindServer},
-		{"timeout", "", -32001, 0, breaker.Failure, mcperrors.KindTimeout},
-		{"conversion", "", -32002, 0, breaker.Success, mcperrors.KindServer},
-		{"conversion, stateless era", "", -31002, 0, breaker.Success, mcperrors.KindServer},
-		{"export", "", -32003, 0, breaker.Success, mcperrors.KindServer},
+		{"timeout", mcperrors.Docling, -32001, 0, breaker.Failure, mcperrors.KindTimeout},
+		{"conversion", mcperrors.Docling, -32002, 0, breaker.Success, mcperrors.KindServer},
+		{"conversion, stateless era", mcperrors.Docling, -31002, 0, breaker.Success, mcperrors.KindServer},
+		{"export", mcperrors.Docling, -32003, 0, breaker.Success, mcperrors.KindServer},
 		{"a server's own", "", -32010, 0, breaker.Failure, mcperrors.KindServer},
 		{"reserved", "", -32050, 0, breaker.Success, mcperrors.KindServer},
 		{"an application's 500", "", 500, 0, breaker.Success, mcperrors.KindApp},
@@ -106,7 +106,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		{"429 with a code without meaning", "", -32000, 429, breaker.Neutral, mcperrors.KindOverloaded},
 		{"503 with a code without meaning", "", -32000, 503, breaker.Failure, mcperrors.KindServer},
 		{"401 with invalid params", "", -32602, 401, breaker.Success, mcperrors.KindInvalidArguments},
-		{"404 with method not found", "", -32601, 404, breaker.Success, mcperrors.KindNotFound},
+		{"404 with method not found", "", -32601, 404, breaker.Success, mcperrors.KindUnsupported},
 	} {
 		cfg, err := newConfig([]Option{WithErrorProfile(tt.profile)})
 		require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		require.Equal(t, tt.code, *e.OriginalMCPCode, tt.name)
 		if tt.status == 429 {
 			require.Equal(t, 7*time.Second, e.RetryAfter)
-			require.Equal(t, mcperrors.Rejected, e.Delivery)
+			require.Equal(t, mcperrors.Answered, e.Delivery, "who answers by the id has read it")
 		}
 		require.NoError(t, c.Close())
 	}

@@ -142,8 +142,8 @@ func TestBadInputPrograms(t *testing.T) {
 			wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.False(t, p.Exited) },
 		},
-		{"truncated", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"not a JSON-RPC message", "2025"}}, nil},
-		{"huge", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"longer than the limit"}}, nil},
+		{"truncated", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Answered), []string{"not a JSON-RPC message", "2025"}}, nil},
+		{"huge", wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than"}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.program, func(t *testing.T) {
@@ -203,9 +203,9 @@ func TestBadInputAnswers(t *testing.T) {
 	check := func(t *testing.T, c *client.Client, err error) {
 		t.Helper()
 		require.NoError(t, err)
-		for message, says := range map[string]string{"huge": "limit", "truncated": "not a JSON-RPC message"} {
+		for message, says := range map[string]string{"huge": "larger", "truncated": "not a JSON-RPC message"} {
 			_, err := c.CallTool(t.Context(), "echo", map[string]any{"message": message})
-			wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{says}}.check(t, err)
+			unusable(says).check(t, err)
 			_, err = c.CallTool(t.Context(), "echo", map[string]any{"message": "m"})
 			require.NoError(t, err)
 		}
@@ -251,7 +251,7 @@ func TestBadInputAddresses(t *testing.T) {
 		{"404", replying(404, "text/plain", "404 page not found"), 404, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Rejected), []string{"check the URL", "404"}}},
 		{"401", replying(401, "text/plain", ""), 401, wantError{mcperrors.E208, mcperrors.KindAuth, one(mcperrors.Rejected), []string{"401"}}},
 		{"truncated JSON", replying(200, "application/json", `{"jsonrpc":"2.0","id":"`), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"not a JSON-RPC message"}}},
-		{"huge", replying(200, "application/json", strings.Repeat("x", 100<<10)), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"limit"}}},
+		{"huge", replying(200, "application/json", strings.Repeat("x", 100<<10)), 200, wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Unknown), []string{"larger than 64 KiB"}}},
 		{"redirect", replying(302, "text/html", "", "Location", "/login?secret=1"), 302, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"/login"}}},
 		{"empty stream", replying(200, "text/event-stream", ""), 200, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"ended before the answer"}}},
 	}

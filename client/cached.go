@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -17,10 +18,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CacheMode says what becomes of results that servers of the stateless era let
-// a client keep: the lists of tools, prompts, resources and templates, and
-// resources. In the session era nothing says how long, and none are kept but the
-// schema cache, which [Client.GetToolSchema] reads.
+// CacheMode says what becomes of results that a client may keep: the list of
+// tools, which is as fresh as the schema cache that [Client.GetToolSchema] reads,
+// and in the stateless era, where servers say how long, the lists of prompts,
+// resources and templates, and resources.
 type CacheMode uint8
 
 const (
@@ -48,7 +49,7 @@ func WithCache(mode CacheMode) CallOption {
 // Methods that are never kept are sent as by send.
 func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any) (size int, err error) {
 	agreed := c.told()
-	if !keeps(cl.method) || agreed.era != mcp.EraStateless || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
+	if !c.keeps(cl.method, agreed.era) || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
 		// What the caller says in _meta may change the result, and a state is
 		// for one call only (MRTR-06).
 		raw, err := c.send(ctx, cl)
@@ -57,7 +58,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		}
 		return len(raw), c.decode(cl, raw, res)
 	}
-	key := toolcache.ResponseKey{Key: agreed.key, Method: cl.method, Param: param}
+	key := toolcache.ResponseKey{Key: c.cacheKey(ctx), Method: cl.method, Param: param}
 	asked := false
 	raw, standing, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, err := c.send(ctx, cl)
@@ -71,7 +72,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			}
 			// What answered a question of the server's is this caller's alone
 			// (CACHE-09).
-			return toolcache.Response{Result: raw, TTL: ttlOf(res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
+			return toolcache.Response{Result: raw, TTL: c.timeToLive(agreed.era, res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
 		case mcperrors.KindOf(err) == mcperrors.KindAuth:
 			err = marked(err) // whoever's call it was: what is kept is for nobody (CACHE-11)
 		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
@@ -138,10 +139,15 @@ func marked(err error) error {
 }
 
 // unreachable reports the errors for which an old list may stand in: nobody knows
-// what the server would have said.
+// what the server would have said. An answer of the server's is no such error; a
+// status alone may be a gateway's.
 func unreachable(err error) bool {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.RPC == nil && e.HTTP != nil {
+		return e.HTTP.Status == http.StatusTooManyRequests || e.HTTP.Status >= http.StatusInternalServerError
+	}
 	switch mcperrors.KindOf(err) {
-	case mcperrors.KindTransport, mcperrors.KindTimeout, mcperrors.KindCircuitOpen, mcperrors.KindSessionLost:
+	case mcperrors.KindTransport, mcperrors.KindTimeout, mcperrors.KindCircuitOpen, mcperrors.KindSessionLost, mcperrors.KindOverloaded:
 		return true
 	default:
 		return false
@@ -156,14 +162,32 @@ func (c *Client) decode(cl *call, raw json.RawMessage, res any) error {
 	return nil
 }
 
-// keeps reports the methods whose results are kept. What server/discover says is
-// held while connected.
-func keeps(method string) bool {
+// keeps reports the methods whose results are kept: the list of tools, and others
+// where servers say how long, or where an old result may stand in for a new one.
+// What server/discover says is held while connected.
+func (c *Client) keeps(method string, era mcp.Era) bool {
 	switch method {
-	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead:
+	case mcp.MethodToolsList:
 		return true
+	case mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead:
+		return era == mcp.EraStateless || c.cache().ServesStale()
 	}
 	return false
+}
+
+// timeToLive is how long a result may be kept, nil for not at all. A page of tools
+// is as fresh as the schema cache, which has a time of its own where the server
+// names none; what servers of the session era name does not count (CACHE-03).
+func (c *Client) timeToLive(era mcp.Era, res any) *time.Duration {
+	var ttl *time.Duration
+	if era == mcp.EraStateless {
+		ttl = ttlOf(res)
+	}
+	if _, tools := res.(*mcp.ListToolsResult); tools && ttl == nil {
+		own := c.cache().TTL()
+		ttl = &own
+	}
+	return ttl
 }
 
 // pageParam is what a page of a list depends on: its cursor, which may be
@@ -229,7 +253,16 @@ func (f *freshness) left() *time.Duration {
 
 // outdate drops from the cache what a notification says has changed (CACHE-08).
 func (c *Client) outdate(n jsonrpc.Notification) {
-	key := c.cacheKey()
+	if n.Method != mcp.MethodResourcesUpdated && !listChanged(n.Method) {
+		return
+	}
+	for _, key := range c.cacheKeys() {
+		c.outdateOf(key, n)
+	}
+}
+
+// outdateOf is outdate for one caller.
+func (c *Client) outdateOf(key toolcache.Key, n jsonrpc.Notification) {
 	switch n.Method {
 	case mcp.MethodToolsListChanged:
 		c.cache().Changed(key)
@@ -251,15 +284,16 @@ func (c *Client) outdate(n jsonrpc.Notification) {
 // false when none was ever fetched. One that was dropped since, as when the server
 // was lost and found again, is there and not fresh. It does no I/O.
 func (c *Client) CacheStatus() (st toolcache.Status, ok bool) {
-	return c.cache().Status(c.cacheKey())
+	return c.cache().Status(c.told().key)
 }
 
 // forgetAll drops everything that is kept of the server: after a way to it was
 // lost and found again, and when the credentials change (AUTH-26).
-func (c *Client) forgetAll() { c.cache().Clear(c.cacheKey()) }
-
-// cacheKey says whose results a cache holds.
-func (c *Client) cacheKey() toolcache.Key { return c.told().key }
+func (c *Client) forgetAll() {
+	for _, key := range c.cacheKeys() {
+		c.cache().Clear(key)
+	}
+}
 
 // keyOf makes the key of what was agreed: results may differ by revision and by
 // what this client can do (CACHE-04), and by who is asking (CACHE-05).
@@ -268,11 +302,11 @@ func (c *Client) keyOf(a *agreement) toolcache.Key {
 	// Capabilities that cannot be encoded were never sent.
 	encoded, _ := mcp.Marshal(&declared)
 	digest := sha256.Sum256(encoded)
-	return toolcache.Key{
-		Server:    c.identity,
-		Variant:   string(a.version) + " " + hex.EncodeToString(digest[:8]),
-		Partition: c.partition,
+	key := toolcache.Key{Server: c.identity, Variant: string(a.version) + " " + hex.EncodeToString(digest[:8])}
+	if c.whose != nil {
+		key.Partition = c.whose.partition
 	}
+	return key
 }
 
 // partitionOf says who asks: what the options call it, else what the transport

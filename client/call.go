@@ -40,9 +40,10 @@ type callOptions struct {
 	key       *string // of a call that is the same when made again
 }
 
-// WithProgress asks the server for progress and calls f with it, in order and
-// not on the goroutine that reads. f is not called any more once the call has
-// returned.
+// WithProgress asks the server for progress and calls f with it, in order and on
+// a goroutine of the call's own. f may make calls itself. It is not called any more
+// once the call has returned. Tool calls ask for progress without it, too; see
+// [WithProgressTokens].
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })
 }
@@ -76,6 +77,9 @@ type call struct {
 	// brace and without _meta; nil for none. meta is the caller's members of
 	// _meta, without braces.
 	open, meta []byte
+	// repaired are the arguments to send in place of those of the caller, nil for
+	// these.
+	repaired json.RawMessage
 	// stamp is what an attempt says of itself in _meta, key what makes all attempts
 	// of a round one, of which earlier were of the rounds before; see
 	// [WithIdempotencyKeys].
@@ -106,8 +110,13 @@ type call struct {
 	quiet    bool
 	task     taskPart
 	progress *progressCall // nil unless progress was asked for
-	link     *link         // of the last attempt
-	id       jsonrpc.ID    // of the last attempt
+	// token says that the request asks for progress that nobody listens to: it
+	// shows that the server works on. The request's id is the token. follows is
+	// the same for a request about a task, which has no token of its own.
+	token    bool
+	follows  *progressCall
+	link     *link      // of the last attempt
+	id       jsonrpc.ID // of the last attempt
 	attempts int
 	restartPart
 	began  time.Time      // zero for what is one attempt only
@@ -138,8 +147,8 @@ func collect(opts []CallOption) callOptions {
 }
 
 // Call sends any request and returns the result as it came. params is an
-// object: nil to leave it out, a json.RawMessage as it is, or anything that
-// encodes to one. The methods of the handshake are refused: the session is
+// object: nil to leave it out, JSON in a json.RawMessage or []byte as it is, or
+// anything that encodes to one. The methods of the handshake are refused: the session is
 // open.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := reserved(method); err != nil {
@@ -216,6 +225,7 @@ func (c *Client) chained(ctx context.Context, cl *call) (json.RawMessage, error)
 // know something first.
 func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, error) {
 	cl.began = time.Now()
+	cl.token = c.wantsToken(cl)
 	if err := c.awaitSession(ctx, cl); err != nil {
 		return nil, err
 	}
@@ -291,7 +301,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 }
 
-// Ping asks the server for a sign of life.
+// Ping asks the server for a sign of life. Revisions of the stateless era have no
+// ping: [Client.Alive] asks servers of both eras.
 func (c *Client) Ping(ctx context.Context) error {
 	cl := call{method: mcp.MethodPing}
 	if err := c.gate(&cl); err != nil {
@@ -315,8 +326,10 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	}
 	cl.id = c.cfg.nextID()
 	if cl.progress != nil {
-		id := cl.id // a copy, so that cl itself stays off the heap
-		cl.progress.id.Store(&id)
+		cl.progress.keepAlive(cl.id)
+	}
+	if cl.follows != nil {
+		cl.follows.keepAlive(cl.id)
 	}
 	if cl.link = c.live.Load(); cl.handshake {
 		cl.link = c.fresh()
@@ -346,9 +359,11 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.cfg.keepAlive > 0 {
 		c.pulse.beats.Add(1)
 	}
-	if e := c.lockedBy(cl, answer.Result); e != nil {
-		c.attemptFailed(cl, &p, refused(cl, answer, e), false)
-		return answer.Result, e
+	if c.cfg.profile == mcperrors.COE { // nobody else's content is looked into
+		if e := c.lockedBy(cl, answer.Result); e != nil {
+			c.attemptFailed(cl, &p, refused(cl, answer, e), false)
+			return answer.Result, e
+		}
 	}
 	c.attemptDone(cl, &p, answer.Result)
 	return answer.Result, nil
@@ -414,15 +429,29 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 	case nil:
 		return dst, nil
 	case json.RawMessage:
-		if v == nil {
-			return dst, nil
-		}
-		// With room for what stands behind it, or a large value is copied for
-		// the sake of a few bytes.
-		dst, err = jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
+		return appendRaw(dst, what, v)
+	case []byte: // JSON too: as a value it would be base64, which is no object
+		return appendRaw(dst, what, v)
 	default:
 		dst, err = jsonrpc.AppendMarshal(dst, v)
 	}
+	return checkObject(dst, start, what, err)
+}
+
+// appendRaw appends what is JSON already, nothing for nil.
+func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
+	if v == nil {
+		return dst, nil
+	}
+	start := len(dst)
+	// With room for what stands behind it, or a large value is copied for the sake
+	// of a few bytes.
+	dst, err := jsonrpc.AppendValue(slices.Grow(dst, len(v)+tailRoom), v)
+	return checkObject(dst, start, what, err)
+}
+
+// checkObject refuses what was appended from start on unless it is an object.
+func checkObject(dst []byte, start int, what string, err error) ([]byte, error) {
 	if err != nil {
 		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" cannot be encoded: "+err.Error(), err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
@@ -22,15 +23,15 @@ type Client struct {
 	server string // the transport's name
 	log    *slog.Logger
 	res    *Resilience
-	fetch  toolcache.Fetch // fetchTools, bound once
+	fetch  lazy[toolcache.Fetch] // see fetcher
 
-	live      atomic.Pointer[link]          // nil before the transport is open
-	opened    atomic.Pointer[chan struct{}] // closed when live is set
-	identity  string                        // of the server, for caches
-	partition string                        // who asks, for caches
-	chosen    atomic.Pointer[EraChosen]     // nil before Connect returns
-	state     atomic.Uint32                 // a State; written under mu
-	sup       lazy[supervisor]              // of a program, nil for what is none
+	live     atomic.Pointer[link]          // nil before the transport is open
+	opened   atomic.Pointer[chan struct{}] // closed when live is set
+	identity string                        // of the server, for caches
+	whose    *whose                        // nil for nobody in particular
+	chosen   atomic.Pointer[EraChosen]     // nil before Connect returns
+	state    atomic.Uint32                 // a State; written under mu
+	sup      lazy[supervisor]              // of a program, nil for what is none
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
@@ -46,10 +47,9 @@ type Client struct {
 	hints         lazy[taskHints]
 	inbox         lazy[inbox]
 
-	gateIn     lazy[inputGate]
-	asked      lazy[asked]
-	errandsOut lazy[urlErrands]
-	roots      atomic.Pointer[[]mcp.Root]
+	inputs lazy[inputs]
+	budget transport.Budget // of what the server makes this side hold
+	roots  atomic.Pointer[[]mcp.Root]
 
 	inFlight  atomic.Int64
 	pulse     pulse
@@ -73,14 +73,24 @@ type Client struct {
 
 func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience, identity: identity(t)}
+	c.guardHooks()
+	c.keepSecrets(t)
+	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	opened := make(chan struct{})
 	c.opened.Store(&opened)
 	c.tools.part.Store(cfg.cache)
 	c.roots.Store(&cfg.roots)
-	c.fetch = c.fetchTools
 	return c
+}
+
+// fetcher returns fetchTools, bound once: binding allocates.
+func (c *Client) fetcher() toolcache.Fetch {
+	return *c.fetch.made(func() *toolcache.Fetch {
+		fetch := toolcache.Fetch(c.fetchTools)
+		return &fetch
+	})
 }
 
 // cache is where the client keeps lists of tools and what else a server lets be
@@ -123,10 +133,11 @@ func (c *Client) Close() error {
 		if l != nil {
 			c.err = l.conn.Close()
 		}
-		c.inbox.get().stop()
+		c.inbox.get().stop(c)
 		if !waitFor(&c.work, closeTimeout) {
 			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
 		}
+		callback.Flush(c.cfg.logger, closeTimeout) // which c.log writes to
 	})
 	return c.err
 }

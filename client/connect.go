@@ -6,6 +6,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Dial connects to a server over streamable HTTP. ctx bounds connecting only.
@@ -18,7 +19,9 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if given.http != nil {
 		*t = *given.http
 	}
-	t.URL = url
+	if t.URL = url; given.headers != nil {
+		t.HeaderFunc = given.headers
+	}
 	return connect(ctx, t, opts)
 }
 
@@ -32,12 +35,12 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // [StateChanged]. It runs in a process group of its own, which the
 // terminal's interrupt does not reach: a host that is interrupted must Close,
 // for example once the context of [os/signal.NotifyContext] ends, or the program
-// may outlive it.
+// has no time to end by itself: it is killed soon after the host has ended.
 func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
 	t := &transport.Command{}
 	given := dialConfig(opts)
-	if given.http != nil {
-		return nil, badOption(errors.New("WithHTTP belongs to Dial"))
+	if given.http != nil || given.headers != nil {
+		return nil, badOption(errors.New("WithHTTP belongs to Dial, and so does WithHeaderFunc"))
 	}
 	if given.command != nil {
 		*t = *given.command
@@ -50,14 +53,15 @@ func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, e
 // server speaks unless [WithProtocolVersion] says so, opens the conversation of
 // that era and then lists the tools to fill the schema cache, unless
 // [WithPreload] says not to. It fails with what failed first, and leaves nothing
-// behind then. A server that is ended or silenced by being asked is connected to
-// a second time.
+// behind then. A program that exits when it is asked for its era is started a
+// second time; one that is slow is given the time of a start (60 s, see
+// [Restart]), and a URL that does not answer gets initialize after 2 s.
 func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
 	if t == nil {
 		return nil, badOption(errors.New("Connect needs a transport"))
 	}
-	if given := dialConfig(opts); given.http != nil || given.command != nil {
-		return nil, badOption(errors.New("WithHTTP and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
+	if given := dialConfig(opts); given.http != nil || given.command != nil || given.headers != nil {
+		return nil, badOption(errors.New("WithHTTP, WithHeaderFunc and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
 	}
 	return connect(ctx, t, opts)
 }
@@ -86,14 +90,16 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 		return nil, badOption(err)
 	}
 	c := newClient(cfg, t)
-	c.partition = partition
+	if a := (whose{partition, cfg.callersOf(t)}); a != (whose{}) {
+		c.whose = &a
+	}
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {
 			abort(l.conn)
 		}
 		_ = c.Close()
-		return nil, err
+		return nil, c.hide(err)
 	}
 	return c, nil
 }
@@ -106,10 +112,31 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	c.enter(StateReady, nil, 0)
 	c.watchOver(t)
 	c.attend()
-	if c.cfg.preload && c.HasCapability("tools") {
-		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {
-			return c.cacheError(err, "")
-		}
+	return c.preload(ctx)
+}
+
+// preload fills the schema cache. A server that is connected to and cannot list
+// its tools just now is connected to: whoever needs the list asks again and is
+// told then.
+func (c *Client) preload(ctx context.Context) error {
+	if !c.cfg.preload || !c.HasCapability("tools") {
+		return nil
 	}
+	err := c.cache().Refresh(ctx, c.cacheKey(ctx), c.fetcher())
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return c.cacheError(err, "") // nobody wants the client any more
+	}
+	c.listFailed(err)
 	return nil
+}
+
+// listFailed tells of a list of tools that could not be had and that no caller is
+// told of.
+func (c *Client) listFailed(err error) {
+	e := c.cacheError(err, "")
+	c.log.Warn("[MCP] the tools of the server could not be listed", "server", c.server, "error", e)
+	c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: e})
 }

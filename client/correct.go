@@ -23,8 +23,8 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 	refused, sent := cl.schema, cl.mirrored
 	// Whoever was refused with it may have brought another list already.
 	if c.headerSchema(ctx, cl) == refused {
-		c.cache().Invalidate(c.cacheKey())
-		if err := c.cache().Refresh(ctx, c.cacheKey(), c.fetch); err != nil {
+		c.cache().Invalidate(c.cacheKey(ctx))
+		if err := c.cache().Refresh(ctx, c.cacheKey(ctx), c.fetcher()); err != nil {
 			return false // what the server said of the call says more
 		}
 	}

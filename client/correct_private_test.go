@@ -93,7 +93,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			require.LessOrEqual(t, box.bytes, inboxBytes)
 			require.LessOrEqual(t, len(box.queue), inboxBytes/one)
 			for len(box.queue) > 0 {
-				box.take()
+				box.take(c)
 			}
 			require.Zero(t, box.bytes)
 		})

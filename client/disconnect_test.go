@@ -78,8 +78,8 @@ func TestStreamThatEndsIsToldOf(t *testing.T) {
 	}
 }
 
-// So is the end of the stream that HTTP+SSE has.
-func TestOldStreamThatEndsIsToldOf(t *testing.T) {
+// The end of the stream that HTTP+SSE has is none of the client's: it is opened again.
+func TestOldStreamThatEndsIsNoEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan client.Disconnected, 2)
@@ -88,8 +88,9 @@ func TestOldStreamThatEndsIsToldOf(t *testing.T) {
 		require.NoError(t, err)
 		_ = c.Notify(t.Context(), "x/hang-up", nil) // the stream may end before the server has taken it
 		synctest.Wait()
-		require.Len(t, told, 1)
-		require.ErrorContains(t, (<-told).Cause, "the connection is lost")
+		require.Equal(t, client.StateRestarting, c.State())
+		pass(time.Second)
+		require.Equal(t, client.StateReady, c.State())
 		require.NoError(t, c.Close())
 		synctest.Wait()
 		require.Empty(t, told)

@@ -63,9 +63,12 @@ func (e *PinError) Error() string {
 // under its name is noticed. The zero value is ready.
 type definitions struct {
 	mu    sync.Mutex
-	seen  map[string]*definition
+	seen  map[shownTool]*definition
 	bytes int
 }
+
+// shownTool is a tool as one caller sees it.
+type shownTool struct{ caller, name string }
 
 type definition struct {
 	tool  mcp.Tool
@@ -81,32 +84,33 @@ func (d *definition) fingerprint() string {
 
 // observeTools returns a function that looks at each tool of one list, nil when
 // nobody wants to know. Of tools with the same name the first counts (TOOL-02).
-func (c *Client) observeTools() func([]mcp.Tool) {
+func (c *Client) observeTools(ctx context.Context) func([]mcp.Tool) {
 	if c.cfg.onEvent == nil && c.cfg.pins == nil {
 		return nil
 	}
-	listed := map[string]bool{}
+	listed, caller := map[string]bool{}, c.cacheKey(ctx).Partition
 	return func(tools []mcp.Tool) {
 		for i := range tools {
 			if name := tools[i].Name; !listed[name] {
 				listed[name] = true
-				c.observe(&tools[i])
+				c.observe(caller, &tools[i])
 			}
 		}
 	}
 }
 
-// observe compares a tool with what it was before, and with its pin. When
-// nothing has changed, nothing is computed.
-func (c *Client) observe(tool *mcp.Tool) {
+// observe compares a tool with what a caller was shown before, and with its pin.
+// When nothing has changed, nothing is computed.
+func (c *Client) observe(caller string, tool *mcp.Tool) {
+	name := shownTool{caller, tool.Name}
 	d := c.definitions.get()
 	d.mu.Lock()
-	was := d.seen[tool.Name]
+	was := d.seen[name]
 	if was != nil && reflect.DeepEqual(was.tool, *tool) {
 		d.mu.Unlock()
 		return
 	}
-	is := &definition{tool: ownTool(tool)}
+	is := &definition{tool: *tool.Clone()} // the list is the caller's to change
 	pin, pinned := c.cfg.pins[tool.Name]
 	drift := ToolDrift{Tool: tool.Name, After: *tool}
 	if was != nil {
@@ -119,7 +123,7 @@ func (c *Client) observe(tool *mcp.Tool) {
 			drift.Old = pin
 		}
 	}
-	d.keep(is, was)
+	d.keep(name, is, was)
 	d.mu.Unlock()
 	if drift.Old == drift.New {
 		return
@@ -132,26 +136,9 @@ func (c *Client) observe(tool *mcp.Tool) {
 	c.emit(drift)
 }
 
-// ownTool returns a copy that shares no memory with the list, which is the
-// caller's to change, and does not hold it.
-func ownTool(tool *mcp.Tool) mcp.Tool {
-	var own mcp.Tool
-	raw, err := mcp.Marshal(tool)
-	if err == nil {
-		err = mcp.Unmarshal(raw, &own)
-	}
-	if err != nil {
-		return *tool // cannot happen: it was read from such a text
-	}
-	// As they came, white space and all: what stays the same is found by its bytes.
-	own.InputSchema, own.OutputSchema = slices.Clone(tool.InputSchema), slices.Clone(tool.OutputSchema)
-	own.Meta = slices.Clone(tool.Meta)
-	return own
-}
-
 // keep remembers a definition within bounds: a server whose names change with
 // every list does not fill the memory. Requires d.mu.
-func (d *definitions) keep(is, was *definition) {
+func (d *definitions) keep(name shownTool, is, was *definition) {
 	size := sizeOf(&is.tool)
 	if was != nil {
 		d.bytes -= sizeOf(&was.tool)
@@ -159,14 +146,14 @@ func (d *definitions) keep(is, was *definition) {
 		return
 	}
 	if d.bytes+size > maxBytes {
-		delete(d.seen, is.tool.Name)
+		delete(d.seen, name)
 		return
 	}
 	if d.seen == nil {
-		d.seen = map[string]*definition{}
+		d.seen = map[shownTool]*definition{}
 	}
 	d.bytes += size
-	d.seen[is.tool.Name] = is
+	d.seen[name] = is
 }
 
 func sizeOf(t *mcp.Tool) int {
@@ -217,11 +204,11 @@ func (c *Client) checkPin(ctx context.Context, cl *call) error {
 	if !pinned || c.cfg.pinPolicy != PinBlock {
 		return nil
 	}
-	tool, err := c.GetToolSchema(ctx, cl.tool)
+	tool, err := c.cachedTool(ctx, cl.tool)
 	if err != nil {
 		return err
 	}
-	current := c.definitions.get().fingerprint(tool)
+	current := c.definitions.get().fingerprint(shownTool{c.cacheKey(ctx).Partition, tool.Name}, tool)
 	if current == pin {
 		return nil
 	}
@@ -230,10 +217,10 @@ func (c *Client) checkPin(ctx context.Context, cl *call) error {
 }
 
 // fingerprint is the tool's, from memory when it was listed like this.
-func (d *definitions) fingerprint(tool *mcp.Tool) string {
+func (d *definitions) fingerprint(name shownTool, tool *mcp.Tool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known := d.seen[tool.Name]; known != nil && reflect.DeepEqual(known.tool, *tool) {
+	if known := d.seen[name]; known != nil && reflect.DeepEqual(known.tool, *tool) {
 		return known.fingerprint()
 	}
 	return tool.Fingerprint()

@@ -36,8 +36,8 @@ func TestObservedToolsAreOwn(t *testing.T) {
 		"properties":{"a":{"type":"string"}}},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"x":[1]},"icons":[{"src":"a:b"}],"_meta":{"k":1},"extra":{"b":2,"a":1.0}}`
 	c := observer(t)
 	listed := readTool(t, text)
-	c.observe(&listed)
-	first := c.definitions.get().seen["x"]
+	c.observe("", &listed)
+	first := c.definitions.get().seen[shownTool{"", "x"}]
 	require.Equal(t, readTool(t, text), first.tool)
 
 	copy(listed.InputSchema, `{"Type"`)
@@ -46,8 +46,8 @@ func TestObservedToolsAreOwn(t *testing.T) {
 	*listed.Annotations.ReadOnlyHint = false
 	listed.Icons[0].Src = "c:d"
 	again := readTool(t, text)
-	c.observe(&again)
-	require.Same(t, first, c.definitions.get().seen["x"])
+	c.observe("", &again)
+	require.Same(t, first, c.definitions.get().seen[shownTool{"", "x"}])
 	require.Empty(t, c.inbox.get().queue)
 }
 
@@ -59,7 +59,7 @@ func TestObservedToolsAreBounded(t *testing.T) {
 		t.Parallel()
 		d := &definitions{}
 		for i := range maxItems + 100 {
-			d.keep(&definition{tool: mcp.Tool{Name: fmt.Sprint(i)}}, nil)
+			d.keep(shownTool{"", fmt.Sprint(i)}, &definition{tool: mcp.Tool{Name: fmt.Sprint(i)}}, nil)
 		}
 		require.Len(t, d.seen, maxItems)
 	})
@@ -68,14 +68,14 @@ func TestObservedToolsAreBounded(t *testing.T) {
 		d := &definitions{}
 		text := strings.Repeat("x", 1<<20)
 		for i := range 2 * maxBytes >> 20 {
-			d.keep(&definition{tool: mcp.Tool{Name: fmt.Sprint(i), Description: text}}, nil)
+			d.keep(shownTool{"", fmt.Sprint(i)}, &definition{tool: mcp.Tool{Name: fmt.Sprint(i), Description: text}}, nil)
 		}
 		require.LessOrEqual(t, d.bytes, maxBytes)
 		require.Len(t, d.seen, maxBytes>>20-1)
 		// One that grows beyond what there is room for is forgotten, not kept.
 		grown := &definition{tool: mcp.Tool{Name: "0", Description: text + text}}
-		was := d.seen["0"]
-		d.keep(grown, was)
-		require.NotContains(t, d.seen, "0")
+		was := d.seen[shownTool{"", "0"}]
+		d.keep(shownTool{"", "0"}, grown, was)
+		require.NotContains(t, d.seen, shownTool{"", "0"})
 	})
 }

@@ -65,10 +65,10 @@ func TestToolDrift(t *testing.T) {
 
 		// The application's own walks count, too.
 		s.result("tools/list", `{"tools":[{"name":"y","description":"new","inputSchema":{"type":"object"}}]}`)
-		for _, err := range c.Tools(t.Context()) {
+		for _, err := range c.Tools(t.Context(), client.WithCache(client.CacheRefresh)) {
 			require.NoError(t, err)
 		}
-		_, err := c.ListTools(t.Context(), nil)
+		_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheBypass))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Len(t, seen, 3)

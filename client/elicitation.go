@@ -100,7 +100,7 @@ func (c *Client) prepareForm(from Asker, params *mcp.ElicitParams) (question, *r
 		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: requestedSchema: %s", jsonrpc.Printable(err.Error(), 200))
 	}
 	return func(ctx context.Context) (json.RawMessage, *refusal) {
-		res, err := guarded(func() (*mcp.ElicitResult, error) {
+		res, err := handled(c, "OnElicitForm", func() (*mcp.ElicitResult, error) {
 			if c.cfg.onForm == nil {
 				return nil, errNobody
 			}
@@ -127,16 +127,16 @@ func (c *Client) prepareURL(from Asker, params *mcp.ElicitParams) (question, *re
 	return func(ctx context.Context) (json.RawMessage, *refusal) {
 		r := URLRequest{
 			From: from, Message: params.Message, URL: params.URL, Host: host, Lookalike: lookalike(host),
-			Done: c.errandsOut.get().begin(params.ElicitationID), Params: params,
+			Done: c.inputs.get().errands.begin(params.ElicitationID), Params: params,
 		}
-		action, err := guarded(func() (mcp.ElicitAction, error) {
+		action, err := handled(c, "OnElicitURL", func() (mcp.ElicitAction, error) {
 			if c.cfg.onURL == nil {
 				return "", errNobody
 			}
 			return c.cfg.onURL(ctx, r)
 		})
 		if action != mcp.ElicitAccept || err != nil {
-			c.errandsOut.get().end(params.ElicitationID) // nobody went there
+			c.inputs.get().errands.end(params.ElicitationID) // nobody went there
 		}
 		return c.elicited(ctx, mcp.ElicitResult{Action: action}, err)
 	}, nil

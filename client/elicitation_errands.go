@@ -20,10 +20,13 @@ type urlErrands struct {
 // remember. The oldest are forgotten first.
 const maxErrands = 256
 
+// maxErrandID is the longest id that is remembered.
+const maxErrandID = 1 << 10
+
 // begin returns the channel that is closed when the elicitation is complete,
-// nil for one without an id.
+// nil for one without an id that can be remembered.
 func (u *urlErrands) begin(id string) <-chan struct{} {
-	if id == "" {
+	if id == "" || len(id) > maxErrandID {
 		return nil
 	}
 	u.mu.Lock()
@@ -61,7 +64,7 @@ func (c *Client) onElicitationComplete(n jsonrpc.Notification) {
 	if !mcp.MethodIn(n.Method, c.told().version) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
 		return
 	}
-	if done, known := c.errandsOut.get().end(params.ElicitationID); known {
+	if done, known := c.inputs.get().errands.end(params.ElicitationID); known {
 		close(done)
 		c.emit(ElicitationComplete{ID: params.ElicitationID})
 	}

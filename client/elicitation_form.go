@@ -180,8 +180,8 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	}
 	out = append(out, '}')
 	if f.schema.err == nil { // what cannot judge refuses nothing (decisions 11)
-		if err := f.schema.judge(out); err != nil {
-			return nil, fmt.Errorf("the accepted content does not fit the form: %w", err)
+		if verdict := f.schema.judge(out); verdict != nil {
+			return nil, fmt.Errorf("the accepted content does not fit the form: %s", f.schema.explain(out, verdict))
 		}
 	}
 	for _, field := range f.fields {

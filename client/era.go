@@ -33,6 +33,9 @@ type negotiation struct {
 	// doubtful says that the session was not chosen because of an answer: the
 	// server was silent, or remembered.
 	doubtful bool
+	// first is what initialize was answered while a probe was mute; the session
+	// begins with it.
+	first *initialized
 	// known is how the conversation was open with the program before, nil the
 	// first time.
 	known *Verdict
@@ -182,11 +185,7 @@ func (n *negotiation) find(ctx context.Context, version mcp.Version) error {
 		n.chosen.Evidence = EvidenceTransport
 		return n.session(ctx, mcp.LatestSession)
 	}
-	r, err := n.ask(ctx, version, n.c.probeWait(ctx, traits))
-	if err != nil {
-		return err
-	}
-	return n.follow(ctx, version, r, true)
+	return n.probe(ctx, version)
 }
 
 // follow does what the decision table says of a reply. again is true as long as
@@ -247,12 +246,14 @@ func (n *negotiation) follow(ctx context.Context, version mcp.Version, r *reply,
 // ask probes and notes what came of it. What else comes meanwhile is dropped
 // unread (NEG-16).
 func (n *negotiation) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
-	n.c.probing.Store(true)
-	r, err := n.c.probe(ctx, version, wait)
-	if err == nil {
-		n.note(mcp.MethodDiscover, version, r.text(), r.took)
+	q, err := n.c.newProbe(version, wait)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	n.c.probing.Store(true)
+	r := n.c.sendProbe(ctx, q)
+	n.note(mcp.MethodDiscover, version, r.text(), r.took)
+	return r, nil
 }
 
 // session opens a session. A server that turns out to be stateless after all is
@@ -260,10 +261,14 @@ func (n *negotiation) ask(ctx context.Context, version mcp.Version, wait jsonrpc
 // over the fallback.
 func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 	n.c.probing.Store(false)
-	n.offered = offered
-	err := n.c.openSessionHeard(ctx, offered, func(v mcp.Version, raw json.RawMessage, err error, took time.Duration) {
+	err := n.c.openSessionBy(ctx, offered, func(v mcp.Version) (json.RawMessage, error) {
 		n.offered = v
-		n.note(mcp.MethodInitialize, v, initializeText(raw, err), took)
+		first := n.first
+		if n.first = nil; first == nil {
+			first = n.c.initializeTimed(ctx, v, callOptions{})
+		}
+		n.note(mcp.MethodInitialize, v, initializeText(first.raw, first.err), first.took)
+		return first.raw, first.err
 	})
 	if err == nil {
 		return nil

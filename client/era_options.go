@@ -19,18 +19,17 @@ func (o eraOptions) check() error {
 	return nil
 }
 
-// DefaultProbeTimeout is how long a server over stdio has to answer the probe
-// (decisions 12).
+// DefaultProbeTimeout is the head start that the probe has over stdio.
 const DefaultProbeTimeout = 10 * time.Second
 
-// WithProbeTimeout bounds the wait for the answer to the probe, the
-// server/discover that finds out the era; 0 means [DefaultProbeTimeout]. A
-// program that says nothing for so long is taken for one of the session era and
-// started anew. Half of what is left of Connect's context is a bound too, so
-// that the rest suffices for a session.
+// WithProbeTimeout sets how long the probe, the server/discover that finds out the
+// era, is waited for before initialize is sent beside it. 0 is the default:
+// [DefaultProbeTimeout] over stdio and other byte streams, 2 s over HTTP. Half of
+// what is left of Connect's context is a bound too.
 //
-// Over HTTP silence is an outage: without this option the probe waits there as
-// long as any request.
+// Then the first real answer decides; an outage does not. A program is not ended
+// for being slow: it has [Restart].StartTimeout to answer anything. That a server
+// was silent is not remembered: the next connection probes again.
 func WithProbeTimeout(d time.Duration) Option {
 	return optionFunc(func(c *config) { c.era.timeout = d })
 }
@@ -38,11 +37,13 @@ func WithProbeTimeout(d time.Duration) Option {
 // ProbePolicy changes how replies to the probe are judged, for servers and
 // gateways that do not behave. The zero policy is right for all that do.
 type ProbePolicy struct {
-	// FreshProcess begins a session in a program started anew whatever it
-	// answered to the probe, for programs that remember the probe against us.
+	// FreshProcess begins a session in a program that is started again, whatever
+	// the first one answered to the probe, also when it answered nothing in time:
+	// for programs that do not work any more after the probe.
 	FreshProcess bool
-	// SilenceIsSession takes a server over HTTP that does not answer the probe
-	// in time for one of the session era.
+	// SilenceIsSession gives up a probe over HTTP that is not answered in time,
+	// and takes the server for one of the session era. Without it a late answer to
+	// the probe still counts.
 	SilenceIsSession bool
 	// AuthIsSession takes 401 and 403 for the session era, for gateways that
 	// answer so to methods they do not know.

@@ -97,9 +97,10 @@ func (n *negotiation) anew(ctx context.Context) error {
 	return n.find(ctx, mcp.Latest)
 }
 
-// remember keeps what was found out, unless it was known.
+// remember keeps what was found out, unless it was known. That a server was silent
+// is no finding: it may have been starting, or busy (decisions 35).
 func (n *negotiation) remember() {
-	if n.key == "" || n.chosen.Remembered {
+	if n.key == "" || n.chosen.Remembered || n.chosen.Era == mcp.EraSession && n.doubtful {
 		return
 	}
 	v := Verdict{Version: n.chosen.Version, Fallback: n.fallback, At: time.Now()}

@@ -17,21 +17,15 @@ import (
 // initialize, check of the answer, notifications/initialized. Nothing else is
 // sent before the last one, and nothing after a step that failed.
 func (c *Client) openSession(ctx context.Context, offered mcp.Version) error {
-	return c.openSessionHeard(ctx, offered, func(mcp.Version, json.RawMessage, error, time.Duration) {})
+	return c.openSessionBy(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return c.initialize(ctx, v, callOptions{}) })
 }
 
-// openSessionHeard is openSession that tells heard what came of each initialize.
-func (c *Client) openSessionHeard(ctx context.Context, offered mcp.Version, heard func(mcp.Version, json.RawMessage, error, time.Duration)) error {
-	initialize := func() (json.RawMessage, error) {
-		began := time.Now()
-		raw, err := c.initialize(ctx, offered)
-		heard(offered, raw, err, time.Since(began))
-		return raw, err
-	}
-	raw, err := initialize()
+// openSessionBy is openSession with an initialize of the caller's own.
+func (c *Client) openSessionBy(ctx context.Context, offered mcp.Version, initialize func(mcp.Version) (json.RawMessage, error)) error {
+	raw, err := initialize(offered)
 	if other, ok := offerAgain(err, offered); ok {
 		offered = other
-		raw, err = initialize()
+		raw, err = initialize(offered)
 	}
 	if err != nil {
 		return err
@@ -43,25 +37,38 @@ func (c *Client) openSessionHeard(ctx context.Context, offered mcp.Version, hear
 	conn := c.fresh().conn
 	conn.UseVersion(string(state.version))
 	c.agree(state) // first: the server may ask something at once
-	if err := conn.Notify(ctx, initialized); err != nil {
+	if err := conn.Notify(ctx, wholeHandshake); err != nil {
 		return c.failed(&call{method: mcp.MethodInitialized}, err)
 	}
 	return nil
 }
 
-// initialized has params, empty, as the seed writes it (AC-002.3).
-var initialized = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
+// wholeHandshake ends the handshake. It has params, empty, as the seed writes it (AC-002.3).
+var wholeHandshake = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
 
 // initialize is step one. It is never cancelled by a notification: connecting
 // has failed when ctx ends, and the transport is closed (LC-10).
-func (c *Client) initialize(ctx context.Context, offered mcp.Version) (json.RawMessage, error) {
+func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callOptions) (json.RawMessage, error) {
 	params, err := mcp.Marshal(&mcp.InitializeParams{
 		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.capabilities(offered),
 	})
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), handshake: true})
+	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), handshake: true, opts: opts})
+}
+
+// initialized is what came of an initialize.
+type initialized struct {
+	raw  json.RawMessage
+	err  error
+	took time.Duration
+}
+
+func (c *Client) initializeTimed(ctx context.Context, offered mcp.Version, opts callOptions) *initialized {
+	began := time.Now()
+	raw, err := c.initialize(ctx, offered, opts)
+	return &initialized{raw: raw, err: err, took: time.Since(began)}
 }
 
 // offerAgain returns the revision to try when the server refused the one that
@@ -96,7 +103,7 @@ func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agr
 	}
 	return &agreement{
 		version: res.ProtocolVersion, era: mcp.EraSession, capabilities: res.Capabilities, declared: true,
-		instructions: res.Instructions, raw: raw, profiles: announcedProfiles(res.Capabilities),
+		instructions: res.Instructions, raw: raw,
 	}, nil
 }
 
@@ -134,16 +141,6 @@ func (e *VersionError) Error() string {
 
 func sessionVersions() []mcp.Version {
 	return slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraSession })
-}
-
-// announcedProfiles reads which error profile the server names for each tool
-// (tools.md 1.2). What cannot be read is not announced.
-func announcedProfiles(caps mcp.ServerCapabilities) map[string]string {
-	var profiles map[string]string
-	if jsonrpc.Unmarshal(caps.Experimental["errorProfiles"], &profiles) != nil {
-		return nil
-	}
-	return profiles
 }
 
 // reserved refuses what belongs to the handshake: the session is opened once

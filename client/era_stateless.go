@@ -25,7 +25,7 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 			return err
 		}
 		a.capabilities, a.declared = res.Capabilities, true
-		a.instructions, a.raw, a.profiles = res.Instructions, raw, announcedProfiles(res.Capabilities)
+		a.instructions, a.raw = res.Instructions, raw
 	}
 	c.fresh().conn.UseVersion(string(version))
 	c.agree(a)

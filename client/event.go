@@ -9,7 +9,8 @@ import (
 // Event is something that happened to the connection, for [OnEvent]: one of
 // [StateChanged], [EraChosen], [Connected], [Disconnected], [Restarted],
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
-// [ToolDrift] and [ElicitationComplete]. More may come: ignore those you do not know.
+// [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed]. More may come: ignore those you do
+// not know.
 type Event interface{ event() }
 
 // Connected says that the conversation is open: after connecting, and never
@@ -47,7 +48,7 @@ type ElicitationComplete struct {
 func (ElicitationComplete) event() {}
 
 // Restarted says that a fresh process of the server runs in place of one that
-// ended or fell silent. While connecting, when the server was asked for its era,
+// ended. While connecting, when the server was asked for its era,
 // it comes before [Connected]. Later it says that the conversation is open again
 // and calls go on: caches are dropped; the log level, the resources subscribed to
 // and the subscriptions are set again.
@@ -63,7 +64,8 @@ type Restarted struct {
 func (Restarted) event() {}
 
 // Reinitialized says that the server had lost the session and a new one is open
-// (HTTP-16). Caches are dropped; the log level and the resources subscribed to
+// (HTTP-16), or that the stream of an HTTP+SSE server ended and the client is
+// connected again. Caches are dropped; the log level and the resources subscribed to
 // are set again.
 type Reinitialized struct {
 	// Server is what the server calls itself.
@@ -73,6 +75,19 @@ type Reinitialized struct {
 }
 
 func (Reinitialized) event() {}
+
+// ListFailed says that a list could not be fetched that the client wanted for
+// itself: the tools while connecting ([WithPreload]), or in the background when
+// their time in the schema cache is over. Calls go on; arguments and results are
+// not checked where nothing is known of a tool.
+type ListFailed struct {
+	// Method is the method of the list.
+	Method string
+	// Reason is the error of the request.
+	Reason error
+}
+
+func (ListFailed) event() {}
 
 // ToolDrift says that a tool is not what it was: this client has listed it with
 // another definition under the same name, or for the first time with one that is
@@ -141,8 +156,8 @@ type EraChosen struct {
 	Tried []EraAttempt
 	// Remembered says that a verdict was believed, and was right.
 	Remembered bool
-	// Restarted says that the program was ended and started anew, since the
-	// probe had ended or silenced it.
+	// Restarted says that the program was started again, since the probe had
+	// ended it; see also [ProbePolicy].FreshProcess.
 	Restarted bool
 	// Fallback says that the server was reached over the transport's
 	// fallback, which is HTTP+SSE.
@@ -167,6 +182,6 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbox.get().put(c, item{event: e})
+		c.inbox.get().put(c, item{event: c.hideEvent(e)})
 	}
 }

@@ -112,13 +112,13 @@ func ExampleClient_CallTool_errors() {
 		fmt.Println("shed load, try elsewhere")
 	case errors.As(err, &e) && e.Delivery == mcperrors.NotSent:
 		fmt.Println(e.Code, e.Kind, "nothing was sent")
-	case mcperrors.SafeToRetry(err):
+	case mcperrors.SafeToRetry(err) && mcperrors.Retryable(err):
 		fmt.Println("try again after", e.RetryAfter)
 	}
 	fmt.Println(e.Message)
 	// Output:
 	// E203 invalid-arguments nothing was sent
-	// the arguments do not fit greet: required: missing properties: ["name"]; "nam" is not an argument; did you mean "name"?
+	// the arguments do not fit greet: "name" is required; "nam" is not a known property; did you mean name? signature: greet(name: string)
 }
 
 func ExampleClient_Tools() {

@@ -56,6 +56,8 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		delivery = mcperrors.NotSent
 	case f.Rejected:
 		delivery = mcperrors.Rejected
+	case f.Answered:
+		delivery = mcperrors.Answered
 	}
 	switch f.Reason {
 	case transport.ReasonCanceled:
@@ -65,13 +67,15 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		return mcperrors.Canceled(delivery, f.Err)
 	case transport.ReasonUnavailable:
 		return unavailable(f, delivery)
+	case transport.ReasonUnprocessed:
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, "the server did not take the request: "+f.Err.Error(), f)
 	case transport.ReasonLost:
 		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, delivery, lostText(f), f)
 	case transport.ReasonClosed:
 		return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, delivery, "the client was closed", f)
 	case transport.ReasonStatus:
 		e := mcperrors.FromHTTP(*f.HTTP, f.RetryAfter)
-		e.Cause = f
+		e.Delivery, e.Cause = delivery, f
 		return e
 	case transport.ReasonSession:
 		return mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, delivery, f.Err.Error(), f)
@@ -80,9 +84,17 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		e.Retryable = false // the same would happen again
 		e.SuggestedAction = "Contact support"
 		return e
+	case transport.ReasonCallback:
+		return failedHere(f.Err, delivery)
 	case transport.ReasonOption:
 		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, delivery, f.Err.Error(), f)
-	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonTooLarge, transport.ReasonNotMCP:
+	case transport.ReasonNoRoom:
+		e := mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, delivery, f.Err.Error(), f)
+		e.Retryable, e.UserMessage, e.SuggestedAction = true, "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
+		return e
+	case transport.ReasonTooLarge:
+		return mcperrors.TooLarge(delivery, f.Err.Error(), f)
+	case transport.ReasonTimeout, transport.ReasonProtocol, transport.ReasonNotMCP:
 	}
 	return mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, delivery, f.Err.Error(), f)
 }
@@ -119,13 +131,14 @@ func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
 	own := answer.Error.Code == mcp.CodeURLElicitationRequired && c.told().version != mcp.Version2025_11_25
 	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
 		Method: cl.method, Tool: cl.tool, Resource: cl.name, Profile: c.cfg.profile,
-		ToolProfile: mcperrors.Profile(c.told().profiles[cl.tool]), NoElicitationCode: own,
+		Stateless: cl.link != nil && cl.link.agreed.era == mcp.EraStateless, NoElicitationCode: own,
 	})
 	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (own || !definedCode(answer.Error.Code)) {
 		// A body beats the status where its code has a meaning; 401 with some
 		// code of the server's own is about who is asking all the same.
 		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)
 		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
+		byStatus.Delivery = e.Delivery // who answers by its id has read it
 		e = byStatus
 	}
 	e.HTTP = answer.HTTP
@@ -174,14 +187,14 @@ func (c *Client) about(cl *call, e *mcperrors.Error) *mcperrors.Error {
 	if !cl.id.IsZero() {
 		e.RequestID = cl.id.String()
 	}
-	return e
+	return c.hideOurs(e)
 }
 
 // local makes the error of a call that ended before, or without, a request.
 func (c *Client) local(err error, method string) error {
 	e := mcperrors.From(err, mcperrors.NotSent)
 	e.Server, e.Method = c.server, method
-	return e
+	return c.hideOurs(e)
 }
 
 // undecodable is the error of a result that is not what the protocol asks for.

@@ -150,7 +150,7 @@ func TestRawCallAndNotify(t *testing.T) {
 	require.Equal(t, `{"b":1.0,"a":1e400}`, string(raw), "order and digits stay")
 	_, err = c.Call(t.Context(), "custom/none", nil)
 	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
-	require.Equal(t, mcperrors.Rejected, mcperrors.DeliveryOf(err))
+	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 	_, err = c.Call(t.Context(), "custom/echo", []int{1})
 	require.ErrorContains(t, err, "must be a JSON object")
 	require.NoError(t, c.Notify(t.Context(), "notifications/custom", map[string]any{"x": 1}))
@@ -275,9 +275,8 @@ func TestCancellationIsToldBeforeClose(t *testing.T) {
 	}
 }
 
-// A hook that panics takes no permit with it: the probe it was can be tried
-// again at once.
-func TestPanickingHookLeaksNoPermit(t *testing.T) {
+// A generator of ids that panics is replaced by the client's own for that request.
+func TestPanickingIDs(t *testing.T) {
 	t.Parallel()
 	var bad atomic.Bool
 	var count atomic.Int64
@@ -285,10 +284,11 @@ func TestPanickingHookLeaksNoPermit(t *testing.T) {
 		trip(t, c, s)
 		time.Sleep(31 * time.Second)
 		bad.Store(true)
-		require.Panics(t, func() { _, _ = c.CallTool(t.Context(), "echo", hello) })
-		bad.Store(false)
 		s.result("tools/call", `{"content":[]}`)
 		_, err := c.CallTool(t.Context(), "echo", hello)
+		require.NoError(t, err)
+		bad.Store(false)
+		_, err = c.CallTool(t.Context(), "echo", hello)
 		require.NoError(t, err)
 	}, client.WithIDs(func() jsonrpc.ID {
 		if bad.Load() {

@@ -45,16 +45,17 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	permit.Lease(probeLease)
 	id, with := c.cfg.nextID(), c.live.Load()
 	c.happened(Probed, cl, 0, "")
-	verdict, gone := make(chan probed), make(chan struct{})
+	verdict, gone := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(gone)
 	started = c.within(func() {
-		var v probed
-		v.panicked = caught(func() { v.err = c.probeServer(b, permit, id) })
-		select {
-		case verdict <- v:
-		case <-gone:
-			c.unheard("the probe of its circuit", v.panicked)
-		}
+		err := fromFailure(endedHere())
+		defer func() {
+			select {
+			case verdict <- err:
+			case <-gone:
+			}
+		}()
+		err = c.probeServer(b, permit, id)
 	})
 	if !started {
 		return c.local(errClosed(), cl.method)
@@ -63,9 +64,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	ctx, cancel := c.inTime(ctx, cl)
 	defer cancel()
 	select {
-	case v := <-verdict:
-		goesOn(v.panicked)
-		err := v.err
+	case err := <-verdict:
 		if err == nil {
 			return nil
 		}
@@ -84,20 +83,51 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	}
 }
 
-// probed is how a probe ended: neither for a good one.
-type probed struct {
-	err      *mcperrors.Error
-	panicked any // a hook of the application did
+// revive does for a client that is not healthy what the next call would do before
+// it is sent: it probes a circuit whose cooldown is over, or opens a lost session
+// again, each at its own pace. It never waits. Programs and streams that are
+// connected again need nobody who asks.
+func (c *Client) revive(b *breaker.Breaker) {
+	lost := c.live.Load() // before the state: a session that is opened from here on is not lost
+	open := b != nil && !b.Healthy()
+	if open {
+		if s := b.Snapshot(); s.Mode == breaker.ForcedOpen || s.RetryAfter > 0 || s.ProbeInFlight {
+			return // without a refusal, which would count as one of a call
+		}
+	}
+	switch state := c.State(); {
+	case c.heldFor() > 0:
+	case state == StateHeld && c.sup.peek() == nil:
+		_, _ = c.joinRenewal(lost) // the handshake is a probe itself
+	case state == StateReady && open:
+		c.probeBehind(b)
+	}
+}
+
+// probeBehind probes where no call waits for the outcome.
+func (c *Client) probeBehind(b *breaker.Breaker) {
+	permit, err := b.Acquire()
+	if err != nil {
+		return
+	}
+	if !permit.Probe() || !c.within(func() {
+		defer permit.Release() // should a hook panic
+		permit.Lease(probeLease)
+		c.happened(Probed, &call{method: mcp.MethodPing}, 0, "")
+		_ = c.probeServer(b, permit, c.cfg.nextID()) // the circuit has the outcome
+	}) {
+		permit.Release()
+	}
 }
 
 // probeServer asks the server for a sign of life and settles the permit: nil for
 // any proper answer, an error answer included.
 func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonrpc.ID) *mcperrors.Error {
-	defer permit.Release() // should a trace of the application panic
+	defer permit.Release() // should a transport of the application end the goroutine
 	a, e := c.signOfLife(c.life, id, probeTime)
 	j := a.Judge(false)
 	switch {
-	case j.OwnDoing:
+	case j.OwnDoing, a.Class == resilience.ClassTimeout && !a.OwnTimer: // it is busy: nothing is known of it
 		permit.Release()
 	case j.Server == breaker.Success:
 		permit.Settle(breaker.Shallow) // it proves little about tools
@@ -133,7 +163,7 @@ func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Durat
 	}
 	params := cl.seal()
 	cl.attempts++
-	answer, err := cl.link.conn.Call(ctx, transport.Request{
+	answer, err := c.exchangeOn(ctx, cl.link.conn, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
 		Wait:    jsonrpc.Wait{Max: bound}, Mirror: cl.mirror(),
 	})

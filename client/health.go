@@ -19,6 +19,8 @@ type Health struct {
 	Server    string
 	Transport string
 	Version   mcp.Version
+	// Status is the health in one word.
+	Status HealthStatus
 	// Healthy is what [Client.Healthy] says, State what the connection is.
 	Healthy bool
 	State   State
@@ -27,7 +29,7 @@ type Health struct {
 	// Breaker is the server's circuit, nil when it is switched off. It has the
 	// last failure and when that was.
 	Breaker *breaker.Snapshot
-	// Tools are the circuits of tools that are not CLOSED.
+	// Tools are the circuits of tools that are not CLOSED, or forced open.
 	Tools []breaker.Snapshot
 	// HoldLeft is what [Client.HoldLeft] says.
 	HoldLeft time.Duration
@@ -37,6 +39,34 @@ type Health struct {
 	// Cache is the list of tools, nil before there is one.
 	Cache *CacheHealth
 }
+
+// HealthStatus is a health in one word. The worse is the greater.
+type HealthStatus uint8
+
+const (
+	// HealthOK: calls go to the server.
+	HealthOK HealthStatus = iota
+	// HealthDegraded: calls go to the server, but not all of them: the circuit of
+	// a tool is not closed, or a server of a pool is not connected.
+	HealthDegraded
+	// HealthUnavailable: calls are refused.
+	HealthUnavailable
+)
+
+// String returns ok, degraded or unavailable.
+func (s HealthStatus) String() string {
+	switch s {
+	case HealthOK:
+		return "ok"
+	case HealthDegraded:
+		return "degraded"
+	default:
+		return "unavailable"
+	}
+}
+
+// MarshalText implements [encoding.TextMarshaler] with the names of String.
+func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // CacheHealth is how the list of tools stands.
 type CacheHealth struct {
@@ -50,24 +80,34 @@ type CacheHealth struct {
 }
 
 // Healthy reports whether calls go to the server: the conversation is open and
-// its circuit neither open nor half-open. It takes a few nanoseconds and no lock,
-// for choosing between servers call by call. A Retry-After of the server it does
-// not look at.
+// its circuit neither open nor half-open. For a client that is healthy it takes a
+// few nanoseconds and no lock, for choosing between servers call by call. A
+// Retry-After of the server it does not look at.
+//
+// A client that is not asked to call because it is not healthy has no call that
+// finds out that the server is back. So asking does: once the circuit's cooldown
+// is over, it starts one probe in the background, as a call would, and where a
+// lost session could not be opened again it starts the next try once that is due.
+// Ask again for the outcome.
 func (c *Client) Healthy() bool {
-	if c.State() != StateReady {
-		return false
-	}
 	b := c.guard.peek() // the client's own, made by the first call
 	if b == nil {
 		b = c.res.Breaker
 	}
-	return b == nil || b.Healthy()
+	if c.State() == StateReady && (b == nil || b.Healthy()) {
+		return true
+	}
+	c.revive(b)
+	return false
 }
 
-// Health returns how the client stands. It asks the server nothing, changes
-// nothing, and takes no lock of the client: it works while everything else is
-// stuck. (A cache shared by several servers has a lock of its own, never held
-// across a wait.)
+// Clients returns the client itself: what observes a [Pool], such as package otel,
+// can observe a client in the same way.
+func (c *Client) Clients() []*Client { return []*Client{c} }
+
+// Health returns how the client stands. It does not wait, and works while
+// everything else is stuck. Of a client that is not healthy it asks what
+// [Client.Healthy] asks: a probe may start in the background.
 func (c *Client) Health() Health {
 	h := Health{
 		Server: mcperrors.Redact(c.server), Version: c.told().version,
@@ -82,10 +122,17 @@ func (c *Client) Health() Health {
 	}
 	if g := c.ToolBreakers(); g != nil {
 		for _, s := range g.Snapshots() {
-			if s.State != breaker.Closed {
-				h.Tools = append(h.Tools, redacted(s))
+			if s.State == breaker.Closed && s.Mode != breaker.ForcedOpen {
+				continue
+			}
+			h.Tools = append(h.Tools, redacted(s))
+			if s.Mode != breaker.Bypass {
+				h.Status = HealthDegraded
 			}
 		}
+	}
+	if !h.Healthy {
+		h.Status = HealthUnavailable
 	}
 	h.HoldLeft = c.HoldLeft()
 	if b := c.budgets(); b != nil {
@@ -93,7 +140,7 @@ func (c *Client) Health() Health {
 		h.RetryTokens = &left
 	}
 	if cache := c.tools.peek(); cache != nil {
-		if st, ok := cache.Status(c.cacheKey()); ok {
+		if st, ok := cache.Status(c.told().key); ok {
 			h.Cache = &CacheHealth{Tools: st.Tools, Age: st.Age, Stale: !st.Fresh, Epoch: st.Epoch}
 		}
 	}
@@ -114,6 +161,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		Server      string             `json:"server"`
 		Transport   string             `json:"transport,omitempty"`
 		Version     mcp.Version        `json:"version,omitempty"`
+		Status      HealthStatus       `json:"status"`
 		Healthy     bool               `json:"healthy"`
 		State       State              `json:"state"`
 		InFlight    int                `json:"in_flight"`
@@ -123,7 +171,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		RetryTokens *int               `json:"retry_tokens,omitempty"`
 		Cache       *CacheHealth       `json:"cache,omitempty"`
 	}{
-		h.Server, h.Transport, h.Version, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
+		h.Server, h.Transport, h.Version, h.Status, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
 		int64((h.HoldLeft + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
 	})
 }
@@ -139,34 +187,43 @@ func (h CacheHealth) MarshalJSON() ([]byte, error) {
 }
 
 // HealthHandler answers GET and HEAD with the health of clients as JSON:
-// {"status":"ok","servers":[…]} and 200, or the status "unavailable" and 503 when
-// any of them is not healthy. Asking costs the servers nothing and changes
-// nothing, so it may be asked as often as one likes. nil clients are left out.
+// {"status":"ok","servers":[…]}. The status is the worst of the clients': "ok" and
+// "degraded" come with 200, since calls go to every server, "unavailable" with 503.
+// It may be asked as often as one likes: a server that is well is not asked
+// anything, and one that is not is probed at the pace of its circuit, so that a
+// client gets ready again without a call (see [Client.Healthy]). nil clients are
+// left out. [Pool.HealthHandler] is the handler of a pool.
 func HealthHandler(clients ...*Client) http.Handler {
+	return healthHandler(func() (HealthStatus, []Health) {
+		status, servers := HealthOK, make([]Health, 0, len(clients))
+		for _, c := range clients {
+			if c != nil {
+				h := c.Health()
+				status, servers = max(status, h.Status), append(servers, h)
+			}
+		}
+		return status, servers
+	})
+}
+
+func healthHandler[H Health | ServerHealth](look func() (HealthStatus, []H)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "use GET", http.StatusMethodNotAllowed)
 			return
 		}
-		answer := struct {
-			Status  string   `json:"status"`
-			Servers []Health `json:"servers"`
-		}{Status: "ok", Servers: make([]Health, 0, len(clients))}
-		status := http.StatusOK
-		for _, c := range clients {
-			if c == nil {
-				continue
-			}
-			h := c.Health()
-			answer.Servers = append(answer.Servers, h)
-			if !h.Healthy {
-				answer.Status, status = "unavailable", http.StatusServiceUnavailable
-			}
+		status, servers := look()
+		code := http.StatusOK
+		if status == HealthUnavailable {
+			code = http.StatusServiceUnavailable
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(answer) // an error means that the asker has gone
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(struct { // an error means that the asker has gone
+			Status  HealthStatus `json:"status"`
+			Servers []H          `json:"servers"`
+		}{status, servers})
 	})
 }

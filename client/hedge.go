@@ -59,7 +59,7 @@ func (cl *call) subject() string {
 // exchange makes the request of an attempt, and perhaps a second one.
 func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) (transport.Answer, error) {
 	if c.res.Hedge.Share == 0 || !cl.link.traits.Exchanges || cl.handshake || cl.restores {
-		return cl.link.conn.Call(ctx, req)
+		return c.exchangeOn(ctx, cl.link.conn, req)
 	}
 	l := c.parts.get().latency.get()
 	l.calls.Add(1)
@@ -93,8 +93,8 @@ func (c *Client) mayHedge(cl *call, l *latency) bool {
 			return false // the first may be its probe, of which there is one
 		}
 	}
-	if c.heldFor() > 0 {
-		return false
+	if c.heldFor() > 0 || c.interrupted() || c.live.Load() != cl.link {
+		return false // nothing goes before the handshake of a new session (LC-08)
 	}
 	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) {
 		l.hedged.Add(-1)
@@ -106,7 +106,7 @@ func (c *Client) mayHedge(cl *call, l *latency) bool {
 func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l *latency) (transport.Answer, error) {
 	after, ok := c.hedgeAfter(cl, l)
 	if !ok {
-		return cl.link.conn.Call(ctx, req)
+		return c.exchangeOn(ctx, cl.link.conn, req)
 	}
 	// The params of a request must not be kept by a call that returns, so both
 	// have ended before this one does.
@@ -116,21 +116,21 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	defer cancel()
 	conn, outcomes := cl.link.conn, make(chan hedgeOutcome, 2)
 	send := func(req transport.Request, second bool) {
-		o := hedgeOutcome{id: req.ID, second: second}
-		o.panicked = caught(func() { o.answer, o.err = conn.Call(ctx, req) })
-		outcomes <- o
+		o := hedgeOutcome{id: req.ID, second: second, err: endedHere()}
+		defer func() { outcomes <- o }()
+		o.answer, o.err = c.exchangeOn(ctx, conn, req)
 	}
 	under.Go(func() { send(req, false) })
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	select {
 	case one := <-outcomes:
-		return one.ends()
+		return one.answer, one.err
 	case <-timer.C:
 	}
 	if !c.mayHedge(cl, l) {
 		one := <-outcomes
-		return one.ends()
+		return one.answer, one.err
 	}
 	again := req
 	again.ID = c.cfg.nextID()
@@ -142,7 +142,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	// Only a result ends the other, which is quick: an error says nothing of what
 	// the other request may yet do.
 	one := <-outcomes
-	if one.good() || one.panicked != nil {
+	if one.good() {
 		cancel()
 	}
 	wish, harm := c.heed(cl, one)
@@ -158,9 +158,6 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		}
 		cl.retry.doubt = true
 	}
-	if lost.panicked != nil {
-		won = lost
-	}
 	if lost.err != nil {
 		c.abandon(&call{method: cl.method, link: cl.link, id: lost.id, quiet: cl.quiet}, lost.err)
 	}
@@ -169,33 +166,26 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	} else if won.second {
 		c.happened(HedgeWon, cl, 0, "")
 	}
-	return won.ends()
+	return won.answer, won.err
 }
 
 // hedgeOutcome is what came of one of two requests.
 type hedgeOutcome struct {
-	id       jsonrpc.ID
-	second   bool
-	answer   transport.Answer
-	err      error
-	panicked any // a hook of the application did
+	id     jsonrpc.ID
+	second bool
+	answer transport.Answer
+	err    error
 }
 
 // good reports a result. An answer that is an error is none.
 func (o *hedgeOutcome) good() bool {
-	return o.err == nil && o.panicked == nil && o.answer.Error == nil
-}
-
-// ends is the outcome as that of the attempt, on the goroutine of its caller.
-func (o *hedgeOutcome) ends() (transport.Answer, error) {
-	goesOn(o.panicked)
-	return o.answer, o.err
+	return o.err == nil && o.answer.Error == nil
 }
 
 // notBefore adds the wish that came with the other outcome.
 func (o *hedgeOutcome) notBefore(wish time.Duration) {
 	switch {
-	case wish == 0 || o.panicked != nil:
+	case wish == 0:
 	case o.err == nil:
 		o.answer.RetryAfter = max(o.answer.RetryAfter, wish)
 	default:
@@ -213,8 +203,6 @@ func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
 	switch {
 	case o.good():
 		return 0, 2
-	case o.panicked != nil:
-		return 0, 3
 	case o.err != nil:
 		a = c.unanswered(cl, failureOf(o.err), c.failed(cl, o.err))
 	default:

@@ -33,6 +33,9 @@ const (
 // one block serves all of them.
 var requestIDs idSource
 
+// nextRequestID is their generator.
+func nextRequestID() jsonrpc.ID { return requestIDs.next() }
+
 // next returns a fresh id. Safe for concurrent use.
 func (s *idSource) next() jsonrpc.ID {
 	for {

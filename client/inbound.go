@@ -6,24 +6,45 @@ import (
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // handler is what the transport hands to: it returns at once, always.
 func (c *Client) handler() transport.Handler {
-	faults := &seldom{}
+	told := &faults{c: c}
 	return transport.Handler{
 		OnRequest:      c.onRequest,
 		OnNotification: c.onNotification,
-		OnFault: func(err error) {
-			if n, due := faults.again(); due {
-				c.log.Warn("[MCP] the server sent something wrong", "server", c.server, "error", err, "count", n)
-			}
+		OnFault:        told.wrong,
+		OnSessionLost:  c.onSessionLost,
+		OnGap:          c.onGap,
+		OnCallbackFailed: func(name string, value any, stack []byte) {
+			c.callbackFailed(&callback.Error{Name: name, Value: value, Stack: stack})
 		},
-		OnSessionLost: c.onSessionLost,
-		OnGap:         c.onGap,
-		Trace:         c.traced(),
+		Budget: &c.budget,
+		Trace:  c.traced(told),
+	}
+}
+
+// faults logs what a connection brings that is not MCP.
+type faults struct {
+	c            *Client
+	wrongs, odds seldom
+}
+
+func (f *faults) wrong(err error) {
+	if n, due := f.wrongs.again(); due {
+		f.c.log.Warn("[MCP] the server sent something wrong", "server", f.c.server, "error", err, "count", n)
+	}
+}
+
+// noise logs lines of stdout.
+func (f *faults) noise(line []byte) {
+	if n, due := f.odds.again(); due {
+		f.c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", f.c.server,
+			"line", jsonrpc.Printable(string(line), 200), "count", n)
 	}
 }
 
@@ -40,20 +61,30 @@ func (s *seldom) again() (n uint64, due bool) {
 	return n, rest == 1
 }
 
-// traced adds log lines for stdout noise to the application's trace.
-func (c *Client) traced() transport.Trace {
+// traced is the application's trace, on goroutines of its own, with log lines for
+// stdout noise.
+func (c *Client) traced(told *faults) transport.Trace {
 	t := c.cfg.trace
-	noise, lines := t.Noise, &seldom{}
-	t.Noise = func(line []byte) {
-		if n, due := lines.again(); due {
-			c.log.Warn("[MCP] the server wrote to stdout what is not MCP; skipped", "server", c.server,
-				"line", jsonrpc.Printable(string(line), 200), "count", n)
-		}
-		if noise != nil {
+	t.Sent, t.Received = c.tracing("Trace.Sent", t.Sent), c.tracing("Trace.Received", t.Received)
+	if stderr := t.Stderr; stderr != nil {
+		t.Stderr = func(line string) { c.aside("Trace.Stderr", func() { stderr(line) }) }
+	}
+	if noise := c.tracing("Trace.Noise", t.Noise); noise != nil {
+		t.Noise = func(line []byte) {
+			told.noise(line)
 			noise(line)
 		}
+	} else {
+		t.Noise = told.noise
 	}
 	return t
+}
+
+func (c *Client) tracing(name string, f func([]byte)) func([]byte) {
+	if f == nil {
+		return nil
+	}
+	return func(text []byte) { c.aside(name, func() { f(text) }) }
 }
 
 // onRequest answers what a server may ask. Ping is answered in any phase and
@@ -81,13 +112,15 @@ func (c *Client) onRequest(req jsonrpc.Request) {
 
 // reply sends an answer that is known already.
 func (c *Client) reply(method string, resp jsonrpc.Response) {
-	if c.answering.Add(1) > maxAnswering {
+	size := len(resp.ID.String())
+	if c.answering.Add(1) > maxAnswering || !c.budget.Take(size) {
 		c.answering.Add(-1)
 		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
 		return
 	}
 	c.behind(func(ctx context.Context) {
 		defer c.answering.Add(-1)
+		defer c.budget.Give(size)
 		c.respond(ctx, method, resp)
 	})
 }
@@ -150,29 +183,34 @@ func (c *Client) wanted(method string) bool {
 		(c.cfg.onListChanged != nil && listChanged(method))
 }
 
-// deliver runs the handlers for one item.
+// deliver runs the handlers for one item. All are deferred: one that ends the
+// goroutine does not stop the next.
 func (c *Client) deliver(it item) {
 	switch {
 	case it.progress != nil:
-		it.progress.deliver(it.params)
+		c.guarded("WithProgress", func() { it.progress.deliver(it.params) })
 		return
 	case it.event != nil:
-		c.cfg.onEvent(c.life, it.event)
+		told := c.callbackFailed
+		if e, ok := it.event.(CallbackFailed); ok && e.Callback == callback.LogHandler {
+			told = nil // by a log whose handler fails: that would be an event again, for ever
+		}
+		callback.Run("OnEvent", told, func() { c.cfg.onEvent(c.life, it.event) })
 		return
+	}
+	if c.cfg.onNotification != nil && !it.inferred {
+		defer c.guarded("OnNotification", func() { c.cfg.onNotification(c.life, it.n) })
+	}
+	if it.mark != nil {
+		it.mark.Store(false)
+		defer c.guarded("OnListChanged", func() { c.cfg.onListChanged(c.life, it.n.Method) })
 	}
 	if c.cfg.onLog != nil && it.n.Method == mcp.MethodMessage {
 		var m mcp.LoggingMessageParams
 		if err := mcp.Unmarshal([]byte(it.n.Params), &m); err != nil {
 			c.log.Warn("[MCP] a log message of the server cannot be read", "server", c.server, "error", err)
-		} else {
-			c.cfg.onLog(c.life, m)
+			return
 		}
-	}
-	if it.mark != nil {
-		it.mark.Store(false)
-		c.cfg.onListChanged(c.life, it.n.Method)
-	}
-	if c.cfg.onNotification != nil && !it.inferred {
-		c.cfg.onNotification(c.life, it.n)
+		c.guarded("OnLog", func() { c.cfg.onLog(c.life, m) })
 	}
 }

@@ -78,19 +78,28 @@ func (c *Client) onQuestion(req jsonrpc.Request) {
 	from := c.fresh()
 	ctx, cancel := context.WithCancelCause(c.life)
 	q := &pending{cancel: cancel}
-	if no := c.asked.get().add(req.ID, q); no != nil {
+	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
+	no := jsonrpc.NewError(codeBusy, "Too much waits to be answered", nil)
+	if c.budget.Take(size) {
+		if no = c.inputs.get().asked.add(req.ID, q); no != nil {
+			c.budget.Give(size)
+		}
+	}
+	if no != nil {
 		cancel(nil)
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
 		return
 	}
 	started := c.within(func() {
 		defer cancel(nil)
-		defer c.asked.get().remove(req.ID, q)
+		defer c.budget.Give(size)
+		defer c.inputs.get().asked.remove(req.ID, q)
 		c.answerQuestion(ctx, cancel, from, req)
 	})
 	if !started {
 		cancel(nil)
-		c.asked.get().remove(req.ID, q)
+		c.budget.Give(size)
+		c.inputs.get().asked.remove(req.ID, q)
 	}
 }
 
@@ -131,6 +140,6 @@ func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseF
 func (c *Client) withdraw(n jsonrpc.Notification) {
 	var params mcp.CancelledParams
 	if mcp.Unmarshal(bytes.Clone(n.Params), &params) == nil {
-		c.asked.get().cancel(params.RequestID, errWithdrawn)
+		c.inputs.get().asked.cancel(params.RequestID, errWithdrawn)
 	}
 }

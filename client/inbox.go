@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -40,18 +41,37 @@ type item struct {
 	inferred bool
 	// event is what happened to the connection.
 	event Event
+	bytes int // that it takes, from the budget too
 }
 
 // size is about what the item holds in memory.
 func (it item) size() int {
 	n := len(it.n.Params) + it.held
-	if drift, ok := it.event.(ToolDrift); ok {
-		n += sizeOf(&drift.After)
-		if drift.Before != nil {
-			n += sizeOf(drift.Before)
+	switch e := it.event.(type) {
+	case ToolDrift:
+		n += sizeOf(&e.After)
+		if e.Before != nil {
+			n += sizeOf(e.Before)
 		}
+	case Connected:
+		n += sizeOfServer(e.Server)
+	case Restarted:
+		n += sizeOfServer(e.Server)
+	case Reinitialized:
+		n += sizeOfServer(e.Server)
+	case ElicitationComplete:
+		n += len(e.ID)
 	}
 	return n
+}
+
+// sizeOfServer is about what the name of a server, its icons and the like take.
+func sizeOfServer(s mcp.Implementation) int {
+	raw, err := mcp.Marshal(&s)
+	if err != nil {
+		return 0 // cannot happen: it was read from such a text
+	}
+	return len(raw)
 }
 
 // drop says that nobody will see the item.
@@ -72,11 +92,17 @@ func (b *inbox) put(c *Client, it item) {
 		it.drop()
 		return
 	}
-	b.queue = append(b.queue, it)
-	b.bytes += it.size()
-	for len(b.queue) > 1 && (len(b.queue) > inboxSize || b.bytes > inboxBytes) {
-		b.take().drop()
+	it.bytes = it.size()
+	for len(b.queue) > 0 && (len(b.queue) >= inboxSize || b.bytes+it.bytes > inboxBytes) {
+		b.take(c).drop()
 		b.dropped++
+	}
+	if !c.budget.Take(it.bytes) {
+		b.dropped++
+		it.drop()
+	} else {
+		b.queue = append(b.queue, it)
+		b.bytes += it.bytes
 	}
 	if !b.running {
 		b.running = true
@@ -86,19 +112,19 @@ func (b *inbox) put(c *Client, it item) {
 }
 
 func (b *inbox) run(c *Client) {
-	for {
-		it, dropped, ok := b.next()
+	callback.InTurn(c.work.Go, func() bool {
+		it, dropped, ok := b.next(c)
 		if dropped > 0 {
 			c.log.Warn("[MCP] notifications dropped: a handler is too slow", "server", c.server, "count", dropped)
 		}
-		if !ok {
-			return
+		if ok {
+			c.deliver(it)
 		}
-		c.deliver(it)
-	}
+		return ok
+	})
 }
 
-func (b *inbox) next() (it item, dropped int, ok bool) {
+func (b *inbox) next(c *Client) (it item, dropped int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	dropped, b.dropped = b.dropped, 0
@@ -106,19 +132,20 @@ func (b *inbox) next() (it item, dropped int, ok bool) {
 		b.queue, b.running = nil, false
 		return item{}, dropped, false
 	}
-	return b.take(), dropped, true
+	return b.take(c), dropped, true
 }
 
 // take removes the oldest item. Requires b.mu.
-func (b *inbox) take() item {
+func (b *inbox) take(c *Client) item {
 	it := b.queue[0]
 	b.queue[0] = item{}
 	b.queue = b.queue[1:]
-	b.bytes -= it.size()
+	b.bytes -= it.bytes
+	c.budget.Give(it.bytes)
 	return it
 }
 
-func (b *inbox) stop() {
+func (b *inbox) stop(c *Client) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.stopped {
@@ -126,6 +153,7 @@ func (b *inbox) stop() {
 		for _, it := range b.queue {
 			it.drop()
 		}
+		c.budget.Give(b.bytes)
 		b.queue, b.bytes = nil, 0
 	}
 }

@@ -48,6 +48,13 @@ func (l *InputLimits) complete() error {
 	return nil
 }
 
+// inputs is what a client has to do with questions of its server.
+type inputs struct {
+	gate    lazy[inputGate]
+	asked   asked
+	errands urlErrands
+}
+
 // inputGate lets questions through to the handlers.
 type inputGate struct {
 	slots chan struct{}
@@ -86,7 +93,7 @@ const codeBusy = -32000
 // ends. The handler has a goroutine of its own: one that does not listen to its
 // context keeps nobody waiting but Close.
 func (c *Client) put(ctx context.Context, method string, q question) (json.RawMessage, *refusal) {
-	gate := c.gateIn.made(c.newInputGate)
+	gate := c.inputs.get().gate.made(c.newInputGate)
 	if method != mcp.MethodRootsList && !gate.allow(c.cfg.limits.PerMinute) {
 		c.log.Warn("[MCP] the server asks too often; refused", "server", c.server, "method", method)
 		return nil, refuse(codeBusy, "more than %d questions a minute", c.cfg.limits.PerMinute)
@@ -107,12 +114,9 @@ func (c *Client) put(ctx context.Context, method string, q question) (json.RawMe
 	}
 	done := make(chan answer, 1)
 	started := c.within(func() {
-		a := answer{no: handlerFailed(errors.New("the handler ended its goroutine"))}
-		defer func() {
-			<-gate.slots
-			done <- a
-		}()
-		a.result, a.no = q(ctx)
+		result, no := q(ctx)
+		<-gate.slots
+		done <- answer{result, no}
 	})
 	if !started {
 		<-gate.slots
@@ -167,14 +171,4 @@ func handlerFailed(err error) *refusal {
 		rpc = jsonrpc.NewError(jsonrpc.CodeInternalError, "The request could not be handled", nil)
 	}
 	return &refusal{rpc: rpc, cause: err}
-}
-
-// guarded runs a handler. A panic is its failure and nobody else's.
-func guarded[R any](f func() (R, error)) (result R, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the handler panicked: %v", p)
-		}
-	}()
-	return f()
 }

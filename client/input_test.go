@@ -18,6 +18,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -39,10 +40,12 @@ func speaking(t *testing.T, version string, f func(t *testing.T, c *client.Clien
 	})
 }
 
-// lines is a log to look at.
+// lines is a log to look at. The client writes to it on a goroutine of its own,
+// which text waits for.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
+	log *slog.Logger
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -51,13 +54,24 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+func (l *lines) logger() *slog.Logger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.log == nil {
+		l.log = callback.Logger(slog.New(slog.NewTextHandler(l, nil)), nil)
+	}
+	return l.log
+}
 
 func (l *lines) text() string {
+	callback.Flush(l.logger(), time.Minute)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
+
+// String is text.
+func (l *lines) String() string { return l.text() }
 
 // request sends a request of the server's own.
 func (s *fakeServer) request(id int, method, params string) {
@@ -343,7 +357,7 @@ func TestHandlerOutcomes(t *testing.T) {
 			}))
 		if tt.name == "content that does not fit" {
 			require.Contains(t, logs.text(), "does not fit the form", "the handler's author learns why")
-			require.Contains(t, logs.text(), "/properties/name")
+			require.Contains(t, logs.text(), "must be a string, got an integer")
 		}
 	}
 }

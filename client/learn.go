@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -14,6 +15,7 @@ import (
 type lesson struct {
 	client *Client
 	key    toolcache.Key
+	agreed toolcache.Key // for all callers
 	tools  []mcp.Tool
 	next   string // the cursor of the page that comes next
 	lost   bool   // a page is missing
@@ -21,11 +23,11 @@ type lesson struct {
 
 // lesson returns the lesson of a walk with some options, nil where its list is
 // the caller's alone.
-func (c *Client) lesson(opts []CallOption) *lesson {
+func (c *Client) lesson(ctx context.Context, opts []CallOption) *lesson {
 	if o := collect(opts); o.cache == CacheBypass || o.meta != nil || o.input != nil || o.manualInput {
 		return nil
 	}
-	return &lesson{client: c, key: c.cacheKey()}
+	return &lesson{client: c, key: c.cacheKey(ctx), agreed: c.told().key}
 }
 
 // page takes the page a cursor led to. What is kept of it is not the caller's.
@@ -41,8 +43,7 @@ func (l *lesson) page(cursor *string, tools []mcp.Tool, next *string) {
 	for i := range tools {
 		known, _, ok := l.client.cache().Lookup(l.key, tools[i].Name)
 		if !ok || !reflect.DeepEqual(known, &tools[i]) {
-			own := ownTool(&tools[i])
-			known = &own
+			known = tools[i].Clone()
 		}
 		l.tools = append(l.tools, *known)
 	}
@@ -50,7 +51,7 @@ func (l *lesson) page(cursor *string, tools []mcp.Tool, next *string) {
 		l.next = *next
 		return
 	}
-	if !l.lost && l.key == l.client.cacheKey() {
+	if !l.lost && l.agreed == l.client.told().key {
 		l.client.cache().Learn(l.key, l.tools)
 	}
 	l.tools = nil

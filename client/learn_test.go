@@ -50,6 +50,7 @@ func TestLearn_HDR_09_Headers(t *testing.T) {
 
 			// What is obtained later counts.
 			s.result("tools/list", listing(strings.Replace(aTool, `"Region"`, `"Place"`, 1)))
+			c.InvalidateTools()
 			read(t, c)
 			require.Equal(t, map[string]string{"Place": "x"}, call())
 		})

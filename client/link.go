@@ -29,8 +29,7 @@ type agreement struct {
 	declared     bool
 	instructions string
 	// raw is the server's answer; what else is here shares its memory.
-	raw      json.RawMessage
-	profiles map[string]string // tool to error profile, as announced
+	raw json.RawMessage
 	// meta is what the _meta of every request holds in the stateless era:
 	// members, without braces (META-04, META-05). nil in the session era.
 	meta []byte

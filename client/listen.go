@@ -108,9 +108,9 @@ func (l *listening) attempt(cl *call) error {
 	cl.attempts++
 	c.subscriptions.get().listen(cl.id, l)
 	defer c.subscriptions.get().unlisten(cl.id)
-	answer, err := cl.link.conn.Call(l.ctx, transport.Request{
+	answer, err := c.exchangeOn(l.ctx, cl.link.conn, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
-		Mirror:  cl.mirror(),
+		Wait:    jsonrpc.Wait{Endless: true}, Mirror: cl.mirror(),
 	})
 	switch {
 	case err != nil && errors.Is(context.Cause(l.ctx), errServerEnds):

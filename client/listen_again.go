@@ -21,6 +21,8 @@ const (
 	// overlap is how long the old stream stays open beside a new one, so that
 	// what is on its way is not lost.
 	overlap = time.Second
+	// maxTwiceKey bounds what is remembered of a change meanwhile.
+	maxTwiceKey = 4 << 10
 )
 
 // listened is what a subscription has in the stateless era. Guarded by its mu.
@@ -113,7 +115,9 @@ func (s *Subscription) heard(from *listening, ch Change) {
 			s.mu.Unlock()
 			return
 		}
-		s.twice[key] = from
+		if len(s.twice) < maxChanges && len(key) <= maxTwiceKey {
+			s.twice[key] = from
+		}
 	}
 	s.mu.Unlock()
 	s.offer(ch)

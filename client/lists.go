@@ -32,6 +32,7 @@ type page[T any] struct {
 func pages[T any](ctx context.Context, c *Client, method string, fetch func(context.Context, *string) (page[T], error), visit func(p page[T], anew bool) bool) error {
 	seen := map[string]bool{}
 	count, bytes := 0, 0
+	defer func() { c.budget.Give(bytes) }() // with the list
 	again := false
 	var cursor *string
 	for range maxPages {
@@ -43,6 +44,10 @@ func pages[T any](ctx context.Context, c *Client, method string, fetch func(cont
 			continue
 		default:
 			return err
+		}
+		if !c.budget.Take(p.bytes) {
+			return c.local(mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, mcperrors.Answered,
+				"there is no room for the list beside what else the server makes this client hold; see WithMemoryLimit", nil), method)
 		}
 		count, bytes = count+len(p.items), bytes+p.bytes
 		if bytes > maxBytes {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -34,7 +35,9 @@ func (c *Client) watchLife() {
 	for last := c.pulse.beats.Load(); sleep(ctx, c.cfg.keepAlive); {
 		now := c.pulse.beats.Load()
 		if now == last && c.inFlight.Load() == 0 {
-			if err := c.askForLife(ctx); err != nil && ctx.Err() == nil {
+			err := error(endedHere())
+			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.keepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
+			if err != nil && ctx.Err() == nil {
 				c.log.Warn("[MCP] the server gives no sign of life", "server", c.server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
 			}
@@ -44,9 +47,27 @@ func (c *Client) watchLife() {
 	}
 }
 
+// Alive asks the server for a sign of life and returns why there is none: ping in
+// the session era, server/discover in the stateless one. Any answer is a sign of
+// life, a refusal too. It asks even while a circuit is open or the client is full,
+// it is not retried, and says nothing to the circuit. ctx bounds it, and 30 s do.
+func (c *Client) Alive(ctx context.Context) error {
+	if c.isClosed() {
+		return c.local(errClosed(), mcp.MethodPing)
+	}
+	_, e := c.signOfLife(ctx, c.cfg.nextID(), maxKeepAliveWait)
+	switch {
+	case e == nil, e.RPC != nil:
+		return nil //nolint:nilerr // a refusal is a sign of life
+	case e.Kind != mcperrors.KindSessionLost:
+		return e
+	}
+	// It lives, and has forgotten the session: a call opens the next one.
+	return c.askForLife(ctx, maxKeepAliveWait)
+}
+
 // askForLife returns why there was no answer.
-func (c *Client) askForLife(ctx context.Context) error {
-	bound := min(c.cfg.keepAlive, maxKeepAliveWait)
+func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	cl := call{method: mcp.MethodPing, liveness: true, opts: callOptions{idle: bound, max: bound, timesSet: true}}
 	if c.told().era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover

@@ -8,10 +8,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// lockedBy is the error of a tool's result that says DB_LOCKED where that
-// promises that nothing was done, nil for any other: such a call is made again
-// like one that was refused by an error (resilience.md 3.2, F17). Should it not
-// be, the result is the answer all the same.
+// lockedBy is the error of a tool's result that says DB_LOCKED, nil for any other.
+// By the profile that the application has chosen that promises that nothing was
+// done: such a call is made again like one that was refused by an error
+// (resilience.md 3.2, F17). Should it not be, the result is the answer all the
+// same.
 func (c *Client) lockedBy(cl *call, result json.RawMessage) *mcperrors.Error {
 	if cl.method != mcp.MethodToolsCall || !bytes.Contains(result, []byte("DB_LOCKED")) {
 		return nil

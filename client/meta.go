@@ -58,6 +58,18 @@ func (cl *call) checkedMeta() error {
 	return cl.checkMeta()
 }
 
+// hasToken reports whether the caller's members of _meta ask for progress.
+func (cl *call) hasToken() (has bool) {
+	if cl.meta == nil {
+		return false
+	}
+	_ = jsonrpc.Members(append(member([]byte{'{'}, cl.meta), '}'), func(name, _ []byte) bool { // they were checked
+		has = has || string(name) == mcp.MetaProgressToken
+		return !has
+	})
+	return has
+}
+
 // metaOf returns the _meta of params, nil for none.
 func metaOf(params json.RawMessage) (meta json.RawMessage) {
 	_ = jsonrpc.Members(params, func(name, value []byte) bool { // they were checked

@@ -9,8 +9,8 @@ import (
 )
 
 // Meter is told what the client does, for counters and histograms
-// (resilience.md 3.12). Its methods are called on goroutines of callers, from
-// many at once: they must return at once, and must not call the client. Embed
+// (resilience.md 3.12). Calls wait for its methods, which are called from many
+// goroutines at once: they must return at once, and must not call the client. Embed
 // [NoMeter], so that methods that come later are there.
 type Meter interface {
 	// AttemptEnded is told of every request that was made for a call.

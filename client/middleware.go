@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -59,7 +60,8 @@ type Next func(ctx context.Context, inv *Invocation) (json.RawMessage, error)
 // the goroutine of its caller, from many at once. It may change ctx, add to
 // Meta, refuse the call by an error of its own, answer it with a result of its
 // own, or call next again: retries of the client's own are inside, so that is
-// for what it alone knows how to mend. next must get the Invocation that came.
+// for what it alone knows how to mend. next must get the Invocation that came. A
+// link that panics fails the call, with an error of kind app.
 type Middleware func(next Next) Next
 
 // WithMiddleware puts links around every call, the first outermost. Requests
@@ -81,7 +83,10 @@ func chainOf(links []Middleware) (Next, error) {
 		if links[i] == nil {
 			return nil, errors.New("WithMiddleware: a link is nil")
 		}
-		if next = links[i](next); next == nil {
+		if err := made("WithMiddleware", func() { next = links[i](next) }); err != nil {
+			return nil, err
+		}
+		if next == nil {
 			return nil, errors.New("WithMiddleware: a link made nothing of what is next")
 		}
 	}
@@ -97,7 +102,18 @@ func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error)
 		Method: cl.method, Name: cl.name, Server: c.server, Version: l.agreed.version, Transport: transportOf(l),
 		c: c, cl: own, before: *own,
 	}
-	raw, err := c.cfg.chain(ctx, inv)
+	var raw json.RawMessage
+	var err error
+	if !callback.Run("WithMiddleware", func(e *callback.Error) {
+		err = e
+		c.callbackFailed(e)
+	}, func() { raw, err = c.cfg.chain(ctx, inv) }) {
+		fate := mcperrors.Unknown
+		if own.attempts == 0 {
+			fate = mcperrors.NotSent
+		}
+		err = failedHere(err, fate)
+	}
 	if own.link == nil { // a link of the chain answered
 		own.link = l
 	}

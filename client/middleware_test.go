@@ -51,13 +51,14 @@ func TestMiddleware(t *testing.T) {
 	require.Equal(t, client.Invocation{Method: "tools/call", Name: "echo", Server: "in-memory", Version: "2025-11-25", Transport: "stream", Attempts: 1}, seen)
 	require.JSONEq(t, `{"name":"echo","arguments":{"message":"hi"}}`, params)
 	var sent struct {
+		ID     string
 		Params struct {
 			Meta map[string]string `json:"_meta"`
 		}
 	}
 	got := s.received()
 	require.NoError(t, json.Unmarshal([]byte(got[len(got)-1]), &sent))
-	require.Equal(t, map[string]string{"example.com/a": "a", "example.com/b": "mine"}, sent.Params.Meta)
+	require.Equal(t, map[string]string{"example.com/a": "a", "example.com/b": "mine", "progressToken": sent.ID}, sent.Params.Meta)
 }
 
 // A link may refuse, answer itself, and call next again; what it returns that is

@@ -115,7 +115,7 @@ func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
 // not keep the call from being made.
 func (c *Client) headerSchema(ctx context.Context, cl *call) *mirrored {
 	tool := cl.name
-	t, _, ok := c.cache().Lookup(c.cacheKey(), tool)
+	t, _, ok := c.cache().Lookup(c.cacheKey(ctx), tool)
 	if !ok {
 		if agreed := c.told(); !agreed.declared || !agreed.capabilities.Has("tools") || c.mirrors.get().unlisted(tool) {
 			return nil
@@ -123,7 +123,7 @@ func (c *Client) headerSchema(ctx context.Context, cl *call) *mirrored {
 		cl.waited = true
 		ctx, cancel := c.inTime(ctx, cl)
 		defer cancel()
-		found, err := c.cache().Get(ctx, c.cacheKey(), tool, c.fetch)
+		found, err := c.cache().Confirm(ctx, c.cacheKey(ctx), tool, c.fetcher())
 		if err != nil {
 			return nil
 		}

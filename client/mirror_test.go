@@ -1,10 +1,8 @@
 package client_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,8 +103,8 @@ func TestMirror_HDR_09_StaleSchema(t *testing.T) {
 func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	t.Parallel()
 	const bad = `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}}`
-	var log bytes.Buffer
-	logger := client.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
+	var log lines
+	logger := client.WithLogger(log.logger())
 	c, s := alone(t, logger, client.WithPreload(false))
 	s.result("tools/list", listing(bad+`,`+aTool))
 	var names []string

@@ -119,7 +119,7 @@ func TestBadInterimResults(t *testing.T) {
 	}
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.result("tools/list", interim(`"s"`, wantRoots))
-		_, err := c.ListTools(t.Context(), nil)
+		_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
 		require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 		require.ErrorContains(t, err, "tools/list")
 	}, everything...)

@@ -1,11 +1,9 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -275,9 +273,9 @@ func TestEvidence(t *testing.T) {
 	require.Len(t, trail.Tried, 2)
 
 	tr, _ := newFake(t)
-	var log bytes.Buffer
+	var log lines
 	events := make(chan client.Event, 8)
-	c, err := find(t, tr, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+	c, err := find(t, tr, client.WithLogger(log.logger()),
 		client.OnEvent(func(_ context.Context, e client.Event) { events <- e }))
 	require.NoError(t, err)
 	chosen, ok := (<-events).(client.EraChosen)

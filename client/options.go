@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"reflect"
 	"time"
@@ -31,10 +32,12 @@ type config struct {
 	resilience *Resilience
 	cache      *toolcache.Cache // nil: one of the client's own
 	preload    bool
+	noTokens   bool
 	validation Validation // of arguments
 	outputs    Validation
 	strict     bool // results must say their type
 	nameless   bool // no clientInfo on requests
+	nulls      bool // arguments that are null may be left out
 	// ownBreaker says that the client makes its breaker itself.
 	ownBreaker bool
 	*connecting
@@ -48,6 +51,7 @@ type connecting struct {
 	era     eraOptions
 	trace   transport.Trace
 	http    *transport.HTTP
+	headers func(context.Context) (http.Header, error)
 	command *transport.Command
 }
 
@@ -59,6 +63,7 @@ type uncommon struct {
 	extensions   map[string]json.RawMessage
 	roots        []mcp.Root // nil: not offered
 	limits       InputLimits
+	memory       int64 // bytes
 	required     []string
 	ttl          *time.Duration
 	cacheSet     *toolcache.Settings
@@ -102,11 +107,19 @@ func (u *uncommon) complete() error {
 	if u.required == nil {
 		u.required = []string{"tools"}
 	}
+	if u.memory == 0 {
+		u.memory = DefaultMemoryLimit
+	}
 	return u.limits.complete()
 }
 
 // WithLogger makes the client log: connections, version mismatches, breaker
 // transitions, faults of the server. The default is silence.
+//
+// The handler runs on a goroutine of its own, so that a slow one delays neither
+// calls nor the reading of messages. Of one kind of line the client logs 10 at
+// once and one a second after that; a line with "count" says how many were
+// dropped. Close waits for the handler, for a second at most.
 func WithLogger(l *slog.Logger) Option { return optionFunc(func(c *config) { c.logger = l }) }
 
 // WithClientInfo sets what the client calls itself; the default is mainstay
@@ -162,8 +175,8 @@ func WithCachePartition(name string) Option {
 // WithToolCacheSettings sets up the cache of the client's own: stale answers, a
 // durable store, which [WithCachePartition] keeps callers apart in, and which
 // needs it where there is a RoundTripper. A TTL that it does not set is that of [WithToolCacheTTL]; where
-// it has no StaleIf, lists are stale only while the server cannot be reached or
-// the circuit is open; its logger is the client's unless it has one.
+// it has no StaleIf, old lists stand in only while the server cannot be reached,
+// something before it answers with 429 or 5xx, or the circuit is open; its logger is the client's unless it has one.
 func WithToolCacheSettings(s toolcache.Settings) Option {
 	return optionFunc(func(c *config) { c.cacheSet = &s })
 }
@@ -175,8 +188,26 @@ func WithToolCacheTTL(ttl time.Duration) Option {
 	return optionFunc(func(c *config) { c.ttl = &ttl })
 }
 
+// DefaultMemoryLimit is the default of [WithMemoryLimit].
+const DefaultMemoryLimit = 64 << 20
+
+// WithMemoryLimit bounds the bytes that the server can make this client hold at
+// the same time: answers of more than 16 KiB that are not complete, questions and
+// notifications that wait for handlers, and lists while they are fetched. The
+// default, also of 0, is 64 MiB; less than 0 is no bound.
+//
+// Over it the newest is refused: a question with a JSON-RPC error, a notification
+// is dropped and counted in the log, and a call fails with an error of kind
+// overloaded, which is retryable while the call may have run. Other calls go on.
+// A higher MessageBytes of [transport.Limits] raises it, so that one message
+// always fits. Reading a message takes up to twice its size for a moment, and over
+// a pipe one that is being read is not counted. What a call returned is the
+// caller's and does not count.
+func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
+
 // WithIDs replaces the generator of request ids, UUID v4 strings. It is called
-// from many goroutines and must never repeat an id.
+// from many goroutines and must never repeat an id. Where it panics the request
+// gets a UUID.
 func WithIDs(next func() jsonrpc.ID) Option { return optionFunc(func(c *config) { c.nextID = next }) }
 
 // WithResilience replaces [DefaultResilience] as a whole: begin with that and
@@ -198,13 +229,17 @@ func WithStrictResults() Option { return optionFunc(func(c *config) { c.strict =
 // the stateless era (META-05). In the session era initialize always says it.
 func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
 
-// WithErrorProfile sets how the server's error codes are read when neither the
-// error nor the tool says; the default is the document conversion one.
+// WithErrorProfile sets what the server's error codes mean. The default is
+// [mcperrors.Plain]: the codes of JSON-RPC and MCP only, but for the tools of the
+// document server, whose errors have its codes and texts. What a server or a tool
+// says of its own profile is never obeyed. By [mcperrors.COE] the codes DB_LOCKED
+// and RATE_LIMIT promise that nothing was done, and such calls are made again: set
+// it for servers that keep that promise.
 func WithErrorProfile(p mcperrors.Profile) Option {
 	return optionFunc(func(c *config) { c.profile = p })
 }
 
-// WithTrace shows all traffic to t, on the goroutines that send and read.
+// WithTrace shows all traffic to t. Who sends or reads waits for its functions.
 func WithTrace(t transport.Trace) Option { return optionFunc(func(c *config) { c.trace = t }) }
 
 // WithHTTP sets how [Dial] reaches its server: headers, round tripper, limits.
@@ -220,7 +255,9 @@ func WithCommand(cmd transport.Command) Option {
 // OnNotification is called for every notification of the server but progress.
 // Handlers are called one after the other, in the order things came, never on
 // the goroutine that reads; ctx ends with the client. While a handler runs,
-// what comes is queued; beyond 1,024 the oldest are dropped and logged.
+// what comes is queued; beyond 1,024 the oldest are dropped and logged. A handler
+// that panics or ends its goroutine costs nothing but its own notification; see
+// [CallbackFailed].
 func OnNotification(f func(ctx context.Context, n jsonrpc.Notification)) Option {
 	return optionFunc(func(c *config) { c.onNotification = f })
 }
@@ -249,9 +286,6 @@ func newConfig(opts []Option) (*config, error) {
 	}
 	if c.logger == nil {
 		c.logger = silence
-	}
-	if c.nextID == nil {
-		c.nextID = requestIDs.next
 	}
 	if c.resilience == nil {
 		c.resilience, c.ownBreaker = &defaultBounds, true

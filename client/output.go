@@ -54,7 +54,7 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolRes
 		return nil
 	}
 	if !cl.listed {
-		tool, _, ok := c.cache().Lookup(c.cacheKey(), cl.tool)
+		tool, _, ok := c.cache().Lookup(c.cacheKey(ctx), cl.tool)
 		if !ok {
 			return nil // nothing is known of it
 		}
@@ -65,11 +65,10 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolRes
 	}
 	// The tool may have changed since it was listed (CACHE-15). If its definition
 	// cannot be had, nobody knows, and the answer counts.
-	tool, err := c.GetToolSchema(ctx, cl.tool)
-	if err != nil {
+	tool, err := c.confirm(ctx, cl)
+	if err != nil || tool == nil {
 		return nil //nolint:nilerr // the tool has answered
 	}
-	cl.knows(tool)
 	misfit := c.outputMisfit(cl, res.StructuredContent)
 	if misfit == nil {
 		return nil
@@ -105,8 +104,8 @@ func (c *Client) outputMisfit(cl *call, content json.RawMessage) error {
 	case schema.flat != nil && schema.flat.fits(content):
 		return nil
 	}
-	if err := schema.schema.Judge(content); err != nil {
-		return errors.New(withoutValues(err.Error()))
+	if verdict := schema.schema.Judge(content); verdict != nil {
+		return errors.New(schema.explain(content, verdict))
 	}
 	return nil
 }

@@ -1,30 +1,167 @@
 package client
 
-import "fmt"
+import (
+	"context"
 
-// A hook of the application (a round tripper, a trace, a generator of ids) that
-// panics does so on the goroutine of whoever called, who may recover. On a
-// goroutine of the client nobody could, and the process would end with all other
-// calls (G6). There it is caught: it goes on where a caller waits, and into the
-// log where none does.
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
 
-// caught runs f and returns what it panicked with, nil for nothing.
-func caught(f func()) (panicked any) {
-	defer func() { panicked = recover() }()
-	f()
-	return nil
+// A function of the application that panics, or ends its goroutine as a failing
+// test does, fails by itself (G6): the server's messages are read on, the
+// functions after it run, and a call that it belongs to fails with an error. It
+// is logged, and [CallbackFailed] tells of it.
+
+// CallbackFailed says that a function that the application gave the client
+// panicked or ended its goroutine with [runtime.Goexit], which t.FailNow does. It
+// is logged too. A failure of [OnEvent] is only logged.
+type CallbackFailed struct {
+	// Callback names the function by the option that set it, such as "OnLog",
+	// "WithProgress" or "Trace.Sent".
+	Callback string
+	// Value is what it panicked with, nil when it ended its goroutine.
+	Value any
+	// Stack is where it panicked, nil when it ended its goroutine.
+	Stack []byte
 }
 
-// goesOn panics on the goroutine of a caller with what was caught, if anything was.
-func goesOn(panicked any) {
-	if panicked != nil {
-		panic(panicked) //nolint:forbidigo // the application's own, where it would have been without our goroutine
+func (CallbackFailed) event() {}
+
+// callbackFailed tells of a function of the application that did not return.
+func (c *Client) callbackFailed(e *callback.Error) {
+	if e.Name != callback.LogHandler {
+		c.log.Error("[MCP] a function of the application failed", "server", c.server, "error", e.Error(), "stack", string(e.Stack))
+	}
+	if e.Name != "OnEvent" { // it would be told of that, and so on
+		c.emit(CallbackFailed{Callback: e.Name, Value: e.Value, Stack: e.Stack})
 	}
 }
 
-// unheard logs a panic that no caller is there to be told of.
-func (c *Client) unheard(where string, panicked any) {
-	if panicked != nil {
-		c.log.Error("[MCP] a hook of the application panicked", "server", c.server, "in", where, "panic", fmt.Sprint(panicked))
+// guarded runs a function of the application.
+func (c *Client) guarded(name string, f func()) {
+	callback.Run(name, c.callbackFailed, f)
+}
+
+// aside is guarded for a function that may run on a goroutine others wait for:
+// should it end its goroutine, that is one of its own. It reports whether the
+// function returned.
+func (c *Client) aside(name string, f func()) bool {
+	return callback.Aside(name, c.callbackFailed, f)
+}
+
+// handled runs a handler that answers the server. Its failure is an error.
+func handled[R any](c *Client, name string, f func() (R, error)) (result R, err error) {
+	var failure *callback.Error
+	if !callback.Aside(name, func(e *callback.Error) {
+		failure = e
+		c.callbackFailed(e)
+	}, func() { result, err = f() }) {
+		err = failure
 	}
+	return result, err
+}
+
+// guardHooks puts guards around what the application gave the client.
+func (c *Client) guardHooks() {
+	cfg := c.cfg
+	cfg.logger = callback.Logger(cfg.logger, c.callbackFailed)
+	c.log = cfg.logger
+	if next := cfg.nextID; next == nil {
+		cfg.nextID = nextRequestID
+	} else {
+		cfg.nextID = func() (id jsonrpc.ID) {
+			if !c.aside("WithIDs", func() { id = next() }) {
+				id = nextRequestID()
+			}
+			return id
+		}
+	}
+	if cfg.meter != nil {
+		cfg.meter = guardedMeter{c, cfg.meter}
+	}
+	switch s := cfg.era.verdicts.(type) {
+	case nil, memory: // none, or ours
+	default:
+		cfg.era.verdicts = guardedVerdicts{c, s}
+	}
+}
+
+// guardedMeter is the application's meter.
+type guardedMeter struct {
+	c *Client
+	m Meter
+}
+
+// AttemptEnded implements [Meter].
+func (g guardedMeter) AttemptEnded(r AttemptRecord) {
+	g.c.aside("Meter.AttemptEnded", func() { g.m.AttemptEnded(r) })
+}
+
+// CallEnded implements [Meter].
+func (g guardedMeter) CallEnded(r CallRecord) {
+	g.c.aside("Meter.CallEnded", func() { g.m.CallEnded(r) })
+}
+
+// Happened implements [Meter].
+func (g guardedMeter) Happened(h Happening) {
+	g.c.aside("Meter.Happened", func() { g.m.Happened(h) })
+}
+
+// guardedVerdicts is the application's store of verdicts: one that fails does
+// not know.
+type guardedVerdicts struct {
+	c *Client
+	s VerdictStore
+}
+
+// Load implements [VerdictStore].
+func (g guardedVerdicts) Load(key string) (v Verdict, ok bool) {
+	g.c.aside("VerdictStore.Load", func() { v, ok = g.s.Load(key) })
+	return v, ok
+}
+
+// Save implements [VerdictStore].
+func (g guardedVerdicts) Save(key string, v Verdict) (err error) {
+	g.c.aside("VerdictStore.Save", func() { err = g.s.Save(key, v) })
+	return err
+}
+
+// Forget implements [VerdictStore].
+func (g guardedVerdicts) Forget(key string) (err error) {
+	g.c.aside("VerdictStore.Forget", func() { err = g.s.Forget(key) })
+	return err
+}
+
+// exchangeOn sends a request over a connection, whose transport may be the
+// application's.
+func (c *Client) exchangeOn(ctx context.Context, conn transport.Conn, req transport.Request) (answer transport.Answer, err error) {
+	var failure *callback.Error
+	if !callback.Run("Transport", func(e *callback.Error) {
+		failure = e
+		c.callbackFailed(e)
+	}, func() { answer, err = conn.Call(ctx, req) }) {
+		err = &transport.Failure{Reason: transport.ReasonCallback, Err: failure}
+	}
+	return answer, err
+}
+
+// endedHere is the failure of a request whose goroutine the application's
+// transport has ended.
+func endedHere() *transport.Failure {
+	return &transport.Failure{Reason: transport.ReasonCallback, Err: &callback.Error{Name: "Transport"}}
+}
+
+// failedHere is the error of a call that a function of the application failed.
+func failedHere(e error, delivery mcperrors.Delivery) *mcperrors.Error {
+	own := mcperrors.New(mcperrors.E203, mcperrors.KindApp, delivery, e.Error(), e)
+	own.SuggestedAction = "Fix the function; the log has its stack"
+	return own
+}
+
+// made runs a function of the application that options have to ask once.
+func made(name string, f func()) (err error) {
+	callback.Run(name, func(e *callback.Error) { err = e }, f)
+	return err
 }

@@ -71,7 +71,7 @@ func openParams(raw json.RawMessage) (open, meta []byte, err error) {
 // room, so that a small call allocates nothing for them.
 func (cl *call) seal() json.RawMessage {
 	era := cl.link.agreed.meta
-	hasMeta := era != nil || cl.meta != nil || cl.progress != nil || cl.stamp != nil
+	hasMeta := era != nil || cl.meta != nil || cl.progress != nil || cl.token || cl.stamp != nil
 	if cl.open == nil && cl.round == nil && !hasMeta {
 		return nil
 	}
@@ -90,9 +90,11 @@ func (cl *call) seal() json.RawMessage {
 	if hasMeta {
 		out = append(member(out, []byte(`"_meta":`)), '{')
 		out = member(out, era)
-		if cl.progress != nil {
-			out = member(out, []byte(`"progressToken":`))
-			out = cl.progress.token.AppendJSON(out)
+		switch token := []byte(`"progressToken":`); {
+		case cl.progress != nil:
+			out = cl.progress.token.AppendJSON(member(out, token))
+		case cl.token:
+			out = cl.id.AppendJSON(member(out, token))
 		}
 		out = member(out, cl.stamp)
 		out = append(member(out, cl.meta), '}')
@@ -108,7 +110,7 @@ func (cl *call) seal() json.RawMessage {
 const tailRoom = 1 << 10
 
 // sealRoom is what seal adds besides what it is given: punctuation and a token.
-const sealRoom = 64
+const sealRoom = 96
 
 // member appends members to an object that is open, with a comma if others
 // stand before them.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // Pool is several servers behind one handle. Each has a [Client] of its own, with
@@ -115,7 +116,9 @@ func (p *Pool) add(spec ServerSpec) error {
 	m := &poolMember{p: p, spec: spec, secrets: secretsOf(&spec), wake: make(chan struct{}, 1), since: time.Now()}
 	m.opts = []Option{WithRequiredCapabilities()}
 	if p.cfg.serverOptions != nil {
-		m.opts = append(m.opts, p.cfg.serverOptions(spec.Name)...)
+		if err := made("WithServerOptions", func() { m.opts = append(m.opts, p.cfg.serverOptions(spec.Name)...) }); err != nil {
+			return err
+		}
 	}
 	m.opts = append(m.opts, spec.Options...)
 	if given := dialConfig(m.opts); given.http != nil || given.command != nil {
@@ -220,6 +223,18 @@ func (p *Pool) Client(name string) (*Client, error) {
 	return m.ready()
 }
 
+// Clients returns the clients of the servers that are connected at this moment, in
+// the order given. They are the pool's to close.
+func (p *Pool) Clients() []*Client {
+	var all []*Client
+	for _, m := range p.members {
+		if c := m.client.Load(); c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 func (p *Pool) member(name string) (*poolMember, error) {
 	if p.life.Err() != nil {
 		return nil, poolClosed()
@@ -263,6 +278,7 @@ func (p *Pool) Close() error {
 		if !waitFor(&p.events.work, closeTimeout) {
 			p.cfg.logger.Warn("[MCP] a handler did not return within a second of the pool's Close")
 		}
+		callback.Flush(p.cfg.logger, closeTimeout)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		var errs []error

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"sync"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // PoolEvent is something that happened to a server of a [Pool], for
@@ -47,11 +49,20 @@ func (p *Pool) tell(e PoolEvent) {
 	if !q.running {
 		q.running = true
 		q.work.Go(func() {
-			for e, ok := q.next(); ok; e, ok = q.next() {
-				p.cfg.onEvent(p.life, e)
-			}
+			callback.InTurn(q.work.Go, func() bool {
+				e, ok := q.next()
+				if ok {
+					callback.Run("OnPoolEvent", p.callbackFailed, func() { p.cfg.onEvent(p.life, e) })
+				}
+				return ok
+			})
 		})
 	}
+}
+
+// callbackFailed logs that a function of the application did not return.
+func (p *Pool) callbackFailed(e *callback.Error) {
+	p.cfg.logger.Error("[MCP] a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
 }
 
 func (q *poolEvents) next() (e PoolEvent, ok bool) {

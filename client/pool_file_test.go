@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,9 +73,9 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 		"unknown": map[string]any{"command": "x", "frobnicate": true, "disabled": true},
 	}})
 	require.NoError(t, err)
-	var log strings.Builder
+	var log lines
 	p, err := client.LoadPool(t.Context(), serverFile(t, string(text)), client.WithStartupWait(0),
-		client.WithRequiredServers("good", "banner"), client.WithPoolLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		client.WithRequiredServers("good", "banner"), client.WithPoolLogger(log.logger()),
 		client.WithReconnect(0, 0), // nothing is started while the test looks
 		client.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
 	require.NoError(t, err)

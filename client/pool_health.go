@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
@@ -48,6 +49,9 @@ type ServerHealth struct {
 	// Required says that the pool was not to be opened without it.
 	Required bool
 	State    ServerState
+	// Status is the health in one word, [HealthUnavailable] for a server that is
+	// not connected.
+	Status HealthStatus
 	// Since is when it came to be so.
 	Since time.Time
 	// Attempts is how many tries to connect are over.
@@ -59,24 +63,56 @@ type ServerHealth struct {
 	// server that is connected.
 	NextAttempt time.Time
 	// Breaker is the snapshot of its breaker, nil when it is not connected or has
-	// none.
+	// none. Tools are the circuits of tools that are not CLOSED.
 	Breaker *breaker.Snapshot
+	Tools   []breaker.Snapshot
 }
 
-// Health returns how each server stands, in the order given. It asks nobody and
-// does not wait.
+// Health returns how each server stands, in the order given. It does not wait; a
+// server that is not healthy may be probed in the background, see
+// [Client.Healthy].
 func (p *Pool) Health() []ServerHealth {
 	out := make([]ServerHealth, len(p.members))
 	for i, m := range p.members {
 		out[i] = m.health()
+		out[i].Status = HealthUnavailable
 		if c := m.client.Load(); c != nil {
-			if b := c.Breaker(); b != nil {
-				s := b.Snapshot()
-				out[i].Breaker = &s
-			}
+			h := c.Health()
+			out[i].Status, out[i].Breaker, out[i].Tools = h.Status, h.Breaker, h.Tools
 		}
 	}
 	return out
+}
+
+// HealthHandler is [HealthHandler] for a pool, whose servers come and go. It says
+// "unavailable" (503) when a server of [WithRequiredServers] is unavailable, when
+// all servers are, and when the pool is closed; "degraded" (200) when anything less
+// is wrong.
+func (p *Pool) HealthHandler() http.Handler {
+	return healthHandler(func() (HealthStatus, []ServerHealth) {
+		servers := p.Health()
+		return p.status(servers), servers
+	})
+}
+
+func (p *Pool) status(servers []ServerHealth) HealthStatus {
+	if p.life.Err() != nil {
+		return HealthUnavailable
+	}
+	best, worst := HealthUnavailable, HealthOK
+	for _, h := range servers {
+		if h.Required && h.Status == HealthUnavailable {
+			return HealthUnavailable
+		}
+		best, worst = min(best, h.Status), max(worst, h.Status)
+	}
+	switch {
+	case worst == HealthOK:
+		return HealthOK
+	case best == HealthUnavailable:
+		return HealthUnavailable
+	}
+	return HealthDegraded
 }
 
 // Failures returns why servers are not connected, by name: those that failed, with
@@ -130,16 +166,21 @@ func (m *poolMember) health() ServerHealth {
 // the error as text, and without what is not known.
 func (h ServerHealth) MarshalJSON() ([]byte, error) {
 	form := struct {
-		Name        string            `json:"name"`
-		Transport   string            `json:"transport,omitempty"`
-		Required    bool              `json:"required"`
-		State       ServerState       `json:"state"`
-		Since       time.Time         `json:"since"`
-		Attempts    int               `json:"attempts"`
-		LastError   string            `json:"last_error,omitempty"`
-		NextAttempt *time.Time        `json:"next_attempt,omitempty"`
-		Breaker     *breaker.Snapshot `json:"breaker,omitempty"`
-	}{Name: h.Name, Transport: h.Transport, Required: h.Required, State: h.State, Since: h.Since.UTC(), Attempts: h.Attempts, Breaker: h.Breaker}
+		Name        string             `json:"name"`
+		Transport   string             `json:"transport,omitempty"`
+		Required    bool               `json:"required"`
+		State       ServerState        `json:"state"`
+		Status      HealthStatus       `json:"status"`
+		Since       time.Time          `json:"since"`
+		Attempts    int                `json:"attempts"`
+		LastError   string             `json:"last_error,omitempty"`
+		NextAttempt *time.Time         `json:"next_attempt,omitempty"`
+		Breaker     *breaker.Snapshot  `json:"breaker,omitempty"`
+		Tools       []breaker.Snapshot `json:"tools,omitempty"`
+	}{
+		Name: h.Name, Transport: h.Transport, Required: h.Required, State: h.State, Status: h.Status,
+		Since: h.Since.UTC(), Attempts: h.Attempts, Breaker: h.Breaker, Tools: h.Tools,
+	}
 	if h.LastError != nil {
 		form.LastError = h.LastError.Error()
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // PoolOption sets up a [Pool]. Wrong options fail in [OpenPool], none panics.
@@ -121,6 +123,7 @@ func newPoolConfig(opts []PoolOption) (*poolConfig, error) {
 	if c.logger == nil {
 		c.logger = silence
 	}
+	c.logger = callback.Logger(c.logger, nil)
 	switch {
 	case c.connect <= 0:
 		return nil, errors.New("WithServerTimeout: must be above 0")

@@ -53,6 +53,27 @@ func refuses(int) error {
 func hangs(int) error { return errHangs }
 
 // toolServer is a server whose tools answer with the server's name and their own.
+// socket reaches a server that is no program of the client's, so that its pool
+// connects again when the connection is lost.
+type socket struct{ transport.Transport }
+
+func (s socket) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
+	conn, err := s.Transport.Connect(ctx, h)
+	return socketConn{conn}, err
+}
+
+type socketConn struct{ transport.Conn }
+
+func (socketConn) Traits() transport.Traits { return transport.Traits{} }
+
+func (c socketConn) Call(ctx context.Context, req transport.Request) (transport.Answer, error) {
+	answer, err := c.Conn.Call(ctx, req)
+	if f, ok := errors.AsType[*transport.Failure](err); ok {
+		f.Process = nil
+	}
+	return answer, err
+}
+
 func toolServer(t *testing.T, name string, tools ...string) *clienttest.Server {
 	s := clienttest.NewServer(t)
 	for _, tool := range tools {
@@ -329,7 +350,7 @@ func TestPoolLosesAServer(t *testing.T) {
 			}
 			return refuses(try)
 		}}
-		p, err := client.OpenPool(t.Context(), []client.ServerSpec{spec("a", a.Transport()), spec("b", later)}, log.option())
+		p, err := client.OpenPool(t.Context(), []client.ServerSpec{spec("a", socket{a.Transport()}), spec("b", later)}, log.option())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, p.Close()) }()
 		list, err := p.Tools(t.Context())
@@ -560,7 +581,7 @@ func TestPoolForgetsOldFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := toolServer(t, "a", "echo")
-		a := &moody{Transport: server.Transport(), mood: func(try int) error {
+		a := &moody{Transport: socket{server.Transport()}, mood: func(try int) error {
 			if try < 6 {
 				return refuses(try)
 			}

@@ -141,7 +141,7 @@ func (c *Client) listed(ctx context.Context) ([]mcp.Tool, error) {
 	if agreed := c.told(); agreed.declared && !agreed.capabilities.Has("tools") {
 		return nil, nil
 	}
-	tools, err := c.cache().List(ctx, c.cacheKey(), c.fetch)
+	tools, err := c.cache().List(ctx, c.cacheKey(ctx), c.fetcher())
 	if err != nil {
 		return nil, c.cacheError(err, "")
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
@@ -46,10 +45,16 @@ func (r *reply) settle(c *Client, o outcome) {
 	}
 }
 
-// probe sends server/discover and reads what comes of it. It is not a call of
-// the application: nothing is sent when it is given up (NEG-16), and whoever
-// judges the reply settles it. The error is one of this side.
-func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
+// probeCall is a server/discover that is about to be sent.
+type probeCall struct {
+	cl    *call
+	reply *reply
+}
+
+// newProbe prepares a probe. It is not a call of the application: nothing is sent
+// when it is given up (NEG-16), and whoever judges the reply settles it. The error
+// is one of this side.
+func (c *Client) newProbe(version mcp.Version, wait jsonrpc.Wait) (*probeCall, error) {
 	meta, err := c.requestMeta(version)
 	if err != nil {
 		return nil, badOption(err)
@@ -61,14 +66,21 @@ func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wa
 		}
 	}
 	l := c.fresh()
-	cl := &call{
+	return &probeCall{reply: r, cl: &call{
 		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
 		link: &link{conn: l.conn, traits: l.traits, agreed: &agreement{version: version, era: mcp.EraStateless, meta: meta}},
-	}
+	}}, nil
+}
+
+// sendProbe sends a probe and reads what comes of it.
+func (c *Client) sendProbe(ctx context.Context, q *probeCall) *reply {
+	cl, r := q.cl, q.reply
 	params := cl.seal()
 	cl.attempts++
 	began := time.Now()
-	answer, err := l.conn.Call(ctx, transport.Request{
+	wait := c.wait(cl.opts)
+	wait.NullID = true // a server that cannot read it has no id to answer with
+	answer, err := c.exchangeOn(ctx, cl.link.conn, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params}, Wait: wait, Mirror: cl.mirror(),
 	})
 	r.took = time.Since(began)
@@ -92,7 +104,7 @@ func (c *Client) probe(ctx context.Context, version mcp.Version, wait jsonrpc.Wa
 		}
 	}
 	r.compare()
-	return r, nil
+	return r
 }
 
 // compare finds what both sides speak.
@@ -190,34 +202,48 @@ func saidByFailure(f *transport.Failure) says {
 		return saysEnded
 	case transport.ReasonStatus, transport.ReasonSession:
 		return saidByStatus(f.HTTP.Status)
-	case transport.ReasonProtocol, transport.ReasonNotMCP, transport.ReasonTooLarge:
+	case transport.ReasonProtocol, transport.ReasonNotMCP, transport.ReasonTooLarge, transport.ReasonNoRoom:
 		return saysElse
-	case transport.ReasonUnavailable, transport.ReasonConfig:
+	case transport.ReasonUnavailable, transport.ReasonUnprocessed, transport.ReasonConfig:
 		return saysUnreachable
-	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption:
+	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption, transport.ReasonCallback:
 	}
 	return saysStopped
 }
 
-// probeWait bounds a probe over l.
+// mutePatience is how long a probe over HTTP has the server for itself. There an
+// answer takes a round trip, not the start of a program.
+const mutePatience = 2 * time.Second
+
+// headStart is how long a probe is waited for before initialize is sent beside it.
+func (c *Client) headStart(ctx context.Context, traits transport.Traits) time.Duration {
+	if traits.Exchanges {
+		return c.probeBound(ctx, mutePatience)
+	}
+	return c.probeBound(ctx, DefaultProbeTimeout)
+}
+
+// probeWait bounds a probe that nothing is sent beside.
 func (c *Client) probeWait(ctx context.Context, traits transport.Traits) jsonrpc.Wait {
-	general := c.wait(callOptions{})
-	if traits.Exchanges && c.cfg.era.timeout == 0 && !c.cfg.era.policy.SilenceIsSession {
-		return general
+	if traits.Exchanges && c.cfg.era.timeout == 0 {
+		return c.wait(callOptions{})
 	}
-	bounds := []time.Duration{DefaultProbeTimeout}
-	if c.cfg.era.timeout > 0 {
-		bounds[0] = c.cfg.era.timeout
-	}
+	return jsonrpc.Wait{Max: c.probeBound(ctx, DefaultProbeTimeout)}
+}
+
+// probeBound is the time of a probe: usual, or what the options say, but no more
+// than half of the caller's, so that the rest suffices for a session.
+func (c *Client) probeBound(ctx context.Context, usual time.Duration) time.Duration {
+	bound, general := orElse(c.cfg.era.timeout, usual), c.wait(callOptions{})
 	if end, ok := ctx.Deadline(); ok {
-		bounds = append(bounds, max(time.Millisecond, (time.Until(end)/2).Truncate(time.Millisecond)))
+		bound = min(bound, time.Until(end)/2)
 	}
 	for _, d := range []time.Duration{general.Idle, general.Max} {
 		if d > 0 {
-			bounds = append(bounds, max(time.Millisecond, d.Truncate(time.Millisecond)))
+			bound = min(bound, d)
 		}
 	}
-	return jsonrpc.Wait{Max: slices.Min(bounds)}
+	return max(time.Millisecond, bound.Truncate(time.Millisecond))
 }
 
 // rpcOf returns the server's JSON-RPC error in err, nil when there is none.

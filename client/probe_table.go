@@ -104,8 +104,8 @@ var probeTable = []probeRow{
 	{id: "credentials", says: saysAuth, http: outcomeFail},
 	{id: "outage", says: saysLater, http: outcomeFail},
 	{id: "unreachable", says: saysUnreachable, program: outcomeFail, stream: outcomeFail, http: outcomeFail},
-	{id: "silence-as-session", says: saysNothing, only: func(p ProbePolicy) bool { return p.SilenceIsSession }, program: outcomeFresh, stream: outcomeSession, http: outcomeSession},
-	{id: "silence", says: saysNothing, program: outcomeFresh, stream: outcomeSession, http: outcomeFail},
+	{id: "silence-as-session", says: saysNothing, only: func(p ProbePolicy) bool { return p.SilenceIsSession }, program: outcomeSession, stream: outcomeSession, http: outcomeSession},
+	{id: "silence", says: saysNothing, program: outcomeSession, stream: outcomeSession, http: outcomeFail},
 	{id: "ended", says: saysEnded, program: outcomeFresh, stream: outcomeFail, http: outcomeRetry},
 	{id: "stopped", says: saysStopped, program: outcomeFail, stream: outcomeFail, http: outcomeFail},
 }

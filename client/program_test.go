@@ -56,7 +56,8 @@ func programArgv(name string) []string {
 
 // programs are servers over stdio, good and bad.
 var programs = map[string]func(){
-	"good": func() { serveLines(nil) },
+	"good":   func() { serveLines(nil) },
+	"gossip": gossipProgram,
 	"exit": func() {
 		fmt.Fprintln(os.Stderr, "fatal: API key is missing")
 		exit(3)
@@ -81,6 +82,13 @@ var programs = map[string]func(){
 			}
 		}()
 		serveLines(nil)
+	},
+	"chatty": func() {
+		serveLines(func(jsonrpc.Request) string {
+			fmt.Println("a word")
+			fmt.Fprintln(os.Stderr, "another")
+			return ""
+		})
 	},
 	"journal": serveJournal,
 	"silent":  func() { <-time.After(time.Minute) },

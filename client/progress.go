@@ -3,11 +3,13 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -25,6 +27,9 @@ type progressCall struct {
 	token jsonrpc.ID
 	f     func(mcp.ProgressParams)
 	id    atomic.Pointer[jsonrpc.ID] // of the request now under way
+	// inbox is the call's own: f and the other handlers do not wait for each
+	// other, and one of them may make calls with progress.
+	inbox lazy[inbox]
 
 	mu      sync.Mutex
 	pending int           // notifications queued for f
@@ -37,6 +42,25 @@ type progressCall struct {
 // nothingYet is less than any progress.
 var nothingYet = math.Inf(-1)
 
+// keepAlive makes id the request whose idle timeout progress of the call resets.
+func (p *progressCall) keepAlive(id jsonrpc.ID) { p.id.Store(&id) }
+
+// WithProgressTokens says whether every tools/call carries a progress token; the
+// default is true. A server that reports progress shows that it works on, which
+// resets the call's idle timeout (see [Resilience].IdleTimeout), whether or not
+// the call has [WithProgress]. A call with a token of the caller's own in _meta,
+// and one that may be hedged, gets none.
+func WithProgressTokens(on bool) Option { return optionFunc(func(c *config) { c.noTokens = !on }) }
+
+// wantsToken reports whether a call asks for progress that nobody listens to.
+func (c *Client) wantsToken(cl *call) bool {
+	if cl.method != mcp.MethodToolsCall || c.cfg.noTokens || cl.opts.progress != nil || cl.hasToken() {
+		return false
+	}
+	// Two requests of one call under way would have the same token (UTIL-08).
+	return c.res.Hedge.Share == 0 || c.repeatable(cl, c.policy(cl)) == resilience.Unsafe
+}
+
 // progressGrace is how long a call that has its answer waits for the handler
 // to see what came before the answer.
 const progressGrace = time.Second
@@ -44,7 +68,7 @@ const progressGrace = time.Second
 // withProgress makes a call whose params carry a progress token.
 func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
 	p := c.progress.get().add(cl.opts.progress)
-	defer p.finish(ctx)
+	defer p.finish(ctx, c)
 	defer c.progress.get().remove(p)
 	cl.progress = p
 	return c.converse(ctx, cl)
@@ -79,6 +103,19 @@ func (t *progressTable) remove(p *progressCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, p.token)
+}
+
+// follow has progress with a token that nobody listens to count for other
+// requests, until the token is removed.
+func (t *progressTable) follow(token jsonrpc.ID) *progressCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &progressCall{token: token}
+	if t.calls == nil {
+		t.calls = make(map[jsonrpc.ID]*progressCall)
+	}
+	t.calls[token] = p
+	return p
 }
 
 func (t *progressTable) find(token jsonrpc.ID) *progressCall {
@@ -121,7 +158,7 @@ func (p *progressCall) deliver(params mcp.ProgressParams) {
 
 // finish waits, not for long, until f has seen what came before the answer.
 // f is not started any more after that.
-func (p *progressCall) finish(ctx context.Context) {
+func (p *progressCall) finish(ctx context.Context, c *Client) {
 	p.mu.Lock()
 	if p.pending > 0 && ctx.Err() == nil {
 		p.quiet = make(chan struct{})
@@ -138,24 +175,65 @@ func (p *progressCall) finish(ctx context.Context) {
 	}
 	p.ended = true
 	p.mu.Unlock()
+	if b := p.inbox.peek(); b != nil {
+		b.stop(c)
+	}
 }
 
-// onProgress starts the call's idle timeout anew, at once, and queues the
-// notification for its handler. Unknown and finished tokens are dropped; a
-// value that does not grow is delivered, and said once a call (UTIL-09).
+// onProgress resets the call's idle timeout, at once, and queues the notification
+// for its handler. Unknown and finished tokens are dropped; a value that does not
+// grow is delivered, and said once a call (UTIL-09).
 func (c *Client) onProgress(n jsonrpc.Notification) {
+	p, token, err := c.progressOf(n)
+	if err == nil && (p == nil || p.f == nil) { // nobody listens: no more of it is read
+		c.stillWorks(p, token)
+		return
+	}
 	var params mcp.ProgressParams
-	if err := mcp.Unmarshal([]byte(n.Params), &params); err != nil {
+	if err == nil {
+		err = mcp.Unmarshal([]byte(n.Params), &params)
+	}
+	if err != nil {
 		c.log.Warn("[MCP] a progress notification of the server cannot be read", "server", c.server, "error", err)
 		return
 	}
-	if p := c.progress.get().find(params.ProgressToken); p != nil {
-		if id := p.id.Load(); id != nil {
-			c.live.Load().conn.Touch(*id)
-		}
-		if p.queued(params.Progress) {
-			c.log.Warn("[MCP] the progress of a call does not grow", "server", c.server)
-		}
-		c.inbox.get().put(c, item{progress: p, params: params, held: len(n.Params)})
+	c.stillWorks(p, token)
+	if p.queued(params.Progress) {
+		c.log.Warn("[MCP] the progress of a call does not grow", "server", c.server)
 	}
+	p.inbox.get().put(c, item{progress: p, params: params, held: len(n.Params)})
+}
+
+var errNoToken = errors.New("it has no progressToken")
+
+// progressOf finds the call that a progress notification is for, nil for one that
+// the table does not know.
+func (c *Client) progressOf(n jsonrpc.Notification) (p *progressCall, token jsonrpc.ID, err error) {
+	err = errNoToken
+	if e := jsonrpc.Members(n.Params, func(name, value []byte) bool {
+		if string(name) == mcp.MetaProgressToken {
+			token, err = jsonrpc.ParseID(string(value))
+			return false
+		}
+		return true
+	}); e != nil {
+		err = e
+	}
+	if t := c.progress.peek(); err == nil && t != nil {
+		p = t.find(token)
+	}
+	return p, token, err
+}
+
+// stillWorks resets the idle timeout of the request that progress is about. A
+// token that is not in the table may be a request's id.
+func (c *Client) stillWorks(p *progressCall, token jsonrpc.ID) {
+	if p != nil {
+		id := p.id.Load()
+		if id == nil {
+			return
+		}
+		token = *id
+	}
+	c.live.Load().conn.Touch(token)
 }

@@ -3,15 +3,20 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -128,4 +133,147 @@ func TestProgressThatDoesNotGrow(t *testing.T) {
 		}
 		require.Contains(t, log.text(), "server=")
 	}, client.WithLogger(log.logger()))
+}
+
+// progressing is a server over HTTP whose tool reports progress where it is asked
+// for, on the stream of the call, and answers with JSON else. It speaks both eras.
+func progressing(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		ID     json.RawMessage
+		Method string
+		Params round
+	}
+	if json.NewDecoder(r.Body).Decode(&req) != nil || req.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	results := map[string]string{
+		"initialize": initResult, "server/discover": discovered, "tools/list": oneTool, "tools/call": doneResult,
+	}
+	answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, req.ID, results[req.Method])
+	token := req.Params.Meta.ProgressToken
+	if req.Method != "tools/call" || token == nil {
+		if req.Method == "tools/call" {
+			select {
+			case <-time.After(250 * time.Second):
+			case <-r.Context().Done():
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for i := range 5 {
+		pass(50 * time.Second)
+		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n\n", token, i)
+		w.(http.Flusher).Flush()
+	}
+	fmt.Fprintf(w, "data: %s\n\n", answer)
+}
+
+// A tool that reports progress works, whether or not anybody listens: its calls do
+// not end at the idle timeout, which is 60 s.
+func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
+	t.Parallel()
+	const works = 250 * time.Second
+	overStream := func(t *testing.T, opts ...client.Option) *client.Client {
+		tr, s := newFake(t)
+		s.result("server/discover", discovered)
+		c, err := client.Connect(t.Context(), tr, opts...)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, ignoreClosed(c.Close())) })
+		s.on("tools/call", func(req jsonrpc.Request) any {
+			var p round
+			require.NoError(t, json.Unmarshal(req.Params, &p))
+			for i := range 5 {
+				pass(works / 5)
+				if token := p.Meta.ProgressToken; token != nil {
+					s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, i))
+				}
+			}
+			return json.RawMessage(doneResult)
+		})
+		return c
+	}
+	overHTTP := func(t *testing.T, opts ...client.Option) *client.Client {
+		mem := memhttp.New(http.HandlerFunc(progressing))
+		c, err := client.Dial(t.Context(), memhttp.URL, append(opts, client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport()}))...)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()); mem.Close() })
+		return c
+	}
+	for name, connect := range map[string]func(*testing.T, ...client.Option) *client.Client{"stream": overStream, "http": overHTTP} {
+		for _, version := range []string{"2025-11-25", "2026-07-28"} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					c := connect(t, client.WithProtocolVersion(version))
+					began := time.Now()
+					require.NoError(t, callOnce(t.Context(), c))
+					require.Equal(t, works, time.Since(began))
+					_, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"echo","arguments":{"message":"hi"}}`))
+					require.NoError(t, err)
+				})
+			})
+			t.Run(name+" "+version+" off", func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					c := connect(t, client.WithProtocolVersion(version), client.WithProgressTokens(false))
+					began := time.Now()
+					require.Equal(t, mcperrors.E202, mcperrors.CodeOf(callOnce(t.Context(), c)))
+					require.Equal(t, time.Minute, time.Since(began))
+				})
+			})
+		}
+	}
+}
+
+// The request that waits for a task's result is kept alive by progress of the call
+// that made the task (UTIL-10).
+func TestProgressOfATaskKeepsTheWaitAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, s := newFake(t)
+		s.result("initialize", strings.Replace(initResult, `"tools"`, `"tasks":{"requests":{"tools":{"call":{}}}},"tools"`, 1))
+		s.result("tools/list", taskTools)
+		c, err := client.Connect(t.Context(), tr, sessionEra)
+		require.NoError(t, err)
+		var token string
+		const task = `{"taskId":"t1","status":"input_required","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
+		s.on("tools/call", func(req jsonrpc.Request) any {
+			var p round
+			require.NoError(t, json.Unmarshal(req.Params, &p))
+			token = string(p.Meta.ProgressToken)
+			return json.RawMessage(`{"task":` + task + `}`)
+		})
+		s.on("tasks/result", func(jsonrpc.Request) any {
+			for range 5 {
+				pass(50 * time.Second)
+				s.notify("notifications/progress", `{"progressToken":`+token+`,"progress":1}`)
+			}
+			return json.RawMessage(doneResult)
+		})
+		began := time.Now()
+		started, err := c.StartTool(t.Context(), "required", nil)
+		require.NoError(t, err)
+		_, err = started.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, s.count("tasks/result"), "it was not given up")
+		require.Equal(t, 250*time.Second, time.Since(began))
+		// A token is of no use once its call has ended.
+		s.notify("notifications/progress", `{"progressToken":`+token+`,"progress":2}`)
+		synctest.Wait()
+		require.NoError(t, ignoreClosed(c.Close()))
+	})
+}
+
+// A token that the caller has set stays the only one.
+func TestTokenOfTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	c, s := connected(t)
+	_, err := c.CallTool(t.Context(), "echo", hello, client.WithMeta("progressToken", "mine"))
+	require.NoError(t, err)
+	last := s.received()[len(s.received())-1]
+	require.Contains(t, last, `"_meta":{"progressToken":"mine"}`)
 }

@@ -58,7 +58,7 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	}
 	cl.mended |= mendedSession
 	if cause := c.renew(ctx, cl.link); cause != nil {
-		return c.about(cl, sessionless(cause, mcperrors.DeliveryOf(err)))
+		return c.about(cl, sessionless(ctx, cause, mcperrors.DeliveryOf(err)))
 	}
 	return nil
 }
@@ -83,13 +83,22 @@ func (c *Client) noteLoss(with *link, err error) {
 
 // sessionless is the error of a call that has no session to go to. It says what
 // kept the client from opening one, and that the call itself did nothing.
-func sessionless(cause error, delivery mcperrors.Delivery) *mcperrors.Error {
+func sessionless(ctx context.Context, cause error, delivery mcperrors.Delivery) *mcperrors.Error {
 	e := *mcperrors.From(cause, delivery)
 	e.Delivery = delivery
-	if e.Kind != mcperrors.KindCanceled && e.Kind != mcperrors.KindClosed {
-		e.Message = "the session was lost and no new one could be opened: " + e.Message
+	switch e.Kind {
+	case mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindOverloaded, mcperrors.KindCircuitOpen:
+		return &e // it was given up, or is not tried yet
+	default:
+		if ctx.Err() != nil {
+			return &e
+		}
 	}
-	return &e
+	lost := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, delivery,
+		"the session was lost and no new one could be opened: "+e.Message, cause)
+	lost.Retryable, lost.RetryAfter, lost.SuggestedAction = e.Retryable, e.RetryAfter, e.SuggestedAction
+	lost.HTTP, lost.Process = e.HTTP, e.Process
+	return lost
 }
 
 // awaitSession holds a call back while a program is being started again or a new
@@ -113,7 +122,7 @@ func (c *Client) awaitSession(ctx context.Context, cl *call) error {
 		return nil
 	}
 	if err := r.wait(ctx); err != nil {
-		return c.about(cl, sessionless(err, mcperrors.NotSent))
+		return c.about(cl, sessionless(ctx, err, mcperrors.NotSent))
 	}
 	return nil
 }
@@ -156,6 +165,9 @@ func (c *Client) joinRenewal(lost *link) (*renewal, error) {
 	if c.live.Load() != lost {
 		return nil, nil
 	}
+	if left := c.heldFor(); left > 0 { // an initialize is a request, too
+		return nil, leftAlone(left)
+	}
 	now := time.Now()
 	if wait := v.next.Sub(now); wait > 0 {
 		e := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, mcperrors.NotSent,
@@ -186,8 +198,8 @@ func (c *Client) openAnew(r *renewal) {
 	defer cancel()
 	before := c.live.Load()
 	c.enter(StateRestarting, errSessionGone, 0)
-	if a := c.asked.peek(); a != nil {
-		a.end(errLinkEnded)
+	if in := c.inputs.peek(); in != nil {
+		in.asked.end(errLinkEnded)
 	}
 	r.err = c.openSession(ctx, before.agreed.version)
 	if r.err == nil {

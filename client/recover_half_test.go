@@ -27,7 +27,7 @@ func TestSessionHalfOpen(t *testing.T) {
 		refused               int // of the first notifications/initialized in the new sessions
 		nameless              bool
 		listens               bool
-		kind                  mcperrors.Kind // of the first call
+		kind                  mcperrors.Kind // of what keeps the session from being opened
 		works                 string         // the session that the second call is made in
 	}{
 		"another revision":                {version: "1999-01-01", kind: mcperrors.KindVersion},
@@ -57,7 +57,10 @@ func TestSessionHalfOpen(t *testing.T) {
 					}
 				})
 				_, err := c.CallTool(t.Context(), "echo", message)
-				require.Equal(t, tt.kind, mcperrors.KindOf(err), "%v", err)
+				require.Equal(t, mcperrors.KindSessionLost, mcperrors.KindOf(err), "%v", err)
+				var lost *mcperrors.Error
+				require.ErrorAs(t, err, &lost)
+				require.Equal(t, tt.kind, mcperrors.KindOf(lost.Cause), "%v", err)
 				require.True(t, mcperrors.SafeToRetry(err) || tt.refused == 0)
 				require.Equal(t, mcp.Version2025_11_25, c.ProtocolVersion(), "what was agreed last")
 				for range 3 {

@@ -341,7 +341,8 @@ func TestSessionLostForGood(t *testing.T) {
 		for range 20 {
 			all.Go(func() {
 				_, err := c.CallTool(t.Context(), "echo", message)
-				if !mcperrors.SafeToRetry(err) || !strings.Contains(err.Error(), "no new one could be opened") {
+				if mcperrors.KindOf(err) != mcperrors.KindSessionLost || !mcperrors.SafeToRetry(err) || !mcperrors.Retryable(err) ||
+					!strings.Contains(err.Error(), "no new one could be opened") {
 					t.Errorf("%v", err)
 				}
 			})
@@ -422,7 +423,9 @@ func TestSessionLostOtherServer(t *testing.T) {
 		require.Equal(t, mcp.Version2025_06_18, c.ProtocolVersion())
 		s.locked(func() { s.session, s.version = "", "1999-01-01" })
 		err := c.Ping(t.Context())
-		require.Equal(t, mcperrors.KindVersion, mcperrors.KindOf(err))
+		require.Equal(t, mcperrors.KindSessionLost, mcperrors.KindOf(err))
+		var mismatch *client.VersionError
+		require.ErrorAs(t, err, &mismatch)
 		require.Equal(t, mcperrors.Rejected, mcperrors.DeliveryOf(err))
 		require.NoError(t, c.Close())
 	})

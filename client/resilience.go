@@ -22,8 +22,8 @@ type Resilience struct {
 	// and that what a tool does wrong counts against the server (decisions 15).
 	// Like a breaker it may be shared by clients of the same server.
 	Tools *breaker.Group
-	// IdleTimeout is how long nothing may come for a request; progress starts
-	// it anew. MaxTime bounds a call, with all its attempts and rounds. 0
+	// IdleTimeout is how long nothing may come for a request; progress resets it,
+	// whether or not the call has [WithProgress]; see [WithProgressTokens]. MaxTime bounds a call, with all its attempts and rounds. 0
 	// means no bound but the caller's context.
 	IdleTimeout, MaxTime time.Duration
 	// MaxInFlight is how many requests may wait for answers; one more is
@@ -35,14 +35,20 @@ type Resilience struct {
 	// answer before it is asked for a sign of life, and its circuit opened when
 	// it gives none twice within 2 s (resilience.md 3.4). It finds a server that
 	// hangs long before calls time out, and also when every caller gives up
-	// early. 0 is off; so is a client without Breaker. A server that does one
-	// thing at a time and answers nothing meanwhile looks the same as one that
-	// hangs: later calls are refused until it says anything, which closes the
-	// circuit at once (in probation); what is under way goes on. Where such
-	// calls should queue up at the server instead, set more than its tools
-	// take, or 0. Silence alone never ends a program: only one that also does
-	// not take what it is sent for as long, with no call that it has taken
-	// still waited for, is ended and started again.
+	// early. The default is 10 s. Zero disables it, and so does a nil Breaker.
+	//
+	// A program that handles one request at a time is not silent while it works
+	// on a call and its pipe takes what is sent: later calls wait in the pipe,
+	// each within its own deadline. The time counts from the moment when the
+	// calls are over that were in flight when the silence was noticed, or when
+	// the pipe takes nothing more. Over HTTP it always counts: later calls are
+	// refused until the server says anything, which closes the circuit at once
+	// (in probation). Calls in flight go on. To let such calls wait at an HTTP
+	// server, set more than its tools take, or 0.
+	//
+	// Silence alone never ends a program: only one that also does not take what
+	// it is sent for as long, with no call that it has taken in flight, is ended
+	// and started again.
 	Silence time.Duration
 	// Bulkhead bounds requests in flight, and lets calls wait for a place.
 	Bulkhead Bulkhead
@@ -114,6 +120,7 @@ type chainParts struct {
 	latency lazy[latency]
 	streak  lazy[streak]
 
+	secrets  atomic.Pointer[secrets]          // nil while there are none
 	doubted  atomic.Pointer[time.Time]        // when the list of tools last was
 	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 }

@@ -16,7 +16,8 @@ type Restart struct {
 	Off bool
 	// StartTimeout bounds starting the program and opening the conversation with
 	// it; 0 means 60 s, which allows for a package that is downloaded first. The
-	// first start is bounded by Connect's context instead.
+	// first start has as long for an answer to the first message, also where
+	// IdleTimeout is shorter, and Connect's context for the rest.
 	StartTimeout time.Duration
 	// CallWait is how long a call that finds no program waits for the next, within
 	// its own deadline; 0 means 60 s. A call that has waited so long fails: it was

@@ -218,7 +218,7 @@ func (c *Client) repeatable(cl *call, p resilience.Policy) resilience.Repeat {
 		Method: cl.method, Trusted: c.cfg.trusted, Policy: p, Key: c.keyed(cl), Stateful: len(cl.round) > 0,
 	}
 	if cl.method == mcp.MethodToolsCall && (r.Trusted || p == resilience.Hints) {
-		if t, _, ok := c.cache().Lookup(c.cacheKey(), cl.tool); ok {
+		if t, _, ok := c.cache().Lookup(c.told().key, cl.tool); ok {
 			r.Annotations = t.Annotations
 		}
 	}

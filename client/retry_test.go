@@ -113,7 +113,7 @@ func TestRetrySucceeds(t *testing.T) {
 		n := 0
 		s.on("tools/list", func(jsonrpc.Request) any {
 			if n++; n < 3 {
-				return jsonrpc.NewError(-32603, "not yet", nil)
+				return jsonrpc.NewError(-32000, "not yet", nil)
 			}
 			return json.RawMessage(`{"tools":[]}`)
 		})
@@ -121,7 +121,7 @@ func TestRetrySucceeds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 2, m.count(client.Retried))
 		last := m.attempts[len(m.attempts)-3:]
-		require.Equal(t, []string{"internal", "internal", "complete"}, []string{last[0].Class, last[1].Class, last[2].Class})
+		require.Equal(t, []string{"server-error", "server-error", "complete"}, []string{last[0].Class, last[1].Class, last[2].Class})
 		require.Equal(t, []int{1, 2, 3}, []int{last[0].Number, last[1].Number, last[2].Number})
 		require.Equal(t, breaker.Failure, last[0].OnServer)
 		require.Equal(t, 3, m.calls[len(m.calls)-1].Attempts)
@@ -201,14 +201,14 @@ func TestRetryBudget(t *testing.T) {
 	m := &recordingMeter{}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		for range 200 {
-			_, err := c.ListTools(t.Context(), nil)
+			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
 			require.NoError(t, err)
 		}
 		before := s.count("tools/list")
-		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
+		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32000, "no", nil) })
 		began := time.Now()
 		for range 500 {
-			_, err := c.ListTools(t.Context(), nil)
+			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
 			require.Error(t, err)
 		}
 		extra := s.count("tools/list") - before - 500
@@ -227,7 +227,7 @@ func TestRetryLocked(t *testing.T) {
 		var asked []time.Time
 		s.on("tools/call", func(jsonrpc.Request) any {
 			asked = append(asked, time.Now())
-			return jsonrpc.NewError(500, "locked", map[string]any{"profile": "coe", "code": "DB_LOCKED", "retryable": true, "retry_after_seconds": 2})
+			return jsonrpc.NewError(500, "locked", map[string]any{"code": "DB_LOCKED", "retryable": true, "retry_after_seconds": 2})
 		})
 		_, err := c.CallTool(t.Context(), "echo", hello)
 		var e *mcperrors.Error
@@ -241,7 +241,7 @@ func TestRetryLocked(t *testing.T) {
 		}
 		require.Zero(t, c.Breaker().Snapshot().ConsecutiveFailures)
 		require.Nil(t, c.ToolBreakers())
-	})
+	}, client.WithErrorProfile(mcperrors.COE))
 }
 
 // G4: who gives up in the pause before a retry is let go at once, and is told

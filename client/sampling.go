@@ -61,7 +61,7 @@ func (c *Client) prepareSampling(from Asker, caps *mcp.SamplingCapability, raw j
 		return nil, refuse(jsonrpc.CodeMethodNotFound, "Nobody answers sampling requests")
 	}
 	return func(ctx context.Context) (json.RawMessage, *refusal) {
-		res, err := guarded(func() (*mcp.CreateMessageResult, error) {
+		res, err := handled(c, "OnSampling", func() (*mcp.CreateMessageResult, error) {
 			return c.cfg.onSampling(ctx, SamplingRequest{From: from, Params: &params})
 		})
 		if err == nil {

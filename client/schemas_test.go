@@ -41,12 +41,12 @@ func TestValidationErrorsHoldNoValues(t *testing.T) {
 	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	for args, want := range map[string]string{
-		`{"pin":"hunter2"}`:       `/properties/pin: type: has type "string", want "integer"`,
-		`{"mode":"hunter2"}`:      `/properties/mode: does not satisfy enum`,
-		`{"in":{"n":2222.2222}}`:  `/properties/in/properties/n: does not satisfy maximum`,
-		`{"re":"hunter2"}`:        `/properties/re: does not satisfy pattern`,
-		`{"unknown":"hunter2"}`:   `additional properties`,
-		`{"pin":"` + long + `x"}`: `has type "string"`,
+		`{"pin":"hunter2"}`:       `"pin" must be an integer, got a string`,
+		`{"mode":"hunter2"}`:      `"mode" must be "a"`,
+		`{"in":{"n":2222.2222}}`:  `"in.n" must be at most 5`,
+		`{"re":"hunter2"}`:        `"re" must match ^z`,
+		`{"unknown":"hunter2"}`:   `"unknown" is not a known property`,
+		`{"pin":"` + long + `x"}`: `"pin" must be an integer, got a string`,
 	} {
 		_, err := c.CallTool(t.Context(), "x", json.RawMessage(args))
 		require.Error(t, err, args)

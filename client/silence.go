@@ -125,8 +125,8 @@ func (w *silenceWatch) look() {
 			return
 		}
 		c.within(func() {
+			defer w.again(w.step) // also when the application's transport ends the goroutine
 			w.probe(c)
-			w.again(w.step)
 		})
 	case resilience.Watch, resilience.Trip:
 		w.again(max(1, min(w.step, next-w.now())))
@@ -150,7 +150,7 @@ func (w *silenceWatch) listen(c *Client) {
 		return
 	}
 	w.heal(c)
-	w.clog.look(l, w.now())
+	defer w.excuse(c, l)
 	if n := counter.Received(); l != w.link || n != w.heard {
 		if l != w.link {
 			w.late = counter.Late()
@@ -168,6 +168,33 @@ func (w *silenceWatch) listen(c *Client) {
 		c.cfg.meter.Happened(Happening{What: LateAnswers, Server: c.server, Count: int(late - w.late)})
 		w.late = late
 	}
+}
+
+// excuse lets a server that has one message after the other through a pipe be
+// silent while it works on a call: what is sent meanwhile waits there for its turn
+// (decisions 35). Over HTTP, where nothing waits behind anything else, it counts.
+func (w *silenceWatch) excuse(c *Client, l *link) {
+	now := w.now()
+	start, silent := w.core.Since()
+	if !silent {
+		start = now
+	}
+	w.clog.look(l.conn, now, start, c.res.Silence)
+	if silent && w.working(w.clog.seen) {
+		w.core.Excuse(w.excused(now))
+	}
+}
+
+// busy reports whether a call that the server has taken through a pipe is a reason
+// for it not to answer anything else.
+func (c *Client) busy(l *link) bool {
+	parts := c.parts.peek()
+	if parts == nil {
+		return false
+	}
+	w := parts.silence.peek()
+	out, ok := l.conn.(transport.Outbox)
+	return ok && w != nil && w.working(out.Backlog())
 }
 
 // probe asks for signs of life until there is one or the circuit is opened.

@@ -60,75 +60,51 @@ func oneAtATime(long time.Duration, on func(string, answerFunc), answers map[str
 	}
 }
 
-// A server that does one thing at a time, and answers no sign of life while a
-// tool runs, looks like one that hangs. It is left alone meanwhile, and used again
-// as soon as it answers, not when the cooldown is over.
+// A server at a URL that does one thing at a time, and answers no sign of life
+// while a tool runs, looks like one that hangs. It is left alone meanwhile, and
+// used again as soon as it answers, not when the cooldown is over.
 func TestBusyServerIsUsedAgainOnceItAnswers(t *testing.T) {
 	t.Parallel()
 	const tool = 20 * time.Second
 	answers := map[string]string{"tools/call": doneResult, "ping": `{}`, "server/discover": discoverAll, "tools/list": listing(aTool)}
-	for name, connect := range map[string]func(t *testing.T, r client.Resilience) (*client.Client, func() int){
-		"stream, session": func(t *testing.T, r client.Resilience) (*client.Client, func() int) {
-			tr, s := newFake(t)
-			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(r))
-			require.NoError(t, err)
-			oneAtATime(tool, s.on, answers)
-			return c, func() int { return s.count("tools/call") }
-		},
-		"stream, stateless": func(t *testing.T, r client.Resilience) (*client.Client, func() int) {
-			tr, s := newFake(t)
-			s.result("server/discover", discoverAll)
-			c, err := client.Connect(t.Context(), tr, statelessEra, client.WithResilience(r))
-			require.NoError(t, err)
-			oneAtATime(tool, s.on, answers)
-			return c, func() int { return s.count("tools/call") }
-		},
-		"http": func(t *testing.T, r client.Resilience) (*client.Client, func() int) {
-			s := newLone(t)
-			t.Cleanup(s.mem.Close)
-			c, err := s.dial(client.WithResilience(r))
-			require.NoError(t, err)
-			oneAtATime(tool, s.on, answers)
-			return c, func() int { return len(s.of("tools/call")) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var m recordedMoves
-				c, calls := connect(t, m.watched())
-				long := make(chan error, 1)
-				go func() { long <- callOnce(t.Context(), c) }()
-				time.Sleep(15 * time.Second)
-				for range 40 {
-					err := callOnce(t.Context(), c)
-					require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
-					require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
-					time.Sleep(100 * time.Millisecond)
-				}
-				require.Equal(t, 1, calls(), "nothing is sent while the circuit is open")
-				require.NoError(t, <-long)
-				require.Equal(t, tool, time.Since(m.began))
-				require.Equal(t, breaker.Closed, c.Breaker().State())
-				require.True(t, c.Breaker().Snapshot().Probation)
-				require.NoError(t, callOnce(t.Context(), c))
-				require.Equal(t, tool, time.Since(m.began))
-				require.False(t, c.Breaker().Snapshot().Probation)
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		defer s.mem.Close()
+		var m recordedMoves
+		c, err := s.dial(client.WithResilience(m.watched()))
+		require.NoError(t, err)
+		oneAtATime(tool, s.on, answers)
+		long := make(chan error, 1)
+		go func() { long <- callOnce(t.Context(), c) }()
+		time.Sleep(15 * time.Second)
+		for range 40 {
+			err := callOnce(t.Context(), c)
+			require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.Len(t, s.of("tools/call"), 1, "nothing is sent while the circuit is open")
+		require.NoError(t, <-long)
+		require.Equal(t, tool, time.Since(m.began))
+		require.Equal(t, breaker.Closed, c.Breaker().State())
+		require.True(t, c.Breaker().Snapshot().Probation)
+		require.NoError(t, callOnce(t.Context(), c))
+		require.Equal(t, tool, time.Since(m.began))
+		require.False(t, c.Breaker().Snapshot().Probation)
 
-				moves := m.take()
-				require.Len(t, moves, 2)
-				require.Equal(t, "decisive failure: silence", moves[0].Reason)
-				require.LessOrEqual(t, moves[0].At.Sub(m.began), 15*time.Second)
-				require.Equal(t, breaker.Closed, moves[1].To)
-				require.Equal(t, "retracted: the server is not silent any more", moves[1].Reason)
-				require.NoError(t, ignoreClosed(c.Close()))
-				time.Sleep(time.Minute) // what the server still waits for
-			})
-		})
-	}
+		moves := m.take()
+		require.Len(t, moves, 2)
+		require.Equal(t, "decisive failure: silence", moves[0].Reason)
+		require.LessOrEqual(t, moves[0].At.Sub(m.began), 15*time.Second)
+		require.Equal(t, breaker.Closed, moves[1].To)
+		require.Equal(t, "retracted: the server is not silent any more", moves[1].Reason)
+		require.NoError(t, c.Close())
+		time.Sleep(time.Minute) // what the server still waits for
+	})
 }
 
-// The late answer to a sign of life heals as well, while the call goes on.
+// The late answer to a sign of life heals as well, while a call goes on that came
+// too late to be the reason for the silence.
 func TestLateSignOfLifeHeals(t *testing.T) {
 	t.Parallel()
 	var m recordedMoves
@@ -143,11 +119,15 @@ func TestLateSignOfLifeHeals(t *testing.T) {
 				return nil
 			}
 		}
-		s.on("tools/call", late(25*time.Second, `{"content":[]}`))
+		s.on("tools/call", late(28*time.Second, doneResult))
 		s.on("ping", late(10*time.Second, `{}`))
+		short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.Error(t, callOnce(short, c))
+		time.Sleep(6 * time.Second)
 		long := make(chan error, 1)
 		go func() { long <- callOnce(t.Context(), c) }()
-		time.Sleep(19 * time.Second)
+		time.Sleep(13 * time.Second)
 		require.Equal(t, breaker.Open, c.Breaker().State())
 		time.Sleep(3 * time.Second)
 		require.Equal(t, breaker.Closed, c.Breaker().State())
@@ -165,7 +145,7 @@ func TestByteHealsForTheNextCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		require.Error(t, callOnce(ctx, c))
-		time.Sleep(11 * time.Second)
+		time.Sleep(15 * time.Second) // from the end of that call
 		require.ErrorIs(t, callOnce(t.Context(), c), mcperrors.ErrCircuitOpen)
 		heal(s)
 		s.notify("notifications/message", `{"level":"info","data":"awake"}`)
@@ -182,10 +162,12 @@ func TestAnswerDoesNotCloseWhatOthersOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m recordedMoves
 		shared := client.WithResilience(m.watched())
-		busy, slow := connected(t, shared)
-		other, hung := connected(t, shared)
-		oneAtATime(55*time.Second, slow.on, map[string]string{"tools/call": doneResult, "ping": `{}`})
-		hang(hung)
+		busy, slow := alone(t, shared)
+		other, hung := alone(t, shared)
+		oneAtATime(55*time.Second, slow.on, map[string]string{"tools/call": doneResult, "server/discover": discoverAll})
+		for _, method := range []string{"tools/call", "server/discover"} {
+			hung.on(method, func(jsonrpc.Request) any { return nil })
+		}
 		long := make(chan error, 1)
 		go func() { long <- callOnce(t.Context(), busy) }()
 		time.Sleep(45 * time.Second) // opened by silence, and the cooldown is over

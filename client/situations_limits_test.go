@@ -93,7 +93,7 @@ func TestOverTheLimitHoldsUpNobody(t *testing.T) {
 		}()
 		answerRaw(s, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+strings.Repeat("x", 16<<20)+`"}]}}`)
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"longer than the limit"}}.check(t, err)
+		wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than 16 MiB; raise Limits.MessageBytes"}}.check(t, err)
 		require.Equal(t, 200*time.Millisecond, <-beside)
 		s.result("tools/call", `{"content":[]}`)
 		_, err = c.CallTool(t.Context(), "echo", message)
@@ -146,7 +146,7 @@ func TestLimitsByDefault(t *testing.T) {
 				})
 			})
 			_, err = c.CallTool(t.Context(), "echo", message)
-			wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"limit"}}.check(t, err)
+			unusable("larger than 16 MiB").check(t, err)
 			require.NoError(t, c.Close())
 
 			wide, err := client.Dial(t.Context(), memhttp.URL+"/mcp", sessionEra, client.WithHTTP(transport.HTTP{
@@ -258,7 +258,7 @@ func TestTenMegabytesOfBrackets(t *testing.T) {
 	} {
 		answerRaw(s, line)
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"deeper"}}.check(t, err)
+		wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"nested deeper than 512 levels; raise Limits.Depth"}}.check(t, err)
 	}
 	require.NoError(t, c.Ping(t.Context()))
 }

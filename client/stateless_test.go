@@ -1,13 +1,11 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -220,7 +218,7 @@ func TestStateless_META_10_SessionEra(t *testing.T) {
 	for _, line := range s.received() {
 		require.NotContains(t, line, "io.modelcontextprotocol/")
 	}
-	require.Contains(t, s.received()[len(s.received())-1], `"_meta":{"own":1}`)
+	require.Contains(t, s.received()[len(s.received())-1], `,"own":1}`)
 }
 
 func unsupported(supported string) *jsonrpc.Error {
@@ -332,8 +330,8 @@ func TestStateless_DISC_12_ResultType(t *testing.T) {
 
 func TestStateless_DISC_13_LoggedOnce(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
-	c, s := alone(t, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	var log lines
+	c, s := alone(t, client.WithLogger(log.logger()))
 	s.result("tools/call", `{"content":[]}`)
 	for range 3 {
 		_, err := c.CallTool(t.Context(), "echo", nil)
@@ -349,7 +347,7 @@ func TestStateless_DISC_14_UnknownMethod(t *testing.T) {
 	c, s := alone(t)
 	_, err := c.Call(t.Context(), "com.example/nothing", nil)
 	require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(err))
-	require.Equal(t, mcperrors.Rejected, mcperrors.DeliveryOf(err))
+	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 	for method, code := range map[string]mcperrors.Code{"tools/call": mcperrors.E203, "resources/read": mcperrors.E206} {
 		// -32602 means what the method makes of it (trap 31).
 		s.on(method, script(jsonrpc.NewError(-32602, "no", json.RawMessage(`{"uri":"a:b"}`))))
@@ -367,8 +365,8 @@ func TestStateless_RPC_14_RequestOfTheServer(t *testing.T) {
 	t.Run("pipe", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			var log bytes.Buffer
-			c, s := statelessPipe(t, client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			var log lines
+			c, s := statelessPipe(t, client.WithLogger(log.logger()))
 			before := len(s.received())
 			for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "x"} {
 				s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, method))

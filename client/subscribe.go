@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -33,6 +34,9 @@ type Change struct {
 func (ch Change) same(other Change) bool {
 	return ch.Method == other.Method && ch.URI == other.URI && ch.Gap == other.Gap && ch.Method != mcp.MethodTasks
 }
+
+// size is about what the change takes while it waits.
+func (ch Change) size() int { return len(ch.Params) + len(ch.URI) }
 
 // maxChanges is how many changes wait for a handler. One more, and it is told
 // of a gap in the place of all of them.
@@ -160,7 +164,8 @@ func (s *Subscription) finish(reason error) {
 		s.mu.Unlock()
 		return
 	}
-	s.ended, s.err, s.queue = true, reason, nil
+	s.ended, s.err = true, reason
+	s.clear()
 	s.mu.Unlock()
 	s.end()
 	s.c.subscriptions.get().remove(s)
@@ -180,8 +185,9 @@ func (s *Subscription) offer(ch Change) {
 	if s.ended || s.f == nil || slices.ContainsFunc(s.queue, ch.same) {
 		return
 	}
-	if len(s.queue) >= maxChanges {
-		s.queue, ch = nil, Change{Gap: true}
+	if len(s.queue) >= maxChanges || !s.c.budget.Take(ch.size()) {
+		s.clear()
+		ch = Change{Gap: true}
 	}
 	s.queue = append(s.queue, ch)
 	if !s.handling {
@@ -190,18 +196,34 @@ func (s *Subscription) offer(ch Change) {
 }
 
 func (s *Subscription) handle() {
-	for {
-		s.mu.Lock()
-		if len(s.queue) == 0 {
-			s.queue, s.handling = nil, false
-			s.mu.Unlock()
-			return
+	callback.InTurn(s.c.work.Go, func() bool {
+		ch, ok := s.next()
+		if ok {
+			s.c.guarded("Subscribe", func() { s.f(s.c.life, ch) })
 		}
-		ch := s.queue[0]
-		s.queue = s.queue[1:]
-		s.mu.Unlock()
-		s.f(s.c.life, ch)
+		return ok
+	})
+}
+
+func (s *Subscription) next() (ch Change, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		s.queue, s.handling = nil, false
+		return ch, false
 	}
+	ch = s.queue[0]
+	s.queue = s.queue[1:]
+	s.c.budget.Give(ch.size())
+	return ch, true
+}
+
+// clear drops what waits. Requires s.mu.
+func (s *Subscription) clear() {
+	for _, ch := range s.queue {
+		s.c.budget.Give(ch.size())
+	}
+	s.queue = nil
 }
 
 var errNoHandler = errors.New("Subscribe needs a function to tell of changes")

@@ -14,11 +14,12 @@ import (
 )
 
 // supervisor starts the server's program again when it has ended (resilience.md
-// §3.8). There is one for each client of a program; what is not a program has
-// none. Its goroutine waits for the end of the program, and ends with the client.
+// §3.8), or connects again to an HTTP+SSE server whose stream has ended. Clients of
+// other servers have none. Its goroutine waits for the end of the program, and ends with the client.
 type supervisor struct {
 	t        transport.Transport
 	set      Restart
+	stream   bool                // it opens the stream of HTTP+SSE again, not a program
 	schedule *resilience.Restart // of run
 
 	down    atomic.Pointer[outage] // nil while there is a program
@@ -40,17 +41,27 @@ type mute struct {
 	since time.Time
 }
 
+// streamRestart is when the stream of HTTP+SSE is opened again. Some proxies end
+// streams every few seconds, which is no failure of the server.
+var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
+
 // programGrace is how long a program may take to end of which nothing can come
 // any more: the transport kills it before that (fault E7).
 const programGrace = 3 * time.Second
 
-// watchOver has the client come back when its program ends (t is how), and tells
-// when a stream ends. What has an exchange for each message has no such end.
+// watchOver has the client come back when its program or its HTTP+SSE stream ends
+// (t is how), and tells when another stream ends. What has an exchange for each message has no such end.
 func (c *Client) watchOver(t transport.Transport) {
 	l := c.live.Load()
-	set := c.cfg.restart
-	if l.traits.Process && !set.Off {
-		s := &supervisor{t: t, set: set, schedule: set.schedule(), ended: make(chan struct{})}
+	set, again := c.cfg.restart, l.traits.Process && !c.cfg.restart.Off
+	if l.traits.SessionOnly { // HTTP+SSE: its end is that of one stream, not of the server
+		set, again = streamRestart, true
+		if c.EraChosen().Fallback {
+			t = fallbackOf(t)
+		}
+	}
+	if again {
+		s := &supervisor{t: t, set: set, stream: l.traits.SessionOnly, schedule: set.schedule(), ended: make(chan struct{})}
 		c.sup.part.Store(s)
 		s.schedule.Started(time.Now())
 		if !c.within(func() { s.run(c) }) {
@@ -62,6 +73,14 @@ func (c *Client) watchOver(t transport.Transport) {
 	if !l.traits.Exchanges {
 		c.within(c.watchEnd)
 	}
+}
+
+// verb is what is done again.
+func (s *supervisor) verb() string {
+	if s.stream {
+		return "connected"
+	}
+	return "started"
 }
 
 // run waits for the end of the program and brings it back, until the client is
@@ -80,10 +99,10 @@ func (s *supervisor) run(c *Client) {
 		}
 		s.fell(c, l.conn)
 		cause := s.causeOf(c, l)
-		c.log.Warn("[MCP] the server has ended; it is started again", "server", c.server, "error", cause)
+		c.log.Warn("[MCP] the server has ended; it is "+s.verb()+" again", "server", c.server, "error", cause)
 		c.enter(StateRestarting, cause, 0)
-		if a := c.asked.peek(); a != nil {
-			a.end(errLinkEnded)
+		if in := c.inputs.peek(); in != nil {
+			in.asked.end(errLinkEnded)
 		}
 		if p, ok := l.conn.(transport.Program); ok {
 			wait(c.life, p.Exited(), programGrace)
@@ -134,13 +153,13 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 			s.back(c, before, ended)
 			return true
 		case neverStarts(err):
-			c.log.Warn("[MCP] the server cannot be started again", "server", c.server, "error", err)
+			c.log.Warn("[MCP] the server cannot be "+s.verb()+" again", "server", c.server, "error", err)
 			s.become(&outage{cause: err, final: true})
 			c.enter(StateEnded, err, 0)
 			c.emit(Disconnected{Cause: err})
 			return false
 		}
-		c.log.Warn("[MCP] the server was started again and does not work", "server", c.server, "error", err, "tries", next.Try)
+		c.log.Warn("[MCP] the server was "+s.verb()+" again and does not work", "server", c.server, "error", err, "tries", next.Try)
 		cause = err
 	}
 }
@@ -172,7 +191,7 @@ func (s *supervisor) start(c *Client) error {
 	return nil
 }
 
-var errSlowStart = errors.New("the program was not ready in time after it was started again")
+var errSlowStart = errors.New("the server was not ready in time after it was started or connected again")
 
 // install makes the program that was opened the client's, and reports whether
 // that is not closed. Calls still wait.
@@ -194,13 +213,17 @@ func (s *supervisor) back(c *Client, before *agreement, cause error) {
 	c.forgetAll()
 	if c.cfg.ownBreaker { // one that is shared has learnt of more than this program
 		if b := c.guard.peek(); b != nil {
-			b.Renewed("the server was started again")
+			b.Renewed("the server was " + s.verb() + " again")
 		}
 	}
 	s.become(nil)
 	c.enter(StateReady, nil, 0)
-	c.log.Info("[MCP] The server was started again", "server", c.server)
-	c.emit(Restarted{Cause: cause, Server: agreed.server(), Version: agreed.version})
+	c.log.Info("[MCP] The server was "+s.verb()+" again", "server", c.server)
+	if s.stream {
+		c.emit(Reinitialized{Server: agreed.server(), Version: agreed.version})
+	} else {
+		c.emit(Restarted{Cause: cause, Server: agreed.server(), Version: agreed.version})
+	}
 	c.reattend(before)
 }
 
@@ -241,7 +264,7 @@ func (c *Client) restartOf(conn transport.Conn, cause error) {
 	}
 }
 
-// unproven is told that a program has not answered the probe of its circuit. One
+// unproven is told that a program which is not busy has not answered the probe of its circuit. One
 // that has not said anything since such a probe long ago hangs, and is started
 // again (fault E8); one that was only stopped for a while is left alone (E10).
 func (c *Client) unproven() {

@@ -83,8 +83,8 @@ func TestProgramThatHangsIsStartedAgain(t *testing.T) {
 		after  time.Duration // at which it answers again; 0 for never
 		within [2]time.Duration
 	}{
-		{0, 0, [2]time.Duration{time.Minute, 150 * time.Second}},
-		{20 * time.Second, 0, [2]time.Duration{20 * time.Second, 110 * time.Second}},
+		{0, 0, [2]time.Duration{time.Minute, 210 * time.Second}},
+		{20 * time.Second, 0, [2]time.Duration{20 * time.Second, 170 * time.Second}},
 		{0, 40 * time.Second, [2]time.Duration{}},
 		{-1, 0, [2]time.Duration{}},
 	} {

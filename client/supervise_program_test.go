@@ -1,9 +1,7 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,10 +67,10 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 // started again though nobody calls, and is not logged line by line (fault E3).
 func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
+	var log lines
 	falls := make(chan client.StateChanged, 10)
 	c, err := dialProgram(t, "chatters", client.WithPreload(false),
-		client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		client.WithLogger(log.logger()),
 		client.WithRestart(client.Restart{FirstPause: time.Hour}), // once is enough
 		client.OnEvent(func(_ context.Context, e client.Event) {
 			if e, ok := e.(client.StateChanged); ok {

@@ -19,12 +19,13 @@ type outage struct {
 	// untold: the client has not entered the state yet, so nobody is refused.
 	untold bool
 	over   chan struct{}
+	verb   string // what is done again
 }
 
 // become puts o, or nil for a program that works, in place of what was.
 func (s *supervisor) become(o *outage) {
 	if o != nil {
-		o.over = make(chan struct{})
+		o.over, o.verb = make(chan struct{}), s.verb()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,7 @@ func (c *Client) awaitServer(ctx context.Context, cl *call) error {
 		case <-o.over:
 		case <-timer.C:
 			return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
-				fmt.Sprintf("the server is being started again and was not ready within %s", bound), o.cause))
+				fmt.Sprintf("the server is being %s again and was not ready within %s", s.verb(), bound), o.cause))
 		case <-ctx.Done():
 			return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 		case <-c.life.Done():
@@ -105,11 +106,11 @@ func (o *outage) refusal() *mcperrors.Error {
 	if o.final {
 		ended(e)
 		if cause != nil {
-			e.Message = "the server has ended and cannot be started again: " + cause.Message
+			e.Message = "the server has ended and cannot be " + o.verb + " again: " + cause.Message
 		}
 		return e
 	}
-	e.Message = fmt.Sprintf("the server ends again and again; it is started again in %s: %s", rest.Round(time.Second), e.Message)
+	e.Message = fmt.Sprintf("the server ends again and again; it is %s again in %s: %s", o.verb, rest.Round(time.Second), e.Message)
 	e.RetryAfter = rest
 	return e
 }

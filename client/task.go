@@ -41,12 +41,16 @@ func WithTaskCancel() CallOption {
 // Task is a call of a tool that the server carries out while nobody waits. Its
 // methods may be called from many goroutines at once. Nothing has to be closed.
 type Task struct {
-	c         *Client
-	id, tool  string
-	opts      callOptions
-	output    json.RawMessage // the tool's output schema, as in call
-	listed    bool
-	progress  *progressCall // nil unless progress was asked for
+	c        *Client
+	id, tool string
+	opts     callOptions
+	output   json.RawMessage // the tool's output schema, as in call
+	listed   bool
+	progress *progressCall // nil unless progress was asked for
+	// token is that of the call that made the task, follows what progress with it
+	// counts for (UTIL-10).
+	token     jsonrpc.ID
+	follows   *progressCall
 	stateless bool
 	turn      chan struct{} // held by whoever waits
 
@@ -147,7 +151,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if err != nil {
 		if cl.progress != nil {
 			c.progress.get().remove(cl.progress)
-			cl.progress.finish(ctx)
+			cl.progress.finish(ctx, c)
 		}
 		return nil, err
 	}

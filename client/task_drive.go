@@ -41,7 +41,7 @@ func (t *Task) drive(ctx context.Context, bound time.Duration) (json.RawMessage,
 			return nil, t.unsettled(err)
 		}
 		if t.progress != nil {
-			t.progress.finish(ctx) // f is not called any more once Wait has returned
+			t.progress.finish(ctx, t.c) // f is not called any more once Wait has returned
 		}
 	}
 	t.mu.Lock()
@@ -198,6 +198,10 @@ func (t *Task) ask(ctx context.Context, method string, members []byte) (json.Raw
 	}
 	cl.open = jsonrpc.AppendString([]byte(`{"taskId":`), t.id)
 	cl.open = member(cl.open, members)
+	if cl.follows = t.follows; cl.follows == nil && !t.token.IsZero() {
+		cl.follows = c.progress.get().follow(t.token)
+		defer c.progress.get().remove(cl.follows)
+	}
 	raw, err := c.converse(ctx, &cl)
 	if err != nil {
 		return nil, t.about(err)
@@ -225,7 +229,7 @@ func (t *Task) about(err error) error {
 // refused, is no sign that the call was: repeating the call may do things twice.
 func (t *Task) unsettled(err error) error {
 	var e *mcperrors.Error
-	if t.id == "" || !errors.As(err, &e) || e.Delivery == mcperrors.Answered {
+	if t.id == "" || !errors.As(err, &e) || (e.Delivery == mcperrors.Answered && !refusesPoll(e.Kind)) {
 		return err
 	}
 	if _, since := t.last(); since.IsZero() && e.Kind == mcperrors.KindUnsupported {
@@ -233,6 +237,17 @@ func (t *Task) unsettled(err error) error {
 	}
 	e.Delivery = mcperrors.Unknown
 	return err
+}
+
+// refusesPoll reports the kinds of answers that are about the question itself:
+// how the call ended they do not say.
+func refusesPoll(k mcperrors.Kind) bool {
+	switch k {
+	case mcperrors.KindNotFound, mcperrors.KindUnsupported, mcperrors.KindInvalidArguments, mcperrors.KindProtocol, mcperrors.KindVersion:
+		return true
+	default:
+		return false
+	}
 }
 
 // heard notes a state.

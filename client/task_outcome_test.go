@@ -27,7 +27,7 @@ func TestTaskErrorsProveNothing(t *testing.T) {
 		delivery                   mcperrors.Delivery
 	}{
 		{"failed by its arguments", core, "failed", "", -32602, mcperrors.KindInvalidArguments, mcperrors.Answered},
-		{"failed without a method", core, "failed", "", -32601, mcperrors.KindNotFound, mcperrors.Answered},
+		{"failed without a method", core, "failed", "", -32601, mcperrors.KindUnsupported, mcperrors.Answered},
 		{"the result has expired", core, "completed", "", -32602, mcperrors.KindNotFound, unknown},
 		{"the result cannot be had", core, "completed", "", -32603, mcperrors.KindServer, mcperrors.Answered},
 		{"failed by its arguments", extension, "failed", `"error":{"code":-32602,"message":"half way"}`, 0, mcperrors.KindInvalidArguments, mcperrors.Answered},

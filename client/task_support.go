@@ -42,9 +42,9 @@ func withoutTasks() *mcperrors.Error {
 
 // obeyTaskSupport makes a call of a tool that can only be run as a task one
 // (TOOL-14).
-func (c *Client) obeyTaskSupport(cl *call) {
+func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 	if !cl.listed {
-		if tool, _, ok := c.cache().Lookup(c.cacheKey(), cl.tool); ok {
+		if tool, _, ok := c.cache().Lookup(c.cacheKey(ctx), cl.tool); ok {
 			cl.knows(tool)
 		}
 	}
@@ -70,7 +70,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 		return refuse("the server does not run tools as tasks")
 	}
 	if !cl.listed {
-		tool, err := c.GetToolSchema(ctx, cl.tool)
+		tool, err := c.cachedTool(ctx, cl.tool)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,10 @@ func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json
 // has ended.
 func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
 	t := c.newTask("", cl.tool)
-	t.opts, t.output, t.listed, t.progress = cl.opts, cl.output, cl.listed, cl.progress
+	t.opts, t.output, t.listed, t.progress, t.follows = cl.opts, cl.output, cl.listed, cl.progress, cl.progress
+	if cl.token {
+		t.token = cl.id
+	}
 	var made mcp.DetailedTask
 	var state TaskState
 	var err error

@@ -483,7 +483,7 @@ func TestTaskSupport(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, s := withTasks(t, extension)
 			s.result("tools/list", `{"resultType":"task","taskId":"t-1","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}`)
-			_, err := c.ListTools(t.Context(), nil)
+			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
 			require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 		})
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CallTool calls a tool. args is an object: nil to leave it out, a
-// json.RawMessage as it is, or anything that encodes to one. Arguments that do
+// CallTool calls a tool. args is an object: nil to leave it out, JSON in a
+// json.RawMessage or []byte as it is, or anything that encodes to one. Arguments that do
 // not fit the tool's schema, and names the server does not have, are refused
 // before anything is sent; see [WithValidation].
 //
@@ -37,11 +38,15 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err == nil {
 		cl.open, cl.name = params, tool
 		err = c.checkArguments(ctx, &cl, params[start:])
+		if cl.repaired != nil {
+			params = append(params[:start], cl.repaired...)
+			cl.open = params
+		}
 		if err == nil && c.cfg.pins != nil {
 			err = c.checkPin(ctx, &cl)
 		}
 		if c.told().runsTasks() {
-			c.obeyTaskSupport(&cl)
+			c.obeyTaskSupport(ctx, &cl)
 		}
 	} else {
 		err = c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
@@ -87,7 +92,9 @@ func appendToolParams(dst []byte, tool string, args any) (params []byte, start i
 
 // CallAs calls a tool and decodes what it returns: the structured content,
 // else the first text block read as JSON, else that text itself when Out is a
-// string. A result with IsError set is an error here.
+// string. A result with IsError set is an error here. One that cannot be decoded
+// has the tool looked at again: a definition that has changed is named in the error
+// and emitted as [ToolDrift].
 func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ...CallOption) (Out, error) {
 	var out Out
 	res, err := c.CallTool(ctx, tool, in, opts...)
@@ -107,11 +114,25 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err)
 		e.Method, e.Tool = mcp.MethodToolsCall, tool
 		if own, ok := c.(*Client); ok {
-			e.Server = own.server
+			own.explainMisread(ctx, e)
 		}
 		return out, e
 	}
 	return out, nil
+}
+
+// explainMisread adds to the error of a result that could not be decoded that the
+// tool is not the one that was listed, where it is not.
+func (c *Client) explainMisread(ctx context.Context, e *mcperrors.Error) {
+	e.Server = c.server
+	listed, _, ok := c.cache().Lookup(c.cacheKey(ctx), e.Tool)
+	tool, err := c.confirm(ctx, &call{method: mcp.MethodToolsCall, tool: e.Tool})
+	if !ok || err != nil || tool == nil {
+		return // the error says what is known
+	}
+	if changed := changes(listed, tool); len(changed) > 0 {
+		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
+	}
 }
 
 // toolErrorOf is the error of a result with IsError set. Fakes need not know how
@@ -155,17 +176,16 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Error {
 	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
-		ToolProfile: mcperrors.Profile(c.told().profiles[tool]),
 	})
 }
 
 // Tools walks the server's tools over all pages; see [CacheMode]. An error is
-// the last value. Calls go by what a whole walk has shown: their arguments and
-// results are checked by it, and headers repeat them by it.
+// the last value. A list that is fresh is not asked for again. A complete walk
+// refreshes the schemas that later calls are checked against.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
-	observe := c.observeTools()
+	observe := c.observeTools(ctx)
 	return func(yield func(mcp.Tool, error) bool) {
-		lesson := c.lesson(opts)
+		lesson := c.lesson(ctx, opts)
 		walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
 			p, _, err := c.toolPage(ctx, cursor, observe, opts)
 			if err == nil {
@@ -193,28 +213,41 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts); err != nil {
 		return nil, err
 	}
-	if observe := c.observeTools(); observe != nil {
+	if observe := c.observeTools(ctx); observe != nil {
 		observe(res.Tools)
 	}
 	res.Tools = c.withoutMisannotated(res.Tools)
 	if cursor == nil && res.NextCursor == nil {
-		c.lesson(opts).page(nil, res.Tools, nil)
+		c.lesson(ctx, opts).page(nil, res.Tools, nil)
 	}
 	return res, nil
 }
 
 // GetToolSchema returns a tool from the schema cache, which asks the server
 // when the list is no longer fresh or does not have the name (AC-004.4). A name
-// the server does not have is E204. What the tool points to, its schemas above
-// all, is the cache's and shared: it must not be changed.
+// the server does not have is E204. The tool is a copy, and the caller's.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
 	}
 	if len(opts) > 0 {
-		return c.toolSchema(ctx, name, opts)
+		tool, err := c.toolSchema(ctx, name, opts)
+		return tool.Clone(), err
 	}
-	tool, err := c.cache().Get(ctx, c.cacheKey(), name, c.fetch)
+	tool, err := c.cache().Get(ctx, c.cacheKey(ctx), name, c.fetcher())
+	if err != nil {
+		return nil, c.cacheError(err, name)
+	}
+	return tool.Clone(), nil
+}
+
+// cachedTool is GetToolSchema for the client itself, which changes nothing: what
+// the tool points to is the cache's.
+func (c *Client) cachedTool(ctx context.Context, name string) (*mcp.Tool, error) {
+	if c.isClosed() {
+		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	}
+	tool, err := c.cache().Get(ctx, c.cacheKey(ctx), name, c.fetcher())
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}
@@ -239,7 +272,7 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, standing, err := c.cache().Find(ctx, c.cacheKey(), name, func(ctx context.Context) (toolcache.Listing, error) {
+	tool, standing, err := c.cache().Find(ctx, c.cacheKey(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
 		tools, err := c.fetchToolsWith(ctx, opts)
 		if err != nil && o.timesSet { // with this caller's times: others fetch for themselves
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
@@ -256,9 +289,10 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 // InvalidateTools makes the next use of the schema cache, and the next list of
 // tools, ask the server (AC-004.5).
 func (c *Client) InvalidateTools() {
-	key := c.cacheKey()
-	c.cache().Invalidate(key)
-	c.cache().Forget(key, mcp.MethodToolsList)
+	for _, key := range c.cacheKeys() {
+		c.cache().Invalidate(key)
+		c.cache().Forget(key, mcp.MethodToolsList)
+	}
 }
 
 // pageTimeout bounds one page that is fetched for everybody, whose own patience
@@ -268,6 +302,15 @@ const pageTimeout = 10 * time.Second
 // fetchTools is what the schema cache fetches with.
 func (c *Client) fetchTools(ctx context.Context) (toolcache.Listing, error) {
 	return c.fetchToolsWith(ctx, nil)
+}
+
+// fetchBeside is fetchTools for what nobody waits for.
+func (c *Client) fetchBeside(ctx context.Context) (toolcache.Listing, error) {
+	list, err := c.fetchTools(ctx)
+	if err != nil && !c.isClosed() {
+		c.listFailed(err)
+	}
+	return list, err
 }
 
 // fetchToolsWith walks the whole list as the server has it now. Its pages are
@@ -284,7 +327,7 @@ func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) (toolcac
 	shared := callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true })
 	ownTimes := collect(opts).timesSet
 	opts = append(slices.Clone(opts), shared)
-	observe := c.observeTools()
+	observe := c.observeTools(ctx)
 	fetch := func(ctx context.Context, cursor *string) (p page[mcp.Tool], err error) {
 		if !ownTimes {
 			var cancel context.CancelFunc

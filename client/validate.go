@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -16,6 +13,8 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Validation says what happens to arguments that do not fit a tool's schema.
@@ -42,7 +41,6 @@ type compiled struct {
 	text   json.RawMessage
 	schema *inputschema.Schema
 	flat   *flatSchema // nil when the schema is not that simple
-	names  []string    // of the top-level properties
 	err    error
 }
 
@@ -65,28 +63,41 @@ func compile(text json.RawMessage) *compiled {
 	if c.schema, c.err = inputschema.Compile(text); c.err != nil {
 		return c
 	}
-	c.names = slices.Sorted(maps.Keys(c.schema.Root.Properties))
 	c.flat = flatten(c.schema.Root)
 	return c
 }
 
-// checkArguments judges arguments before they are sent (decisions 11).
+// checkArguments judges arguments before they are sent (decisions 11). Nobody is
+// refused by a list that may be out of date: what does not fit is judged again by
+// what the server lists now. Where that cannot be had, the server judges.
 func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMessage) error {
+	known, fresh, ok := c.cache().Lookup(c.cacheKey(ctx), cl.tool)
 	if c.cfg.validation == ValidateOff || cl.opts.unverified {
+		c.renewBeside(ctx, ok && !fresh)
 		return nil
 	}
-	schema, fresh, err := c.inputSchema(ctx, cl)
-	if err != nil || schema == nil {
-		return err
-	}
-	misfit := c.misfit(cl.tool, schema, args)
-	if misfit != nil && !fresh {
-		// Nobody is refused by a list that may be out of date (AC-004.3).
-		tool, err := c.GetToolSchema(ctx, cl.tool)
-		if err != nil {
+	confirmed := false
+	if !ok {
+		// A name that the list does not have is looked up once more.
+		if !c.cfg.preload {
+			return nil
+		}
+		tool, err := c.confirm(ctx, cl)
+		if err != nil || tool == nil {
 			return err
 		}
-		misfit = c.misfit(cl.tool, tool.InputSchema, args)
+		known, confirmed = tool, true
+	}
+	cl.knows(known) // an old schema is good enough to let arguments pass (HDR-09)
+	misfit := c.misfit(cl, known.InputSchema, args)
+	if misfit == nil {
+		c.renewBeside(ctx, !confirmed && !fresh)
+	} else if !confirmed {
+		tool, err := c.confirm(ctx, cl)
+		if err != nil || tool == nil {
+			return err
+		}
+		misfit = c.misfit(cl, tool.InputSchema, args)
 	}
 	if err := misfit; err != nil {
 		if c.cfg.validation == ValidateWarn {
@@ -99,85 +110,77 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	return nil
 }
 
-// inputSchema returns the last schema seen of a tool, whatever its age, and
-// whether it is fresh: an old one is good enough to let arguments pass
-// (HDR-09). A name that the list does not have is looked up once more before it
-// is refused. nil means nothing is known.
-func (c *Client) inputSchema(ctx context.Context, cl *call) (schema json.RawMessage, fresh bool, err error) {
-	if t, fresh, ok := c.cache().Lookup(c.cacheKey(), cl.tool); ok {
-		cl.knows(t)
-		return t.InputSchema, fresh, nil
+// renewBeside has the list of tools fetched again where its time is over. The call
+// that found out does not wait for it (AC-004.3).
+func (c *Client) renewBeside(ctx context.Context, over bool) {
+	if over && c.cfg.preload {
+		c.cache().Renew(ctx, c.cacheKey(ctx), c.fetchBeside)
 	}
-	if !c.cfg.preload {
-		return nil, false, nil
-	}
-	t, err := c.GetToolSchema(ctx, cl.tool)
-	if err != nil {
-		return nil, false, err
-	}
-	cl.knows(t)
-	return t.InputSchema, true, nil
 }
 
-// misfit says why arguments do not fit a schema, nil when they do or when the
-// schema cannot judge.
-func (c *Client) misfit(tool string, schema, args json.RawMessage) error {
-	compiled, first := c.schemas.get().get(tool, schema)
+// confirm returns the tool of a call as the server lists it now, asked for at
+// most once in ten seconds. It is nil when that cannot be had, which is no reason
+// to refuse the call. The error is that the server has no such tool or one that
+// cannot be used, or that the caller waits no longer.
+func (c *Client) confirm(ctx context.Context, cl *call) (*mcp.Tool, error) {
+	if c.isClosed() {
+		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	}
+	tool, err := c.cache().Confirm(ctx, c.cacheKey(ctx), cl.tool, c.fetcher())
+	var refused *toolcache.RefusedToolError
+	switch {
+	case err == nil:
+		cl.knows(tool)
+		return tool, nil
+	case ctx.Err() != nil, c.isClosed(), errors.Is(err, toolcache.ErrUnknownTool), errors.As(err, &refused):
+		return nil, c.cacheError(err, cl.tool)
+	}
+	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
+}
+
+// misfit says why arguments do not fit a schema, nil when they do, or when the
+// schema cannot judge, or when the call has repaired ones that do.
+func (c *Client) misfit(cl *call, schema, args json.RawMessage) error {
+	if schema == nil {
+		return nil
+	}
+	compiled, first := c.schemas.get().get(cl.tool, schema)
 	if compiled.err != nil {
 		if first {
 			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
-				"tool", tool, "error", compiled.err)
+				"tool", cl.tool, "error", compiled.err)
 		}
 		return nil
 	}
-	return compiled.judge(args)
-}
-
-// judge checks arguments against the schema. No arguments are an empty object
-// to every server.
-func (s *compiled) judge(args json.RawMessage) error {
-	if len(args) == 0 {
-		args = json.RawMessage(`{}`)
-	}
-	if s.flat != nil && s.flat.fits(args) {
+	verdict := compiled.judge(args)
+	if verdict == nil {
 		return nil
 	}
-	err := s.schema.Judge(args)
-	if err == nil {
-		return nil
+	if c.cfg.nulls {
+		if cl.repaired = compiled.repaired(args); cl.repaired != nil {
+			return nil
+		}
 	}
-	text := withoutValues(err.Error())
-	if hint := repairHint(s.names, args); hint != "" {
-		text += "; " + hint
+	text := compiled.explain(args, verdict)
+	if signature := compiled.signature(cl.tool); signature != "" {
+		text = and(text, "signature: "+signature)
 	}
 	return errors.New(text)
 }
 
-// withoutValues keeps the path and the rule of a validator's message. What the
-// arguments hold is the caller's, and an error ends up in logs.
-func withoutValues(message string) string {
-	path, rest := "", message
-	for strings.HasPrefix(rest, "validating ") {
-		place, after, found := strings.Cut(strings.TrimPrefix(rest, "validating "), ": ")
-		if !found {
-			break
-		}
-		if rest = after; place != "root" {
-			path = place + ": "
-		}
+// judge checks arguments against the schema. The error is the validator's, with
+// values in it: [compiled.explain] says it to others.
+func (s *compiled) judge(args json.RawMessage) error {
+	if args = object(args); s.flat != nil && s.flat.fits(args) {
+		return nil
 	}
-	rule, detail, _ := strings.Cut(rest, ": ")
-	switch rule {
-	case "required", "additionalProperties", "dependentRequired", "unevaluatedProperties":
-		// These name members, not values.
-		return jsonrpc.Printable(path+rest, maxReason)
-	case "type":
-		if at := strings.LastIndex(detail, " has type "); at >= 0 {
-			return jsonrpc.Printable(path+"type:"+detail[at:], maxReason)
-		}
-	}
-	return jsonrpc.Printable(path+"does not satisfy "+rule, maxReason)
+	return s.schema.Judge(args)
 }
 
-// maxReason bounds the reason in an error, in characters.
-const maxReason = 300
+// object returns arguments as servers understand them: none are an empty object.
+func object(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return args
+}

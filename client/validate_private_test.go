@@ -78,19 +78,3 @@ func TestFlatSchemaSaysYes(t *testing.T) {
 		require.False(t, c.flat.fits(json.RawMessage(args)), args)
 	}
 }
-
-func TestRepairHint(t *testing.T) {
-	t.Parallel()
-	known := []string{"message", "repository", "x"}
-	tests := []struct{ args, want string }{
-		{`{"mesage":1}`, `"mesage" is not an argument; did you mean "message"?`},
-		{`{"Message":1}`, `"Message" is not an argument; did you mean "message"?`},
-		{`{"repo":1}`, ""},
-		{`{"message":1,"x":2}`, ""},
-		{`{"massage":1,"repositry":1}`, `"massage" is not an argument; did you mean "message"? "repositry" is not an argument; did you mean "repository"?`},
-		{`[]`, ""},
-	}
-	for _, tt := range tests {
-		require.Equal(t, tt.want, repairHint(known, json.RawMessage(tt.args)), tt.args)
-	}
-}

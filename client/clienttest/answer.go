@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -12,19 +13,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// answer runs a request. push sends what comes before the answer. The error is
-// ErrSilent, or ErrCut when the connection is to be broken.
-func (s *Server) answer(ctx context.Context, req jsonrpc.Request, push func(jsonrpc.Message)) (jsonrpc.Response, error) {
+// answer runs a request that came with header. push sends what comes before the
+// answer. The error is one that tells how the client gets no such answer: see
+// unanswered.
+func (s *Server) answer(ctx context.Context, req jsonrpc.Request, header http.Header, push func(jsonrpc.Message)) (jsonrpc.Response, error) {
+	s.came(req.Method, req.Params, false, header)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
 	s.mu.Lock()
-	s.requests = append(s.requests, Request{Method: req.Method, Params: slices.Clone(req.Params)})
 	s.running[req.ID] = cancel
-	var fault error
+	var err error
 	if len(s.faults) > 0 && req.Method != mcp.MethodInitialize && req.Method != mcp.MethodDiscover {
-		fault, s.faults = s.faults[0], s.faults[1:]
+		err, s.faults = s.faults[0], s.faults[1:]
 	}
 	f := s.methods[req.Method]
 	s.mu.Unlock()
@@ -33,32 +35,38 @@ func (s *Server) answer(ctx context.Context, req jsonrpc.Request, push func(json
 		delete(s.running, req.ID)
 		s.mu.Unlock()
 	}()
-	if errors.Is(fault, ErrSilent) {
-		<-ctx.Done()
-	}
-	if errors.Is(fault, ErrSilent) || errors.Is(fault, ErrCut) {
-		return jsonrpc.Response{}, fault
-	}
 	call := s.newCall(ctx, req, push)
+	call.Header = header
 	resp := jsonrpc.Response{ID: req.ID}
 	var result any
-	err := fault
 	switch {
-	case fault != nil:
+	case err != nil:
 	case f != nil:
 		result, err = s.run(call, f)
 	default:
 		result, err = s.builtin(call, req)
 	}
 	switch {
+	case unanswered(err):
+		if errors.Is(err, ErrSilent) {
+			<-ctx.Done()
+		}
+		return resp, err
 	case errors.Is(err, errAsked):
-		result, err = s.inputRequired(call), nil
+		result = s.inputRequired(call)
 	case err != nil:
 		resp.Error = rpcError(err)
 		return resp, nil
 	}
 	resp.Result = s.complete(call, s.encode(result))
-	return resp, err
+	return resp, nil
+}
+
+// unanswered reports whether err is about the connection or the HTTP status, and
+// so is no answer in JSON-RPC.
+func unanswered(err error) bool {
+	var web *HTTPError
+	return errors.Is(err, ErrSilent) || errors.Is(err, ErrCut) || errors.As(err, &web)
 }
 
 func rpcError(err error) *jsonrpc.Error {
@@ -238,7 +246,7 @@ func (s *Server) runTool(call *Call, f Handler) (any, error) {
 	}
 	result, err := s.run(call, f)
 	var rpc *jsonrpc.Error
-	if err != nil && !errors.As(err, &rpc) && !errors.Is(err, errAsked) {
+	if err != nil && !errors.As(err, &rpc) && !errors.Is(err, errAsked) && !unanswered(err) {
 		failed := Text(err.Error())
 		failed.IsError = true
 		return failed, nil

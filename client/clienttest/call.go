@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -16,6 +17,8 @@ type Call struct {
 	Method, Name string
 	// Params are as they came, Arguments their member of that name.
 	Params, Arguments json.RawMessage
+	// Header is that of the HTTP request; nil in memory without HTTP.
+	Header http.Header
 
 	s         *Server
 	ctx       context.Context

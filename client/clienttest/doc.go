@@ -4,6 +4,13 @@
 // a testing/synctest bubble, and over HTTP on loopback. It depends on nothing but
 // the standard library and Mainstay, and ends with the test.
 //
+// Three ways lead to one server, and clients may take all of them at once:
+// [Server.Transport], where it is a program; [Server.HTTP], streamable HTTP in
+// memory; [Server.URL], streamable HTTP on loopback. The first two work in virtual
+// time. Everywhere a connection can break ([ErrCut]) and a request stay unanswered
+// ([ErrSilent]); over HTTP an [HTTPError] answers with any status, headers and body,
+// and [Server.ForgetSessions] loses sessions.
+//
 // Resource templates, completion, tasks and whatever else has no method of its own
 // here are answered with Server.On.
 //

@@ -4,32 +4,63 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // URL returns the server's address for client.Dial, streamable HTTP on loopback.
 // The first call opens it. A synctest bubble cannot wait for the network: use
-// [Server.Transport] there.
+// [Server.HTTP] or [Server.Transport] there.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.http == nil {
-		s.http = httptest.NewServer(http.HandlerFunc(s.serveHTTP))
+	if s.web == nil {
+		s.web = httptest.NewServer(http.HandlerFunc(s.serveHTTP))
 	}
-	return s.http.URL
+	return s.web.URL
+}
+
+// HTTP returns a transport for client.Connect that speaks streamable HTTP to the
+// server in memory. It works in a testing/synctest bubble when the server was made
+// there, so that a Retry-After of an hour costs no time. Each call returns another
+// one, to which headers may be added before it is used.
+func (s *Server) HTTP() *transport.HTTP {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil {
+		s.mem = memhttp.New(http.HandlerFunc(s.serveHTTP))
+	}
+	return &transport.HTTP{URL: memhttp.URL, RoundTripper: s.mem.Transport()}
 }
 
 const maxBody = 64 << 20
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		panic(http.ErrAbortHandler) //nolint:forbidigo // how a handler breaks its connection
+	}
+	s.work.Add(1)
+	s.mu.Unlock()
+	defer s.work.Done()
+	id := r.Header.Get(sessionHeader)
+	over, known := s.session(id)
 	switch r.Method {
 	case http.MethodPost:
+		s.post(w, r, known)
 	case http.MethodGet:
+		if !known {
+			noSession(w)
+			return
+		}
 		out := &httpStream{w: w}
 		out.begin()
 		defer out.end()
@@ -37,14 +68,17 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 		case <-s.ctx.Done():
+		case <-over:
 		}
-		return
 	case http.MethodDelete:
-		return
+		s.endSession(id)
 	default:
 		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
 	}
+}
+
+// post answers a POST, whose session the server knows or not.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, known bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return
@@ -52,18 +86,18 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	m, err := jsonrpc.Decode(body)
 	switch m := m.(type) {
 	case jsonrpc.Request:
-		out := &httpStream{w: w}
-		resp, err := s.answer(r.Context(), m, out.push)
-		if errors.Is(err, ErrCut) || errors.Is(err, ErrSilent) {
-			out.end()
-			panic(http.ErrAbortHandler) //nolint:forbidigo // how a handler breaks its connection
+		if !known {
+			s.came(m.Method, m.Params, false, r.Header)
+			noSession(w)
+			return
 		}
-		if m.Method == mcp.MethodInitialize {
-			w.Header().Set("Mcp-Session-Id", "clienttest")
-		}
-		out.answer(resp)
+		s.answerPost(w, r, m)
 	case jsonrpc.Notification:
-		s.note(m)
+		s.note(m, r.Header)
+		if !known {
+			noSession(w)
+			return
+		}
 		w.WriteHeader(http.StatusAccepted)
 	case jsonrpc.Response:
 		s.answered(m)
@@ -71,6 +105,29 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	}
+}
+
+// answerPost answers a request, with what is scripted for it.
+func (s *Server) answerPost(w http.ResponseWriter, r *http.Request, req jsonrpc.Request) {
+	out := &httpStream{w: w}
+	resp, err := s.answer(r.Context(), req, r.Header, out.push)
+	var web *HTTPError
+	switch {
+	case errors.As(err, &web):
+		err = out.refuse(web, req.ID)
+		if err == nil {
+			return
+		}
+		s.t.Errorf("clienttest: the answer to %s: %v", req.Method, err)
+		fallthrough
+	case err != nil:
+		out.end()
+		panic(http.ErrAbortHandler) //nolint:forbidigo // how a handler breaks its connection
+	}
+	if req.Method == mcp.MethodInitialize && resp.Error == nil {
+		w.Header().Set(sessionHeader, s.newSession())
+	}
+	out.answer(resp)
 }
 
 // httpStream is the answer to one HTTP request: an event stream as soon as
@@ -122,4 +179,28 @@ func (h *httpStream) answer(resp jsonrpc.Response) {
 	}
 	h.w.Header().Set("Content-Type", "application/json")
 	_, _ = h.w.Write(resp.AppendJSON(nil))
+}
+
+// refuse answers with a status, headers and a body of the test's.
+func (h *httpStream) refuse(e *HTTPError, id jsonrpc.ID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.stream:
+		return fmt.Errorf("%w comes after the beginning of the answer, such as progress", e)
+	case e.Status < 200 || e.Status > 999:
+		return fmt.Errorf("%w cannot be sent; Status is from 200 to 999", e)
+	}
+	h.over = true
+	maps.Copy(h.w.Header(), e.Header)
+	body := []byte(e.Body)
+	if e.RPC != nil {
+		body = jsonrpc.Response{ID: id, Error: e.RPC}.AppendJSON(nil)
+		if h.w.Header().Get("Content-Type") == "" {
+			h.w.Header().Set("Content-Type", "application/json")
+		}
+	}
+	h.w.WriteHeader(e.Status)
+	_, _ = h.w.Write(body) // the client is gone if not
+	return nil
 }

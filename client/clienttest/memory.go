@@ -4,17 +4,25 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Transport returns the way to the server in memory, for client.Connect. It may
-// be connected many times. Nothing in it waits for the network, so that it works
-// in a testing/synctest bubble when the server was made there.
+// Transport returns the way to the server in memory, for client.Connect. The
+// server plays a program there that speaks over stdin and stdout: each connection
+// is a run of it. A client starts a run that has ended again, soon, as
+// client.WithRestart says: five ends within a minute are a crash loop, after which it
+// is left alone for a minute. Once the server is closed that fails, as for a program
+// that is not there any more. The transport may be connected many times. Nothing in
+// it waits for the network, so that it works in a testing/synctest bubble when the
+// server was made there.
 func (s *Server) Transport() transport.Transport { return memory{s} }
 
 type memory struct{ s *Server }
@@ -27,18 +35,67 @@ func (m memory) Connect(ctx context.Context, h transport.Handler) (transport.Con
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
 	if m.s.closed {
-		return nil, &transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: errors.New("the test's server is closed")}
+		return nil, &transport.Failure{
+			Reason: transport.ReasonUnavailable, NotSent: true, Process: &mcperrors.ProcessEvidence{Command: []string{"clienttest"}},
+			Err: fmt.Errorf("the test's server is closed: %w", fs.ErrNotExist),
+		}
 	}
 	stream, conn := transport.InMemory()
-	m.s.work.Go(func() { m.s.serveLines(conn) })
-	return stream.Connect(ctx, h)
+	run, end := context.WithCancel(m.s.ctx)
+	m.s.work.Go(func() { m.s.serveLines(run, end, conn) })
+	opened, err := stream.Connect(ctx, h)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &program{streamed: opened.(streamed), end: end, ended: run.Done()}, nil
 }
 
-// serveLines is one client's connection in memory.
-func (s *Server) serveLines(conn net.Conn) {
+// streamed is what a connection over a stream can do.
+type streamed interface {
+	transport.Conn
+	transport.Counter
+	transport.Outbox
+}
+
+// program is one run of the server.
+type program struct {
+	streamed
+	end   context.CancelFunc
+	ended <-chan struct{}
+}
+
+// Traits implements [transport.Conn].
+func (*program) Traits() transport.Traits { return transport.Traits{Process: true} }
+
+// Kill implements [transport.Program].
+func (p *program) Kill(error) { p.end() }
+
+// Exited implements [transport.Program].
+func (p *program) Exited() <-chan struct{} { return p.ended }
+
+// Ended implements [transport.Ender].
+func (*program) Ended() *transport.Failure {
+	return &transport.Failure{
+		Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed,
+		Process: &mcperrors.ProcessEvidence{Command: []string{"clienttest"}, Exited: true},
+	}
+}
+
+// Call implements [transport.Conn].
+func (p *program) Call(ctx context.Context, req transport.Request) (transport.Answer, error) {
+	answer, err := p.streamed.Call(ctx, req)
+	var f *transport.Failure
+	if errors.As(err, &f) && f.Reason == transport.ReasonLost {
+		f.Process = p.Ended().Process
+	}
+	return answer, err
+}
+
+// serveLines is one run: it goes on until ctx ends, which end does, or the client
+// leaves.
+func (s *Server) serveLines(ctx context.Context, end context.CancelFunc, conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a pipe
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	var writing sync.Mutex
@@ -50,7 +107,7 @@ func (s *Server) serveLines(conn net.Conn) {
 	}
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	defer cancel()
+	defer end()
 	unlisten := func() {}
 	defer func() { unlisten() }()
 	lines := bufio.NewReader(conn)
@@ -63,16 +120,21 @@ func (s *Server) serveLines(conn net.Conn) {
 		switch m := m.(type) {
 		case jsonrpc.Request:
 			calls.Go(func() {
-				resp, err := s.answer(ctx, m, push)
+				resp, err := s.answer(ctx, m, nil, push)
+				var web *HTTPError
 				switch {
 				case errors.Is(err, ErrCut):
-					cancel()
+					end()
+				case errors.As(err, &web):
+					s.t.Errorf("clienttest: %v was to answer %s, but Transport has no HTTP; use Server.HTTP or Server.URL", web, m.Method)
+					resp.Error = rpcError(web)
+					push(resp)
 				case err == nil:
 					push(resp)
 				}
 			})
 		case jsonrpc.Notification:
-			s.note(m)
+			s.note(m, nil)
 			if m.Method == mcp.MethodInitialized {
 				unlisten()
 				unlisten = s.open(&sink{push: push})

@@ -2,6 +2,7 @@ package clienttest
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -112,10 +113,10 @@ func (s *Server) open(k *sink) (done func()) {
 }
 
 // note takes what has no answer.
-func (s *Server) note(n jsonrpc.Notification) {
+func (s *Server) note(n jsonrpc.Notification, header http.Header) {
+	s.came(n.Method, n.Params, true, header)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{Method: n.Method, Params: slices.Clone(n.Params), Notification: true})
 	var params mcp.CancelledParams
 	if n.Method == mcp.MethodCancelled && mcp.Unmarshal(slices.Clone(n.Params), &params) == nil {
 		if cancel := s.running[params.RequestID]; cancel != nil {

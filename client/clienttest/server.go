@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -36,14 +38,19 @@ type Server struct {
 	running   map[jsonrpc.ID]context.CancelFunc
 	asked     map[jsonrpc.ID]chan jsonrpc.Response
 	lastAsked int64
-	http      *httptest.Server
+	sessions  map[string]chan struct{} // over HTTP; closed when a session is over
+	opened    int                      // sessions so far
+	web       *httptest.Server
+	mem       *memhttp.Server
 	closed    bool
 }
 
 // Handler answers one request. The result is anything that encodes to a JSON
 // object; a json.RawMessage is sent as it is. An error that is, or wraps, a
 // [*jsonrpc.Error] is sent as that; another error of a tool becomes a result with
-// isError set, and any other the JSON-RPC error -32603. A handler may fail the
+// isError set, and any other the JSON-RPC error -32603. [ErrSilent], [ErrCut] and
+// [*HTTPError] do what they do in [Server.Fail]: so a tool does its work, and the
+// client does not learn of it. A handler may fail the
 // test, also with t.Fatal: the client gets -32603 then. So it does when a handler
 // panics, which fails the test, too.
 type Handler func(call *Call) (any, error)
@@ -55,13 +62,19 @@ type Request struct {
 	Params json.RawMessage
 	// Notification is true for what has no answer.
 	Notification bool
+	// Header is that of the HTTP request; nil in memory without HTTP.
+	Header http.Header
 }
 
-// What [Server.Fail] takes besides a [*jsonrpc.Error].
+// What [Server.Fail] takes, and handlers return, besides [*jsonrpc.Error] and
+// [*HTTPError].
 var (
 	// ErrSilent: the request is never answered.
 	ErrSilent = errors.New("clienttest: no answer")
-	// ErrCut: the connection breaks before the answer.
+	// ErrCut: the connection breaks before the answer. Over HTTP this breaks the
+	// connection of the request. Over [Server.Transport] it ends the program that
+	// the server plays there, with every call in flight. Clients can connect again
+	// at once.
 	ErrCut = errors.New("clienttest: the connection breaks")
 )
 
@@ -73,6 +86,7 @@ func NewServer(t testing.TB) *Server {
 	s := &Server{
 		t: t, methods: map[string]Handler{}, calls: map[string]Handler{}, gets: map[string]Handler{}, texts: map[string]string{},
 		running: map[jsonrpc.ID]context.CancelFunc{}, asked: map[jsonrpc.ID]chan jsonrpc.Response{},
+		sessions: map[string]chan struct{}{},
 		caps: mcp.ServerCapabilities{
 			Tools: list, Prompts: list, Resources: &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
 		},
@@ -88,11 +102,14 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.end()
-	web := s.http
+	web, mem := s.web, s.mem
 	s.mu.Unlock()
 	if web != nil {
 		web.CloseClientConnections()
 		web.Close()
+	}
+	if mem != nil {
+		mem.Close()
 	}
 	s.work.Wait()
 }
@@ -146,22 +163,31 @@ func (s *Server) Prompt(prompt mcp.Prompt, f Handler) {
 	s.gets[prompt.Name] = f
 }
 
-// On answers a method, also one the server answers by itself otherwise.
+// On answers a method, also one that the server answers automatically otherwise,
+// and initialize and server/discover. A nil f restores the server's own answer.
 func (s *Server) On(method string, f Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.methods[method] = f
 }
 
-// Fail makes the next n requests fail, but for those that open a conversation:
-// with a [*jsonrpc.Error], [ErrSilent] or [ErrCut]. What is not used up yet comes
-// first.
+// Fail makes the next n requests fail, except initialize and server/discover,
+// before any handler runs: with a [*jsonrpc.Error], an [*HTTPError], [ErrSilent] or
+// [ErrCut]. Failures that are not used up yet come first. To fail a handshake, one
+// method or one tool only, return the error from its [Handler].
 func (s *Server) Fail(n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
 		s.faults = append(s.faults, err)
 	}
+}
+
+// came notes a message of a client.
+func (s *Server) came(method string, params json.RawMessage, notification bool, header http.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, Request{Method: method, Params: slices.Clone(params), Notification: notification, Header: header.Clone()})
 }
 
 // Requests returns what clients have sent so far, in the order it came.

@@ -36,7 +36,7 @@ func TestHTTPBatch(t *testing.T) {
 		{"the answer is broken", `[` + noteJSON + `,{"jsonrpc":"2.0","id":ID,"result":{},"result":{}}]`, transport.ReasonProtocol, 1, 0},
 		{"one too deep", `[` + noteJSON + `,{"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}]`, transport.ReasonTooLarge, 1, 0},
 		{"cut behind the answer", `[` + good + `,{"json`, 0, 0, 1},
-		{"an error without id", `[{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}]`, 0, 0, 0},
+		{"an error without id", `[{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}]`, transport.ReasonProtocol, 0, 0},
 	}
 	for _, tt := range tests {
 		for _, form := range []string{"application/json", "text/event-stream"} {

@@ -4,6 +4,10 @@ package transport_test
 
 import "os"
 
+func stubborn()      { hold() }
+func obliging()      { hold() }
+func clientProgram() { hold() }
+
 // ignoreTerm is for systems with a termination signal.
 func ignoreTerm() { hold() }
 

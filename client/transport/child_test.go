@@ -40,6 +40,10 @@ var programs = map[string]func(){
 		fmt.Println("Server v1.0 is ready\n\n[INFO] listening\n{not json either")
 		servePeer()
 	},
+	"log in JSON": func() {
+		fmt.Println(`{"level":30,"msg":"listening"}` + "\n" + `{"level":50,"error":"no database","method":"GET"}`)
+		servePeer()
+	},
 	"flood of stderr": func() {
 		line := strings.Repeat("e", 1000)
 		for n := range 5000 {
@@ -56,6 +60,9 @@ var programs = map[string]func(){
 	"orphan":      func() { startChild(); requests(func(jsonrpc.Request) { exit(0) }) },
 	"parent":      func() { startChild(); servePeer() },
 	"hold":        hold,
+	"client":      clientProgram,
+	"stubborn":    stubborn,
+	"obliging":    obliging,
 	"environment": tellEnvironment,
 	"truncate":    truncate,
 	"mute":        func() { requests(func(jsonrpc.Request) { _ = os.Stdout.Close(); hold() }) },

@@ -15,7 +15,10 @@ import (
 
 // Command reaches a server that is a program of its own, over its stdin and
 // stdout. Connect starts the program, in a process group of its own where the
-// system has them and never through a shell.
+// system has them and never through a shell. The program and its children do not
+// outlive this process: on Unix they have two seconds after it, on Windows none.
+// On Unix a small sh in the program's group sees to that. Without sh, Linux kills
+// the program at once and leaves its children, and other systems leave both.
 type Command struct {
 	// Argv is the program and its arguments.
 	Argv []string
@@ -72,9 +75,9 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 		return nil, &Failure{Reason: ReasonCanceled, NotSent: true, Err: endOf(ctx)}
 	}
 	p := &process{
-		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr,
+		argv: c.Argv, trace: h.Trace.Stderr, copy: c.Stderr, failed: h.callbackFailed,
 		stop: orDefault(c.StopGrace, defaultStopGrace), kill: orDefault(c.KillGrace, defaultKillGrace),
-		exited: make(chan struct{}), stderrDone: make(chan struct{}), handled: make(chan struct{}),
+		exited: make(chan struct{}), stderrDone: make(chan struct{}), handled: make(chan struct{}), reaped: make(chan struct{}),
 		over: make(chan struct{}), closing: make(chan struct{}),
 	}
 	stdin, stdout, err := p.start(c)
@@ -179,7 +182,7 @@ func (c *commandConn) explain(err error) error {
 	}
 	if f.Reason == ReasonLost {
 		// The stream ends a moment before the process does.
-		c.p.settle()
+		c.p.settle(c.rpc)
 	}
 	f.Process = c.p.evidence()
 	return f
@@ -205,7 +208,7 @@ func (c *commandConn) Exited() <-chan struct{} { return c.p.exited }
 
 // Ended implements [Ender].
 func (c *commandConn) Ended() *Failure {
-	c.p.settle()
+	c.p.settle(c.rpc)
 	f := &Failure{Reason: ReasonLost, NotSent: true, Process: c.p.evidence(), Err: jsonrpc.ErrPeerClosed}
 	if why := c.why.Load(); why != nil {
 		f.Err = *why

@@ -18,8 +18,9 @@ type Failure struct {
 	Reason Reason
 	// NotSent is true when it is proved that the server did not get the whole
 	// request. Rejected is true when the server refused it unread or undone.
-	// With neither, it may have been executed.
-	NotSent, Rejected bool
+	// Answered is true when what came has the request's id and cannot be used:
+	// the server has executed it. With none of them, it may have been executed.
+	NotSent, Rejected, Answered bool
 	// Reused is true when the connection had been used before and ended before
 	// any of the answer: its end may have been on its way already when the request
 	// was.
@@ -62,6 +63,15 @@ const (
 	// ReasonNotMCP: what answered is no MCP endpoint: neither JSON nor an event
 	// stream came where one of them is due.
 	ReasonNotMCP
+	// ReasonUnprocessed: HTTP/2 said that the server did not process the request,
+	// by REFUSED_STREAM or a GOAWAY below its stream (RFC 9113 section 8.7).
+	ReasonUnprocessed
+	// ReasonNoRoom: what is held of other answers leaves no room for this one; see
+	// [Budget].
+	ReasonNoRoom
+	// ReasonCallback: a function of the application, such as its RoundTripper,
+	// panicked or ended its goroutine.
+	ReasonCallback
 )
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -100,15 +110,36 @@ func callFailure(ctx context.Context, err error) *Failure {
 	case errors.Is(f.Err, jsonrpc.ErrIdle), errors.Is(f.Err, jsonrpc.ErrMaxWait):
 		f.Reason = ReasonTimeout
 	case errors.As(f.Err, &broken):
-		f.Reason = ReasonProtocol
-		if broken.TooLarge {
-			f.Reason = ReasonTooLarge
-		}
+		f.unusable(broken)
+		f.Answered = true // a broken message fails the call whose id it has
 	case ctx.Err() != nil && errors.Is(f.Err, context.Cause(ctx)):
 		f.Reason = ReasonCanceled
 	}
 	return f
 }
+
+// unusable is for an answer that cannot be used.
+func (f *Failure) unusable(broken *jsonrpc.DecodeError) {
+	f.Reason = ReasonProtocol
+	if !broken.TooLarge {
+		return
+	}
+	f.Reason = ReasonTooLarge
+	f.Err = &limitError{"the answer is " + broken.Reason, "MessageBytes", f.Err}
+	if broken.Nested {
+		f.Err = &limitError{"the answer is " + broken.Reason, "Depth", f.Err}
+	}
+}
+
+// limitError is the error of an answer over a limit, and names the limit.
+type limitError struct {
+	what, limit string
+	err         error
+}
+
+func (e *limitError) Error() string { return e.what + "; raise Limits." + e.limit }
+
+func (e *limitError) Unwrap() error { return e.err }
 
 // waitFor waits for a group, no longer than bound, and reports whether it is
 // done.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +23,15 @@ type HTTP struct {
 	// Header is sent with every request. Headers the protocol owns (Accept,
 	// Content-Type, Mcp-*) cannot be set here (HTTP-09).
 	Header http.Header
+	// HeaderFunc returns headers for one request, which win over those of Header:
+	// the credentials of whoever ctx is of, or ones that are renewed. ctx is that of
+	// the call, with its values; what the client does for itself (the stream of its
+	// own, the end of a session) has a context without any. It is called for every
+	// request and may be called by many goroutines at once. A request whose headers
+	// cannot be had is not sent. What the server lets one caller keep is not handed
+	// to another: callers are told apart by these headers, unless the client was
+	// given a cache partition.
+	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// RoundTripper sends the requests. nil means a pool that all connections
 	// without a round tripper share. It keeps as many idle connections as were in
 	// use, since the default of two per host opens a new one for most concurrent
@@ -40,7 +48,7 @@ const defaultClosing = 2 * time.Second
 
 // Fallback implements [Fallback]: the server may be one of HTTP+SSE.
 func (h *HTTP) Fallback() Transport {
-	return &SSE{URL: h.URL, Header: h.Header, RoundTripper: h.RoundTripper, Limits: h.Limits}
+	return &SSE{URL: h.URL, Header: h.Header, HeaderFunc: h.HeaderFunc, RoundTripper: h.RoundTripper, Limits: h.Limits}
 }
 
 // String implements [Transport]: the URL without user, query and fragment,
@@ -74,7 +82,14 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	if c.rt == nil {
 		c.rt, c.shares = shared.join(), true
 	}
-	_, c.standard = c.rt.(*http.Transport)
+	var layer *http.Transport
+	if layer, c.standard = c.rt.(*http.Transport); c.standard {
+		c.http1 = layer.Protocols == nil || !layer.Protocols.UnencryptedHTTP2()
+	}
+	if h.HeaderFunc != nil {
+		c.rt = &headerTripper{next: c.rt, headers: h.HeaderFunc, failed: c.handler.callbackFailed}
+	}
+	c.handler.Budget.fit(c.limits.MessageBytes)
 	c.session.start(h.Header, u.User)
 	u.User = nil // is in the header, and round trippers log URLs
 	return c, nil
@@ -92,13 +107,8 @@ func (h *HTTP) check() (*url.URL, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, optionError("the URL %q is not http or https; write it as https://host/path", endpoint(u))
 	}
-	for name, values := range h.Header {
-		if reserved(name) {
-			return nil, optionError("the header %s belongs to the protocol and cannot be set", name)
-		}
-		if name == "" || strings.ContainsAny(name, " :\t\r\n\x00") || slices.ContainsFunc(values, breaksHeader) {
-			return nil, optionError("the header %q has a name or value that cannot be sent", name)
-		}
+	if err := checkHeader(h.Header); err != nil {
+		return nil, err
 	}
 	if h.CloseTimeout < 0 {
 		return nil, optionError("CloseTimeout must not be negative")
@@ -131,6 +141,7 @@ type httpConn struct {
 	closeTimeout time.Duration
 	shares       bool // rt is the shared pool, else the caller's
 	standard     bool // rt is of the standard library
+	http1        bool // rt speaks that where there is no TLS
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
 	received     atomic.Uint64 // what came: heads and pieces of bodies

@@ -7,19 +7,20 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // answer reads the reply to a request, in either form (HTTP-03).
 func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return x.refused(req.ID, resp)
+		return x.refused(resp)
 	}
 	if err := x.noteSession(resp.Header); err != nil {
 		return Answer{}, x.failure(ReasonProtocol, err)
@@ -34,7 +35,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 	case typeEvents:
 		return x.stream()
 	}
-	head := x.head()
+	head, _ := x.head(drainBytes)
 	f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
 		contentName(resp)))
 	f.HTTP = x.evidence(head)
@@ -45,13 +46,14 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 // nobody waits for a body without end.
 const headTime = 2 * time.Second
 
-// head reads the start of a body, for its error or as evidence: what came is
-// what there is. The exchange is of no other use after it.
-func (x *exchange) head() []byte {
+// head reads the start of a body, up to limit, for its error or as evidence, and
+// reports whether that is the whole body. The exchange is of no other use after
+// it.
+func (x *exchange) head(limit int64) (head []byte, whole bool) {
 	timer := time.AfterFunc(headTime, func() { x.cancel(nil) })
 	defer timer.Stop()
-	head, _ := io.ReadAll(io.LimitReader(x, drainBytes))
-	return head
+	head, err := io.ReadAll(io.LimitReader(&counted{x: x}, limit+1))
+	return head, err == nil && int64(len(head)) <= limit
 }
 
 // peek is [exchange.head] for an exchange that goes on after it.
@@ -109,29 +111,38 @@ func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
 	x.c.traceReceived(data)
 	resp, other, err := jsonrpc.DecodeAnswer(data, x.c.limits.Depth, id)
 	if err != nil {
-		return Answer{}, x.undecodable(err, data)
+		f, whose := x.undecodable(err, data)
+		f.Answered = whose == id
+		return Answer{}, f
 	}
 	switch {
 	case other != nil:
 		err = errors.New("the server answered with a message that is no response")
-	case resp.ID != id && !resp.ID.IsZero():
-		err = errors.New("the server answered with the id of another request")
-	default:
+	case x.answeredBy(resp):
 		return Answer{Response: resp}, nil
+	case resp.ID.IsZero():
+		err = unnamed(resp.Error)
+	default:
+		err = errors.New("the server answered with the id of another request")
 	}
 	f := x.failure(ReasonProtocol, err)
 	f.HTTP = x.evidence(data)
 	return Answer{}, f
 }
 
-func (x *exchange) undecodable(err error, data []byte) *Failure {
-	f := x.failure(ReasonProtocol, err)
-	var broken *jsonrpc.DecodeError
-	if errors.As(err, &broken) && broken.TooLarge {
-		f.Reason = ReasonTooLarge
-	}
+// undecodable is the failure of a message that could not be read, and the id of
+// the call that the message answers, zero where that cannot be told.
+func (x *exchange) undecodable(err error, data []byte) (f *Failure, whose jsonrpc.ID) {
+	f = x.failure(ReasonProtocol, err)
 	f.HTTP = x.evidence(data)
-	return f
+	var broken *jsonrpc.DecodeError
+	if errors.As(err, &broken) {
+		f.unusable(broken)
+		if broken.Answers() {
+			whose = broken.ID
+		}
+	}
+	return f, whose
 }
 
 // drain reads the end of a stream whose answer has come, for a moment: a
@@ -151,60 +162,125 @@ func (x *exchange) drain() {
 // drainTime is how long a stream may stay open after its answer.
 const drainTime = 100 * time.Millisecond
 
-// refused makes an answer or a failure of a reply that is not 2xx (HTTP-06).
-func (x *exchange) refused(id jsonrpc.ID, resp *http.Response) (Answer, error) {
-	head := x.head()
-	evidence := x.evidence(head)
-	rpc := rpcError(id, head, x.c.limits.Depth)
-	if rpc != nil {
-		x.c.traceReceived(head)
-		// 404 means a lost session unless the body says that it is the method
-		// that is not there (HTTP-16, DISC-14).
-		if !x.sessionGone(resp.StatusCode, rpc, head) || rpc.Error.Code == jsonrpc.CodeMethodNotFound {
-			return Answer{Response: *rpc, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}, nil
-		}
+// answeredBy reports whether a response is the answer to this exchange. That goes
+// by the id: an error without one belongs to no call (RPC-10), but for the probe
+// of a server that may not be able to read the id.
+func (x *exchange) answeredBy(resp jsonrpc.Response) bool {
+	if x.id.IsZero() {
+		return false
 	}
-	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: retryAfter(resp.Header, time.Now())}
+	return resp.ID == x.id || (resp.ID.IsZero() && x.wait.NullID)
+}
+
+// unnamed is the error of an exchange to which only an error came that names no
+// request.
+func unnamed(rpc *jsonrpc.Error) error {
+	return fmt.Errorf("the server answered with an error that names no request: %s", jsonrpc.Printable(rpc.Error(), 300))
+}
+
+// refused makes an answer or a failure of a reply that is not 2xx (HTTP-06). A
+// response with the id of the request is its answer, whatever the status.
+func (x *exchange) refused(resp *http.Response) (Answer, error) {
+	limit := int64(drainBytes)
+	switch mediaType(resp.Header) {
+	case typeJSON, typeEvents: // the answer may be in it, and be long
+		limit = int64(x.c.limits.MessageBytes)
+	}
+	body, whole := x.head(limit)
+	evidence := x.evidence(body)
+	after := retryAfter(resp.Header, time.Now())
+	answer, said, err := x.answerIn(resp, body)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case answer != nil:
+		return Answer{Response: *answer, HTTP: evidence, RetryAfter: after}, nil
+	}
+	f := &Failure{Reason: ReasonStatus, HTTP: evidence, RetryAfter: after}
 	f.Err = fmt.Errorf("the server answered with status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
-	if x.sessionGone(resp.StatusCode, rpc, head) {
+	if said != nil {
+		f.Err = fmt.Errorf("%w: %s", f.Err, jsonrpc.Printable(said.Error(), 300))
+	}
+	switch {
+	case !whole: // the answer may be in the rest
+	case x.sessionGone(resp.StatusCode, said, body):
 		f.Reason, f.Err, f.Rejected = ReasonSession, errSession, true
 		x.c.dropSession(x.session)
+	default:
+		f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
 	}
 	return Answer{}, f
 }
 
-// rpcError returns the JSON-RPC error in the body of a refusal, if it is one.
-func rpcError(id jsonrpc.ID, body []byte, depth int) *jsonrpc.Response {
-	m, err := jsonrpc.DecodeWithin(body, depth)
-	if err != nil {
-		return nil
+// answerIn reads the answer to this exchange from the body of a refusal, nil when
+// it is not there. said is an error in it that belongs to no request, nil without
+// one. The error is that of an answer that cannot be used.
+func (x *exchange) answerIn(resp *http.Response, body []byte) (answer *jsonrpc.Response, said *jsonrpc.Error, err error) {
+	if mediaType(resp.Header) == typeEvents {
+		limit := x.c.limits.MessageBytes
+		got, err := x.read(sse.NewReader(bytes.NewReader(body), limit, limit), nil)
+		var f *Failure
+		if errors.As(err, &f) && !f.Answered {
+			return nil, nil, nil // there is no answer in it
+		}
+		return &got, nil, err
 	}
-	resp, ok := m.(jsonrpc.Response)
-	if !ok || resp.Error == nil || (resp.ID != id && !resp.ID.IsZero()) {
-		return nil
+	got, other, err := jsonrpc.DecodeAnswer(body, x.c.limits.Depth, x.id)
+	switch {
+	case err != nil:
+		f, whose := x.undecodable(err, body)
+		if f.Answered = !x.id.IsZero() && whose == x.id; f.Answered {
+			return nil, nil, f
+		}
+		return nil, nil, nil // a web page, most likely
+	case other != nil:
+		return nil, nil, nil
 	}
-	return &resp
+	x.c.traceReceived(body)
+	switch {
+	case x.answeredBy(got):
+		return &got, nil, nil
+	case got.ID.IsZero() || got.ID == pythonID:
+		return nil, got.Error, nil
+	}
+	return nil, nil, nil
 }
 
-// sessionGone reports whether a refusal says that the server does not know the
-// session that the request carried. That is 404 (HTTP-16), or a 400 that says
-// so in its body and answers no request by its id (HTTP-17). rpc is the error
-// in the body, nil without one.
-func (x *exchange) sessionGone(status int, rpc *jsonrpc.Response, body []byte) bool {
+// pythonID is the id of errors that belong to no request where the official
+// Python SDK sends them.
+var pythonID = jsonrpc.StringID("server-error")
+
+// sessionGone reports whether a refusal that does not answer the request says
+// that the server does not know the session the request carried. That is 404
+// (HTTP-16), or a 400 with the sentence of an SDK for it (HTTP-17): in an error
+// that belongs to no request, which is said, or as text.
+func (x *exchange) sessionGone(status int, said *jsonrpc.Error, body []byte) bool {
 	switch {
 	case x.session == "":
 		return false
 	case status == http.StatusBadRequest:
-		return (rpc == nil || rpc.ID.IsZero()) && unknownSession.Match(body[:min(len(body), 2<<10)])
+		text := string(body[:min(len(body), 200)])
+		if said != nil {
+			text = said.Message
+		}
+		text = strings.TrimSpace(text)
+		return slices.ContainsFunc(unknownSession[:], func(sentence string) bool { return strings.EqualFold(text, sentence) })
 	}
 	return status == http.StatusNotFound
 }
 
-// unknownSession is what servers say of a session they do not know, when they
-// take the id they were sent for none.
-var unknownSession = regexp.MustCompile(`(?is)session.{0,40}(unknown|not found|not exist|invalid|missing|required|expired|terminated)` +
-	`|(unknown|no valid|invalid|missing|expired|terminated).{0,40}session|server not initialized`)
+// unknownSession are the whole sentences of SDKs and their examples about a
+// session they do not know, where they take the id they were sent for none. Words
+// like these inside a longer text may be anybody's.
+var unknownSession = [...]string{
+	"Bad Request: No valid session ID provided",      // TypeScript, Kotlin; Python as text
+	"Bad Request: Server not initialized",            // TypeScript
+	"Bad Request: Mcp-Session-Id header is required", // TypeScript, C#
+	"Bad Request: Missing session ID",                // Python
+	"Bad Request: Invalid or expired session ID",     // Python
+	"Invalid session ID", "Missing session ID",       // mcp-go, Ruby
+	"Session not found", "Session terminated", // those that take 400 for it
+}
 
 // maxRetryAfter cuts what is beyond all sense before it overflows.
 const maxRetryAfter = 1 << 30 * time.Second
@@ -232,10 +308,7 @@ func (x *exchange) accepted(resp *http.Response) error {
 		}
 		return nil
 	}
-	answer, err := x.refused(jsonrpc.ID{}, resp)
-	if err == nil {
-		err = &Failure{Reason: ReasonStatus, Rejected: true, HTTP: answer.HTTP, Err: answer.Error}
-	}
+	_, err := x.refused(resp)
 	return err
 }
 
@@ -244,9 +317,14 @@ func (x *exchange) accepted(resp *http.Response) error {
 func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(x.c.limits.MessageBytes)
 	if resp.ContentLength > limit {
-		return nil, x.tooLarge()
+		head, _ := x.head(drainBytes)
+		return nil, x.tooLarge(head, nil)
 	}
 	if resp.ContentLength >= 0 {
+		if resp.ContentLength > freeBytes && !x.Hold(int(resp.ContentLength)) {
+			head, _ := x.head(freeBytes)
+			return nil, x.noRoom(head, nil)
+		}
 		data := make([]byte, resp.ContentLength)
 		if _, err := io.ReadFull(x, data); err != nil {
 			return nil, x.broken(err)
@@ -257,12 +335,15 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 	total := int64(0)
 	for {
 		chunk := make([]byte, max(8<<10, total/8))
+		if total > freeBytes && !x.Hold(len(chunk)) {
+			return nil, x.noRoom(chunks[0], chunks[len(chunks)-1])
+		}
 		n, err := io.ReadFull(x, chunk)
 		chunks = append(chunks, chunk[:n])
 		total += int64(n)
 		switch {
 		case total > limit:
-			return nil, x.tooLarge()
+			return nil, x.tooLarge(chunks[0], chunk[:n])
 		case errors.Is(err, io.EOF) || (errors.Is(err, io.ErrUnexpectedEOF) && x.ended()):
 			return bytes.Join(chunks, nil), nil
 		case err != nil:
@@ -279,6 +360,15 @@ func (x *exchange) ended() bool {
 	return errors.Is(err, io.EOF)
 }
 
-func (x *exchange) tooLarge() *Failure {
-	return x.failure(ReasonTooLarge, fmt.Errorf("the answer is over the limit of %d bytes", x.c.limits.MessageBytes))
+// tooLarge is the failure of a message over the limit, from its ends: only they
+// can tell whether it is the answer.
+func (x *exchange) tooLarge(head, tail []byte) *Failure {
+	f := x.failure(ReasonTooLarge, nil)
+	f.HTTP = x.evidence(head)
+	f.unusable(&jsonrpc.DecodeError{Reason: "larger than " + jsonrpc.Size(x.c.limits.MessageBytes), TooLarge: true})
+	if !x.id.IsZero() {
+		token := x.id.AppendJSON(nil)
+		f.Answered = bytes.Contains(head, token) || bytes.Contains(tail, token)
+	}
+	return f
 }

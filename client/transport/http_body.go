@@ -3,8 +3,10 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -19,6 +21,7 @@ type sentBody struct {
 	size   int64
 	taken  atomic.Bool
 	reused atomic.Bool // the connection had been used before
+	conn   net.Conn    // nil where it is not told
 	// standard: the HTTP layer is that of the standard library. A second try
 	// then means that the first sent nothing. With any other, earlier is set
 	// when all was taken before a second try.
@@ -59,9 +62,21 @@ func (b *sentBody) traced(ctx context.Context) context.Context {
 	}
 	b.taken.Store(true) // unless it says otherwise
 	b.trace.GetConn = func(string) { b.taken.Store(false) }
-	b.trace.GotConn = func(got httptrace.GotConnInfo) { b.reused.Store(got.Reused) }
+	b.trace.GotConn = func(got httptrace.GotConnInfo) {
+		b.reused.Store(got.Reused)
+		b.conn = got.Conn
+	}
 	b.trace.WroteHeaders = func() { b.taken.Store(true) } // the body is not written yet
 	return httptrace.WithClientTrace(ctx, &b.trace)
+}
+
+// alone reports whether the connection is known to carry one request at a time,
+// which is HTTP/1. plain says that it is where there is no TLS.
+func (b *sentBody) alone(plain bool) bool {
+	if secure, ok := b.conn.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return secure.ConnectionState().NegotiatedProtocol != "h2"
+	}
+	return b.conn != nil && plain
 }
 
 // atOnce reports whether the body is sent as the standard library likes it.

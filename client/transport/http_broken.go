@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -25,6 +26,7 @@ func (x *exchange) broken(err error) *Failure {
 		invalid  x509.CertificateInvalidError
 		plain    tls.RecordHeaderError
 		op       *net.OpError
+		failed   *callback.Error
 		dns      *net.DNSError
 	)
 	switch {
@@ -36,6 +38,8 @@ func (x *exchange) broken(err error) *Failure {
 		f.Reason, f.Err = ReasonTimeout, cause
 	case errors.Is(cause, errStreamEnded):
 		f.Err = cause
+	case errors.As(err, &failed):
+		f.Reason = ReasonCallback
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &hostname), errors.As(err, &invalid):
 		f.Reason = ReasonConfig
 		f.Err = fmt.Errorf("the server's certificate is not accepted: %w", err)
@@ -47,7 +51,9 @@ func (x *exchange) broken(err error) *Failure {
 		f.Err = fmt.Errorf("the headers of the answer are over %d KiB: %w", maxHeaderBytes>>10, err)
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		f.Reason = ReasonUnavailable
-	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom"):
+	case x.resp == nil && unprocessed(err) && !x.body.earlier.Load():
+		f.Reason, f.NotSent = ReasonUnprocessed, true
+	case x.resp == nil && errors.As(err, &op) && (op.Op == "write" || op.Op == "readfrom") && x.torn(err):
 		// What could not be written was the rest of the request.
 		f.Reason, f.NotSent = ReasonUnavailable, !x.body.earlier.Load()
 	case x.resp == nil && f.NotSent:
@@ -58,4 +64,23 @@ func (x *exchange) broken(err error) *Failure {
 		f.Err = fmt.Errorf("the connection ended in the middle of the exchange: %w", err)
 	}
 	return f
+}
+
+// torn reports whether a write that failed was of the request. In HTTP/1 nothing
+// else is written. In HTTP/2 it may have been the acknowledgement of what the
+// server sent after it had the whole request.
+func (x *exchange) torn(err error) bool {
+	return !x.body.whole() || strings.Contains(err.Error(), "HTTP/1.x transport connection broken") || x.body.alone(x.c.http1)
+}
+
+// unprocessed reports whether HTTP/2 proves that the server did not process a
+// request: its stream was refused, or is above the last one that a GOAWAY names
+// (RFC 9113 section 8.7). The standard library makes most such requests again
+// itself. It exports no errors for the others, but their texts have not changed
+// since it speaks HTTP/2.
+func unprocessed(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "http2: Transport received Server's graceful shutdown GOAWAY") ||
+		strings.Contains(text, "http2: Transport received GOAWAY from server") ||
+		(strings.Contains(text, "stream error: stream ID ") && strings.Contains(text, "; REFUSED_STREAM"))
 }

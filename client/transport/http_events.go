@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"time"
@@ -22,7 +21,11 @@ type outcome struct {
 
 // newEvents reads the reply as an event stream.
 func (x *exchange) newEvents() *sse.Reader {
-	return sse.NewReader(x, x.c.limits.MessageBytes, x.c.limits.MessageBytes)
+	r := sse.NewReader(x, x.c.limits.MessageBytes, x.c.limits.MessageBytes)
+	if x.c.handler.Budget != nil {
+		r.Room(x, freeBytes)
+	}
+	return r
 }
 
 // read reads events until the answer to this exchange comes, or the stream
@@ -32,21 +35,26 @@ func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error)
 	var none jsonrpc.Response
 	var bad error // the last event that could not be read
 	for count := 0; count < maxBadEvents; {
+		x.letGo()
 		event, err := events.Next()
 		again := at != nil && at.note(event)
 		switch over := tooLong(err); {
 		case over != nil:
-			bad = x.tooLarge()
-			if x.answeredBy(over) {
-				return none, bad
+			large := x.tooLarge(over.Head, over.Tail)
+			if over.NoRoom {
+				large = x.noRoom(over.Head, over.Tail)
 			}
-			if !x.c.spoiled(x.c.undecoded(over.Head), bad) && !x.c.spoiled(x.c.undecoded(over.Tail), bad) {
-				x.c.fault(bad)
+			if large.Answered || errors.Is(err, sse.ErrEndless) {
+				return none, large
 			}
+			theirs := *large
+			theirs.Answered = true
+			if !x.c.spoiled(x.c.undecoded(over.Head), &theirs) && !x.c.spoiled(x.c.undecoded(over.Tail), &theirs) {
+				x.c.fault(large)
+			}
+			bad = large
 			count++
 			continue
-		case errors.Is(err, sse.ErrEndless):
-			return none, x.tooLarge()
 		case errors.Is(err, io.EOF) && bad != nil:
 			return none, bad
 		case errors.Is(err, io.EOF):
@@ -77,15 +85,6 @@ func tooLong(err error) *sse.TooLongError {
 	return over
 }
 
-// answeredBy reports whether an event over the limit seems to be the answer.
-func (x *exchange) answeredBy(over *sse.TooLongError) bool {
-	if x.id.IsZero() {
-		return false
-	}
-	token := x.id.AppendJSON(nil)
-	return bytes.Contains(over.Head, token) || bytes.Contains(over.Tail, token)
-}
-
 // take hands over what an event or a body holds: a message, or the messages of
 // a batch (RPC-15), where one that is broken spoils no other. found says that the
 // answer to this exchange was there; without an error it is returned, else err
@@ -94,16 +93,16 @@ func (x *exchange) answeredBy(over *sse.TooLongError) bool {
 func (x *exchange) take(data []byte, again bool) (resp jsonrpc.Response, found bool, err error) {
 	x.c.traceReceived(data)
 	if !x.takesBatch(data) {
-		return x.takeOne(data, again)
+		return x.takeOne(data, len(data), again)
 	}
 	parts, err := jsonrpc.SplitBatch(data)
 	if err != nil {
 		x.c.fault(err)
-		err = x.undecodable(err, data)
+		err, _ = x.undecodable(err, data)
 	}
 	answered := false
 	for _, part := range parts {
-		got, ours, fault := x.takeOne(part, again)
+		got, ours, fault := x.takeOne(part, len(data), again)
 		switch {
 		case ours && fault == nil:
 			resp, answered = got, true
@@ -118,18 +117,23 @@ func (x *exchange) take(data []byte, again bool) (resp jsonrpc.Response, found b
 	return resp, found, err
 }
 
-// takeOne takes a message that stands alone.
-func (x *exchange) takeOne(data []byte, again bool) (resp jsonrpc.Response, found bool, err error) {
+// takeOne takes one message of an event or body of so many bytes, whose memory it
+// shares.
+func (x *exchange) takeOne(data []byte, whole int, again bool) (resp jsonrpc.Response, found bool, err error) {
 	resp, other, err := jsonrpc.DecodeAnswer(data, x.c.limits.Depth, x.id)
 	switch {
 	case err != nil:
 		found, err = x.unreadable(err, data)
 		return resp, found, err
 	case other != nil:
-		x.handOver(other, again)
+		x.handOver(other, whole, again)
 		return resp, false, nil
-	case !x.id.IsZero() && (resp.ID == x.id || (resp.ID.IsZero() && resp.Error != nil)):
-		return resp, true, nil //nolint:nilerr // resp.Error is what the server says, not a failure to read it
+	case x.answeredBy(resp):
+		return resp, true, nil // resp.Error is what the server says, not a failure to read it
+	case resp.ID.IsZero() && !x.id.IsZero():
+		f := x.failure(ReasonProtocol, unnamed(resp.Error))
+		f.HTTP = x.evidence(data)
+		return jsonrpc.Response{}, false, f
 	}
 	if x.stateless || !x.c.deliver(resp.ID, outcome{resp: resp}) {
 		x.c.fault(errors.New("an answer came that no request waits for"))
@@ -140,16 +144,16 @@ func (x *exchange) takeOne(data []byte, again bool) (resp jsonrpc.Response, foun
 // unreadable reports what is wrong with a message, and whether it was the answer
 // to this exchange. If it was to another, that call ends with it.
 func (x *exchange) unreadable(fault error, data []byte) (ours bool, err error) {
-	err = x.undecodable(fault, data)
-	var broken *jsonrpc.DecodeError
-	errors.As(fault, &broken) // decoding gives no other errors
-	if broken.Answers() && broken.ID == x.id {
-		return true, err
+	f, whose := x.undecodable(fault, data)
+	theirs := *f
+	theirs.Answered = true
+	if !whose.IsZero() && whose == x.id {
+		return true, &theirs
 	}
-	if !x.c.spoiled(broken, err) {
+	if whose.IsZero() || !x.c.deliver(whose, outcome{err: &theirs}) {
 		x.c.fault(fault)
 	}
-	return false, err
+	return false, f
 }
 
 // takesBatch reports whether data is to be taken as a batch: only one revision
@@ -163,16 +167,18 @@ func hasBatches(version string) bool { return version == string(mcp.Version2025_
 
 // handOver hands over what the server sends by itself. What has been handed over
 // before the stream broke is not again (HTTP-27).
-func (x *exchange) handOver(m jsonrpc.Message, again bool) {
+func (x *exchange) handOver(m jsonrpc.Message, size int, again bool) {
 	if again {
 		return
 	}
 	switch m := m.(type) {
 	case jsonrpc.Notification:
+		m.Params = jsonrpc.Lean(m.Params, size)
 		if x.c.handler.OnNotification != nil {
 			x.c.handler.OnNotification(m, x.id)
 		}
 	case jsonrpc.Request:
+		m.Params = jsonrpc.Lean(m.Params, size)
 		if x.c.handler.OnRequest != nil {
 			x.c.handler.OnRequest(m)
 		}

@@ -36,6 +36,7 @@ type exchange struct {
 	header   http.Header
 	opens    bool   // the request is initialize
 	session  string // the session id that the request carried
+	held     int    // bytes taken from the budget; of whoever reads
 	draining bool   // the body is closed by drain, not by end
 	// elsewhere is the answer that came on another stream (HTTP-21).
 	elsewhere atomic.Pointer[outcome]
@@ -47,7 +48,7 @@ type exchange struct {
 }
 
 func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
-	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0)} // as [jsonrpc.Conn] takes them
+	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as [jsonrpc.Conn] takes them
 	x := &exchange{c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil, opens: req.Method == mcp.MethodInitialize}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	if c.oneStream {
@@ -87,7 +88,7 @@ func (l *exchanges) remove(x *exchange) {
 
 // startTimer starts the idle and the overall timeout.
 func (x *exchange) startTimer() {
-	if x.wait == (jsonrpc.Wait{}) {
+	if x.wait.Idle == 0 && x.wait.Max == 0 {
 		return
 	}
 	x.began = time.Now()
@@ -132,6 +133,7 @@ func (x *exchange) end() {
 		x.timer.Stop()
 	}
 	x.c.mu.Unlock()
+	x.letGo()
 	if !x.draining {
 		x.cancel(nil)
 		if x.resp != nil {
@@ -219,7 +221,7 @@ func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL) 
 	if verb == http.MethodPost {
 		req.Body, req.ContentLength, req.GetBody = x.body.rewound(), x.body.size, x.body.again
 	}
-	return x.c.rt.RoundTrip(req.WithContext(ctx))
+	return x.c.roundTrip(req.WithContext(ctx))
 }
 
 // redirect returns where a reply points, nil when it is no redirect. Only 307

@@ -21,6 +21,9 @@ const (
 	patience = 4
 	// keptIDs is how many ids of events are remembered, to know them again.
 	keptIDs = 256
+	// maxEventID is the longest id that is remembered: no server takes a longer
+	// one back in a header.
+	maxEventID = 4 << 10
 )
 
 // place is where an event stream stands: what is needed to go on with it after
@@ -45,6 +48,9 @@ func (p *place) note(e sse.Event) bool {
 	}
 	if !e.HasID {
 		return false
+	}
+	if len(e.ID) > maxEventID {
+		e.ID = ""
 	}
 	p.id = e.ID
 	if e.ID == "" {

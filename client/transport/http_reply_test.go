@@ -107,11 +107,15 @@ func TestHTTPFailures(t *testing.T) {
 		{"429 in nonsense", answered(429, "", "", "Retry-After", "soon"), want{transport.ReasonStatus, true, 0, 429, "429", ""}},
 		{"429 in the past", answered(429, "", "", "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), want{transport.ReasonStatus, true, 0, 429, "429", ""}},
 		{"429 negative", answered(429, "", "", "Retry-After", "-3"), want{transport.ReasonStatus, true, 0, 429, "429", ""}},
+		{"401 that breaks off", raw("HTTP/1.1 401 No\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n" + good[:20]), want{transport.ReasonStatus, false, 0, 401, "401", good[:10]}},
+		{"429 that breaks off", raw("HTTP/1.1 429 No\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"), want{transport.ReasonStatus, false, 0, 429, "429", "{"}},
+		{"429 over the limit", answered(429, json, long), want{transport.ReasonStatus, false, 0, 429, "429", ""}},
 		{"500", answered(500, "", "trace"), want{transport.ReasonStatus, false, 0, 500, "500", "trace"}},
 		{"502", answered(502, "text/html", "<html>"), want{transport.ReasonStatus, false, 0, 502, "502", "<html>"}},
 		{"503", answered(503, "", "", "Retry-After", "3"), want{transport.ReasonStatus, false, 3 * time.Second, 503, "503", ""}},
 		{"an error for another request", answered(400, json, `{"jsonrpc":"2.0","id":"else","error":{"code":-32600,"message":"no"}}`), want{transport.ReasonStatus, false, 0, 400, "400", "-32600"}},
-		{"a result with 500", answered(500, json, good), want{transport.ReasonStatus, false, 0, 500, "500", "result"}},
+		{"an error without id", answered(200, json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`), want{transport.ReasonProtocol, false, 0, 200, "names no request: no", "null"}},
+		{"an error without id, with 400", answered(400, json, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`), want{transport.ReasonStatus, false, 0, 400, "400 Bad Request: no", "-32600"}},
 		{"301", answered(301, "", "", "Location", "/other?secret"), want{transport.ReasonConfig, false, 0, 301, "/other;", ""}},
 		{"302", answered(302, "", "", "Location", "/other"), want{transport.ReasonConfig, false, 0, 302, "redirects (status 302)", ""}},
 		{"303", answered(303, "", "", "Location", "http://[bad"), want{transport.ReasonConfig, false, 0, 303, "nowhere", ""}},
@@ -126,9 +130,9 @@ func TestHTTPFailures(t *testing.T) {
 		{"shorter than announced", raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n" + good), want{transport.ReasonLost, false, 0, 200, "in the middle", ""}},
 		{"chunks that break off", raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n"), want{transport.ReasonLost, false, 0, 200, "in the middle", ""}},
 		{"chunk that breaks off", raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"jso"), want{transport.ReasonLost, false, 0, 200, "in the middle", ""}},
-		{"over the limit, announced", answered(200, json, long, "Content-Length", fmt.Sprint(2*limit)), want{transport.ReasonTooLarge, false, 0, 200, "over the limit", ""}},
-		{"over the limit, in chunks", answered(200, json, long), want{transport.ReasonTooLarge, false, 0, 200, "over the limit", ""}},
-		{"a gzip bomb", bomb, want{transport.ReasonTooLarge, false, 0, 200, "over the limit", ""}},
+		{"over the limit, announced", answered(200, json, long, "Content-Length", fmt.Sprint(2*limit)), want{transport.ReasonTooLarge, false, 0, 200, "larger than", ""}},
+		{"over the limit, in chunks", answered(200, json, long), want{transport.ReasonTooLarge, false, 0, 200, "larger than", ""}},
+		{"a gzip bomb", bomb, want{transport.ReasonTooLarge, false, 0, 200, "larger than", ""}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,9 +194,9 @@ func TestHTTPAnswers(t *testing.T) {
 			_ = z.Close()
 		}, 0, 0},
 		{"error with 200", answered(200, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"no"}}`), -32602, 0},
-		{"error without id with 200", answered(200, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`), -32700, 0},
 		{"error with 400", answered(400, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"no"}}`), -32020, 400},
-		{"error with 400, no id member", answered(400, "text/plain", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`), -32600, 400},
+		{"error with 400, another type", answered(400, "text/plain", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32600,"message":"no"}}`), -32600, 400},
+		{"a result with 500", answered(500, "application/json", good), 0, 500},
 		{"error with 404", answered(404, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}`), -32601, 404},
 		{"error with 500", answered(500, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"no"}}`), -32603, 500},
 	}

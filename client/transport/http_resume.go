@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 const (
@@ -135,8 +133,9 @@ func (x *exchange) reopen(at *place) (verdict, time.Duration) {
 	}
 	wish := min(retryAfter(resp.Header, time.Now()), maxRetry)
 	head := x.peek()
+	answer, said, err := x.answerIn(resp, head)
 	switch {
-	case x.sessionGone(resp.StatusCode, rpcError(jsonrpc.ID{}, head, x.c.limits.Depth), head):
+	case answer == nil && err == nil && x.sessionGone(resp.StatusCode, said, head):
 		return streamSession, 0
 	case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusRequestTimeout:
 		return streamLater, wish

@@ -26,6 +26,7 @@ const (
 type session struct {
 	mu      sync.Mutex
 	id      string
+	before  *[]string // ids of sessions that were lost, the last few: what failed in them is still told
 	version string
 	lost    bool // the server does not know the session that was
 	plain   bool // first is that of every connection
@@ -159,8 +160,21 @@ func (x *exchange) noteSession(header http.Header) error {
 func (c *httpConn) setSession(id string) {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
+	c.session.remember()
 	c.session.id, c.session.lost = id, false
 	c.session.renew()
+}
+
+// remember keeps the id of a session that ends. Requires s.mu.
+func (s *session) remember() {
+	if s.id == "" {
+		return
+	}
+	ids := []string{s.id}
+	if s.before != nil {
+		ids = append(ids, (*s.before)[:min(len(*s.before), 3)]...)
+	}
+	s.before = &ids
 }
 
 // dropSession forgets a session that the server does not know any more, and
@@ -172,6 +186,7 @@ func (c *httpConn) dropSession(id string) bool {
 	if c.session.id != id {
 		return false
 	}
+	c.session.remember()
 	c.session.id, c.session.lost = "", true
 	c.session.renew()
 	return true
@@ -204,7 +219,7 @@ func (c *httpConn) endSession() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.closeTimeout) //nolint:forbidigo // comes after every caller
 	defer cancel()
 	req := (&http.Request{Method: http.MethodDelete, URL: copyURL(c.url), Header: session.header.Clone()}).WithContext(ctx)
-	resp, err := c.rt.RoundTrip(req)
+	resp, err := c.roundTrip(req)
 	if err != nil {
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// A 400 that says that the session is not known loses it, as 404 does: the
-// request was not executed. One that says something else, or answers the
+// A 400 with the sentence of an SDK that the session is not known loses it, as 404
+// does: the request was not executed. One that says something else, or answers the
 // request, or comes without a session, does not (HTTP-16, HTTP-17).
 func TestHTTPSessionUnknown(t *testing.T) {
 	t.Parallel()
@@ -24,11 +24,12 @@ func TestHTTPSessionUnknown(t *testing.T) {
 		name, body string
 		lost       bool
 	}{
-		{"TypeScript", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
+		{"TypeScript", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session id provided"},"id":null}`, true},
 		{"TypeScript, another", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`, true},
-		{"Python", `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session ID"}}`, true},
-		{"text", "Invalid session ID\n", true},
-		{"text, another", "Session abc not found", true},
+		{"Python", `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Missing session id"}}`, true},
+		{"text", "Invalid session id\n", true},
+		{"text, another", "Session abc not found", false},
+		{"a sentence in a longer text", "Bad Request: Server not initialized, or not yet", false},
 		{"something else", "Bad Request", false},
 		{"an answer to the request", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"invalid session name"}}`, false},
 		{"a session that is fine", "your session is fine, your body is not", false},

@@ -92,9 +92,9 @@ func TestHTTPStreamFailures(t *testing.T) {
 		{"answer of both kinds", `data: {"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"x"}}` + "\n\n", true, transport.ReasonProtocol, "exactly one"},
 		{"broken beyond recognition", "data: {\"jsonrpc\"\n\n", false, transport.ReasonProtocol, "not a JSON-RPC message"},
 		{"too many broken events", strings.Repeat("data: {\n\n", 100), true, transport.ReasonProtocol, "too many broken events"},
-		{"answer over the limit, id in front", `data: {"jsonrpc":"2.0","id":ID,"result":"` + long + "\"}\n\n", true, transport.ReasonTooLarge, "over the limit"},
-		{"answer over the limit, id at the end", `data: {"jsonrpc":"2.0","result":"` + long + "\",\"id\":ID}\n\n", true, transport.ReasonTooLarge, "over the limit"},
-		{"answer over the limit in many lines", `data: {"jsonrpc":"2.0","id":ID,"result":[0` + strings.Repeat("\ndata: ,1", limit) + "\ndata: ]}\n\n", true, transport.ReasonTooLarge, "over the limit"},
+		{"answer over the limit, id in front", `data: {"jsonrpc":"2.0","id":ID,"result":"` + long + "\"}\n\n", true, transport.ReasonTooLarge, "larger than"},
+		{"answer over the limit, id at the end", `data: {"jsonrpc":"2.0","result":"` + long + "\",\"id\":ID}\n\n", true, transport.ReasonTooLarge, "larger than"},
+		{"answer over the limit in many lines", `data: {"jsonrpc":"2.0","id":ID,"result":[0` + strings.Repeat("\ndata: ,1", limit) + "\ndata: ]}\n\n", true, transport.ReasonTooLarge, "larger than"},
 		{"deep answer", `data: {"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "}\n\n", true, transport.ReasonTooLarge, "deeper"},
 	}
 	for _, tt := range tests {
@@ -111,11 +111,18 @@ func TestHTTPStreamFailures(t *testing.T) {
 	}
 }
 
-// An error without id on a request's stream is about that request (RPC-10).
+// An error without id on a request's stream answers the request only if that says
+// so (RPC-10); any other has its own answer behind it.
 func TestHTTPStreamErrorWithoutID(t *testing.T) {
 	t.Parallel()
-	s := streaming(t, `data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`+"\n\n", true)
-	require.ErrorIs(t, dial(t, &transport.HTTP{URL: s.url}).answers("m").Error, &jsonrpc.Error{Code: -32600})
+	s := streaming(t, `data: {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`+"\n\ndata: "+good+"\n\n", true)
+	p := dial(t, &transport.HTTP{URL: s.url})
+	require.Nil(t, p.answers("m").Error)
+	probe := p.request("m")
+	probe.Wait.NullID = true
+	answer, err := p.Call(t.Context(), probe)
+	require.NoError(t, err)
+	require.ErrorIs(t, answer.Error, &jsonrpc.Error{Code: -32600})
 }
 
 // A connection that breaks in the middle of a chunk is a lost one.
@@ -144,5 +151,5 @@ func TestHTTPEndlessEvent(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conn.Close()) })
 	_, err = conn.Call(t.Context(), transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: "m"}})
-	require.ErrorContains(t, failure(t, err, transport.ReasonTooLarge), "over the limit")
+	require.ErrorContains(t, failure(t, err, transport.ReasonTooLarge), "larger than")
 }

@@ -39,25 +39,39 @@ type Called interface {
 }
 
 // Caller implements [Called]: a digest of Header, all of which may say who asks.
-// It is not known where a RoundTripper may add what it likes.
-func (h *HTTP) Caller() (caller string, known bool) { return callerOf(h.Header, h.RoundTripper) }
+// It is not known where a RoundTripper or a HeaderFunc may add what it likes.
+func (h *HTTP) Caller() (caller string, known bool) {
+	if h.HeaderFunc != nil {
+		return "", false
+	}
+	return callerOf(h.Header, h.RoundTripper)
+}
 
 // Caller implements [Called], as that of [HTTP].
-func (s *SSE) Caller() (caller string, known bool) { return callerOf(s.Header, s.RoundTripper) }
+func (s *SSE) Caller() (caller string, known bool) {
+	if s.HeaderFunc != nil {
+		return "", false
+	}
+	return callerOf(s.Header, s.RoundTripper)
+}
 
 func callerOf(header http.Header, rt http.RoundTripper) (caller string, known bool) {
 	if rt != nil {
 		return "", false
 	}
+	if len(header) == 0 {
+		return "", true
+	}
+	return digestOf(header), true
+}
+
+func digestOf(header http.Header) string {
 	var lines []string
 	for name, values := range header {
 		lines = append(lines, fmt.Sprintf("%q %q", http.CanonicalHeaderKey(name), values))
 	}
-	if len(lines) == 0 {
-		return "", true
-	}
 	slices.Sort(lines)
-	return digest(strings.Join(lines, "\n")), true
+	return digest(strings.Join(lines, "\n"))
 }
 
 // digest keeps the secrets that arguments and addresses may hold out of maps

@@ -5,24 +5,27 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // process is a child process and what it has said.
 type process struct {
-	cmd        *exec.Cmd
-	argv       []string
-	began      time.Time
-	stderr     *os.File
-	copy       io.Writer
-	trace      func(string)
-	tail       ring
-	stop, kill time.Duration
+	cmd         *exec.Cmd
+	argv        []string
+	began       time.Time
+	stderr      *os.File
+	copy        io.Writer
+	trace       func(string)
+	failed      func(*callback.Error)
+	stderrLines ring
+	stop, kill  time.Duration
 
 	noiseCount atomic.Int64
 	firstNoise atomic.Pointer[string]
@@ -31,6 +34,7 @@ type process struct {
 	ended      time.Time     // before exited is closed
 	stderrDone chan struct{} // closed when stderr has been read to its end
 	handled    chan struct{} // closed when watch has ended
+	reaped     chan struct{} // closed when run has ended
 	over       chan struct{} // closed when nothing can come any more
 	closing    chan struct{} // closed when this side ends the program
 }
@@ -59,7 +63,9 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, errWrite
 		ownGroup(p.cmd)
 		p.began = time.Now()
-		err = p.cmd.Start()
+		started := make(chan error, 1)
+		go p.run(started)
+		err = <-started
 	}
 	if err != nil {
 		for _, f := range opened {
@@ -72,15 +78,30 @@ func (p *process) start(c *Command) (stdin, stdout *os.File, err error) {
 	}
 	p.stderr = errRead
 	go p.readStderr()
-	go p.wait()
 	return inWrite, outRead, nil
 }
 
-// wait reaps the process as soon as it ends, so that it is never a zombie.
-func (p *process) wait() {
+// run starts the process and reaps it as soon as it ends, so that it is never a
+// zombie. The process does not outlive this one: see lifeline.
+func (p *process) run(started chan<- error) {
+	defer close(p.reaped)
+	watcher := shell()
+	if watcher == "" && dieWithThread(p.cmd) {
+		// The goroutine keeps its thread for as long as the process runs.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	line := newLifeline(p.cmd, watcher)
 	_ = p.cmd.Wait() // the status is in ProcessState
 	p.ended = time.Now()
 	close(p.exited)
+	<-p.handled // the group is ended while the watcher keeps its number taken
+	line.release()
 }
 
 // watch ends the calls in flight soon after the process has, even when a child
@@ -131,9 +152,11 @@ func (p *process) readStderr() {
 		for prefix && err == nil { // the rest of an overlong line is dropped
 			_, prefix, err = lines.ReadLine()
 		}
-		p.tail.add(line)
+		p.stderrLines.add(line)
 		if p.copy != nil {
-			_, _ = io.WriteString(p.copy, line+"\n") // a copy for people
+			callback.Aside("Command.Stderr", p.failed, func() {
+				_, _ = io.WriteString(p.copy, line+"\n") // a copy for people
+			})
 		}
 		if p.trace != nil {
 			p.trace(line)
@@ -151,18 +174,19 @@ func (p *process) noise(line []byte) int64 {
 	return n
 }
 
-// settle waits, not for long, until the process has ended and what it wrote to
-// stderr last is read. A child of it may hold stderr open for ever, and then
-// its time has passed already.
-func (p *process) settle() {
+// settle waits, not for long, until the process has ended and what it wrote last
+// is read: a write to it may fail before its stdout is read to the end. A child of
+// it may hold both open forever, and then their time has passed already.
+func (p *process) settle(rpc *jsonrpc.Conn) {
 	if within(p.exited, outputGrace) {
 		within(p.stderrDone, outputGrace-time.Since(p.ended))
+		within(rpc.Done(), outputGrace-time.Since(p.ended))
 	}
 }
 
 // evidence says what is known of the process.
 func (p *process) evidence() *mcperrors.ProcessEvidence {
-	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began), Stderr: p.tail.tail()}
+	e := &mcperrors.ProcessEvidence{Command: p.argv, PID: p.cmd.Process.Pid, Age: time.Since(p.began), Stderr: p.stderrLines.lines()}
 	if first := p.firstNoise.Load(); first != nil {
 		e.Noise = *first
 	}
@@ -196,7 +220,7 @@ func (p *process) release() {
 	within(p.stderrDone, outputGrace)
 	select {
 	case <-p.exited:
-		<-p.handled
+		<-p.reaped
 	default: // killed, and still not gone
 	}
 }

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package transport
 
@@ -7,7 +7,8 @@ import (
 	"os/exec"
 )
 
-// This system has no process groups: only the child itself is ended.
+// This system has no process groups: only the child itself is ended, and nobody
+// ends it when this process is killed.
 func ownGroup(*exec.Cmd) {}
 
 func terminate(cmd *exec.Cmd) { kill(cmd) }
@@ -16,3 +17,13 @@ func terminate(cmd *exec.Cmd) { kill(cmd) }
 func kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 func signalName(*os.ProcessState) string { return "" }
+
+func shell() string { return "" }
+
+func dieWithThread(*exec.Cmd) bool { return false }
+
+type lifeline struct{}
+
+func newLifeline(*exec.Cmd, string) *lifeline { return nil }
+
+func (*lifeline) release() {}

@@ -1,21 +1,29 @@
 package transport
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// ring keeps the last lines of a program's stderr, so that an error can show
-// them (STDIO-04). Safe for concurrent use.
+// ring keeps of a program's stderr what says why it failed (STDIO-04): how it
+// began, how it ended, and the lines between that look like errors. A stack trace
+// has its reason at the top, an installer at the beginning, and most programs say
+// it last. Safe for concurrent use.
 type ring struct {
-	mu    sync.Mutex
-	lines []string
+	mu                sync.Mutex
+	head, fault, tail []string
+	left              int // lines that are not kept
 }
 
-// What an error shows: enough for a stack trace's head and its message.
+// What an error shows, in lines and in bytes of a line.
 const (
-	ringLines     = 50
+	ringHead      = 8
+	ringFaults    = 8
+	ringTail      = 32
 	ringLineBytes = 500
 )
 
@@ -26,14 +34,33 @@ func (r *ring) add(line string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.lines) == ringLines {
-		r.lines = slices.Delete(r.lines, 0, 1)
+	if len(r.head) < ringHead {
+		r.head = append(r.head, line)
+		return
 	}
-	r.lines = append(r.lines, line)
+	r.tail = append(r.tail, line)
+	if len(r.tail) <= ringTail {
+		return
+	}
+	oldest := r.tail[0]
+	r.tail = slices.Delete(r.tail, 0, 1)
+	if !mcperrors.ErrorLine(oldest) {
+		r.left++
+		return
+	}
+	if r.fault = append(r.fault, oldest); len(r.fault) > ringFaults {
+		r.fault = slices.Delete(r.fault, 0, 1)
+		r.left++
+	}
 }
 
-func (r *ring) tail() []string {
+// lines returns what is kept, in the order it was written.
+func (r *ring) lines() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.lines)
+	out := slices.Clone(r.head)
+	if r.left > 0 {
+		out = append(out, fmt.Sprintf("… %d lines are left out …", r.left))
+	}
+	return append(append(out, r.fault...), r.tail...)
 }

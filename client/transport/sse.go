@@ -22,6 +22,8 @@ type SSE struct {
 	URL string
 	// Header is sent with every request, as that of [HTTP].
 	Header http.Header
+	// HeaderFunc returns headers for one request, as that of [HTTP].
+	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// RoundTripper sends the requests; nil means the pool that [HTTP] shares.
 	RoundTripper http.RoundTripper
 	// Limits bounds what is taken from the server.
@@ -42,9 +44,9 @@ func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
 
 // Connect implements [Transport]. It opens the event stream, within ctx and
 // ten seconds. The stream is never resumed: its end is the connection's
-// (OLD-05).
+// (OLD-05). A client connects again then, with a new session.
 func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
-	h, err := (&HTTP{URL: s.URL, Header: s.Header, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
+	h, err := (&HTTP{URL: s.URL, Header: s.Header, HeaderFunc: s.HeaderFunc, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,8 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 		return nil, x.accepted(resp) // never is
 	case mediaType(resp.Header) != typeEvents:
 		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where an event stream is due", contentName(resp)))
-		f.HTTP = x.evidence(x.head())
+		head, _ := x.head(drainBytes)
+		f.HTTP = x.evidence(head)
 		return nil, f
 	}
 	events := x.newEvents()
@@ -168,7 +171,11 @@ func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 	default:
-		return x.refused(req.ID, resp)
+		answer, err := x.refused(resp)
+		if err != nil { // unless the answer has come
+			return x.found(err)
+		}
+		return answer, nil
 	}
 	body := resp.Body
 	timer := time.AfterFunc(drainTime, func() { _ = body.Close() })

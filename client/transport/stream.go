@@ -51,7 +51,8 @@ func (s *Stream) Connect(_ context.Context, h Handler) (Conn, error) {
 	if s.connected.Swap(true) {
 		return nil, optionError("a stream can be connected once; open another one")
 	}
-	return newStreamConn(s.In, s.Out, s.Limits, h), nil
+	in, out := guardStream(s.In, s.Out, &h)
+	return newStreamConn(in, out, s.Limits, h), nil
 }
 
 // streamConn is a [Conn] over one byte stream.
@@ -59,6 +60,7 @@ type streamConn struct{ rpc *jsonrpc.Conn }
 
 func newStreamConn(in io.ReadCloser, out io.WriteCloser, limits Limits, h Handler) *streamConn {
 	limits = limits.withDefaults()
+	h.Budget.fit(limits.MessageBytes)
 	c := &streamConn{}
 	cfg := jsonrpc.Config{
 		MessageBytes: limits.MessageBytes,

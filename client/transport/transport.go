@@ -19,7 +19,8 @@ type Transport interface {
 }
 
 // Conn is one open way to a server. All methods may be called from many
-// goroutines at once.
+// goroutines at once. The client compares connections, so that the value must be
+// comparable, as a pointer is.
 type Conn interface {
 	// Call sends a request and waits for its answer, within ctx and req.Wait.
 	// Params of up to 32 KiB must not be kept after Call has returned: the
@@ -177,6 +178,12 @@ type Handler struct {
 	// OnGap is called when the stream of [Streamer] was interrupted and could
 	// not be resumed: what the server sent meanwhile is lost.
 	OnGap func()
+	// OnCallbackFailed is told that a function of the application, such as the
+	// RoundTripper of [HTTP], panicked with value, or ended its goroutine, which
+	// is nil. What it was needed for fails; nothing else does.
+	OnCallbackFailed func(name string, value any, stack []byte)
+	// Budget bounds what is held of unfinished answers; nil bounds nothing.
+	Budget *Budget
 	// Trace sees the traffic.
 	Trace Trace
 }

@@ -85,6 +85,7 @@ const (
 	ClassUnavailable // not reached: name, connection, TLS, program
 	ClassExhausted   // not reached for want of something on this side: descriptors, ports
 	ClassCertificate // its certificate is not accepted
+	ClassUnprocessed // HTTP/2 says that the server did not process it
 	ClassLost        // the connection ended before any of the answer
 	ClassTruncated   // it ended in the middle of the answer, or of its stream
 	ClassExited      // the program ended, or does not take requests any more
@@ -231,7 +232,7 @@ func OfStatus(status int) Class {
 func (c Class) Retryable() bool {
 	switch c {
 	case ClassLocked, ClassInternal, ClassServerError,
-		ClassUnavailable, ClassExhausted, ClassLost, ClassTruncated, ClassExited, ClassTimeout,
+		ClassUnavailable, ClassExhausted, ClassUnprocessed, ClassLost, ClassTruncated, ClassExited, ClassTimeout,
 		ClassStatusFailed, ClassGateway, ClassBusy, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
 		ClassHeaderMismatch, ClassSessionLost: // these two once, after a correction
 		return true
@@ -265,7 +266,7 @@ var classNames = [...]string{
 	ClassTask: "task", ClassLocked: "locked", ClassInvalid: "invalid", ClassHeaderMismatch: "header-mismatch",
 	ClassUnsupported: "unsupported", ClassUnreadable: "unreadable", ClassInternal: "internal",
 	ClassServerError: "server-error", ClassApp: "app", ClassBrokenResult: "broken-result",
-	ClassUnavailable: "unavailable", ClassExhausted: "exhausted", ClassCertificate: "certificate", ClassLost: "lost",
+	ClassUnavailable: "unavailable", ClassUnprocessed: "unprocessed", ClassExhausted: "exhausted", ClassCertificate: "certificate", ClassLost: "lost",
 	ClassTruncated: "truncated", ClassExited: "exited", ClassTimeout: "timeout", ClassCanceled: "canceled",
 	ClassTooLarge: "too-large", ClassStatusFailed: "status-failed", ClassStatusNever: "status-never",
 	ClassGateway: "gateway", ClassBusy: "busy", ClassThrottled: "throttled", ClassRequestTimeout: "request-timeout",

@@ -151,6 +151,10 @@ func Decide(a Attempt, s State) Decision {
 		return no("needs a correction, not a retry")
 	case !a.Class.Retryable() || a.Final:
 		return no("would end the same way")
+	case a.Class == ClassInternal && a.Method != mcp.MethodToolsCall && a.RetryAfter == 0 && s.Policy != Always:
+		// Servers say -32603 of a list or a read whose backend is away: the answer
+		// is the same a moment later, and whoever asked waits for it.
+		return no("the server has answered")
 	}
 	why := harmless(a, s.Repeat)
 	if why == "" {
@@ -167,6 +171,8 @@ func Decide(a Attempt, s State) Decision {
 		}
 	case s.Failed+1 >= orDefault(s.MaxAttempts, DefaultAttempts):
 		return no("tried often enough")
+	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
+		d.Charge = ChargeNone
 	case a.Class == ClassTimeout, a.Kind == mcperrors.KindTimeout:
 		d.Charge = ChargeTimeout
 	}
@@ -204,6 +210,8 @@ func (d Decision) when(a Attempt, s State) Decision {
 		d.Wait = min(a.RetryAfter+scaled(a.RetryAfter/5, s.Random), room)
 	case a.Class == ClassLost && a.Reused && !a.Repeated && !s.Repeats(a):
 		d.Wait = 0 // on a connection that is not old
+	case a.Class == ClassUnprocessed && s.Failed == 0:
+		d.Wait = 0 // a server that shuts down: on another connection
 	case a.Class == ClassThrottled, a.Class == ClassLocked:
 		d.Wait = throttleBackoff.Wait(s.Waits, s.Random)
 	default:

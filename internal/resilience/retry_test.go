@@ -178,8 +178,9 @@ func TestCharges(t *testing.T) {
 	}{
 		{"lost", unanswered(resilience.ClassLost, mcperrors.NotSent), resilience.ChargeRetry},
 		{"timeout", unanswered(resilience.ClassTimeout, mcperrors.Unknown, ownTimer), resilience.ChargeTimeout},
-		{"the server's own timeout", answered(call, "", -32001, ""), resilience.ChargeTimeout},
+		{"the server's own timeout", answered(call, mcperrors.Docling, -32001, ""), resilience.ChargeTimeout},
 		{"429", status(429, 0), resilience.ChargeRetry},
+		{"not processed", unanswered(resilience.ClassUnprocessed, mcperrors.NotSent), resilience.ChargeNone},
 		{"DB_LOCKED", answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED"}`), resilience.ChargeLocked},
 	} {
 		d := resilience.Decide(tt.a, resilience.State{Repeat: resilience.Repeatable, Remaining: resilience.Unbounded})

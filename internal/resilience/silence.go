@@ -31,6 +31,7 @@ type Silence struct {
 	sent    atomic.Int64 // the first request after it, when larger
 	waiting atomic.Int64 // requests that are waited for
 
+	excused time.Duration // the silence had a reason until then
 	missed  int           // probes in a row
 	at      time.Duration // the silence they are about began here
 	tripped time.Duration // the last decision
@@ -100,9 +101,13 @@ func (h Hush) String() string {
 	}
 }
 
-// since returns when the silence began: with the last byte, or with the first
+// Excuse notes that the server has had a reason to be silent until then: the
+// silence counts from then on. It belongs to the one who calls Look.
+func (s *Silence) Excuse(until time.Duration) { s.excused = max(s.excused, until) }
+
+// Since returns when the silence began: with the last byte, or with the first
 // request after it. ok is false when nothing is due.
-func (s *Silence) since() (start time.Duration, ok bool) {
+func (s *Silence) Since() (start time.Duration, ok bool) {
 	heard, sent := s.heard.Load(), s.sent.Load()
 	switch {
 	case sent > heard:
@@ -115,14 +120,14 @@ func (s *Silence) since() (start time.Duration, ok bool) {
 
 // Look says what to do now; next is when to look again, after [Watch].
 func (s *Silence) Look(now time.Duration) (h Hush, next time.Duration) {
-	start, ok := s.since()
+	start, ok := s.Since()
 	if !ok {
 		return Quiet, 0
 	}
 	if start != s.at {
 		s.at, s.missed = start, 0
 	}
-	if due := max(start, s.tripped) + s.after; now < due {
+	if due := max(start, s.tripped, s.excused) + s.after; now < due {
 		return Watch, due
 	}
 	return Probe, 0
@@ -133,7 +138,7 @@ func (s *Silence) Look(now time.Duration) (h Hush, next time.Duration) {
 // meantime, from whomever, makes it [Watch] or [Quiet]. After a Trip the
 // silence has to last once more as long.
 func (s *Silence) Missed(now time.Duration) (h Hush, next time.Duration) {
-	start, ok := s.since()
+	start, ok := s.Since()
 	if !ok || start != s.at {
 		return s.Look(now)
 	}

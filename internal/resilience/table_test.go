@@ -115,13 +115,14 @@ func lines() []line {
 		{"-32700", answered(call, "", -32700, ""), resilience.ClassUnreadable, n, n, n, 0, false, false, false},
 		{"-32700, the third", unanswered(resilience.ClassUnreadable, rejected, repeated), resilience.ClassUnreadable, f, n, f, 0, false, false, false},
 		{"-32603 of tools/call", answered(call, "", -32603, ""), resilience.ClassInternal, n, f, f, 0, true, true, false},
-		{"-32603 of a list", answered(mcp.MethodToolsList, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, true, false},
+		{"-32603 of a list", answered(mcp.MethodToolsList, "", -32603, ""), resilience.ClassInternal, f, n, f, 0, true, false, false},
 		{"-32603, retryable: false", answered(call, "", -32603, `{"retryable":false}`), resilience.ClassInternal, n, f, f, 0, true, false, false},
 		{"-32000", answered(call, "", -32000, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
-		{"-32001 for a timeout", answered(call, "", -32001, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
+		{"-32001 for a timeout", answered(call, mcperrors.Docling, -32001, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
 		{"-32001 for what is not there", answered(call, mcperrors.Artifact, -32001, ""), resilience.ClassInvalid, s, n, s, 0, false, false, false},
-		{"-32002 for a conversion", answered(call, "", -32002, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
-		{"-32003 for an export", answered(call, "", -32003, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"-32002 for a conversion", answered(call, mcperrors.Docling, -32002, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"-32003 for an export", answered(call, mcperrors.Docling, -32003, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
+		{"-32002 for whatever", answered(call, "", -32002, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
 		{"-32010", answered(call, "", -32010, ""), resilience.ClassServerError, n, f, f, 0, true, true, false},
 		{"-32050, reserved", answered(call, "", -32050, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
 		{"an approval that is due", answered(call, mcperrors.Artifact, -32000, ""), resilience.ClassApp, s, n, s, 0, false, false, false},
@@ -135,6 +136,7 @@ func lines() []line {
 		{"unreachable", unanswered(resilience.ClassUnavailable, notSent), resilience.ClassUnavailable, f, n, f, 0, true, true, true},
 		{"out of descriptors", unanswered(resilience.ClassExhausted, notSent), resilience.ClassExhausted, n, n, n, 0, true, true, true},
 		{"certificate", unanswered(resilience.ClassCertificate, notSent), resilience.ClassCertificate, f, n, f, 0, false, false, false},
+		{"not processed", unanswered(resilience.ClassUnprocessed, notSent), resilience.ClassUnprocessed, n, n, n, 0, true, true, true},
 		{"lost", unanswered(resilience.ClassLost, unknown), resilience.ClassLost, f, n, f, 0, true, true, false},
 		{"lost before it was sent", unanswered(resilience.ClassLost, notSent), resilience.ClassLost, f, n, f, 0, true, true, true},
 		{"EOF when reused", unanswered(resilience.ClassLost, unknown, reused), resilience.ClassLost, n, n, n, 0, true, true, false},
@@ -145,8 +147,8 @@ func lines() []line {
 		{"timeout of one impatient caller", unanswered(resilience.ClassTimeout, unknown), resilience.ClassTimeout, n, n, n, 0, true, true, false},
 		{"cancelled", unanswered(resilience.ClassCanceled, unknown), resilience.ClassCanceled, n, n, n, 0, false, false, false},
 		{"cancelled before it was sent", unanswered(resilience.ClassCanceled, notSent), resilience.ClassCanceled, n, n, n, 0, false, false, false},
-		{"too large", unanswered(resilience.ClassTooLarge, unknown), resilience.ClassTooLarge, n, f, f, 0, false, false, false},
-		{"too large, of a list", unanswered(resilience.ClassTooLarge, unknown, notCalled), resilience.ClassTooLarge, f, n, f, 0, false, false, false},
+		{"too large", unanswered(resilience.ClassTooLarge, unknown), resilience.ClassTooLarge, n, n, n, 0, false, false, false},
+		{"too large, of a list", unanswered(resilience.ClassTooLarge, unknown, notCalled), resilience.ClassTooLarge, n, n, n, 0, false, false, false},
 		{"the program ended", unanswered(resilience.ClassExited, unknown), resilience.ClassExited, f, n, f, 0, true, true, false},
 		{"EPIPE", unanswered(resilience.ClassExited, notSent), resilience.ClassExited, f, n, f, 0, true, true, true},
 		{"the program ended under it twice", unanswered(resilience.ClassExited, unknown, repeated), resilience.ClassExited, f, f, f, 0, true, false, false},
@@ -225,7 +227,7 @@ func TestTable(t *testing.T) {
 			require.Equal(t, want, d.Again, "%s, repeat %d: %s", tt.name, repeat, d.Why)
 			require.NotEmpty(t, d.Why, tt.name)
 			if d.Again {
-				require.NotEqual(t, resilience.ChargeNone, d.Charge, tt.name)
+				require.Equal(t, tt.class == resilience.ClassUnprocessed, d.Charge == resilience.ChargeNone, tt.name)
 				require.GreaterOrEqual(t, d.Wait, tt.a.RetryAfter, tt.name)
 			} else {
 				require.Equal(t, resilience.Decision{Why: d.Why}, d, tt.name)

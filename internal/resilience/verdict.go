@@ -57,7 +57,7 @@ func (a Attempt) levels() Judgement {
 		return Judgement{Server: s, Tool: s}
 	case ClassInputRequired, ClassLocked, ClassInvalid, ClassHeaderMismatch, ClassUnsupported, ClassApp:
 		return Judgement{Server: s, Tool: n}
-	case ClassInternal, ClassServerError, ClassBrokenResult, ClassTooLarge:
+	case ClassInternal, ClassServerError, ClassBrokenResult:
 		return Judgement{Server: n, Tool: f}
 	case ClassUnavailable, ClassCertificate, ClassTruncated, ClassGateway, ClassBusy:
 		return Judgement{Server: f, Tool: n}
@@ -91,8 +91,9 @@ func (a Attempt) levels() Judgement {
 		}
 	case ClassCanceled, ClassLocal, ClassPanic:
 		return Judgement{Server: n, Tool: n, OwnDoing: true}
-	case ClassNone, ClassExhausted, ClassStatusNever, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
-		ClassUnauthorized, ClassForbidden, ClassRefused, ClassNotMCP:
+	case ClassNone, ClassExhausted, ClassUnprocessed, ClassStatusNever, ClassThrottled, ClassRequestTimeout, ClassTooEarly,
+		ClassUnauthorized, ClassForbidden, ClassRefused, ClassNotMCP,
+		ClassTooLarge: // the server did what it was asked, and our limit is no fault of its
 	}
 	return Judgement{Server: n, Tool: n}
 }

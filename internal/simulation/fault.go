@@ -37,6 +37,22 @@ const (
 	faults
 )
 
+// overPipe is what becomes of a request to a program, which knows no statuses and
+// no connection of a request's own: its end is the end of all.
+func (f Fault) overPipe() Fault {
+	switch f {
+	case Refused:
+		return LostBefore
+	case Throttled, Unavailable, Crashed:
+		return Internal
+	default:
+		return f
+	}
+}
+
+// loses reports whether the connection ends with a request.
+func (f Fault) loses() bool { return f == LostBefore || f == LostAfter }
+
 // runs reports whether the server runs a request with this fault.
 func (f Fault) runs() bool {
 	switch f {
@@ -58,6 +74,7 @@ type window struct {
 type schedule struct {
 	seed    uint64
 	windows []window
+	losses  []time.Duration // when the server forgets its sessions
 }
 
 // newSchedule draws windows for the first part of a run: some of one fault that
@@ -79,7 +96,21 @@ func newSchedule(seed uint64, length time.Duration) schedule {
 		s.windows = append(s.windows, w)
 		at = w.to
 	}
+	for at := time.Duration(0); at < length; at += time.Duration(r.Int64N(int64(length / 4))) {
+		s.losses = append(s.losses, at)
+	}
 	return s
+}
+
+// sessions is how often the server has forgotten its sessions by then.
+func (s schedule) sessions(now time.Duration) int {
+	n := 0
+	for _, at := range s.losses {
+		if at <= now {
+			n++
+		}
+	}
+	return n
 }
 
 // at is what becomes of the nth attempt of a call at a time.

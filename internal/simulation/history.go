@@ -3,7 +3,6 @@ package simulation
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -36,6 +35,11 @@ type Report struct {
 	Unknown int
 	// Probes is how many requests were on their way at once in HALF_OPEN.
 	Probes int
+	// Hedges is how many second requests there were, Rounds how many questions
+	// were answered, Sessions how many sessions were opened in the place of a lost
+	// one, Starts how many programs were started in the place of an ended one:
+	// what a run did not do it has not tried.
+	Hedges, Rounds, Sessions, Starts int
 
 	// Duplicates is unsafe calls that ran more than once, Lost calls without
 	// exactly one outcome, Swapped ones with the answer of another, Denied ones
@@ -43,8 +47,14 @@ type Report struct {
 	// and have not.
 	Duplicates, Lost, Swapped, Denied, Missing int
 	// Open is requests sent while the circuit was open, Early those sent before
-	// the server's Retry-After was over.
-	Open, Early int
+	// the server's Retry-After was over, Hasty those sent before the handshake of
+	// their session was. Needless is sessions opened in the place of one that works.
+	Open, Early, Hasty, Needless int
+	// Fast is requests beyond the client's rate, Crowded those beyond its
+	// bulkhead. A second request beside the first of a call counts with it.
+	Fast, Crowded int
+	// Reused is answers to a question that were given to a server a second time.
+	Reused int
 	// Unhealed is servers whose clients did not recover in the time they have.
 	Unhealed int
 }
@@ -63,6 +73,15 @@ func (r *Report) Add(o Report) {
 	r.Missing += o.Missing
 	r.Open += o.Open
 	r.Early += o.Early
+	r.Hasty += o.Hasty
+	r.Needless += o.Needless
+	r.Fast += o.Fast
+	r.Crowded += o.Crowded
+	r.Reused += o.Reused
+	r.Hedges += o.Hedges
+	r.Rounds += o.Rounds
+	r.Sessions += o.Sessions
+	r.Starts += o.Starts
 	r.Unhealed += o.Unhealed
 }
 
@@ -80,6 +99,11 @@ func (r Report) Faults() []string {
 		{r.Missing, "calls are said to have run and have not"},
 		{r.Open, "requests were sent while the circuit was open"},
 		{r.Early, "requests were sent before Retry-After was over"},
+		{r.Hasty, "requests were sent before the handshake"},
+		{r.Needless, "sessions were opened in the place of one that works"},
+		{r.Fast, "requests were sent faster than the rate"},
+		{r.Crowded, "requests were sent beyond the bulkhead"},
+		{r.Reused, "answers were given to a server twice"},
 		{r.Unhealed, "clients did not recover"},
 		{max(0, r.Probes-1), "probes too many at once"},
 	} {
@@ -139,8 +163,8 @@ func (h *history) probes(n int) {
 	h.report.Probes = max(h.report.Probes, n)
 }
 
-// wrongly counts a request that should not have been sent.
-func (h *history) wrongly(count *int) {
+// count counts what happened, or should not have.
+func (h *history) count(count *int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*count++
@@ -178,7 +202,3 @@ func (h *history) check() Report {
 	}
 	return r
 }
-
-// recovery is how long a client may take after its server has healed: the
-// cooldown, the probe's own bound and a call (the "Done when").
-const recovery = 30*time.Second + 5*time.Second + time.Second

@@ -22,8 +22,6 @@ type Config struct {
 	// Trouble is how long servers are hurt. After it they are well, and their
 	// clients have to recover.
 	Trouble time.Duration
-	// Options are the clients' options besides the revision.
-	Options []client.Option
 }
 
 // Run lets callers call while servers are hurt, then heals the servers and holds
@@ -37,12 +35,11 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	for n := range cfg.Servers {
 		seed := cfg.Seed*1000 + uint64(n)
 		s := &server{
-			name: fmt.Sprintf("sim-%d", n), version: cfg.Version, history: h,
-			schedule: newSchedule(seed, cfg.Trouble), began: time.Now(), half: map[uint64]int{},
+			name: fmt.Sprintf("sim-%d", n), version: cfg.Version, shape: shapeOf(n, seed, cfg.Version), history: h,
+			schedule: newSchedule(seed, cfg.Trouble), began: time.Now(),
+			half: map[uint64]int{}, under: map[int]int{}, given: map[string]bool{},
 		}
-		c, err := client.Connect(ctx, s, append([]client.Option{
-			client.WithProtocolVersion(string(cfg.Version)), client.WithPreload(false),
-		}, cfg.Options...)...)
+		c, err := client.Connect(ctx, s, append(s.shape.options(), client.WithProtocolVersion(string(cfg.Version)))...)
 		if err != nil {
 			return Report{}, err
 		}
@@ -56,7 +53,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		}
 		world.Go(func() {
 			callers.Wait()
-			if !heals(ctx, c, h, &keys) {
+			if !heals(ctx, c, h, &keys, s.shape.recovery()) {
 				unhealed.Add(1)
 			}
 		})
@@ -85,7 +82,7 @@ func hurry(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64
 }
 
 // heals reports whether calls are answered again soon enough, and from then on.
-func heals(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64) bool {
+func heals(ctx context.Context, c *client.Client, h *history, keys *atomic.Int64, recovery time.Duration) bool {
 	for healed := time.Now(); ; rest(ctx, 100*time.Millisecond) {
 		if call(ctx, c, h, int(keys.Add(1)), true, time.Minute) == nil {
 			break

@@ -22,16 +22,23 @@ import (
 type server struct {
 	name     string
 	version  mcp.Version
+	shape    shape
 	history  *history
 	schedule schedule
 	began    time.Time
 	// guard is the breaker of the server's client, once there is one.
 	guard atomic.Pointer[breaker.Breaker]
 
-	mu   sync.Mutex
-	said time.Time // when the server asked to be left alone
-	hold time.Time // nothing may come before
-	half map[uint64]int
+	mu      sync.Mutex
+	said    time.Time // when the server asked to be left alone
+	hold    time.Time // nothing may come before
+	half    map[uint64]int
+	under   map[int]int     // requests on their way, by call
+	lately  []time.Time     // when calls came, in the last second
+	given   map[string]bool // answers to questions that were taken
+	started int             // programs
+	// questions is how many were asked.
+	questions int
 }
 
 // String implements [transport.Transport].
@@ -39,15 +46,30 @@ func (s *server) String() string { return s.name }
 
 // Connect implements [transport.Transport].
 func (s *server) Connect(context.Context, transport.Handler) (transport.Conn, error) {
-	return &conn{server: s, done: make(chan struct{})}, nil
+	c := &conn{server: s, done: make(chan struct{})}
+	if !s.shape.program {
+		return c, nil
+	}
+	s.mu.Lock()
+	s.started++
+	again := s.started > 1
+	s.mu.Unlock()
+	if again {
+		s.history.count(&s.history.report.Starts)
+	}
+	return &program{c}, nil
 }
 
-// conn is a connection whose requests have exchanges of their own, as over HTTP.
+// conn is a connection: one whose requests have exchanges of their own, as over
+// HTTP, or the pipe of a [program].
 type conn struct {
 	*server
 	once     sync.Once
 	done     chan struct{}
 	received atomic.Uint64
+	lost     atomic.Bool  // it ended by itself
+	session  atomic.Int64 // how often the server had forgotten its sessions when this one was opened
+	ready    atomic.Bool  // the handshake is over
 }
 
 // Received implements [transport.Counter].
@@ -60,27 +82,67 @@ var errReset = errors.New("connection reset by peer")
 
 // Call implements [transport.Conn].
 func (c *conn) Call(ctx context.Context, req transport.Request) (transport.Answer, error) {
-	leave := c.arrive()
+	asked := paramsOf(req)
+	leave := c.arrive(asked.key, req.Method)
 	defer leave()
-	key, ok := keyOf(req)
-	if !ok {
+	select {
+	case <-c.done:
+		f := c.ended()
+		f.NotSent = true
+		return transport.Answer{}, f
+	default:
+	}
+	if req.Method != mcp.MethodInitialize && c.forgotten() {
+		_, latency := c.schedule.at(time.Since(c.began), asked.key, 0)
+		if err := c.wait(ctx, req.Wait, latency); err != nil {
+			return transport.Answer{}, err
+		}
+		return transport.Answer{}, &transport.Failure{
+			Reason: transport.ReasonSession, Rejected: true,
+			HTTP: &mcperrors.HTTPEvidence{Status: http.StatusNotFound}, Err: errors.New("no such session"),
+		}
+	}
+	if asked.key == 0 {
 		return c.protocol(ctx, req)
 	}
-	fault, latency := c.schedule.at(time.Since(c.began), key, c.history.attempt(key))
+	if c.version.Era() == mcp.EraSession && !c.ready.Load() {
+		c.history.count(&c.history.report.Hasty)
+	}
+	fault, latency := c.schedule.at(time.Since(c.began), asked.key, c.history.attempt(asked.key))
+	if c.shape.program {
+		fault = fault.overPipe()
+	}
 	if fault == Refused {
 		return transport.Answer{}, &transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: errReset}
 	}
+	question := c.question(asked)
 	if fault.runs() {
 		if err := c.wait(ctx, req.Wait, latency); err != nil {
 			return transport.Answer{}, err
 		}
-		c.history.run(key)
+		c.take(asked)
+		if question == "" {
+			c.history.run(asked.key)
+		}
 	}
-	return c.answer(ctx, req, fault, latency, key)
+	return c.answer(ctx, req, fault, latency, asked.key, question)
+}
+
+// forgotten reports whether the server does not know the connection's session.
+func (c *conn) forgotten() bool {
+	return c.shape.sessions && int(c.session.Load()) != c.schedule.sessions(time.Since(c.began))
+}
+
+// ended is what calls fail with whose connection is over.
+func (c *conn) ended() *transport.Failure {
+	if c.lost.Load() {
+		return &transport.Failure{Reason: transport.ReasonLost, Err: jsonrpc.ErrPeerClosed}
+	}
+	return &transport.Failure{Reason: transport.ReasonClosed, Err: jsonrpc.ErrClosed}
 }
 
 // answer is what comes back of a request that the server has or has not run.
-func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, latency time.Duration, key int) (transport.Answer, error) {
+func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, latency time.Duration, key int, question string) (transport.Answer, error) {
 	if fault == Silent || fault == SilentAfter {
 		latency = 1000 * time.Hour
 	}
@@ -88,11 +150,15 @@ func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, l
 		return transport.Answer{}, err
 	}
 	const later = 3 * time.Second
-	if fault != LostBefore && fault != LostAfter {
+	if !fault.loses() {
 		c.received.Add(1)
 	}
 	switch fault {
 	case LostBefore, LostAfter:
+		if c.shape.program {
+			c.lost.Store(true)
+			_ = c.Close()
+		}
 		return transport.Answer{}, &transport.Failure{Reason: transport.ReasonLost, Err: errReset}
 	case Throttled:
 		return transport.Answer{}, c.status(http.StatusTooManyRequests, later)
@@ -105,6 +171,9 @@ func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, l
 	case Invalid:
 		return refused(req, jsonrpc.CodeInvalidParams)
 	default:
+		if question != "" {
+			return result(req, question)
+		}
 		return result(req, done(req.Method, key, fault == ToolError))
 	}
 }
@@ -113,7 +182,10 @@ func (c *conn) answer(ctx context.Context, req transport.Request, fault Fault, l
 // would get at that time.
 func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.Answer, error) {
 	fault, latency := c.schedule.at(time.Since(c.began), 1, int(time.Since(c.began)/time.Millisecond))
-	if req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover && c.guard.Load() == nil {
+	if c.shape.program {
+		fault = fault.overPipe()
+	}
+	if opens := req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover; opens && c.guard.Load() == nil {
 		fault = None // the world begins well
 	}
 	switch fault {
@@ -121,7 +193,7 @@ func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.A
 	case Refused:
 		return transport.Answer{}, &transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: errReset}
 	default:
-		return c.answer(ctx, req, fault, latency, 0)
+		return c.answer(ctx, req, fault, latency, 0, "")
 	}
 	if err := c.wait(ctx, req.Wait, latency); err != nil {
 		return transport.Answer{}, err
@@ -130,6 +202,14 @@ func (c *conn) protocol(ctx context.Context, req transport.Request) (transport.A
 	const about = `"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"sim","version":"1"}`
 	switch req.Method {
 	case mcp.MethodInitialize:
+		if c.ready.Load() && c.shape.sessions && !c.forgotten() {
+			c.history.count(&c.history.report.Needless)
+		}
+		c.ready.Store(false)
+		c.session.Store(int64(c.schedule.sessions(time.Since(c.began))))
+		if c.guard.Load() != nil && !c.shape.program {
+			c.history.count(&c.history.report.Sessions)
+		}
 		return result(req, fmt.Sprintf(`{"protocolVersion":%q,%s}`, c.version, about))
 	case mcp.MethodDiscover:
 		return result(req, fmt.Sprintf(`{"resultType":"complete","supportedVersions":[%q],%s}`, c.version, about))
@@ -148,7 +228,7 @@ func (c *conn) status(code int, later time.Duration) error {
 		c.mu.Unlock()
 	}
 	return &transport.Failure{
-		Reason: transport.ReasonStatus, RetryAfter: later,
+		Reason: transport.ReasonStatus, RetryAfter: later, Rejected: code == http.StatusTooManyRequests,
 		HTTP: &mcperrors.HTTPEvidence{Status: code}, Err: fmt.Errorf("status %d", code),
 	}
 }
@@ -174,44 +254,88 @@ func (c *conn) wait(ctx context.Context, bound jsonrpc.Wait, d time.Duration) er
 	case <-ctx.Done():
 		return &transport.Failure{Reason: transport.ReasonCanceled, Err: context.Cause(ctx)}
 	case <-c.done:
-		return &transport.Failure{Reason: transport.ReasonClosed, Err: jsonrpc.ErrClosed}
+		return c.ended()
 	}
 }
 
-// arrive holds a request against what the breaker and the server have said.
-func (c *conn) arrive() (leave func()) {
+// arrive holds a request against what the breaker, the server and the client's
+// limits have said.
+func (c *conn) arrive(key int, method string) (leave func()) {
 	now := time.Now()
 	c.mu.Lock()
 	// What left at the instant of the answer did not know of it.
 	early := c.said.Before(now) && now.Before(c.hold)
 	c.mu.Unlock()
 	if early {
-		c.history.wrongly(&c.history.report.Early)
+		c.history.count(&c.history.report.Early)
 	}
+	depart := c.crowd(key, now)
 	b := c.guard.Load()
-	if b == nil {
-		return func() {}
+	if b == nil || c.shape.program && (method == mcp.MethodInitialize || method == mcp.MethodDiscover) {
+		return depart // a program that starts proves itself
 	}
 	s := b.Snapshot()
 	switch {
 	case s.State == breaker.Open && s.Since.Before(now):
-		c.history.wrongly(&c.history.report.Open)
+		c.history.count(&c.history.report.Open)
 	case s.State == breaker.HalfOpen:
 		c.mu.Lock()
 		c.half[s.Generation]++
 		c.history.probes(c.half[s.Generation])
 		c.mu.Unlock()
 		return func() {
+			depart()
 			c.mu.Lock()
 			c.half[s.Generation]--
 			c.mu.Unlock()
 		}
 	}
-	return func() {}
+	return depart
+}
+
+// crowd holds a call against the client's rate and bulkhead.
+func (c *conn) crowd(key int, now time.Time) (depart func()) {
+	if key == 0 {
+		return func() {} // requests of the protocol have a lane of their own
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.under[key]++
+	switch {
+	case c.under[key] > 1:
+		c.history.count(&c.history.report.Hedges)
+	case c.shape.limited:
+		for len(c.lately) > 0 && now.Sub(c.lately[0]) >= time.Second {
+			c.lately = c.lately[1:]
+		}
+		c.lately = append(c.lately, now)
+		if len(c.lately) > perSecond+burst {
+			c.history.count(&c.history.report.Fast)
+		}
+		if len(c.under) > places {
+			c.history.count(&c.history.report.Crowded)
+		}
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.under[key]--; c.under[key] == 0 {
+			delete(c.under, key)
+		}
+	}
 }
 
 // Notify implements [transport.Conn].
-func (c *conn) Notify(context.Context, jsonrpc.Notification) error { return nil }
+func (c *conn) Notify(ctx context.Context, n jsonrpc.Notification) error {
+	if n.Method != mcp.MethodInitialized {
+		return nil
+	}
+	if err := c.wait(ctx, jsonrpc.Wait{}, 5*time.Millisecond); err != nil {
+		return err
+	}
+	c.ready.Store(true)
+	return nil
+}
 
 // Respond implements [transport.Conn].
 func (c *conn) Respond(context.Context, jsonrpc.Response) error { return nil }
@@ -232,26 +356,6 @@ func (c *conn) Done() <-chan struct{} { return c.done }
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.done) })
 	return nil
-}
-
-// keyOf is the number of the application's call a request is for.
-func keyOf(req transport.Request) (int, bool) {
-	var params struct {
-		URI       string `json:"uri"`
-		Arguments struct {
-			Key int `json:"key"`
-		} `json:"arguments"`
-	}
-	if json.Unmarshal(req.Params, &params) != nil {
-		return 0, false
-	}
-	key := params.Arguments.Key
-	if params.URI != "" {
-		if _, err := fmt.Sscanf(params.URI, "sim://%d", &key); err != nil {
-			return 0, false
-		}
-	}
-	return key, key > 0
 }
 
 // done is the result of a call that was run.

@@ -42,6 +42,19 @@ func TestSimulation(t *testing.T) {
 		require.Greater(t, all.Answered, all.Calls/10, "the servers are not away all the time: %+v", all)
 		require.Less(t, all.Answered, all.Calls, "and not well all the time: %+v", all)
 		require.NotZero(t, all.Unknown)
+		tried(t, all, version)
+	}
+}
+
+// tried holds a run against what it is there to try.
+func tried(t *testing.T, all Report, version mcp.Version) {
+	t.Helper()
+	require.NotZero(t, all.Hedges, "no second request was made")
+	require.NotZero(t, all.Starts, "no program was started again")
+	if version.Era() == mcp.EraSession {
+		require.NotZero(t, all.Sessions, "no session was lost")
+	} else {
+		require.NotZero(t, all.Rounds, "no question was answered")
 	}
 }
 
@@ -55,9 +68,13 @@ func TestSoak(t *testing.T) {
 	for seed := uint64(1000); all.Calls < enough; seed++ {
 		all.Add(world(t, seed, versions[seed%2]))
 	}
+	tried(t, all, mcp.LatestSession)
+	tried(t, all, mcp.Latest)
 	fmt.Printf("%d simulated calls, %d requests, %d answered, %d of unknown outcome\n", all.Calls, all.Attempts, all.Answered, all.Unknown)
 	fmt.Printf("duplicates of unsafe calls %d, lost calls %d, hung goroutines 0, sends while OPEN %d, concurrent probes %d\n",
 		all.Duplicates, all.Lost, all.Open, all.Probes)
+	fmt.Printf("%d second requests, %d questions answered, %d sessions and %d programs replaced\n", all.Hedges, all.Rounds, all.Sessions, all.Starts)
+	fmt.Printf("sent before the handshake %d, sessions opened needlessly %d, beyond the rate %d, beyond the bulkhead %d, answers given twice %d\n", all.Hasty, all.Needless, all.Fast, all.Crowded, all.Reused)
 	fmt.Printf("answers swapped %d, denied %d, missing %d, sent before Retry-After %d, clients not recovered %d\n",
 		all.Swapped, all.Denied, all.Missing, all.Early, all.Unhealed)
 }
@@ -82,8 +99,13 @@ func TestCheckerCatches(t *testing.T) {
 		{"denied", func(h *history) { h.run(1); h.end(1, "", notSent) }, "[1 calls ran and are said not to have]"},
 		{"made up", func(h *history) { h.end(1, answerTo(1), nil) }, "[1 calls are said to have run and have not]"},
 		{"foreign error", func(h *history) { h.run(1); h.end(1, "", errors.New("plain")) }, "[]"},
-		{"sent while open", func(h *history) { h.end(1, "", lost); h.wrongly(&h.report.Open) }, "[1 requests were sent while the circuit was open]"},
-		{"sent early", func(h *history) { h.end(1, "", lost); h.wrongly(&h.report.Early) }, "[1 requests were sent before Retry-After was over]"},
+		{"sent while open", func(h *history) { h.end(1, "", lost); h.count(&h.report.Open) }, "[1 requests were sent while the circuit was open]"},
+		{"sent early", func(h *history) { h.end(1, "", lost); h.count(&h.report.Early) }, "[1 requests were sent before Retry-After was over]"},
+		{"sent before the handshake", func(h *history) { h.end(1, "", lost); h.count(&h.report.Hasty) }, "[1 requests were sent before the handshake]"},
+		{"one session too many", func(h *history) { h.end(1, "", lost); h.count(&h.report.Needless) }, "[1 sessions were opened in the place of one that works]"},
+		{"beyond the rate", func(h *history) { h.end(1, "", lost); h.count(&h.report.Fast) }, "[1 requests were sent faster than the rate]"},
+		{"beyond the bulkhead", func(h *history) { h.end(1, "", lost); h.count(&h.report.Crowded) }, "[1 requests were sent beyond the bulkhead]"},
+		{"an answer given twice", func(h *history) { h.end(1, "", lost); h.count(&h.report.Reused) }, "[1 answers were given to a server twice]"},
 		{"two probes", func(h *history) { h.end(1, "", lost); h.probes(2) }, "[1 probes too many at once]"},
 	} {
 		h := newHistory()

@@ -1,0 +1,693 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// hook is a function of the application under test: it fails while it is bad.
+type hook struct {
+	fail func()
+	bad  atomic.Bool
+	ran  chan struct{} // gets a value when it returned; capacity 1
+
+	told   chan client.CallbackFailed
+	logged chan string
+}
+
+func newHook(fail func()) *hook {
+	return &hook{fail: fail, ran: make(chan struct{}, 1), told: make(chan client.CallbackFailed, 100), logged: make(chan string, 100)}
+}
+
+func (h *hook) run() {
+	if h.bad.Load() {
+		h.fail()
+	}
+	select {
+	case h.ran <- struct{}{}:
+	default:
+	}
+}
+
+// hookHandler is a slog handler that hands its lines to a hook.
+type hookHandler struct {
+	h     *hook
+	fails bool
+}
+
+func (s hookHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (s hookHandler) WithAttrs([]slog.Attr) slog.Handler       { return s }
+func (s hookHandler) WithGroup(string) slog.Handler            { return s }
+func (s hookHandler) Handle(_ context.Context, r slog.Record) error {
+	if s.fails {
+		s.h.run()
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		select {
+		case s.h.logged <- a.Value.String():
+		default:
+		}
+		return true
+	})
+	return nil
+}
+
+// hookMeter fails in one of its methods.
+type hookMeter struct {
+	client.NoMeter
+	attempt, call, happened func()
+}
+
+func (m hookMeter) AttemptEnded(client.AttemptRecord) { m.attempt() }
+func (m hookMeter) CallEnded(client.CallRecord)       { m.call() }
+func (m hookMeter) Happened(client.Happening)         { m.happened() }
+
+type hookTripper struct {
+	http.RoundTripper
+	h *hook
+}
+
+func (t hookTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		t.h.run()
+	}
+	return t.RoundTripper.RoundTrip(r)
+}
+
+type hookVerdicts struct {
+	client.VerdictStore
+	load, save, forget func()
+}
+
+func (v hookVerdicts) Load(key string) (client.Verdict, bool) {
+	v.load()
+	return v.VerdictStore.Load(key)
+}
+
+func (v hookVerdicts) Save(key string, verdict client.Verdict) error {
+	v.save()
+	return v.VerdictStore.Save(key, verdict)
+}
+
+func (v hookVerdicts) Forget(key string) error {
+	v.forget()
+	return v.VerdictStore.Forget(key)
+}
+
+// site is a client, the server it is connected to, and the hook.
+type hookSite struct {
+	*hook
+	c    *client.Client
+	s    *clienttest.Server
+	dial func(opts ...client.Option) (*client.Client, error)
+}
+
+// call makes a call of a tool, which may fail.
+func (s *hookSite) call(t *testing.T, tool string, opts ...client.CallOption) {
+	_, _ = s.c.CallTool(t.Context(), tool, nil, opts...)
+}
+
+func callTalk(t *testing.T, s *hookSite) { s.call(t, "talk") }
+
+func callAsk(t *testing.T, s *hookSite) { s.call(t, "ask") }
+
+func tellChange(t *testing.T, s *hookSite) {
+	const method = mcp.MethodToolsListChanged
+	for s.s.Listening(method) == 0 {
+		runtime.Gosched() // the stream is on its way
+	}
+	s.s.Notify(method, nil)
+}
+
+// hookCase is a function that the application hands over, and what makes the
+// client call it.
+type hookCase struct {
+	name  string // as CallbackFailed has it
+	opts  func(h *hook) []client.Option
+	setup func(t *testing.T, s *hookSite)
+	act   func(t *testing.T, s *hookSite)
+	// only is the kind of way that it exists on, "" for all.
+	only string
+	// logged: it is told by the log and not by an event.
+	logged bool
+}
+
+func oneOption(o client.Option) []client.Option { return []client.Option{o} }
+
+func formAnswer(h *hook) []client.Option {
+	return oneOption(client.OnElicitForm(func(context.Context, client.FormRequest) (*mcp.ElicitResult, error) {
+		h.run()
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}))
+}
+
+func asks(method, params string) func(t *testing.T, s *hookSite) {
+	return func(t *testing.T, s *hookSite) {
+		s.s.Tool("ask", "", func(call *clienttest.Call) (any, error) {
+			if _, err := call.Ask(method, json.RawMessage(params)); err != nil {
+				return nil, err
+			}
+			return clienttest.Text("asked"), nil
+		})
+	}
+}
+
+func noCallback() {}
+
+var hookCases = []hookCase{
+	{name: "OnNotification", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnNotification(func(context.Context, jsonrpc.Notification) { h.run() }))
+	}},
+	{name: "OnLog", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnLog(func(context.Context, mcp.LoggingMessageParams) { h.run() }))
+	}},
+	{name: "OnListChanged", act: tellChange, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnListChanged(func(context.Context, string) { h.run() }))
+	}},
+	{name: "OnEvent", logged: true, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnEvent(func(context.Context, client.Event) { h.run() }))
+	}, act: func(t *testing.T, s *hookSite) { // a new definition is an event
+		s.s.AddTool(mcp.Tool{Name: "talk", Description: fmt.Sprint(len(s.s.Requests())), InputSchema: json.RawMessage(`{"type":"object"}`)}, talked)
+		for _, err := range s.c.Tools(t.Context(), client.WithCache(client.CacheRefresh)) {
+			require.NoError(t, err)
+		}
+	}},
+	{name: "WithProgress", act: func(t *testing.T, s *hookSite) {
+		s.call(t, "talk", client.WithProgress(func(mcp.ProgressParams) { s.run() }))
+	}},
+	{name: "Subscribe", act: tellChange, setup: func(t *testing.T, s *hookSite) {
+		_, err := s.c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}, func(context.Context, client.Change) { s.run() })
+		require.NoError(t, err)
+	}},
+	{name: "OnSampling", act: callAsk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnSampling(func(context.Context, client.SamplingRequest) (*mcp.CreateMessageResult, error) {
+			h.run()
+			return nil, client.ErrRejected
+		}))
+	}, setup: asks(mcp.MethodSamplingCreateMessage, `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":1}`)},
+	{
+		name: "OnElicitForm", act: callAsk, opts: formAnswer,
+		setup: asks(mcp.MethodElicitationCreate, `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`),
+	},
+	{name: "OnElicitURL", act: callAsk, opts: func(h *hook) []client.Option {
+		return oneOption(client.OnElicitURL(func(context.Context, client.URLRequest) (mcp.ElicitAction, error) {
+			h.run()
+			return mcp.ElicitDecline, nil
+		}))
+	}, setup: asks(mcp.MethodElicitationCreate, `{"mode":"url","message":"?","url":"https://example.com/","elicitationId":"e"}`)},
+	{name: "WithIDs", act: callTalk, opts: func(h *hook) []client.Option {
+		var n atomic.Int64
+		return oneOption(client.WithIDs(func() jsonrpc.ID {
+			h.run()
+			return jsonrpc.IntID(n.Add(1))
+		}))
+	}},
+	{name: "WithMiddleware", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.WithMiddleware(func(next client.Next) client.Next {
+			return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
+				h.run()
+				return next(ctx, inv)
+			}
+		}))
+	}},
+	{name: "Meter.AttemptEnded", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.WithMeter(hookMeter{attempt: h.run, call: noCallback, happened: noCallback}))
+	}},
+	{name: "Meter.CallEnded", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.WithMeter(hookMeter{attempt: noCallback, call: h.run, happened: noCallback}))
+	}},
+	{name: "Meter.Happened", opts: func(h *hook) []client.Option {
+		return oneOption(client.WithMeter(hookMeter{attempt: noCallback, call: noCallback, happened: h.run}))
+	}, act: func(t *testing.T, s *hookSite) {
+		s.c.Breaker().Force(breaker.ForcedOpen) // a refusal is told of
+		s.call(t, "talk")
+		s.c.Breaker().Force(breaker.Auto)
+	}},
+	{name: "the logger's handler", opts: func(h *hook) []client.Option {
+		return []client.Option{client.WithLogger(slog.New(hookHandler{h, true})), client.OnLog(func(context.Context, mcp.LoggingMessageParams) {})}
+	}, act: func(t *testing.T, s *hookSite) { s.call(t, "mumble") }},
+	{name: "Trace.Sent", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.WithTrace(transport.Trace{Sent: func([]byte) { h.run() }}))
+	}},
+	{name: "Trace.Received", act: callTalk, opts: func(h *hook) []client.Option {
+		return oneOption(client.WithTrace(transport.Trace{Received: func([]byte) { h.run() }}))
+	}},
+	{name: "HTTP.RoundTripper", act: callTalk, only: "http", opts: func(h *hook) []client.Option {
+		return oneOption(client.WithHTTP(transport.HTTP{RoundTripper: hookTripper{http.DefaultTransport, h}}))
+	}},
+	{name: "VerdictStore.Load", act: dialAgain, only: "http", opts: func(h *hook) []client.Option {
+		return oneOption(client.WithVerdicts(hookVerdicts{client.MemoryVerdicts(), h.run, noCallback, noCallback}))
+	}},
+	{name: "VerdictStore.Save", act: dialAgain, only: "http", opts: func(h *hook) []client.Option {
+		return oneOption(client.WithVerdicts(hookVerdicts{client.MemoryVerdicts(), noCallback, h.run, noCallback}))
+	}},
+}
+
+// redial finds out the era.
+func dialAgain(t *testing.T, s *hookSite) {
+	c, err := s.dial(client.WithProtocolVersion(client.AutoVersion))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+}
+
+func talked(call *clienttest.Call) (any, error) {
+	call.Progress(float64(1), "")
+	call.Notify(mcp.MethodMessage, map[string]any{"level": "info", "data": "x"})
+	return clienttest.Text("said"), nil
+}
+
+// A function of the application that panics or ends its goroutine is told of,
+// is called again the next time, and costs no other call anything: over a stream
+// and over HTTP, in both eras.
+func TestCallbacks(t *testing.T) {
+	t.Parallel()
+	for _, h := range hookCases {
+		for how, fail := range failingHooks() {
+			for _, way := range []string{"stream", "http"} {
+				for _, version := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
+					if h.only == "" || h.only == way {
+						t.Run(strings.Join([]string{h.name, how, way, string(version)}, " "), func(t *testing.T) {
+							t.Parallel()
+							h.test(t, newHook(fail), way, version)
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+func (h *hookCase) test(t *testing.T, hook *hook, way string, version mcp.Version) {
+	s := &hookSite{hook: hook, s: clienttest.NewServer(t)}
+	s.s.SetCapabilities(mcp.ServerCapabilities{Tools: &mcp.ListChangedCapability{ListChanged: true}, Logging: &mcp.EmptyCapability{}})
+	s.s.Tool("talk", "", talked)
+	s.s.Tool("plain", "", func(*clienttest.Call) (any, error) { return clienttest.Text("fine"), nil })
+	s.s.Tool("mumble", "", func(call *clienttest.Call) (any, error) {
+		call.Notify(mcp.MethodMessage, map[string]any{"level": 5})
+		return clienttest.Text("said"), nil
+	})
+	opts := []client.Option{
+		client.WithProtocolVersion(string(version)), client.WithLogger(slog.New(hookHandler{hook, false})),
+		client.OnEvent(func(_ context.Context, e client.Event) {
+			if failed, ok := e.(client.CallbackFailed); ok {
+				hook.told <- failed
+			}
+		}),
+	}
+	if h.opts != nil {
+		opts = append(opts, h.opts(hook)...)
+	}
+	s.dial = func(more ...client.Option) (*client.Client, error) {
+		all := slices.Concat(opts, more)
+		if way == "http" {
+			return client.Dial(t.Context(), s.s.URL(), all...)
+		}
+		return client.Connect(t.Context(), s.s.Transport(), all...)
+	}
+	var err error
+	s.c, err = s.dial()
+	require.NoError(t, err)
+	if h.setup != nil {
+		h.setup(t, s)
+	}
+
+	hook.bad.Store(true)
+	var work sync.WaitGroup
+	work.Go(func() { h.act(t, s) }) // which a Goexit may end
+	if h.logged {
+		for !strings.HasPrefix(<-hook.logged, h.name+" ") {
+		}
+	} else {
+		told := <-hook.told
+		require.Equal(t, h.name, told.Callback)
+		require.Equal(t, told.Value != nil, len(told.Stack) > 0)
+	}
+	work.Wait()
+	hook.bad.Store(false)
+	select {
+	case <-hook.ran:
+	default:
+	}
+
+	h.act(t, s)
+	<-hook.ran
+	res, err := s.c.CallTool(t.Context(), "plain", nil)
+	require.NoError(t, err)
+	require.Equal(t, "fine", res.Text())
+	require.Zero(t, s.c.Health().InFlight)
+	require.Equal(t, breaker.Closed, s.c.Breaker().State(), "what this side does wrong is not the server's")
+	require.NoError(t, s.c.Close())
+}
+
+// elsewhere are the functions that other tests make fail, with the test's name,
+// or why it may do what it likes.
+var elsewhere = map[string]string{
+	"client OnPoolEvent":            "TestPoolCallbacks",
+	"client WithPoolLogger":         "TestPoolCallbacks",
+	"client WithServerOptions":      "TestPoolCallbacks",
+	"client WithVariables":          "runs on the caller's goroutine before anything is open",
+	"client ReadServers":            "runs on the caller's goroutine before anything is open",
+	"client Connect":                "TestCallbackTransport",
+	"client ServerSpec.Transport":   "TestCallbackTransport",
+	"client VerdictStore.Forget":    "is guarded as the other two",
+	"transport Command.Stderr":      "TestCallbackProgram",
+	"transport Trace.Noise":         "TestCallbackProgram",
+	"transport Trace.Stderr":        "TestCallbackProgram",
+	"transport SSE.RoundTripper":    "is that of HTTP",
+	"transport Stream.In":           "TestCallbackStream",
+	"transport Stream.Out":          "TestCallbackStream",
+	"transport Handler":             "is for programs that drive a transport themselves",
+	"toolcache Settings.Durable":    "TestCallbacks",
+	"toolcache Settings.StaleIf":    "TestCallbacks",
+	"toolcache Settings.Logger":     "TestCallbacks",
+	"toolcache Ask":                 "TestCallbacks",
+	"toolcache Fetch":               "TestCallbacks",
+	"toolcache TTLFromEnv":          "runs on the caller's goroutine",
+	"client WithHeaderFunc":         "TestHeaderFunc",
+	"transport HTTP.HeaderFunc":     "TestHeaderFunc",
+	"transport SSE.HeaderFunc":      "TestHeaderFunc",
+	"breaker Settings.Logger":       "TestCallbacks",
+	"breaker Settings.OnTransition": "TestCallbacks",
+}
+
+// A new function that an application can hand over needs a row in hookCases, or
+// a test of its own in elsewhere.
+func TestEveryCallbackHasATest(t *testing.T) {
+	t.Parallel()
+	covered := map[string]bool{"client WithLogger": true, "client WithMeter": true, "client WithVerdicts": true, "client WithTrace": true}
+	for _, h := range hookCases {
+		for _, pkg := range []string{"client ", "transport "} {
+			covered[pkg+h.name] = true
+		}
+	}
+	dirs := map[string]string{"client": ".", "transport": "transport", "toolcache": "../toolcache", "breaker": "../breaker"}
+	for name, why := range elsewhere {
+		covered[name] = true
+		pkg, _, _ := strings.Cut(name, " ")
+		if strings.HasPrefix(why, "Test") {
+			dir := dirs[pkg]
+			if pkg == "transport" {
+				dir = "." // through the client
+			}
+			require.True(t, hasTest(t, dir, why), "%s: there is no %s in %s", name, why, dir)
+		}
+	}
+	for pkg, dir := range dirs {
+		for _, name := range callbacksOf(t, dir) {
+			owner, _, _ := strings.Cut(name, ".")
+			require.True(t, covered[pkg+" "+name] || covered[pkg+" "+owner],
+				"%s hands %s over to us: what if it panics?", pkg, name)
+		}
+	}
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return strings.Contains(string(text), "func "+name+"(")
+	})
+}
+
+// callbacksOf returns the exported functions, fields and interfaces by which a
+// program hands its own code to a package.
+func callbacksOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				for _, p := range n.Type.Params.List {
+					name := n.Name.Name
+					if own, ok := p.Type.(*ast.Ident); ok && (own.Name == "Fetch" || own.Name == "Ask") {
+						name = own.Name
+					} else if !isCode(p.Type) {
+						continue
+					}
+					if n.Name.IsExported() {
+						names = append(names, name)
+					}
+				}
+				return false
+			case *ast.TypeSpec:
+				s, ok := n.Type.(*ast.StructType)
+				if !ok || !n.Name.IsExported() {
+					return false
+				}
+				for _, f := range s.Fields.List {
+					for _, name := range f.Names {
+						if name.IsExported() && isCode(f.Type) {
+							names = append(names, n.Name.Name+"."+name.Name)
+						}
+					}
+				}
+				return false
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// isCode reports the types whose values are code of the application.
+func isCode(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.FuncType:
+		return true
+	case *ast.Ellipsis:
+		return isCode(e.Elt)
+	case *ast.StarExpr:
+		return isCode(e.X)
+	case *ast.ArrayType:
+		return isCode(e.Elt)
+	case *ast.Ident:
+		return slices.Contains([]string{"Meter", "Middleware", "VerdictStore", "Store", "Trace", "Transport"}, e.Name)
+	case *ast.SelectorExpr:
+		pkg, _ := e.X.(*ast.Ident)
+		return slices.Contains([]string{
+			"slog.Logger", "slog.Handler", "http.RoundTripper", "http.Client", "io.Reader", "io.Writer", "io.ReadCloser", "io.WriteCloser",
+			"transport.Transport", "transport.Trace", "toolcache.Store",
+		}, pkg.Name+"."+e.Sel.Name)
+	}
+	return false
+}
+
+func failingHooks() map[string]func() {
+	return map[string]func(){"panic": func() { panic("a bug of the application") }, "Goexit": runtime.Goexit}
+}
+
+// The handlers of a pool are as safe as those of its clients.
+func TestPoolCallbacks(t *testing.T) {
+	t.Parallel()
+	for how, fail := range failingHooks() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := clienttest.NewServer(t)
+			h, logs := newHook(fail), newHook(fail)
+			h.bad.Store(true)
+			logs.bad.Store(true)
+			var seen atomic.Int64
+			p, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "a", Transport: s.Transport()}},
+				client.WithPoolLogger(slog.New(hookHandler{logs, true})),
+				client.OnPoolEvent(func(context.Context, client.PoolEvent) {
+					seen.Add(1)
+					h.run()
+				}))
+			require.NoError(t, err)
+			for seen.Load() < 2 { // the second is told of after the first has failed
+				runtime.Gosched()
+			}
+			h.bad.Store(false)
+			logs.bad.Store(false)
+			require.Equal(t, client.ServerConnected, p.Health()[0].State)
+			require.NoError(t, p.Close())
+		})
+	}
+	_, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "a", Transport: clienttest.NewServer(t).Transport()}},
+		client.WithServerOptions(func(string) []client.Option { panic("a bug of the application") }))
+	require.ErrorContains(t, err, "WithServerOptions panicked: a bug of the application")
+	_, err = client.Connect(t.Context(), clienttest.NewServer(t).Transport(),
+		client.WithMiddleware(func(client.Next) client.Next { panic("a bug of the application") }))
+	require.ErrorContains(t, err, "WithMiddleware panicked: a bug of the application")
+}
+
+// A transport of the application that panics fails its request.
+func TestCallbackTransport(t *testing.T) {
+	t.Parallel()
+	s := newScriptedServer("2025-11-25")
+	c := s.dial(t)
+	for how, fail := range failingHooks() {
+		var err error
+		var work sync.WaitGroup
+		s.answer = func(context.Context, int, transport.Request) (transport.Answer, error) {
+			fail()
+			return transport.Answer{}, nil
+		}
+		work.Go(func() { _, err = c.CallTool(t.Context(), "echo", nil) })
+		work.Wait()
+		if how == "panic" {
+			var e *mcperrors.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, mcperrors.KindApp, e.Kind)
+			require.Equal(t, mcperrors.Unknown, e.Delivery)
+			require.False(t, e.Retryable)
+			require.ErrorContains(t, err, "Transport panicked: a bug of the application")
+		}
+		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
+			return resultOf(req, `{"content":[]}`)
+		}
+		_, err = c.CallTool(t.Context(), "echo", nil)
+		require.NoError(t, err)
+		require.Zero(t, c.Health().InFlight)
+	}
+}
+
+// hookStream is a stream that fails where it is told to.
+type hookStream struct {
+	net.Conn
+	read, write *hook
+}
+
+func (s hookStream) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	s.read.run()
+	return n, err
+}
+
+func (s hookStream) Write(p []byte) (int, error) {
+	s.write.run()
+	return s.Conn.Write(p)
+}
+
+// A stream of the application that fails ends its connection: calls fail at once.
+func TestCallbackStream(t *testing.T) {
+	t.Parallel()
+	for how, fail := range failingHooks() {
+		for _, what := range []string{"read", "write"} {
+			t.Run(how+" in "+what, func(t *testing.T) {
+				t.Parallel()
+				tr, _ := newFake(t)
+				h, well := newHook(fail), newHook(nil)
+				stream := hookStream{tr.In.(net.Conn), h, well}
+				if what == "write" {
+					stream.read, stream.write = well, h
+				}
+				c, err := client.Connect(t.Context(), &transport.Stream{In: stream, Out: stream}, sessionEra)
+				require.NoError(t, err)
+				h.bad.Store(true)
+				_, err = c.CallTool(t.Context(), "echo", hello)
+				require.Error(t, err)
+				_, err = c.CallTool(t.Context(), "echo", hello)
+				require.Error(t, err)
+				_ = c.Close()
+			})
+		}
+	}
+}
+
+// What a program writes beside its messages is read on.
+func TestCallbackProgram(t *testing.T) {
+	t.Parallel()
+	for how, fail := range failingHooks() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			noise, stderr, copied := newHook(fail), newHook(fail), newHook(fail)
+			for _, h := range []*hook{noise, stderr, copied} {
+				h.bad.Store(true)
+			}
+			told := make(chan string, 100)
+			command := transport.Command{Argv: programArgv("chatty"), Env: []string{"GORACE=atexit_sleep_ms=0"}, Stderr: hookWriter{copied}}
+			c, err := client.Connect(t.Context(), &command, sessionEra,
+				client.WithTrace(transport.Trace{Noise: func([]byte) { noise.run() }, Stderr: func(string) { stderr.run() }}),
+				client.OnEvent(func(_ context.Context, e client.Event) {
+					if failed, ok := e.(client.CallbackFailed); ok {
+						told <- failed.Callback
+					}
+				}))
+			require.NoError(t, err)
+			seen := map[string]bool{}
+			for len(seen) < 3 {
+				seen[<-told] = true
+			}
+			require.Equal(t, map[string]bool{"Trace.Noise": true, "Trace.Stderr": true, "Command.Stderr": true}, seen)
+			for _, h := range []*hook{noise, stderr, copied} {
+				h.bad.Store(false)
+			}
+			_, err = c.CallTool(t.Context(), "echo", hello) // it chatters again
+			require.NoError(t, err)
+			for _, h := range []*hook{noise, stderr, copied} {
+				<-h.ran
+			}
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+type hookWriter struct{ h *hook }
+
+func (w hookWriter) Write(p []byte) (int, error) {
+	w.h.run()
+	return len(p), nil
+}
+
+// A log handler and an OnEvent that both fail do not tell each other of it for
+// ever.
+func TestCallbacksThatFailOfEachOther(t *testing.T) {
+	t.Parallel()
+	for how, fail := range failingHooks() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := newHook(fail)
+				h.bad.Store(true)
+				var events atomic.Int64
+				_, _ = connected(t, client.WithLogger(slog.New(hookHandler{h, true})), client.OnEvent(func(context.Context, client.Event) {
+					events.Add(1)
+					fail()
+				}))
+				<-time.After(time.Minute)
+				before := events.Load()
+				require.Positive(t, before)
+				<-time.After(time.Hour)
+				require.Equal(t, before, events.Load())
+			})
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// userKey is under which a context carries its user.
+type userKey struct{}
+
+var errNoToken = errors.New("the vault is sealed")
+
+// userHeaders returns the credentials of the user of a context.
+func userHeaders(ctx context.Context) (http.Header, error) {
+	switch user, _ := ctx.Value(userKey{}).(string); user {
+	case "":
+		return nil, nil
+	case "locked out":
+		return nil, errNoToken
+	case "panic":
+		panic("no such user")
+	case "clever":
+		return http.Header{"Mcp-Session-Id": {"mine"}}, nil
+	default:
+		return http.Header{"authorization": {user}}, nil
+	}
+}
+
+func asUser(t *testing.T, user string) context.Context {
+	t.Helper()
+	return context.WithValue(t.Context(), userKey{}, user)
+}
+
+// WithHeaderFunc, over a real socket: each call goes out with the headers of its
+// context, what the server lets one user keep is not another's, and the pool stays
+// that of all clients (CACHE-05).
+func TestHeaderFunc(t *testing.T) {
+	t.Parallel()
+	url, lists := privateLists(t)
+	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	for range 3 {
+		for _, user := range []string{"ann", "bob"} {
+			_, err = c.GetToolSchema(asUser(t, user), "of-"+user)
+			require.NoError(t, err)
+			names, err := toolNames(asUser(t, user), c)
+			require.NoError(t, err)
+			require.Equal(t, []string{"of-" + user}, names)
+		}
+	}
+	require.EqualValues(t, 2, lists.Load(), "a list for each, the first of them Dial's")
+	_, err = c.GetToolSchema(asUser(t, "bob"), "of-ann")
+	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.EqualValues(t, 3, lists.Load())
+
+	c.InvalidateTools()
+	for _, user := range []string{"ann", "bob"} {
+		_, err := toolNames(asUser(t, user), c)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 5, lists.Load(), "for everybody")
+
+	for user, want := range map[string]string{"locked out": errNoToken.Error(), "clever": "belongs to the protocol", "panic": "HTTP.HeaderFunc panicked"} {
+		_, err = c.CallTool(asUser(t, user), "of-ann", nil)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
+	}
+}
+
+// One partition for all is the application's word that they see the same.
+func TestHeaderFuncInOnePartition(t *testing.T) {
+	t.Parallel()
+	url, lists := privateLists(t)
+	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders), client.WithCachePartition("team"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	names, err := toolNames(asUser(t, "ann, renewed"), c)
+	require.NoError(t, err)
+	require.Equal(t, []string{"of-ann"}, names)
+	require.EqualValues(t, 1, lists.Load())
+}
+
+// In the session era every request carries them too: the calls, and what the
+// client sends for itself without a user.
+func TestHeaderFuncInASession(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	got := map[string][]string{}
+	p := &listPeer{t: t, version: "2025-11-25", http: true, tools: peerTool, result: peerReturn, asked: map[string]int{}}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		got[r.Header.Get("Authorization")] = append(got[r.Header.Get("Authorization")], r.Method)
+		mu.Unlock()
+		w.Header().Set("Mcp-Session-Id", "s1")
+		p.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	c, err := client.Dial(asUser(t, "ann"), srv.URL, sessionEra, client.WithHeaderFunc(userHeaders),
+		client.WithHTTP(transport.HTTP{Header: http.Header{"Authorization": {"nobody"}}}))
+	require.NoError(t, err)
+	_, err = c.CallTool(asUser(t, "bob"), "echo", hello)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, []string{"POST", "POST", "POST"}, got["ann"], "initialize, initialized, tools/list")
+	require.Equal(t, []string{"POST", "POST"}, got["bob"], "a list of his own, and the call")
+	require.Equal(t, []string{"DELETE"}, got["nobody"], fmt.Sprint(got))
+}
+
+// Where the function belongs.
+func TestHeaderFuncIsForDial(t *testing.T) {
+	t.Parallel()
+	tr, _ := newFake(t)
+	_, err := client.Connect(t.Context(), tr, client.WithHeaderFunc(userHeaders))
+	require.ErrorContains(t, err, "WithHeaderFunc")
+	_, err = client.DialCommand(t.Context(), []string{"x"}, client.WithHeaderFunc(userHeaders))
+	require.ErrorContains(t, err, "WithHeaderFunc")
+}

@@ -1,0 +1,301 @@
+package client_test
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// Frames of HTTP/2 (RFC 9113 section 6), as far as a server needs them that
+// looks at bodies only.
+const (
+	h2Data     = 0
+	h2Headers  = 1
+	h2Reset    = 3
+	h2Settings = 4
+	h2Ping     = 6
+	h2GoAway   = 7
+
+	h2EndStream  = 1
+	h2EndHeaders = 4
+)
+
+// h2Server speaks HTTP/2 by hand. turn says what becomes of a request: nil
+// answers it.
+type h2Server struct {
+	turn func(method string, conn *h2Conn, stream uint32) (taken bool)
+
+	mu        sync.Mutex
+	processed map[string]int // requests by method
+	conns     int
+	work      sync.WaitGroup
+}
+
+type h2Conn struct {
+	net.Conn
+	out chan []byte
+}
+
+func (c *h2Conn) frame(kind, flags byte, stream uint32, payload []byte) {
+	head := make([]byte, 9, 9+len(payload))
+	binary.BigEndian.PutUint32(head, uint32(len(payload))<<8|uint32(kind))
+	head[4] = flags
+	binary.BigEndian.PutUint32(head[5:], stream)
+	c.out <- append(head, payload...)
+}
+
+func (c *h2Conn) refuse(stream uint32) { c.frame(h2Reset, 0, stream, []byte{0, 0, 0, 7}) }
+
+// goAway names the last stream that is processed, and an error.
+func (c *h2Conn) goAway(last, code uint32) {
+	c.frame(h2GoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
+}
+
+func (s *h2Server) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	c := &h2Conn{Conn: theirs, out: make(chan []byte, 1000)}
+	s.mu.Lock()
+	s.conns++
+	s.mu.Unlock()
+	s.work.Go(func() {
+		for b := range c.out {
+			if _, err := c.Write(b); err != nil {
+				break
+			}
+		}
+		for range c.out { // the other side has left
+		}
+	})
+	s.work.Go(func() {
+		defer close(c.out)
+		s.serve(c)
+	})
+	return socketLike{ours}, nil
+}
+
+// socketLike says of a failed write what a socket says.
+type socketLike struct{ net.Conn }
+
+func (s socketLike) Write(p []byte) (int, error) {
+	n, err := s.Conn.Write(p)
+	if err != nil {
+		err = &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	return n, err
+}
+
+func (s *h2Server) serve(c *h2Conn) {
+	if _, err := io.ReadFull(c, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
+		return
+	}
+	c.frame(h2Settings, 0, 0, nil)
+	bodies := map[uint32][]byte{}
+	for head := make([]byte, 9); ; {
+		if _, err := io.ReadFull(c, head); err != nil {
+			return
+		}
+		size := binary.BigEndian.Uint32(head) >> 8
+		payload := make([]byte, size)
+		if _, err := io.ReadFull(c, payload); err != nil {
+			return
+		}
+		stream := binary.BigEndian.Uint32(head[5:])
+		switch head[3] {
+		case h2Settings:
+			if head[4] == 0 {
+				c.frame(h2Settings, 1, 0, nil)
+			}
+		case h2Data:
+			bodies[stream] = append(bodies[stream], payload...)
+			if head[4]&h2EndStream != 0 {
+				s.request(c, stream, bodies[stream])
+			}
+		}
+	}
+}
+
+func (s *h2Server) request(c *h2Conn, stream uint32, body []byte) {
+	var m fromClient
+	_ = json.Unmarshal(body, &m)
+	if s.turn(m.Method, c, stream) {
+		return
+	}
+	s.mu.Lock()
+	s.processed[m.Method]++
+	s.mu.Unlock()
+	var text string
+	switch m.Method {
+	case "initialize":
+		text = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}`
+	case "server/discover":
+		text = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+	case "tools/list":
+		text = `{"resultType":"complete","tools":[{"name":"pay","inputSchema":{"type":"object"}}]}`
+	default:
+		text = `{"resultType":"complete","content":[]}`
+	}
+	if m.ID == nil {
+		c.frame(h2Headers, h2EndHeaders|h2EndStream, stream, append([]byte{0x08, 3}, "202"...)) // :status as a literal
+		return
+	}
+	c.frame(h2Headers, h2EndHeaders, stream, append([]byte{0x88, 0x5f, 16}, "application/json"...)) // :status 200, content-type
+	c.frame(h2Data, h2EndStream, stream, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+text+`}`))
+}
+
+// onHTTP2 runs a test with a client of such a server in each era.
+func onHTTP2(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper, test func(t *testing.T, c *client.Client, s *h2Server)) {
+	t.Helper()
+	for _, era := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &h2Server{processed: map[string]int{}}
+				s.turn = func(string, *h2Conn, uint32) bool { return false }
+				only := &http.Protocols{}
+				only.SetUnencryptedHTTP2(true)
+				pool := &http.Transport{DialContext: s.dial, Protocols: only}
+				var rt http.RoundTripper = pool
+				if wrap != nil {
+					rt = wrap(pool)
+				}
+				c, err := client.Dial(t.Context(), "http://h2.invalid/mcp", client.WithProtocolVersion(era),
+					client.WithHTTP(transport.HTTP{RoundTripper: rt}))
+				require.NoError(t, err)
+				test(t, c, s)
+				s.turn = func(string, *h2Conn, uint32) bool { return false }
+				require.NoError(t, c.Close())
+				pool.CloseIdleConnections()
+				s.work.Wait()
+			})
+		})
+	}
+}
+
+// once does something to the first n requests of a tool.
+func once(n int, do func(c *h2Conn, stream uint32)) func(string, *h2Conn, uint32) bool {
+	return func(method string, c *h2Conn, stream uint32) bool {
+		if method != "tools/call" || n == 0 {
+			return false
+		}
+		n--
+		do(c, stream)
+		return true
+	}
+}
+
+// withoutBody is a round tripper as many are: it does not pass GetBody on, so that
+// the HTTP layer repeats nothing by itself.
+type withoutBody struct{ http.RoundTripper }
+
+func (w withoutBody) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.GetBody = nil
+	return w.RoundTripper.RoundTrip(r)
+}
+
+// What HTTP/2 proves to be unprocessed is made again for nothing, though it pays:
+// neither the retry budget nor a circuit hears of it (RFC 9113 section 8.7).
+func TestHTTP2Unprocessed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		wrap func(http.RoundTripper) http.RoundTripper
+		turn func() func(string, *h2Conn, uint32) bool
+	}{
+		"GOAWAY, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+			return once(1, func(c *h2Conn, stream uint32) { c.goAway(stream-2, 0) })
+		}},
+		"REFUSED_STREAM, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+			return once(1, func(c *h2Conn, stream uint32) { c.refuse(stream) })
+		}},
+		"REFUSED_STREAM again and again, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+			return once(4, func(c *h2Conn, stream uint32) { c.refuse(stream) })
+		}},
+		"GOAWAY": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
+			return once(2, func(c *h2Conn, stream uint32) { c.goAway(max(stream, 2)-2, 0) })
+		}},
+		"GOAWAY with an error": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
+			return once(2, func(c *h2Conn, stream uint32) { c.goAway(max(stream, 2)-2, 11) })
+		}},
+		"REFUSED_STREAM": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
+			return once(2, func(c *h2Conn, stream uint32) { c.refuse(stream) })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHTTP2(t, tt.wrap, func(t *testing.T, c *client.Client, s *h2Server) {
+				s.turn = tt.turn()
+				_, err := c.CallTool(t.Context(), "pay", map[string]any{})
+				require.NoError(t, err)
+				require.Equal(t, 1, s.processed["tools/call"])
+				if left := c.Health().RetryTokens; left != nil {
+					require.Equal(t, 100, *left, "nothing was paid")
+				}
+				require.Zero(t, c.Breaker().Snapshot().Failures)
+			})
+		})
+	}
+}
+
+// A server that takes nothing at all: the call was not sent, says the error, and
+// the circuit stays closed, since the server lives.
+func TestHTTP2TakesNothing(t *testing.T) {
+	t.Parallel()
+	wrap := func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }
+	onHTTP2(t, wrap, func(t *testing.T, c *client.Client, s *h2Server) {
+		s.turn = once(1000, func(c *h2Conn, stream uint32) { c.refuse(stream) })
+		for range 10 {
+			_, err := c.CallTool(t.Context(), "pay", map[string]any{})
+			require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "%v", err)
+			require.True(t, mcperrors.Retryable(err))
+			require.NotErrorIs(t, err, mcperrors.ErrCircuitOpen)
+		}
+		require.Zero(t, s.processed["tools/call"])
+		require.Zero(t, c.Breaker().Snapshot().Failures)
+	})
+}
+
+// The proof is about streams above the last one only: a call that the server had
+// taken when it broke off is unknown, and not made again.
+func TestHTTP2ProcessedIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(c *h2Conn, stream uint32){
+		"GOAWAY that names it": func(c *h2Conn, stream uint32) {
+			c.goAway(stream, 0)
+			time.AfterFunc(time.Second, func() { _ = c.Close() })
+		},
+		"an end while a PING is acknowledged": func(c *h2Conn, _ uint32) { // a write that fails, and not of the request
+			c.frame(h2Ping, 0, 0, make([]byte, 8))
+			gone := make(chan struct{})
+			time.AfterFunc(time.Second, func() {
+				_ = c.Close()
+				close(gone)
+			})
+			<-gone // nothing is read meanwhile
+		},
+		"RST_STREAM INTERNAL_ERROR": func(c *h2Conn, stream uint32) { c.frame(h2Reset, 0, stream, []byte{0, 0, 0, 2}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHTTP2(t, nil, func(t *testing.T, c *client.Client, s *h2Server) {
+				s.turn = once(1, do)
+				_, err := c.CallTool(t.Context(), "pay", map[string]any{})
+				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
+				require.Zero(t, s.processed["tools/call"], "not made again")
+			})
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+const (
+	// maxReasons is how many things that are wrong an error names, and maxReason
+	// how many characters it has for each.
+	maxReasons, maxReason = 5, 300
+	// maxSignature bounds a signature in an error, in characters and types.
+	maxSignature, maxTypes = 300, 64
+	// Larger schemas and values are not explained, for what it costs: an error
+	// about them names a rule only.
+	maxExplainedSchema, maxExplained = 64 << 10, 1 << 20
+)
+
+// explain says what is wrong with a value that the schema's validator has refused:
+// where, what belongs there, and the name that was probably meant. What values
+// are is their sender's business, and an error ends up in logs: it has types only.
+func (s *compiled) explain(value json.RawMessage, verdict error) string {
+	reasons := s.misfits(object(value))
+	if len(reasons) == 0 {
+		return ruleOf(verdict)
+	}
+	text := ""
+	for i, reason := range reasons {
+		if i == maxReasons {
+			text = and(text, fmt.Sprintf("and %d more", len(reasons)-maxReasons))
+			break
+		}
+		text = and(text, jsonrpc.Printable(reason, maxReason))
+	}
+	return text
+}
+
+// and joins two parts of a message. The first may end with a question.
+func and(first, second string) string {
+	switch {
+	case first == "":
+		return second
+	case strings.HasSuffix(first, "?"):
+		return first + " " + second
+	}
+	return first + "; " + second
+}
+
+// misfits returns what is wrong with a value, none when that cannot be said.
+func (s *compiled) misfits(value json.RawMessage) []string {
+	if len(s.text) > maxExplainedSchema || len(value) > maxExplained {
+		return nil
+	}
+	root, err := doc.Parse(s.text)
+	if err != nil {
+		return nil
+	}
+	v, err := doc.Parse(value)
+	if err != nil {
+		return nil
+	}
+	return schema.Misfits(root, v)
+}
+
+// signature writes a tool and its arguments in one line, "" for a schema that is
+// too large.
+func (s *compiled) signature(tool string) string {
+	if len(s.text) > maxExplainedSchema {
+		return ""
+	}
+	root, err := doc.Parse(s.text)
+	if err != nil {
+		return ""
+	}
+	return jsonrpc.Printable(schema.BriefSignature(tool, schema.New(root), maxTypes), maxSignature)
+}
+
+// ruleOf returns the rule that a validator's message is about, and its place in
+// the schema. The message has values in it.
+func ruleOf(verdict error) string {
+	place, rest := "", verdict.Error()
+	for strings.HasPrefix(rest, "validating ") {
+		at, after, found := strings.Cut(strings.TrimPrefix(rest, "validating "), ": ")
+		if !found {
+			break
+		}
+		if rest = after; at != "root" {
+			place = at + ": "
+		}
+	}
+	rule, _, _ := strings.Cut(rest, ": ")
+	return jsonrpc.Printable(place+"does not satisfy "+rule, maxReason)
+}

@@ -1,0 +1,313 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// starter is a server that takes its time. Over a pipe it reads nothing before it
+// has started; then, and over HTTP, each method has an answer of its own that takes
+// a while. Where there is none it says nothing. It keeps nobody waiting for the
+// answer to another request.
+type starter struct {
+	starts  time.Duration
+	ends    bool // instead of reading anything
+	answers map[string]late
+
+	mu  sync.Mutex
+	got []string
+}
+
+// late is an answer: a status over HTTP, and the members of the response beside the
+// id, none for no body.
+type late struct {
+	after  time.Duration
+	status int
+	body   string
+}
+
+func (s *starter) note(method string) late {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, method)
+	return s.answers[method]
+}
+
+func (s *starter) methods() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.got...)
+}
+
+// starters is a transport of programs that are such servers, each of them said by n.
+type starters struct {
+	t     *testing.T
+	named string
+	say   func(n int) *starter
+
+	mu   sync.Mutex
+	runs []*starter
+}
+
+func (p *starters) String() string { return "program" }
+
+func (p *starters) Identity() string { return p.t.Name() + p.named }
+
+func (p *starters) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {
+	in, out, over := newPipe(), newPipe(), make(chan struct{})
+	s := p.say(len(p.runs))
+	p.mu.Lock()
+	p.runs = append(p.runs, s)
+	p.mu.Unlock()
+	l := &lineServer{in: in, out: out, ended: make(chan struct{}), over: over}
+	go s.serve(l)
+	conn, err := (&transport.Stream{In: out, Out: in}).Connect(ctx, h)
+	return lineProgram{conn, l}, err
+}
+
+func (s *starter) serve(l *lineServer) {
+	defer close(l.over)
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	select {
+	case <-time.After(s.starts):
+	case <-l.ended:
+		return
+	}
+	if s.ends {
+		l.end()
+		return
+	}
+	for lines := bufio.NewScanner(l.in); lines.Scan(); {
+		var req struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(lines.Bytes(), &req) != nil || req.ID == nil {
+			continue
+		}
+		if a := s.note(req.Method); a.body != "" {
+			write := func() { fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", req.ID, a.body) }
+			if a.after == 0 { // in order
+				write()
+				continue
+			}
+			answering.Go(func() {
+				select {
+				case <-time.After(a.after):
+					write()
+				case <-l.ended:
+				}
+			})
+		}
+	}
+}
+
+func (s *starter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		ID     json.RawMessage
+		Method string
+	}
+	raw, _ := io.ReadAll(r.Body)
+	if r.Method != http.MethodPost || json.Unmarshal(raw, &req) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	a := s.note(req.Method)
+	if req.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if _, known := s.answers[req.Method]; !known {
+		<-r.Context().Done()
+		return
+	}
+	select {
+	case <-time.After(a.after):
+	case <-r.Context().Done():
+		return
+	}
+	if a.body == "" {
+		w.WriteHeader(a.status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(max(a.status, http.StatusOK))
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, req.ID, a.body)
+}
+
+const (
+	saysStateless = `"result":` + discoverResult
+	saysSession   = `"result":` + initResult
+	saysUnknown   = `"error":{"code":-32601,"message":"Method not found"}`
+	saysGone      = `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}`
+)
+
+// A program that starts slowly is started once, whatever it speaks, and never ended
+// for being slow to the probe. Silence is never remembered.
+func TestSlowProgramIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		era      mcp.Era
+		evidence string
+		took     time.Duration
+		starts   int
+		again    []string // what the next connection begins with
+	}
+	both := []string{"server/discover", "initialize"}
+	for name, tt := range map[string]struct {
+		first, later *starter
+		want         want
+	}{
+		"stateless, 12 s": {
+			&starter{starts: 12 * time.Second, answers: map[string]late{"server/discover": {body: saysStateless}, "initialize": {body: saysGone}}}, nil,
+			want{mcp.EraStateless, "discovered", 12 * time.Second, 1, both[:1]},
+		},
+		"both eras, 12 s": {
+			&starter{starts: 12 * time.Second, answers: map[string]late{"server/discover": {body: saysStateless}, "initialize": {body: saysSession}}}, nil,
+			want{mcp.EraStateless, "discovered", 12 * time.Second, 1, both[:1]},
+		},
+		"stateless, initialize is refused first": {
+			&starter{starts: 12 * time.Second, answers: map[string]late{"server/discover": {after: time.Second, body: saysStateless}, "initialize": {body: saysGone}}}, nil,
+			want{mcp.EraStateless, "discovered", 13 * time.Second, 1, both[:1]},
+		},
+		"session, 53 s": {
+			&starter{starts: 53 * time.Second, answers: map[string]late{"server/discover": {body: saysUnknown}, "initialize": {body: saysSession}}}, nil,
+			want{mcp.EraSession, "method-not-found", 53 * time.Second, 1, both[1:]},
+		},
+		"session that leaves the probe unanswered": {
+			&starter{answers: map[string]late{"initialize": {body: saysSession}}}, nil,
+			want{mcp.EraSession, "silence", 10*time.Second + 100*time.Millisecond, 1, both},
+		},
+		"session, the late answer to the probe comes too late": {
+			&starter{starts: 12 * time.Second, answers: map[string]late{"server/discover": {after: time.Second, body: saysStateless}, "initialize": {body: saysSession}}}, nil,
+			want{mcp.EraSession, "silence", 12*time.Second + 100*time.Millisecond, 1, both[:1]},
+		},
+		"the probe ends it": {
+			&starter{starts: 12 * time.Second, ends: true}, &starter{starts: 12 * time.Second, answers: map[string]late{"initialize": {body: saysSession}}},
+			want{mcp.EraSession, "ended", 24 * time.Second, 2, both[1:]},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &starters{t: t, say: func(n int) *starter {
+					s := tt.first
+					if n > 0 && tt.want.starts > 1 {
+						s = tt.later
+					}
+					return &starter{starts: s.starts, ends: s.ends, answers: s.answers}
+				}}
+				verdicts := client.MemoryVerdicts()
+				connect := func() *client.Client {
+					c, err := find(t, p, client.WithVerdicts(verdicts))
+					require.NoError(t, err)
+					return c
+				}
+				began := time.Now()
+				c := connect()
+				require.Equal(t, tt.want.took, time.Since(began))
+				require.Len(t, p.runs, tt.want.starts)
+				require.Equal(t, []any{tt.want.era, tt.want.evidence}, []any{c.EraChosen().Era, c.EraChosen().Evidence}, c.EraChosen())
+				require.NoError(t, c.Close())
+				c = connect()
+				require.Equal(t, tt.want.again, p.runs[len(p.runs)-1].methods()[:len(tt.want.again)])
+				require.Equal(t, tt.want.again[0] == "initialize" || c.EraChosen().Era == mcp.EraStateless && tt.want.era == mcp.EraStateless, c.EraChosen().Remembered)
+				require.NoError(t, c.Close())
+			})
+		})
+	}
+}
+
+// What never says anything is given the time of a start, and not started again.
+func TestProgramThatNeverStarts(t *testing.T) {
+	t.Parallel()
+	for start, want := range map[time.Duration]time.Duration{0: time.Minute, 5 * time.Minute: 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &starters{t: t, say: func(int) *starter { return &starter{starts: time.Hour} }}
+			began := time.Now()
+			_, err := find(t, p, client.WithRestart(client.Restart{StartTimeout: start}), client.WithResilience(client.Resilience{}))
+			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err), err)
+			require.ErrorContains(t, err, (want - 10*time.Second).String())
+			require.Equal(t, want, time.Since(began))
+			require.Len(t, p.runs, 1)
+		})
+	}
+}
+
+// A probe that a URL does not answer costs two seconds. Then the first real answer
+// wins, and an outage is none.
+func TestMuteProbeOverHTTP(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answers map[string]late
+		want    mcp.Era
+		kind    mcperrors.Kind // of the error, where there is one
+		took    time.Duration
+	}{
+		"mute to the probe": {
+			map[string]late{"initialize": {body: saysSession}}, mcp.EraSession, 0, 2 * time.Second,
+		},
+		"late to the probe": {
+			map[string]late{"server/discover": {after: 3 * time.Second, body: saysStateless}}, mcp.EraStateless, 0, 3 * time.Second,
+		},
+		"late to both": {
+			map[string]late{"server/discover": {after: 9 * time.Second, body: saysUnknown}, "initialize": {after: 9 * time.Second, body: saysSession}},
+			mcp.EraSession, 0, 11 * time.Second,
+		},
+		"late to the probe, initialize is refused": {
+			map[string]late{"server/discover": {after: 3 * time.Second, body: saysStateless}, "initialize": {status: 400, body: saysUnknown}}, mcp.EraStateless, 0, 3 * time.Second,
+		},
+		"late to the probe, initialize meets an outage": {
+			map[string]late{"server/discover": {after: 3 * time.Second, body: saysStateless}, "initialize": {status: 503}}, mcp.EraStateless, 0, 3 * time.Second,
+		},
+		"the probe meets a late outage": {
+			map[string]late{"server/discover": {after: 3 * time.Second, status: 503}, "initialize": {after: 4 * time.Second, body: saysSession}},
+			mcp.EraSession, 0, 6 * time.Second,
+		},
+		"both meet an outage": {
+			map[string]late{"server/discover": {after: 3 * time.Second, status: 503}, "initialize": {status: 503}}, 0, mcperrors.KindServer, 3 * time.Second,
+		},
+		"mute to both": {map[string]late{}, 0, mcperrors.KindTimeout, 62 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &starter{answers: tt.answers}
+				mem := memhttp.New(s)
+				defer mem.Close()
+				verdicts := client.MemoryVerdicts()
+				tr := &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()}
+				began := time.Now()
+				c, err := find(t, tr, client.WithVerdicts(verdicts))
+				require.Equal(t, tt.took, time.Since(began))
+				if tt.kind != 0 {
+					require.Equal(t, tt.kind, mcperrors.KindOf(err), err)
+				} else {
+					require.NoError(t, err)
+					require.Equal(t, tt.want, c.EraChosen().Era, c.EraChosen())
+					require.NoError(t, c.Close())
+				}
+				_, remembered := verdicts.Load(tr.Identity())
+				answered := tt.want == mcp.EraStateless || tt.answers["server/discover"].body == saysUnknown
+				require.Equal(t, answered, remembered, "silence and outages are not remembered")
+			})
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
+)
+
+// streamSite is an HTTP+SSE server whose streams can be cut, and which can be away.
+type streamSite struct {
+	mu    sync.Mutex
+	away  bool
+	opens int
+	calls int
+	queue chan string // of the stream that is open
+	cut   chan struct{}
+}
+
+func (s *streamSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	away := s.away
+	s.mu.Unlock()
+	switch {
+	case away:
+		w.WriteHeader(http.StatusBadGateway)
+	case r.Method == http.MethodGet:
+		s.mu.Lock()
+		s.opens++
+		queue, cut := make(chan string, 8), make(chan struct{})
+		s.queue, s.cut = queue, cut
+		s.mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: endpoint\ndata: /post\n\n")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case e := <-queue:
+				fmt.Fprintf(w, "event: message\ndata: %s\n\n", e)
+			case <-cut:
+				return
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case r.URL.Path != "/post":
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	default:
+		body, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.Unmarshal(body, &m)
+		s.mu.Lock()
+		queue := s.queue
+		if m.Method == "tools/call" {
+			s.calls++
+		}
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusAccepted)
+		if m.ID != nil && m.Method != "x/never" {
+			queue <- `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` +
+				map[string]string{"initialize": initResult, "tools/list": oneTool, "tools/call": doneResult, "ping": `{}`}[m.Method] + `}`
+		}
+	}
+}
+
+// leave ends the stream and, for away, refuses everything until further notice.
+func (s *streamSite) leave(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+	if s.cut != nil {
+		close(s.cut)
+		s.cut = nil
+	}
+}
+
+// A stream of HTTP+SSE that ends is opened again, with a session of its own, in the
+// default mode and where the transport was chosen: calls wait for it.
+func TestHTTPSSEHeals(t *testing.T) {
+	t.Parallel()
+	for name, choose := range map[string]func(rt http.RoundTripper) transport.Transport{
+		"found": func(rt http.RoundTripper) transport.Transport {
+			return &transport.HTTP{URL: memhttp.URL, RoundTripper: rt}
+		},
+		"chosen": func(rt http.RoundTripper) transport.Transport {
+			return &transport.SSE{URL: memhttp.URL, RoundTripper: rt}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, h := &streamSite{}, &happenings{}
+				mem := memhttp.New(s)
+				defer mem.Close()
+				c, err := client.Connect(t.Context(), choose(mem.Transport()), client.WithVerdicts(nil), h.option())
+				require.NoError(t, err)
+				require.NoError(t, callOnce(t.Context(), c))
+				synctest.Wait()
+				h.take()
+
+				// What is under way is not made again.
+				under := make(chan error, 1)
+				go func() {
+					_, err := c.Call(t.Context(), "x/never", nil)
+					under <- err
+				}()
+				synctest.Wait()
+				s.leave(false)
+				err = <-under
+				require.Equal(t, []any{mcperrors.E201, mcperrors.Unknown}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+				began := time.Now()
+				require.NoError(t, callOnce(t.Context(), c))
+				require.Less(t, time.Since(began), time.Second)
+				require.Equal(t, []int{2, 2}, []int{s.opens, s.calls})
+				synctest.Wait()
+				require.Equal(t, []string{"ready to restarting", "restarting to ready", "reinitialized"}, h.take())
+
+				// A proxy that ends every stream after a while is no server that fails.
+				for range 20 {
+					pass(6 * time.Second)
+					s.leave(false)
+					synctest.Wait() // a call that is sent in this moment is lost
+					require.NoError(t, callOnce(t.Context(), c))
+				}
+
+				// One that is away is found again, and calls are told when to come back.
+				s.leave(true)
+				pass(10 * time.Second)
+				err = callOnce(t.Context(), c)
+				require.Equal(t, []any{mcperrors.E201, mcperrors.NotSent}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+				require.ErrorContains(t, err, "it is connected again in")
+				require.Equal(t, client.StateHeld, c.State())
+				require.Positive(t, mcperrors.RetryAfter(err))
+				s.leave(false)
+				pass(31 * time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				require.NoError(t, callOnce(ctx, c))
+				require.Equal(t, client.StateReady, c.State())
+				require.NoError(t, c.Close())
+			})
+		})
+	}
+}

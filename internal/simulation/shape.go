@@ -1,0 +1,82 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// shape is what one server is like, and what its client does about it.
+type shape struct {
+	program  bool // a program, which is started again, else HTTP
+	sessions bool // it forgets its sessions now and then
+	rounds   bool // it asks before it runs a call
+	limited  bool // its client has a rate, a bulkhead and hedges
+	adaptive bool // and the bulkhead adapts
+}
+
+// What a limited client may do.
+const (
+	perSecond = 40
+	burst     = 5
+	places    = 3
+)
+
+// shapeOf makes the first server of a world a plain one, the second one of a
+// limited client, the third a program, and so on.
+func shapeOf(n int, seed uint64, version mcp.Version) shape {
+	s := shape{
+		program: n%3 == 2, limited: n%3 == 1, adaptive: seed%2 == 1,
+		rounds: version.Era() == mcp.EraStateless,
+	}
+	s.sessions = version.Era() == mcp.EraSession && !s.program
+	return s
+}
+
+// options are those of its client.
+func (s shape) options() []client.Option {
+	opts := []client.Option{
+		client.WithPreload(false),
+		client.OnElicitForm(repeat), client.WithInputLimits(client.InputLimits{PerMinute: 1_000_000}),
+		client.WithRestart(client.Restart{Hold: restartHold, MaxHold: restartHold}),
+	}
+	if s.limited {
+		r := client.DefaultResilience()
+		r.Rate = client.Rate{PerSecond: perSecond, Burst: burst}
+		r.Bulkhead = client.Bulkhead{Limit: places, Queue: 1, Adaptive: s.adaptive}
+		r.Hedge = client.Hedge{Share: 0.3, After: 15 * time.Millisecond}
+		opts = append(opts, client.WithResilience(r))
+	}
+	return opts
+}
+
+// repeat is a user who answers with what is asked.
+func repeat(ctx context.Context, r client.FormRequest) (*mcp.ElicitResult, error) {
+	rest(ctx, 20*time.Millisecond)
+	content, err := json.Marshal(map[string]string{"said": r.Message})
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
+}
+
+// restartHold is how long a program is left alone after a crash loop.
+const restartHold = 15 * time.Second
+
+// sessionPause is the longest wait of a client before it opens the next session
+// where sessions are lost too often.
+const sessionPause = 30 * time.Second
+
+// recovery is how long a client may take after its server has healed: the
+// cooldown, the probe's own bound and a call. That of a program may also be
+// leaving it alone, and that of a session may wait before it opens the next one.
+func (s shape) recovery() time.Duration {
+	within := 30*time.Second + 5*time.Second + time.Second
+	if s.program {
+		within += restartHold
+	}
+	if s.sessions {
+		within += sessionPause
+	}
+	return within
+}
