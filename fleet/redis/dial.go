@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 // maxDial bounds a dial. Nobody waits for it but the fleet's own goroutines.
@@ -31,12 +33,49 @@ func quietDialer(life context.Context, o redis.UniversalOptions) dialer {
 		ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
-		conn, err := dial(ctx, network, addr)
+		var conn net.Conn
+		err := aside("Redis.Dialer", func() (err error) {
+			conn, err = dial(ctx, network, addr)
+			return err
+		})
 		if err != nil {
 			return deadConn{err}, nil
 		}
 		return conn, nil
 	}
+}
+
+// guardLogin puts guards around the application's functions that go-redis calls
+// after a dial. One that panics has failed.
+func guardLogin(o *redis.UniversalOptions) {
+	if f := o.OnConnect; f != nil {
+		o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
+			return aside("Redis.OnConnect", func() error { return f(ctx, conn) })
+		}
+	}
+	login := o.CredentialsProviderContext
+	if f := o.CredentialsProvider; f != nil && login == nil {
+		login = func(context.Context) (user, password string, err error) { //nolint:unparam // the other one can fail
+			user, password = f()
+			return user, password, nil
+		}
+	}
+	if login != nil {
+		o.CredentialsProviderContext = func(ctx context.Context) (user, password string, err error) {
+			err = aside("Redis.CredentialsProvider", func() (err error) {
+				user, password, err = login(ctx)
+				return err
+			})
+			return user, password, err
+		}
+	}
+}
+
+// aside runs a function of the application where neither a panic nor
+// [runtime.Goexit] ends more than itself.
+func aside(name string, f func() error) (err error) {
+	callback.Aside(name, func(e *callback.Error) { err = e }, func() { err = f() })
+	return err
 }
 
 // deadConn is a connection that could not be made.

@@ -32,17 +32,30 @@
 //     the same list, and one that has changed meanwhile may be put back by a
 //     node that began before, and be taken for fresh for the rest of the time
 //     that the server gave it, an hour at most.
-//   - Only digests of names leave the process, and durations, never times of a
-//     clock. All keys expire.
+//   - Only digests of names leave the process, and durations; signed hints have
+//     the time too. All keys expire.
 //
 // Without Redis, or with one that is slow, each node behaves as if it were
 // alone. The exchange is bounded by 50 ms and stands behind a breaker of its
 // own; what is found in Redis that is not of this package is ignored and
 // counted. [Fleet.Stats] has the numbers.
 //
-// Whoever may write to the Redis of the fleet can, by pretending to be many
-// nodes, make it refuse calls for a cooldown, or for five minutes by a hold or by
-// saying that it probes. It cannot make a node send anything.
+// # Others that use the same Redis
+//
+// Without [Settings].SigningKeys nothing is signed. Then any client that can
+// publish to the channel, or write to the keys, can pretend to be many nodes and
+// make the fleet refuse calls for a cooldown, or for five minutes by a hold or a
+// lease. One that can write can also change a list of tools in [Fleet.Store].
+//
+// With keys, hints, leases and lists are signed, and what has no valid signature
+// is refused, counted in [Stats] and logged once. A signature covers everything in
+// a hint, the prefix of the fleet and the time. A copy that is sent again is
+// refused by the nodes that have heard the hint; elsewhere it lasts no longer than
+// the hint would have, give or take 30 s. A client without the key can still
+// delete what is in Redis, or flood the channel: then each node behaves as if it
+// were alone. Signatures do not hide anything.
+//
+// No client of Redis, with or without a key, can make a node send anything.
 //
 // The name of the package differs from that of its folder, since programs that
 // use it import go-redis beside it.

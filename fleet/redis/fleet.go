@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 const (
@@ -21,8 +23,9 @@ const (
 	// is counted after that.
 	presenceInterval = 10 * time.Second
 	presenceLasts    = 30 * time.Second
-	// logInterval bounds the log.
+	// logInterval bounds the log; logFlush is how long Close waits for its handler.
 	logInterval = time.Minute
+	logFlush    = time.Second
 	// redisCooldown is how long Redis is left alone after three exchanges in a
 	// row have failed.
 	redisCooldown = 5 * time.Second
@@ -35,12 +38,16 @@ const (
 type Fleet struct {
 	set   Settings
 	hub   hub
+	sign  signer
 	guard *breaker.Breaker // of Redis
 	count counters
-	end   context.CancelFunc
-	work  sync.WaitGroup
-	heard chan string
-	again chan struct{} // messages come (again): read what was missed
+	// logged has what is logged once: reasons to refuse hints, functions of the
+	// application that panicked.
+	logged sync.Map
+	end    context.CancelFunc
+	work   sync.WaitGroup
+	heard  chan string
+	again  chan struct{} // messages come (again): read what was missed
 
 	mu       sync.Mutex
 	members  map[*member]struct{}
@@ -70,7 +77,7 @@ func Join(ctx context.Context, s Settings) (*Fleet, error) {
 
 func start(ctx context.Context, end context.CancelFunc, s Settings, h hub) *Fleet {
 	f := &Fleet{
-		set: s, hub: h, end: end,
+		set: s, hub: h, end: end, sign: signer{keys: s.SigningKeys, prefix: s.Prefix},
 		guard:   breaker.New(breaker.Settings{Name: "redis", FailureThreshold: 3, Cooldown: redisCooldown}),
 		heard:   make(chan string, queued),
 		again:   make(chan struct{}, 1),
@@ -96,7 +103,7 @@ type Share struct {
 }
 
 // Gate keeps calls back for a time. A client of package client is one. Both
-// methods return at once.
+// methods return at once. One that panics keeps nothing back, which is logged once.
 type Gate interface {
 	// HoldLeft is how long calls are kept back, 0 when they are not.
 	HoldLeft() time.Duration
@@ -118,7 +125,10 @@ func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
 	if s.Credential != "" {
 		cred = digest(s.Credential)
 	}
-	m := &member{view: newView(f.set.Node, digest(s.Server), cred), b: b, gate: s.Gate}
+	m := &member{view: newView(f.set.Node, digest(s.Server), cred), b: b}
+	if s.Gate != nil {
+		m.gate = guardedGate{s.Gate, f}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -144,6 +154,7 @@ func (f *Fleet) Close() error {
 		f.end()
 		f.work.Wait()
 		f.closeErr = f.hub.close()
+		callback.Flush(f.set.Logger, logFlush)
 	})
 	return f.closeErr
 }
@@ -163,7 +174,7 @@ func (f *Fleet) all() []*member {
 func (f *Fleet) run(ctx context.Context) {
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
-	l := loop{f: f}
+	l := loop{f: f, newest: map[string]int64{}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -186,6 +197,8 @@ type loop struct {
 	due    time.Time // of the next presence
 	away   bool
 	logged time.Time
+	sent   int64            // time of the hint that was signed last
+	newest map[string]int64 // the same of other nodes
 }
 
 // leave takes back what this node has told, in one exchange, if Redis is there:
@@ -197,18 +210,22 @@ func (l *loop) leave(ctx context.Context) {
 		orders = append(orders, m.view.gone(time.Now())...)
 	}
 	if f.count.available.Load() {
+		l.encode(orders)
 		_, _ = f.ask(ctx, append(orders, order{kind: orderAbsent, hint: hint{node: f.set.Node}})) // it expires too
 	}
 }
 
 func (l *loop) hear(raw string) {
 	f := l.f
-	h, err := parseHint(raw)
-	if err != nil {
-		f.count.ignored.Add(1)
+	h, err := f.sign.hint(time.Now(), raw)
+	if err == nil && h.node == f.set.Node {
 		return
 	}
-	if h.node == f.set.Node {
+	if err == nil {
+		err = l.first(h)
+	}
+	if err != nil {
+		f.refuse(err)
 		return
 	}
 	f.count.heard.Add(1)
@@ -217,6 +234,58 @@ func (l *loop) hear(raw string) {
 			l.follow(m, m.view.hear(time.Now(), m.look(), h))
 		}
 	}
+}
+
+// first fails for a signed hint that was heard before: the times of a node's
+// hints only grow.
+func (l *loop) first(h hint) error {
+	if len(l.f.sign.keys) == 0 {
+		return nil
+	}
+	if h.sent <= l.newest[h.node] {
+		return errRepeated
+	}
+	l.newest[h.node] = h.sent
+	return nil
+}
+
+// forget drops the times of nodes that have said nothing for so long that all
+// of it would be refused for its age.
+func (l *loop) forget(now time.Time) {
+	for node, sent := range l.newest {
+		if _, err := lifeLeft(now, sent, maxHint+2*maxSkew); err != nil {
+			delete(l.newest, node)
+		}
+	}
+}
+
+// encode writes and signs the hints of orders.
+func (l *loop) encode(orders []order) {
+	for i, o := range orders {
+		if o.hint.kind == "" {
+			continue // a question
+		}
+		if len(l.f.sign.keys) > 0 {
+			l.sent = max(l.sent+1, time.Now().UnixMicro())
+			o.hint.sent = l.sent
+		}
+		orders[i].raw = l.f.sign.sign(aHint, o.hint.encode())
+	}
+}
+
+// leaseLeft is how long another node has the lease. What is not a lease of the
+// fleet keeps nobody from probing.
+func (l *loop) leaseLeft(o order, r reply) time.Duration {
+	_, raw, _ := strings.Cut(r.raw, " ")
+	h, err := l.f.sign.hint(time.Now(), raw)
+	if err == nil && (h.kind != kindProbing || h.server != o.hint.server) {
+		err = errHint
+	}
+	if err != nil {
+		l.f.refuse(err)
+		return 0
+	}
+	return min(r.left, h.lasts)
 }
 
 // step looks at every breaker and does in one exchange what comes of it.
@@ -248,6 +317,9 @@ func (l *loop) step(ctx context.Context, now time.Time) {
 			f.count.ignored.Add(1)
 			continue
 		}
+		if orders[i].kind == orderLease && r.left > 0 {
+			r.left = l.leaseLeft(orders[i], r)
+		}
 		f.count.did(orders[i].kind, r)
 		l.follow(m, m.view.answered(time.Now(), m.look(), orders[i], r.left))
 	}
@@ -255,6 +327,7 @@ func (l *loop) step(ctx context.Context, now time.Time) {
 		return
 	}
 	l.due = now.Add(presenceInterval - rand.N(presenceInterval/10))
+	l.forget(now)
 	if r := replies[len(replies)-1]; r.err == nil {
 		f.count.nodes.Store(int64(r.count))
 	} else {
@@ -317,10 +390,12 @@ func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 			continue // none, or it has expired meanwhile
 		}
 		asked := orders[i].hint
-		h, err := parseHint(r.raw)
-		h.lasts = min(r.left, maxHint)
+		h, err := f.sign.hint(now, r.raw)
+		h.lasts = min(r.left, h.lasts)
 		switch {
-		case r.err != nil, err != nil, h.server != asked.server, h.lasts <= 0:
+		case r.err == nil && err != nil:
+			f.refuse(err)
+		case r.err != nil, h.server != asked.server, h.lasts <= 0:
 			f.count.ignored.Add(1)
 		case orders[i].kind == orderHeld && h.kind == kindHold && h.cred == asked.cred:
 			l.follow(m, m.view.holdFor(now, h.lasts))
@@ -336,6 +411,7 @@ func (l *loop) catchUp(m *member, orders []order, replies []reply) {
 
 // exchange asks the hub and notes whether it is there.
 func (l *loop) exchange(ctx context.Context, orders []order) ([]reply, error) {
+	l.encode(orders)
 	replies, err := l.f.ask(ctx, orders)
 	if !errors.Is(err, breaker.ErrOpen) {
 		l.note(err)

@@ -24,14 +24,16 @@ const (
 	// longest cooldown there is (resilience.md §1.1), and the longest
 	// Retry-After that is believed.
 	maxHint = 5 * time.Minute
-	// maxHintBytes bounds a hint on its way; ours are below 400 bytes.
-	maxHintBytes = 1024
+	// maxHintBytes bounds a hint on its way. Ours have about 400 bytes, and less
+	// than this where JSON escapes every byte of the longest names.
+	maxHintBytes = 2048
 	maxName      = 128
 	maxReason    = 120
 )
 
-// hint is one thing that a node tells the others. It holds durations only, so
-// that the clocks of two machines are never compared (H5).
+// hint is one thing that a node tells the others. What it is about is in
+// durations, so that the clocks of two machines need not agree (H5); a signed one
+// also has the time, which limits how long a copy of it can be used.
 type hint struct {
 	kind   string
 	node   string
@@ -42,6 +44,9 @@ type hint struct {
 	// seq tells the node's hints about one server apart: the generation of its
 	// breaker.
 	seq uint64
+	// sent is when the node signed it, by its own clock and in microseconds since
+	// 1970, 0 where hints are not signed. It grows with every hint of a node.
+	sent int64
 	// reason is for people who look into Redis. It is never read back.
 	reason string
 }
@@ -55,6 +60,7 @@ type frame struct {
 	Cred   string `json:"cred,omitempty"`
 	MS     int64  `json:"ms,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`
+	Sent   int64  `json:"sent,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -63,7 +69,7 @@ const version = 1
 func (h hint) encode() string {
 	raw, err := json.Marshal(frame{
 		V: version, Kind: h.kind, Node: h.node, Server: h.server, Cred: h.cred,
-		MS: milliseconds(h.lasts), Seq: h.seq, Reason: clip(h.reason, maxReason),
+		MS: milliseconds(h.lasts), Seq: h.seq, Sent: h.sent, Reason: clip(h.reason, maxReason),
 	})
 	if err != nil {
 		return "" // cannot happen: strings and numbers
@@ -80,7 +86,7 @@ func parseHint(raw string) (hint, error) {
 	if len(raw) > maxHintBytes || json.Unmarshal([]byte(raw), &f) != nil {
 		return hint{}, errHint
 	}
-	h := hint{kind: f.Kind, node: f.Node, server: f.Server, cred: f.Cred, seq: f.Seq}
+	h := hint{kind: f.Kind, node: f.Node, server: f.Server, cred: f.Cred, seq: f.Seq, sent: f.Sent}
 	lasting := true
 	switch f.Kind {
 	case kindOpen, kindProbing:

@@ -23,7 +23,7 @@ const (
 	orderPresent   orderKind = iota + 1 // I am here; how many are we?
 	orderOpen                           // publish the hint
 	orderClosed                         // take it back
-	orderLease                          // let me probe
+	orderLease                          // let me probe; who does?
 	orderHold                           // publish a hold
 	orderReporters                      // which nodes that are here report the server?
 	orderReport                         // what does hint.node report of it?
@@ -40,7 +40,7 @@ type order struct {
 	kind orderKind
 	hint hint
 	key  string
-	raw  string
+	raw  string // what is written: the hint, signed, or the list
 }
 
 // reply is what came of an order.
@@ -52,5 +52,5 @@ type reply struct {
 	// left is how long something of others lasts, 0 for nothing.
 	left  time.Duration
 	nodes []string
-	raw   string
+	raw   string // what is there, for a lease what the one who has it wrote
 }

@@ -1,6 +1,38 @@
 package fleetredis
 
-import "github.com/mainstay-mcp/mainstay/breaker"
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+)
+
+// guardedGate is the application's gate. It runs on a goroutine of its own, since
+// the one that steps the views must not end with it.
+type guardedGate struct {
+	Gate
+	f *Fleet
+}
+
+// HoldLeft implements [Gate].
+func (g guardedGate) HoldLeft() (left time.Duration) {
+	callback.Aside("Gate.HoldLeft", g.f.callbackFailed, func() { left = g.Gate.HoldLeft() })
+	return left
+}
+
+// Hold implements [Gate].
+func (g guardedGate) Hold(d time.Duration) {
+	callback.Aside("Gate.Hold", g.f.callbackFailed, func() { g.Gate.Hold(d) })
+}
+
+// callbackFailed logs that a function of the application panicked: once, since
+// gates are asked ten times a second.
+func (f *Fleet) callbackFailed(e *callback.Error) {
+	if _, logged := f.logged.LoadOrStore(e.Name, true); logged {
+		return
+	}
+	f.set.Logger.Error("fleet: a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
+}
 
 // look reads a breaker and its gate. It takes no lock.
 func (m *member) look() standing {

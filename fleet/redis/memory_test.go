@@ -84,24 +84,24 @@ func (m *memory) do(o order) reply {
 		m.nodes[h.node] = now.Add(presenceLasts)
 		r.count = len(m.nodes)
 	case orderOpen:
-		m.keys[open], said = value{h.encode(), now.Add(h.lasts)}, true
+		m.keys[open], said = value{o.raw, now.Add(h.lasts)}, true
 	case orderAbsent:
 		delete(m.nodes, h.node)
 	case orderClosed, orderLeave:
 		delete(m.keys, open)
-		if m.keys[probe].raw == h.node {
+		if strings.HasPrefix(m.keys[probe].raw, h.node+" ") {
 			delete(m.keys, probe)
 		}
 		said = true
 	case orderLease:
 		if v, taken := m.keys[probe]; taken {
-			r.left = v.until.Sub(now)
+			r.raw, r.left = v.raw, v.until.Sub(now)
 		} else {
-			m.keys[probe], said = value{h.node, now.Add(h.lasts)}, true
+			m.keys[probe], said = value{h.node + " " + o.raw, now.Add(h.lasts)}, true
 		}
 	case orderHold:
 		if v := m.keys[hold]; v.until.Before(now.Add(h.lasts)) {
-			m.keys[hold] = value{h.encode(), now.Add(h.lasts)}
+			m.keys[hold] = value{o.raw, now.Add(h.lasts)}
 		}
 		said = true
 	case orderReporters:
@@ -124,7 +124,7 @@ func (m *memory) do(o order) reply {
 	m.doList(o, now, &r)
 	m.mu.Unlock()
 	if said {
-		m.say(h.encode())
+		m.say(o.raw)
 	}
 	return r
 }

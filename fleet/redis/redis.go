@@ -54,22 +54,26 @@ return 0`
 const withdraw = `
 redis.call('DEL', KEYS[1])
 if redis.call('TYPE', KEYS[2]).ok == 'zset' then redis.call('ZREM', KEYS[2], ARGV[2]) end
-if redis.call('TYPE', KEYS[3]).ok == 'string' and redis.call('GETRANGE', KEYS[3], 0, 255) == ARGV[2] then
+if redis.call('TYPE', KEYS[3]).ok == 'string' and redis.call('GETRANGE', KEYS[3], 0, #ARGV[2]) == ARGV[2] .. ' ' then
   redis.call('DEL', KEYS[3])
 end
 redis.call('PUBLISH', ARGV[3], ARGV[1])
 return 0`
 
-// lease: KEYS probe; ARGV node, ms, channel, hint. Returns how long another
-// node has it, 0 when it is ours. What would never expire is not a lease.
+// lease: KEYS probe; ARGV node, ms, channel, hint, most. A lease is a node, a
+// space and its hint. Returns how long another node has it, 0 when it is ours,
+// and what is there. What would never expire is not a lease.
 const lease = `
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+local mine = ARGV[1] .. ' ' .. ARGV[4]
+if not redis.call('SET', KEYS[1], mine, 'NX', 'PX', ARGV[2]) then
   local left = redis.call('PTTL', KEYS[1])
-  if left > 0 and left <= tonumber(ARGV[2]) then return left end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  if left > 0 and left <= tonumber(ARGV[2]) and redis.call('TYPE', KEYS[1]).ok == 'string' then
+    return {left, redis.call('GETRANGE', KEYS[1], 0, ARGV[5])}
+  end
+  redis.call('SET', KEYS[1], mine, 'PX', ARGV[2])
 end
 redis.call('PUBLISH', ARGV[3], ARGV[4])
-return 0`
+return {0, ''}`
 
 // keep: KEYS hold; ARGV hint, ms, channel, longest. A hold only grows; what does
 // not begin as a hold does is none.
@@ -94,6 +98,7 @@ func openServer(ctx context.Context, s Settings) *server {
 		o.DialTimeout = maxDial
 	}
 	o.Dialer = quietDialer(ctx, o)
+	guardLogin(&o)
 	o.TLSConfig = nil // the dialer does it
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled = true
@@ -154,15 +159,15 @@ func (r *server) issue(ctx context.Context, p redis.Pipeliner, o order) func() r
 			return reply{count: n, err: err}
 		}
 	case orderOpen:
-		return done(p.Eval(ctx, publish, []string{open, reporters}, h.encode(), ms, h.node, r.channel()))
+		return done(p.Eval(ctx, publish, []string{open, reporters}, o.raw, ms, h.node, r.channel()))
 	case orderAbsent:
 		return done(p.Eval(ctx, absent, []string{r.key("nodes")}, h.node))
 	case orderClosed, orderLeave:
-		return done(p.Eval(ctx, withdraw, []string{open, reporters, r.key("probe", h.server)}, h.encode(), h.node, r.channel()))
+		return done(p.Eval(ctx, withdraw, []string{open, reporters, r.key("probe", h.server)}, o.raw, h.node, r.channel()))
 	case orderLease:
-		return done(p.Eval(ctx, lease, []string{r.key("probe", h.server)}, h.node, ms, r.channel(), h.encode()))
+		return leased(p.Eval(ctx, lease, []string{r.key("probe", h.server)}, h.node, ms, r.channel(), o.raw, maxName+1+maxHintBytes))
 	case orderHold:
-		return done(p.Eval(ctx, keep, []string{r.key("hold", h.server, h.cred)}, h.encode(), ms, r.channel(), maxHint.Milliseconds()))
+		return done(p.Eval(ctx, keep, []string{r.key("hold", h.server, h.cred)}, o.raw, ms, r.channel(), maxHint.Milliseconds()))
 	case orderReporters:
 		cmd := p.Eval(ctx, reporting, []string{reporters, r.key("nodes")}, maxReporters-1)
 		return func() reply {
@@ -207,6 +212,24 @@ func done(cmd *redis.Cmd) func() reply {
 	return func() reply {
 		ms, err := cmd.Int64()
 		return reply{left: duration(ms), err: err}
+	}
+}
+
+// leased reads the reply of the script for leases.
+func leased(cmd *redis.Cmd) func() reply {
+	return func() reply {
+		all, err := cmd.Slice()
+		if err != nil {
+			return reply{err: err}
+		}
+		if len(all) == 2 {
+			ms, isNumber := all[0].(int64)
+			raw, isText := all[1].(string)
+			if isNumber && isText {
+				return reply{left: duration(ms), raw: raw}
+			}
+		}
+		return reply{err: errHint}
 	}
 }
 

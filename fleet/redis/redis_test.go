@@ -128,9 +128,8 @@ func TestOneLease(t *testing.T) {
 	defer hub.close() //nolint:errcheck // the test is over
 	probe := s.Prefix + "probe:" + digest(theServer)
 	ask := func(node string) reply {
-		replies, err := hub.exchange(t.Context(), []order{{kind: orderLease, hint: hint{
-			kind: kindProbing, node: node, server: digest(theServer), lasts: probeLease,
-		}}})
+		h := hint{kind: kindProbing, node: node, server: digest(theServer), lasts: probeLease}
+		replies, err := hub.exchange(t.Context(), []order{{kind: orderLease, hint: h, raw: h.encode()}})
 		require.NoError(t, err)
 		require.NoError(t, replies[0].err)
 		return replies[0]

@@ -1,6 +1,7 @@
 package fleetredis
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
 const (
@@ -36,8 +39,21 @@ type Settings struct {
 	// Timeout bounds one exchange with Redis, 0 means 50 ms. Calls never wait
 	// for it; it is how old a hint may get.
 	Timeout time.Duration
-	// Logger is told when Redis goes away and comes back, once a minute at most.
-	// nil logs nothing.
+	// SigningKeys protect the fleet from others that can use the same Redis. With
+	// keys, everything that this node writes is signed (HMAC-SHA256) with the first
+	// key, and what is not signed with one of them is refused: hints, leases and
+	// lists of tools. Each key is a secret of at least 32 random bytes, the same in
+	// all processes. nil signs nothing and accepts what is not signed.
+	//
+	// Signed hints carry the time: the clocks of the processes must agree within
+	// 30 s, or their hints are refused. Processes with keys and processes without
+	// refuse each other's hints, and each side behaves as a fleet of its own. To
+	// change the key, add the new one at the end everywhere, then move it to the
+	// front everywhere, then remove the old one.
+	SigningKeys [][]byte
+	// Logger gets a line when Redis goes away and comes back, once a minute at
+	// most, and one for each reason for which hints are refused. nil logs nothing.
+	// Its handler runs on a goroutine of its own.
 	Logger *slog.Logger
 }
 
@@ -53,6 +69,15 @@ func (s Settings) complete() (Settings, error) {
 	}
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	s.Logger = callback.Logger(s.Logger, nil)
+	keys := s.SigningKeys
+	s.SigningKeys = nil // a copy: the caller may overwrite its secrets
+	for i, key := range keys {
+		if len(key) < minKey {
+			return s, fmt.Errorf("fleetredis: SigningKeys[%d] has %d bytes: use at least %d random ones", i, len(key), minKey)
+		}
+		s.SigningKeys = append(s.SigningKeys, bytes.Clone(key))
 	}
 	switch {
 	case len(s.Redis.Addrs) == 0:

@@ -17,6 +17,9 @@ type Stats struct {
 	// came too fast.
 	Ignored uint64 `json:"ignored"`
 	Dropped uint64 `json:"dropped"`
+	// Refused is how many hints, leases and lists of tools were not signed as
+	// [Settings].SigningKeys say, or were sent a second time.
+	Refused uint64 `json:"refused"`
 	// Suspected, PreOpened and Held are what hints did to the breakers here.
 	Suspected uint64 `json:"suspected"`
 	PreOpened uint64 `json:"pre_opened"`
@@ -29,10 +32,10 @@ type Stats struct {
 }
 
 type counters struct {
-	available                                       atomic.Bool
-	nodes                                           atomic.Int64
-	published, heard, ignored, dropped, failed      atomic.Uint64
-	suspected, preOpened, held, leasesWon, leasesNo atomic.Uint64
+	available                                           atomic.Bool
+	nodes                                               atomic.Int64
+	published, heard, ignored, dropped, refused, failed atomic.Uint64
+	suspected, preOpened, held, leasesWon, leasesNo     atomic.Uint64
 }
 
 // Stats returns the counters. It takes no lock.
@@ -40,7 +43,7 @@ func (f *Fleet) Stats() Stats {
 	c := &f.count
 	return Stats{
 		Available: c.available.Load(), Nodes: int(c.nodes.Load()),
-		Published: c.published.Load(), Heard: c.heard.Load(), Ignored: c.ignored.Load(), Dropped: c.dropped.Load(),
+		Published: c.published.Load(), Heard: c.heard.Load(), Ignored: c.ignored.Load(), Dropped: c.dropped.Load(), Refused: c.refused.Load(),
 		Suspected: c.suspected.Load(), PreOpened: c.preOpened.Load(), Held: c.held.Load(),
 		LeasesWon: c.leasesWon.Load(), LeasesLost: c.leasesNo.Load(), Failed: c.failed.Load(),
 	}

@@ -24,9 +24,10 @@ const (
 //
 // Lists that the server has not called public never leave the process, nor do
 // those without a time of the server's own or above 1 MiB. What is found is
-// checked by the cache like an answer of the server's. It cannot be told from
-// one that somebody else has written who may write to this Redis: do without a
-// shared store where that is not to be trusted with what tools are.
+// checked by the cache like an answer of the server's. Without
+// [Settings].SigningKeys it cannot be told from a list that somebody else has
+// written to this Redis: set them, or do without a shared store, where others
+// that can write to it are not trusted to say what tools are.
 //
 // The store is asked by fetches only, for 50 ms at most, and not at all while
 // Redis is away: then it has nothing and keeps nothing, without an error. Two
@@ -37,11 +38,13 @@ func (f *Fleet) Store() toolcache.Store { return store{f} }
 
 type store struct{ f *Fleet }
 
-// head stands before a list, on a line of its own. It has durations only.
+// head is before a list, on a line of its own.
 type head struct {
 	V    int    `json:"v"`
 	Hash string `json:"hash"`
 	MS   int64  `json:"ms"` // how long the server wants the list to be fresh
+	// Sent is when it was signed, as in a hint.
+	Sent int64 `json:"sent,omitempty"`
 }
 
 // Load implements [toolcache.Store].
@@ -50,21 +53,46 @@ func (s store) Load(ctx context.Context, key string) (toolcache.Entry, error) {
 	if err != nil || replies[0].raw == "" && replies[0].err == nil {
 		return toolcache.Entry{}, nil //nolint:nilerr // without Redis there is no list, which is no fault
 	}
-	r := replies[0]
-	line, list, found := strings.Cut(r.raw, "\n")
-	var h head
-	ok := r.err == nil && found && len(r.raw) <= maxShared && r.left > 0 &&
-		len(line) < maxHintBytes && json.Unmarshal([]byte(line), &h) == nil && h.V == version
-	ttl := time.Duration(max(h.MS, 0)) * time.Millisecond
-	if !ok || h.MS > maxDays || r.left > ttl {
-		s.f.count.ignored.Add(1)
+	e, err := s.read(key, replies[0])
+	if err != nil {
+		s.f.refuse(err)
 		return toolcache.Entry{}, nil
+	}
+	return e, nil
+}
+
+// read reads a list that anybody may have written.
+func (s store) read(key string, r reply) (toolcache.Entry, error) {
+	if r.err != nil || len(r.raw) > maxShared || r.left <= 0 {
+		return toolcache.Entry{}, errHint
+	}
+	body, err := s.f.sign.check(aList+key, r.raw)
+	if err != nil {
+		return toolcache.Entry{}, err
+	}
+	line, list, found := strings.Cut(body, "\n")
+	var h head
+	ok := found && len(line) < maxHintBytes && json.Unmarshal([]byte(line), &h) == nil && h.V == version
+	ttl := time.Duration(min(max(h.MS, 0), maxDays)) * time.Millisecond
+	if !ok || h.MS > maxDays || r.left > ttl {
+		return toolcache.Entry{}, errHint
+	}
+	now, left := time.Now(), r.left
+	if len(s.f.sign.keys) > 0 {
+		most, err := lifeLeft(now, h.Sent, min(ttl, maxLife))
+		if err != nil {
+			return toolcache.Entry{}, err
+		}
+		left = min(left, most)
 	}
 	return toolcache.Entry{
 		// By this machine's clock: that of the other may be anywhere (H5).
-		List: []byte(list), Hash: h.Hash, At: time.Now().Add(r.left - ttl), TTL: &ttl, Public: true,
+		List: []byte(list), Hash: h.Hash, At: now.Add(left - ttl), TTL: &ttl, Public: true,
 	}, nil
 }
+
+// aList is, with its key, what a list is signed as.
+const aList = "tools:"
 
 // maxDays bounds a time in milliseconds: the day that a cache believes.
 const maxDays = int64(24 * time.Hour / time.Millisecond)
@@ -77,14 +105,18 @@ func (s store) Save(ctx context.Context, key string, e toolcache.Entry) error {
 	}
 	ttl := min(*e.TTL, time.Duration(maxDays)*time.Millisecond)
 	left := ttl - max(0, time.Since(e.At))
-	line, err := json.Marshal(head{V: version, Hash: e.Hash, MS: ttl.Milliseconds()})
-	if err != nil || left < time.Second || len(line)+1+len(e.List) > maxShared {
+	h := head{V: version, Hash: e.Hash, MS: ttl.Milliseconds()}
+	if len(s.f.sign.keys) > 0 {
+		h.Sent = time.Now().UnixMicro()
+	}
+	line, err := json.Marshal(h)
+	if err != nil || left < time.Second || len(line)+1+len(e.List)+sigLen > maxShared {
 		return s.Forget(ctx, key)
 	}
 	if left > maxLife { // it looks as old as one with an hour left, no younger
 		left = maxLife
 	}
-	return s.do(ctx, order{kind: orderSave, key: key, raw: string(line) + "\n" + string(e.List), hint: hint{lasts: left}})
+	return s.do(ctx, order{kind: orderSave, key: key, raw: s.f.sign.sign(aList+key, string(line)+"\n"+string(e.List)), hint: hint{lasts: left}})
 }
 
 // Forget implements [toolcache.Store].

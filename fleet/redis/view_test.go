@@ -104,7 +104,7 @@ func TestOneNodeThatAlwaysProbes(t *testing.T) {
 		"by a lease": func(m *memory) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.keys["probe:"+probing.server] = value{"liar", time.Now().Add(probeLease)}
+			m.keys["probe:"+probing.server] = value{"liar " + probing.encode(), time.Now().Add(probeLease)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
