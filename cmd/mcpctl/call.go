@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -70,12 +70,17 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.save != "" && !o.dryRun {
+		if err := checkFolder(o.save); err != nil {
+			return err
+		}
+	}
 	show := a.newStatus()
 	defer show.end()
 	return a.with(cmd.Context(), t, func(ctx context.Context, c *connection) error {
 		tool, err := a.tool(ctx, c, name)
 		if err != nil {
-			return err
+			return &notCalled{err}
 		}
 		arguments, err := a.arguments(tool, base, operands, o.noValidate)
 		if err != nil {
@@ -88,8 +93,8 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 			return a.dryRun(t, mcp.MethodToolsCall, params)
 		}
 		show.begin("calling " + name)
-		raw, err := c.Call(ctx, mcp.MethodToolsCall, json.RawMessage(params.AppendJSON(nil)),
-			a.times(), client.WithProgress(func(p mcp.ProgressParams) { a.progress(show, p) }))
+		raw, err := a.request(ctx, c, sentRequest{method: mcp.MethodToolsCall, tool: name, acts: true}, json.RawMessage(params.AppendJSON(nil)),
+			client.WithProgress(func(p mcp.ProgressParams) { a.progress(show, p) }))
 		show.end()
 		if err != nil {
 			return withTool(err, name)

@@ -23,7 +23,7 @@ type conformOptions struct {
 	spec, requirements string
 	transport          string
 	sideEffects        string
-	allowTools         []string
+	allowTools, suites []string
 	seed               uint64
 	dryRun             bool
 }
@@ -68,18 +68,28 @@ func newConformCmd(a *app) *cobra.Command {
 		newConformReportCmd(a), newConformMergeCmd(a), newConformBridgeCmd())
 }
 
+// conformLimits says where the global flags have other defaults here.
+func conformLimits() string {
+	return fmt.Sprintf("Other than the global flags say, --start-timeout is %s by default, --timeout is %s, and\n--max-time is unlimited.",
+		defaultConformStart, conformance.DefaultAnswer)
+}
+
 func newConformServerCmd(a *app) *cobra.Command {
 	var o conformOptions
 	cmd := &cobra.Command{
 		Use:   "server [SERVER]",
 		Short: "Run the conformance suite against a server",
-		Long: `Run the conformance suite against a server: what applies to it is decided by the
-capabilities it declares. Tools are called only with leave: --side-effects, the
-server's own grant, or --allow-tool.
+		Long: `Run the conformance suite against a server. The capabilities that it declares
+decide what applies. Tools are called only with permission: --side-effects, the
+server's own grant, or --allow-tool. The report fits on one screen; -v lists every
+check and shows the messages behind each failure.
 
-Exit code 0 passed, 1 failed, 10 something required could not be established.`,
+` + conformLimits() + `
+
+Exit code 0 passed, 1 failed, 10 a requirement is inconclusive, 3 the server does
+not answer, 5 what it answers is not MCP.`,
 		Example: `  mcpctl conform server -- ./my-server
-  mcpctl conform server :3000/mcp --only 'lifecycle.*' -o json
+  mcpctl conform server :3000/mcp --only lifecycle -v
   mcpctl conform server :3000/mcp --report junit=conform.xml --report html=conform.html
   mcpctl conform server --known-failing known.txt -- ./my-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,6 +109,7 @@ Exit code 0 passed, 1 failed, 10 something required could not be established.`,
 	o.outcomeOptions.add(f)
 	f.Var(choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "which tools may be called: none, read-only or all")
 	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "this `tool` may be called whatever --side-effects says")
+	f.StringArrayVar(&o.suites, "suite", nil, "only this `suite`: protocol, or seeds for the 29 tools of the reference server; seeds also runs where a server declares them")
 	f.Var(choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "how a URL is reached: http is streamable HTTP, sse the old HTTP+SSE, auto http or what the server falls back to")
 	f.Uint64Var(&o.seed, "seed", 0, "run the scenarios in an order that this number decides")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and why the rest would not")
@@ -125,17 +136,20 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	}
 	defer cancel()
 	if o.dryRun {
+		live := a.newLive("starting")
+		opts.OnProgress = live.progress
 		plan, err := conformance.Plan(ctx, subject, opts)
+		live.end()
 		if err != nil {
 			return a.conformFailure(ctx, t, err)
 		}
 		return a.showPlan(plan)
 	}
-	live := a.newStatus()
-	live.begin("conform")
-	opts.OnResult = a.live(live)
+	live := a.newLive("starting")
+	opts.OnResult, opts.OnProgress = live.result, live.progress
 	report, err := conformance.Run(ctx, subject, opts)
 	live.end()
+	a.sent.delivery = mcperrors.Answered // whatever is lost from here on is output
 	return a.conformed(ctx, cmd, t, report, files, err)
 }
 
@@ -176,6 +190,9 @@ func (a *app) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.
 	if cmd.Flags().Changed("timeout") {
 		opts.Answer = a.flags.idle
 	}
+	for _, name := range o.suites {
+		opts.Suites = append(opts.Suites, conformance.Suite(name))
+	}
 	var err error
 	opts.Expected, err = o.expected()
 	return opts, err
@@ -199,22 +216,46 @@ func expectations(names []string) ([]conformance.Expectation, error) {
 	return out, nil
 }
 
-// live keeps the status line of a run: how far it is, and what is broken at the
-// moment it is found.
-func (a *app) live(s *status) func(conformance.Result) {
-	n := 0
-	return func(res conformance.Result) {
-		if !a.errTerminal || a.flags.quiet || a.flags.output != formatHuman {
-			return
-		}
-		if res.Status == conformance.Fail {
-			s.above(a.style(true).bad("✗") + " " + res.ID + "  " + res.Title)
-		}
-		n++
-		s.mu.Lock()
-		s.last = fmt.Sprintf("%d checks · %s", n, res.Area)
-		s.mu.Unlock()
+// live is the status line of a run, on a terminal: what it waits for, how far it
+// is, and how much failed.
+type live struct {
+	*status
+	doing        string
+	done, failed int
+}
+
+func (a *app) newLive(doing string) *live {
+	s := a.newStatus()
+	s.atOnce, s.last = true, doing
+	s.begin("conform")
+	return &live{status: s}
+}
+
+func (l *live) progress(p conformance.Progress) {
+	l.doing = p.Doing
+	if p.Total > 0 {
+		l.doing += fmt.Sprintf(" · %d of %d checks", p.Done, p.Total)
 	}
+	l.tell()
+}
+
+func (l *live) result(res conformance.Result) {
+	l.done++
+	if res.Status == conformance.Fail {
+		l.failed++
+	}
+	l.tell()
+}
+
+func (l *live) tell() {
+	text := l.doing
+	if text == "" { // the suite for clients tells results alone
+		text = fmt.Sprintf("%d checks", l.done)
+	}
+	if l.failed > 0 {
+		text += fmt.Sprintf(" · %d failed", l.failed)
+	}
+	l.say(text)
 }
 
 // subject is the server as the suite reaches it: with a wire of its own, not
@@ -258,11 +299,11 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 	var unreachable *conformance.UnreachableError
 	if !errors.As(err, &unreachable) {
 		if ctx.Err() != nil {
-			return &failure{kind: kindIncomplete, message: "the run was not finished: " + a.safe(err.Error())}
+			return fail(kindIncomplete, mcperrors.Unknown, "the run was not finished: %s", a.safe(err.Error()))
 		}
 		return usage("%v", err)
 	}
-	f := &failure{kind: kindUnreachable, message: a.safe(unreachable.Error())}
+	f := fail(kindUnreachable, mcperrors.Unknown, "%s", a.safe(unreachable.Error()))
 	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
 		f.kind = kindAuth
 		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
@@ -275,11 +316,29 @@ func (a *app) conformFailure(ctx context.Context, t target, err error) error {
 	} else {
 		f.add("url", "%s", withoutSecrets(t.url))
 	}
-	lines := strings.Split(strings.TrimSpace(unreachable.Stderr), "\n")
+	a.unmetEvidence(f, unreachable)
+	return f
+}
+
+// unmetEvidence tells what a server did in place of answering initialize.
+func (a *app) unmetEvidence(f *failure, e *conformance.UnreachableError) {
+	if len(e.Received) > 0 {
+		if e.Exit < 0 {
+			f.kind = kindProtocol // it answered, and not with MCP
+		}
+		f.add("received", "%s", short(a.safe(string(e.Received)), 200))
+	}
+	if e.Exit >= 0 {
+		f.add("exited", "status %d", e.Exit)
+	}
+	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
 	for _, line := range lines[max(0, len(lines)-shownStderr):] {
 		if line != "" && a.flags.serverStderr != "hide" {
 			f.add("stderr", "%s", short(a.safe(line), 200))
 		}
 	}
-	return f
+	if e.Rule.Spec.Quote != "" {
+		f.add("rule", "%s: %q", e.Rule.ID, e.Rule.Spec.Quote)
+		f.try = append(f.try, "mcpctl conform explain "+e.Rule.ID)
+	}
 }

@@ -38,7 +38,7 @@ What to do in a scenario stands in the environment as MAINSTAY_CONFORM_TASK, and
 a client that reads it and writes a line for each step is also judged by what it
 concludes. docs/conformance-clients.md has the protocol and a client of 50 lines.
 
-Exit code 0 passed, 1 failed, 10 something required could not be established.`,
+Exit code 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 		Example: `  mcpctl conform client -- ./my-client --url {url}
   mcpctl conform client --transport stdio -- ./my-client {command}
   mcpctl conform client --known-failing known.txt --report html=conform.html -- ./my-client {url}`,
@@ -91,9 +91,8 @@ func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOp
 	if o.spec = cmp.Or(o.spec, a.pinned()); o.spec != "" {
 		opts.Revisions = []mcp.Version{mcp.Version(o.spec)}
 	}
-	live := a.newStatus()
-	live.begin("conform")
-	opts.OnResult = a.live(live)
+	live := a.newLive("starting the client")
+	opts.OnResult = live.result
 	report, err := clientsuite.Run(ctx, clientsuite.Command(argv, env), opts)
 	live.end()
 	return a.conformed(ctx, cmd, target{argv: argv}, report, files, err)
@@ -132,9 +131,9 @@ func verdictOf(report *conformance.Report) error {
 	case 0:
 		return nil
 	case exitCodes[kindNegative]:
-		return &failure{kind: kindNegative, silent: true}
+		return shown(kindNegative)
 	default:
-		return &failure{kind: kindIncomplete, silent: true}
+		return shown(kindIncomplete)
 	}
 }
 
@@ -145,7 +144,7 @@ func newConformBridgeCmd() *cobra.Command {
 		Use: "bridge ADDRESS", Hidden: true, Short: "Be the stdio server of a client that is judged", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if clientsuite.Bridge(args[0]) != 0 {
-				return &failure{kind: kindNegative, silent: true}
+				return shown(kindNegative)
 			}
 			return nil
 		},

@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -20,6 +21,7 @@ type listedCheck struct {
 	Role        conformance.Role          `json:"role"`
 	Scenario    string                    `json:"scenario"`
 	Area        string                    `json:"area"`
+	Suite       conformance.Suite         `json:"suite"`
 	Title       string                    `json:"title"`
 	Level       conformance.Level         `json:"level"`
 	House       conformance.Level         `json:"house,omitempty"`
@@ -52,7 +54,7 @@ func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedC
 	for _, sc := range scenarios {
 		for _, c := range sc.Checks {
 			out = append(out, listedCheck{
-				ID: c.ID, Role: role, Scenario: sc.ID, Area: sc.Area, Title: c.Title, Level: c.Level, House: c.House,
+				ID: c.ID, Role: role, Scenario: sc.ID, Area: sc.Area, Suite: sc.Suite(), Title: c.Title, Level: c.Level, House: c.House,
 				Section: c.Spec.Section, Quote: c.Spec.Quote, Seed: c.Spec.Seed,
 				Since: later(sc.Since, c.Since), Until: earlier(sc.Until, c.Until), Official: c.Official,
 				Transport: sc.Needs.Transport, Capability: sc.Needs.Capability, Tools: sc.Needs.Tools,
@@ -107,7 +109,7 @@ func (c *listedCheck) url() string {
 }
 
 func newConformListCmd(a *app) *cobra.Command {
-	var spec, level, role string
+	var spec, level, role, suite string
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN…]",
 		Short: "List the checks of the suites for servers and clients",
@@ -120,10 +122,10 @@ func newConformListCmd(a *app) *cobra.Command {
 			}
 			checks := slices.DeleteFunc(allChecks(), func(c listedCheck) bool {
 				asked := len(args) == 0 || slices.ContainsFunc(args, func(p string) bool { return conformance.Match(p, c.ID, c.Scenario, c.Area) })
-				return !asked || role != "" && string(c.Role) != role || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
+				return !asked || role != "" && string(c.Role) != role || suite != "" && string(c.Suite) != suite || spec != "" && !c.within(revision) || level != "" && string(c.Level) != level
 			})
 			if len(checks) == 0 {
-				return &failure{kind: kindNotFound, message: "no check is like that"}
+				return fail(kindNotFound, mcperrors.NotSent, "no check is like that")
 			}
 			return a.showChecks(checks, func(c *listedCheck) []string {
 				return []string{c.ID, string(c.Level), c.revisions(), c.Area, c.Title}
@@ -132,7 +134,8 @@ func newConformListCmd(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&spec, "spec", "", "only rules of this `revision`")
 	cmd.Flags().Var(choice(&role, "", string(conformance.RoleServer), string(conformance.RoleClient)), "role", "only rules for this side: server or client")
-	cmd.Flags().Var(choice(&level, "", string(conformance.Must), string(conformance.Should), string(conformance.May)), "level", "only rules of this level: MUST, SHOULD or MAY")
+	cmd.Flags().Var(choice(&suite, "", string(conformance.SuiteProtocol), string(conformance.SuiteSeeds)), "suite", "only checks of this suite: protocol or seeds")
+	cmd.Flags().Var(choice(&level, "", string(conformance.Must), string(conformance.Should), string(conformance.May), string(conformance.Advice)), "level", "only rules of this level: MUST, SHOULD, MAY or advice")
 	return cmd
 }
 
@@ -225,7 +228,7 @@ requirement, such as UTIL-15, or a pattern for several, such as UTIL-1*.`,
 }
 
 func noCheck(id string, all []listedCheck) *failure {
-	f := &failure{kind: kindNotFound, message: fmt.Sprintf("there is no check %q", id)}
+	f := fail(kindNotFound, mcperrors.NotSent, "there is no check %q", id)
 	var ids []string
 	for _, c := range all {
 		ids = append(ids, c.ID)
@@ -256,7 +259,7 @@ func (c *listedCheck) explained() string {
 	}
 	line("spec", "%s", c.url())
 	line("seed", "%s", c.Seed)
-	line("scenario", "%s, area %s", c.Scenario, c.Area)
+	line("scenario", "%s, area %s, suite %s", c.Scenario, c.Area, c.Suite)
 	line("needs", "%s", c.needs())
 	line("official", "%s", strings.Join(c.Official, ", "))
 	if c.Role == conformance.RoleClient {
@@ -278,7 +281,7 @@ func (c *listedCheck) needs() string {
 		out = append(out, "capabilities."+c.Capability)
 	}
 	if len(c.Tools) > 0 {
-		out = append(out, fmt.Sprintf("leave to call %s (side effects: %s)", strings.Join(c.Tools, ", "), c.SideEffects))
+		out = append(out, fmt.Sprintf("permission to call %s (side effects: %s)", strings.Join(c.Tools, ", "), c.SideEffects))
 	}
 	if c.Control != "" {
 		out = append(out, c.Control)

@@ -29,7 +29,9 @@ func one(render func(io.Writer, *conformance.Report) error) func(io.Writer, []*c
 }
 
 var reportFormats = []reportFormat{
-	{"text", false, one(func(w io.Writer, r *conformance.Report) error { return rendered.Text(w, r, rendered.TextOptions{}) })},
+	{formatText, false, one(func(w io.Writer, r *conformance.Report) error {
+		return rendered.Text(w, r, rendered.TextOptions{Verbose: true})
+	})},
 	{"json", true, func(w io.Writer, reports []*conformance.Report) error {
 		if len(reports) == 1 {
 			return rendered.JSON(w, reports[0])
@@ -47,6 +49,7 @@ var reportFormats = []reportFormat{
 }
 
 const (
+	formatText     = "text"
 	formatGitHub   = "github"
 	formatBadgeSVG = "badge-svg"
 	reportUsage    = "write a report too: `FORMAT=FILE` with json, html, junit, sarif, text, github, badge, known-failing or expected-failures; github alone is for GitHub Actions"
@@ -160,7 +163,7 @@ func (a *app) conclude(cmd *cobra.Command, t target, report *conformance.Report,
 	report.Target.Argv = mcperrors.RedactCommand(report.Target.Argv, a.secrets...)
 	for i := range files {
 		if err := files[i].save([]*conformance.Report{report}); err != nil {
-			return err
+			return fail(kindOutput, mcperrors.Answered, "%s", err)
 		}
 		if files[i].step {
 			// The runner reads commands from both streams; stdout is the report's.
@@ -192,13 +195,13 @@ func (a *app) showReport(report *conformance.Report) error {
 			return err
 		}
 		return rendered.Text(a.stdout, report, rendered.TextOptions{
-			Summary: a.outTerminal, Verbose: a.flags.verbose > 0, Quiet: a.flags.quiet, Color: bool(a.style(a.outTerminal)),
+			Verbose: a.flags.verbose > 0, Quiet: a.flags.quiet, Color: bool(a.style(a.outTerminal)),
 		})
 	})
 }
 
 // sameRun are the flags of conform that decide what a check finds.
-var sameRun = map[string]bool{"side-effects": true, "allow-tool": true, "transport": true, "spec": true, "requirements": true}
+var sameRun = map[string]bool{"side-effects": true, "allow-tool": true, "suite": true, "transport": true, "spec": true, "requirements": true}
 
 // again is the command line that repeats the run, up to its program.
 func (a *app) again(cmd *cobra.Command, t target) []string {
@@ -234,14 +237,15 @@ func newConformReportCmd(a *app) *cobra.Command {
 		Use:   "report FILE",
 		Short: "Make another format of a report",
 		Long: `Make another format of a report. FILE is what --report json or --report html wrote;
-- is standard input. Without =FILE the format goes to standard output.`,
+- is standard input. Without =FILE the format goes to standard output: text as one
+screen, with -v every check.`,
 		Example: `  mcpctl conform report conform.json --to html=conform.html --to junit=conform.xml
   mcpctl conform report conform.html --to json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("conform report takes one file, got %d", len(args))
 			}
-			return a.convert(args, to, []string{"text"})
+			return a.convert(args, to, []string{formatText})
 		},
 	}
 	cmd.Flags().StringArrayVar(&to, "to", nil, "`FORMAT[=FILE]` to make: json, html, junit, sarif, text, github, badge, known-failing or expected-failures")
@@ -290,7 +294,11 @@ func (a *app) convert(names, to, unless []string) error {
 			if len(reports) > 1 && !f.matrix {
 				return usage("%s shows one report, there are %d", f.name, len(reports))
 			}
-			if err := a.data(func(w io.Writer) error { return f.write(w, reports) }); err != nil {
+			write := func() error { return a.data(func(w io.Writer) error { return f.write(w, reports) }) }
+			if f.name == formatText {
+				write = func() error { return a.showReport(reports[0]) } // one screen; a file holds every check
+			}
+			if err := write(); err != nil {
 				return err
 			}
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -59,9 +61,9 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 			closeStderr()
 			return nil, err
 		}
-		command.Stderr = stderr
+		command.Stderr, command.Limits = stderr, a.limits()
 		limit = a.flags.startTimeout
-		opts = append(opts, client.WithCommand(command))
+		opts = append(opts, client.WithCommand(command), client.WithRestart(client.Restart{StartTimeout: limit}))
 	} else {
 		header, err := a.header()
 		if err != nil {
@@ -69,7 +71,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 			return nil, err
 		}
 		idle = a.roundTripper()
-		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace}))
+		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace, Limits: a.limits()}))
 	}
 	// The handshake has the time a start may take; calls get theirs one by one.
 	opts = append(opts, client.WithResilience(client.Resilience{IdleTimeout: limit, MaxTime: a.left()}))
@@ -122,6 +124,18 @@ func (a *app) with(ctx context.Context, t target, f func(ctx context.Context, c 
 	return nil
 }
 
+// request sends the request that the command is for, and notes what became of
+// it.
+func (a *app) request(ctx context.Context, c *connection, r sentRequest, params any, opts ...client.CallOption) (json.RawMessage, error) {
+	raw, err := c.Call(ctx, r.method, params, append(opts, a.times())...)
+	r.delivery = mcperrors.Answered
+	if err != nil {
+		r.delivery = mcperrors.From(err, mcperrors.Unknown).Delivery
+	}
+	a.sent = r
+	return raw, err
+}
+
 // lateGrace is how much later than --max-time a run is cut off. Each request
 // ends by the time itself: one that timed out has evidence, one that was cut
 // off has none.
@@ -129,6 +143,10 @@ const lateGrace = 250 * time.Millisecond
 
 // left is what is left of --max-time.
 func (a *app) left() time.Duration { return max(time.Millisecond, time.Until(a.end)) }
+
+func (a *app) limits() transport.Limits {
+	return transport.Limits{MessageBytes: int(a.flags.maxMessage)}
+}
 
 // times bounds one request.
 func (a *app) times() client.CallOption { return client.WithTimeouts(a.flags.idle, a.left()) }

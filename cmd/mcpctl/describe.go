@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 func newDescribeCmd(a *app) *cobra.Command {
@@ -42,7 +43,7 @@ func newDescribeCmd(a *app) *cobra.Command {
 // tool finds a tool in the server's list. A name that is not there is told with
 // those that are near; nothing is ever called instead.
 func (a *app) tool(ctx context.Context, c *connection, name string) (*doc.Value, error) {
-	notFound := &failure{kind: kindNotFound, message: "no tool " + name}
+	notFound := fail(kindNotFound, mcperrors.NotSent, "no tool %s", name)
 	notFound.note = "nothing was sent"
 	if !c.may("tools") {
 		notFound.add("server", "%s declares no tools", serverName(c))

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // dryRun shows the request that would be sent. Its id is made when it is sent.
 func (a *app) dryRun(t target, method string, params *doc.Value) error {
+	a.sent = notSent // whatever was sent to prepare it
 	request := doc.NewObject()
 	request.Set("jsonrpc", doc.Text("2.0"))
 	request.Set("id", doc.Text("dry-run"))

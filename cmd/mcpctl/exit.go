@@ -19,6 +19,9 @@ const (
 	kindInputRequired  kind = "input-required"
 	kindIncomplete     kind = "incomplete"
 	kindUnavailable    kind = "unavailable"
+	kindTooLarge       kind = "too-large"
+	kindOutput         kind = "output"
+	kindOutputClosed   kind = "output-closed"
 	kindBug            kind = "bug"
 	kindInterrupted    kind = "interrupted"
 	kindTerminated     kind = "terminated"
@@ -28,13 +31,11 @@ const (
 // exitCodes are stable: scripts depend on them.
 var exitCodes = map[kind]int{
 	kindOK: 0, kindNegative: 1, kindUsage: 2, kindUnreachable: 3, kindAuth: 4, kindProtocol: 5, kindRPCError: 6,
-	kindUnknownOutcome: 7, kindNotFound: 8, kindInputRequired: 9, kindIncomplete: 10, kindUnavailable: 11,
-	kindBug: 70, kindInterrupted: 130, kindTerminated: 143, kindHangup: 129,
+	kindUnknownOutcome: 7, kindNotFound: 8, kindInputRequired: 9, kindIncomplete: 10, kindUnavailable: 11, kindTooLarge: 12,
+	kindBug: 70, kindOutput: 74, kindInterrupted: 130, kindTerminated: 143, kindHangup: 129,
+	// 128 + SIGPIPE, what a shell shows for a program that a closed pipe ended.
+	kindOutputClosed: 141,
 }
-
-// exitBrokenPipe is 128 + SIGPIPE, what a shell shows for a program that a
-// closed pipe ended.
-const exitBrokenPipe = 141
 
 // kindOf maps an error of the client. What decides ties is what the caller of
 // mcpctl must do next: correct the line (2), the place (3), log in (4), look
@@ -83,6 +84,8 @@ func kindOf(e *mcperrors.Error, connecting bool) kind {
 		return kindInputRequired
 	case mcperrors.KindCircuitOpen:
 		return kindUnavailable
+	case mcperrors.KindTooLarge:
+		return kindTooLarge
 	case mcperrors.KindTool:
 		return kindNegative
 	}

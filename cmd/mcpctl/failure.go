@@ -7,19 +7,24 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// failure is how a run that did not end well is told: the cause first, then
-// evidence, then what to do. It has two faces, for people and for programs.
+// failure is the error of a run: the cause first, then evidence, then what to
+// do. It has two forms, for people and for programs. Only [fail] makes one.
 type failure struct {
-	kind    kind
-	message string
+	kind kind
+	// delivery is what became of the request that the run is for.
+	delivery mcperrors.Delivery
+	message  string
+	// method and tool name the request, where one was sent.
+	method, tool string
 	// evidence are the lines below the message, each with a short label.
 	evidence []fact
 	// findings are what is wrong with arguments, under the signature.
@@ -39,8 +44,23 @@ type fact struct{ label, text string }
 
 func (f *failure) Error() string { return f.message }
 
+// fail makes a failure. delivery is what became of the request that the run is
+// for; only the place where the failure arises knows it.
+func fail(k kind, delivery mcperrors.Delivery, format string, args ...any) *failure {
+	return &failure{kind: k, delivery: delivery, message: fmt.Sprintf(format, args...)}
+}
+
+// usage is the failure of a command line that cannot work. It is found before
+// the request is sent.
 func usage(format string, args ...any) *failure {
-	return &failure{kind: kindUsage, message: fmt.Sprintf(format, args...)}
+	return fail(kindUsage, mcperrors.NotSent, format, args...)
+}
+
+// shown ends a run whose outcome the command has printed already.
+func shown(k kind) *failure {
+	f := fail(k, mcperrors.Answered, "%s", k)
+	f.silent = true
+	return f
 }
 
 func (f *failure) add(label, format string, args ...any) {
@@ -58,13 +78,29 @@ type failed struct {
 func (f *failed) Error() string { return f.err.Error() }
 func (f *failed) Unwrap() error { return f.err }
 
+// notCalled is the error of what call does before it calls the tool.
+type notCalled struct{ err error }
+
+func (n *notCalled) Error() string { return n.err.Error() }
+func (n *notCalled) Unwrap() error { return n.err }
+
+// Notes on what became of the request.
+const (
+	noteNotCalled = "the tool was not called"
+	noteMayRun    = "it was sent and may have run: check whether it ran before repeating it"
+	noteRan       = "the tool was called and answered: check what it did before calling it again"
+	noteRepeat    = "the tool was called and answered: do not call it again for its output"
+)
+
 // failureOf makes a failure of any error a command returns.
 func (a *app) failureOf(ctx context.Context, err error) *failure {
 	var (
 		own   *failure
 		from  *mcperrors.Error
 		where *failed
+		early *notCalled
 	)
+	called := !errors.As(err, &early)
 	switch {
 	case errors.As(err, &own):
 	case errors.Is(err, operand.ErrForm):
@@ -73,7 +109,7 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 		if !errors.As(err, &where) {
 			where = &failed{}
 		}
-		own = a.clientFailure(from, where.connecting)
+		own = a.clientFailure(from, where.connecting || !called)
 		if where.connecting {
 			a.explainConnecting(own, from, where.server)
 		}
@@ -83,7 +119,15 @@ func (a *app) failureOf(ctx context.Context, err error) *failure {
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		own = a.unknownCommand(err)
 	default:
-		own = &failure{kind: kindBug, message: err.Error(), note: "this is a mistake of mcpctl; please report it with the command you typed"}
+		own = fail(kindBug, a.sent.delivery, "%s", err)
+		own.note = "this is a mistake of mcpctl; please report it with the command you typed"
+	}
+	if !called && own.delivery != mcperrors.NotSent {
+		own.delivery = mcperrors.NotSent
+		own.noteAlso(noteNotCalled)
+	}
+	if own.from == nil && own.delivery != mcperrors.NotSent {
+		own.method, own.tool = a.sent.method, a.sent.tool
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errInterrupted):
@@ -130,7 +174,8 @@ func (a *app) unknownCommand(err error) *failure {
 // clientFailure tells an error of the client with its evidence.
 func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 	e = a.safeError(e)
-	f := &failure{kind: kindOf(e, during), message: e.Message, from: e}
+	f := fail(kindOf(e, during), e.Delivery, "%s", e.Message)
+	f.from = e
 	if e.RPC != nil {
 		f.message = e.RPC.Message
 		f.add("code", "%s", rpcCode(e.RPC.Code))
@@ -151,7 +196,15 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 		}
 	}
 	var broken *jsonrpc.DecodeError
-	if errors.As(e, &broken) {
+	switch {
+	case e.Kind == mcperrors.KindTooLarge:
+		message, limit, _ := strings.Cut(f.message, "; raise Limits.")
+		f.message = message
+		if limit == "MessageBytes" {
+			larger := min(4*a.flags.maxMessage, largestCount)
+			f.try = append(f.try, "--max-message "+larger.String())
+		}
+	case errors.As(e, &broken):
 		f.message = "what the server sent is not a JSON-RPC message: " + a.safe(broken.Reason)
 		if len(broken.Head) > 0 && e.HTTP == nil {
 			f.add("received", "%s", short(a.safe(string(broken.Head)), 100))
@@ -163,20 +216,28 @@ func (a *app) clientFailure(e *mcperrors.Error, during bool) *failure {
 	if e.Process != nil {
 		a.processEvidence(f, e.Process)
 	}
-	switch f.kind {
-	case kindUnknownOutcome:
-		f.note = "it was sent and may have run: look before repeating it"
-	case kindAuth:
+	if f.kind == kindAuth {
 		f.try = append(f.try, "-H 'Authorization: Bearer ${TOKEN}'")
-	default:
+	}
+	switch {
+	case during:
+	case e.Delivery == mcperrors.Unknown:
+		f.noteAlso(noteMayRun)
+	case e.Delivery == mcperrors.Answered && e.Method == mcp.MethodToolsCall && e.RPC == nil:
+		f.noteAlso(noteRan)
 	}
 	if e.RetryAfter > 0 {
-		if f.note != "" {
-			f.note += "; "
-		}
-		f.note += "wait " + e.RetryAfter.String()
+		f.noteAlso("wait " + e.RetryAfter.String())
 	}
 	return f
+}
+
+// noteAlso adds a remark.
+func (f *failure) noteAlso(note string) {
+	if f.note != "" {
+		f.note += "; "
+	}
+	f.note += note
 }
 
 func rpcCode(code int64) string {
@@ -242,7 +303,7 @@ func (a *app) processEvidence(f *failure, p *mcperrors.ProcessEvidence) {
 	}
 	lines := p.Stderr
 	if a.flags.verbose == 0 {
-		lines = lines[max(0, len(lines)-shownStderr):]
+		lines = p.Reason(shownStderr)
 	}
 	if a.flags.serverStderr == "show" || a.flags.serverStderr == "hide" {
 		lines = nil

@@ -27,6 +27,8 @@ const fakeTools = `{"name":"echo","title":"Echo","description":"Says it again","
 {"name":"add","description":"Adds two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"integer","minimum":-1.50e3},"b":{"type":"integer"},"mode":{"type":"string","enum":["fast","exact"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["a","b"],"additionalProperties":false},"x-vendor":{"z":1.0,"a":9007199254740993}},
 {"name":"any","description":"Takes anything","inputSchema":{"type":"object"}},
 {"name":"image","inputSchema":{"type":"object"}},
+{"name":"notobject","inputSchema":{"type":"object"}},
+{"name":"large","inputSchema":{"type":"object"}},
 {"name":"fail","inputSchema":{"type":"object"}},
 {"name":"refuse","inputSchema":{"type":"object"}},
 {"name":"gossip","inputSchema":{"type":"object"}},
@@ -87,6 +89,8 @@ func (f *fake) answer(frame []byte) []string {
 		switch {
 		case f.mode == "circle":
 			return result(`{"tools":[],"nextCursor":"again"}`)
+		case f.mode == "no-tools-answer":
+			return nil
 		case f.mode == "no-list":
 			return result(`{"things":[]}`)
 		case f.mode == "truncated-list":
@@ -127,7 +131,15 @@ func (f *fake) modern(r fakeRequest, result func(string) []string, failed func(i
 }
 
 func (f *fake) call(r fakeRequest, result func(string) []string, failed func(int, string, string) []string) []string {
+	if f.mode == "spoil-save" { // the folder that --save was promised
+		_ = os.RemoveAll("later")
+		_ = os.WriteFile("later", nil, 0o600)
+	}
 	switch r.Params.Name {
+	case "large":
+		return result(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 128<<10) + `"}]}`)
+	case "notobject":
+		return result(`[1]`)
 	case "echo":
 		var args struct{ Message string }
 		_ = json.Unmarshal(r.Params.Arguments, &args)
@@ -283,6 +295,7 @@ func fakeHTTP(frames io.Writer) http.Handler {
 		w.Header().Set("Retry-After", "7")
 		http.Error(w, "full", http.StatusServiceUnavailable)
 	})
+	mux.HandleFunc("/echoing", echoing(serve("")))
 	mux.HandleFunc("/overloaded-later", overloadedLater(serve("")))
 	mux.HandleFunc("/silent", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or a client that leaves is not seen
@@ -290,6 +303,22 @@ func fakeHTTP(frames io.Writer) http.Handler {
 	})
 	mux.HandleFunc("/broken", fixed(http.StatusBadGateway, "text/plain", "bad gateway"))
 	return mux
+}
+
+// echoing refuses calls of tools with what the request was sent with.
+func echoing(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var req fakeRequest
+		if err == nil && json.Unmarshal(body, &req) == nil && req.Method == "tools/call" {
+			text, _ := json.Marshal(strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("X-Tenant"), r.URL.RawQuery}, " "))
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32050,"message":%s,"data":[%s]}}`, req.ID, text, text)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		next(w, r)
+	}
 }
 
 // overloadedLater serves all but calls of tools, which it has no time for.

@@ -31,6 +31,7 @@ type flags struct {
 	connectTimeout time.Duration
 	idle           time.Duration
 	maxTime        time.Duration
+	maxMessage     byteCount
 
 	noInput bool
 
@@ -48,6 +49,7 @@ const (
 	defaultConnect      = 10 * time.Second
 	defaultIdle         = 60 * time.Second
 	defaultMax          = 10 * time.Minute
+	defaultMaxMessage   = 16 << 20
 )
 
 func (f *flags) register(set *pflag.FlagSet) {
@@ -68,6 +70,9 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.DurationVar(&f.connectTimeout, "connect-timeout", defaultConnect, "how long reaching an address may take")
 	set.DurationVar(&f.idle, "timeout", defaultIdle, "how long nothing may come for a request; progress starts it anew")
 	set.DurationVar(&f.maxTime, "max-time", defaultMax, "how long the whole run may take")
+
+	f.maxMessage = defaultMaxMessage
+	set.Var(&f.maxMessage, "max-message", "the largest message to take from the server, such as 64MiB")
 
 	set.BoolVar(&f.noInput, "no-input", false, "never read from the terminal")
 

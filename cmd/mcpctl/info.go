@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 

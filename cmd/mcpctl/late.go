@@ -18,7 +18,8 @@ func (a *app) explainTimeout(f *failure, e *mcperrors.Error, where *failed) {
 	switch {
 	case errors.As(e, &dial) && dial.Op == "dial":
 		name, was = "connect-timeout", a.flags.connectTimeout
-	case errors.Is(e.Cause, jsonrpc.ErrIdle) && where.connecting && where.server.argv != nil:
+	case where.connecting && where.server.argv != nil && a.flags.startTimeout < a.flags.maxTime &&
+		(errors.Is(e.Cause, jsonrpc.ErrIdle) || errors.Is(e.Cause, jsonrpc.ErrMaxWait)):
 		name, was = "start-timeout", a.flags.startTimeout
 	case errors.Is(e.Cause, jsonrpc.ErrMaxWait), errors.Is(e.Cause, context.DeadlineExceeded):
 		name, was = "max-time", a.flags.maxTime

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -38,7 +39,7 @@ func (a *app) walk(ctx context.Context, c *connection, l listing, page func(raw 
 			object.Set("cursor", cursor)
 			params = json.RawMessage(object.AppendJSON(nil))
 		}
-		raw, err := c.Call(ctx, l.method, params, a.times())
+		raw, err := a.request(ctx, c, sentRequest{method: l.method}, params)
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +68,9 @@ func (a *app) walk(ctx context.Context, c *connection, l listing, page func(raw 
 }
 
 // broken is the failure of a server that breaks the protocol in a way that the
-// client does not look at.
+// client does not look at. It arises from an answer.
 func (a *app) broken(c *connection, format string, args ...any) *failure {
-	f := usage(format, args...)
-	f.kind = kindProtocol
+	f := fail(kindProtocol, mcperrors.Answered, format, args...)
 	if name := serverName(c); name != "" {
 		f.add("server", "%s", name)
 	}

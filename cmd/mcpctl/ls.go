@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 type lsOptions struct {

@@ -49,7 +49,7 @@ func (a *app) ping(ctx context.Context, c *connection, times int) error {
 	}
 	for range times {
 		began := time.Now()
-		if _, err := c.Call(ctx, method, nil, a.times()); err != nil {
+		if _, err := a.request(ctx, c, sentRequest{method: method}, nil); err != nil {
 			return err
 		}
 		trips = append(trips, time.Since(began))

@@ -8,8 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // report tells a failure on stderr, and ends a stream of events with it.
@@ -104,12 +105,22 @@ func (f *failure) object() json.RawMessage {
 		for _, name := range []string{"http", "rpc", "process", "originalMCPCode"} {
 			fields[name] = json.RawMessage("null")
 		}
-		fields["delivery"] = encoded("not-sent")
-		if f.kind == kindNegative {
-			fields["delivery"] = encoded("answered")
+		for name, value := range map[string]string{"method": f.method, "tool": f.tool} {
+			if value != "" {
+				fields[name] = encoded(value)
+			}
 		}
 		fields["retryable"] = encoded(false)
 		fields["attempts"] = encoded(0)
+		if f.delivery != mcperrors.NotSent {
+			fields["attempts"] = encoded(1)
+		}
+	}
+	fields["delivery"] = encoded(f.delivery.String())
+	if f.delivery == mcperrors.Unknown {
+		// A script that repeats what is retryable must not repeat this.
+		fields["retryable"] = encoded(false)
+		fields["suggestedAction"] = encoded("Check whether it ran")
 	}
 	fields["kind"] = encoded(f.kind)
 	fields["exit"] = encoded(exitCodes[f.kind])

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -63,7 +63,7 @@ func TestMachineFace(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(line), &got))
 	for key, want := range map[string]any{
 		"kind": "unknown-outcome", "exit": 7.0, "message": "no answer", "server": "db", "method": "tools/call", "tool": "pay",
-		"delivery": "unknown", "retryable": true, "http": nil, "rpc": nil, "attempts": 1.0,
+		"delivery": "unknown", "retryable": false, "http": nil, "rpc": nil, "attempts": 1.0,
 		"code": "E202", "userMessage": "Request timeout", "originalMCPCode": -32001.0,
 	} {
 		require.Contains(t, got.Error, key)
@@ -71,7 +71,7 @@ func TestMachineFace(t *testing.T) {
 	}
 	require.Equal(t, map[string]any{"exited": true, "exit": -1.0, "signal": "SIGSEGV", "ageMs": 5120.0, "stderrTail": []any{"Segmentation fault"}}, got.Error["process"])
 	require.NotEmpty(t, got.Error["suggestedAction"])
-	require.Contains(t, got.Error["hint"], "look before repeating it")
+	require.Contains(t, got.Error["hint"], "check whether it ran before repeating it")
 	require.True(t, strings.HasPrefix(line, `{"error":{"kind":"unknown-outcome","exit":7,`), line)
 }
 

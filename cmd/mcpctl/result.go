@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // result shows what a tool gave. A result that is an error is shown like any
@@ -19,13 +20,13 @@ import (
 func (a *app) result(c *connection, tool *doc.Value, raw json.RawMessage, o callOptions) error {
 	result, err := doc.Parse(raw)
 	if err != nil || result.Kind() != doc.Object {
-		return a.broken(c, "the result of the call is not an object")
+		f := a.broken(c, "the result of the call is not an object")
+		f.note = noteRan
+		return f
 	}
 	a.checkOutput(tool, result)
-	saved, err := a.save(tool.Get("name").Str(), result, o.save)
-	if err != nil {
-		return err
-	}
+	// The result is shown even if it cannot be saved: the call has run.
+	saved, unsaved := a.save(tool.Get("name").Str(), result, o.save)
 	switch a.flags.output {
 	case formatJSON:
 		err = a.printJSON(raw)
@@ -36,10 +37,17 @@ func (a *app) result(c *connection, tool *doc.Value, raw json.RawMessage, o call
 	default:
 		err = a.say(resultText(result, saved))
 	}
-	if err == nil && result.Get("isError").True() {
-		return &failure{kind: kindNegative, message: "the tool " + tool.Get("name").Str() + " reported an error"}
+	switch {
+	case err != nil:
+		return err
+	case unsaved != nil:
+		f := fail(kindOutput, mcperrors.Answered, "the result could not be saved: %v", unsaved)
+		f.note = noteRepeat
+		return f
+	case result.Get("isError").True():
+		return fail(kindNegative, mcperrors.Answered, "the tool %s reported an error", tool.Get("name").Str())
 	}
-	return err
+	return nil
 }
 
 // resultText is a result for people: text as text, structured content as JSON
@@ -105,17 +113,32 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
+// checkFolder makes the folder of --save and tries to write to it, before
+// anything is sent: what a tool has done cannot be undone.
+func checkFolder(folder string) error {
+	err := os.MkdirAll(folder, 0o755)
+	var trial *os.File
+	if err == nil {
+		trial, err = os.CreateTemp(folder, ".mcpctl-*")
+	}
+	if err != nil {
+		f := usage("--save: %s cannot be written to: %s", folder, rootCause(err))
+		f.note = "nothing was sent"
+		return f
+	}
+	_ = trial.Close()
+	_ = os.Remove(trial.Name())
+	return nil
+}
+
 // save writes the blocks that hold bytes into a folder and returns the path of
-// each, "" for blocks without.
-func (a *app) save(tool string, result *doc.Value, folder string) ([]string, error) {
+// each, "" for blocks without. The error is the first one; it tries every block.
+func (a *app) save(tool string, result *doc.Value, folder string) (paths []string, failed error) {
 	if folder == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, usage("--save: %v", err)
-	}
 	blocks := result.Get("content").Items()
-	paths := make([]string, len(blocks))
+	paths = make([]string, len(blocks))
 	number := 0
 	for i, block := range blocks {
 		data, media := block.Get("data").Str(), block.Get("mimeType").Str()
@@ -133,14 +156,17 @@ func (a *app) save(tool string, result *doc.Value, folder string) ([]string, err
 		number++
 		path := filepath.Join(folder, fmt.Sprintf("%s-%d%s", fileName(tool), number, extension(media)))
 		if err := os.WriteFile(path, bytes, 0o644); err != nil {
-			return nil, usage("--save: %v", err)
+			if failed == nil {
+				failed = err
+			}
+			continue
 		}
 		paths[i] = path
 		if a.flags.output != formatHuman && !a.flags.quiet {
 			fmt.Fprintln(a.stderr, "saved "+path)
 		}
 	}
-	return paths, nil
+	return paths, failed
 }
 
 // fileName keeps of a tool's name, which a server chose, what is safe in a

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 // newRoot builds the command tree.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 type rpcOptions struct {
@@ -66,7 +66,7 @@ func (a *app) rpc(cmd *cobra.Command, args []string, o rpcOptions) error {
 		if o.notify {
 			return c.Notify(ctx, method, params)
 		}
-		raw, err := c.Call(ctx, method, params, a.times())
+		raw, err := a.request(ctx, c, sentRequest{method: method, acts: true}, params)
 		if o.expectSet {
 			return a.expected(o.expectError, raw, err)
 		}
@@ -106,11 +106,10 @@ func (a *app) rpcParams(args []string, o rpcOptions) (any, error) {
 
 // expected turns an answer into a test: only an error with the code is good.
 func (a *app) expected(code int64, raw json.RawMessage, err error) error {
-	f := &failure{kind: kindNegative}
+	f := fail(kindNegative, mcperrors.Answered, "expected error %d, got a result", code)
 	var e *mcperrors.Error
 	switch {
 	case err == nil:
-		f.message = fmt.Sprintf("expected error %d, got a result", code)
 		f.add("result", "%s", short(string(compact(raw)), 200))
 		return f
 	case !errors.As(err, &e) || e.RPC == nil:

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // streams is what surrounds a run: main gives the process's own, tests give
@@ -39,20 +41,33 @@ type app struct {
 	// events is set by commands whose NDJSON is a stream of events, which a
 	// failure ends too.
 	events bool
+	// sent is the last request that the command was for.
+	sent sentRequest
 }
+
+// sentRequest is what became of a request. The zero one is none.
+type sentRequest struct {
+	method, tool string
+	delivery     mcperrors.Delivery
+	// acts is set when it may have changed something.
+	acts bool
+}
+
+// notSent is the request of a run that has sent none.
+var notSent = sentRequest{delivery: mcperrors.NotSent}
 
 // run is the whole program. It returns the exit status. ctx ends when the
 // program is to stop; its cause says why.
 func run(ctx context.Context, args []string, s streams) int {
-	a := &app{streams: s, stdout: &pipe{w: s.out}, stderr: &pipe{w: s.err}}
+	a := &app{streams: s, stdout: &pipe{w: s.out}, stderr: &pipe{w: s.err}, sent: notSent}
 	a.root = newRoot(a)
 	a.root.SetArgs(args)
 	a.root.SetIn(s.in)
 	a.root.SetOut(a.stdout)
 	a.root.SetErr(a.stderr)
 	err := a.root.ExecuteContext(ctx)
-	if a.stdout.broken() {
-		return exitBrokenPipe // whoever read our output has seen enough
+	if lost := a.stdout.failed(); lost != nil {
+		err = a.outputLost(lost)
 	}
 	if err == nil {
 		return exitCodes[kindOK]
@@ -62,30 +77,43 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitCodes[f.kind]
 }
 
-// pipe writes for many goroutines at once and remembers that the reader left.
-type pipe struct {
-	mu   sync.Mutex
-	w    io.Writer
-	gone bool
+// outputLost is the failure of a run whose output could not be written. A reader
+// that left has seen enough, and is not told, unless the run may have changed
+// something.
+func (a *app) outputLost(err error) *failure {
+	f := fail(kindOutput, a.sent.delivery, "the output cannot be written: %s", rootCause(err))
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) {
+		f = fail(kindOutputClosed, a.sent.delivery, "the output was closed before all of it was written")
+		f.silent = !a.sent.acts
+	}
+	if a.sent.tool != "" && a.sent.delivery == mcperrors.Answered {
+		f.note = noteRepeat
+	}
+	return f
 }
 
-// Write implements [io.Writer]. After the reader has left it takes
-// nothing.
+// pipe writes for many goroutines at once and keeps the first error. After that
+// it takes nothing.
+type pipe struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
 func (p *pipe) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gone {
-		return 0, syscall.EPIPE
+	if p.err != nil {
+		return 0, p.err
 	}
 	n, err := p.w.Write(data)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) {
-		p.gone = true
-	}
+	p.err = err
 	return n, err
 }
 
-func (p *pipe) broken() bool {
+func (p *pipe) failed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.gone
+	return p.err
 }

@@ -207,3 +207,18 @@ func TestAllowTool(t *testing.T) {
 	got = inProcess(t.Context(), false, "conform", "server", url, "--spec", "2025-11-25", "--only", "RPC-01/order", "--allow-tool", "ecko", "-q")
 	require.Empty(t, got.err)
 }
+
+// TestConformProgress: on a terminal a run says from the first moment what it does;
+// in a pipe standard error is empty.
+func TestConformProgress(t *testing.T) {
+	t.Parallel()
+	url := serve(t, io.Discard) + "/mcp"
+	args := []string{"conform", "server", url, "--spec", "2025-11-25", "--only", "RPC-01"}
+	got := inProcess(t.Context(), true, args...)
+	require.Zero(t, got.code, got.out)
+	require.True(t, strings.HasPrefix(got.err, "\r\x1b[Kconform · 0 s · starting"), "%q", got.err)
+	require.True(t, strings.HasSuffix(got.err, "\r\x1b[K"), "%q", got.err)
+	got = inProcess(t.Context(), false, args...)
+	require.Zero(t, got.code, got.out)
+	require.Empty(t, got.err)
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -23,7 +22,7 @@ func (a *app) keep(name, value string) {
 // secretName reports whether the value of a variable or header of this name is
 // a secret, in the judgement of [mcperrors.Redact].
 func secretName(name string) bool {
-	return strings.Contains(mcperrors.Redact(name+"=value"), "[redacted]")
+	return mcperrors.SecretName(name)
 }
 
 // safe is a text of the evidence without secrets: those we know and those that
@@ -34,14 +33,7 @@ func (a *app) safe(s string) string { return mcperrors.Redact(s, a.secrets...) }
 // hide takes out only the secrets that we know. It is for what the server says
 // in its own error, which is meant to be read and keeps its form: "token: is
 // required" is no secret.
-func (a *app) hide(s string) string {
-	for _, value := range a.secrets {
-		if len(value) >= 4 { // as in mcperrors.Redact
-			s = strings.ReplaceAll(s, value, "[redacted]")
-		}
-	}
-	return s
-}
+func (a *app) hide(s string) string { return mcperrors.NewSecrets(a.secrets...).Hide(s) }
 
 var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 

@@ -17,7 +17,10 @@ const statusDelay = 300 * time.Millisecond
 // going on: time, progress, the last message. It is there from the delay to
 // the end, and nowhere when stderr is not a terminal.
 type status struct {
-	a    *app
+	a *app
+	// atOnce: it is there from the first moment, for what always takes long.
+	atOnce bool
+
 	mu   sync.Mutex
 	what string
 	last string
@@ -36,7 +39,11 @@ func (s *status) begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.stop, s.done = what, make(chan struct{}), make(chan struct{})
-	go s.draw(time.Now(), s.stop, s.done)
+	began := time.Now()
+	if s.atOnce {
+		s.show(began)
+	}
+	go s.draw(began, s.stop, s.done)
 }
 
 func (s *status) draw(began time.Time, stop, done chan struct{}) {
@@ -50,15 +57,27 @@ func (s *status) draw(began time.Time, stop, done chan struct{}) {
 		case <-timer.C:
 		}
 		s.mu.Lock()
-		text := fmt.Sprintf("%s · %.0f s", s.what, time.Since(began).Seconds())
-		if s.last != "" {
-			text += " · " + s.last
-		}
-		s.on = true
-		fmt.Fprint(s.a.stderr, "\r\x1b[K"+short(text, s.a.width-2))
+		s.show(began)
 		s.mu.Unlock()
 		timer.Reset(statusDelay)
 	}
+}
+
+// show writes the line over the one before. The caller holds the mutex.
+func (s *status) show(began time.Time) {
+	text := fmt.Sprintf("%s · %.0f s", s.what, time.Since(began).Seconds())
+	if s.last != "" {
+		text += " · " + s.last
+	}
+	s.on = true
+	fmt.Fprint(s.a.stderr, "\r\x1b[K"+short(text, s.a.width-2))
+}
+
+// say changes what the line ends with, from the next time it is drawn.
+func (s *status) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = text
 }
 
 // end takes the line away. It may be called more than once.
@@ -107,9 +126,7 @@ func (a *app) progress(s *status, p mcp.ProgressParams) {
 	if p.Message != "" {
 		text += " · " + visible.Line(p.Message)
 	}
-	s.mu.Lock()
-	s.last = text
-	s.mu.Unlock()
+	s.say(text)
 }
 
 // log shows a log message of the server: on a terminal, with -v, or as an

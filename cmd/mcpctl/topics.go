@@ -29,14 +29,17 @@ const helpExitCodes = `Exit codes (stable)
     9  input-required   an answer from a person is needed
    10  incomplete       a conformance run that could not establish everything
    11  unavailable      a limit, ours or the server's, refused the call; wait
+   12  too-large        the answer is larger than --max-message
    70  bug              a mistake of mcpctl
+   74  output           the output or a file could not be written; delivery says
+                        what became of the request
   129  hangup           the terminal was closed
   130  interrupted      Ctrl-C
-  141                   the reader of the output left
+  141  output-closed    the reader of the output left
   143  terminated       the TERM signal
 
-What to do next: 2 mend the line, 3 mend the place, 4 log in, 7 look before
-repeating, 9 ask a person, 11 wait.`
+What to do next: 2 correct the command line, 3 correct the address, 4 log in,
+7 check whether it ran, 9 ask a person, 11 wait, 12 ask for less.`
 
 const helpSyntax = `  mcpctl [flags] COMMAND [SERVER] [operand…] [-- PROGRAM ARG…]
 
@@ -71,9 +74,10 @@ which every request stands alone.
   --era modern, legacy   the newest revision of that era, and no other
   --protocol-version D   this revision, and no other
 
-A program that ends or falls silent when it is asked is started a second time,
-for a session. Over HTTP silence, a lack of credentials and an outage are errors:
-they say nothing about the era. A URL of the older HTTP+SSE is found too.
+A program that ends when it is asked is started a second time, for a session. One
+that says nothing for 10 s (a URL: 2 s) gets initialize beside the question, and the
+first real answer counts. A lack of credentials and an outage are errors: they say
+nothing about the era. A URL of the older HTTP+SSE is found too.
 
 What was found out is remembered in mainstay/eras.json in your cache folder: a
 legacy server for a day, a modern one until it turns out to be wrong. The file

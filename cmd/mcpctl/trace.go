@@ -21,8 +21,8 @@ func (a *app) trace() transport.Trace {
 	}}
 	if a.flags.verbose > 1 {
 		s := a.style(a.errTerminal)
-		t.Sent = func(frame []byte) { fmt.Fprintln(a.stderr, s.dim("→ ")+visible.Line(string(frame))) }
-		t.Received = func(frame []byte) { fmt.Fprintln(a.stderr, s.dim("← ")+visible.Line(string(frame))) }
+		t.Sent = func(frame []byte) { fmt.Fprintln(a.stderr, s.dim("→ ")+visible.Line(a.hide(string(frame)))) }
+		t.Received = func(frame []byte) { fmt.Fprintln(a.stderr, s.dim("← ")+visible.Line(a.hide(string(frame)))) }
 	}
 	return t
 }
@@ -55,7 +55,7 @@ type prefixed struct{ a *app }
 
 // Write implements [io.Writer].
 func (p *prefixed) Write(line []byte) (int, error) {
-	text := visible.Text(string(line))
+	text := visible.Text(p.a.hide(string(line)))
 	_, err := io.WriteString(p.a.stderr, p.a.style(p.a.errTerminal).dim("server: ")+text)
 	if err != nil {
 		return 0, err

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/suggest"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 // explainConnecting says why a server cannot be reached, in words of its own

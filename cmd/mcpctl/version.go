@@ -24,7 +24,7 @@ func newVersionCmd(a *app) *cobra.Command {
 				Go        string        `json:"go"`
 				Platform  string        `json:"platform"`
 				Revisions []mcp.Version `json:"revisions"`
-			}{client.Version, commit(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, revisions()}
+			}{client.Version, commit(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, mcp.Versions()}
 			switch a.flags.output {
 			case formatJSON:
 				return a.printJSON(encoded(v))
@@ -38,17 +38,6 @@ func newVersionCmd(a *app) *cobra.Command {
 			return a.say(fmt.Sprintf("%s, %s, %s\nMCP revisions %v\n", text, v.Go, v.Platform, v.Revisions))
 		},
 	}
-}
-
-// revisions are those the client can speak now.
-func revisions() []mcp.Version {
-	var out []mcp.Version
-	for _, v := range mcp.Versions() {
-		if v.Era() == mcp.EraSession {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // commit is what the Go tool noted when it built the program.

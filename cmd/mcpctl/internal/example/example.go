@@ -8,8 +8,8 @@
 package example
 
 import (
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // attempts is how many proposals are judged.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // roundTrip makes the example, writes it as operands, reads them back and has

@@ -3,7 +3,7 @@ package example
 import (
 	"slices"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // merged returns one node with everything that holds at a place: the node, what

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // object proposes an object with its required properties, and with more of the

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // Build puts operands on top of base, which it changes; a nil base is an empty

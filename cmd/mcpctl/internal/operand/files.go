@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // Files is where @file and @- come from. The zero Files has no standard input.

@@ -3,8 +3,8 @@ package operand
 import (
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/schema"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
 // Format writes an object as operands that give it back: name=value where the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/doc"
+	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
 // Operand is one argument as typed.
