@@ -67,7 +67,28 @@ func (r *Report) Expect(x Expectations) error {
 			return err
 		}
 	}
+	r.markBlocked()
 	return nil
+}
+
+// markBlocked makes known what could not be looked at because what it builds on does
+// not work, in each revision in which something that fails is known and nothing else
+// fails: there is nothing left that could block it.
+func (r *Report) markBlocked() {
+	known, broken := map[mcp.Version]bool{}, map[mcp.Version]bool{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if notHeld(res.Status) {
+			known[res.Revision] = known[res.Revision] || res.Excused()
+			broken[res.Revision] = broken[res.Revision] || r.Fails(res)
+		}
+	}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Reason == SkipPrerequisite && res.Baseline == BaselineNone && known[res.Revision] && !broken[res.Revision] {
+			res.Baseline, res.BaselineReason = BaselineKnown, "a known failure blocks it"
+		}
+	}
 }
 
 // expect hands the results that e covers to mark.
@@ -88,9 +109,12 @@ func (r *Report) expect(e *Expectation, mark func(*Report, *Expectation, []*Resu
 	return nil
 }
 
-// elsewhere reports whether e speaks of a revision that was not judged: what
-// cannot be reached is tolerated.
+// elsewhere reports whether e speaks of a revision or a suite that was not
+// judged: one file may serve several runs.
 func (e *Expectation) elsewhere(r *Report) bool {
+	if r.Target.Role == RoleServer && matchesAny(e.Pattern, registry()) {
+		return true
+	}
 	return e.Revision != "" && !slices.ContainsFunc(r.Legs, func(l Leg) bool { return l.Revision == e.Revision })
 }
 
@@ -103,7 +127,7 @@ func (e *Expectation) unmatched() error {
 func (r *Report) markFailing(e *Expectation, covered []*Result) {
 	broken := map[string]bool{}
 	for _, res := range covered {
-		if notHeld(res.Status) {
+		if notHeld(res.Status) || res.Reason == SkipPrerequisite {
 			res.Baseline, res.BaselineReason = BaselineKnown, e.Reason
 			broken[res.ID], broken[""] = true, true
 		}
@@ -124,7 +148,7 @@ func (r *Report) markFlaky(e *Expectation, covered []*Result) {
 		switch {
 		case res.Status == Pass && res.Attempts >= FlakyProof:
 			res.Baseline, res.BaselineReason = BaselineStale, fmt.Sprintf("held in %d attempts, remove the entry: %s", res.Attempts, e.Place)
-		case res.Status == Pass || notHeld(res.Status):
+		case res.Status == Pass, notHeld(res.Status), res.Reason == SkipPrerequisite:
 			res.Baseline, res.BaselineReason = BaselineFlaky, e.Reason
 		}
 	}

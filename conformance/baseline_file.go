@@ -104,7 +104,7 @@ func WriteExpectations(w io.Writer, r *Report) error {
 		if len(r.Legs) > 1 {
 			line += "@" + string(res.Revision)
 		}
-		fmt.Fprintf(b, "%s  # %s\n", line, oneLine(cmp.Or(res.BaselineReason, res.Actual, res.Detail, string(res.Status))))
+		fmt.Fprintf(b, "%s  # %s\n", line, clip(oneLine(cmp.Or(res.BaselineReason, res.Actual, res.Detail, string(res.Status))), 200))
 	}
 	return b.Flush()
 }

@@ -10,12 +10,16 @@ import (
 // specification uses.
 type Level string
 
-// The levels. A check of level MUST that does not hold fails; one of level
-// SHOULD or MAY warns.
+// The levels: the word of the specification's sentence, or [Advice] where it has
+// none for this. A check of level MUST that does not hold fails, every other
+// warns.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
 	May    Level = "MAY"
+	// Advice is this suite's own: no sentence of the specification asks servers
+	// for it. What is not followed is a warning, in a strict run, too.
+	Advice Level = "advice"
 )
 
 // Status is the outcome of one check.
@@ -27,7 +31,7 @@ const (
 	Pass Status = "pass"
 	// Fail: a MUST or MUST NOT was seen to be broken.
 	Fail Status = "fail"
-	// Warn: a SHOULD was seen not to be followed.
+	// Warn: a SHOULD, or advice, was seen not to be followed.
 	Warn Status = "warn"
 	// Skip: the check does not apply; the reason says why.
 	Skip Status = "skip"
@@ -46,7 +50,7 @@ const (
 	SkipNotDeclared   SkipReason = "not-declared"    // the optional feature was not declared
 	SkipNotInRevision SkipReason = "not-in-revision" // the rule is not part of the negotiated revision
 	SkipNoFixture     SkipReason = "no-fixture"      // the tools it needs are not offered
-	SkipSideEffects   SkipReason = "side-effects"    // no leave to call the tools it needs
+	SkipSideEffects   SkipReason = "side-effects"    // no permission to call the tools it needs
 	SkipTransport     SkipReason = "transport"       // a rule of another transport
 	SkipExcluded      SkipReason = "excluded"        // not selected, or selected against
 	SkipControl       SkipReason = "control"         // needs a clock, fault or file switch the subject does not offer

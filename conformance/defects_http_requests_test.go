@@ -88,7 +88,7 @@ func httpRequestRewrites() map[string]rewritten {
 	}
 	seen := 0
 	all := map[string]rewritten{
-		"HTTP-01/chunked":  answered(http.StatusLengthRequired, func(r *http.Request, _ []byte) bool { return r.ContentLength < 0 }),
+		"HTTP-01/chunked":  answered(http.StatusBadRequest, func(r *http.Request, _ []byte) bool { return r.ContentLength < 0 }),
 		"HTTP-01/identity": changedHeader("Content-Encoding", "br"),
 		"HTTP-01/charset":  changedHeader("Content-Type", mediaJSON+"; charset=iso-8859-1"),
 		"HTTP-01/slow": answered(http.StatusBadRequest, func(r *http.Request, _ []byte) bool {

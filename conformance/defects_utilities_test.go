@@ -82,7 +82,7 @@ func utilityRewrites() map[string]rewritten {
 			}
 		}
 		if m.call == toolProgress {
-			calls.Add(1)
+			calls.Store(0)
 			if w := waiting.Swap(nil); w != nil {
 				return []any{r, *w}
 			}

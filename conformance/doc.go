@@ -14,9 +14,9 @@
 // The types to know are [Subject] (what is judged), [Scenario] and [Check]
 // (what must hold, with the sentence that says so) and [Report] (what was
 // found), which package report renders. A check that does not apply is skipped with a reason and never counts
-// as passed; a check that could not be established is unknown and makes the
+// as passed; a check that is inconclusive is unknown and makes the
 // verdict incomplete.
 //
-// The suite calls a tool only with leave: given by [Options], or granted by the
+// The suite calls a tool only with permission: given by [Options], or granted by the
 // server in capabilities.experimental.conformance.sideEffects.
 package conformance

@@ -23,7 +23,7 @@ const (
 )
 
 // officialTools are the tools of the official suite and what the servers of this
-// project add to them: made to be called by suites, they need no leave
+// project add to them: made to be called by suites, they need no permission
 // (decisions 31). A name that only begins like them may be anything.
 var officialTools = []string{
 	"test_audio_content", "test_elicitation", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",

@@ -17,6 +17,19 @@ type gate struct {
 	expected string
 }
 
+// includes reports whether a scenario is part of the run at all: what is not is
+// not even reported as not applicable.
+func (l *leg) includes(sc *Scenario) bool {
+	suite := sc.Suite()
+	switch {
+	case len(l.opts.Suites) > 0:
+		return slices.Contains(l.opts.Suites, suite)
+	case suite == SuiteProtocol, l.declares(sc.Needs.Family):
+		return true
+	}
+	return slices.ContainsFunc(l.opts.Only, func(pattern string) bool { return matchesAny(pattern, []Scenario{*sc}) })
+}
+
 // gate returns nil when the scenario applies and may run.
 func (l *leg) gate(sc *Scenario) *gate {
 	n := sc.Needs
@@ -77,7 +90,7 @@ func (l *leg) toolGate(n Needs) *gate {
 		case !listed:
 			return &gate{reason: SkipNoFixture, detail: "no tool " + name}
 		case !l.mayCall(name):
-			return &gate{reason: SkipSideEffects, detail: "no leave to call " + name}
+			return &gate{reason: SkipSideEffects, detail: "no permission to call " + name}
 		}
 	}
 	return nil
@@ -103,7 +116,7 @@ func (l *leg) declares(family string) bool {
 	return false
 }
 
-// mayCall reports whether there is leave to call a tool.
+// mayCall reports whether a tool may be called.
 func (l *leg) mayCall(name string) bool {
 	if l.grant == SideEffectsAll || slices.Contains(l.opts.AllowTools, name) || isOfficial(name) {
 		return true

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +31,7 @@ type leg struct {
 	house        bool
 	grant        SideEffects
 	results      []Result
+	unmet        int // handshakes in a row that waited in vain
 }
 
 // serverCapabilities is the server's object, read as far as the suite asks.
@@ -60,9 +63,15 @@ func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
 	if err := l.prepareFixtures(); err != nil {
 		return err
 	}
+	scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc Scenario) bool { return !l.includes(&sc) })
+	total := 0
+	for i := range scenarios {
+		total += len(scenarios[i].Checks)
+	}
 	for _, last := range []bool{false, true} {
 		for i := range scenarios {
 			if scenarios[i].last == last {
+				l.doing(Progress{Doing: string(l.revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
 				l.play(ctx, &scenarios[i])
 			}
 		}
@@ -77,6 +86,7 @@ func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
 
 // introduce learns what the server says of itself in this revision.
 func (l *leg) introduce(ctx context.Context) error {
+	l.doing(Progress{Doing: string(l.asked) + ": waiting for the server to introduce itself"})
 	s, err := l.open(ctx, l.profileEnv(profilePlain))
 	if err != nil {
 		return &UnreachableError{Target: l.report.Target, Exit: -1, Err: err}
@@ -128,8 +138,8 @@ func (l *leg) learn(s *session) {
 	l.report.Legs = append(l.report.Legs, said)
 }
 
-// prepareFixtures decides which folders the subject gets, by the tools there is
-// leave to call: of its own for each leg, so that none finds what another stored.
+// prepareFixtures decides which folders the subject gets, by the tools that
+// may be called: of its own for each leg, so that none finds what another stored.
 func (l *leg) prepareFixtures() error {
 	uses := func(t tool) bool { return slices.Contains(fixtureTools, t.Name) && l.mayCall(t.Name) }
 	if l.subject.isProcess() && slices.ContainsFunc(l.tools, uses) {
@@ -230,16 +240,44 @@ func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
 	if s := l.shared[p]; s != nil {
 		return s, nil
 	}
+	if err := l.givenUp(); err != nil {
+		return nil, err
+	}
 	s, err := l.open(ctx, l.profileEnv(p))
 	if err != nil {
 		return nil, err
 	}
-	if err := s.handshake(ctx, l.asked); err != nil {
+	if err := l.handshake(ctx, s); err != nil {
 		l.dismiss(s)
 		return nil, err
 	}
 	l.shared[p] = s
 	return s, nil
+}
+
+// patientHandshakes is how many handshakes in a row may wait in vain before no
+// scenario begins another.
+const patientHandshakes = 5
+
+// handshake opens a session in full, and counts those that waited in vain.
+func (l *leg) handshake(ctx context.Context, s *session) error {
+	err := s.handshake(ctx, l.asked)
+	switch {
+	case errors.Is(err, errLate), errors.Is(err, context.DeadlineExceeded):
+		l.unmet++
+	default:
+		l.unmet = 0
+	}
+	return err
+}
+
+// givenUp is the error of a session that is not opened, because too many in a row were
+// not: a run of hundreds of scenarios would wait for each.
+func (l *leg) givenUp() error {
+	if l.unmet < patientHandshakes {
+		return nil
+	}
+	return fmt.Errorf("%w: the last %d handshakes had none either, and the server is not asked again", errNoAnswer, l.unmet)
 }
 
 // dismiss closes a session whose end nobody judges. A program that had to be

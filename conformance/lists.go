@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,6 +66,9 @@ func featureScenarios() []Scenario {
 	)
 }
 
+// errRefused: a list was answered with an error, which any request may be.
+var errRefused = errors.New("the list was refused")
+
 // walk reads a list from its first page to its last. The error is errEndless
 // when there is no last one, errUnread when the suite did not read as far.
 func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
@@ -75,6 +79,9 @@ func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
 		a, err := s.request(ctx, kind.method, params)
 		if err != nil {
 			return out, err
+		}
+		if a.err != nil && len(out.pages) == 0 {
+			return out, fmt.Errorf("%w: %s: %s", errRefused, kind.method, a.describe())
 		}
 		result, ok := object(a.result)
 		var entries []entry

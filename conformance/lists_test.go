@@ -47,7 +47,7 @@ func TestRun_LongLists(t *testing.T) {
 	}{
 		"300 pages":                {300, each, Pass, Pass},
 		"no end that was seen":     {0, each, Unknown, Unknown},
-		"the same again and again": {0, same, Unknown, Fail},
+		"the same again and again": {0, same, Unknown, Warn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

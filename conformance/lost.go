@@ -28,6 +28,12 @@ func (s *session) unanswered(in inbound) error {
 	return err
 }
 
+// isLost reports whether err is the end or the silence of the server, and not an
+// answer of HTTP with no response in it.
+func isLost(err error) bool {
+	return err != nil && (!errors.Is(err, errNoAnswer) || errors.Is(err, errLate))
+}
+
 // unsure says why a decision is none, "" when it is one: it was made while it is
 // in doubt whether the server is there.
 func (t *trial) unsure(status Status) string {

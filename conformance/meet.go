@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,20 +15,27 @@ import (
 
 // meet starts the subject for the first time, with initialize, which servers of
 // both eras survive (decisions 31), learns which revisions it speaks, and
-// returns those to judge, newest first.
+// returns those to judge, newest first. A server that cannot be met is an
+// [*UnreachableError] within the start timeout.
 func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
-	legacy, refused, err := r.meetSession(ctx)
+	session, err := r.meetSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	target := &r.report.Target
+	legacy, target := session.revision, &r.report.Target
 	var modern []string
-	garbled := false
+	garbled, answered := false, false
 	if target.Transport != TransportSSE { // which has no stateless era (OLD-04)
-		modern, garbled = r.meetStateless(ctx)
+		r.doing(Progress{Doing: "asking the server which revisions it speaks (server/discover)"})
+		modern, garbled, answered = r.meetStateless(ctx)
 	}
-	if refused != 0 && len(modern) == 0 {
-		return nil, &UnreachableError{Target: *target, Exit: -1, Status: refused, Err: fmt.Errorf("HTTP %d", refused)}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case session.refused != 0 && len(modern) == 0:
+		return nil, &UnreachableError{Target: *target, Exit: -1, Status: session.refused, Err: fmt.Errorf("HTTP %d", session.refused)}
+	case session.unmet != nil && !answered:
+		return nil, session.unmet
 	}
 	target.Offered = modern
 	if legacy != "" && !slices.Contains(modern, string(legacy)) {
@@ -60,9 +68,20 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	return slices.Compact(revisions), nil
 }
 
-// meetSession offers the newest session revision and returns what the server
-// answers with, "" for an error; or the HTTP status that keeps everybody out.
-func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
+// met is what came of a first initialize.
+type met struct {
+	// revision is what the server answers with, "" for an error.
+	revision mcp.Version
+	// refused is the HTTP status that keeps everybody out, else 0.
+	refused int
+	// unmet: an HTTP answer came and no response was in it. The server may still
+	// be one of the stateless era.
+	unmet *UnreachableError
+}
+
+// meetSession offers the newest session revision.
+func (r *runner) meetSession(ctx context.Context) (met, error) {
+	r.doing(Progress{Doing: r.waiting()})
 	start, cancel := context.WithTimeout(ctx, r.opts.StartTimeout)
 	defer cancel()
 	offer := mcp.LatestSession
@@ -72,12 +91,10 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 	l, begun := newLeg(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
-		return "", 0, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(answer{}, err), Err: err}
+		return met{}, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(answer{}, err), Err: err}
 	}
 	defer s.close()
-	s.wait = r.opts.StartTimeout
-	a, err := s.initialize(start, offer)
-	s.wait = r.opts.Answer
+	a, err := r.greet(start, s, offer)
 	if r.subject.isProcess() {
 		r.starts = 2 * time.Since(begun)
 	}
@@ -88,24 +105,99 @@ func (r *runner) meetSession(ctx context.Context) (mcp.Version, int, error) {
 			return r.meetSession(ctx)
 		}
 	}
-	if err != nil && s.trace.silent() {
-		end := s.close()
-		if ctx.Err() != nil {
-			return "", 0, ctx.Err()
+	var unmet *UnreachableError
+	if err != nil && !errors.Is(err, errForeignEndpoint) { // which OLD-02 judges
+		if unmet = r.unmet(ctx, s, err); ctx.Err() != nil {
+			return met{}, ctx.Err()
 		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
+		if s.wire.transport() != TransportHTTP || s.trace.silent() {
+			return met{}, unmet
 		}
-		u := &UnreachableError{Target: r.report.Target, Stderr: lastLines(s.wire.stderr()), Exit: -1, Err: err}
-		if end.prompt && errors.Is(err, errClosed) {
-			u.Exit = end.exit
-		}
-		return "", 0, u
 	}
 	if s.opened == nil {
-		return "", keptOut(a, err), nil
+		return met{refused: keptOut(a, err), unmet: unmet}, nil
 	}
-	return s.opened.revision, 0, s.initialized(ctx)
+	return met{revision: s.opened.revision}, s.initialized(ctx)
+}
+
+// waiting says what the first start waits for.
+func (r *runner) waiting() string {
+	return fmt.Sprintf("waiting for the answer to initialize, at most %s", r.opts.StartTimeout)
+}
+
+// greet sends initialize and waits for its answer as long as a start may take. What
+// can only be meant as the answer ends the wait.
+func (r *runner) greet(ctx context.Context, s *session, offer mcp.Version) (answer, error) {
+	lines, isLines := s.wire.(*lineWire)
+	if !isLines {
+		s.wait = r.opts.StartTimeout
+		a, err := s.initialize(ctx, offer)
+		s.wait = r.opts.Answer
+		return a, err
+	}
+	id, err := s.post(ctx, mcp.MethodInitialize, s.initializeParams(offer))
+	if err != nil && !errors.Is(err, errLate) && !errors.Is(err, errClosed) {
+		return answer{}, err // a program that reads nothing may have said why
+	}
+	g := &greeting{id: id}
+	for {
+		in, err := s.next1(ctx, func(in inbound) bool {
+			if in.members == nil {
+				r.doing(Progress{Doing: fmt.Sprintf("the server wrote %q, which is no message; %s", clip(string(in.data), 40), r.waiting())})
+			}
+			return g.takes(in)
+		})
+		switch late := errors.Is(err, errLate); {
+		case err == nil && g.found != nil:
+			return answer{}, g.found
+		case err == nil:
+			a := toAnswer(in)
+			s.begun(a)
+			return a, nil
+		case late && g.other != nil:
+			return answer{}, g.other
+		case late:
+			if m := g.unterminated(lines.unread.bytes()); m != nil {
+				return answer{}, m
+			}
+		case errors.Is(err, context.DeadlineExceeded):
+			silence := g.silence(r.opts.StartTimeout.String())
+			lines.hurry.Store(true)
+			s.close()
+			return answer{}, cmp.Or(g.held(s.trace), silence)
+		default:
+			return answer{}, err
+		}
+	}
+}
+
+// unmet is the error about a server whose answer to initialize did not come or
+// cannot be read. It ends the conversation.
+func (r *runner) unmet(ctx context.Context, s *session, err error) *UnreachableError {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
+	}
+	if w, ok := s.wire.(*lineWire); ok && !errors.Is(err, errClosed) {
+		w.hurry.Store(true) // nobody judges how it ends
+	}
+	end := s.close()
+	u := &UnreachableError{Target: r.report.Target, Stderr: lastLines(s.wire.stderr()), Exit: -1, Err: err, Rule: ruleOf(checkAnswered)}
+	data, status := s.trace.said()
+	u.Received = data
+	var wrong *misread
+	switch {
+	case errors.As(err, &wrong):
+		u.Rule = ruleOf(wrong.rule)
+	case errors.Is(err, errClosed) && end.prompt:
+		u.Exit = end.exit
+		if u.Exit < 0 && end.err != nil {
+			u.Err = fmt.Errorf("%w: %w", errClosed, end.err)
+		}
+	case status != "":
+		wrong = s.noResponse(status)
+		u.Err, u.Rule = wrong, ruleOf(wrong.rule)
+	}
+	return u
 }
 
 // keptOut is the HTTP status of an answer behind which there is no server to
@@ -129,24 +221,24 @@ func keptOut(a answer, err error) int {
 // meetStateless asks with server/discover which revisions the server speaks.
 // An answer counts when it says so in its supportedVersions; garbled is one that
 // has the member and no list in it. All else is a server that has no stateless
-// revision.
-func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled bool) {
+// revision. answered: some response came.
+func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled, answered bool) {
 	l := newLeg(r, mcp.Latest)
 	s, err := l.open(ctx, nil)
 	if err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	defer s.close()
 	a, err := s.request(ctx, mcp.MethodDiscover, nil)
 	if err != nil || a.err != nil {
-		return nil, false
+		return nil, false, err == nil
 	}
 	result, _ := object(a.result)
 	said, there := result["supportedVersions"]
 	if !there || json.Unmarshal(said, &versions) != nil {
-		return nil, there
+		return nil, there, true
 	}
-	return versions, false
+	return versions, false, true
 }
 
 func texts(versions []mcp.Version) []string {

@@ -96,8 +96,8 @@ func (o *observer) message(s *session, in inbound) {
 			o.see(seenOne, in.members != nil || isArray(in.data), in, "a body is no message: %v", in.err)
 		}
 	}
-	// Revision B alone has batches.
-	batches := s.opened != nil && s.opened.revision == mcp.Version2025_03_26
+	// Revision B alone has batches. Who sends one elsewhere may get one back.
+	batches := s.opened != nil && s.opened.revision == mcp.Version2025_03_26 || s.arrays
 	o.see(seenBatch, batches || !isArray(in.data), in, "a JSON array")
 	if in.members == nil {
 		return

@@ -35,7 +35,7 @@ func contentScenarios() []Scenario {
 			quoted(Must, seenBlockType, "each block has a type of its revision", "server/tools#tool-result", "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"),
 			quoted(Must, seenBase64, "images, audio and blobs are base64", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
 			quoted(Must, seenMIME, "MIME types are types, image/ of images and audio/ of audio", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
-			quoted(Should, seenMagic, "the bytes of an image are of its MIME type", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
+			quoted(Advice, seenMagic, "the bytes of an image are of its MIME type", "server/prompts#image-content", "The image data MUST be base64-encoded and include a valid MIME type."),
 			quoted(Must, seenBlockURI, "links and embedded resources have an absolute uri", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data and MUST include: a valid resource URI"),
 			quoted(Must, seenEmbedded, "an embedded resource has text or a blob, and not both", "server/prompts#embedded-resources", "Resources can contain either text or binary (blob) data"),
 			quoted(Must, seenAnnotations, "annotations have an audience of user and assistant, and a priority from 0 to 1", "server/resources#annotations", "priority: A number from 0.0 to 1.0 indicating the importance of this resource."),

@@ -57,6 +57,9 @@ func (l *leg) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error)
 	var out []Planned
 	for i := range scenarios {
 		sc := &scenarios[i]
+		if !l.includes(sc) {
+			continue
+		}
 		gate := l.gate(sc)
 		t := trial{leg: l}
 		for j := range sc.Checks {

@@ -159,7 +159,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	require.ErrorContains(t, err, "http or sse")
 }
 
-// TestReferenceServer_Command is the main job: the program, started by the
+// TestReferenceServer_Command is the reference run: the program, started by the
 // suite, in folders of the suite.
 func TestReferenceServer_Command(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,8 @@ type Policy struct {
 	// Revisions are those asked for; empty means the newest of each era that
 	// the subject speaks.
 	Revisions []mcp.Version
+	// Suites are those asked for; empty means what the subject declares.
+	Suites []Suite
 	// Set names the frozen set of requirements that scores; empty for all.
 	Set string
 	// Baselines are the files of known outcomes.
@@ -113,7 +115,7 @@ type Policy struct {
 	// Strict: a broken recommendation fails the run, too.
 	Strict      bool
 	SideEffects SideEffects
-	// Granted is true when the leave came from the server itself.
+	// Granted is true when the permission came from the server itself.
 	Granted    bool
 	AllowTools []string
 	// NoTools are those of AllowTools that the subject does not list in any

@@ -2,7 +2,8 @@ package conformance
 
 // Summary counts the results of a report.
 type Summary struct {
-	// Must and Should hold what scores, known failures included.
+	// Must holds the requirements, Should what only warns, advice included; known
+	// failures are in both.
 	Must, Should Tally
 	// Skipped counts checks that do not apply, of every level.
 	Skipped int
@@ -99,15 +100,11 @@ func (t *Tally) add(s Status) {
 // Flaky reports whether the check held in some attempts and not in others.
 func (r *Result) Flaky() bool { return 0 < r.Bad && r.Bad < r.Attempts }
 
-// Excused reports whether the check did not hold and a file of known outcomes
-// expects that.
+// Excused reports whether the check did not hold, or could not be looked at because
+// of another that did not, and a file of known outcomes expects that.
 func (r *Result) Excused() bool {
-	switch r.Status {
-	case Fail, Warn, Unknown:
-		return r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky
-	case Pass, Skip, Error:
-	}
-	return false
+	open := notHeld(r.Status) || r.Reason == SkipPrerequisite
+	return open && (r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky)
 }
 
 // Fails reports whether res alone fails the run: a rule is broken that nothing
@@ -118,14 +115,14 @@ func (r *Report) Fails(res *Result) bool {
 		return false
 	case res.Baseline == BaselineStale:
 		return true
-	case res.Status == Fail, res.Status == Warn && r.Policy.Strict:
+	case res.Status == Fail, res.Status == Warn && r.Policy.Strict && res.Level != Advice:
 		return !res.Excused()
 	}
 	return false
 }
 
 // Verdict is Failed when a result fails the run; else Incomplete when a
-// required check could not be established, or when nothing was; else Passed.
+// required check is inconclusive, or when nothing was decided; else Passed.
 func (r *Report) Verdict() Verdict {
 	open, decided := false, false
 	for i := range r.Results {

@@ -54,7 +54,7 @@ func resourceRewrites() map[string]rewritten {
 		"RES-02/entries":      leading(resourceKind, func(e reply) { e["uri"] = "no uri" }),
 		"RES-02/unique":       doubled(resourceKind),
 		"RES-07/members":      leading(resourceKind, func(e reply) { e["size"] = "many" }),
-		"RES-02/read":         refusedInstead(func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
+		"RES-02/read":         refusedWith(codeInvalidParams, func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
 		"RES-02/uri":          reads(func(c reply) { c["uri"] = "test://another" }),
 		"RES-02/mime":         reads(func(c reply) { c["mimeType"] = "application/x-other" }),
 		"RES-03/code":         stateless(recoded(codeInvalidParams, codeInternal)),
@@ -97,9 +97,13 @@ func completes(change func(completion reply)) rewritten {
 }
 
 func promptRewrites() map[string]rewritten {
-	bare := func(m fakeMessage) bool { return m.method == mcp.MethodPromptsGet && m.params["arguments"] == nil }
+	bare := func(m fakeMessage) bool {
+		arguments, _ := m.params["arguments"].(map[string]any)
+		return m.method == mcp.MethodPromptsGet && len(arguments) == 0
+	}
 	return map[string]rewritten{
-		"PRM-01/names": doubled(promptKind),
+		"PRM-01/names":  leading(promptKind, func(e reply) { delete(e, "name") }),
+		"PRM-01/unique": doubled(promptKind),
 		"PRM-01/arguments": changed(mcp.MethodPromptsList, func(_ fakeMessage, result reply) {
 			for _, p := range result["prompts"].([]any) {
 				if arguments, ok := p.(reply)["arguments"].([]any); ok {
@@ -107,7 +111,7 @@ func promptRewrites() map[string]rewritten {
 				}
 			}
 		}),
-		"PRM-01/get":     refusedInstead(bare),
+		"PRM-01/get":     refusedWith(codeInvalidParams, bare),
 		"PRM-01/missing": servedInstead(bare),
 		"PRM-01/values":  prompting(func(m reply) { m["content"] = reply{"type": "text", "text": "no values"} }),
 		"PRM-01/embedded": prompting(func(m reply) {

@@ -16,10 +16,10 @@ func postRewrites() map[string]rewritten {
 	}
 	no := replying(http.StatusBadRequest, func(m fakeMessage) any { return failure(m.id, codeInvalidRequest, "no", nil) })
 	return map[string]rewritten{
-		"HTTP-28/get":        standingBefore(methodIs(http.MethodGet), replying(http.StatusOK, emptyResult)),
-		"HTTP-28/delete":     standingBefore(methodIs(http.MethodDelete), replying(http.StatusOK, emptyResult)),
-		"HTTP-28/session":    standingBefore(header(headerSession), no),
-		"HTTP-35/last-event": standingBefore(header("Last-Event-ID"), no),
+		"HTTP-28/get":        modernOnly(standingBefore(methodIs(http.MethodGet), replying(http.StatusOK, emptyResult))),
+		"HTTP-28/delete":     modernOnly(standingBefore(methodIs(http.MethodDelete), replying(http.StatusOK, emptyResult))),
+		"HTTP-28/session":    modernOnly(standingBefore(header(headerSession), no)),
+		"HTTP-35/last-event": modernOnly(standingBefore(header("Last-Event-ID"), no)),
 		"HTTP-28/answer":     standingBefore(func(r *http.Request, m fakeMessage) bool { return m.method == mcp.MethodDiscover }, replying(http.StatusAccepted, emptyResult)),
 		"HTTP-28/notification": standingBefore(func(_ *http.Request, m fakeMessage) bool { return strings.HasPrefix(m.method, "notifications/com") },
 			replying(http.StatusOK, func(fakeMessage) any { return reply{} })),
@@ -269,4 +269,15 @@ func closing() rewritten {
 // uncancelled passes no cancellation on.
 func uncancelled() rewritten {
 	return rewritten{first: func(m fakeMessage) ([]any, bool) { return nil, m.method == mcp.MethodCancelled }}
+}
+
+// modernOnly is a server that speaks no revision with sessions.
+func modernOnly(r rewritten) rewritten {
+	r.first = func(m fakeMessage) ([]any, bool) {
+		return []any{failure(m.id, codeMethodNotFound, "Method not found", nil)}, m.method == mcp.MethodInitialize
+	}
+	r.after = changed(mcp.MethodDiscover, func(_ fakeMessage, result reply) {
+		result["supportedVersions"] = []any{mcp.Version2026_07_28}
+	}).after
+	return r
 }

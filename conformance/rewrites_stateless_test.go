@@ -57,12 +57,14 @@ func servedInstead(when func(m fakeMessage) bool) rewritten {
 }
 
 // refusedInstead answers requests with an error in place of a result.
-func refusedInstead(when func(m fakeMessage) bool) rewritten {
+func refusedInstead(when func(m fakeMessage) bool) rewritten { return refusedWith(codeInternal, when) }
+
+func refusedWith(code int64, when func(m fakeMessage) bool) rewritten {
 	return rewritten{first: func(m fakeMessage) ([]any, bool) {
 		if m.id == nil || !when(m) {
 			return nil, false
 		}
-		return []any{failure(m.id, codeInternal, "no", nil)}, true
+		return []any{failure(m.id, code, "no", nil)}, true
 	}}
 }
 
@@ -152,7 +154,7 @@ func discoverRewrites() map[string]rewritten {
 		"DISC-06/next":       afterBad(),
 		"DISC-11/first":      refusedUntil(mcp.MethodDiscover, mcp.MethodToolsList),
 		"DISC-11/list":       {after: shrinkingList()},
-		"DISC-11/declared":   {after: listByCapability()},
+		"DISC-11/declared":   {after: listOnceDeclared()},
 		"TOOL-02/order":      {after: turningList()},
 		"DISC-17/initialize": refusedInstead(asksFor(mcp.MethodInitialize)),
 	}
@@ -207,6 +209,18 @@ func shrinkingList() func(m fakeMessage, r reply) []any {
 func listByCapability() func(m fakeMessage, r reply) []any {
 	return changed(mcp.MethodToolsList, func(m fakeMessage, result reply) {
 		if declared, _ := metaOf(m)[mcp.MetaClientCapabilities].(map[string]any); len(declared) > 0 {
+			result["tools"] = result["tools"].([]any)[:1]
+		}
+	}).after
+}
+
+// listOnceDeclared gives a short list from the first request on that declares a
+// capability.
+func listOnceDeclared() func(m fakeMessage, r reply) []any {
+	short := false
+	return changed(mcp.MethodToolsList, func(m fakeMessage, result reply) {
+		declared, _ := metaOf(m)[mcp.MetaClientCapabilities].(map[string]any)
+		if short = short || len(declared) > 0; short {
 			result["tools"] = result["tools"].([]any)[:1]
 		}
 	}).after

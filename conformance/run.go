@@ -3,6 +3,7 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,16 +20,20 @@ const (
 )
 
 // Options are the choices of a run. The zero value judges everything the
-// server gives leave for.
+// server permits.
 type Options struct {
+	// Suites are the parts of the checks that run. Empty means [SuiteProtocol]
+	// and, of [SuiteSeeds], the families that the server declares and the checks
+	// that Only names.
+	Suites []Suite
 	// Only and Skip select checks by id, scenario or area; "*" stands for any
 	// characters. An empty Only selects all. A pattern that matches nothing is
 	// an error.
 	Only, Skip []string
-	// Revisions are judged one after another, each in a leg of its own; empty
-	// means the newest of each era that the server speaks.
+	// Revisions are judged one after another; empty means the newest of each era
+	// that the server speaks.
 	Revisions []mcp.Version
-	// SideEffects is the leave to call tools. Empty means what the server
+	// SideEffects is the permission to call tools. Empty means what the server
 	// grants in capabilities.experimental.conformance.sideEffects, else none.
 	SideEffects SideEffects
 	// AllowTools may be called whatever SideEffects says.
@@ -49,10 +54,13 @@ type Options struct {
 	Repeat int
 	// Seed decides the order of the scenarios, which is else that of the report.
 	Seed uint64
-	// Strict makes a broken recommendation fail the run.
+	// Strict makes a broken recommendation of the specification fail the run.
 	Strict bool
 	// OnResult, when set, is called in the run's goroutine as each check ends.
 	OnResult func(Result)
+	// OnProgress, when set, is called in the run's goroutine before each thing
+	// that may take long.
+	OnProgress func(Progress)
 
 	// bind overrides what permissionsBind finds, in tests.
 	bind *bool
@@ -60,8 +68,17 @@ type Options struct {
 	overwrites, largest int
 }
 
-// UnreachableError says that the subject never answered, or a client that it sent
-// nothing: there is nothing to judge.
+// Progress says how far a run is.
+type Progress struct {
+	// Doing is what the run does, in words.
+	Doing string
+	// Done of Total checks of the revision under way are decided. Total is 0
+	// until the server has introduced itself.
+	Done, Total int
+}
+
+// UnreachableError says that there is nothing to judge: the subject did not answer,
+// or nothing that it sent is the answer to initialize. A client sent nothing.
 type UnreachableError struct {
 	Target Target
 	// Stderr is the end of what a program wrote to its standard error.
@@ -71,22 +88,26 @@ type UnreachableError struct {
 	// Status is the HTTP status of a server that keeps everybody out, else 0: 401
 	// and 403 want credentials, 404, 405 and those from 500 on are no MCP server's.
 	Status int
-	Err    error
+	// Received is the start of what the server sent in place of an answer: the
+	// lines of a program's standard output, or the body of an HTTP answer. At most 4 KiB.
+	Received []byte
+	// Rule is the check whose rule that breaks; the zero value for a server that
+	// could not be asked.
+	Rule Check
+	Err  error
 }
 
 // Error implements error.
 func (e *UnreachableError) Error() string {
-	switch e.Status {
-	case 0:
-	case http.StatusUnauthorized, http.StatusForbidden:
+	var wrong *misread
+	switch {
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return fmt.Sprintf("the server wants credentials (HTTP %d)", e.Status)
-	default:
+	case e.Status != 0:
 		return fmt.Sprintf("there is no MCP server at this address (HTTP %d)", e.Status)
-	}
-	if e.Target.Role == RoleClient {
+	case e.Target.Role == RoleClient, errors.As(e.Err, &wrong):
 		return e.Err.Error()
-	}
-	if e.Exit >= 0 {
+	case e.Exit >= 0:
 		return fmt.Sprintf("the server ended with status %d before it answered", e.Exit)
 	}
 	return fmt.Sprintf("the server does not answer: %v", e.Err)
@@ -114,10 +135,10 @@ type runner struct {
 }
 
 // Run judges subject and returns what was found. The error is an
-// [*UnreachableError] when the subject never answered or lets nobody in, or says
-// what is wrong with the options; a server that answers wrongly is no error but a
-// report. When ctx ends before the run does, Run returns its error and the report
-// of what was found until then; the rest is not established.
+// [*UnreachableError] when initialize has no answer within the start timeout or the
+// subject lets nobody in, or says what is wrong with the options; a server that answers
+// wrongly is no error but a report. When ctx ends before the run does, Run returns its error and the report
+// of what was found until then; the rest is inconclusive.
 func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	scenarios := registry()
 	r, err := newRunner(subject, opts, scenarios)
@@ -144,6 +165,13 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	return r.report, cmp.Or(r.conclude(), ctx.Err())
 }
 
+// doing reports what the run turns to.
+func (r *runner) doing(p Progress) {
+	if r.opts.OnProgress != nil {
+		r.opts.OnProgress(p)
+	}
+}
+
 // newRunner checks the options and begins the report.
 func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, error) {
 	if err := opts.prepare(scenarios); err != nil {
@@ -154,7 +182,7 @@ func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, er
 		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
 			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Set: string(opts.Requirements),
 			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.Files(),
-			AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
+			Suites: opts.Suites, AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
 		}},
 	}
 	r.report.Target.Role = RoleServer
@@ -184,6 +212,11 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	for _, v := range o.Revisions {
 		if !v.Known() {
 			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
+		}
+	}
+	for _, suite := range o.Suites {
+		if suite != SuiteProtocol && suite != SuiteSeeds {
+			return fmt.Errorf("suite %q: %s or %s", suite, SuiteProtocol, SuiteSeeds)
 		}
 	}
 	switch o.SideEffects {

@@ -34,7 +34,7 @@ func TestRegistry(t *testing.T) {
 			require.False(t, checks[c.ID], c.ID)
 			checks[c.ID] = true
 			require.NotEmpty(t, c.Title, c.ID)
-			require.Contains(t, []Level{Must, Should, May}, c.Level, c.ID)
+			require.Contains(t, []Level{Must, Should, May, Advice}, c.Level, c.ID)
 			require.Contains(t, []Level{"", Must}, c.House, c.ID)
 			require.LessOrEqual(t, len([]rune(c.Spec.Quote)), 200, c.ID)
 			require.NotEqual(t, c.Spec.Section == "", c.Spec.Seed == "", "%s has one source", c.ID)

@@ -15,6 +15,18 @@ const (
 	SideEffectsAll SideEffects = "all"
 )
 
+// Suite is a part of the checks.
+type Suite string
+
+// The suites.
+const (
+	// SuiteProtocol judges what the specification says.
+	SuiteProtocol Suite = "protocol"
+	// SuiteSeeds judges the 29 tools of the families artifact, coe, docling,
+	// preflights and assistant, which the reference server offers.
+	SuiteSeeds Suite = "seeds"
+)
+
 // TransportKind is how a subject is reached.
 type TransportKind string
 
@@ -48,6 +60,14 @@ type Scenario struct {
 	run  func(t *trial) error
 	// table is what run works through, where it is one.
 	table *table
+}
+
+// Suite returns the suite that the scenario belongs to.
+func (sc *Scenario) Suite() Suite {
+	if sc.Needs.Family != "" {
+		return SuiteSeeds
+	}
+	return SuiteProtocol
 }
 
 // Needs is what a subject must offer for a scenario to run.

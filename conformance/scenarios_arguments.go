@@ -19,9 +19,9 @@ func toolArgumentScenarios() []Scenario {
 		{
 			ID: "TOOL-10", Area: "tools", Title: "tools/call with params of the wrong shape", Needs: tools,
 			Checks: []Check{
-				{ID: "TOOL-10/no-name", Title: "a call without a name is refused with -32602", Level: Should, House: Must, Spec: params},
+				{ID: "TOOL-10/no-name", Title: "a call without a name is refused with -32602", Level: Advice, House: Must, Spec: params},
 				{ID: "TOOL-10/name-type", Title: "a name that is not a string is refused with an error", Level: Must, Spec: params},
-				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: Should, House: Must, Spec: params},
+				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: Advice, House: Must, Spec: params},
 				{ID: "TOOL-10/alive", Title: "the session works after them", Level: Must, Spec: params},
 			},
 			run: runBadCalls,
@@ -30,7 +30,7 @@ func toolArgumentScenarios() []Scenario {
 			ID: "X-WIRE-08", Area: "tools", Title: "calls that lack a required argument", Needs: tools,
 			Checks: []Check{
 				{ID: "X-WIRE-08", Title: "dropping each required argument in turn is refused", Level: Must, Spec: calling},
-				{ID: "X-WIRE-08/code", Title: "the refusal is the family's invalid-params error", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-08"}},
+				{ID: "X-WIRE-08/code", Title: "the refusal is the family's invalid-params error", Level: Advice, House: Must, Spec: Spec{Seed: "X-WIRE-08"}},
 			},
 			run: runMissingArguments,
 		},
@@ -38,7 +38,7 @@ func toolArgumentScenarios() []Scenario {
 			ID: "X-WIRE-09", Area: "tools", Title: "arguments of the wrong JSON type", Needs: tools,
 			Checks: []Check{
 				{ID: "X-WIRE-09", Title: "each argument with a wrong JSON type is refused", Level: Must, Spec: calling},
-				{ID: "X-WIRE-09/code", Title: "the refusal is the family's invalid-params error", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-09"}},
+				{ID: "X-WIRE-09/code", Title: "the refusal is the family's invalid-params error", Level: Advice, House: Must, Spec: Spec{Seed: "X-WIRE-09"}},
 				{ID: "X-WIRE-09/arguments", Title: "arguments that are no object are refused", Level: Must, Spec: calling},
 			},
 			run: runWrongTypes,

@@ -28,8 +28,8 @@ func batchScenarios() []Scenario {
 		{
 			ID: "RPC-17", Area: "base", Title: "batches, where there are none", Since: mcp.Version2025_06_18, Until: mcp.LatestSession,
 			Checks: []Check{
-				promised("RPC-17/refused", "a batch is refused, and nothing in it is served", Spec{Section: "changelog", Quote: "Remove support for JSON-RPC batching"}),
-				promised("RPC-17/alive", "the session works after it", Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
+				houseRule("RPC-17/refused", "a batch is refused, and nothing in it is served", Spec{Section: "changelog", Quote: "Remove support for JSON-RPC batching"}),
+				houseRule("RPC-17/alive", "the session works after it", Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
 			},
 			run: runNoBatches,
 		},

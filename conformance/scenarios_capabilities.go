@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"strings"
+
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -21,7 +23,7 @@ var features = []struct {
 }{
 	{"tools", "tools", mcp.MethodToolsList, nil, "", "", Must, false, "tools/list"},
 	{"resources", "resources", mcp.MethodResourcesList, nil, "", "", Must, true, "resources/list"},
-	{"templates", "resources", mcp.MethodResourceTemplatesList, nil, "", "", Should, false, "resources/templates/list"},
+	{"templates", "resources", mcp.MethodResourceTemplatesList, nil, "", "", Advice, false, "resources/templates/list"},
 	{"prompts", "prompts", mcp.MethodPromptsList, nil, "", "", Must, true, "prompts/list"},
 	{"read", "resources", mcp.MethodResourcesRead, map[string]any{"uri": "mainstay-none://x"}, "", "", Must, false, "resources/read"},
 	{"get", "prompts", mcp.MethodPromptsGet, map[string]any{"name": "mainstay-none"}, "", "", Must, false, "prompts/get"},
@@ -48,7 +50,7 @@ func capabilityScenarios() []Scenario {
 		if !f.elsewhere {
 			absent.Checks = append(absent.Checks, Check{
 				ID: "LC-11/" + f.word, Title: f.title + " without capabilities." + f.capability + " is answered with -32601",
-				Level: Should, Spec: without, Since: f.since, Until: f.until,
+				Level: Advice, Spec: without, Since: f.since, Until: f.until,
 			})
 		}
 	}
@@ -58,6 +60,15 @@ func capabilityScenarios() []Scenario {
 func runDeclared(t *trial) error { return t.eachFeature("LC-14/", true) }
 
 func runAbsent(t *trial) error { return t.eachFeature("LC-11/", false) }
+
+// nothingSuch begins the names of tools, prompts, resources and tasks that no server has.
+const nothingSuch = "mainstay-no"
+
+// unknownMethod reports whether an answer says that the method is unknown. Many
+// servers answer -32601 to an unknown name, too, and say which.
+func (a answer) unknownMethod() bool {
+	return a.hasCode(nil, codeMethodNotFound) && !strings.Contains(a.err.Message+string(a.err.Data), nothingSuch)
+}
 
 // eachFeature asks for the features that are declared, or that are not.
 func (t *trial) eachFeature(prefix string, declared bool) error {
@@ -77,15 +88,16 @@ func (t *trial) eachFeature(prefix string, declared bool) error {
 		}
 		t.step(s)
 		a, err := s.request(t.ctx, f.method, f.params)
-		if declared {
-			// Lists give a list; the others are asked for what does not exist.
-			ok := err == nil && !a.hasCode(nil, codeMethodNotFound) && (f.params != nil || a.err == nil)
-			t.check(check, ok, "a result, or an error other than -32601", "%s", a.orError(err))
-		} else {
-			t.check(check, a.hasCode(err, codeMethodNotFound), "error -32601", "%s", a.orError(err))
+		if isLost(err) {
+			return err // it says nothing of the feature
 		}
-		if err != nil {
-			return err
+		switch {
+		case declared && f.params == nil: // a list is a valid request, too
+			t.check(check, err == nil && !a.unknownMethod() && !a.hasCode(nil, codeInvalidRequest), "a result, or an error other than -32601 and -32600", "%s", a.orError(err))
+		case declared:
+			t.check(check, err == nil && !a.unknownMethod(), "a result, or an error other than -32601", "%s", a.orError(err))
+		default:
+			t.check(check, a.hasCode(err, codeMethodNotFound), "error -32601", "%s", a.orError(err))
 		}
 	}
 	return nil

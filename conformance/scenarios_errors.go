@@ -22,16 +22,16 @@ func errorScenarios() []Scenario {
 			ID: "X-WIRE-03-TOOL", Area: "tools", Title: "a tool that does not exist",
 			Needs: Needs{Capability: "tools"},
 			Checks: []Check{
-				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: Should, House: Must, Spec: Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: - Unknown tools"}},
-				{ID: "X-WIRE-03/tool-data", Title: "the error names the tool in data.tool", Level: Should, House: Must, Spec: Spec{Seed: "X-WIRE-03"}},
+				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: Advice, House: Must, Spec: Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: - Unknown tools"}},
+				{ID: "X-WIRE-03/tool-data", Title: "the error names the tool in data.tool", Level: Advice, House: Must, Spec: Spec{Seed: "X-WIRE-03"}},
 			},
 			run: runUnknownTool,
 		},
 		{
 			ID: "LC-11", Area: "errors", Title: "methods behind capabilities that were not declared",
 			Checks: []Check{
-				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
-				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: Should, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: Advice, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: Advice, Spec: Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
 			},
 			run: runUndeclared,
 		},

@@ -14,9 +14,9 @@ func gateScenarios() []Scenario {
 			ID: "X-GATE-01", Area: "lifecycle", Title: "nothing works before the handshake is done",
 			Needs: Needs{Capability: "tools"},
 			Checks: []Check{
-				{ID: "X-GATE-01/first", Title: "tools/list before initialize is refused", Level: Should, House: Must, Spec: first},
-				{ID: "X-GATE-01/list", Title: "tools/list before initialized is refused with -32600 not_initialized", Level: Should, Spec: Spec{Seed: "X-GATE-01"}, House: Must},
-				{ID: "X-GATE-01/call", Title: "tools/call before initialized is refused with -32600 not_initialized", Level: Should, Spec: Spec{Seed: "X-GATE-01"}, House: Must},
+				{ID: "X-GATE-01/first", Title: "tools/list before initialize is refused", Level: Advice, House: Must, Spec: first},
+				{ID: "X-GATE-01/list", Title: "tools/list before initialized is refused with -32600 not_initialized", Level: Advice, Spec: Spec{Seed: "X-GATE-01"}, House: Must},
+				{ID: "X-GATE-01/call", Title: "tools/call before initialized is refused with -32600 not_initialized", Level: Advice, Spec: Spec{Seed: "X-GATE-01"}, House: Must},
 				{ID: "X-GATE-01/ping", Title: "ping works before initialized", Level: Must, Spec: Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}},
 				{ID: "X-GATE-01/after", Title: "tools/list works after initialized", Level: Must, Spec: Spec{Section: "server/tools#listing-tools", Quote: "To discover available tools, clients send a tools/list request."}},
 			},
@@ -25,7 +25,7 @@ func gateScenarios() []Scenario {
 		{
 			ID: "X-GATE-02", Area: "lifecycle", Title: "a session is initialized once",
 			Checks: []Check{
-				{ID: "X-GATE-02/refused", Title: "a second initialize is refused with -32600", Level: Should, House: Must, Spec: Spec{Seed: "X-GATE-02"}},
+				{ID: "X-GATE-02/refused", Title: "a second initialize is refused with -32600", Level: Advice, House: Must, Spec: Spec{Seed: "X-GATE-02"}},
 				{ID: "X-GATE-02/alive", Title: "the session works after a second initialize", Level: Must, Spec: first},
 			},
 			run: runSecondInitialize,

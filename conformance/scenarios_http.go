@@ -29,7 +29,7 @@ func httpScenarios() []Scenario {
 		},
 		{
 			ID: "HTTP-07", Area: "http", Title: "redirects", Needs: needs, Since: mcp.Version2025_03_26,
-			Checks: []Check{advice("HTTP-07/redirect", "initialize is answered at the endpoint itself, not with a redirect", Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."})},
+			Checks: []Check{advised("HTTP-07/redirect", "initialize is answered at the endpoint itself, not with a redirect", Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."})},
 			run:    runRedirect,
 		},
 		{

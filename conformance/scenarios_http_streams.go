@@ -30,7 +30,7 @@ func httpStreamScenarios() []Scenario {
 		{
 			ID: "HTTP-21", Area: "http", Title: "the stream of the server's own", Needs: needs(toolChange), Since: mcp.Version2025_03_26,
 			Checks: []Check{
-				rule("HTTP-19/second", "a second stream is opened or refused with 4xx", Spec{Section: "basic/transports#multiple-connections", Quote: "The client MAY remain connected to multiple SSE streams simultaneously."}),
+				rule("HTTP-19/second", "a second stream is opened or refused with 4xx", Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}),
 				rule("HTTP-21/once", "what the server sends of its own arrives once", Spec{Section: "basic/transports#multiple-connections", Quote: "The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams."}),
 				rule("HTTP-21/no-response", "that stream carries no response", Spec{Section: listening, Quote: "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request."}),
 			},
@@ -39,22 +39,22 @@ func httpStreamScenarios() []Scenario {
 		{
 			ID: "HTTP-23", Area: "http", Title: "the stream of an answer, and coming back to it", Needs: needs(toolProgress), Since: mcp.Version2025_03_26,
 			Checks: []Check{
-				advice("HTTP-03/ends", "the stream ends after the response", Spec{Section: sending, Quote: "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream."}),
+				recommended("HTTP-03/ends", "the stream ends after the response", Spec{Section: sending, Quote: "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream."}),
 				{ID: "HTTP-26/priming", Title: "it begins with an event that has an id and no data", Level: Should, Since: mcp.Version2025_11_25, Spec: Spec{Section: sending, Quote: "The server SHOULD immediately send an SSE event consisting of an event ID and an empty data field in order to prime the client to reconnect"}},
 				rule("HTTP-23/unique", "no two events of a session have the same id", Spec{Section: resuming, Quote: "If present, the ID MUST be globally unique across all streams within that session"}),
-				advice("HTTP-23/rest", "who comes back with Last-Event-ID gets the rest, response included", Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
-				rule("HTTP-23/again", "and nothing that came before", Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
+				advised("HTTP-23/rest", "who comes back with Last-Event-ID gets the rest, response included", Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
+				advised("HTTP-23/again", "and nothing that came before", Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
 				rule("HTTP-23/only", "and nothing of another stream", Spec{Section: resuming, Quote: "The server MUST NOT replay messages that would have been delivered on a different stream."}),
-				rule("HTTP-23/unknown", "a Last-Event-ID never given is answered without a 5xx", Spec{Section: resuming, Quote: "If the client wishes to resume after a disconnection (whether due to network failure or server-initiated closure), it SHOULD issue an HTTP GET"}),
+				advised("HTTP-23/unknown", "a Last-Event-ID never given is answered without a 5xx", Spec{Section: resuming, Quote: "If the client wishes to resume after a disconnection (whether due to network failure or server-initiated closure), it SHOULD issue an HTTP GET"}),
 			},
 			run: runResume,
 		},
 		{
 			ID: "HTTP-24", Area: "http", Title: "a server that hangs up", Needs: needs(toolReconnect), Since: mcp.Version2025_11_25,
 			Checks: []Check{
-				advice("HTTP-24/event", "before it closes the stream it has sent an event id", Spec{Section: sending, Quote: "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time"}),
-				advice("HTTP-24/retry", "and how long to wait, in a retry field", Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
-				promised("HTTP-24/answer", "the response waits for who comes back", Spec{Section: resuming, Quote: "Resumption is always via HTTP GET with Last-Event-ID."}),
+				advised("HTTP-24/event", "before it closes the stream it has sent an event id", Spec{Section: sending, Quote: "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time"}),
+				recommended("HTTP-24/retry", "and how long to wait, in a retry field", Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
+				houseRule("HTTP-24/answer", "the response waits for who comes back", Spec{Section: resuming, Quote: "Resumption is always via HTTP GET with Last-Event-ID."}),
 			},
 			run: runHangUp,
 		},

@@ -17,7 +17,7 @@ func lifecycleScenarios() []Scenario {
 			Checks: []Check{
 				{
 					ID: "LC-01/answered", Title: "initialize is answered with a result", Level: Must,
-					Spec: Spec{Section: "basic/lifecycle#initialization", Quote: "The initialization phase MUST be the first interaction between client and server."},
+					Spec: Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
 				},
 				{
 					ID: "LC-01/capabilities", Title: "the result has a capabilities object", Level: Must,

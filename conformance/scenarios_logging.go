@@ -27,15 +27,15 @@ func loggingScenarios() []Scenario {
 			ID: "LOG-01", Area: "logging", Title: "log messages of a session", Until: mcp.LatestSession, Needs: Needs{Capability: "logging"},
 			Checks: []Check{
 				{ID: "LOG-01/levels", Title: "each of the eight levels can be set, with an empty result", Level: Must, Spec: Spec{Section: page + "#log-levels", Quote: "The protocol follows the standard syslog severity levels specified in RFC 5424"}},
-				quoted(Should, "LOG-01/unknown", "an unknown level is refused with -32602", page+"#error-handling", "Invalid log level: -32602 (Invalid params)"),
-				quoted(Should, "LOG-01/capitals", "a level in capitals is refused", page+"#error-handling", "Invalid log level: -32602 (Invalid params)"),
+				quoted(Should, "LOG-01/unknown", "an unknown level is refused with -32602", page+"#error-handling", "Servers SHOULD return standard JSON-RPC errors for common failure cases: Invalid log level: -32602 (Invalid params)"),
+				quoted(Should, "LOG-01/capitals", "a level in capitals is refused", page+"#error-handling", "Servers SHOULD return standard JSON-RPC errors for common failure cases: Invalid log level: -32602 (Invalid params)"),
 			},
 			run: runSetLevel,
 		},
 		{
 			ID: "LOG-03", Area: "logging", Title: "the level that was set", Until: mcp.LatestSession, Needs: Needs{Capability: "logging", Tools: []string{toolLogging}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{
-				{ID: "LOG-03/sent", Title: "at level debug the official tool sends messages", Level: Should, Spec: Spec{Section: page + "#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}},
+				{ID: "LOG-03/sent", Title: "at level debug the official tool sends messages", Level: Advice, Spec: Spec{Section: page + "#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}},
 				quoted(Must, "LOG-03/shape", "each has a level of the eight, and data", page, "servers sending notifications containing severity levels, optional logger names, and arbitrary JSON-serializable data."),
 				promised("LOG-03/threshold", "at level emergency it sends none below", leastLevel),
 			},

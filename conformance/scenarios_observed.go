@@ -36,7 +36,7 @@ func observedScenarios() []Scenario {
 			{ID: seenContent, Title: "content is an array of blocks with the members of their type", Level: Must, Spec: call("Unstructured content is returned in the content field of a result, and can contain multiple content items of different types")},
 			{ID: seenIsError, Title: "isError, when present, is a boolean", Level: Must, Spec: Spec{Section: "schema#calltoolresult", Quote: "Whether the tool call ended in an error."}},
 			{ID: seenStructure, Title: "structuredContent, when present, is an object", Level: Must, Spec: Spec{Section: "server/tools#structured-content", Quote: "Structured content is returned as a JSON object in the structuredContent field of a result."}},
-			{ID: seenProfile, Title: "every error of a family carries data.profile", Level: Must, Spec: Spec{Seed: "X-PROF-01"}},
+			houseRule(seenProfile, "every error of a family carries data.profile", Spec{Seed: "X-PROF-01"}),
 		},
 	}
 	stdio := Scenario{

@@ -23,15 +23,15 @@ func promptScenarios() []Scenario {
 		faults   = page + "#error-handling"
 		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: … Missing required arguments: -32602 (Invalid params)"
 		complete = "server/utilities/completion"
-		values   = "Maximum 100 items per response"
 	)
 	return []Scenario{
 		{
 			ID: "PRM-01", Area: "prompts", Title: "prompts and their arguments", Needs: Needs{Capability: "prompts"},
 			Checks: []Check{
-				quoted(Must, "PRM-01/names", "each prompt has a name, and no other has it", page+"#prompt", "name: Unique identifier for the prompt"),
+				quoted(Must, "PRM-01/names", "each prompt has a name", page+"#prompt", "name: Unique identifier for the prompt"),
+				quoted(Advice, "PRM-01/unique", "no name is listed twice", page+"#prompt", "name: Unique identifier for the prompt"),
 				quoted(Must, "PRM-01/arguments", "arguments have names, and required is a boolean", page+"#prompt", "arguments: Optional list of arguments for customization"),
-				quoted(Must, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
+				quoted(Advice, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
 				quoted(Should, "PRM-01/missing", "a prompt without its required arguments is refused with -32602", faults, standard),
 				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: Must, Spec: Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
 				quoted(Must, "PRM-01/embedded", "the official prompt embeds the resource it is given the uri of", page+"#embedded-resources", "Embedded resources allow referencing server-side resources directly in messages"),
@@ -43,10 +43,10 @@ func promptScenarios() []Scenario {
 			ID: "CMP-01", Area: "completion", Title: "completion of an argument", Needs: Needs{Capability: "completions"},
 			Checks: []Check{
 				{ID: "CMP-01/values", Title: "values is an array of strings", Level: Must, Spec: Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
-				quoted(Must, "CMP-02/hundred", "there are no more than 100", complete+"#completion-results", values),
+				quoted(Must, "CMP-02/hundred", "there are no more than 100", "schema#completeresult", "An array of completion values. Must not exceed 100 items."),
 				quoted(Must, "CMP-02/total", "total, when present, is an integer and no less than there are", complete+"#completeresult", "total: Optional total matches"),
 				quoted(Must, "CMP-02/more", "hasMore, when present, is a boolean", complete+"#completeresult", "hasMore: Additional results flag"),
-				quoted(Should, "CMP-01/unknown", "an unknown prompt is refused with -32602", complete+"#error-handling", "Invalid prompt name: -32602 (Invalid params)"),
+				quoted(Should, "CMP-01/unknown", "an unknown prompt is refused with -32602", complete+"#error-handling", "Servers SHOULD return standard JSON-RPC errors for common failure cases: Invalid prompt name: -32602 (Invalid params)"),
 			},
 			run: runCompletion,
 		},
@@ -66,13 +66,17 @@ func runPrompts(t *trial) error {
 		t.skipAll(SkipNoFixture, "no prompts")
 		return nil
 	}
-	names, arguments, ungot, refusals := "", "", "", ""
+	names, arguments, twice, refusals := "", "", "", ""
+	var ungot, failed string
 	seen := map[string]bool{}
 	got, needy := 0, ""
 	for _, e := range list.entries {
 		name := text(e["name"])
-		if name == "" || seen[name] {
-			names = "name is " + orAbsent(e["name"]) + ", or there twice"
+		if name == "" {
+			names = "name is " + orAbsent(e["name"])
+		}
+		if seen[name] {
+			twice = name
 		}
 		seen[name] = true
 		required, fault := promptArgumentsOf(e)
@@ -80,6 +84,9 @@ func runPrompts(t *trial) error {
 			arguments = name + ": " + fault
 		}
 		params := map[string]any{"name": name}
+		if _, there := e["arguments"]; there {
+			params["arguments"] = map[string]any{} // a schema of an object does not take none
+		}
 		switch {
 		case len(required) > 0 && needy == "":
 			needy = name
@@ -90,15 +97,21 @@ func runPrompts(t *trial) error {
 		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, inputRequired):
 			got++
 			a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
-			if err != nil || a.err != nil {
+			if isLost(err) {
+				return err
+			}
+			if a.denies(err) {
 				ungot = name + ": " + a.orError(err)
+			} else if a.err != nil {
+				failed = name + ": " + a.describe()
 			}
 		}
 	}
-	t.check("PRM-01/names", names == "", "a name of its own", "%s", names)
+	t.check("PRM-01/names", names == "", "a name", "%s", names)
+	t.check("PRM-01/unique", twice == "", "each name once", "%s", twice)
 	t.check("PRM-01/arguments", arguments == "", "a name and a boolean", "%s", arguments)
 	if got > 0 {
-		t.check("PRM-01/get", ungot == "", "messages", "%s", ungot)
+		t.offered("PRM-01/get", "messages", ungot, failed)
 	}
 	if needy != "" {
 		t.check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
@@ -127,6 +140,22 @@ func runPrompts(t *trial) error {
 	}
 	t.skipAll(SkipNoFixture, "no such prompt") // what is left
 	return nil
+}
+
+// denies reports whether an answer says that there is no such thing, or that it
+// may not be asked for in this way, and not just that something went wrong.
+func (a answer) denies(err error) bool {
+	return err != nil || a.hasCode(nil, codeMethodNotFound, codeInvalidParams, mcp.CodeResourceNotFound)
+}
+
+// offered decides that what is listed can be had. Any request may fail for reasons
+// of its own, a network that is not there, so that only a denial speaks against it.
+func (t *trial) offered(id, expected, denied, failed string) {
+	if denied == "" && failed != "" {
+		t.unknown(id, failed)
+		return
+	}
+	t.check(id, denied == "", expected, "%s", denied)
 }
 
 // prompted gets a prompt and returns the blocks of its messages.
@@ -202,12 +231,24 @@ func runCompletion(t *trial) error {
 	}
 	t.step(s)
 	a, err = ask(prompt, argument)
+	if isLost(err) {
+		return err // it says nothing of the values
+	}
+	if a.err != nil {
+		// Another required argument may be missing, or the argument have no values.
+		t.skipAll(SkipNoFixture, "no completion to look at: "+a.describe())
+		return nil
+	}
 	result, _ := object(a.result)
 	completion, _ := object(result["completion"])
 	var values []string
 	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
 	t.check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", orAbsent(completion["values"]), a.orError(err))
-	t.check("CMP-02/hundred", ok && len(values) <= 100, "100 at most", "%d", len(values))
+	if !ok {
+		t.skipAll(SkipPrerequisite, "no values to count")
+		return err
+	}
+	t.check("CMP-02/hundred", len(values) <= 100, "100 at most", "%d", len(values))
 	raw, there := completion["total"]
 	var total float64
 	_ = json.Unmarshal(raw, &total) // isInteger says whether it is one

@@ -13,20 +13,20 @@ func shutdownScenarios() []Scenario {
 		{
 			ID: "STDIO-08", Area: "stdio", Title: "the end of the input", Needs: stdio,
 			Checks: []Check{
-				{ID: "STDIO-08/ends", Title: "the server ends by itself within 5 s after its input ended", Level: Should, House: Must, Spec: spec},
-				{ID: "STDIO-08/status", Title: "it ends with status 0", Level: Should, Spec: spec},
-				{ID: "STDIO-08/handshake", Title: "it ends in the middle of a handshake, too", Level: Should, House: Must, Spec: spec},
+				{ID: "STDIO-08/ends", Title: "the server ends by itself within 5 s after its input ended", Level: Advice, House: Must, Spec: spec},
+				{ID: "STDIO-08/status", Title: "it ends with status 0", Level: Advice, Spec: spec},
+				{ID: "STDIO-08/handshake", Title: "it ends in the middle of a handshake, too", Level: Advice, House: Must, Spec: spec},
 			},
 			run: runEndOfInput,
 		},
 		{
 			ID: "X-SHUT-01", Area: "stdio", Title: "calls under way when the input ends", Needs: stdio,
-			Checks: []Check{{ID: "X-SHUT-01", Title: "requests read before the end of the input are answered", Level: Should, House: Must, Spec: Spec{Seed: "X-SHUT-01"}}},
+			Checks: []Check{{ID: "X-SHUT-01", Title: "requests read before the end of the input are answered", Level: Advice, House: Must, Spec: Spec{Seed: "X-SHUT-01"}}},
 			run:    runEndWithCalls,
 		},
 		{
 			ID: "STDIO-06", Area: "stdio", Title: "an end from outside", Needs: Needs{Transport: TransportStdio, Process: true},
-			Checks: []Check{{ID: "STDIO-06/term", Title: "the server ends within 5 s after it was told to terminate", Level: Should, House: Must, Spec: spec}},
+			Checks: []Check{{ID: "STDIO-06/term", Title: "the server ends within 5 s after it was told to terminate", Level: Advice, House: Must, Spec: spec}},
 			run:    runTerminate,
 		},
 		{

@@ -29,22 +29,22 @@ func sseScenarios() []Scenario {
 		{
 			ID: "OLD-01", Area: "sse", Title: "the stream and the endpoint it names", Needs: needs,
 			Checks: []Check{
-				promised("OLD-01/first", "the first event is the endpoint event", endpoint),
+				houseRule("OLD-01/first", "the first event is the endpoint event", endpoint),
 				rule("OLD-01/uri", "its data are a URI", endpoint),
-				promised("OLD-02/origin", "the URI is of the origin of the stream", Spec{Seed: "OLD-02"}),
+				houseRule("OLD-02/origin", "the URI is of the origin of the stream", Spec{Seed: "OLD-02"}),
 				rule("OLD-01/accepted", "a request posted there is taken with 2xx", posts),
 				rule("OLD-01/answer", "and answered on the stream", events),
 				rule("OLD-01/notification", "a notification posted there is taken with 2xx", posts),
 				promised("OLD-01/parameters", "a Content-Type with a charset is taken", Spec{Seed: "OLD-01 (RFC 9110, 8.3)"}),
-				promised("OLD-01/malformed", "a body that is no JSON is refused with 4xx, or taken and answered with -32700", Spec{Seed: "OLD-01"}),
-				promised("OLD-01/large", "a message of 1 MiB is taken and answered", Spec{Seed: "RPC-22"}),
+				houseRule("OLD-01/malformed", "a body that is no JSON is refused with 4xx, or taken and answered with -32700", Spec{Seed: "OLD-01"}),
+				houseRule("OLD-01/large", "a message of 1 MiB is taken and answered", Spec{Seed: "RPC-22"}),
 			},
 			run: runEventStream,
 		},
 		{
 			ID: "OLD-01-STREAMS", Area: "sse", Title: "several streams", Needs: needs,
 			Checks: []Check{
-				promised("OLD-01/both", "two streams at once are served", many),
+				houseRule("OLD-01/both", "two streams at once are served", many),
 				rule("OLD-01/own", "answers come on the stream of their request, and on no other", many),
 				rule("OLD-01/parallel", "50 requests posted at the same time are each answered", answers),
 				rule("OLD-01/others", "the end of one stream leaves the other alone", many),
@@ -54,8 +54,8 @@ func sseScenarios() []Scenario {
 		{
 			ID: "OLD-05", Area: "sse", Title: "the session of a stream", Needs: needs,
 			Checks: []Check{
-				promised("OLD-05/gone", "the session ends with its stream: its endpoint refuses with 4xx", ends),
-				promised("OLD-05/unknown", "an endpoint of no session refuses with 4xx", Spec{Seed: "OLD-05"}),
+				houseRule("OLD-05/gone", "the session ends with its stream: its endpoint refuses with 4xx", ends),
+				houseRule("OLD-05/unknown", "an endpoint of no session refuses with 4xx", Spec{Seed: "OLD-05"}),
 			},
 			run: runStreamSession,
 		},
@@ -64,8 +64,8 @@ func sseScenarios() []Scenario {
 			Checks: []Check{
 				rule("X-SEC-02/sse-get", "a foreign Origin opens no stream", origin),
 				rule("X-SEC-02/sse-post", "a foreign Origin posts no message", origin),
-				promised("X-SEC-02/sse-own", "the server's own Origin is served", origin),
-				promised("X-SEC-02/sse-host", "a server on this machine refuses a Host of elsewhere", origin),
+				houseRule("X-SEC-02/sse-own", "the server's own Origin is served", origin),
+				houseRule("X-SEC-02/sse-host", "a server on this machine refuses a Host of elsewhere", origin),
 			},
 			run: runForeignStreams,
 		},

@@ -65,7 +65,7 @@ func statelessInputScenarios() []Scenario {
 			quoted(Should, "MRTR-13/partial", "the retry with one answer of three is asked again", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
 		),
 		fixture("MRTR-07", "multi_round", "a tool that asks twice", runAskTwice,
-			quoted(Must, "MRTR-07/second", "the second round asks for something else", page, "Servers MAY choose to return an InputRequiredResult on multiple attempts at the same request"),
+			quoted(Must, "MRTR-07/second", "the second round asks for something else", page, "the client retries the original request with the matching inputResponses"),
 			quoted(Must, "MRTR-07/complete", "the answers to the last round complete it", page, "the client retries the original request with the matching inputResponses"),
 		),
 		fixture("MRTR-13", "capabilities", "a tool that asks for what there is", runAskDeclared,
@@ -77,7 +77,7 @@ func statelessInputScenarios() []Scenario {
 			Checks: []Check{
 				{
 					ID: "MRTR-01/prompt", Title: "prompts/get may ask, and is completed", Level: Must,
-					Spec: Spec{Section: page + "#supported-requests", Quote: "Servers MAY send InputRequiredResult in response to prompts/get, resources/read and tools/call."},
+					Spec: Spec{Section: page, Quote: "the client retries the original request with the matching inputResponses"},
 				},
 			},
 			run: runPromptAsks,

@@ -16,6 +16,8 @@ func statelessStateScenarios() []Scenario {
 		needed    = "the server MUST return a MissingRequiredClientCapabilityError (-32021) whose data.requiredCapabilities lists the missing capabilities."
 		level     = "The server MUST NOT emit notifications/message for a request that does not include this field."
 		logging   = "server/utilities/logging#requesting-log-messages"
+		// What stands in the request itself may change it: credentials, capabilities.
+		listOfRequest = "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection. The set MAY vary by the authorization presented … since credentials are per-request input"
 	)
 	return []Scenario{
 		{
@@ -34,8 +36,8 @@ func statelessStateScenarios() []Scenario {
 			ID: "DISC-11", Area: "lifecycle", Title: "no state between requests", Since: mcp.Version2026_07_28, Needs: Needs{Capability: "tools"},
 			Checks: []Check{
 				quoted(Must, "DISC-11/first", "the first request on a connection may be any", "basic/versioning#protocol-version-negotiation", "a client is free to invoke any RPC inline and handle UnsupportedProtocolVersionError if its preferred version is not supported."),
-				quoted(Must, "DISC-11/list", "the list of tools is the same on every connection", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
-				quoted(Must, "DISC-11/declared", "and whatever the client declares", "server/tools#capabilities", "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection."),
+				quoted(Must, "DISC-11/list", "the list of tools is the same on every connection", "server/tools#capabilities", listOfRequest),
+				quoted(Must, "DISC-11/declared", "and what a request before it declared does not change it", "server/tools#capabilities", listOfRequest),
 				quoted(Should, "TOOL-02/order", "it has the same order each time", "server/tools#capabilities", "Servers SHOULD return tools in a deterministic order (i.e., the same ordering across requests when the underlying set of tools has not changed)."),
 			},
 			run: runNoState,
@@ -45,8 +47,8 @@ func statelessStateScenarios() []Scenario {
 			Checks: []Check{
 				quoted(Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
 				quoted(May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),
-				quoted(Must, "LOG-02/threshold", "a request with level emergency gets none below", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level"),
-				quoted(Should, "LOG-02/unknown", "an unknown level is refused with -32602", "server/utilities/logging#error-handling", "Invalid log level: -32602 (Invalid params)"),
+				quoted(Must, "LOG-02/threshold", "a request with level emergency gets none below", logging, "notifications/message notifications at or above the requested level on the response stream of that request"),
+				quoted(Should, "LOG-02/unknown", "an unknown level is refused with -32602", "server/utilities/logging#error-handling", "is not a recognized log level, the server SHOULD reject that request with a standard JSON-RPC error: Invalid log level: -32602 (Invalid params)"),
 				quoted(Must, "LOG-02/leak", "the level of one request is not that of the next", logging, level),
 				quoted(Must, "LOG-02/stream", "over HTTP they come on the stream of their request", logging, "the server MUST NOT deliver it on … any stream other than the one carrying the response to the request that set the log level."),
 			},
@@ -121,6 +123,10 @@ func runNoState(t *trial) error {
 		}
 		if i == 2 {
 			s.declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
+			if _, err := walk(t.ctx, s, toolKind); err != nil {
+				return err
+			}
+			s.declares = nil
 		}
 		tools, err := walk(t.ctx, s, toolKind)
 		if err != nil {

@@ -45,7 +45,7 @@ func coreTaskScenarios() []Scenario {
 		{
 			ID: "TASK-02", Title: "the state of a task", Needs: Needs{Capability: tasksOfCalls},
 			Checks: []Check{
-				promised("TASK-02/get", "tasks/get gives the task, at once after it was made", Spec{Section: tasksPage + "#getting-tasks", Quote: "Requestors poll for task completion by sending tasks/get requests."}),
+				houseRule("TASK-02/get", "tasks/get gives the task, at once after it was made", Spec{Section: tasksPage + "#getting-tasks", Quote: "Requestors poll for task completion by sending tasks/get requests."}),
 				quoted(Must, "TASK-02/ttl", "and its ttl", lifetimes, "Receivers MUST include the actual ttl duration (or null for unlimited) in tasks/get responses."),
 				quoted(Must, "TASK-02/times", "and its times, of which createdAt never changes", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
 				quoted(Must, "TASK-02/path", "it has one of the five states, and none after a final one", lifecycle, terminal),

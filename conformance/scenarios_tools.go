@@ -11,6 +11,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// stableCursors is what the page on pagination asks of servers.
+const stableCursors = "Servers SHOULD: Provide stable cursors; Handle invalid cursors gracefully"
+
 func toolListScenarios() []Scenario {
 	tools := Needs{Capability: "tools"}
 	list := Spec{Section: "server/tools#listing-tools", Quote: "To discover available tools, clients send a tools/list request. This operation supports pagination."}
@@ -27,9 +30,9 @@ func toolListScenarios() []Scenario {
 			ID: "X-WIRE-07", Area: "tools", Title: "what tools/list says of each tool", Needs: tools,
 			Checks: []Check{
 				{ID: "X-WIRE-07/names", Title: "each tool has a name that is a string", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "name: Unique identifier for the tool"}},
-				{ID: "X-WIRE-07/unique", Title: "names are unique", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "name: Unique identifier for the tool"}},
+				{ID: "X-WIRE-07/unique", Title: "names are unique", Level: Should, Spec: Spec{Section: "server/tools#tool-names", Quote: "Tool names SHOULD be unique within a server."}},
 				{ID: "TOOL-05/characters", Title: "names have 1 to 128 of A-Z a-z 0-9 _ - .", Level: Should, Spec: Spec{Section: "server/tools#tool-names", Quote: "Tool names SHOULD be between 1 and 128 characters in length (inclusive)."}},
-				{ID: "X-WIRE-07/description", Title: "each tool has a description", Level: Should, House: Must, Spec: Spec{Section: "server/tools#tool", Quote: "description: Human-readable description of functionality"}},
+				{ID: "X-WIRE-07/description", Title: "each tool has a description", Level: Advice, House: Must, Spec: Spec{Section: "server/tools#tool", Quote: "description: Human-readable description of functionality"}},
 				{ID: "TOOL-06/object", Title: "inputSchema is a JSON object", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
 				{ID: "TOOL-07/root", Title: `inputSchema has type "object" at its root`, Level: Must, Spec: Spec{Section: "schema#tool", Quote: "A JSON Schema object defining the expected parameters for the tool."}},
 				{ID: "X-WIRE-07/compiles", Title: "inputSchema compiles as JSON Schema", Level: Must, Spec: Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
@@ -41,8 +44,8 @@ func toolListScenarios() []Scenario {
 		{
 			ID: "UTIL-14", Area: "tools", Title: "pages of tools/list", Needs: tools,
 			Checks: []Check{
-				{ID: "UTIL-14/ends", Title: "following the cursors comes to an end", Level: Must, Spec: Spec{Section: "server/utilities/pagination#implementation-guidelines", Quote: "Treat a missing nextCursor as the end of results"}},
-				{ID: "UTIL-14/disjoint", Title: "no tool stands on two pages", Level: Must, Spec: Spec{Section: "server/utilities/pagination", Quote: "Pagination allows servers to yield results in smaller chunks rather than all at once."}},
+				{ID: "UTIL-14/ends", Title: "following the cursors comes to an end", Level: Should, Spec: Spec{Section: "server/utilities/pagination#implementation-guidelines", Quote: stableCursors}},
+				{ID: "UTIL-14/disjoint", Title: "no tool stands on two pages", Level: Advice, Spec: Spec{Section: "server/utilities/pagination", Quote: "Pagination allows servers to yield results in smaller chunks rather than all at once."}},
 				{ID: "UTIL-15/bad-cursor", Title: "a cursor the server never gave is answered with -32602", Level: Should, Spec: Spec{Section: "server/utilities/pagination#error-handling", Quote: "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."}},
 			},
 			run: runPages,
@@ -57,11 +60,14 @@ func runToolsListed(t *trial) error {
 	}
 	a, err := s.request(t.ctx, mcp.MethodToolsList, nil)
 	if err != nil {
-		t.fail("TOOL-01/list", "a result", err.Error())
 		return err
 	}
-	_, err = readPage(a)
-	t.check("TOOL-01/list", err == nil, "tools as an array of objects", "%v", err)
+	if a.err != nil {
+		t.unknown("TOOL-01/list", a.describe()) // LC-14 judges whether it may be
+	} else {
+		_, err = readPage(a)
+		t.check("TOOL-01/list", err == nil, "tools as an array of objects", "%v", err)
+	}
 	t.step(s)
 	b, err := s.request(t.ctx, mcp.MethodToolsList, struct{}{})
 	t.check("TOOL-01/params", err == nil && (a.err == nil) == (b.err == nil), "the same answer", b.orError(err))

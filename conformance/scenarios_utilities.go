@@ -21,13 +21,13 @@ func utilityScenarios() []Scenario {
 		{
 			ID: "UTIL-08", Area: "utilities", Title: "progress", Needs: needs,
 			Checks: []Check{
-				advice("UTIL-08/some", "the fixture reports progress to who asks for it", Spec{Section: progress, Quote: "Receivers of progress requests MAY: Choose not to send any progress notifications"}),
+				advised("UTIL-08/some", "the fixture reports progress to who asks for it", Spec{Section: progress, Quote: "Receivers of progress requests MAY: Choose not to send any progress notifications"}),
 				rule("UTIL-08/string", "a string token comes back as it was", token),
 				rule("UTIL-08/integer", "an integer token stays an integer", token),
 				rule("UTIL-08/zero", "0 is a token", Spec{Section: progress, Quote: "Progress tokens MUST be a string or integer value"}),
 				rule("UTIL-08/unicode", "a token beyond ASCII comes back as it was", token),
 				rule("UTIL-08/increases", "progress increases with each notification", Spec{Section: progress, Quote: "The progress value MUST increase with each notification, even if the total is unknown."}),
-				rule("UTIL-08/numbers", "progress and total are numbers, message is a text", Spec{Section: "schema#progressnotificationparams", Quote: "The progress thus far. This should increase every time progress is made, even if the total is unknown."}),
+				rule("UTIL-08/numbers", "progress and total are numbers, message is a text", Spec{Section: "schema#progressnotificationparams", Quote: "progress: number; total?: number; message?: string"}),
 				rule("UTIL-08/none", "who gives no token gets no progress", token),
 				rule("UTIL-08/after", "no progress comes after the answer", Spec{Section: "basic/utilities/progress#behavior-requirements", Quote: "Progress notifications MUST stop after completion"}),
 				rule("UTIL-08/two", "two calls at once each get their own progress", Spec{Section: progress, Quote: "Progress tokens … MUST be unique across all active requests."}),
@@ -38,11 +38,11 @@ func utilityScenarios() []Scenario {
 			ID: "UTIL-06", Area: "utilities", Title: "cancellation", Needs: needs,
 			Checks: []Check{
 				promised("UTIL-06/silent", "a cancelled call is not answered", Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
-				advice("UTIL-06/stops", "a cancelled call reports no more progress", Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
+				recommended("UTIL-06/stops", "a cancelled call reports no more progress", Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
 				rule("UTIL-06/others", "calls beside a cancelled one are answered", Spec{Section: cancel, Quote: "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction; Are believed to still be in-progress"}),
-				promised("UTIL-06/type", "an id of another type names another request", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
-				rule("UTIL-06/late", "cancelling what is answered changes nothing", Spec{Section: cancel, Quote: "Receivers MAY ignore cancellation notifications if: The referenced request is unknown; Processing has already completed"}),
-				rule("UTIL-06/alive", "the session works after a cancelled call", Spec{Section: cancel, Quote: "Invalid cancellation notifications SHOULD be ignored"}),
+				houseRule("UTIL-06/type", "an id of another type names another request", Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule("UTIL-06/late", "cancelling what is answered changes nothing", Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}),
+				rule("UTIL-06/alive", "the session works after a cancelled call", Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
 			},
 			run: runCancel,
 			// In the stateless era the stream's end cancels over HTTP.
@@ -51,9 +51,9 @@ func utilityScenarios() []Scenario {
 		{
 			ID: "UTIL-01-SLOW", Area: "utilities", Title: "what must not wait", Needs: needs,
 			Checks: []Check{
-				advice("UTIL-01/slow", "a ping is answered while a call runs", Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
+				advised("UTIL-01/slow", "a ping is answered while a call runs", Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
 				{
-					ID: "RPC-03/duplicate", Title: "a request with the id of one that runs is refused", Level: Should, House: Must, Until: mcp.LatestSession,
+					ID: "RPC-03/duplicate", Title: "a request with the id of one that runs is refused", Level: Advice, House: Must, Until: mcp.LatestSession,
 					Spec: Spec{Section: "basic#requests", Quote: "The request ID MUST NOT have been previously used by the requestor within the same session."},
 				},
 				{
@@ -278,22 +278,36 @@ func runSlow(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id, err := t.progressing(s, "slow")
-	if err != nil {
-		return err
+	// The call takes a moment, and so does a ping on a busy machine: one that came
+	// first in three calls is enough.
+	passed := false
+	for i := 0; i < 3 && !passed; i++ {
+		token := fmt.Sprintf("slow-%d", i)
+		id, err := t.progressing(s, token)
+		if err != nil {
+			return err
+		}
+		if err := t.begun(s, strconv.Quote(token)); err != nil {
+			return err
+		}
+		ping, err := s.post(t.ctx, s.lifeSign(), nil)
+		if err != nil {
+			return err
+		}
+		in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() && (in.id() == ping || in.id() == id) })
+		if err != nil {
+			return err
+		}
+		passed = in.id() == ping
+		rest := id
+		if !passed {
+			rest = ping
+		}
+		if _, err := s.await(t.ctx, rest); err != nil {
+			return err
+		}
 	}
-	if err := t.begun(s, `"slow"`); err != nil {
-		return err
-	}
-	ping, err := s.post(t.ctx, s.lifeSign(), nil)
-	if err != nil {
-		return err
-	}
-	in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() && (in.id() == ping || in.id() == id) })
-	t.check("UTIL-01/slow", err == nil && in.id() == ping, "the answer to ping before that to the call", "the answer to the call first, %v", err)
-	if _, err := s.await(t.ctx, id); err != nil {
-		return err
-	}
+	t.check("UTIL-01/slow", passed, "the answer to ping before that to the call", "the answer to the call first, three times")
 
 	if t.leg.stateless() {
 		return nil

@@ -33,10 +33,12 @@ type session struct {
 	asked   map[string]string // the methods of the requests sent, by id
 	// malformed: an id that is no string, integer or null was sent.
 	malformed bool
-	stash     []inbound // responses nobody waited for yet
-	batched   []inbound // what is left of an array that came
-	notes     []inbound // notifications and requests of the server, as they came
-	opened    *opening  // set once initialized
+	// arrays: an array was sent.
+	arrays  bool
+	stash   []inbound // responses nobody waited for yet
+	batched []inbound // what is left of an array that came
+	notes   []inbound // notifications and requests of the server, as they came
+	opened  *opening  // set once initialized
 	// doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.
 	doubt error
@@ -122,6 +124,7 @@ func (s *session) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 
 // expect remembers what a message asks for.
 func (s *session) expect(data []byte) {
+	s.arrays = s.arrays || isArray(data)
 	if in := received(data, nil); in.members != nil && in.id() != "" {
 		s.pending[in.id()] = false
 		s.asked[in.id()] = in.method()

@@ -20,13 +20,18 @@ type opening struct {
 // initialize sends initialize with the given version and keeps a good answer.
 func (s *session) initialize(ctx context.Context, version mcp.Version) (answer, error) {
 	a, err := s.request(ctx, mcp.MethodInitialize, s.initializeParams(version))
-	if err != nil {
-		return a, err
+	if err == nil {
+		s.begun(a)
 	}
+	return a, err
+}
+
+// begun keeps the answer to initialize when it is a good one.
+func (s *session) begun(a answer) {
 	o := &opening{}
 	result, ok := object(a.result)
 	if !ok {
-		return a, nil // judged by the lifecycle scenarios
+		return // judged by the lifecycle scenarios
 	}
 	o.result = result
 	_ = json.Unmarshal(o.result["protocolVersion"], &o.revision) // judged by the lifecycle scenarios
@@ -35,7 +40,6 @@ func (s *session) initialize(ctx context.Context, version mcp.Version) (answer, 
 	if h, ok := s.wire.(*httpWire); ok {
 		h.negotiated(string(o.revision))
 	}
-	return a, nil
 }
 
 func (s *session) initializeParams(version mcp.Version) any {

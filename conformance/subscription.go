@@ -48,9 +48,13 @@ func (sub *subscription) owns(in inbound) bool {
 	return in.to == sub.id || in.to == "" && string(sub.subscription(in)) == sub.id
 }
 
-// subscription returns the id a notification carries.
+// subscription returns the id that a notification, or the response that ends the
+// subscription, carries.
 func (sub *subscription) subscription(in inbound) json.RawMessage {
 	params, _ := object(in.members["params"])
+	if in.isResponse() {
+		params, _ = object(in.members["result"])
+	}
 	meta, _ := object(params["_meta"])
 	return meta[mcp.MetaSubscriptionID]
 }

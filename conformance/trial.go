@@ -24,6 +24,7 @@ type trial struct {
 	session  *session
 	trace    *trace
 	mark     int
+	began    int // where the scenario began to speak on that session
 	lastTime time.Time
 }
 
@@ -114,6 +115,9 @@ func (t *trial) decide(id string, status Status, r Result) {
 
 // step begins a new piece of evidence.
 func (t *trial) step(s *session) {
+	if t.session != s {
+		t.began = s.trace.mark()
+	}
 	t.session, t.trace, t.mark = s, s.trace, s.trace.mark()
 }
 
@@ -130,11 +134,14 @@ func (t *trial) shared() (*session, error) {
 
 // fresh returns a session of the scenario's own, initialized.
 func (t *trial) fresh() (*session, error) {
+	if err := t.leg.givenUp(); err != nil {
+		return nil, err
+	}
 	s, err := t.raw()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := t.leg.handshake(t.ctx, s); err != nil {
 		return nil, err
 	}
 	t.step(s)
@@ -203,7 +210,7 @@ func (t *trial) finish(err error) {
 }
 
 // errCut is why what was not looked at before the run was ended is open.
-var errCut = errors.New("the run was ended before this was established")
+var errCut = errors.New("the run ended before this was judged")
 
 // cut takes back what a scenario decided during which the run was ended: it may
 // be the end that was seen, not the server.

@@ -31,6 +31,8 @@ type lineWire struct {
 	trace *trace
 	box   *inbox
 	log   *tail
+	// unread is what came after the last newline.
+	unread *partLine
 	// stop ends the server: it waits for an orderly end first.
 	stop func() ending
 	// terminate tells a program to end, with its input open, and reports whether
@@ -47,8 +49,10 @@ type lineWire struct {
 }
 
 func newLineWire(in io.WriteCloser, out io.Reader, tr *trace) *lineWire {
-	w := &lineWire{in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: &tail{limit: keptStderr}}
-	go w.read(out)
+	w := &lineWire{
+		in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: &tail{limit: keptStderr}, unread: &partLine{Reader: out},
+	}
+	go w.read(w.unread)
 	return w
 }
 
@@ -269,6 +273,35 @@ func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term 
 	end.took = time.Since(begin)
 	end.exit = cmd.ProcessState.ExitCode()
 	return end
+}
+
+// partLine keeps the start of what was read after the last newline. Safe for
+// concurrent use.
+type partLine struct {
+	io.Reader
+
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (u *partLine) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	part := p[:n]
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+		u.buf, part = u.buf[:0], part[i+1:]
+	}
+	if room := keptGreeting - len(u.buf); room > 0 {
+		u.buf = append(u.buf, part[:min(len(part), room)]...)
+	}
+	return n, err
+}
+
+func (u *partLine) bytes() []byte {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return bytes.Clone(u.buf)
 }
 
 // tail keeps the end of what is written to it. Safe for concurrent use.

@@ -315,3 +315,24 @@ func TestDefects(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"told": true, "once": true, "bounded": true, "next": true}, words)
 }
+
+// TestLostDigits: a client in JavaScript loses the last digit of a large integer
+// among the arguments. It is told what became of those it sent, and of no others.
+func TestLostDigits(t *testing.T) {
+	t.Parallel()
+	for _, way := range []conformance.TransportKind{overStdio, overHTTP} {
+		for _, revision := range []mcp.Version{session, modern} {
+			t.Run(fmt.Sprintf("%s %s", way, revision), func(t *testing.T) {
+				t.Parallel()
+				results := judgeToy(t, "float-arguments", way, revision, "C-TOOL-12/result", "C-RPC-21/exact").Results
+				got := map[string]conformance.Result{}
+				for _, r := range results {
+					got[r.ID] = r
+				}
+				require.Equal(t, conformance.Pass, got["C-TOOL-12/result"].Status, got["C-TOOL-12/result"].Actual)
+				require.Equal(t, conformance.Warn, got["C-RPC-21/exact"].Status)
+				require.Equal(t, conformance.Advice, got["C-RPC-21/exact"].Level)
+			})
+		}
+	}
+}

@@ -54,6 +54,12 @@ func should(id, title string, s conformance.Spec) check {
 	return check{Check: conformance.Check{ID: id, Title: title, Level: conformance.Should, Spec: s}}
 }
 
+// advised is what this suite advises, and no sentence of the specification asks
+// clients for.
+func advised(id, title string, s conformance.Spec) check {
+	return check{Check: conformance.Check{ID: id, Title: title, Level: conformance.Advice, Spec: s}}
+}
+
 // or says where the rule stands in the stateless era.
 func (c check) or(s conformance.Spec) check {
 	c.modern = s
@@ -178,7 +184,7 @@ func (l Line) String() string {
 // was seen, not the client.
 func (t *trial) cut() {
 	t.results = slices.DeleteFunc(t.results, func(r conformance.Result) bool { return r.Status != conformance.Skip })
-	t.because = "the run was ended before this was established"
+	t.because = "the run ended before this was judged"
 }
 
 func (t *trial) find(id string) *check {

@@ -22,7 +22,7 @@ func answerScenarios() []scenario {
 			id: "C-ERROR", area: tools, title: "a call is answered with an error",
 			checks: []check{
 				must("C-ERR-01/code", "the caller gets the server's code", spec("server/tools#error-handling", "Protocol Errors: Standard JSON-RPC errors for issues like: Unknown tools")),
-				should("C-RSL-03/error-once", "the call is not sent again", row("RSL-03")),
+				advised("C-RSL-03/error-once", "the call is not sent again", row("RSL-03")),
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
@@ -58,7 +58,7 @@ func answerScenarios() []scenario {
 		{
 			id: "C-BOTH", area: tools, title: "an answer with a result and an error",
 			checks: []check{
-				should("C-RPC-07/both", "it is no result", row("RPC-07")),
+				advised("C-RPC-07/both", "it is no result", row("RPC-07")),
 				must("C-RPC-07/next", "the next call works", sameID),
 			},
 			play: func(t *trial) {
@@ -76,7 +76,7 @@ func answerScenarios() []scenario {
 		},
 		{
 			id: "C-CASE", area: tools, title: "members in another case",
-			checks: []check{should("C-RPC-20/case", "RESULT is no result", row("RPC-20"))},
+			checks: []check{advised("C-RPC-20/case", "RESULT is no result", row("RPC-20"))},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
 					x.way.stream()
@@ -90,7 +90,7 @@ func answerScenarios() []scenario {
 		},
 		{
 			id: "C-UNKNOWN-CONTENT", area: tools, title: "members and contents nobody knows",
-			checks: []check{should("C-RPC-19/tolerant", "the result reaches the caller", row("RPC-19"))},
+			checks: []check{advised("C-RPC-19/tolerant", "the result reaches the caller", row("RPC-19"))},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
 					x.result(`"content":[{"type":"hologram","data":{"a":1}},{"type":"text","text":"plain","x-new":true}],"x-new":[1]`)
@@ -113,7 +113,7 @@ func answerScenarios() []scenario {
 			id: "C-CONCURRENT", area: tools, title: "ten calls at once, answered in another order",
 			checks: []check{
 				must("C-RPC-06/each", "each caller gets its own answer", sameID),
-				should("C-RSL-09/parallel", "the calls are sent without waiting for each other", row("RSL-09")),
+				advised("C-RSL-09/parallel", "the calls are sent without waiting for each other", row("RSL-09")),
 			},
 			play: func(t *trial) {
 				const n = 10
@@ -152,7 +152,7 @@ func answerScenarios() []scenario {
 		},
 		{
 			id: "C-LARGE", area: tools, title: "a result of 2 MiB",
-			checks: []check{should("C-STDIO-02/large", "it reaches the caller whole", row("STDIO-02"))},
+			checks: []check{advised("C-STDIO-02/large", "it reaches the caller whole", row("STDIO-02"))},
 			play: func(t *trial) {
 				large := strings.Repeat("0123456789abcdef", 128<<10)
 				t.on(mcp.MethodToolsCall, func(x *exchange) { x.says(large) })

@@ -24,7 +24,7 @@ func httpScenarios() []scenario {
 				must("C-HTTP-03/stream", "an event stream with one event is read", both).or(modern),
 				must("C-SSE-01/format", "comments, CR LF, several data lines, no space behind the colon and unknown fields are read as the standard has them", both).or(modern),
 				must("C-SSE-04/priming", "an event without data is not a message", spec(sending, "The server SHOULD immediately send an SSE event consisting of an event ID and an empty data field in order to prime the client to reconnect")).or(modern),
-				should("C-SSE-03/other", "events of other names are ignored", row("SSE-03")),
+				advised("C-SSE-03/other", "events of other names are ignored", row("SSE-03")),
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
@@ -66,7 +66,7 @@ func httpScenarios() []scenario {
 		},
 		{
 			id: "C-ERROR-STATUS", area: httpArea, title: "an error of the server with the status 400",
-			checks: []check{should("C-HTTP-06/body", "the caller gets the error of the body", row("HTTP-06"))},
+			checks: []check{advised("C-HTTP-06/body", "the caller gets the error of the body", row("HTTP-06"))},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
 					x.way.status(http.StatusBadRequest, http.Header{"Content-Type": {jsonBody}}, `{"jsonrpc":"2.0","id":`+x.id()+`,"error":{"code":-32602,"message":"bad arguments"}}`)
@@ -77,7 +77,7 @@ func httpScenarios() []scenario {
 		},
 		{
 			id: "C-REDIRECT", area: httpArea, title: "the server redirects to another host",
-			checks: []check{should("C-HTTP-07/foreign", "nothing is sent there", row("HTTP-07"))},
+			checks: []check{advised("C-HTTP-07/foreign", "nothing is sent there", row("HTTP-07"))},
 			play: func(t *trial) {
 				other, asked := t.elsewhere()
 				if other == nil {
@@ -96,8 +96,8 @@ func httpScenarios() []scenario {
 		{
 			id: "C-RETRY-AFTER", area: httpArea, title: "the server asks to wait for a second",
 			checks: []check{
-				should("C-HTTP-10/waits", "nothing is sent sooner", row("HTTP-10")),
-				should("C-HTTP-10/bounded", "the call is not sent again and again", row("RSL-08")),
+				advised("C-HTTP-10/waits", "nothing is sent sooner", row("HTTP-10")),
+				advised("C-HTTP-10/bounded", "the call is not sent again and again", row("RSL-08")),
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsCall, func(x *exchange) {
@@ -131,7 +131,7 @@ func httpScenarios() []scenario {
 		},
 		{
 			id: "C-ACCEPTED", area: httpArea, title: "notifications are answered with 200 and a body", until: mcp.LatestSession,
-			checks: []check{should("C-HTTP-04/status", "the client goes on", row("HTTP-04"))},
+			checks: []check{advised("C-HTTP-04/status", "the client goes on", row("HTTP-04"))},
 			play: func(t *trial) {
 				t.on(mcp.MethodInitialized, func(x *exchange) {
 					x.way.status(http.StatusOK, http.Header{"Content-Type": {jsonBody}}, "{}")
@@ -146,8 +146,8 @@ func httpScenarios() []scenario {
 			id: "C-SESSION-LOST", area: httpArea, title: "the session is gone: 404", until: mcp.LatestSession,
 			checks: []check{
 				must("C-HTTP-16/initialize", "a new session is opened, without a session id", spec("basic/transports#session-management", "When a client receives HTTP 404 in response to a request containing an MCP-Session-Id, it MUST start a new session by sending a new InitializeRequest without a session ID attached.")),
-				should("C-HTTP-16/single", "it is opened once, however many calls met the 404", row("HTTP-16")),
-				should("C-HTTP-16/served", "the next calls are served", row("HTTP-16")),
+				advised("C-HTTP-16/single", "it is opened once, however many calls met the 404", row("HTTP-16")),
+				advised("C-HTTP-16/served", "the next calls are served", row("HTTP-16")),
 			},
 			play: playSessionLost,
 		},
@@ -156,14 +156,14 @@ func httpScenarios() []scenario {
 			checks: []check{
 				should("C-HTTP-23/resume", "it is resumed by GET with Last-Event-ID", spec("basic/transports#resumability-and-redelivery", "it SHOULD issue an HTTP GET to the MCP endpoint, and include the Last-Event-ID header to indicate the last event ID it received.")).official("sse-retry"),
 				must("C-HTTP-25/retry", "not before the time that retry asked for", spec(sending, "The client MUST respect the retry field, waiting the given number of milliseconds before attempting to reconnect.")).from(mcp.Version2025_11_25).official("sse-retry"),
-				should("C-HTTP-23/once", "the call is not sent again", row("RSL-04")),
+				advised("C-HTTP-23/once", "the call is not sent again", row("RSL-04")),
 				should("C-HTTP-23/result", "the caller gets the result", spec("basic/transports#resumability-and-redelivery", "it SHOULD issue an HTTP GET to the MCP endpoint")),
 			},
 			play: playResume,
 		},
 		{
 			id: "C-NO-GET", area: httpArea, title: "the server offers no stream: 405", until: mcp.LatestSession,
-			checks: []check{should("C-HTTP-19/405", "GET is not tried again and again", row("HTTP-19"))},
+			checks: []check{advised("C-HTTP-19/405", "GET is not tried again and again", row("HTTP-19"))},
 			play: func(t *trial) {
 				t.do(call("echo", `{}`), call("echo", `{}`), call("echo", `{}`))
 				if t.needs(len(t.calls("echo")) > 0, "echo was not called") {
@@ -180,7 +180,7 @@ func httpScenarios() []scenario {
 		{
 			id: "C-DROPPED", area: httpArea, title: "the stream of a call breaks off without an id",
 			checks: []check{
-				should("C-RSL-03/once", "a call that may have run is not sent again", row("RSL-03")),
+				advised("C-RSL-03/once", "a call that may have run is not sent again", row("RSL-03")),
 				must("C-RSL-03/told", "the caller is told that there is no result", events),
 			},
 			play: func(t *trial) {

@@ -93,8 +93,8 @@ func listScenarios() []scenario {
 		{
 			id: "C-CURSOR-LOOP", area: tools, title: "a list that never ends",
 			checks: []check{
-				should("C-UTIL-14/bounded", "a cursor that repeats ends the walk", row("UTIL-14")),
-				should("C-UTIL-14/ends", "the caller gets an answer", row("UTIL-14")),
+				advised("C-UTIL-14/bounded", "a cursor that repeats ends the walk", row("UTIL-14")),
+				advised("C-UTIL-14/ends", "the caller gets an answer", row("UTIL-14")),
 			},
 			play: func(t *trial) {
 				t.on(mcp.MethodToolsList, func(x *exchange) {

@@ -21,7 +21,7 @@ import (
 // in a subtest of its revision. A broken rule fails its subtest with the frames
 // that show it; a recommendation that is not followed, and a known failure, are
 // logged; what does not apply is skipped with its reason; a requirement that
-// could not be established fails. A subject that never answers, or options that
+// is inconclusive fails. A subject that never answers, or options that
 // cannot work, end the test. Run returns the report when all subtests ended.
 //
 // The run stops with t.Context. What it costs is the time of a whole run, also
@@ -34,7 +34,7 @@ func Run(t *testing.T, subject conformance.Subject, opts conformance.Options) *c
 	}
 	subtests(t, r)
 	if v := r.Verdict(); v == conformance.Incomplete && !t.Failed() {
-		t.Errorf("conformance: %s: nothing that is required was established", v)
+		t.Errorf("conformance: %s: no requirement could be judged", v)
 	}
 	return r
 }

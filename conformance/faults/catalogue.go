@@ -117,7 +117,7 @@ func catalogueB() []Fault {
 		{ID: "B14", Title: "401", Carriers: byHTTP, Note: "WWW-Authenticate is Text (default Bearer error=\"invalid_token\"); how often is the selector's Count"},
 		{ID: "B15", Title: "403 insufficient scope", Carriers: byHTTP, Note: "scope is Text (default tools:call)"},
 		{ID: "B16", Title: "404 with method not found", Carriers: byHTTP, Note: "with a JSON-RPC error; not executed"},
-		{ID: "B17", Title: "session gone", Carriers: byHTTP, Note: "from then on every request of that session has 404, until another initialize"},
+		{ID: "B17", Title: "session gone", Carriers: byHTTP, Note: "from then on every request of that session has 404 and an error without its id, until another initialize"},
 		{ID: "B18", Title: "endpoint gone", Variants: []string{"404", "410"}, Carriers: byHTTP, Note: "no body"},
 		{ID: "B19", Title: "wrong kind of request", Variants: []string{"405", "406", "415"}, Carriers: byHTTP, Note: "no body; not executed"},
 		{ID: "B20", Title: "other client errors", Variants: []string{"408", "409", "413", "421", "425"}, Carriers: byHTTP, Note: "no body; not executed"},

@@ -73,7 +73,7 @@ func (v *visit) serve() {
 	}
 	if v.proxy.isDead(session) {
 		v.entered(session)
-		v.answer(statusReply{status: http.StatusNotFound, body: failure(v.req.ID, -32001, "Session not found", "")})
+		v.answer(statusReply{status: http.StatusNotFound, body: failure(nil, -32001, "Session not found", "")})
 		return
 	}
 	if v.resumed() {

@@ -48,7 +48,7 @@ func statusOf(v *visit) statusReply {
 		a.body = failure(v.req.ID, -32601, "Method not found", "")
 	case "B17":
 		a.status = http.StatusNotFound
-		a.body = failure(v.req.ID, -32001, "Session not found", "")
+		a.body = failure(nil, -32001, "Session not found", "")
 		v.proxy.kill(v.hit, v.r.Header.Get(sessionHeader))
 	case "B19":
 		if v.form == "405" {

@@ -48,6 +48,11 @@ func source(res *conformance.Result) string {
 // again is the command line that repeats one check: the whole run for what is seen
 // in all of it.
 func again(r *conformance.Report, res *conformance.Result) string {
+	return shellLine(command(r, res))
+}
+
+// command is the words of again, with more flags.
+func command(r *conformance.Report, res *conformance.Result, flags ...string) []string {
 	words := slices.Clone(r.Again)
 	if len(words) == 0 {
 		words = []string{"mcpctl", "conform", string(cmp.Or(r.Target.Role, conformance.RoleServer))}
@@ -61,10 +66,11 @@ func again(r *conformance.Report, res *conformance.Result) string {
 	if !strings.HasPrefix(res.Scenario, conformance.SeenPrefix) {
 		words = append(words, "--only", res.ID)
 	}
+	words = append(words, flags...)
 	if len(r.Target.Argv) > 0 {
 		words = append(append(words, "--"), r.Target.Argv...)
 	}
-	return shellLine(words)
+	return words
 }
 
 // subject is what was judged as one would type it after "conform server".
@@ -167,8 +173,8 @@ func sentence(r *conformance.Report) string {
 	if s.Stale > 1 {
 		parts[len(parts)-1] = fmt.Sprintf("%d stale entries", s.Stale)
 	}
-	if n := s.Must.Unknown + s.Should.Unknown + s.Blocked; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d not established", n))
+	if s.Must.Unknown+s.Should.Unknown+s.Blocked > 0 {
+		parts = append(parts, inconclusive(r))
 	}
 	add(s.Should.Warn, "recommendation")
 	if n := s.Must.Error + s.Should.Error; n > 0 {
@@ -176,7 +182,7 @@ func sentence(r *conformance.Report) string {
 	}
 	if len(parts) == 0 {
 		if r.Verdict() == conformance.Incomplete {
-			return "nothing that is required could be established"
+			return "no requirement could be judged"
 		}
 		return "every rule that applies was seen to hold"
 	}
@@ -199,6 +205,22 @@ func broken(r *conformance.Report) string {
 		return fmt.Sprintf("%s (%d known)", plural(n, "broken requirement"), known)
 	}
 	return plural(n, "broken requirement")
+}
+
+// inconclusive counts what could not be judged, and what of that is known.
+func inconclusive(r *conformance.Report) string {
+	s := r.Summary()
+	known := 0
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Status == conformance.Unknown && res.Excused() && !res.Unscored {
+			known++
+		}
+	}
+	text := fmt.Sprintf("%d inconclusive", s.Must.Unknown+s.Should.Unknown+s.Blocked)
+	if known > 0 {
+		text += fmt.Sprintf(" (%d known)", known)
+	}
+	return text
 }
 
 // took and lasted are times as finely as the JSON form keeps them, so that what

@@ -100,7 +100,7 @@ func githubTable(b *strings.Builder, r *conformance.Report) {
 
 func githubItem(r *conformance.Report, res *conformance.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- %s %s %s: %s", markOf(res.Status).sign, code(res.ID), res.Level, markdown(clip(message(res))))
+	fmt.Fprintf(&b, "- %s %s %s: %s", markOf(res.Status).sign, code(res.ID), res.Level, markdown(clip(message(res), messageLimit)))
 	if url := specURL(res); url != "" {
 		fmt.Fprintf(&b, " ([spec](%s))", url)
 	}
@@ -180,7 +180,7 @@ func Annotations(w io.Writer, r *conformance.Report) error {
 			kind = "error"
 		}
 		title := res.ID + " " + string(res.Level)
-		fmt.Fprintf(&b, "::%s title=%s::%s\n", kind, property(title), data(clip(res.Title+": "+message(res))))
+		fmt.Fprintf(&b, "::%s title=%s::%s\n", kind, property(title), data(clip(res.Title+": "+message(res), messageLimit)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

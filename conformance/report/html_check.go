@@ -42,7 +42,7 @@ type frameView struct{ Line, Headers, Body, Note string }
 func groupsOf(r *conformance.Report, prefix string) []group {
 	groups := []group{
 		{ID: prefix + "failing", Title: "Fails the run", urgent: true},
-		{ID: prefix + "open", Title: "Not established", urgent: true},
+		{ID: prefix + "open", Title: "Inconclusive", urgent: true},
 		{ID: prefix + "advice", Title: "Recommendations"},
 		{ID: prefix + "known", Title: "Known failures"},
 		{ID: prefix + "unscored", Title: "Broken, without score"},

@@ -223,7 +223,7 @@ func TestHTML_Findings(t *testing.T) {
 	}
 	page := pages(t)["wide"]
 	for _, want := range []string{
-		"Fails the run", "Known failures", "Not established", "Broken, without score", "Passed", "Not applicable",
+		"Fails the run", "Known failures", "Inconclusive", "Broken, without score", "Passed", "Not applicable",
 		`id="RPC-07/exclusive@2025-11-25"`, "X-&lt;/script&gt;", "the first 2000 of 5000 bytes", "flaky", "stale: remove the entry: known.txt:3",
 		"mcpctl conform server :3000/mcp --spec 2025-11-25 --only RPC-07/exclusive", "speaks 2026-07-28, 2025-11-25",
 	} {

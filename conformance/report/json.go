@@ -43,7 +43,7 @@ func toJSON(r *conformance.Report) jsonReport {
 		Legs: make([]jsonLeg, len(r.Legs)),
 		Policy: jsonPolicy{
 			Requirements: p.Set, Revisions: append([]mcp.Version{}, p.Revisions...), SideEffects: p.SideEffects, Granted: p.Granted,
-			AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip, Baselines: p.Baselines, Repeat: max(1, p.Repeat), Strict: p.Strict,
+			Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip, Baselines: p.Baselines, Repeat: max(1, p.Repeat), Strict: p.Strict,
 		},
 		Summary: jsonSummary{
 			Verdict: r.Verdict(), Exit: r.ExitCode(),

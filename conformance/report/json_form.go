@@ -91,6 +91,7 @@ type jsonPolicy struct {
 	Revisions    []mcp.Version           `json:"revisions"`
 	SideEffects  conformance.SideEffects `json:"sideEffects"`
 	Granted      bool                    `json:"granted"`
+	Suites       []conformance.Suite     `json:"suites,omitempty"`
 	AllowTools   []string                `json:"allowTools,omitempty"`
 	Only         []string                `json:"only,omitempty"`
 	Skip         []string                `json:"skip,omitempty"`

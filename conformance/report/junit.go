@@ -155,8 +155,8 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 		about += "."
 	}
 	c := junitCase{Class: fmt.Sprintf("mcp.%s%s.%s", about, res.Revision, res.Area), Name: res.ID, Time: seconds(lasted(res))}
-	text := printable(clip(message(res)))
-	said := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; ")))
+	text := printable(clip(message(res), messageLimit))
+	said := printable(clip(strings.Join(append([]string{message(res)}, remarks(res)...), "; "), messageLimit))
 	reason := func() *junitReason {
 		return &junitReason{Type: string(res.Level), Message: text, Text: printable(junitBody(r, res))}
 	}

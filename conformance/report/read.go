@@ -99,7 +99,7 @@ func fromJSON(j *jsonReport) (*conformance.Report, error) {
 		},
 		Policy: conformance.Policy{
 			Revisions: p.Revisions, Set: p.Requirements, Baselines: p.Baselines, Repeat: p.Repeat, Seed: j.Run.Seed, Strict: p.Strict,
-			SideEffects: p.SideEffects, Granted: p.Granted, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip,
+			SideEffects: p.SideEffects, Granted: p.Granted, Suites: p.Suites, AllowTools: p.AllowTools, Only: p.Only, Skip: p.Skip,
 		},
 	}
 	if ci := j.Run.CI; ci != nil {
@@ -130,7 +130,7 @@ func tools(s *jsonSurface) int {
 // The closed lists: what a file says is compared by words, so that an unknown
 // one is no silent pass.
 var (
-	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May}
+	knownLevels    = []conformance.Level{conformance.Must, conformance.Should, conformance.May, conformance.Advice}
 	knownBaselines = []string{"", baselineNew, string(conformance.BaselineKnown), string(conformance.BaselineFlaky), string(conformance.BaselineStale)}
 )
 

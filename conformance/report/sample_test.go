@@ -66,7 +66,7 @@ func wideReport() *conformance.Report {
 	}
 	r.Policy = conformance.Policy{
 		Set: "2026-07-28", Baselines: []string{"known.txt"}, Repeat: 3, Seed: 42, SideEffects: conformance.SideEffectsNone,
-		AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
+		Suites: []conformance.Suite{conformance.SuiteSeeds}, AllowTools: []string{"echo"}, Only: []string{"*"}, Skip: []string{"x"},
 	}
 	modern := append([]conformance.Result{}, r.Results...)
 	for i := range modern {

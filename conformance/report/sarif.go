@@ -124,7 +124,7 @@ func sarifRunOf(r *conformance.Report) sarifRun {
 		}
 		out := sarifResult{
 			RuleID: res.ID, RuleIndex: at, Kind: "fail", Level: sarifLevel(r, res),
-			Message: sarifText{clip(res.Title + ": " + message(res))},
+			Message: sarifText{clip(res.Title+": "+message(res), messageLimit)},
 			Locations: []sarifLocation{{[]sarifLogical{{
 				Name: res.Area, QualifiedName: string(res.Revision) + "/" + res.Area + "/" + res.Scenario, Kind: "module",
 			}}}},

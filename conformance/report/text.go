@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -13,10 +12,8 @@ import (
 
 // TextOptions are the choices of the text report.
 type TextOptions struct {
-	// Summary leaves out the line per check and shows one per area instead,
-	// for a person at a terminal.
-	Summary bool
-	// Verbose shows the reasons of skips in the summary, too.
+	// Verbose writes a line per check and the traffic behind each failure, in
+	// place of one screen.
 	Verbose bool
 	// Quiet shows only the last two lines.
 	Quiet bool
@@ -46,25 +43,34 @@ func markOf(s conformance.Status) mark {
 	}
 }
 
-// Text writes the report for people: a headline, the checks, what is wrong with
-// the traffic that shows it, and the verdict. The order is fixed and times stand
-// only in the headline, so two reports compare line by line.
+// Text writes the report for people, on one screen: a headline, a line per area
+// with counts, what failed, worst first, the verdict, and the command that shows
+// the worst failure. With [TextOptions].Verbose it lists every check, and after
+// them each failure with its traffic. The order is fixed and times stand only in
+// the headline, so two reports compare line by line.
 func Text(w io.Writer, r *conformance.Report, o TextOptions) error {
 	p := &textReport{w: bufio.NewWriter(w), r: r, o: o}
-	if !o.Quiet {
+	found := findings(r)
+	switch {
+	case o.Quiet:
+	case o.Verbose:
 		p.head()
-		if o.Summary {
-			p.areas()
-		} else {
-			p.checks()
-		}
-		for i := range r.Results {
-			if reported(&r.Results[i]) {
-				p.finding(&r.Results[i])
+		p.checks()
+		for _, f := range found {
+			for _, res := range f.results {
+				p.finding(res)
 			}
 		}
+	default:
+		p.head()
+		p.areas()
+		p.worst(found)
 	}
 	p.foot()
+	if !o.Quiet && !o.Verbose && len(found) > 0 && found[0].rank < rankKnown {
+		p.printf("next: %s\n", next(r, found[0].results[0]))
+	}
+	p.printf("exit %d\n", r.ExitCode())
 	return p.w.Flush()
 }
 
@@ -110,7 +116,11 @@ func (p *textReport) line(parts ...string) {
 func (p *textReport) head() {
 	policy := p.r.Policy
 	p.line("MCP conformance", named(p.r.Target), subject(p.r.Target), revisionsText(p.r))
-	p.line(append(policyWords(policy), fmt.Sprintf("%.1f s", took(p.r).Seconds()), skippedWhole(p.r))...)
+	words := append(policyWords(policy), fmt.Sprintf("%.1f s", took(p.r).Seconds()))
+	if p.o.Verbose {
+		words = append(words, skippedWhole(p.r)) // the table of areas says it
+	}
+	p.line(words...)
 	p.printf("\n")
 }
 
@@ -177,55 +187,9 @@ func (p *textReport) checks() {
 	p.printf("\n")
 }
 
-// areas writes one line per area.
-func (p *textReport) areas() {
-	leg, indent := "", "  "
-	for _, part := range parts(p.r) {
-		if len(p.r.Legs) > 1 && leg != string(part.revision) {
-			leg, indent = string(part.revision), "    "
-			p.printf("  %s\n", leg)
-		}
-		line := fmt.Sprintf("%s%-18s", indent, part.area)
-		counts, reasons := map[conformance.Status]int{}, map[string]int{}
-		for _, res := range part.results {
-			counts[res.Status]++
-			if res.Status == conformance.Skip {
-				reasons[strings.ReplaceAll(string(res.Reason), "-", " ")]++
-			}
-		}
-		for _, status := range statusOrder {
-			if n := counts[status]; n > 0 {
-				line += fmt.Sprintf(" %s %-3d", p.statusSign(status), n)
-			}
-		}
-		if len(reasons) > 0 {
-			line += "(" + strings.Join(counted(reasons), ", ") + ")"
-		}
-		p.printf("%s\n", strings.TrimRight(line, " "))
-		if p.o.Verbose {
-			for _, res := range part.results {
-				if res.Status == conformance.Skip {
-					p.printf("%s    %s %s\n", indent, res.ID, message(res))
-				}
-			}
-		}
-	}
-	p.printf("\n")
-}
-
 // statusOrder is how counts stand beside each other.
 var statusOrder = []conformance.Status{
 	conformance.Pass, conformance.Warn, conformance.Fail, conformance.Unknown, conformance.Error, conformance.Skip,
-}
-
-// counted writes each count with its word, sorted.
-func counted(counts map[string]int) []string {
-	var out []string
-	for what, n := range counts {
-		out = append(out, strconv.Itoa(n)+" "+what)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // finding writes one check that did not pass, with its evidence; a known one in
@@ -290,10 +254,21 @@ func (p *textReport) foot() {
 	faults := s.Must.Error + s.Should.Error
 	p.line(
 		string(p.r.Verdict()), broken(p.r), words(s.Stale, fmt.Sprintf("%d stale", s.Stale)),
-		fmt.Sprintf("%d not established", s.Must.Unknown+s.Should.Unknown+s.Blocked),
+		inconclusive(p.r),
 		plural(s.Should.Warn, "recommendation"), words(s.Flaky, fmt.Sprintf("%d flaky", s.Flaky)),
-		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", s.Skipped),
+		fmt.Sprintf("%d passed", s.Must.Pass+s.Should.Pass), fmt.Sprintf("%d not applicable", notApplicable(p.r)),
 		words(s.Unscored, fmt.Sprintf("%d without score", s.Unscored)), words(faults, plural(faults, "fault")+" of the suite"),
 	)
-	p.printf("exit %d\n", p.r.ExitCode())
+}
+
+// notApplicable counts the checks that do not apply, without those that were not
+// asked for.
+func notApplicable(r *conformance.Report) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Status == conformance.Skip && shown(&r.Results[i]) {
+			n++
+		}
+	}
+	return n
 }

@@ -53,12 +53,12 @@ func shellWord(w string) string {
 // show it in a line.
 const messageLimit = 500
 
-// clip shortens text to a message, with a mark where something is missing.
-func clip(text string) string {
-	if utf8.RuneCountInString(text) <= messageLimit {
+// clip shortens text to n characters, with a mark where something is missing.
+func clip(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
-	return string([]rune(text)[:messageLimit-1]) + "…"
+	return string([]rune(text)[:n-1]) + "…"
 }
 
 func plural(n int, what string) string {

@@ -3,7 +3,6 @@ package front
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -110,7 +109,7 @@ func (h *HTTP) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(sessionHeader)
-	if id != "" && !h.known(w, id, nil) {
+	if id != "" && !h.known(w, id) {
 		return
 	}
 	if r.Method != http.MethodDelete {
@@ -155,12 +154,13 @@ func pass(next http.Handler, w http.ResponseWriter, r *http.Request, body []byte
 	next.ServeHTTP(w, r)
 }
 
-// known reports whether the session exists; if not it has been answered.
-func (h *HTTP) known(w http.ResponseWriter, id string, request json.RawMessage) bool {
+// known reports whether the session exists; if not it has been answered, by an
+// error without the id of the request: the request itself is not answered.
+func (h *HTTP) known(w http.ResponseWriter, id string) bool {
 	if _, ok := h.Backend.Session(id); ok {
 		return true
 	}
-	writeFault(w, http.StatusNotFound, &fault{id: request, err: rpcError(-32001, "Session not found", map[string]any{"reason": "unknown_session"})})
+	writeFault(w, http.StatusNotFound, &fault{err: rpcError(-32001, "Session not found", map[string]any{"reason": "unknown_session"})})
 	return false
 }
 
@@ -172,7 +172,7 @@ func (h *HTTP) known(w http.ResponseWriter, id string, request json.RawMessage) 
 // an ordinary answer and 404 would say that the session is gone.
 func (h *HTTP) inSession(w http.ResponseWriter, r *http.Request, m *message, body []byte) {
 	id := r.Header.Get(sessionHeader)
-	if id != "" && !h.known(w, id, m.id) {
+	if id != "" && !h.known(w, id) {
 		return
 	}
 	if m.kind == kindRequest && h.Backend.IsDirect(m.method) {

@@ -13,7 +13,7 @@ import (
 // front answers itself goes before that, as one event with an array.
 func (h *HTTP) batch(w http.ResponseWriter, r *http.Request, body []byte) {
 	id := r.Header.Get(sessionHeader)
-	if id != "" && !h.known(w, id, nil) {
+	if id != "" && !h.known(w, id) {
 		return
 	}
 	if version, _ := h.Backend.Session(id); version != revisionWithBatches {

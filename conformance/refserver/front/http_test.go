@@ -55,7 +55,7 @@ func TestHTTP(t *testing.T) {
 		{name: "call without params", session: "known", body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, status: 200, want: `-32602`},
 		{name: "initialize", body: initialize, status: 200, want: initialize, through: true},
 		{name: "initialize without version", body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, status: 400, want: `-32602`},
-		{name: "unknown session", session: "other", body: ping, status: 404, want: `"id":1,"error":{"code":-32001`},
+		{name: "unknown session", session: "other", body: ping, status: 404, want: `"id":null,"error":{"code":-32001`},
 		{name: "unknown method", session: "known", body: `{"jsonrpc":"2.0","id":1,"method":"nope"}`, status: 200, want: `-32601`},
 		{name: "unknown method of unknown session", session: "other", body: `{"jsonrpc":"2.0","id":1,"method":"nope"}`, status: 404, want: `Session not found`},
 		{name: "probe of the stateless era", body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, status: 200, want: `-32601`},

@@ -1,0 +1,151 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// crooked is a server of both eras whose list of tools fails, and with it all that
+// builds on a list of tools.
+func crooked(message []byte) string {
+	const info = `"capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"crooked","version":"1"}`
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Meta map[string]any `json:"_meta"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(message, &m) != nil || len(m.ID) == 0 || m.Method == "" {
+		return ""
+	}
+	body := `"error":{"code":-32601,"message":"Method not found"}`
+	switch m.Method {
+	case "initialize":
+		body = `"result":{"protocolVersion":"2025-11-25",` + info + `}`
+	case "server/discover":
+		body = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],` + info + `,"ttlMs":0,"cacheScope":"private"}`
+	case "ping":
+		body = `"result":{}`
+	case "tools/list":
+		body = `"error":{"code":-32601,"message":"no method # or anything"}`
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)
+}
+
+// TestKnownFailing_Green: a run that expects what the run before found passes, with
+// what a known failure keeps from being looked at.
+func TestKnownFailing_Green(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		text := crooked(body)
+		switch {
+		case err != nil || r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case text == "":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, text)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	stdio := InProcess(func(_ context.Context, in io.Reader, out io.Writer) error {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			if text := crooked(lines.Bytes()); text != "" {
+				fmt.Fprintln(out, text)
+			}
+		}
+		return lines.Err()
+	})
+	for _, revisions := range [][]mcp.Version{nil, {mcp.LatestSession}, {mcp.Latest}} {
+		t.Run(fmt.Sprint("http", revisions), func(t *testing.T) {
+			t.Parallel()
+			requireGreen(t, URL(srv.URL, nil), revisions)
+		})
+		t.Run(fmt.Sprint("stdio", revisions), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { requireGreen(t, stdio, revisions) })
+		})
+	}
+}
+
+// requireGreen runs the suite, expects what it found, and runs it again.
+func requireGreen(t *testing.T, subject Subject, revisions []mcp.Version) {
+	t.Helper()
+	opts := Options{Revisions: revisions, Only: []string{"LC-14", "tools", "X-WIRE-*"}, Strict: true}
+	first, err := Run(t.Context(), subject, opts)
+	require.NoError(t, err)
+	require.Equal(t, Failed, first.Verdict())
+	require.Positive(t, first.Summary().Blocked, "some of it is blocked, or this test says nothing")
+	var file bytes.Buffer
+	require.NoError(t, WriteExpectations(&file, first))
+	opts.Expected.Failing = expected(t, "known.txt", file.String())
+	again, err := Run(t.Context(), subject, opts)
+	require.NoError(t, err)
+	require.Equal(t, Passed, again.Verdict(), "%+v\n%s", again.Summary(), file.String())
+	require.Zero(t, again.Summary().Blocked)
+
+	// A failure that the file leaves out fails the run, and what is blocked in its
+	// revision stays open.
+	fails := slices.IndexFunc(first.Results, func(res Result) bool { return first.Fails(&res) })
+	opts.Expected.Failing = slices.DeleteFunc(opts.Expected.Failing, func(e Expectation) bool { return e.Pattern == first.Results[fails].ID })
+	again, err = Run(t.Context(), subject, opts)
+	require.NoError(t, err)
+	require.Equal(t, Failed, again.Verdict())
+	require.Positive(t, again.Summary().Blocked)
+}
+
+// TestReport_Blocked: what is blocked is excused by a known failure in the same
+// revision, by an entry of its own, and by nothing else.
+func TestReport_Blocked(t *testing.T) {
+	t.Parallel()
+	modern, session := mcp.Version2026_07_28, mcp.Version2025_11_25
+	for name, c := range map[string]struct {
+		failing, flaky string
+		verdict        Verdict
+		baseline       Baseline
+	}{
+		"nothing is known":              {"", "", Failed, BaselineNone},
+		"all failures are known":        {"A\nB", "", Passed, BaselineKnown},
+		"one failure is not":            {"A", "", Failed, BaselineNone},
+		"they are flaky":                {"", "A\nB", Passed, BaselineKnown},
+		"only in the other revision":    {"A@2025-11-25\nB@2025-11-25", "", Failed, BaselineNone},
+		"an entry names what it blocks": {"A\nB\nC", "", Passed, BaselineKnown},
+	} {
+		r := &Report{Legs: []Leg{{Revision: modern}, {Revision: session}}, Target: Target{Role: RoleServer}}
+		for _, v := range []mcp.Version{modern, session} {
+			r.Results = append(r.Results,
+				Result{Check: Check{ID: "A"}, Revision: v, Level: Must, Status: Fail},
+				Result{Check: Check{ID: "B"}, Revision: v, Level: Must, Status: Fail},
+				Result{Check: Check{ID: "C"}, Revision: v, Level: Must, Status: Skip, Reason: SkipPrerequisite},
+				Result{Check: Check{ID: "D"}, Revision: v, Level: Must, Status: Skip, Reason: SkipNotDeclared},
+				Result{Check: Check{ID: "E"}, Revision: v, Level: Must, Status: Pass})
+		}
+		require.NoError(t, r.Expect(Expectations{Failing: expected(t, "f", c.failing), Flaky: expected(t, "y", c.flaky)}), name)
+		require.Equal(t, c.verdict, r.Verdict(), name)
+		require.Equal(t, c.baseline, r.Results[2].Baseline, name)
+		require.Equal(t, BaselineNone, r.Results[3].Baseline, name)
+	}
+	alone := &Report{Results: []Result{
+		{Check: Check{ID: "C"}, Revision: modern, Level: Must, Status: Skip, Reason: SkipPrerequisite}, {Check: Check{ID: "E"}, Revision: modern, Level: Must, Status: Pass},
+	}}
+	require.NoError(t, alone.Expect(Expectations{}))
+	require.Equal(t, Incomplete, alone.Verdict(), "nothing known blocks it")
+}

@@ -1,0 +1,215 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// misread is what a server sent that can only be meant as its answer to initialize,
+// and is no answer.
+type misread struct {
+	rule  string // the check that it breaks
+	text  string
+	cause error // errNoAnswer where none came
+}
+
+// wrongly makes a misread; problem is the end of a sentence about the answer.
+func wrongly(rule, problem string, args ...any) *misread {
+	return &misread{rule: rule, text: "the server's answer to initialize " + fmt.Sprintf(problem, args...)}
+}
+
+// Error implements error.
+func (m *misread) Error() string { return m.text }
+
+func (m *misread) Unwrap() error { return m.cause }
+
+// greeting is what came while initialize waits for its answer.
+type greeting struct {
+	id string // of initialize, as JSON
+	// text is what came that is no message, line by line.
+	text []byte
+	// other is a response with another id.
+	other *misread
+	found *misread
+}
+
+// takes reports whether in ends the wait: it is the answer, or found says what is
+// wrong with it.
+func (g *greeting) takes(in inbound) bool {
+	switch {
+	case in.members == nil:
+		g.found = g.garbled(in.data)
+	case in.id() != g.id:
+		if _, there := in.members["id"]; in.isResponse() && (there || in.members["error"] != nil) {
+			g.other = wrongly(seenKnown, "has the id %s and not %s", orAbsent(in.members["id"]), g.id)
+		}
+		return false
+	case in.isResponse():
+		return true
+	case in.members["result"] != nil, in.members["error"] != nil:
+		g.found = wrongly(seenExclusive, `has a member "method", which makes it a request`)
+	case in.method() == mcp.MethodInitialize:
+		g.found = wrongly(checkAnswered, "is the request: it sends back what it is sent")
+	}
+	return g.found != nil
+}
+
+// keptGreeting bounds what is kept of what is no message.
+const keptGreeting = 64 << 10
+
+// garbled looks for the answer in a line that is no message, and in the lines before
+// it.
+func (g *greeting) garbled(line []byte) *misread {
+	if bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff")) {
+		return wrongly(seenClean, "is UTF-16, and not UTF-8")
+	}
+	if before, after, there := g.find(line); there {
+		switch {
+		case string(before) == byteOrderMark:
+			return wrongly(seenClean, "begins with a byte order mark (U+FEFF)")
+		case len(before) > 0:
+			return wrongly(seenClean, "stands behind %q on its line", clip(string(before), 60))
+		default:
+			return wrongly(seenClean, "is followed by %q on its line", clip(string(bytes.TrimSpace(after)), 60))
+		}
+	}
+	if len(g.text) > keptGreeting {
+		return nil // it writes without end
+	}
+	g.text = append(append(g.text, line[:min(len(line), keptGreeting)]...), '\n')
+	if _, _, there := g.find(g.text); there {
+		return wrongly(checkNewlines, "is spread over several lines")
+	}
+	return nil
+}
+
+const byteOrderMark = "\ufeff"
+
+// unterminated looks for the answer in what came after the last newline.
+func (g *greeting) unterminated(rest []byte) *misread {
+	if bytes.HasPrefix(g.text, []byte("Content-Length:")) {
+		return wrongly(checkNewlines, "has a Content-Length header; messages are lines")
+	}
+	if before, after, there := g.find(rest); there && len(bytes.TrimSpace(before)) == 0 && len(bytes.TrimSpace(after)) == 0 {
+		return wrongly(checkNewlines, "does not end with a newline")
+	}
+	return nil
+}
+
+// find returns what stands around the response to initialize in text.
+func (g *greeting) find(text []byte) (before, after []byte, there bool) {
+	const tries = 64 // a text may be nothing but braces
+	at := 0
+	for range tries {
+		next := bytes.IndexByte(text[at:], '{')
+		if next < 0 {
+			return nil, nil, false
+		}
+		at += next
+		d := json.NewDecoder(bytes.NewReader(text[at:]))
+		var raw json.RawMessage
+		if d.Decode(&raw) == nil {
+			if in := received(raw, nil); in.isResponse() && in.id() == g.id {
+				return text[:at], text[at+int(d.InputOffset()):], true
+			}
+		}
+		at++
+	}
+	return nil, nil, false
+}
+
+// silence says what is wrong with a server that has not answered in time, by what
+// it did send.
+func (g *greeting) silence(waited string) *misread {
+	m := &misread{rule: checkAnswered, text: "the server did not answer initialize in " + waited, cause: errNoAnswer}
+	if len(g.text) > 0 {
+		m.rule = seenClean
+		m.text += "; it wrote lines that are no messages"
+	}
+	return m
+}
+
+// held looks for the answer in what a program wrote when its input was closed.
+func (g *greeting) held(t *trace) *misread {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.frames {
+		if in := received(f.Data, nil); f.Dir == FromServer && in.isResponse() && in.id() == g.id {
+			return wrongly(checkAnswered, "came only when its input was closed: it does not flush its standard output")
+		}
+	}
+	return nil
+}
+
+// noResponse says what is wrong with an HTTP answer in which no response came.
+func (s *session) noResponse(status string) *misread {
+	g := &greeting{}
+	for id, method := range s.asked {
+		if method == mcp.MethodInitialize {
+			g.id = id
+		}
+	}
+	s.trace.mu.Lock()
+	defer s.trace.mu.Unlock()
+	for _, f := range s.trace.frames {
+		if f.Dir != FromServer || f.HTTP == nil {
+			continue
+		}
+		in := received(f.Data, f.HTTP)
+		switch {
+		case in.members != nil && g.takes(in) && g.found != nil:
+			return g.found
+		case !isAnswerType(f.HTTP.ContentType):
+			return wrongly(seenMediaType, "is no message: %s", status)
+		case len(f.Data) > 0 && in.members == nil:
+			return wrongly(seenOne, "is no message: %s", status)
+		}
+	}
+	return wrongly(checkAnswered, "did not come: %s without a response", status)
+}
+
+// The checks whose rules are named where no scenario runs.
+const (
+	checkAnswered = "LC-01/answered"
+	checkNewlines = "STDIO-01/newlines"
+)
+
+// ruleOf returns the check with an id.
+func ruleOf(id string) Check {
+	for i := range registry() {
+		for _, c := range registry()[i].Checks {
+			if c.ID == id {
+				return c
+			}
+		}
+	}
+	panic("conformance: there is no check " + id) //nolint:forbidigo // a bug of the suite, which a test meets
+}
+
+// said returns the first bytes that a server sent in a conversation: of an HTTP
+// server its first answer, with the status line.
+func (t *trace) said() (data []byte, status string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.frames {
+		if f.Dir != FromServer {
+			continue
+		}
+		if f.HTTP != nil {
+			return bytes.Clone(f.Data), strings.TrimSpace(strconv.Itoa(f.HTTP.Status) + " " + f.HTTP.ContentType)
+		}
+		if len(data) > 0 {
+			data = append(data, '\n')
+		}
+		data = append(data, f.Data...)
+		if len(data) >= keptBytes {
+			return data[:keptBytes], ""
+		}
+	}
+	return data, ""
+}
