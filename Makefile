@@ -27,7 +27,7 @@ lint: ## format, go vet and golangci-lint at the pinned version
 fuzz: ## every fuzz target for FUZZTIME seconds (30)
 	FUZZ_SECONDS=$(FUZZTIME) FUZZ_BUDGET=86400 .ci/run fuzz
 
-conformance: ## the main job: judge the reference server
+conformance: ## the reference run: judge our own server
 	.ci/run conformance
 
 mutants: ## plant defects into the reference server and count what the suite notices (some minutes)

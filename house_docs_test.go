@@ -66,9 +66,47 @@ func unexplained(doc, mod string) []string {
 	return missing
 }
 
+// TestNoticeNamesWhatIsLinked: NOTICE names every module that is in mcpctl, and so
+// in the libraries it is made of.
+func TestNoticeNamesWhatIsLinked(t *testing.T) {
+	t.Parallel()
+	notice, err := os.ReadFile("NOTICE")
+	require.NoError(t, err)
+	for _, goos := range []string{"linux", "windows"} {
+		for _, p := range goList(t, goos) {
+			if path, _ := rel(p.ImportPath); path == "cmd/mcpctl" {
+				require.Empty(t, unnamed(string(notice), p.Deps), goos)
+			}
+		}
+	}
+}
+
+// unnamed returns the packages of other modules that no line of the text begins
+// with the module of.
+func unnamed(text string, packages []string) []string {
+	var missing []string
+	for _, path := range packages {
+		host, _, _ := strings.Cut(path, "/")
+		if _, own := rel(path); own || !strings.Contains(host, ".") {
+			continue // ours, or the standard library's
+		}
+		found := false
+		for _, word := range strings.Fields(text) {
+			word = strings.TrimSuffix(word, ",")
+			found = found || path == word || strings.HasPrefix(path, word+"/")
+		}
+		if !found {
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}
+
 func TestDocumentRulesCanFail(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"client/auth"}, unmapped("`client` and client/auth", []string{"", "client", "client/auth"}))
+	require.Equal(t, []string{"github.com/b/b/x", "github.com/a/ab"},
+		unnamed("  github.com/a/a MIT\n  c.org/x/y, d.org/z BSD", []string{"fmt", "net/http", "github.com/a/a", "github.com/a/a/b", "github.com/b/b/x", "github.com/a/ab", "c.org/x/y/z"}))
 	mod := "module x\n\nrequire github.com/a/a v1.0.0\n\nrequire (\n\tgithub.com/b/b/v2 v2.1.0\n\tgithub.com/c/c v0.1.0 // indirect\n)\n"
 	require.Equal(t, []string{"github.com/b/b/v2 v2.1.0"}, unexplained("`github.com/a/a` v1.0.0, `github.com/b/b/v2` v2.0.0", mod))
 }

@@ -46,7 +46,7 @@ func tree(t *testing.T) []source {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || d.Name() == ".git" { // of a worktree, a file that names another folder
 			return nil
 		}
 		data, err := os.ReadFile(p)
@@ -133,7 +133,7 @@ var sleepers = map[string]string{}
 
 func opensBubble(call *ast.CallExpr, synctest string) bool {
 	if fn, ok := call.Fun.(*ast.Ident); ok {
-		return fn.Name == "inBubble"
+		return strings.HasPrefix(fn.Name, "inBubble")
 	}
 	return synctest != "" && isCall(call, synctest, "Test")
 }
@@ -151,7 +151,7 @@ func checkSleep(f source) []string {
 		return nil
 	}
 	// The bubble is the function given to synctest.Test, or to a helper of the
-	// package that is called inBubble and does just that: a literal, or a
+	// package whose name begins with inBubble and that does just that: a literal, or a
 	// function of this file by its name.
 	var inside []ast.Node
 	named := map[string]bool{}

@@ -43,26 +43,34 @@ const testMain = "internal/testmain"
 
 var importTable = []row{
 	{pkg: "jsonrpc", tests: []string{"internal/memhttp"}, why: "JSON-RPC knows nothing of MCP and is usable alone"},
-	{pkg: "breaker", why: "a breaker knows errors only as verdicts and is usable alone"},
+	{pkg: "internal/callback", why: "functions of the application, whoever calls them"},
+	{pkg: "breaker", may: []string{"internal/callback"}, why: "a breaker knows errors only as verdicts and is usable alone"},
 	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
 	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
 	{pkg: testMain, why: "a test tool below everything it tests"},
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
+	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
+	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},
+	{pkg: "internal/schema", may: []string{"internal/doc", "internal/inputschema", "internal/suggest"}, why: "what a schema says in words, to whoever asks"},
 	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, why: "the vocabulary does no I/O"},
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "decisions are pure: what they are about is handed to them"},
-	{pkg: "toolcache", may: []string{"mcp"}, why: "a cache is filled by a function, it does not know the client"},
+	{pkg: "toolcache", may: []string{"mcp", "internal/callback"}, why: "a cache is filled by a function, it does not know the client"},
 	{
-		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/sse"},
+		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/sse", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},
 		why:   "a transport moves messages; breaker and cache are above it",
 	},
 	{
+		pkg: "client/clienttest", may: []string{"client/transport", "jsonrpc", "mcp", "errors", "internal/memhttp"}, tests: []string{"client"},
+		why: "a scripted server, for tests in virtual time also over HTTP; nothing of the client but its transports",
+	},
+	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/inputschema", "internal/resilience", "internal/serverfile"},
-		tests: []string{"internal/memhttp", "conformance/faults/...", "conformance/refserver/..."},
-		why:   "the client stands on all layers and never on its judge, except to be judged in tests",
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},
+		tests: []string{"internal/memhttp", "conformance/faults/..."},
+		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
 	{
 		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
@@ -79,7 +87,7 @@ var importTable = []row{
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/inputschema", "internal/serverfile"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest"}, library...),
 		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -98,7 +106,7 @@ var importTable = []row{
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
-	{pkg: "fleet/redis/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
+	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
 	{pkg: "otel/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
 	{pkg: "", why: "the root holds tests only"},
 }
@@ -145,7 +153,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/inputschema", "internal/resilience", "internal/serverfile"}
+var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/callback"}
 
 var reaches = []reach{
 	{

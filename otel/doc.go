@@ -48,6 +48,19 @@
 //	mainstay.client.breaker.state        updown     1 for the state it is in, by mainstay.state
 //	mainstay.client.breaker.transitions  counter    changes of state
 //
+// and of the circuits of tools that have failed, with gen_ai.tool.name:
+//
+//	mainstay.client.tool.breaker.state        updown   1 for the state it is in, by mainstay.state
+//	mainstay.client.tool.breaker.transitions  counter  changes of state
+//
+// The last four are there for what [Telemetry.Observe] observes: a client, or a
+// pool, whose servers get the options by
+//
+//	client.WithServerOptions(func(string) []client.Option { return telemetry.Options() })
+//
+// As they read [client.Client.Health], a circuit whose cooldown is over is probed
+// when metrics are collected.
+//
 // Names of tools and prompts beyond the first 256, and codes of errors beyond the
 // first 64 or outside of those that JSON-RPC and HTTP reserve, are "_OTHER" in
 // metrics: who calls and who answers must not use up what an SDK keeps.

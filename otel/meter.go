@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -22,8 +23,36 @@ type instruments struct {
 
 	attempts, unknown, retries, refusals, holds, probes, silences, hedges, late metric.Int64Counter
 
+	server, tool circuit
+}
+
+// circuit shows breakers of one kind.
+type circuit struct {
 	state       metric.Int64ObservableUpDownCounter
 	transitions metric.Int64ObservableCounter
+}
+
+func (c *circuit) make(m metric.Meter, name, whose string) error {
+	var state, transitions error
+	c.state, state = m.Int64ObservableUpDownCounter(name+".state", metric.WithUnit("1"), metric.WithDescription("1 for the state the breaker of the "+whose+" is in."))
+	c.transitions, transitions = m.Int64ObservableCounter(name+".transitions", metric.WithUnit("{transition}"), metric.WithDescription("Changes of state of the breaker of the "+whose+"."))
+	return errors.Join(state, transitions)
+}
+
+// observe shows one breaker, nil for none.
+func (c *circuit) observe(o metric.Observer, b *breaker.Breaker, whose ...attribute.KeyValue) {
+	if b == nil {
+		return
+	}
+	s := b.Snapshot()
+	for _, state := range []breaker.State{breaker.Closed, breaker.Open, breaker.HalfOpen} {
+		in := int64(0)
+		if s.State == state {
+			in = 1
+		}
+		o.ObserveInt64(c.state, in, metric.WithAttributes(append(whose, keyState.String(state.String()))...))
+	}
+	o.ObserveInt64(c.transitions, int64(s.Generation-1), metric.WithAttributes(whose...))
 }
 
 func (i *instruments) make(m metric.Meter) error {
@@ -54,10 +83,8 @@ func (i *instruments) make(m metric.Meter) error {
 	i.silences = counter("mainstay.client.silences", "{opening}", "Circuits opened because nothing came.")
 	i.hedges = counter("mainstay.client.hedges", "{request}", "Second requests beside slow ones.")
 	i.late = counter("mainstay.client.late_answers", "{response}", "Answers that nobody waited for.")
-	i.state, err = m.Int64ObservableUpDownCounter("mainstay.client.breaker.state", metric.WithUnit("1"), metric.WithDescription("1 for the state the breaker is in."))
-	errs = append(errs, err)
-	i.transitions, err = m.Int64ObservableCounter("mainstay.client.breaker.transitions", metric.WithUnit("{transition}"), metric.WithDescription("Changes of the breaker's state."))
-	return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs,
+		i.server.make(m, "mainstay.client.breaker", "server"), i.tool.make(m, "mainstay.client.tool.breaker", "tool"))...)
 }
 
 // meter is what a client tells. What it is told of has no context of a call any

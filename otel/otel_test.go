@@ -27,6 +27,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -163,6 +164,7 @@ func TestSpans(t *testing.T) {
 			require.Equal(t, map[attribute.Key]string{
 				"mcp.method.name": "tools/call", "mcp.protocol.version": string(version), "gen_ai.tool.name": "get-weather",
 				"gen_ai.operation.name": "execute_tool", "jsonrpc.request.id": id, "mainstay.attempts": "1",
+				"network.transport": "pipe",
 			}, attrs)
 			meta := metaOf(t, s, "tools/call")
 			want := "00-" + span.SpanContext().TraceID().String() + "-" + span.SpanContext().SpanID().String() + "-01"
@@ -366,9 +368,82 @@ func TestSessionAndBreaker(t *testing.T) {
 	require.Empty(t, l.points(t, "mcp.client.session.duration"))
 	end(&mcperrors.Error{Kind: mcperrors.KindTimeout})
 	end(nil)
-	require.Equal(t, map[string]float64{"error.type=timeout,mcp.protocol.version=" + string(c.ProtocolVersion()): 1}, l.points(t, "mcp.client.session.duration"))
+	require.Equal(t, map[string]float64{"error.type=timeout,mcp.protocol.version=" + string(c.ProtocolVersion()) + ",network.transport=pipe": 1}, l.points(t, "mcp.client.session.duration"))
 	require.Empty(t, l.points(t, "mainstay.client.breaker.state"))
 }
+
+// The circuits of tools have metrics of their own, and one that is closed again is
+// seen as closed.
+func TestToolBreakers(t *testing.T) {
+	t.Parallel()
+	s, l := weather(t), newLab(t, mcpotel.Settings{})
+	c, err := client.Connect(t.Context(), s.Transport(), l.Options()...)
+	require.NoError(t, err)
+	defer c.Close() //nolint:errcheck // the test is over
+	end := l.Observe(c)
+	defer end(nil)
+	require.Empty(t, l.points(t, "mainstay.client.tool.breaker.state"), "no tool has failed")
+	s.Tool("get-weather", "", func(*clienttest.Call) (any, error) {
+		return nil, jsonrpc.NewError(jsonrpc.CodeInternalError, "broken", nil)
+	})
+	for range breaker.DefaultFailureThreshold {
+		_, err := c.CallTool(t.Context(), "get-weather", nil)
+		require.Error(t, err)
+	}
+	const at = "gen_ai.tool.name=get-weather,mainstay.server=clienttest"
+	state := func(open float64) map[string]float64 {
+		return map[string]float64{at + ",mainstay.state=CLOSED": 1 - open, at + ",mainstay.state=HALF_OPEN": 0, at + ",mainstay.state=OPEN": open}
+	}
+	require.Equal(t, state(1), l.points(t, "mainstay.client.tool.breaker.state"))
+	require.Equal(t, map[string]float64{at: 1}, l.points(t, "mainstay.client.tool.breaker.transitions"))
+	require.InDelta(t, 1, l.points(t, "mainstay.client.breaker.state")["mainstay.server=clienttest,mainstay.state=CLOSED"], 0, "the server is well")
+	c.ToolBreakers().Get("get-weather").Renewed("test")
+	require.Equal(t, state(0), l.points(t, "mainstay.client.tool.breaker.state"))
+
+	// Names that somebody makes up are bounded as everywhere.
+	for n := range 300 {
+		c.ToolBreakers().Get("made-up-" + strconv.Itoa(n)).Trip("test")
+	}
+	points := l.points(t, "mainstay.client.tool.breaker.state")
+	require.Len(t, points, 3*257)
+	require.InDelta(t, 301-256, points["gen_ai.tool.name=_OTHER,mainstay.server=clienttest,mainstay.state=OPEN"], 0)
+}
+
+// The servers of a pool come and go; each is seen while it is connected.
+func TestObservePool(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, mcpotel.Settings{})
+	a, b := weather(t), weather(t)
+	dead := client.ServerSpec{Name: "dead", Err: errors.New("no such program")}
+	p, err := client.OpenPool(t.Context(), []client.ServerSpec{
+		{Name: "a", Transport: named{a.Transport(), "https://a.example/mcp"}}, dead, {Name: "b", Transport: named{b.Transport(), "https://b.example/mcp"}},
+	})
+	require.NoError(t, err)
+	defer p.Close() //nolint:errcheck // the test is over
+	require.Len(t, p.Clients(), 2)
+	end := l.Observe(p)
+	second, err := p.Client("b")
+	require.NoError(t, err)
+	second.Breaker().Trip("test")
+	points := l.points(t, "mainstay.client.breaker.state")
+	require.Len(t, points, 6)
+	require.InDelta(t, 1, points["mainstay.server=https://a.example/mcp,mainstay.state=CLOSED"], 0)
+	require.InDelta(t, 1, points["mainstay.server=https://b.example/mcp,mainstay.state=OPEN"], 0)
+	require.NoError(t, p.Close())
+	require.Empty(t, l.points(t, "mainstay.client.breaker.state"))
+	end(nil)
+	require.Equal(t, map[string]float64{
+		"mcp.protocol.version=" + string(second.ProtocolVersion()) + ",network.transport=pipe": 2, // a session for each server
+	}, l.points(t, "mcp.client.session.duration"))
+}
+
+// named is a way to a server that has an address.
+type named struct {
+	transport.Transport
+	address string
+}
+
+func (n named) String() string { return n.address }
 
 // Every occurrence a client can tell of has its metric.
 func TestHappenings(t *testing.T) {

@@ -5,6 +5,9 @@
 // Without Redis each process decides alone.
 //
 //	go run ./examples/fleet 127.0.0.1:6379 https://example.com/mcp greet
+//
+// Set FLEET_KEY to the same secret of at least 32 bytes in all of them if others
+// can use that Redis.
 package main
 
 import (
@@ -38,6 +41,9 @@ func main() {
 func run(ctx context.Context, redis, url, tool string, every time.Duration, out io.Writer) error {
 	settings := fleetredis.Settings{Logger: slog.New(slog.NewTextHandler(out, nil))}
 	settings.Redis.Addrs = []string{redis}
+	if key := os.Getenv("FLEET_KEY"); key != "" {
+		settings.SigningKeys = [][]byte{[]byte(key)}
+	}
 	fleet, err := fleetredis.Join(ctx, settings)
 	if err != nil {
 		return err

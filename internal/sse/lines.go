@@ -101,6 +101,13 @@ func (r *Reader) long(head []byte) ([]byte, error) {
 		if ended {
 			break
 		}
+		if !r.fits(into.size) {
+			r.tooLong(into.head(), into.tail())
+			if err := r.noRoom(); err != nil {
+				return nil, err
+			}
+			return comment, r.discardLine()
+		}
 		n, end, err := r.fillLine(into)
 		if err != nil {
 			return nil, err
@@ -161,8 +168,9 @@ func lineEnd(b []byte) int {
 // leastDropped is what may be dropped of a line however small its limit is.
 const leastDropped = 1 << 20
 
-// ErrEndless is the final error of a stream with a line that goes on for as
-// much as its limit again: reading on would only keep its sender alive.
+// ErrEndless matches, with [errors.Is], the final error of a stream with a line
+// that goes on for as much as its limit again: reading on would only keep its
+// sender alive. That error is a [*TooLongError] too.
 var ErrEndless = errors.New("a line of the event stream does not end")
 
 // discardLine drops what is left of a line without keeping it.
@@ -178,7 +186,7 @@ func (r *Reader) discardLine() error {
 		r.over.Tail = lastBytes(r.over.Tail, window)
 		r.start = r.end
 		if dropped += len(window); dropped > max(r.maxLine, leastDropped) && !r.patient {
-			r.err = ErrEndless
+			r.err = &TooLongError{Head: r.over.Head, Tail: r.over.Tail, endless: true}
 			return r.err
 		}
 		if err := r.fill(); err != nil {

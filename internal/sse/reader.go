@@ -29,13 +29,32 @@ var ErrTooLong = errors.New("event is over the size limit")
 // it answers may still be told. They are valid as long as the error is.
 type TooLongError struct {
 	Head, Tail []byte
+	endless    bool
+	// NoRoom says that a [Room] had nothing left for the event, which was over no
+	// limit.
+	NoRoom bool
 }
 
 // Error implements error.
-func (*TooLongError) Error() string { return ErrTooLong.Error() }
+func (e *TooLongError) Error() string {
+	if e.endless {
+		return ErrEndless.Error()
+	}
+	return ErrTooLong.Error()
+}
 
-// Is reports whether target is [ErrTooLong].
-func (*TooLongError) Is(target error) bool { return target == ErrTooLong }
+// Is reports whether target is [ErrTooLong], or [ErrEndless] where the stream
+// ends with it.
+func (e *TooLongError) Is(target error) bool {
+	return target == ErrTooLong && !e.endless || target == ErrEndless && e.endless
+}
+
+// Room is asked for memory before an event takes more of it.
+type Room interface {
+	// Hold takes n bytes and reports whether there is room for them. They are free
+	// again when whoever reads the events says so.
+	Hold(n int) bool
+}
 
 // Event is one dispatched event.
 type Event struct {
@@ -83,6 +102,8 @@ type Reader struct {
 	hasData    bool
 	over       *TooLongError // set when this event broke a limit
 	patient    bool
+	room       Room // nil for no bound
+	free, held int  // bytes of an event that need no room, and that have it
 }
 
 // readers keeps readers with their buffers: most streams of answers are short.
@@ -113,6 +134,35 @@ func (r *Reader) Free() {
 // SkipEndless makes the reader skip a line for as long as it goes on, where
 // [ErrEndless] would be the end: for streams that are more than one call's.
 func (r *Reader) SkipEndless() { r.patient = true }
+
+// Room has the reader ask for room for what an event takes beyond its first free
+// bytes. An event that gets none is lost, as one over a limit is, and the stream
+// ends with it unless [Reader.SkipEndless] says otherwise.
+func (r *Reader) Room(room Room, free int) { r.room, r.free = room, free }
+
+// fits asks for room for an event of so many bytes.
+func (r *Reader) fits(size int) bool {
+	for r.room != nil && size > r.free+r.held {
+		more := max(fullChunk, size/8)
+		if !r.room.Hold(more) {
+			return false
+		}
+		r.held += more
+	}
+	return true
+}
+
+// noRoom marks an event that found no room, which is the end of a stream that is
+// one call's: whoever waits for the call is not to wait for the rest of the event.
+func (r *Reader) noRoom() error {
+	r.over.NoRoom = true
+	if r.patient {
+		return nil
+	}
+	r.over.endless = true
+	r.err = r.over
+	return r.err
+}
 
 // Ended reports whether the source is known to have ended, by itself or in an
 // error. Events that came before may still be there.
@@ -152,7 +202,7 @@ func (r *Reader) Next() (Event, error) {
 
 // begin forgets the event that was.
 func (r *Reader) begin() {
-	r.event, r.over = Event{}, nil
+	r.event, r.over, r.held = Event{}, nil, 0
 	r.data, r.hasData = gathered{}, false
 }
 
@@ -193,6 +243,11 @@ func (r *Reader) addData(value []byte) {
 	r.nextData()
 	if r.data.size+len(value) > r.maxEvent {
 		r.tooLong(value, value)
+		return
+	}
+	if !r.fits(r.data.size + len(value)) {
+		r.tooLong(value, value)
+		_ = r.noRoom() // the next read returns it
 		return
 	}
 	r.data.add(value)
