@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"slices"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -11,7 +13,7 @@ import (
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
 // [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed]. More may come: ignore those you do
 // not know.
-type Event interface{ event() }
+type Event interface{ hidden(mcperrors.Secrets) Event }
 
 // Connected says that the conversation is open: after connecting, and never
 // again ([Restarted] follows a program that ended, [Reinitialized] a lost
@@ -23,7 +25,10 @@ type Connected struct {
 	Version mcp.Version
 }
 
-func (Connected) event() {}
+func (e Connected) hidden(now mcperrors.Secrets) Event {
+	e.Server = hideServer(now, e.Server)
+	return e
+}
 
 // Disconnected says that the connection has ended for good and this side did not
 // end it: the one stream of the transport has ended, or the program has and is
@@ -36,7 +41,10 @@ type Disconnected struct {
 	Cause error
 }
 
-func (Disconnected) event() {}
+func (e Disconnected) hidden(now mcperrors.Secrets) Event {
+	e.Cause = now.HideError(e.Cause)
+	return e
+}
 
 // ElicitationComplete says that the user has finished what a [URLRequest] asked
 // for, where the server says so (ELIC-07).
@@ -45,7 +53,7 @@ type ElicitationComplete struct {
 	ID string
 }
 
-func (ElicitationComplete) event() {}
+func (e ElicitationComplete) hidden(mcperrors.Secrets) Event { return e }
 
 // Restarted says that a fresh process of the server runs in place of one that
 // ended. While connecting, when the server was asked for its era,
@@ -61,7 +69,10 @@ type Restarted struct {
 	Version mcp.Version
 }
 
-func (Restarted) event() {}
+func (e Restarted) hidden(now mcperrors.Secrets) Event {
+	e.Cause, e.Server = now.HideError(e.Cause), hideServer(now, e.Server)
+	return e
+}
 
 // Reinitialized says that the server had lost the session and a new one is open
 // (HTTP-16), or that the stream of an HTTP+SSE server ended and the client is
@@ -74,7 +85,10 @@ type Reinitialized struct {
 	Version mcp.Version
 }
 
-func (Reinitialized) event() {}
+func (e Reinitialized) hidden(now mcperrors.Secrets) Event {
+	e.Server = hideServer(now, e.Server)
+	return e
+}
 
 // ListFailed says that a list could not be fetched that the client wanted for
 // itself: the tools while connecting ([WithPreload]), or in the background when
@@ -87,7 +101,10 @@ type ListFailed struct {
 	Reason error
 }
 
-func (ListFailed) event() {}
+func (e ListFailed) hidden(now mcperrors.Secrets) Event {
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
 
 // ToolDrift says that a tool is not what it was: this client has listed it with
 // another definition under the same name, or for the first time with one that is
@@ -109,7 +126,7 @@ type ToolDrift struct {
 	Pinned bool
 }
 
-func (ToolDrift) event() {}
+func (e ToolDrift) hidden(mcperrors.Secrets) Event { return e }
 
 // SubscriptionGap says that what the server tells by itself was not heard for a
 // time, and is again: changes may have been missed, so whatever depends on them
@@ -119,7 +136,10 @@ type SubscriptionGap struct {
 	Reason error
 }
 
-func (SubscriptionGap) event() {}
+func (e SubscriptionGap) hidden(now mcperrors.Secrets) Event {
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
 
 // SubscriptionEnded says that a subscription is over and cannot be had again:
 // the server does not have it any more, or never had it for [OnListChanged].
@@ -129,7 +149,10 @@ type SubscriptionEnded struct {
 	Reason error
 }
 
-func (SubscriptionEnded) event() {}
+func (e SubscriptionEnded) hidden(now mcperrors.Secrets) Event {
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
 
 // LivenessFailed says that the server gave no sign of life when [WithKeepAlive]
 // asked for one.
@@ -138,7 +161,10 @@ type LivenessFailed struct {
 	Reason error
 }
 
-func (LivenessFailed) event() {}
+func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
+	e.Reason = now.HideError(e.Reason)
+	return e
+}
 
 // EraChosen says how the client found the era and the revision of the
 // conversation: once, before [Connected] (NEG-17), and again before [Restarted]
@@ -164,7 +190,13 @@ type EraChosen struct {
 	Fallback bool
 }
 
-func (EraChosen) event() {}
+func (e EraChosen) hidden(now mcperrors.Secrets) Event {
+	e.Tried = slices.Clone(e.Tried)
+	for i := range e.Tried {
+		e.Tried[i].Reply = now.Hide(e.Tried[i].Reply)
+	}
+	return e
+}
 
 // Evidence that is no row of the decision table; see [EraChosen].
 const (
@@ -182,6 +214,6 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbox.get().put(c, item{event: c.hideEvent(e)})
+		c.inbox.get().put(c, item{event: e.hidden(c.secrets())})
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -27,7 +28,22 @@ type CallbackFailed struct {
 	Stack []byte
 }
 
-func (CallbackFailed) event() {}
+func (e CallbackFailed) hidden(now mcperrors.Secrets) Event {
+	switch v := e.Value.(type) {
+	case nil:
+	case error:
+		e.Value = now.HideError(v)
+	default:
+		text := fmt.Sprint(v)
+		if hidden := now.Hide(text); hidden != text {
+			e.Value = hidden
+		}
+	}
+	if hidden := now.Hide(string(e.Stack)); hidden != string(e.Stack) {
+		e.Stack = []byte(hidden)
+	}
+	return e
+}
 
 // callbackFailed tells of a function of the application that did not return.
 func (c *Client) callbackFailed(e *callback.Error) {

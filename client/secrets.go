@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // secrets are the values that a client sends and shows to nobody. Servers repeat
@@ -77,35 +78,17 @@ func (c *Client) hideFrames(f func([]byte)) func([]byte) {
 	}
 }
 
-// hideEvent returns an event whose errors show no secrets.
-func (c *Client) hideEvent(e Event) Event {
-	switch e := e.(type) {
-	case Disconnected:
-		e.Cause = c.hide(e.Cause)
-		return e
-	case Restarted:
-		e.Cause = c.hide(e.Cause)
-		return e
-	case StateChanged:
-		e.Cause = c.hide(e.Cause)
-		return e
-	case SubscriptionGap:
-		e.Reason = c.hide(e.Reason)
-		return e
-	case SubscriptionEnded:
-		e.Reason = c.hide(e.Reason)
-		return e
-	case LivenessFailed:
-		e.Reason = c.hide(e.Reason)
-		return e
-	case EraChosen:
-		e.Tried = slices.Clone(e.Tried)
-		for i := range e.Tried {
-			e.Tried[i].Reply = c.secrets().Hide(e.Tried[i].Reply)
-		}
-		return e
+// hideServer returns what a server calls itself without secrets. One that repeats
+// a secret has no icons and no unknown members then: a part of those is no use.
+func hideServer(now mcperrors.Secrets, s mcp.Implementation) mcp.Implementation {
+	raw, err := mcp.Marshal(&s)
+	if err == nil && now.Hide(string(raw)) == string(raw) {
+		return s
 	}
-	return e
+	return mcp.Implementation{
+		Name: now.Hide(s.Name), Version: now.Hide(s.Version), Title: now.Hide(s.Title),
+		Description: now.Hide(s.Description), WebsiteURL: now.Hide(s.WebsiteURL),
+	}
 }
 
 // hidingHandler is the handler of the client's log, before the queue to the

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
 
 // State is what the connection to the server is at this moment, in one word.
 type State uint8
@@ -55,7 +59,10 @@ type StateChanged struct {
 	RetryAfter time.Duration
 }
 
-func (StateChanged) event() {}
+func (e StateChanged) hidden(now mcperrors.Secrets) Event {
+	e.Cause = now.HideError(e.Cause)
+	return e
+}
 
 // State returns what the connection is at this moment. It reads one word and
 // never waits.

@@ -1,0 +1,173 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// eventTypes is one value of each type of event.
+var eventTypes = []Event{
+	CallbackFailed{}, Connected{}, Disconnected{}, ElicitationComplete{}, EraChosen{}, LivenessFailed{}, ListFailed{},
+	Reinitialized{}, Restarted{}, StateChanged{}, SubscriptionEnded{}, SubscriptionGap{}, ToolDrift{},
+}
+
+// eventData are the fields that are kept unchanged: an application compares or
+// uses them, or they are this side's own words.
+var eventData = map[string]bool{
+	"CallbackFailed.Callback": true, "ListFailed.Method": true, "EraChosen.Evidence": true,
+	"EraAttempt.Method": true, "ElicitationComplete.ID": true,
+	"ToolDrift.Tool": true, "ToolDrift.Old": true, "ToolDrift.New": true,
+	"ToolDrift.Changed": true, "ToolDrift.Before": true, "ToolDrift.After": true,
+}
+
+// TestEventsHideSecrets plants a secret in each field of each event that can hold
+// a text, and looks for it in what the application is given.
+func TestEventsHideSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "words that open a door"
+	now := mcperrors.NewSecrets(secret)
+	for _, e := range eventTypes {
+		typ := reflect.TypeOf(e)
+		t.Run(typ.Name(), func(t *testing.T) {
+			t.Parallel()
+			event := reflect.New(typ).Elem()
+			plant(event, secret)
+			before := text(event)
+			hidden := event.Interface().(Event).hidden(now)
+			require.IsType(t, e, hidden)
+			require.NotContains(t, text(reflect.ValueOf(hidden)), secret)
+			require.Equal(t, strings.Contains(before, secret), strings.Contains(text(reflect.ValueOf(hidden)), "[redacted]"))
+			require.Equal(t, before, text(event), "what others hold of the event is not changed")
+			require.Equal(t, event.Interface(), event.Interface().(Event).hidden(mcperrors.Secrets{}), "nothing is hidden without secrets")
+		})
+	}
+}
+
+// The value of a panic keeps its type as far as its text shows no secret.
+func TestEventsHidePanics(t *testing.T) {
+	t.Parallel()
+	const secret = "words that open a door"
+	now := mcperrors.NewSecrets(secret)
+	cause := errors.New("cause")
+	type pair struct{ a, b string }
+	for name, tt := range map[string]struct{ value, want any }{
+		"nothing":           {nil, nil},
+		"a number":          {7, 7},
+		"a text":            {"with " + secret, "with [redacted]"},
+		"a struct":          {pair{"x", secret}, "{x [redacted]}"},
+		"a harmless struct": {pair{"x", "y"}, pair{"x", "y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, CallbackFailed{Value: tt.value}.hidden(now).(CallbackFailed).Value)
+		})
+	}
+	err := CallbackFailed{Value: fmt.Errorf("%s: %w", secret, cause)}.hidden(now).(CallbackFailed).Value.(error)
+	require.Equal(t, "[redacted]: cause", err.Error())
+	require.ErrorIs(t, err, cause)
+}
+
+// plant puts the secret into each text that v can hold.
+func plant(v reflect.Value, secret string) {
+	words := "with " + secret + " in it"
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() { // revisions are known words
+			v.SetString(words)
+		}
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(errors.New(words)))
+	case reflect.Slice:
+		switch v.Type() {
+		case reflect.TypeFor[[]byte]():
+			v.SetBytes([]byte(words))
+		case reflect.TypeFor[json.RawMessage]():
+			v.SetBytes([]byte(`"` + words + `"`))
+		default:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			plant(v.Index(0), secret)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if field.IsExported() && !eventData[v.Type().Name()+"."+field.Name] {
+				plant(v.Field(i), secret)
+			}
+		}
+	default: // numbers
+	}
+}
+
+// text is all that v shows, bytes as text.
+func text(v reflect.Value) string {
+	var b strings.Builder
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				b.WriteString(text(v.Field(i)) + "\n")
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return string(v.Bytes())
+		}
+		for i := range v.Len() {
+			b.WriteString(text(v.Index(i)) + "\n")
+		}
+	default:
+		return fmt.Sprintf("%+v", v)
+	}
+	return b.String()
+}
+
+// A server that repeats a secret in its name keeps the rest of the name. Its icons
+// and the members nobody knows are left out.
+func TestEventsHideServers(t *testing.T) {
+	t.Parallel()
+	const secret = "words that open a door"
+	now := mcperrors.NewSecrets(secret)
+	clean := mcp.Implementation{Name: "shop", Version: "1", Icons: []mcp.Icon{{Src: "data:,"}}}
+	require.Equal(t, Connected{Server: clean}, Connected{Server: clean}.hidden(now))
+	gossip := clean
+	gossip.Title = "for " + secret
+	want := mcp.Implementation{Name: "shop", Version: "1", Title: "for [redacted]"}
+	require.Equal(t, Connected{Server: want}, Connected{Server: gossip}.hidden(now))
+}
+
+// The table above has every event: a type is one by its method.
+func TestEventTypesAreAll(t *testing.T) {
+	t.Parallel()
+	var known, found []string
+	for _, e := range eventTypes {
+		known = append(known, reflect.TypeOf(e).Name())
+	}
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "hidden" && f.Recv != nil {
+				found = append(found, f.Recv.List[0].Type.(*ast.Ident).Name)
+			}
+		}
+	}
+	require.ElementsMatch(t, known, found)
+}
