@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -33,19 +34,28 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 
 // renewVersion takes the newest revision of the era that both sides speak,
 // after a server refused a request for its own (DISC-07): nil when the call is
-// to be made again with it.
+// to be made again with it. A server that lists the revision it refuses
+// contradicts itself, which proves nothing: only what may run twice is sent with
+// that revision again.
 func (c *Client) renewVersion(cl *call, err error, rpc *jsonrpc.Error) error {
 	var data mcp.UnsupportedVersionData
 	if cl.link.agreed.era != mcp.EraStateless || mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
 		return err
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
-	if ok && cl.mended&mendedVersion == 0 {
+	proved := version != cl.link.agreed.version && mcperrors.SafeToRetry(err)
+	if ok && cl.mended&mendedVersion == 0 && (proved || c.repeatableRead(cl)) {
 		cl.mended |= mendedVersion
 		return c.speak(version)
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
 	return because(err, &VersionError{Requested: cl.link.agreed.version, Supported: ours, Listed: data.Supported})
+}
+
+// repeatableRead reports whether a call may run twice whatever the application
+// says: no call of a tool may.
+func (c *Client) repeatableRead(cl *call) bool {
+	return cl.method != mcp.MethodToolsCall && c.repeatable(cl, resilience.Proof) != resilience.Unsafe
 }
 
 // speak makes version the one that every later request is of. A server may name
@@ -105,38 +115,49 @@ func missing(err error, rpc *jsonrpc.Error) error {
 	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: names, more: more})
 }
 
-// capabilityNames lists the capabilities in the data of -32021 by their paths,
-// two levels deep, which is how deep they have names, and counts those that are
-// too many.
+// capabilityNames lists the capabilities in the data of -32021 by their paths and
+// counts those that are too many.
 func capabilityNames(data []byte) (names []string, more int) {
-	note := func(path string) {
+	eachCapability(data, func(path string) bool {
 		if len(names) == maxNames {
 			more++
-			return
+		} else {
+			names = append(names, jsonrpc.Printable(path, 100))
 		}
-		names = append(names, jsonrpc.Printable(path, 100))
-	}
+		return true
+	})
+	return names, more
+}
+
+// eachCapability visits the paths of the capabilities in the data of -32021, two
+// levels deep, which is how deep they have names. The first false ends it.
+func eachCapability(data []byte, visit func(path string) bool) {
+	more := true
+	needed := func(value []byte) bool { return string(value) != "null" && string(value) != "false" }
 	member := func(name, value []byte) {
 		deeper := false
-		_ = jsonrpc.Members(value, func(inner, _ []byte) bool {
-			deeper = true
-			note(string(name) + "." + string(inner))
-			return true
+		_ = jsonrpc.Members(value, func(inner, value []byte) bool {
+			if needed(value) {
+				deeper = true
+				more = more && visit(string(name)+"."+string(inner))
+			}
+			return more
 		})
 		if !deeper {
-			note(string(name))
+			more = more && visit(string(name))
 		}
 	}
 	_ = jsonrpc.Members(data, func(name, value []byte) bool {
 		if string(name) == "requiredCapabilities" {
 			_ = jsonrpc.Members(value, func(name, value []byte) bool {
-				member(name, value)
-				return true
+				if needed(value) {
+					member(name, value)
+				}
+				return more
 			})
 		}
-		return true
+		return more
 	})
-	return names, more
 }
 
 // because adds to the error of a call why it could not be mended.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,6 +36,43 @@ func TestSpeakTellsTheTransport(t *testing.T) {
 	require.NoError(t, c.speak(mcp.Version2026_07_28))
 	require.Equal(t, string(mcp.Version2026_07_28), conn.version)
 	require.Equal(t, mcp.Version2026_07_28, c.told().version)
+}
+
+// A call of a tool takes another revision only when it is proved that it was
+// refused; what may run twice takes any that the server lists.
+func TestRenewVersionNeedsAProof(t *testing.T) {
+	t.Parallel()
+	rpc := jsonrpc.NewError(mcp.CodeUnsupportedProtocolVersion, "no", json.RawMessage(`{"supported":["2026-07-28"]}`))
+	for _, tt := range []struct {
+		method   string
+		sent     mcp.Version
+		delivery mcperrors.Delivery
+		again    bool
+	}{
+		{mcp.MethodToolsCall, "2026-07-01", mcperrors.Rejected, true},
+		{mcp.MethodToolsCall, "2026-07-01", mcperrors.Answered, false},
+		{mcp.MethodToolsCall, mcp.Version2026_07_28, mcperrors.Answered, false},
+		{mcp.MethodToolsCall, mcp.Version2026_07_28, mcperrors.Rejected, false},
+		{mcp.MethodToolsList, "2026-07-01", mcperrors.Answered, true},
+		{mcp.MethodToolsList, mcp.Version2026_07_28, mcperrors.Answered, true},
+		{"com.example/own", mcp.Version2026_07_28, mcperrors.Answered, false},
+	} {
+		cfg, err := newConfig(nil)
+		require.NoError(t, err)
+		c := newClient(cfg, &transport.Stream{})
+		conn := &versionConn{}
+		c.use(conn)
+		cl := &call{method: tt.method, link: &link{conn: conn, agreed: &agreement{version: tt.sent, era: mcp.EraStateless}}}
+		refused := mcperrors.New(mcperrors.E209, mcperrors.KindVersion, tt.delivery, "no", rpc)
+		if tt.again {
+			require.NoError(t, c.renewVersion(cl, refused, rpc), "%+v", tt)
+			require.Equal(t, string(mcp.Version2026_07_28), conn.version)
+			require.Error(t, c.renewVersion(cl, refused, rpc), "once a call")
+			continue
+		}
+		require.Error(t, c.renewVersion(cl, refused, rpc), "%+v", tt)
+		require.Empty(t, conn.version)
+	}
 }
 
 // Whatever a server says is missing, the error stays one that can be read.

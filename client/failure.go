@@ -131,7 +131,7 @@ func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
 	own := answer.Error.Code == mcp.CodeURLElicitationRequired && c.told().version != mcp.Version2025_11_25
 	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
 		Method: cl.method, Tool: cl.tool, Resource: cl.name, Profile: c.cfg.profile,
-		Stateless: cl.link != nil && cl.link.agreed.era == mcp.EraStateless, NoElicitationCode: own,
+		Refused: c.refusalHolds(cl, answer), NoElicitationCode: own,
 	})
 	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (own || !definedCode(answer.Error.Code)) {
 		// A body beats the status where its code has a meaning; 401 with some

@@ -22,8 +22,8 @@ const (
 )
 
 // mend does what the protocol asks for after an attempt that failed: nil when
-// the call is to be made again, else the error of the call. Whatever it does was
-// refused undone, so that making the call again is safe.
+// the call is to be made again, else the error of the call. What it makes again
+// was refused undone, or may run twice.
 func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) {
@@ -33,7 +33,7 @@ func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 		return c.mendSession(ctx, cl, err)
 	}
 	switch {
-	case rpc.Code == mcp.CodeHeaderMismatch && c.renewHeaders(ctx, cl):
+	case rpc.Code == mcp.CodeHeaderMismatch && mcperrors.SafeToRetry(err) && c.renewHeaders(ctx, cl):
 		return nil
 	case rpc.Code == mcp.CodeUnsupportedProtocolVersion:
 		return c.renewVersion(cl, err, rpc)

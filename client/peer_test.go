@@ -75,6 +75,14 @@ func (x *payment) reply(status int, body string) {
 	}
 }
 
+// begin begins an event stream with a message about the progress of a call.
+func (x *payment) begin(status int) {
+	x.stream = true
+	x.w.Header().Set("Content-Type", "text/event-stream")
+	x.w.WriteHeader(status)
+	_, _ = io.WriteString(x.w, `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"paid"}}`+"\n\n")
+}
+
 // ask asks the client something in the middle of a call and returns the error it
 // answers with.
 func (x *payment) ask(method string) json.RawMessage {

@@ -64,11 +64,11 @@ func useAll(t *testing.T, c *client.Client) {
 func answersOf(result func(method, result string), on func(string, answerFunc)) {
 	result("resources/templates/list", `{"resultType":"complete","resourceTemplates":[]}`)
 	result("prompts/list", `{"resultType":"complete","prompts":[]}`)
-	result("resources/read", `{"resultType":"complete","contents":[]}`)
+	on("resources/read", script(unsupported(`["2026-07-28"]`), `{"resultType":"complete","contents":[]}`))
 	result("prompts/get", `{"resultType":"complete","messages":[]}`)
 	result("com.example/own", `{"resultType":"complete"}`)
 	on("resources/list", script(`{"resultType":"complete","resources":[],"nextCursor":"2"}`, `{"resultType":"complete","resources":[]}`))
-	on("tools/call", script(jsonrpc.NewError(-32022, "no", json.RawMessage(`{"supported":["2026-07-28"],"requested":"2026-07-28"}`)), doneResult))
+	result("tools/call", doneResult)
 }
 
 var forbidden = map[string]bool{
@@ -129,7 +129,7 @@ func TestStateless_DISC_18_HTTPWire(t *testing.T) {
 		ids[string(m.ID)] = true
 		wantMeta(t, p.body)
 	}
-	require.Len(t, s.of("tools/call"), 2, "-32022 was mended")
+	require.Len(t, s.of("resources/read"), 2, "-32022 was mended")
 	require.Len(t, s.of("resources/list"), 2)
 }
 
@@ -229,15 +229,17 @@ func TestStateless_DISC_07_UnsupportedVersion(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
+		method   string
 		answers  []any
 		attempts int
 		err      string
 	}{
-		{"once", []any{unsupported(`["2031-01-01","2026-07-28"]`), doneResult}, 2, ""},
-		{"twice", []any{unsupported(`["2026-07-28"]`)}, 2, "2026-07-28"},
-		{"nothing shared", []any{unsupported(`["2031-01-01"]`)}, 1, "2031-01-01"},
-		{"the other era", []any{unsupported(`["2025-11-25"]`)}, 1, "2025-11-25"},
-		{"no list", []any{jsonrpc.NewError(-32022, "no", nil)}, 1, "no"},
+		{"once", "resources/read", []any{unsupported(`["2031-01-01","2026-07-28"]`), `{"resultType":"complete","contents":[]}`}, 2, ""},
+		{"twice", "resources/read", []any{unsupported(`["2026-07-28"]`)}, 2, "2026-07-28"},
+		{"a call that must not run twice", "tools/call", []any{unsupported(`["2026-07-28"]`), doneResult}, 1, "2026-07-28"},
+		{"nothing shared", "tools/call", []any{unsupported(`["2031-01-01"]`)}, 1, "2031-01-01"},
+		{"the other era", "tools/call", []any{unsupported(`["2025-11-25"]`)}, 1, "2025-11-25"},
+		{"no list", "tools/call", []any{jsonrpc.NewError(-32022, "no", nil)}, 1, "no"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,9 +248,9 @@ func TestStateless_DISC_07_UnsupportedVersion(t *testing.T) {
 			resilience := client.DefaultResilience()
 			resilience.Breaker = guard
 			c, s := alone(t, client.WithResilience(resilience))
-			s.on("tools/call", script(tt.answers...))
-			_, err := c.CallTool(t.Context(), "echo", nil)
-			calls := s.of("tools/call")
+			s.on(tt.method, script(tt.answers...))
+			_, err := c.Call(t.Context(), tt.method, map[string]any{"name": "echo", "uri": "x:/a"})
+			calls := s.of(tt.method)
 			require.Len(t, calls, tt.attempts)
 			require.Equal(t, tt.attempts == 1, calls[0].req.ID == calls[len(calls)-1].req.ID, "a new id")
 			require.Zero(t, guard.Snapshot().ConsecutiveFailures)

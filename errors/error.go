@@ -94,8 +94,9 @@ const (
 	// NotSent: no complete request left this process. Repeating is safe.
 	NotSent
 	// Rejected: it is proved that the server refused before it did anything, by an
-	// HTTP status that comes before the request is read or by an error that names
-	// the tool unknown. Repeating does no harm.
+	// HTTP status that comes before the request is read, or by an error that names
+	// the tool unknown or something in the request that the server cannot take.
+	// Repeating does no harm.
 	Rejected
 	// Answered: the server answered, with a result or an error. Unless the error
 	// says otherwise, the request was run.

@@ -27,10 +27,10 @@ type MapOptions struct {
 	// Profile is what the application has set for the server, "" for the default;
 	// see [Plain].
 	Profile Profile
-	// Stateless says that the request was of the stateless era, in which -32020,
-	// -32021 and -32022 mean that it was refused before it was run. Elsewhere they
-	// are codes of the server's own.
-	Stateless bool
+	// Refused says that what -32020, -32021 or -32022 says is true of the request:
+	// it was of revision 2026-07-28, and was refused before it was run. Without it
+	// they may be the codes of a tool that has run.
+	Refused bool
 	// NoElicitationCode says that the revision spoken gives -32042 no meaning:
 	// it is a code of the server's own (ELIC-08).
 	NoElicitationCode bool
@@ -149,7 +149,7 @@ func deliveryOf(rpc *jsonrpc.Error, o MapOptions) Delivery {
 			return Rejected
 		}
 	case codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
-		if o.Stateless {
+		if o.Refused {
 			return Rejected
 		}
 	}

@@ -318,12 +318,12 @@ func TestWhatIsMissing(t *testing.T) {
 func TestDeliveryOfAnswers(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32020, -32021, -32022, -32042, -32099, 0, 429, 500, 503} {
-		for _, stateless := range []bool{false, true} {
+		for _, refused := range []bool{false, true} {
 			want := mcperrors.Answered
-			if stateless && code <= -32020 && code >= -32022 {
+			if refused && code <= -32020 && code >= -32022 {
 				want = mcperrors.Rejected
 			}
-			e := mcperrors.Map(&jsonrpc.Error{Code: code, Message: "x"}, mcperrors.MapOptions{Method: "tools/call", Tool: "x", Stateless: stateless})
+			e := mcperrors.Map(&jsonrpc.Error{Code: code, Message: "x"}, mcperrors.MapOptions{Method: "tools/call", Tool: "x", Refused: refused})
 			require.Equal(t, want, e.Delivery, "code %d", code)
 			require.Equal(t, want == mcperrors.Rejected, mcperrors.SafeToRetry(e))
 		}
