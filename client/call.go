@@ -42,7 +42,8 @@ type callOptions struct {
 
 // WithProgress asks the server for progress and calls f with it, in order and on
 // a goroutine of the call's own. f may make calls itself. It is not called any more
-// once the call has returned. Tool calls ask for progress without it, too; see
+// once the call has returned. Where a call is hedged ([Hedge]) f hears of both
+// requests, so progress may go back. Tool calls ask for progress without it, too; see
 // [WithProgressTokens].
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })

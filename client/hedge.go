@@ -18,9 +18,10 @@ import (
 // its kind, and takes the first result; the other is cancelled. When neither has
 // one, the call fails with the error that rules out least. It shortens the
 // longest waits where several servers stand behind one URL, and is of no use
-// elsewhere (resilience.md 3.7). Only calls that can be run twice are hedged,
-// over HTTP, while the circuits are closed and nothing is held. The zero Hedge
-// is off.
+// elsewhere. Only calls that can be run twice are hedged, over HTTP, while the
+// circuits are closed and nothing is held. A second request counts against Rate,
+// Bulkhead and MaxInFlight as any other but does not wait for them: it is made
+// where there is room at once. The zero Hedge is off.
 type Hedge struct {
 	// Share is which part of all calls may have a second request, such as 0.05;
 	// 0 is off.
@@ -73,7 +74,7 @@ func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) 
 
 // hedgeAfter is when a second request is due, false for never.
 func (c *Client) hedgeAfter(cl *call, l *latency) (time.Duration, bool) {
-	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.progress != nil {
+	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.hasToken() { // a token is of one request (UTIL-08)
 		return 0, false
 	}
 	if after := c.res.Hedge.After; after > 0 {
@@ -83,8 +84,8 @@ func (c *Client) hedgeAfter(cl *call, l *latency) (time.Duration, bool) {
 	return after, calls >= hedgeSamples
 }
 
-// mayHedge reports whether a second request may go now, and counts it then.
-func (c *Client) mayHedge(cl *call, l *latency) bool {
+// mayHedge reports whether a second request may go now. What it holds then is in p.
+func (c *Client) mayHedge(cl *call, l *latency, p *permits) bool {
 	if b := c.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
 		return false
 	}
@@ -96,11 +97,35 @@ func (c *Client) mayHedge(cl *call, l *latency) bool {
 	if c.heldFor() > 0 || c.interrupted() || c.live.Load() != cl.link {
 		return false // nothing goes before the handshake of a new session (LC-08)
 	}
-	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) {
+	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) || !c.roomFor(cl, p) {
 		l.hedged.Add(-1)
 		return false
 	}
 	return true
+}
+
+// roomFor takes what a request needs of the limits, if it is there at once: a second
+// request that has to wait comes too late to be of use, and the wait of another call
+// must not get longer for it.
+func (c *Client) roomFor(cl *call, p *permits) bool {
+	p.counted = true
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) {
+		return false
+	}
+	lanes := c.cfg.lanes
+	if lanes == nil {
+		return true
+	}
+	if lanes.bulkhead != nil {
+		if p.slot = lanes.bulkhead.TryEnter(ofProtocol(cl)); p.slot == resilience.NoSlot {
+			return false
+		}
+	}
+	if lanes.rate == nil || ofProtocol(cl) {
+		return true
+	}
+	_, ok := lanes.rate.Reserve(time.Now(), 0)
+	return ok
 }
 
 func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l *latency) (transport.Answer, error) {
@@ -128,17 +153,23 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		return one.answer, one.err
 	case <-timer.C:
 	}
-	if !c.mayHedge(cl, l) {
+	var p permits
+	if !c.mayHedge(cl, l, &p) {
+		c.release(&p)
 		one := <-outcomes
 		return one.answer, one.err
 	}
+	second := c.besides(cl)
 	again := req
-	again.ID = c.cfg.nextID()
+	again.ID, again.Params = second.id, second.seal()
 	if again.Wait.Max > 0 { // the bound is the attempt's
 		again.Wait.Max = max(again.Wait.Max-after, 1)
 	}
 	c.happened(Hedged, cl, after, "")
-	under.Go(func() { send(again, true) })
+	under.Go(func() {
+		defer c.release(&p)
+		send(again, true)
+	})
 	// Only a result ends the other, which is quick: an error says nothing of what
 	// the other request may yet do.
 	one := <-outcomes
@@ -161,12 +192,30 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	if lost.err != nil {
 		c.abandon(&call{method: cl.method, link: cl.link, id: lost.id, quiet: cl.quiet}, lost.err)
 	}
+	if lost := second.progress; lost != nil { // of the two tokens one stays
+		if won.second {
+			lost, cl.progress = cl.progress, lost
+		}
+		c.progress.get().remove(lost)
+	}
 	if cl.id = won.id; !won.good() {
 		won.notBefore(max(wish, wishOther))
 	} else if won.second {
 		c.happened(HedgeWon, cl, 0, "")
 	}
 	return won.answer, won.err
+}
+
+// besides returns the call as its second request says it: with an id and a progress
+// token of its own, in memory of its own, since the first is still under way.
+func (c *Client) besides(cl *call) *call {
+	second := *cl
+	second.id, second.kept = c.cfg.nextID(), true
+	if cl.progress != nil {
+		second.progress = c.progress.get().beside(cl.progress)
+		second.progress.keepAlive(second.id)
+	}
+	return &second
 }
 
 // hedgeOutcome is what came of one of two requests.

@@ -181,15 +181,16 @@ func TestHedgeIsRefused(t *testing.T) {
 		opts      []client.CallOption
 		want      int
 	}{
-		"nothing in the way":         {nil, []client.CallOption{always}, 2},
-		"unsafe":                     {nil, nil, 1},
-		"the circuit has opened":     {func(c *client.Client) { c.Breaker().Trip("test") }, []client.CallOption{always}, 1},
-		"forced open":                {func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, []client.CallOption{always}, 1},
-		"the server is left alone":   {func(c *client.Client) { c.Breaker().Hold(time.Minute, "test") }, []client.CallOption{always}, 1},
-		"the client is held":         {func(c *client.Client) { c.Hold(time.Minute) }, []client.CallOption{always}, 1},
-		"a hold that has ended":      {func(c *client.Client) { c.Hold(time.Millisecond) }, []client.CallOption{always}, 2},
-		"no policy allows a repeat":  {nil, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}, 1},
-		"progress is of one request": {nil, []client.CallOption{always, client.WithProgress(func(mcp.ProgressParams) {})}, 1},
+		"nothing in the way":        {nil, []client.CallOption{always}, 2},
+		"unsafe":                    {nil, nil, 1},
+		"the circuit has opened":    {func(c *client.Client) { c.Breaker().Trip("test") }, []client.CallOption{always}, 1},
+		"forced open":               {func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, []client.CallOption{always}, 1},
+		"the server is left alone":  {func(c *client.Client) { c.Breaker().Hold(time.Minute, "test") }, []client.CallOption{always}, 1},
+		"the client is held":        {func(c *client.Client) { c.Hold(time.Minute) }, []client.CallOption{always}, 1},
+		"a hold that has ended":     {func(c *client.Client) { c.Hold(time.Millisecond) }, []client.CallOption{always}, 2},
+		"no policy allows a repeat": {nil, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}, 1},
+		"progress":                  {nil, []client.CallOption{always, client.WithProgress(func(mcp.ProgressParams) {})}, 2},
+		"a token of the caller's":   {nil, []client.CallOption{always, client.WithMeta("progressToken", "mine")}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

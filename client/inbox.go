@@ -31,7 +31,7 @@ type inbox struct {
 type item struct {
 	n jsonrpc.Notification
 	// progress is the call a progress notification belongs to.
-	progress *progressCall
+	progress *progressListener
 	params   mcp.ProgressParams
 	held     int // bytes of the message that params share the memory of
 	// mark is set for the notice that OnListChanged is told of: one at a time

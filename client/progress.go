@@ -9,12 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// progressTable knows which call a progress token belongs to. Tokens are
+// progressTable knows which request a progress token belongs to. Tokens are
 // integers that never repeat on a connection (UTIL-08).
 type progressTable struct {
 	mu    sync.Mutex
@@ -22,11 +21,19 @@ type progressTable struct {
 	calls map[jsonrpc.ID]*progressCall
 }
 
-// progressCall is a call that asked for progress.
+// progressCall is a request that asked for progress.
 type progressCall struct {
 	token jsonrpc.ID
-	f     func(mcp.ProgressParams)
-	id    atomic.Pointer[jsonrpc.ID] // of the request now under way
+	id    atomic.Pointer[jsonrpc.ID] // of the request
+	// listener is who hears of it, nil for nobody. The two requests of a hedged
+	// call share one.
+	listener *progressListener
+	last     float64 // progress of the request so far; guarded by listener.mu
+}
+
+// progressListener is the application's function for the progress of one call.
+type progressListener struct {
+	f func(mcp.ProgressParams)
 	// inbox is the call's own: f and the other handlers do not wait for each
 	// other, and one of them may make calls with progress.
 	inbox lazy[inbox]
@@ -34,7 +41,6 @@ type progressCall struct {
 	mu      sync.Mutex
 	pending int           // notifications queued for f
 	ended   bool          // f is not started any more
-	last    float64       // progress of the request so far
 	flagged bool          // it was said that progress does not grow
 	quiet   chan struct{} // closed when nothing is pending; nil when nobody waits
 }
@@ -48,17 +54,13 @@ func (p *progressCall) keepAlive(id jsonrpc.ID) { p.id.Store(&id) }
 // WithProgressTokens says whether every tools/call carries a progress token; the
 // default is true. A server that reports progress shows that it works on, which
 // resets the call's idle timeout (see [Resilience].IdleTimeout), whether or not
-// the call has [WithProgress]. A call with a token of the caller's own in _meta,
-// and one that may be hedged, gets none.
+// the call has [WithProgress]. A call with a token of the caller's own in _meta
+// gets none.
 func WithProgressTokens(on bool) Option { return optionFunc(func(c *config) { c.noTokens = !on }) }
 
 // wantsToken reports whether a call asks for progress that nobody listens to.
 func (c *Client) wantsToken(cl *call) bool {
-	if cl.method != mcp.MethodToolsCall || c.cfg.noTokens || cl.opts.progress != nil || cl.hasToken() {
-		return false
-	}
-	// Two requests of one call under way would have the same token (UTIL-08).
-	return c.res.Hedge.Share == 0 || c.repeatable(cl, c.policy(cl)) == resilience.Unsafe
+	return cl.method == mcp.MethodToolsCall && !c.cfg.noTokens && cl.opts.progress == nil && !cl.hasToken()
 }
 
 // progressGrace is how long a call that has its answer waits for the handler
@@ -67,23 +69,33 @@ const progressGrace = time.Second
 
 // withProgress makes a call whose params carry a progress token.
 func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, error) {
-	p := c.progress.get().add(cl.opts.progress)
-	defer p.finish(ctx, c)
-	defer c.progress.get().remove(p)
-	cl.progress = p
+	cl.progress = c.progress.get().add(cl.opts.progress)
+	defer cl.progress.listener.finish(ctx, c)
+	defer func() { c.progress.get().remove(cl.progress) }() // the one of the last request
 	return c.converse(ctx, cl)
 }
 
+// add makes what a call with progress needs, for its first request.
 func (t *progressTable) add(f func(mcp.ProgressParams)) *progressCall {
+	all := &struct { // one allocation
+		progressCall
+		progressListener
+	}{}
+	all.f = f
+	all.listener = &all.progressListener
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last++
-	p := &progressCall{token: jsonrpc.IntID(t.last), f: f, last: nothingYet}
-	if t.calls == nil {
-		t.calls = make(map[jsonrpc.ID]*progressCall)
-	}
-	t.calls[p.token] = p
-	return p
+	t.put(&all.progressCall)
+	return &all.progressCall
+}
+
+// beside returns what a second request beside that of p needs.
+func (t *progressTable) beside(p *progressCall) *progressCall {
+	second := &progressCall{listener: p.listener}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(second)
+	return second
 }
 
 // renew gives a call a token of its own for one more request.
@@ -91,11 +103,19 @@ func (t *progressTable) renew(p *progressCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.calls, p.token)
+	t.put(p)
+}
+
+// put gives p the next token. Requires t.mu.
+func (t *progressTable) put(p *progressCall) {
 	t.last++
 	p.token = jsonrpc.IntID(t.last)
+	if t.calls == nil {
+		t.calls = make(map[jsonrpc.ID]*progressCall)
+	}
 	t.calls[p.token] = p
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.listener.mu.Lock()
+	defer p.listener.mu.Unlock()
 	p.last = nothingYet
 }
 
@@ -127,43 +147,44 @@ func (t *progressTable) find(token jsonrpc.ID) *progressCall {
 // queued notes one notification for f, and reports whether it is the first of
 // the call whose progress does not grow.
 func (p *progressCall) queued(progress float64) (odd bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pending++
-	odd = !p.flagged && progress <= p.last
-	p.flagged = p.flagged || odd
+	l := p.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending++
+	odd = !l.flagged && progress <= p.last
+	l.flagged = l.flagged || odd
 	p.last = progress
 	return odd
 }
 
 // settled says that one queued notification was delivered or dropped.
-func (p *progressCall) settled() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pending--; p.pending == 0 && p.quiet != nil {
-		close(p.quiet)
-		p.quiet = nil
+func (l *progressListener) settled() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending--; l.pending == 0 && l.quiet != nil {
+		close(l.quiet)
+		l.quiet = nil
 	}
 }
 
-func (p *progressCall) deliver(params mcp.ProgressParams) {
-	defer p.settled()
-	p.mu.Lock()
-	ended := p.ended
-	p.mu.Unlock()
+func (l *progressListener) deliver(params mcp.ProgressParams) {
+	defer l.settled()
+	l.mu.Lock()
+	ended := l.ended
+	l.mu.Unlock()
 	if !ended {
-		p.f(params)
+		l.f(params)
 	}
 }
 
 // finish waits, not for long, until f has seen what came before the answer.
 // f is not started any more after that.
-func (p *progressCall) finish(ctx context.Context, c *Client) {
-	p.mu.Lock()
-	if p.pending > 0 && ctx.Err() == nil {
-		p.quiet = make(chan struct{})
-		quiet := p.quiet
-		p.mu.Unlock()
+func (l *progressListener) finish(ctx context.Context, c *Client) {
+	l.mu.Lock()
+	if l.pending > 0 && ctx.Err() == nil {
+		l.quiet = make(chan struct{})
+		quiet := l.quiet
+		l.mu.Unlock()
 		timer := time.NewTimer(progressGrace)
 		select {
 		case <-quiet:
@@ -171,11 +192,11 @@ func (p *progressCall) finish(ctx context.Context, c *Client) {
 		case <-timer.C:
 		}
 		timer.Stop()
-		p.mu.Lock()
+		l.mu.Lock()
 	}
-	p.ended = true
-	p.mu.Unlock()
-	if b := p.inbox.peek(); b != nil {
+	l.ended = true
+	l.mu.Unlock()
+	if b := l.inbox.peek(); b != nil {
 		b.stop(c)
 	}
 }
@@ -185,7 +206,7 @@ func (p *progressCall) finish(ctx context.Context, c *Client) {
 // grow is delivered, and said once a call (UTIL-09).
 func (c *Client) onProgress(n jsonrpc.Notification) {
 	p, token, err := c.progressOf(n)
-	if err == nil && (p == nil || p.f == nil) { // nobody listens: no more of it is read
+	if err == nil && (p == nil || p.listener == nil) { // nobody listens: no more of it is read
 		c.stillWorks(p, token)
 		return
 	}
@@ -201,7 +222,7 @@ func (c *Client) onProgress(n jsonrpc.Notification) {
 	if p.queued(params.Progress) {
 		c.log.Warn("[MCP] the progress of a call does not grow", "server", c.server)
 	}
-	p.inbox.get().put(c, item{progress: p, params: params, held: len(n.Params)})
+	p.listener.inbox.get().put(c, item{progress: p.listener, params: params, held: len(n.Params)})
 }
 
 var errNoToken = errors.New("it has no progressToken")

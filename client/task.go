@@ -151,7 +151,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if err != nil {
 		if cl.progress != nil {
 			c.progress.get().remove(cl.progress)
-			cl.progress.finish(ctx, c)
+			cl.progress.listener.finish(ctx, c)
 		}
 		return nil, err
 	}

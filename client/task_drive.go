@@ -41,7 +41,7 @@ func (t *Task) drive(ctx context.Context, bound time.Duration) (json.RawMessage,
 			return nil, t.unsettled(err)
 		}
 		if t.progress != nil {
-			t.progress.finish(ctx, t.c) // f is not called any more once Wait has returned
+			t.progress.listener.finish(ctx, t.c) // f is not called any more once Wait has returned
 		}
 	}
 	t.mu.Lock()

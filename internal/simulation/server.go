@@ -34,6 +34,7 @@ type server struct {
 	hold    time.Time // nothing may come before
 	half    map[uint64]int
 	under   map[int]int     // requests on their way, by call
+	crowded int             // all of them
 	lately  []time.Time     // when calls came, in the last second
 	given   map[string]bool // answers to questions that were taken
 	started int             // programs
@@ -300,11 +301,11 @@ func (c *conn) crowd(key int, now time.Time) (depart func()) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.under[key]++
-	switch {
-	case c.under[key] > 1:
+	if c.under[key]++; c.under[key] > 1 {
 		c.history.count(&c.history.report.Hedges)
-	case c.shape.limited:
+	}
+	c.crowded++
+	if c.shape.limited { // a second request counts as any other
 		for len(c.lately) > 0 && now.Sub(c.lately[0]) >= time.Second {
 			c.lately = c.lately[1:]
 		}
@@ -312,13 +313,14 @@ func (c *conn) crowd(key int, now time.Time) (depart func()) {
 		if len(c.lately) > perSecond+burst {
 			c.history.count(&c.history.report.Fast)
 		}
-		if len(c.under) > places {
+		if c.crowded > places {
 			c.history.count(&c.history.report.Crowded)
 		}
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.crowded--
 		if c.under[key]--; c.under[key] == 0 {
 			delete(c.under, key)
 		}
