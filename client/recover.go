@@ -38,8 +38,27 @@ type recovery struct {
 
 // renewal is one try. err is set before done is closed.
 type renewal struct {
-	done chan struct{}
-	err  error
+	began time.Time
+	done  chan struct{}
+	err   error
+}
+
+// count notes a try that reached the network: the third in a row and later ones
+// have the next wait. Requires v.mu.
+func (v *recovery) count(r *renewal) {
+	if r.began.Sub(v.began) > quietTime {
+		v.tries = 0
+	}
+	v.began = r.began
+	if v.tries++; v.tries > freeRenewals {
+		v.next = r.began.Add(pause(renewPause, maxPause, v.tries-freeRenewals))
+	}
+}
+
+// refusedHere reports whether a try ended before the network, because the circuit
+// or its hold did not let it through: that says nothing about sessions.
+func refusedHere(err error) bool {
+	return mcperrors.KindOf(err) == mcperrors.KindCircuitOpen && mcperrors.DeliveryOf(err) == mcperrors.NotSent
 }
 
 // mendSession makes a new session for a call that was refused because the old
@@ -168,21 +187,13 @@ func (c *Client) joinRenewal(lost *link) (*renewal, error) {
 	if left := c.heldFor(); left > 0 { // an initialize is a request, too
 		return nil, leftAlone(left)
 	}
-	now := time.Now()
-	if wait := v.next.Sub(now); wait > 0 {
+	r := &renewal{began: time.Now(), done: make(chan struct{})}
+	if wait := v.next.Sub(r.began); wait > 0 {
 		e := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, mcperrors.NotSent,
 			"sessions are lost too often; the next is not opened yet", v.reason)
 		e.Retryable, e.RetryAfter = true, wait
 		return nil, e
 	}
-	if now.Sub(v.began) > quietTime {
-		v.tries = 0
-	}
-	v.began = now
-	if v.tries++; v.tries > freeRenewals {
-		v.next = now.Add(pause(renewPause, maxPause, v.tries-freeRenewals))
-	}
-	r := &renewal{done: make(chan struct{})}
 	v.now.Store(r)
 	if !c.within(func() { c.openAnew(r) }) {
 		v.now.Store(nil)
@@ -212,8 +223,11 @@ func (c *Client) openAnew(r *renewal) {
 	}
 	v := c.recovery.get()
 	v.mu.Lock()
-	v.reason = r.err
-	held := max(0, time.Until(v.next))
+	if !refusedHere(r.err) {
+		v.reason = r.err
+		v.count(r)
+	}
+	held := max(0, time.Until(v.next), mcperrors.RetryAfter(r.err))
 	v.now.Store(nil)
 	if r.err == nil { // in order with the next try, which needs the lock
 		c.enter(StateReady, nil, 0)
@@ -290,7 +304,8 @@ var (
 func (c *Client) onSessionLost() { c.keepRenewing(c.live.Load()) }
 
 // keepRenewing opens a session for those who listen and make no calls: it goes
-// on until there is one.
+// on until there is one. Where it is known when the next try may be made, it waits
+// for that, but looks again now and then: a circuit may close early.
 func (c *Client) keepRenewing(lost *link) {
 	keeping := &c.recovery.get().keeping
 	if !keeping.CompareAndSwap(false, true) {
@@ -298,8 +313,19 @@ func (c *Client) keepRenewing(lost *link) {
 	}
 	started := c.within(func() {
 		defer keeping.Store(false)
-		for n := 1; c.renew(c.life, lost) != nil; n++ {
-			if !sleep(c.life, pause(renewPause, maxPause, n)) {
+		for n := 1; ; {
+			err := c.renew(c.life, lost)
+			if err == nil {
+				return
+			}
+			wait := min(mcperrors.RetryAfter(err), maxPause)
+			if wait > 0 {
+				wait += pause(renewPause, renewPause, 1) // not all at once
+			} else {
+				wait = pause(renewPause, maxPause, n)
+				n++
+			}
+			if !sleep(c.life, wait) {
 				return
 			}
 		}

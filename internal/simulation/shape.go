@@ -63,20 +63,14 @@ func repeat(ctx context.Context, r client.FormRequest) (*mcp.ElicitResult, error
 // restartHold is how long a program is left alone after a crash loop.
 const restartHold = 15 * time.Second
 
-// sessionPause is the longest wait of a client before it opens the next session
-// where sessions are lost too often.
-const sessionPause = 30 * time.Second
-
 // recovery is how long a client may take after its server has healed: the
 // cooldown, the probe's own bound and a call. That of a program may also be
-// leaving it alone, and that of a session may wait before it opens the next one.
+// leaving it alone. A client that loses sessions too often waits no longer than the
+// cooldown before it opens the next one, and both waits go on at the same time.
 func (s shape) recovery() time.Duration {
 	within := 30*time.Second + 5*time.Second + time.Second
 	if s.program {
 		within += restartHold
-	}
-	if s.sessions {
-		within += sessionPause
 	}
 	return within
 }
