@@ -26,6 +26,8 @@ type negotiation struct {
 	chosen EraChosen
 	// reprobed: there is one late probe, and no further loops (NEG-13).
 	reprobed bool
+	// mute: a probe had the time of any request and was not answered.
+	mute bool
 	// fallback says that the conversation goes over the transport's fallback.
 	fallback bool
 	// offered is the revision the session began with.
@@ -275,7 +277,11 @@ func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 	}
 	if version, ok := n.suspicion(err); ok {
 		n.reprobed = true
-		r, probeErr := n.ask(ctx, version, n.c.probeWait(ctx, n.c.fresh().traits))
+		wait := n.c.probeWait(ctx, n.c.fresh().traits)
+		if n.mute { // it may have lost the first probe, but has had its time
+			wait = jsonrpc.Wait{Max: n.c.probeBound(ctx, DefaultProbeTimeout)}
+		}
+		r, probeErr := n.ask(ctx, version, wait)
 		if probeErr != nil {
 			return err
 		}

@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -11,11 +13,13 @@ import (
 // A server that does not answer the probe soon may be starting, busy, or of the
 // session era and leave unknown requests unanswered. So after a head start
 // initialize is sent beside the probe, down the same pipe or to the same URL, and
-// the first real answer decides (decisions 35). Nothing is ended for being slow.
+// the first real answer decides (decisions 35). Nothing is ended for being slow. A
+// server that refuses initialize may have no sessions: then the answer to the probe
+// is waited for as long as that to any request.
 
 const (
 	// besideGrace is how long a probe is waited for at least once initialize has
-	// failed beside it.
+	// failed beside it without being refused.
 	besideGrace = 2 * time.Second
 	// orderGrace is the same once initialize has succeeded. A server that answers one
 	// request after the other has answered the probe before; that answer only has to
@@ -110,18 +114,19 @@ func (b *beside) run(ctx, both context.Context, start callOptions) error {
 				return n.follow(ctx, b.version, r, true)
 			}
 			r.settle(n.c, outcomeSession)
+			n.mute = r.says == saysNothing
 			if o == outcomeSession && r.says != saysNothing {
 				n.chosen.Evidence, n.doubtful = row.id, false
 			}
 		case first = <-b.session:
-			wait := max(besideGrace, DefaultProbeTimeout-time.Since(b.began))
 			switch {
 			case first.err == nil && ordered:
-				wait = orderGrace
+				grace = time.After(orderGrace)
 			case first.err == nil:
-				wait = 0
+				grace = time.After(0)
+			case !refusesSessions(first.err):
+				grace = time.After(max(besideGrace, DefaultProbeTimeout-time.Since(b.began)))
 			}
-			grace = time.After(wait)
 		case <-grace:
 			b.giveUp()
 		}
@@ -131,6 +136,24 @@ func (b *beside) run(ctx, both context.Context, start callOptions) error {
 			return n.session(ctx, mcp.LatestSession)
 		}
 	}
+}
+
+// refusesSessions reports whether initialize was refused by an answer that may mean
+// that there are no sessions: no outage, no question who asks, and no list of other
+// revisions to begin a session with.
+func refusesSessions(err error) bool {
+	if _, ok := offerAgain(err, mcp.LatestSession); ok {
+		return false
+	}
+	var e *mcperrors.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	said := saysElse
+	if e.HTTP != nil {
+		said = saidByStatus(e.HTTP.Status)
+	}
+	return said == saysRefused || said == saysElse && e.RPC != nil
 }
 
 // decides reports whether a late reply to the probe counts in spite of initialize:

@@ -27,7 +27,8 @@ const DefaultProbeTimeout = 10 * time.Second
 // [DefaultProbeTimeout] over stdio and other byte streams, 2 s over HTTP. Half of
 // what is left of Connect's context is a bound too.
 //
-// Then the first real answer decides; an outage does not. A program is not ended
+// Then the first real answer decides; an outage does not. Where initialize is
+// refused, the probe is waited for as long as any request. A program is not ended
 // for being slow: it has [Restart].StartTimeout to answer anything. That a server
 // was silent is not remembered: the next connection probes again.
 func WithProbeTimeout(d time.Duration) Option {

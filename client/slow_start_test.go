@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -310,4 +311,146 @@ func TestMuteProbeOverHTTP(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server without sessions may be mute to the probe for long and refuse at once the
+// initialize that is sent beside it. Then the answer to the probe is all there is to
+// wait for: it is given the time of any request. Only what stays mute is asked once
+// more, for 10 s, since it may have lost the first.
+func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
+	t.Parallel()
+	refusals := map[string]late{
+		"method not found":                     {status: 404, body: saysUnknown},
+		"stateless only":                       {status: 400, body: saysGone},
+		"by a status":                          {status: 400},
+		"in a result's place, with status 200": {body: `"error":{"code":-32602,"message":"_meta is missing"}`},
+	}
+	for name, tt := range map[string]struct {
+		discover late // its body is empty: none
+		bound    time.Duration
+		took     time.Duration
+		asked    int
+		fails    bool
+	}{
+		"15 s":               {discover: late{after: 15 * time.Second, body: saysStateless}, took: 15 * time.Second, asked: 1},
+		"50 s":               {discover: late{after: 50 * time.Second, body: saysStateless}, took: 50 * time.Second, asked: 1},
+		"for ever":           {discover: late{after: time.Hour, body: saysStateless}, took: 70 * time.Second, asked: 2, fails: true},
+		"longer than a dial": {discover: late{after: time.Hour, body: saysStateless}, bound: 30 * time.Second, took: 30 * time.Second, asked: 1, fails: true},
+	} {
+		for _, over := range []string{"http", "stdio"} {
+			for said, refusal := range refusals {
+				if over == "stdio" && refusal.body == "" {
+					continue
+				}
+				took, asked := tt.took, tt.asked
+				if asked > 1 && refusal.body == "" { // it may be a server of HTTP+SSE
+					took, asked = time.Minute, 1
+				}
+				t.Run(name+", "+over+", "+said, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						s := &starter{answers: map[string]late{"server/discover": tt.discover, "initialize": refusal}}
+						var tr transport.Transport = &starters{t: t, say: func(int) *starter { return s }}
+						if over == "http" {
+							mem := memhttp.New(s)
+							defer mem.Close()
+							tr = &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()}
+						}
+						ctx, cancel := context.WithCancel(t.Context())
+						if tt.bound > 0 {
+							ctx, cancel = context.WithTimeout(t.Context(), tt.bound)
+						}
+						defer cancel()
+						began := time.Now()
+						c, err := client.Connect(ctx, tr, client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+						require.Equal(t, took, time.Since(began), "%v", err)
+						probes := slices.DeleteFunc(s.methods(), func(m string) bool { return m != "server/discover" })
+						require.Len(t, probes, asked)
+						if tt.fails {
+							require.ErrorContains(t, err, "server/discover 2026-07-28 → no answer")
+							require.ErrorContains(t, err, "initialize 2025-11-25 → ")
+							return
+						}
+						require.NoError(t, err)
+						require.Equal(t, mcp.EraStateless, c.EraChosen().Era)
+						require.NoError(t, c.Close())
+					})
+				})
+			}
+		}
+	}
+}
+
+// An outage that the probe meets late says nothing: it is asked once more.
+func TestMuteProbeThatMeetsAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		mem := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var req struct {
+				ID     json.RawMessage
+				Method string
+			}
+			raw, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(raw, &req)
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case req.Method == "initialize":
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, req.ID, saysUnknown)
+			case req.Method == "server/discover":
+				if asked++; asked > 1 {
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, req.ID, saysStateless)
+					return
+				}
+				time.Sleep(15 * time.Second)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		defer mem.Close()
+		began := time.Now()
+		c, err := find(t, &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()})
+		require.NoError(t, err)
+		require.Equal(t, 15*time.Second, time.Since(began))
+		require.Equal(t, mcp.EraStateless, c.EraChosen().Era)
+		require.Equal(t, 2, asked)
+		require.NoError(t, c.Close())
+	})
+}
+
+// A server of sessions that is mute to the probe and refuses a revision, naming
+// those it speaks, is offered one of them as soon as before.
+func TestMuteProbeOfAServerOfOldSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		mem := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var req struct {
+				ID     json.RawMessage
+				Method string
+				Params struct{ ProtocolVersion string }
+			}
+			raw, _ := io.ReadAll(r.Body)
+			_ = json.Unmarshal(raw, &req)
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case req.Method == "server/discover":
+				<-r.Context().Done()
+			case req.Method != "initialize":
+				w.WriteHeader(http.StatusAccepted)
+			case req.Params.ProtocolVersion != "2024-11-05":
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no","data":{"supported":["2024-11-05"]}}}`, req.ID)
+			default:
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`, req.ID)
+			}
+		}))
+		defer mem.Close()
+		began := time.Now()
+		c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()},
+			client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+		require.NoError(t, err)
+		require.Equal(t, 10*time.Second, time.Since(began))
+		require.Equal(t, mcp.Version("2024-11-05"), c.ProtocolVersion())
+		require.NoError(t, c.Close())
+	})
 }
