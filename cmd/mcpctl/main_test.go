@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -14,33 +13,23 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
-	testmain.EndAtOnce()
+	testmain.Begin()
 	if _, set := os.LookupEnv(eraStore); !set { // a script's programs start here too
 		_ = os.Setenv(eraStore, "off")
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain})
+	testscript.Main(checked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain})
 }
 
-// leakChecked fails a test run that leaves goroutines behind.
-type leakChecked struct{ m *testing.M }
+// checked are the tests as every package runs them.
+type checked struct{ m *testing.M }
 
 // Run implements [testscript.TestingM].
-func (l leakChecked) Run() int {
-	code := l.m.Run()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
-	return code
-}
+func (c checked) Run() int { return testmain.Check(c.m) }
 
 // atOnce are the scripts in which a program does several things at once: they
 // run under the race detector, too.

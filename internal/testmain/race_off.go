@@ -2,6 +2,6 @@
 
 package testmain
 
-// EndAtOnce does nothing: without the race detector a program ends at once, and
+// endAtOnce does nothing: without the race detector a program ends at once, and
 // elsewhere than on Unix a program cannot take the place of another.
-func EndAtOnce() {}
+func endAtOnce() {}

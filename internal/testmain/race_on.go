@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// EndAtOnce starts the program once more with the race detector told not to sleep
+// endAtOnce starts the program once more with the race detector told not to sleep
 // for a second before it ends: over all packages that is most of a minute, in
 // which goleak has seen already that nothing runs. The detector reads its options
 // when a program starts, so that to set them here is too late. Programs that the
 // tests start inherit them. Without it the tests are slow, not wrong.
-func EndAtOnce() {
+func endAtOnce() {
 	const options = "GORACE"
 	if _, told := os.LookupEnv(options); told {
 		return

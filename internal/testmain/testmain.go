@@ -1,5 +1,6 @@
 // Package testmain is the main of the tests of every package: no goroutine
-// outlives them, and under the race detector they end at once.
+// outlives them, what they print is bounded, and under the race detector they end
+// at once.
 package testmain
 
 import (
@@ -10,11 +11,26 @@ import (
 	"go.uber.org/goleak"
 )
 
+// Begin does what has to be done before anything else. [Run] calls it. A main that
+// does something of its own before [Check] calls it first.
+func Begin() {
+	if len(os.Args) == 2 && os.Args[1] == filterArgument {
+		os.Exit(filter(os.Stdin, os.Stdout)) //nolint:forbidigo // this branch is the main of the filter
+	}
+	endAtOnce()
+}
+
 // Run runs the tests and ends the program. It fails when they leave a goroutine
-// behind. What has a main of its own around the tests calls
-// [EndAtOnce] first.
+// behind.
 func Run(m goleak.TestingM) {
-	EndAtOnce()
+	Begin()
+	os.Exit(Check(m)) //nolint:forbidigo // this is the main of tests
+}
+
+// Check runs the tests and returns the exit code: 1 also when they leave a
+// goroutine behind.
+func Check(m goleak.TestingM) int {
+	unbound := boundOutput()
 	code := m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
@@ -22,7 +38,8 @@ func Run(m goleak.TestingM) {
 			code = 1
 		}
 	}
-	os.Exit(code) //nolint:forbidigo // this is the main of tests
+	unbound() // not deferred: it would come before what a panic prints
+	return code
 }
 
 // maxLines is how much of the stacks is shown: hundreds of goroutines that leaked

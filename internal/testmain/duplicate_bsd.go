@@ -1,0 +1,8 @@
+//go:build darwin || freebsd || netbsd || openbsd
+
+package testmain
+
+import "syscall"
+
+// duplicate makes a second name of an open file.
+func duplicate(from, to int) error { return syscall.Dup2(from, to) }
