@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,7 +117,39 @@ func newReportFile(format, name string) (reportFile, error) {
 	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
 		return reportFile{}, usage("--report %s=%s: there is no folder %s", format, name, filepath.Dir(name))
 	}
+	if err := checkFile(name); err != nil {
+		f := usage("--report %s=%s cannot be written: %s", format, name, rootCause(err))
+		f.note = "nothing was sent"
+		return reportFile{}, f
+	}
 	return reportFile{reportFormat: f, name: name}, nil
+}
+
+// checkFile finds out whether a file can be written, without changing one that
+// exists and without leaving one that does not.
+func checkFile(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return nil // a link to what does not exist yet
+		}
+		if err != nil {
+			return err
+		}
+		_ = f.Close() // nothing was written to it
+		return os.Remove(name)
+	case err != nil:
+		return err
+	case info.Mode().IsRegular() || info.IsDir():
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	return nil // to open a pipe would wait for its reader
 }
 
 func formatNamed(name string) (reportFormat, error) {
