@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,8 +25,10 @@ type streamSite struct {
 	mu    sync.Mutex
 	away  bool
 	opens int
+	lost  int // streams up to this one are open, and messages for them are refused
 	calls int
-	queue chan string // of the stream that is open
+	no    func(w http.ResponseWriter) // refuses them
+	queue chan string                 // of the stream that is open
 	cut   chan struct{}
 }
 
@@ -39,11 +42,11 @@ func (s *streamSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		s.mu.Lock()
 		s.opens++
-		queue, cut := make(chan string, 8), make(chan struct{})
+		queue, cut, opens := make(chan string, 8), make(chan struct{}), s.opens
 		s.queue, s.cut = queue, cut
 		s.mu.Unlock()
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, "event: endpoint\ndata: /post\n\n")
+		fmt.Fprintf(w, "event: endpoint\ndata: /post?stream=%d\n\n", opens)
 		for {
 			w.(http.Flusher).Flush()
 			select {
@@ -64,8 +67,14 @@ func (s *streamSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Method string
 		}
 		_ = json.Unmarshal(body, &m)
+		stream, _ := strconv.Atoi(r.URL.Query().Get("stream"))
 		s.mu.Lock()
-		queue := s.queue
+		queue, lost := s.queue, stream <= s.lost
+		if lost {
+			s.mu.Unlock()
+			s.no(w)
+			return
+		}
 		if m.Method == "tools/call" {
 			s.calls++
 		}
@@ -156,4 +165,84 @@ func TestHTTPSSEHeals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server of HTTP+SSE that has lost the session of a stream which is still open, as
+// behind a proxy that outlives it, says so to every message. The client opens a
+// stream of its own then; before, it was told the same for good.
+func TestHTTPSSESessionLost(t *testing.T) {
+	t.Parallel()
+	says := func(status int, text string) func(w http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	for name, no := range map[string]func(w http.ResponseWriter){
+		"404":                   says(http.StatusNotFound, "Could not find session"),
+		"400 of the TypeScript": says(http.StatusBadRequest, "No transport found for sessionId"),
+		"400 of mcp-go": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			says(http.StatusBadRequest, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid session ID"}}`)(w)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, h := &streamSite{no: no}, &happenings{}
+				mem := memhttp.New(s)
+				defer mem.Close()
+				c, err := client.Connect(t.Context(), &transport.SSE{URL: memhttp.URL, RoundTripper: mem.Transport()}, h.option())
+				require.NoError(t, err)
+				require.NoError(t, callOnce(t.Context(), c))
+				synctest.Wait()
+				h.take()
+				s.mu.Lock()
+				s.lost = s.opens
+				s.mu.Unlock()
+
+				require.NoError(t, callOnce(t.Context(), c), "refused twice, so that it is sure, and made again")
+				require.Equal(t, []int{2, 2}, []int{s.opens, s.calls})
+				synctest.Wait()
+				require.Equal(t, []string{"ready to restarting", "restarting to ready", "reinitialized"}, h.take())
+				require.NoError(t, c.Close())
+			})
+		})
+	}
+}
+
+// What the server has taken is waited for before its stream is given up.
+func TestHTTPSSESessionLostLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &streamSite{no: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }}
+		mem := memhttp.New(s)
+		defer mem.Close()
+		r := client.DefaultResilience()
+		r.Breaker, r.Tools = nil, nil
+		c, err := client.Connect(t.Context(), &transport.SSE{URL: memhttp.URL, RoundTripper: mem.Transport()}, client.WithResilience(r))
+		require.NoError(t, err)
+		taken := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		go func() {
+			_, err := c.Call(ctx, "x/never", nil)
+			taken <- err
+		}()
+		synctest.Wait()
+		s.mu.Lock()
+		s.lost = s.opens
+		s.mu.Unlock()
+		for range 3 {
+			err := callOnce(t.Context(), c)
+			require.Equal(t, []any{mcperrors.E201, mcperrors.Rejected}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+		}
+		require.Equal(t, 1, s.opens)
+		require.ErrorIs(t, <-taken, context.DeadlineExceeded)
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		require.NoError(t, callOnce(ctx, c))
+		require.Equal(t, 2, s.opens)
+		require.NoError(t, c.Close())
+	})
 }

@@ -203,11 +203,13 @@ func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	}
 	switch {
 	case !whole: // the answer may be in the rest
-	case x.sessionGone(resp.StatusCode, said, body):
+	case !x.sessionGone(resp.StatusCode, said, body):
+		f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
+	case x.c.oneStream: // the session is the stream's
+		f.Reason, f.Err, f.Rejected = ReasonLost, fmt.Errorf("%w: %w", errStreamLost, f.Err), true
+	default:
 		f.Reason, f.Err, f.Rejected = ReasonSession, errSession, true
 		x.c.dropSession(x.session)
-	default:
-		f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
 	}
 	return Answer{}, f
 }
@@ -253,10 +255,15 @@ var pythonID = jsonrpc.StringID("server-error")
 // sessionGone reports whether a refusal that does not answer the request says
 // that the server does not know the session the request carried. That is 404
 // (HTTP-16), or a 400 with the sentence of an SDK for it (HTTP-17): in an error
-// that belongs to no request, which is said, or as text.
+// that belongs to no request, which is said, or as text. Over HTTP+SSE the session
+// is in the URL, which the server has named.
 func (x *exchange) sessionGone(status int, said *jsonrpc.Error, body []byte) bool {
+	carried := x.session != ""
+	if x.c.oneStream {
+		carried = !x.opens && x.body.size > 0 // a message in the session
+	}
 	switch {
-	case x.session == "":
+	case !carried:
 		return false
 	case status == http.StatusBadRequest:
 		text := string(body[:min(len(body), 200)])
@@ -280,6 +287,7 @@ var unknownSession = [...]string{
 	"Bad Request: Invalid or expired session ID",     // Python
 	"Invalid session ID", "Missing session ID",       // mcp-go, Ruby
 	"Session not found", "Session terminated", // those that take 400 for it
+	"No transport found for sessionId", // TypeScript's examples of HTTP+SSE
 }
 
 // maxRetryAfter cuts what is beyond all sense before it overflows.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/internal/sse"
@@ -37,7 +38,13 @@ const endpointTimeout = 10 * time.Second
 var (
 	errNoEndpoint  = errors.New("the server did not name the URL for messages in time")
 	errStreamEnded = errors.New("the server's event stream ended, and with it the connection")
+	errStreamLost  = errors.New("the server does not know the session of its event stream any more")
 )
+
+// lostAfter is how many calls in a row the server must have refused because it does
+// not know their session, until its stream is given up. One may be an accident of
+// several servers behind one address.
+const lostAfter = 2
 
 // String implements [Transport]: the URL without user, query and fragment.
 func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
@@ -66,6 +73,7 @@ func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
 	h.mu.Lock()
 	h.own = &ownStream{x: x}
 	h.mu.Unlock()
+	c.stream = x
 	go c.listen(x, events)
 	return c, nil
 }
@@ -75,6 +83,11 @@ type sseConn struct {
 	h    *httpConn
 	gone chan struct{}
 	end  func() // closes gone
+	// stream is the event stream, taken counts the calls that the server has
+	// accepted and may still answer on it, and refused those in a row that it
+	// refused because it does not know their session.
+	stream         *exchange
+	taken, refused atomic.Int64
 }
 
 // open opens the stream. No message is sent before it is open.
@@ -150,7 +163,11 @@ func (c *sseConn) listen(x *exchange, events *sse.Reader) {
 	defer events.Free()
 	events.SkipEndless()
 	why := errStreamEnded
-	if _, err := x.read(events, nil); !errors.Is(err, errNoAnswer) {
+	_, err := x.read(events, nil)
+	switch {
+	case errors.Is(context.Cause(x.ctx), errStreamLost):
+		why = fmt.Errorf("%w: %w", errStreamEnded, errStreamLost)
+	case !errors.Is(err, errNoAnswer):
 		why = fmt.Errorf("%w: %w", errStreamEnded, err)
 	}
 	c.h.endCalls(&Failure{Reason: ReasonLost, NotSent: true, Err: why})
@@ -166,17 +183,24 @@ func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 	defer x.end()
 	resp, err := x.post(req.Request, req.Params, nil) //nolint:bodyclose // as above
 	if err != nil {
-		return x.found(err)
+		return x.late(err)
 	}
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 	default:
 		answer, err := x.refused(resp)
 		if err != nil { // unless the answer has come
-			return x.found(err)
+			c.lost(err)
+			return x.late(err)
 		}
 		return answer, nil
 	}
+	c.refused.Store(0)
+	c.taken.Add(1)
+	defer func() {
+		c.taken.Add(-1)
+		c.lost(nil)
+	}()
 	body := resp.Body
 	timer := time.AfterFunc(drainTime, func() { _ = body.Close() })
 	_, _ = io.CopyN(io.Discard, body, drainBytes) // frees its connection
@@ -186,6 +210,39 @@ func (c *sseConn) Call(ctx context.Context, req Request) (Answer, error) {
 		return x.found(nil)
 	case <-x.ctx.Done():
 		return x.found(x.broken(context.Cause(x.ctx)))
+	}
+}
+
+// lateTime is how long the answer is waited for when the POST of a call has failed.
+const lateTime = 2 * time.Second
+
+// late returns the answer of a call whose POST has failed with err. The server may
+// have taken the call, and its answer comes on the stream, whatever has become of
+// the POST: a proxy may have cut it.
+func (x *exchange) late(err error) (Answer, error) {
+	var f *Failure
+	if errors.As(err, &f) && !f.NotSent && !f.Rejected && !f.Answered {
+		timer := time.NewTimer(lateTime)
+		defer timer.Stop()
+		select {
+		case <-x.came:
+		case <-timer.C:
+		case <-x.ctx.Done():
+			err = x.broken(context.Cause(x.ctx))
+		}
+	}
+	return x.found(err)
+}
+
+// lost takes the error of a call that was refused, nil for one that was not. It
+// ends a stream whose session the server has lost, since no other end would come,
+// once nothing that the server has taken can be answered on it any more.
+func (c *sseConn) lost(err error) {
+	if errors.Is(err, errStreamLost) {
+		c.refused.Add(1)
+	}
+	if c.refused.Load() >= lostAfter && c.taken.Load() == 0 {
+		c.stream.cancel(errStreamLost)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // old runs a test against an HTTP+SSE server in virtual time.
@@ -98,6 +99,7 @@ func TestSSEConnectFails(t *testing.T) {
 		after  time.Duration
 	}{
 		{"405", status(405), transport.ReasonStatus, "405", 0},
+		{"404", status(404), transport.ReasonStatus, "404", 0},
 		{"401", status(401), transport.ReasonStatus, "401", 0},
 		{"500", status(500), transport.ReasonStatus, "500", 0},
 		{"302", status(302), transport.ReasonConfig, "redirects", 0},
@@ -139,7 +141,8 @@ func TestSSEConnectFails(t *testing.T) {
 }
 
 // 200, 202 and 204 accept a message, whatever their bodies say; everything
-// else refuses it, at once (OLD-03, HTTP-06), unless the answer has come before.
+// else refuses it (OLD-03, HTTP-06), at once where that proves that nothing was
+// done, unless the answer has come before or comes soon.
 func TestSSEPost(t *testing.T) {
 	t.Parallel()
 	event := make(chan string, 100)
@@ -179,9 +182,16 @@ func TestSSEPost(t *testing.T) {
 		case "400":
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no"}}`, p.id())
-		case "404":
+		case "404", mcp.MethodInitialize:
 			http.Error(w, "no such stream", http.StatusNotFound)
 		case "hangs up":
+			panic(http.ErrAbortHandler)
+		case "hangs up, answers", "502, answers":
+			time.AfterFunc(time.Second, func() { event <- answer })
+			if p.method() == "502, answers" {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
 			panic(http.ErrAbortHandler)
 		case "too large":
 			event <- strings.Replace(answer, "{}", `"`+strings.Repeat("x", 2<<20)+`"`, 1)
@@ -198,15 +208,23 @@ func TestSSEPost(t *testing.T) {
 			require.LessOrEqual(t, time.Since(began), 200*time.Millisecond, method)
 		}
 		require.ErrorIs(t, p.answers("400").Error, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams})
-		f := p.fails("404", transport.ReasonStatus)
+		f := p.fails("404", transport.ReasonLost)
 		require.True(t, f.Rejected)
 		require.Equal(t, 404, f.HTTP.Status)
+		require.ErrorContains(t, f, "the session of its event stream")
+		f = p.fails(mcp.MethodInitialize, transport.ReasonStatus)
+		require.True(t, f.Rejected, "there is no session yet")
+		began := time.Now()
 		require.False(t, p.fails("hangs up", transport.ReasonLost).NotSent)
+		require.Equal(t, 2*time.Second, time.Since(began).Truncate(time.Millisecond), "the answer may come on the stream")
+		for _, method := range []string{"hangs up, answers", "502, answers"} {
+			require.JSONEq(t, `{}`, string(p.answers(method).Result), method)
+		}
 		require.False(t, p.fails("too large", transport.ReasonTooLarge).NotSent)
 		req := p.request("silent")
 		req.Wait.Idle = time.Minute
 		time.AfterFunc(50*time.Second, func() { p.Touch(req.ID) })
-		began := time.Now()
+		began = time.Now()
 		_, err := p.Call(t.Context(), req)
 		require.ErrorIs(t, failure(t, err, transport.ReasonTimeout), jsonrpc.ErrIdle)
 		require.Equal(t, 110*time.Second, time.Since(began), "touched once")
