@@ -38,8 +38,9 @@ type MapOptions struct {
 
 // Map makes the error of a call from the server's JSON-RPC error: mapMCPError
 // of the seed (AC-005.4). Message is the server's, OriginalMCPCode its code, and
-// a retryable member in the error's data beats the table. An error that no
-// table knows is a retryable E201. rpc must not be nil.
+// a retryable member in the error's data beats the table, but for E209, which is
+// never retryable. An error that no table knows is a retryable E201. rpc must not be
+// nil.
 func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 	h := readHints(rpc.Data)
 	p := o.profile()
@@ -115,7 +116,8 @@ func (r rule) apply(h hints, o MapOptions) *Error {
 		e.UserMessage = r.user
 	}
 	retryable, action := r.retryable, r.action
-	if h.retryable != nil && *h.retryable != retryable {
+	// What the two ends do not share they will not share later, whatever a server says.
+	if h.retryable != nil && *h.retryable != retryable && r.code != E209 {
 		retryable, action = *h.retryable, ""
 	}
 	if action == "" && retryable != e.Retryable {

@@ -242,7 +242,7 @@ func TestPayloadRetryableBeatsTheTable(t *testing.T) {
 		{-32050, `{"retryable":true}`, true, later},
 		{-32603, `{"error":{"retryable":false}}`, false, support},
 		{-32603, `{"retryable":"no"}`, true, again},
-		{-32022, `{"retryable":true}`, true, again},
+		{-32022, `{"retryable":true}`, false, support}, // E209 is not retryable
 	} {
 		e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Data: json.RawMessage(tt.data)}, mcperrors.MapOptions{})
 		require.Equal(t, tt.retryable, e.Retryable, tt.data)
