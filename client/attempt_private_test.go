@@ -127,3 +127,21 @@ func TestAnswerVerdicts(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 }
+
+// No failure of a transport makes an E209 that is retryable.
+func TestE209IsNotRetryable(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for reason := transport.Reason(0); reason < 50; reason++ {
+		for _, f := range []transport.Failure{{}, {NotSent: true}, {Rejected: true}, {Answered: true}, {RetryAfter: 1}} {
+			for _, status := range []int{200, 400, 429, 501, 503, 505} {
+				f.Reason, f.Err, f.HTTP = reason, errors.New("no"), &mcperrors.HTTPEvidence{Status: status}
+				if e := fromFailure(&f); e.Code == mcperrors.E209 {
+					seen++
+					require.False(t, e.Retryable, "reason %d: %v", reason, e)
+				}
+			}
+		}
+	}
+	require.Positive(t, seen)
+}

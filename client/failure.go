@@ -90,7 +90,7 @@ func fromFailure(f *transport.Failure) *mcperrors.Error {
 		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, delivery, f.Err.Error(), f)
 	case transport.ReasonNoRoom:
 		e := mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, delivery, f.Err.Error(), f)
-		e.Retryable, e.UserMessage, e.SuggestedAction = true, "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
+		e.UserMessage, e.SuggestedAction = "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
 		return e
 	case transport.ReasonTooLarge:
 		return mcperrors.TooLarge(delivery, f.Err.Error(), f)

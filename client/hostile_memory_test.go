@@ -3,21 +3,24 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -121,59 +124,166 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 	}
 }
 
-// Answers that a server begins and does not end are bounded together; the newest
-// are refused, and small ones go on.
+// Answers that a server begins and does not end are bounded together: they wait for
+// room, and small ones go on.
 func TestMemoryOfUnfinishedAnswers(t *testing.T) { //nolint:paralleltest // measures the heap
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		for _, form := range []string{"JSON", "JSON with a length", "events", "lines of an event"} {
 			t.Run(version+" "+form, func(t *testing.T) {
-				h := &halfServer{version: version, form: form, free: make(chan struct{})}
-				srv := httptest.NewServer(h)
-				defer srv.Close()
-				c, err := client.Dial(t.Context(), srv.URL, client.WithProtocolVersion(version), client.WithPreload(false),
-					client.WithValidation(client.ValidateOff), client.WithMemoryLimit(memoryLimit),
-					client.WithHTTP(transport.HTTP{Limits: transport.Limits{MessageBytes: memoryMessage}}))
-				require.NoError(t, err)
-				ctx, cancel := context.WithCancel(t.Context())
-				var work sync.WaitGroup
-				errs := make(chan error, memoryPeer)
-				grown := heapGrows(func(measure func()) {
-					for range memoryPeer {
-						work.Go(func() {
-							_, err := c.CallTool(ctx, "half", nil)
-							errs <- err
-						})
-					}
-					for range memoryPeer / 2 {
-						var e *mcperrors.Error
-						require.ErrorAs(t, <-errs, &e)
-						require.Equal(t, mcperrors.KindOverloaded, e.Kind, "%v", e)
-						require.NotEqual(t, mcperrors.NotSent, e.Delivery, "it may have run")
-						require.ErrorContains(t, e, "there is no room for the answer")
-					}
-					res, err := c.CallTool(t.Context(), "small", nil)
-					require.NoError(t, err)
-					require.Equal(t, "fine", res.Text())
-					measure()
-					cancel()
-					work.Wait()
-				})
-				t.Logf("%d KiB", grown>>10)
-				require.Less(t, grown, int64(memoryPeer*memoryFiller/2))
-				close(h.free)
-				require.Equal(t, "CLOSED", c.Breaker().State().String(), "our limit is no fault of the server's")
-				_, err = c.CallTool(t.Context(), "whole", nil)
-				require.NoError(t, err, "there is room again")
-				require.NoError(t, c.Close())
+				synctest.Test(t, func(t *testing.T) { memoryOfUnfinished(t, version, form) })
 			})
 		}
 	}
 }
 
+func memoryOfUnfinished(t *testing.T, version, form string) {
+	h := &halfServer{version: version, form: form, free: make(chan struct{})}
+	c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+	ctx, cancel := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	errs := make(chan error, memoryPeer)
+	grown := heapGrows(func(measure func()) {
+		for range memoryPeer {
+			work.Go(func() {
+				_, err := c.CallTool(ctx, "half", nil)
+				errs <- err
+			})
+		}
+		synctest.Wait()
+		require.Empty(t, errs)
+		res, err := c.CallTool(t.Context(), "small", nil)
+		require.NoError(t, err)
+		require.Equal(t, "fine", res.Text())
+		measure()
+		cancel()
+		work.Wait()
+	})
+	for range memoryPeer {
+		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(<-errs))
+	}
+	t.Logf("%d KiB", grown>>10)
+	require.Less(t, grown, int64(memoryPeer*memoryFiller/2))
+	close(h.free)
+	require.Equal(t, "CLOSED", c.Breaker().State().String(), "our limit is no fault of the server's")
+	_, err := c.CallTool(t.Context(), "whole", nil)
+	require.NoError(t, err, "there is room again")
+}
+
+// All of many large answers at once arrive with the default limits.
+func TestLargeAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"JSON", "JSON with a length", "events"} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			size, message, limit := 10<<20, 0, int64(0)
+			if raceEnabled { // it reads slowly: a 64th of all
+				size, message, limit = 160<<10, 256<<10, 1<<20
+			}
+			large := strings.Repeat("x", size)
+			synctest.Test(t, func(t *testing.T) {
+				h := &halfServer{version: "2025-11-25", form: form, free: make(chan struct{}), filler: large}
+				c := h.dial(t, message, client.WithMemoryLimit(limit))
+				errs := make(chan error, 16)
+				for range cap(errs) {
+					go func() {
+						res, err := c.CallTool(t.Context(), "half", nil)
+						if err == nil && len(res.Text()) != size {
+							err = errors.New("it is not whole")
+						}
+						errs <- err
+					}()
+				}
+				synctest.Wait()
+				require.Empty(t, errs, "they wait, for room or for the rest")
+				close(h.free)
+				for range cap(errs) {
+					require.NoError(t, <-errs)
+				}
+			})
+		})
+	}
+}
+
+// A server whose answers nobody reads for want of room may be unable to send
+// anything else. That is not taken for its silence.
+func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
+		r := client.DefaultResilience()
+		r.Silence = 500 * time.Millisecond
+		m := &recordingMeter{}
+		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit), client.WithResilience(r), client.WithMeter(m))
+		h.deaf.Store(true)
+		errs := make(chan error, 40)
+		for range cap(errs) {
+			go func() {
+				_, err := c.CallTool(t.Context(), "half", nil)
+				errs <- err
+			}()
+		}
+		time.Sleep(4900 * time.Millisecond) // before the first stalled answer is given up
+		require.Empty(t, errs)
+		require.Zero(t, m.count(client.Silent))
+		require.Equal(t, "CLOSED", c.Breaker().State().String())
+		require.NoError(t, c.Close())
+		for range cap(errs) {
+			require.Equal(t, mcperrors.KindClosed, mcperrors.KindOf(<-errs))
+		}
+	})
+}
+
+// An answer that finds no room as long as its call may take is an overload of this
+// side, which counts against nobody and is not said to have been refused.
+func TestNoRoomInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
+		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit))
+		errs := make(chan error, 40)
+		for range cap(errs) {
+			go func() {
+				_, err := c.CallTool(t.Context(), "half", nil, client.WithTimeouts(0, 3*time.Second))
+				errs <- err
+			}()
+		}
+		kinds := map[mcperrors.Kind]int{}
+		for range cap(errs) {
+			var e *mcperrors.Error
+			require.ErrorAs(t, <-errs, &e)
+			if kinds[e.Kind]++; e.Kind == mcperrors.KindOverloaded {
+				require.Equal(t, mcperrors.E209, e.Code)
+				require.Equal(t, mcperrors.Answered, e.Delivery)
+				require.False(t, e.Retryable)
+				require.ErrorContains(t, e, "there is no room for the answer")
+			}
+		}
+		require.Positive(t, kinds[mcperrors.KindOverloaded])
+		require.Positive(t, kinds[mcperrors.KindTimeout], "of those that had room, the server was late")
+		require.Len(t, kinds, 2)
+	})
+}
+
 // halfServer answers the tool half with a result that does not end.
 type halfServer struct {
 	version, form string
-	free          chan struct{}
+	free          chan struct{} // closed for the second halves
+	filler        string        // what is sent before; "" for that of the tests of memory
+	deaf          atomic.Bool   // nothing but halves is answered
+}
+
+// dial connects to the server, in memory, until the test ends.
+func (h *halfServer) dial(t *testing.T, messageBytes int, opts ...client.Option) *client.Client {
+	t.Helper()
+	mem := memhttp.New(h)
+	t.Cleanup(mem.Close)
+	c, err := client.Dial(t.Context(), memhttp.URL, append([]client.Option{
+		client.WithProtocolVersion(h.version), client.WithPreload(false), client.WithValidation(client.ValidateOff),
+		client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport(), Limits: transport.Limits{MessageBytes: messageBytes}}),
+	}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
 }
 
 func (h *halfServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -191,6 +301,9 @@ func (h *halfServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return answer(`{"resultType":"complete","content":[{"type":"text","text":"` + text + `"}]}`)
 	}
 	switch {
+	case h.deaf.Load() && req.Method != "tools/call":
+		<-r.Context().Done()
+		return
 	case req.Method != "tools/call":
 		result := initResult
 		if req.Method == "server/discover" {
@@ -207,6 +320,9 @@ func (h *halfServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start, end, _ := strings.Cut(text(""), `"text":""`)
 	start, end = start+`"text":"`, `"`+end
 	middle := filler // shared: the server's heap is ours
+	if h.filler != "" {
+		middle = h.filler
+	}
 	switch h.form {
 	case "JSON with a length":
 		w.Header().Set("Content-Length", fmt.Sprint(len(start)+len(middle)+len(end)))
@@ -229,6 +345,7 @@ func (h *halfServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).Flush()
 	select {
 	case <-h.free:
+		_, _ = io.WriteString(w, end)
 	case <-r.Context().Done():
 	}
 }

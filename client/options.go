@@ -196,13 +196,18 @@ const DefaultMemoryLimit = 64 << 20
 // notifications that wait for handlers, and lists while they are fetched. The
 // default, also of 0, is 64 MiB; less than 0 is no bound.
 //
-// Over it the newest is refused: a question with a JSON-RPC error, a notification
-// is dropped and counted in the log, and a call fails with an error of kind
-// overloaded, which is retryable while the call may have run. Other calls go on.
-// A higher MessageBytes of [transport.Limits] raises it, so that one message
-// always fits. Reading a message takes up to twice its size for a moment, and over
-// a pipe one that is being read is not counted. What a call returned is the
-// caller's and does not count.
+// Answers over it wait, which holds the server back, until there is room or their
+// calls end; see [transport.Budget]. The rest cannot wait and is refused, the newest
+// first: a question with a JSON-RPC error, a notification is dropped and counted in
+// the log, and a list fails. A call that fails for want of room has an error of kind
+// overloaded, and its Delivery says whether it may have run. A higher MessageBytes of
+// [transport.Limits] raises the limit, so that one message always fits.
+//
+// What is held can be more than the limit by one message, since one answer at a time
+// may go on without room. Reading a message takes up to twice its size for a moment. A
+// message that is read from a pipe is not counted. Over HTTP/2 up to 256 KiB of each
+// answer that waits are not counted either, or what a RoundTripper of yours allows. What a
+// call returned is the caller's and does not count.
 func WithMemoryLimit(bytes int64) Option { return optionFunc(func(c *config) { c.memory = bytes }) }
 
 // WithIDs replaces the generator of request ids, UUID v4 strings. It is called

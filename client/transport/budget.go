@@ -1,29 +1,74 @@
 package transport
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Budget bounds the bytes that a server can make this side hold at the same time,
-// in answers that are not complete and in messages that wait for handlers. What
-// would go beyond it is refused, the newest first. The zero Budget, and a nil one,
-// bound nothing. Its methods may be called from many goroutines at once.
-type Budget struct{ limit, held atomic.Int64 }
+// in answers that are not complete and in messages that wait for handlers. The
+// zero Budget, and a nil one, bound nothing. Its methods may be called from many
+// goroutines at once.
+//
+// A message that finds no room is refused, the newest first. An answer waits: it is
+// not read on, which holds its server back, until there is room or its call ends.
+// The oldest answer goes first. When it finds no room although it waits for nobody
+// older, it goes beyond the limit, by about the size of one message at most. One
+// answer at a time may do that, so that two that are half read never block each
+// other. If nothing of it comes for 5 s while others wait, its call fails.
+//
+// A message that is being read from a pipe is not counted: there is one at a time,
+// and [Limits] bounds it.
+type Budget struct {
+	mu    sync.Mutex
+	limit int64
+	held  int64  // within the limit
+	line  *queue // of answers; nil before the first, for idle clients are to be small
+}
+
+// queue is what a budget knows of answers.
+type queue struct {
+	may     *reading   // that may go beyond the limit
+	over    int64      // what it holds there
+	waiting []*reading // for room, the oldest first
+	turns   uint64
+}
+
+// reading is what a reader has taken of a budget for the message it reads. But for
+// what stands in the budget's queue, it is the reader's own.
+type reading struct {
+	x     *exchange
+	held  int64         // within the limit
+	turn  uint64        // its age; 0 before it has asked for anything
+	wants int64         // while it waits
+	room  chan struct{} // closed when it has what it wants
+}
 
 // SetLimit sets how many bytes there are, 0 for no bound.
-func (b *Budget) SetLimit(bytes int64) { b.limit.Store(bytes) }
+func (b *Budget) SetLimit(bytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit = bytes
+	b.serve()
+}
 
 // fit raises the limit to n, so that one message of that size always finds room.
 func (b *Budget) fit(n int) {
 	if b == nil {
 		return
 	}
-	for limit := b.limit.Load(); limit > 0 && limit < int64(n); limit = b.limit.Load() {
-		b.limit.CompareAndSwap(limit, int64(n))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.limit > 0 {
+		b.limit = max(b.limit, int64(n))
+		b.serve()
 	}
 }
 
@@ -33,23 +78,24 @@ func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return true
 	}
-	for {
-		held, limit := b.held.Load(), b.limit.Load()
-		if limit > 0 && held+int64(n) > limit {
-			return false
-		}
-		// What does not fit is never added: others would find it there.
-		if b.held.CompareAndSwap(held, held+int64(n)) {
-			return true
-		}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.limit > 0 && b.held+int64(n) > b.limit {
+		return false
 	}
+	b.held += int64(n)
+	return true
 }
 
 // Give gives back n bytes that were taken.
 func (b *Budget) Give(n int) {
-	if b != nil && n != 0 {
-		b.held.Add(int64(-n))
+	if b == nil || n == 0 {
+		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= int64(n)
+	b.serve()
 }
 
 // Held returns how many bytes are taken.
@@ -57,7 +103,12 @@ func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
 	}
-	return b.held.Load()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line == nil {
+		return b.held
+	}
+	return b.held + b.line.over
 }
 
 // Limit returns how many bytes there are in all, 0 for no bound.
@@ -65,20 +116,161 @@ func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
 	}
-	return b.limit.Load()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limit
+}
+
+// ask takes n more bytes for an answer. When there is no room for them it returns
+// what is closed once they are taken; whoever stops waiting for that must leave.
+func (b *Budget) ask(r *reading, n int) (room <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line == nil {
+		b.line = &queue{}
+	}
+	q := b.line
+	if r.turn == 0 {
+		q.turns++
+		r.turn = q.turns
+	}
+	if b.grant(r, int64(n)) {
+		return nil
+	}
+	r.wants, r.room = int64(n), make(chan struct{})
+	at, _ := slices.BinarySearchFunc(q.waiting, r.turn, func(w *reading, turn uint64) int { return cmp.Compare(w.turn, turn) })
+	q.waiting = slices.Insert(q.waiting, at, r)
+	return r.room
+}
+
+// grant takes n bytes for an answer if it is its turn and there is room.
+func (b *Budget) grant(r *reading, n int64) bool {
+	q := b.line
+	switch {
+	case q.may == r:
+		q.over += n
+	case len(q.waiting) > 0 && q.waiting[0].turn < r.turn:
+		return false
+	case b.limit <= 0, b.held+n <= b.limit-b.limit/messageShare:
+		r.held += n
+		b.held += n
+	case q.may == nil:
+		q.may = r
+		return b.grant(r, n)
+	default:
+		return false
+	}
+	return true
+}
+
+// messageShare is which part of the limit answers leave to what cannot wait, which
+// would be refused for as long as answers do.
+const messageShare = 8
+
+// serve gives room to answers that wait for it. Requires b.mu.
+func (b *Budget) serve() {
+	q := b.line
+	for q != nil && len(q.waiting) > 0 && b.grant(q.waiting[0], q.waiting[0].wants) {
+		close(q.waiting[0].room)
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+	}
+}
+
+// leave ends the wait of an answer. It may have got what it wanted meanwhile.
+func (b *Budget) leave(r *reading) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at := slices.Index(b.line.waiting, r); at >= 0 {
+		b.line.waiting = slices.Delete(b.line.waiting, at, at+1)
+		b.serve() // the next may want less
+	}
+}
+
+// mayIdle is how long nothing may come of the answer that goes beyond the limit:
+// others wait for it alone, so that it does not get the whole idle timeout.
+const mayIdle = 5 * time.Second
+
+var errStalled = errors.New("the server stopped in the middle of the answer while others waited for its room")
+
+// prod gives up the answer that goes beyond the limit if it has stalled.
+func (b *Budget) prod() {
+	b.mu.Lock()
+	var x *exchange
+	if b.line.may != nil {
+		x = b.line.may.x
+	}
+	b.mu.Unlock()
+	if x == nil || x.id.IsZero() { // a stream without an id is more than one call's
+		return
+	}
+	if paused := x.paused.Load(); !paused && x.idle() >= mayIdle {
+		x.cancel(errStalled)
+	}
+}
+
+// letGo gives back what was taken for an answer.
+func (b *Budget) letGo(r *reading) {
+	if r.turn == 0 && r.held == 0 {
+		return // as without a budget
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= r.held
+	if q := b.line; q != nil && q.may == r {
+		q.may, q.over = nil, 0
+	}
+	*r = reading{x: r.x}
+	b.serve()
 }
 
 // freeBytes of an answer are not counted: nearly all answers are smaller, and
-// those cost nothing and are never refused.
+// those cost nothing and never wait.
 const freeBytes = 16 << 10
 
-// Hold takes n more bytes for what an exchange is reading.
+// Hold takes n more bytes for what an exchange is reading. It waits until there is
+// room for them, and reports false when the exchange ends before. An exchange
+// without an end does not wait.
 func (x *exchange) Hold(n int) bool {
-	if !x.c.handler.Budget.Take(n) {
-		return false
+	b := x.c.handler.Budget
+	if b == nil {
+		return true
 	}
-	x.held += n
-	return true
+	if x.endless {
+		ok := b.Take(n)
+		if ok {
+			x.reading.held += int64(n)
+		}
+		return ok
+	}
+	room := b.ask(&x.reading, n)
+	if room == nil {
+		return true
+	}
+	x.paused.Store(true)
+	x.c.paused.Add(1)
+	defer func() {
+		x.touch() // the server was not silent: nobody read what it sent
+		x.paused.Store(false)
+		x.c.paused.Add(-1)
+	}()
+	ticker := time.NewTicker(mayIdle)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-room:
+			return true
+		case <-x.ctx.Done():
+			b.leave(&x.reading)
+			return false
+		case <-ticker.C:
+			b.prod()
+		}
+	}
+}
+
+// letGo gives back what was taken for messages that are handed over.
+func (x *exchange) letGo() {
+	x.c.handler.Budget.letGo(&x.reading)
 }
 
 // counted reads a reply for as long as there is room for it.
@@ -102,17 +294,18 @@ func (c *counted) Read(p []byte) (int, error) {
 
 var errNoRoom = errors.New("there is no room for the rest of the answer")
 
-// letGo gives back what was taken for messages that are handed over.
-func (x *exchange) letGo() {
-	x.c.handler.Budget.Give(x.held)
-	x.held = 0
-}
-
-// noRoom is the failure of an answer that finds no room, from its ends.
+// noRoom is the failure of an answer that found no room, from its ends. One that
+// waited for it failed for what ended its wait, but for the time of the attempt:
+// that the server was late is not said there.
 func (x *exchange) noRoom(head, tail []byte) *Failure {
-	f := x.tooLarge(head, tail)
-	f.Reason = ReasonNoRoom
-	f.Err = fmt.Errorf("there is no room for the answer: this client holds up to %s of unfinished answers and waiting messages at once",
+	text := fmt.Sprintf("there is no room for the answer: this client holds up to %s of unfinished answers and waiting messages at once",
 		jsonrpc.Size(int(x.c.handler.Budget.Limit())))
+	if cause := context.Cause(x.ctx); cause != nil && !errors.Is(cause, jsonrpc.ErrMaxWait) {
+		f := x.broken(cause)
+		f.Err = fmt.Errorf("%w (%s)", f.Err, text)
+		return f
+	}
+	f := x.tooLarge(head, tail)
+	f.Reason, f.Err = ReasonNoRoom, errors.New(text)
 	return f
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,4 +43,106 @@ func TestBudgetRefusesOnlyWhatDoesNotFit(t *testing.T) {
 	work.Wait()
 	require.Zero(t, refused)
 	require.Zero(t, b.Held())
+}
+
+// asks has a reader ask for room, and returns where it is told.
+func asks(b *Budget, r *reading, n int) <-chan struct{} {
+	if room := b.ask(r, n); room != nil {
+		return room
+	}
+	return nothingToSay
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// The oldest answer is the first to get room, one may go beyond the limit, and what
+// cannot wait finds the share that answers leave to it.
+func TestBudgetServesTheOldest(t *testing.T) {
+	t.Parallel()
+	var b Budget
+	b.SetLimit(80)
+	var first, second, third, fourth reading
+	require.True(t, isClosed(asks(&b, &first, 25)))
+	require.True(t, isClosed(asks(&b, &second, 40)))
+	require.True(t, isClosed(asks(&b, &second, 10)), "beyond what answers have")
+	require.Equal(t, int64(75), b.Held())
+	require.True(t, b.Take(15), "the share of others is not used by answers")
+	require.False(t, b.Take(1))
+	b.Give(15)
+	require.True(t, isClosed(asks(&b, &second, 10)), "who may goes on")
+
+	large, small := asks(&b, &third, 20), asks(&b, &fourth, 1)
+	require.False(t, isClosed(large))
+	require.False(t, isClosed(small), "it fits, but an older one waits")
+	older := asks(&b, &first, 35)
+	require.False(t, isClosed(older))
+	b.letGo(&second)
+	require.True(t, isClosed(older), "the oldest, though it came last")
+	require.True(t, isClosed(large) && isClosed(small), "one may go beyond the limit again")
+	require.Equal(t, int64(81), b.Held())
+	for _, r := range []*reading{&first, &third, &fourth} {
+		b.letGo(r)
+	}
+	require.Zero(t, b.Held())
+
+	require.True(t, b.Take(80))
+	require.True(t, isClosed(asks(&b, &first, 1)), "beyond the limit")
+	left, next := asks(&b, &second, 100), asks(&b, &third, 1)
+	b.Give(20)
+	require.False(t, isClosed(left) || isClosed(next), "%d", b.Held())
+	b.leave(&second)
+	require.True(t, isClosed(next), "whoever leaves stands in nobody's way")
+	require.False(t, isClosed(left))
+	again := asks(&b, &second, 100)
+	b.SetLimit(0)
+	require.True(t, isClosed(again), "without a limit there is always room")
+	for _, r := range []*reading{&first, &second, &third} {
+		b.letGo(r)
+	}
+	b.Give(60)
+	require.Zero(t, b.Held())
+}
+
+// However readers come, go on, give up and end: none waits for ever while the one
+// that may go on does, and what is held stays within the limit and one message.
+func TestBudgetProgresses(t *testing.T) {
+	t.Parallel()
+	const limit, message, piece = 100, 60, 7
+	var b Budget
+	b.SetLimit(limit)
+	var work sync.WaitGroup
+	for n := range 16 {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(n)))
+			for range 500 {
+				r := &reading{}
+				for size := random.IntN(message-piece+1) + 1; size > 0; size -= piece {
+					room := asks(&b, r, min(size, piece))
+					if random.IntN(20) == 0 && !isClosed(room) {
+						b.leave(r)
+						break
+					}
+					<-room
+					if held := b.Held(); held > limit+message {
+						t.Errorf("%d bytes are held", held)
+					}
+				}
+				if random.IntN(4) == 0 && b.Take(piece) {
+					b.Give(piece)
+				}
+				b.letGo(r)
+			}
+		})
+	}
+	work.Wait()
+	require.Zero(t, b.Held())
+	require.Empty(t, b.line.waiting)
+	require.Nil(t, b.line.may)
 }

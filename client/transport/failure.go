@@ -66,8 +66,8 @@ const (
 	// ReasonUnprocessed: HTTP/2 said that the server did not process the request,
 	// by REFUSED_STREAM or a GOAWAY below its stream (RFC 9113 section 8.7).
 	ReasonUnprocessed
-	// ReasonNoRoom: what is held of other answers leaves no room for this one; see
-	// [Budget].
+	// ReasonNoRoom: what is held of other answers left no room for this one in its
+	// time, or it stalled in room that others waited for; see [Budget].
 	ReasonNoRoom
 	// ReasonCallback: a function of the application, such as its RoundTripper,
 	// panicked or ended its goroutine.

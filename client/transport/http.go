@@ -145,6 +145,7 @@ type httpConn struct {
 	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
 	received     atomic.Uint64 // what came: heads and pieces of bodies
+	paused       atomic.Int64  // exchanges that wait for room
 	session
 
 	mirrors mirrorHeaders
@@ -217,8 +218,14 @@ func (c *httpConn) Touch(id jsonrpc.ID) {
 	}
 }
 
-// Received implements [Counter].
-func (c *httpConn) Received() uint64 { return c.received.Load() }
+// Received implements [Counter]. What waits at the server because nobody here has
+// room for it counts as if it came: the silence is not the server's.
+func (c *httpConn) Received() uint64 {
+	if c.paused.Load() > 0 {
+		return c.received.Add(1)
+	}
+	return c.received.Load()
+}
 
 // Late implements [Counter]: an answer comes on its own exchange, and nobody
 // reads one that was given up.

@@ -329,23 +329,16 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 		return nil, x.tooLarge(head, nil)
 	}
 	if resp.ContentLength >= 0 {
-		if resp.ContentLength > freeBytes && !x.Hold(int(resp.ContentLength)) {
-			head, _ := x.head(freeBytes)
-			return nil, x.noRoom(head, nil)
-		}
-		data := make([]byte, resp.ContentLength)
-		if _, err := io.ReadFull(x, data); err != nil {
-			return nil, x.broken(err)
-		}
-		return data, nil
+		return x.readExactly(int(resp.ContentLength))
 	}
 	var chunks [][]byte
 	total := int64(0)
 	for {
-		chunk := make([]byte, max(8<<10, total/8))
-		if total > freeBytes && !x.Hold(len(chunk)) {
+		size := max(8<<10, total/8)
+		if total > freeBytes && !x.Hold(int(size)) {
 			return nil, x.noRoom(chunks[0], chunks[len(chunks)-1])
 		}
+		chunk := make([]byte, size)
 		n, err := io.ReadFull(x, chunk)
 		chunks = append(chunks, chunk[:n])
 		total += int64(n)
@@ -359,6 +352,30 @@ func (x *exchange) readBody(resp *http.Response) ([]byte, error) {
 		}
 	}
 }
+
+// readExactly reads a body of known length. What is large waits for room behind
+// its first bytes, which tell whose answer it is: a server that announces bodies
+// and sends nothing of them takes no room.
+func (x *exchange) readExactly(length int) ([]byte, error) {
+	var head []byte
+	if length > freeBytes {
+		head = make([]byte, headBytes)
+		if _, err := io.ReadFull(x, head); err != nil {
+			return nil, x.broken(err)
+		}
+		if !x.Hold(length) {
+			return nil, x.noRoom(head, nil)
+		}
+	}
+	data := make([]byte, length)
+	if _, err := io.ReadFull(x, data[copy(data, head):]); err != nil {
+		return nil, x.broken(err)
+	}
+	return data, nil
+}
+
+// headBytes is what is read of a large body before there is room for it.
+const headBytes = 1 << 10
 
 // ended tells the end of a body from a truncation: ReadFull reports both as
 // an unexpected end, but only a truncated body goes on to fail.

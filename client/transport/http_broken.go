@@ -36,6 +36,8 @@ func (x *exchange) broken(err error) *Failure {
 		f.Reason, f.Err = ReasonClosed, cause
 	case errors.Is(cause, jsonrpc.ErrIdle), errors.Is(cause, jsonrpc.ErrMaxWait):
 		f.Reason, f.Err = ReasonTimeout, cause
+	case errors.Is(cause, errStalled):
+		f.Reason, f.Err = ReasonNoRoom, cause
 	case errors.Is(cause, errStreamEnded):
 		f.Err = cause
 	case errors.As(err, &failed):

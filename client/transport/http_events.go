@@ -44,6 +44,9 @@ func (x *exchange) read(events *sse.Reader, at *place) (jsonrpc.Response, error)
 			if over.NoRoom {
 				large = x.noRoom(over.Head, over.Tail)
 			}
+			if x.ctx.Err() != nil {
+				return none, large
+			}
 			if large.Answered || errors.Is(err, sse.ErrEndless) {
 				return none, large
 			}

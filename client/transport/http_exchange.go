@@ -36,8 +36,12 @@ type exchange struct {
 	header   http.Header
 	opens    bool   // the request is initialize
 	session  string // the session id that the request carried
-	held     int    // bytes taken from the budget; of whoever reads
 	draining bool   // the body is closed by drain, not by end
+
+	reading reading     // taken from the budget; of whoever reads
+	endless bool        // nothing ends it but one of the two sides
+	paused  atomic.Bool // what comes is not read for want of room
+
 	// elsewhere is the answer that came on another stream (HTTP-21).
 	elsewhere atomic.Pointer[outcome]
 	// came is closed then, where that is how answers come; nil elsewhere.
@@ -49,7 +53,11 @@ type exchange struct {
 
 func newExchange(ctx context.Context, c *httpConn, req Request) *exchange {
 	wait := jsonrpc.Wait{Idle: max(req.Wait.Idle, 0), Max: max(req.Wait.Max, 0), NullID: req.Wait.NullID} // as [jsonrpc.Conn] takes them
-	x := &exchange{c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil, opens: req.Method == mcp.MethodInitialize}
+	x := &exchange{
+		c: c, id: req.ID, caller: ctx, wait: wait, stateless: req.Mirror != nil,
+		opens: req.Method == mcp.MethodInitialize, endless: req.Wait.Endless,
+	}
+	x.reading.x = x
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	if c.oneStream {
 		x.came = make(chan struct{})
@@ -88,10 +96,10 @@ func (l *exchanges) remove(x *exchange) {
 
 // startTimer starts the idle and the overall timeout.
 func (x *exchange) startTimer() {
+	x.began = time.Now()
 	if x.wait.Idle == 0 && x.wait.Max == 0 {
 		return
 	}
-	x.began = time.Now()
 	first := x.wait.Idle
 	if first == 0 || (x.wait.Max > 0 && x.wait.Max < first) {
 		first = x.wait.Max
@@ -107,13 +115,18 @@ func (x *exchange) tick() {
 		x.cancel(jsonrpc.ErrMaxWait)
 		return
 	}
-	if x.wait.Idle > 0 && passed-time.Duration(x.seen.Load()) >= x.wait.Idle {
+	paused := x.paused.Load() // before seen, which is set at the end of a pause
+	seen := time.Duration(x.seen.Load())
+	if paused {
+		seen = passed
+	}
+	if x.wait.Idle > 0 && passed-seen >= x.wait.Idle {
 		x.cancel(jsonrpc.ErrIdle)
 		return
 	}
 	next := x.wait.Max - passed
 	if x.wait.Idle > 0 {
-		idle := time.Duration(x.seen.Load()) + x.wait.Idle - passed
+		idle := seen + x.wait.Idle - passed
 		if x.wait.Max == 0 || idle < next {
 			next = idle
 		}
@@ -284,10 +297,11 @@ func (x *exchange) Read(p []byte) (int, error) {
 // touch notes that something came for the call.
 func (x *exchange) touch() {
 	x.c.received.Add(1)
-	if x.wait.Idle > 0 {
-		x.seen.Store(int64(time.Since(x.began)))
-	}
+	x.seen.Store(int64(time.Since(x.began)))
 }
+
+// idle is how long nothing has come for the call.
+func (x *exchange) idle() time.Duration { return time.Since(x.began) - time.Duration(x.seen.Load()) }
 
 // found returns the answer that came elsewhere, or the error that there is
 // none.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // maxStreamPause bounds the waits between the tries to open the server's own
@@ -25,7 +27,7 @@ var errReplaced = errors.New("the stream belongs to a session that is over")
 // earlier session ends first.
 func (c *httpConn) OpenStream() <-chan struct{} {
 	now := c.session.current()
-	x, err := c.begin(context.Background(), Request{}) //nolint:forbidigo // lives until Close
+	x, err := c.begin(context.Background(), Request{Wait: jsonrpc.Wait{Endless: true}}) //nolint:forbidigo // lives until Close
 	if err != nil {
 		return nothingToSay // closed
 	}

@@ -16,6 +16,9 @@ const (
 	// maxHeaderBytes bounds the headers of an answer (resilience.md §3.8).
 	maxHeaderBytes   = 64 << 10
 	idleConnsPerHost = 10_000
+	// streamWindow is what HTTP/2 takes of an answer that is not read, because it
+	// waits for room. The default is 4 MiB.
+	streamWindow = 256 << 10
 )
 
 // shared is the pool of all connections that have no round tripper of their
@@ -62,5 +65,6 @@ func newPool() *http.Transport {
 		ExpectContinueTimeout: time.Second,
 
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: streamWindow},
 	}
 }

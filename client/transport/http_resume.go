@@ -30,6 +30,7 @@ func (x *exchange) stream() (Answer, error) {
 		resp, err := x.read(events, at)
 		ended := events.Ended()
 		events.Free()
+		x.letGo() // also while the stream is resumed
 		if err == nil {
 			if !ended {
 				x.drain()

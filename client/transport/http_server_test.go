@@ -112,8 +112,15 @@ type page struct {
 
 func dial(t *testing.T, h *transport.HTTP) *page {
 	t.Helper()
+	return dialWithin(t, h, nil)
+}
+
+// dialWithin is dial with a bound on what is held.
+func dialWithin(t *testing.T, h *transport.HTTP, budget *transport.Budget) *page {
+	t.Helper()
 	p := &page{T: t}
 	conn, err := h.Connect(t.Context(), transport.Handler{
+		Budget:  budget,
 		OnFault: func(err error) { p.locked(func() { p.faults = append(p.faults, err) }) },
 		OnNotification: func(n jsonrpc.Notification, id jsonrpc.ID) {
 			p.locked(func() { p.notes = append(p.notes, fmt.Sprintf("%s for %s", n.Method, id)) })

@@ -182,7 +182,7 @@ type Handler struct {
 	// RoundTripper of [HTTP], panicked with value, or ended its goroutine, which
 	// is nil. What it was needed for fails; nothing else does.
 	OnCallbackFailed func(name string, value any, stack []byte)
-	// Budget bounds what is held of unfinished answers; nil bounds nothing.
+	// Budget bounds what is held of unfinished answers together; nil bounds nothing.
 	Budget *Budget
 	// Trace sees the traffic.
 	Trace Trace
@@ -201,7 +201,9 @@ type Trace struct {
 	Stderr func(line string)
 }
 
-// Limits bounds what is taken from a server. Zero members take the defaults.
+// Limits bounds what is taken from a server. Zero members take the defaults. They are
+// all that bounds a message which is read from a pipe: [Budget] counts it only when it
+// has come.
 type Limits struct {
 	// MessageBytes bounds a line, a body, an event, each after decompression;
 	// 0 means 16 MiB.

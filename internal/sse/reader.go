@@ -51,8 +51,8 @@ func (e *TooLongError) Is(target error) bool {
 
 // Room is asked for memory before an event takes more of it.
 type Room interface {
-	// Hold takes n bytes and reports whether there is room for them. They are free
-	// again when whoever reads the events says so.
+	// Hold takes n bytes, or reports that there is no room for them. It may wait for
+	// room. They are free again when whoever reads the events says so.
 	Hold(n int) bool
 }
 
@@ -143,7 +143,7 @@ func (r *Reader) Room(room Room, free int) { r.room, r.free = room, free }
 // fits asks for room for an event of so many bytes.
 func (r *Reader) fits(size int) bool {
 	for r.room != nil && size > r.free+r.held {
-		more := max(fullChunk, size/8)
+		more := max(fullChunk, min(size/8, r.maxEvent-r.free-r.held)) // no more than the event may need
 		if !r.room.Hold(more) {
 			return false
 		}
