@@ -96,8 +96,13 @@ func contentName(resp *http.Response) string {
 	return fmt.Sprintf("status %d and no content type", resp.StatusCode)
 }
 
+// byteOrderMark is what some runtimes begin a body with. It is no part of the JSON,
+// and may be ignored (RFC 8259 section 8.1).
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // single decodes a JSON body, which must be the answer, or a batch with it.
 func (x *exchange) single(id jsonrpc.ID, data []byte) (Answer, error) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	if x.takesBatch(data) {
 		resp, found, err := x.take(data, false)
 		switch {
@@ -227,6 +232,7 @@ func (x *exchange) answerIn(resp *http.Response, body []byte) (answer *jsonrpc.R
 		}
 		return &got, nil, err
 	}
+	body = bytes.TrimPrefix(body, byteOrderMark)
 	got, other, err := jsonrpc.DecodeAnswer(body, x.c.limits.Depth, x.id)
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -205,17 +206,36 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 		x.resp = resp
 		x.c.received.Add(1)
 		next, err := redirect(target, resp)
+		if (next == nil && err == nil) || (verb == http.MethodPost && x.holdsAnswer(resp)) {
+			return resp, nil
+		}
 		if err != nil {
 			return nil, x.failure(ReasonConfig, err)
-		}
-		if next == nil {
-			return resp, nil
 		}
 		_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 		_ = resp.Body.Close()
 		target = next
 	}
 	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a circle"))
+}
+
+// holdsAnswer reports whether a redirect answers the request. A server that has run
+// a call must not get it again. The body can be read after it.
+func (x *exchange) holdsAnswer(resp *http.Response) bool {
+	if x.id.IsZero() || mediaType(resp.Header) != typeJSON {
+		return false
+	}
+	head, rest := x.peek(), resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), rest}
+	got, other, err := jsonrpc.DecodeAnswer(bytes.TrimPrefix(head, byteOrderMark), x.c.limits.Depth, x.id)
+	if err != nil {
+		_, whose := x.undecodable(err, head)
+		return whose == x.id
+	}
+	return other == nil && got.ID == x.id
 }
 
 // copyURL returns a copy that may be changed. User infos never change.

@@ -198,6 +198,8 @@ func TestHTTPAnswers(t *testing.T) {
 		{"error with 400, another type", answered(400, "text/plain", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32600,"message":"no"}}`), -32600, 400},
 		{"a result with 500", answered(500, "application/json", good), 0, 500},
 		{"error with 404", answered(404, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no"}}`), -32601, 404},
+		{"a byte order mark", answered(200, "application/json", "\ufeff"+good), 0, 0},
+		{"a byte order mark with 500", answered(500, "application/json", "\ufeff"+good), 0, 500},
 		{"error with 500", answered(500, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"no"}}`), -32603, 500},
 	}
 	for _, tt := range tests {
@@ -244,6 +246,31 @@ func TestHTTPRedirect(t *testing.T) {
 		require.Equal(t, "/c", got[2].path)
 		require.Equal(t, got[0].body, got[2].body)
 		require.Equal(t, "Bearer t", got[2].header.Get("Authorization"))
+	}
+}
+
+// A server that has answered the request in a redirect has run it: it does not get
+// the request again.
+func TestHTTPRedirectAnswers(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{302, 307, 308} {
+		for name, body := range map[string]string{
+			"whole":  good,
+			"unread": `{"jsonrpc":"2.0","id":ID,"result":{"a":1,"a":2},"error":{}}`,
+		} {
+			s := serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
+				answered(status, "application/json", body, "Location", "/again")(w, p.id())
+			})
+			p := dial(t, &transport.HTTP{URL: s.url})
+			if name == "whole" {
+				answer := p.answers("m")
+				require.JSONEq(t, `{}`, string(answer.Result))
+				require.Equal(t, status, answer.HTTP.Status)
+			} else {
+				require.True(t, p.fails("m", transport.ReasonProtocol).Answered)
+			}
+			require.Len(t, s.received(), 1)
+		}
 	}
 }
 
