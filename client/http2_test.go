@@ -2,11 +2,13 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // Frames of HTTP/2 (RFC 9113 section 6), as far as a server needs them that
@@ -38,6 +41,8 @@ const (
 // answers it.
 type h2Server struct {
 	turn func(method string, conn *h2Conn, stream uint32) (taken bool)
+
+	secure *tls.Config // nil for none
 
 	mu        sync.Mutex
 	processed map[string]int // requests by method
@@ -67,6 +72,9 @@ func (c *h2Conn) goAway(last, code uint32) {
 
 func (s *h2Server) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
+	if s.secure != nil {
+		theirs = tls.Server(theirs, s.secure)
+	}
 	c := &h2Conn{Conn: theirs, out: make(chan []byte, 1000)}
 	s.mu.Lock()
 	s.conns++
@@ -175,9 +183,11 @@ func onHTTP2(t *testing.T, wrap func(http.RoundTripper) http.RoundTripper, test 
 				c, err := client.Dial(t.Context(), "http://h2.invalid/mcp", client.WithProtocolVersion(era),
 					client.WithHTTP(transport.HTTP{RoundTripper: rt}))
 				require.NoError(t, err)
+				synctest.Wait() // the streams of connecting are over: none waits for the connection's lock
 				test(t, c, s)
 				s.turn = func(string, *h2Conn, uint32) bool { return false }
 				require.NoError(t, c.Close())
+				synctest.Wait() // the last stream is over
 				pool.CloseIdleConnections()
 				s.work.Wait()
 			})
@@ -214,31 +224,38 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wrap func(http.RoundTripper) http.RoundTripper
 		turn func() func(string, *h2Conn, uint32) bool
+		opts []client.CallOption
 	}{
-		"GOAWAY, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+		"GOAWAY with GetBody": {nil, func() func(string, *h2Conn, uint32) bool {
 			return once(1, func(c *h2Conn, stream uint32) { c.goAway(stream-2, 0) })
-		}},
-		"REFUSED_STREAM, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+		}, nil},
+		"REFUSED_STREAM with GetBody": {nil, func() func(string, *h2Conn, uint32) bool {
 			return once(1, func(c *h2Conn, stream uint32) { c.refuse(stream) })
-		}},
-		"REFUSED_STREAM again and again, handled by the HTTP layer": {nil, func() func(string, *h2Conn, uint32) bool {
+		}, nil},
+		"REFUSED_STREAM again and again": {nil, func() func(string, *h2Conn, uint32) bool {
 			return once(4, func(c *h2Conn, stream uint32) { c.refuse(stream) })
-		}},
+		}, nil},
 		"GOAWAY": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
 			return once(2, func(c *h2Conn, stream uint32) { c.goAway(max(stream, 2)-2, 0) })
-		}},
+		}, nil},
 		"GOAWAY with an error": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
 			return once(2, func(c *h2Conn, stream uint32) { c.goAway(max(stream, 2)-2, 11) })
-		}},
+		}, nil},
 		"REFUSED_STREAM": {func(rt http.RoundTripper) http.RoundTripper { return withoutBody{rt} }, func() func(string, *h2Conn, uint32) bool {
 			return once(2, func(c *h2Conn, stream uint32) { c.refuse(stream) })
-		}},
+		}, nil},
+		"GOAWAY, without retries": {nil, func() func(string, *h2Conn, uint32) bool {
+			return once(1, func(c *h2Conn, stream uint32) { c.goAway(stream-2, 0) })
+		}, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}},
+		"REFUSED_STREAM, without retries": {nil, func() func(string, *h2Conn, uint32) bool {
+			return once(7, func(c *h2Conn, stream uint32) { c.refuse(stream) })
+		}, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onHTTP2(t, tt.wrap, func(t *testing.T, c *client.Client, s *h2Server) {
 				s.turn = tt.turn()
-				_, err := c.CallTool(t.Context(), "pay", map[string]any{})
+				_, err := c.CallTool(t.Context(), "pay", map[string]any{}, tt.opts...)
 				require.NoError(t, err)
 				require.Equal(t, 1, s.processed["tools/call"])
 				if left := c.Health().RetryTokens; left != nil {
@@ -287,6 +304,8 @@ func TestHTTP2ProcessedIsUnknown(t *testing.T) {
 			<-gone // nothing is read meanwhile
 		},
 		"RST_STREAM INTERNAL_ERROR": func(c *h2Conn, stream uint32) { c.frame(h2Reset, 0, stream, []byte{0, 0, 0, 2}) },
+		// The standard library sends such a request again where it can.
+		"RST_STREAM PROTOCOL_ERROR": func(c *h2Conn, stream uint32) { c.frame(h2Reset, 0, stream, []byte{0, 0, 0, 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,6 +314,52 @@ func TestHTTP2ProcessedIsUnknown(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "pay", map[string]any{})
 				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
 				require.Zero(t, s.processed["tools/call"], "not made again")
+			})
+		})
+	}
+}
+
+// The same for a call that is the first request of all, over TLS: only the
+// connection says then that it speaks HTTP/2. What does no harm may be sent twice.
+func TestHTTP2FirstRequestOverTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	secret := server.TLS.Certificates
+	server.Close()
+	for method, times := range map[string]int{"tools/call": 0, "server/discover": 1, "initialize": 1, "tools/list": 1, "custom": 0} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &h2Server{processed: map[string]int{}}
+				reset := false
+				s.turn = func(_ string, c *h2Conn, stream uint32) bool {
+					if reset {
+						return false
+					}
+					reset = true
+					c.frame(h2Reset, 0, stream, []byte{0, 0, 0, 1})
+					return true
+				}
+				s.secure = &tls.Config{Certificates: secret, NextProtos: []string{"h2"}}
+				pool := &http.Transport{
+					DialContext: s.dial, ForceAttemptHTTP2: true,
+					TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a pipe of the test's own
+				}
+				conn, err := (&transport.HTTP{URL: "https://h2.invalid/mcp", RoundTripper: pool}).Connect(t.Context(), transport.Handler{})
+				require.NoError(t, err)
+				_, err = conn.Call(t.Context(), transport.Request{Request: jsonrpc.Request{ID: jsonrpc.IntID(1), Method: method}})
+				require.Equal(t, times == 0, err != nil, "%v", err)
+				if err != nil {
+					var f *transport.Failure
+					require.ErrorAs(t, err, &f)
+					require.Equal(t, transport.ReasonLost, f.Reason, "%v", err)
+					require.False(t, f.NotSent, "%v", err)
+				}
+				require.Equal(t, times, s.processed[method])
+				require.NoError(t, conn.Close())
+				synctest.Wait() // the last stream is over
+				pool.CloseIdleConnections()
+				s.work.Wait()
 			})
 		})
 	}

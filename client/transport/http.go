@@ -85,6 +85,7 @@ func (h *HTTP) connect(handler Handler) (*httpConn, error) {
 	var layer *http.Transport
 	if layer, c.standard = c.rt.(*http.Transport); c.standard {
 		c.http1 = layer.Protocols == nil || !layer.Protocols.UnencryptedHTTP2()
+		c.http2.Store(!c.http1 && !layer.Protocols.HTTP1() && u.Scheme == "http")
 	}
 	if h.HeaderFunc != nil {
 		c.rt = &headerTripper{next: c.rt, headers: h.HeaderFunc, failed: c.handler.callbackFailed}
@@ -125,7 +126,7 @@ func reserved(name string) bool {
 	case "accept", "content-type", "content-length", "last-event-id":
 		return true
 	case "idempotency-key", "x-idempotency-key":
-		// The HTTP layer would send such a POST again by itself.
+		// The HTTP layer would send such a POST again by itself, see [sentBody.rewinds].
 		return true
 	}
 	return strings.HasPrefix(name, "mcp-")
@@ -139,10 +140,11 @@ type httpConn struct {
 	limits       Limits
 	rt           http.RoundTripper
 	closeTimeout time.Duration
-	shares       bool // rt is the shared pool, else the caller's
-	standard     bool // rt is of the standard library
-	http1        bool // rt speaks that where there is no TLS
-	oneStream    bool // answers never come in the POST's reply, see sseConn
+	shares       bool        // rt is the shared pool, else the caller's
+	standard     bool        // rt is of the standard library
+	http1        bool        // rt speaks that where there is no TLS
+	http2        atomic.Bool // the last answer came over it
+	oneStream    bool        // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
 	received     atomic.Uint64 // what came: heads and pieces of bodies
 	paused       atomic.Int64  // exchanges that wait for room

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http/httptrace"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // sentBody is a request's body that knows whether all of it may have been
@@ -23,10 +25,13 @@ type sentBody struct {
 	reused atomic.Bool // the connection had been used before
 	conn   net.Conn    // nil where it is not told
 	// standard: the HTTP layer is that of the standard library. A second try
-	// then means that the first sent nothing. With any other, earlier is set
-	// when all was taken before a second try.
+	// then means that the first sent nothing, or that it is harmless. With any
+	// other, earlier is set when all was taken before a second try.
 	standard bool
 	earlier  atomic.Bool
+	// harmful: the request may be sent twice only on proof that the server has not
+	// processed it. See rewinds.
+	harmful bool
 
 	// one and trace are what a small body is sent with by the standard
 	// library, which writes head and body at once when it knows the body's type
@@ -42,6 +47,9 @@ const inlineParams = 32 << 10
 // set makes the body from a message. It may be called once.
 func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool) {
 	b.standard = standard
+	if req, ok := m.(jsonrpc.Request); ok {
+		b.harmful = !mayRunTwice(req.Method)
+	}
 	if len(params) <= inlineParams {
 		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))
 		b.unread = standard
@@ -53,6 +61,19 @@ func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool)
 	for _, part := range b.parts {
 		b.size += int64(len(part))
 	}
+}
+
+// mayRunTwice reports the methods that do no harm when they run twice.
+func mayRunTwice(method string) bool {
+	switch method {
+	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodDiscover,
+		mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList, mcp.MethodTasksList,
+		mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete,
+		mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel,
+		mcp.MethodSubscriptionsListen, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodLoggingSetLevel:
+		return true
+	}
+	return false
 }
 
 // traced returns the context that the body must be sent with.
@@ -73,10 +94,21 @@ func (b *sentBody) traced(ctx context.Context) context.Context {
 // alone reports whether the connection is known to carry one request at a time,
 // which is HTTP/1. plain says that it is where there is no TLS.
 func (b *sentBody) alone(plain bool) bool {
-	if secure, ok := b.conn.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		return secure.ConnectionState().NegotiatedProtocol != "h2"
+	if _, ok := b.conn.(secured); ok {
+		return b.negotiated() != "h2"
 	}
 	return b.conn != nil && plain
+}
+
+// secured is a connection with TLS.
+type secured interface{ ConnectionState() tls.ConnectionState }
+
+// negotiated is the protocol that was agreed on the connection, "" for none.
+func (b *sentBody) negotiated() string {
+	if conn, ok := b.conn.(secured); ok {
+		return conn.ConnectionState().NegotiatedProtocol
+	}
+	return ""
 }
 
 // atOnce reports whether the body is sent as the standard library likes it.
@@ -120,9 +152,30 @@ func (b *sentBody) rewound() io.ReadCloser {
 	return io.NopCloser(reader)
 }
 
-// again is the request's GetBody: the HTTP layer of the standard library asks
-// for it when it proved that nothing was sent.
-func (b *sentBody) again() (io.ReadCloser, error) { return b.rewound(), nil }
+// rewinds returns the request's GetBody, nil where the HTTP layer must not send the
+// request again by itself. The standard library does so over HTTP/1 when nothing was
+// written to a connection that it had used before, and for requests with an
+// Idempotency-Key, which is refused. Over HTTP/2 it does so after REFUSED_STREAM and
+// GOAWAY, which prove that the server did nothing, but also when the server resets
+// the stream with PROTOCOL_ERROR (golang/go#47635), which proves nothing. There the
+// client itself makes requests again that were not processed; see [unprocessed].
+func (b *sentBody) rewinds(http2 bool) func() (io.ReadCloser, error) {
+	if http2 && b.harmful {
+		return nil
+	}
+	return b.again
+}
+
+var errSentOnce = errors.New("the request had been sent when its stream over HTTP/2 was reset, and is not sent again")
+
+// again is the request's GetBody. It refuses where only the connection says that it
+// speaks HTTP/2: no answer has come over one before.
+func (b *sentBody) again() (io.ReadCloser, error) {
+	if b.harmful && b.taken.Load() && b.negotiated() == "h2" {
+		return nil, errSentOnce
+	}
+	return b.rewound(), nil
+}
 
 type bodyReader struct {
 	b     *sentBody

@@ -204,6 +204,9 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 			return nil, err
 		}
 		x.resp = resp
+		if http2 := resp.ProtoMajor == 2; http2 != x.c.http2.Load() {
+			x.c.http2.Store(http2)
+		}
 		x.c.received.Add(1)
 		next, err := redirect(target, resp)
 		if (next == nil && err == nil) || (verb == http.MethodPost && x.holdsAnswer(resp)) {
@@ -252,7 +255,7 @@ func (x *exchange) roundTrip(ctx context.Context, verb string, target *url.URL) 
 	}
 	req := &http.Request{Method: verb, URL: target, Header: header, Host: target.Host}
 	if verb == http.MethodPost {
-		req.Body, req.ContentLength, req.GetBody = x.body.rewound(), x.body.size, x.body.again
+		req.Body, req.ContentLength, req.GetBody = x.body.rewound(), x.body.size, x.body.rewinds(x.c.http2.Load())
 	}
 	return x.c.roundTrip(req.WithContext(ctx))
 }

@@ -96,6 +96,15 @@ func TestHTTPIdempotencyKeyRefused(t *testing.T) {
 	for _, name := range []string{"Idempotency-Key", "x-idempotency-key"} {
 		_, err := (&transport.HTTP{URL: "http://localhost", Header: http.Header{name: {"k"}}}).Connect(t.Context(), transport.Handler{})
 		require.ErrorContains(t, failure(t, err, transport.ReasonOption), name)
+
+		s := serve(t, answerAll)
+		p := dial(t, &transport.HTTP{URL: s.url, HeaderFunc: func(context.Context) (http.Header, error) {
+			return http.Header{name: {"k"}}, nil
+		}})
+		f := p.fails("m", transport.ReasonOption)
+		require.ErrorContains(t, f, name)
+		require.True(t, f.NotSent)
+		require.Empty(t, s.received())
 	}
 }
 

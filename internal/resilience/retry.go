@@ -88,6 +88,10 @@ const (
 	// DefaultLockedAttempts is how often a call is tried while the server
 	// answers DB_LOCKED. They are counted apart.
 	DefaultLockedAttempts = 5
+	// unprocessedAttempts is how often a request is sent that HTTP/2 says was not
+	// processed, whatever the policy: as often as the HTTP layer of the standard
+	// library sends it, which does so by itself for what may run twice.
+	unprocessedAttempts = 8
 )
 
 // Unbounded is the Remaining of a call without a deadline.
@@ -145,7 +149,7 @@ type Decision struct {
 // within the call.
 func Decide(a Attempt, s State) Decision {
 	switch {
-	case s.Policy == Never:
+	case s.Policy == Never && a.Class != ClassUnprocessed:
 		return no("retries are off")
 	case a.Class.Corrected():
 		return no("needs a correction, not a retry")
@@ -169,10 +173,12 @@ func Decide(a Attempt, s State) Decision {
 		if d.Charge = ChargeLocked; s.Locked+1 >= orDefault(s.MaxLocked, DefaultLockedAttempts) {
 			return no("locked too often")
 		}
+	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
+		if d.Charge = ChargeNone; s.Failed+1 >= max(unprocessedAttempts, s.MaxAttempts) {
+			return no("tried often enough")
+		}
 	case s.Failed+1 >= orDefault(s.MaxAttempts, DefaultAttempts):
 		return no("tried often enough")
-	case a.Class == ClassUnprocessed: // no work for the server, and none for the budget
-		d.Charge = ChargeNone
 	case a.Class == ClassTimeout, a.Kind == mcperrors.KindTimeout:
 		d.Charge = ChargeTimeout
 	}

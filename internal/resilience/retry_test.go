@@ -151,6 +151,13 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, 2, n, "no request is replayed under a second crash")
 	require.Equal(t, "the program ended under it twice", d.Why)
 
+	unprocessed := unanswered(resilience.ClassUnprocessed, mcperrors.NotSent)
+	never := unsafe
+	never.Policy, never.MaxAttempts = resilience.Never, 1
+	n, d = loop(unprocessed, never)
+	require.Equal(t, 8, n, "as often as the HTTP layer sends it, whatever the policy")
+	require.Equal(t, "tried often enough", d.Why)
+
 	custom := base
 	custom.MaxAttempts, custom.MaxLocked = 1, 2
 	n, _ = loop(lost, custom)

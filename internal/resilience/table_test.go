@@ -233,7 +233,7 @@ func TestTable(t *testing.T) {
 				require.Equal(t, resilience.Decision{Why: d.Why}, d, tt.name)
 			}
 			never := resilience.Decide(tt.a, resilience.State{Repeat: repeat, Remaining: resilience.Unbounded, Policy: resilience.Never})
-			require.False(t, never.Again, tt.name)
+			require.Equal(t, tt.class == resilience.ClassUnprocessed, never.Again, tt.name)
 		}
 	}
 	for c := resilience.ClassNone; c.String() != "unknown"; c++ {
