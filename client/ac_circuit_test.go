@@ -18,17 +18,18 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// lists reads the server's list of tools, once: its failures are the server's,
-// those of a call are the tool's.
-func lists(t *testing.T, c *client.Client) error {
+// ownMethod is one of the server's own: its failures are the server's, those of
+// tools/call are the tool's, and those of a list are nobody's.
+const ownMethod = "acme/query"
+
+// queries uses it once.
+func queries(t *testing.T, c *client.Client) error {
 	t.Helper()
-	_, err := c.ListTools(t.Context(), nil, client.WithRetryPolicy(client.RetryNever), client.WithCache(client.CacheRefresh))
+	_, err := c.Call(t.Context(), ownMethod, nil)
 	return err
 }
 
 var broken = refusal{Code: -32603, Message: "no database"}
-
-const oneList = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`
 
 // Five failures in a row open the circuit, of the server or of a tool; one
 // success between them starts the count again; the number is configurable.
@@ -54,10 +55,10 @@ func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 			of   func(c *client.Client) breaker.State
 		}{
 			{
-				"server", lists,
+				"server", queries,
 				func(s *seedServer, well bool) {
-					if s.always("tools/list", broken); well {
-						s.answer("tools/list", oneList)
+					if s.always(ownMethod, broken); well {
+						s.answer(ownMethod, `{}`)
 					}
 				},
 				func(c *client.Client) breaker.State { return c.Breaker().State() },
@@ -156,16 +157,16 @@ func TestAC_006_7_StateIsObservable(t *testing.T) {
 		require.Equal(t, []any{http.StatusOK, "ok", "CLOSED"}, []any{got.code, got.status, got.state}, got.text)
 		require.EqualValues(t, 0, got.fields["consecutive_failures"])
 
-		s.always("tools/list", broken)
+		s.always(ownMethod, broken)
 		for range 3 {
-			require.Error(t, lists(t, c))
+			require.Error(t, queries(t, c))
 		}
 		got = askHealth(t, c)
 		require.Equal(t, []any{http.StatusOK, "ok", "CLOSED"}, []any{got.code, got.status, got.state}, got.text)
 		require.EqualValues(t, 3, got.fields["consecutive_failures"])
 
 		for range 2 {
-			require.Error(t, lists(t, c))
+			require.Error(t, queries(t, c))
 		}
 		opened := time.Now()
 		time.Sleep(10 * time.Second)
@@ -200,9 +201,9 @@ func TestAC_006_6_ProbeDecidesForTheClient(t *testing.T) {
 	t.Parallel()
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
 		c := s.connected(t)
-		s.always("tools/list", broken)
+		s.always(ownMethod, broken)
 		for range 5 {
-			require.Error(t, lists(t, c))
+			require.Error(t, queries(t, c))
 		}
 		for range 3 {
 			time.Sleep(30*time.Second + time.Nanosecond)
@@ -231,12 +232,14 @@ func TestAC_006_8_TransitionsAreLogged(t *testing.T) {
 	inBubbleEveryWay(t, func(t *testing.T, s *seedServer) {
 		var out bytes.Buffer
 		c := s.connected(t, client.WithLogger(slog.New(slog.NewJSONHandler(&out, nil))))
-		s.always("tools/list", broken)
+		s.always(ownMethod, broken)
 		for range 7 { // the last two are refused, which is no change
-			require.Error(t, lists(t, c))
+			require.Error(t, queries(t, c))
 		}
 		time.Sleep(30*time.Second + time.Nanosecond)
-		require.Error(t, lists(t, c))
+		s.always("ping", broken) // which is the test request
+		require.Error(t, queries(t, c))
+		s.answer("ping", `{}`)
 		time.Sleep(30*time.Second + time.Nanosecond)
 		_, err := c.CallTool(t.Context(), "echo", nil)
 		require.NoError(t, err)

@@ -18,13 +18,13 @@ import (
 
 var hello = map[string]any{"message": "hi"}
 
-// trip fails calls until the client's breaker is open: reads, because what a tool
-// call fails with is the tool's.
+// trip fails calls until the client's breaker is open: those of a method of the
+// server's own, because what a tool call fails with is the tool's.
 func trip(t *testing.T, c *client.Client, s *fakeServer) {
 	t.Helper()
-	s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
+	s.on(ownMethod, func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no database", nil) })
 	for range 5 {
-		_, err := c.ListTools(t.Context(), nil, client.WithRetryPolicy(client.RetryNever), client.WithCache(client.CacheRefresh))
+		_, err := c.Call(t.Context(), ownMethod, nil)
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err))
 	}
 }

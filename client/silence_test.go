@@ -177,8 +177,7 @@ func TestProbeOfTheCircuit(t *testing.T) {
 		require.Equal(t, breaker.Closed, c.Breaker().State())
 		require.True(t, c.Breaker().Snapshot().Probation, "a ping proves little")
 
-		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
-		_, err = c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+		_, err = c.Call(t.Context(), ownMethod, nil)
 		require.Error(t, err)
 		require.Equal(t, breaker.Open, c.Breaker().State(), "one failure in probation")
 

@@ -29,11 +29,12 @@ const throttledHold = time.Second
 
 // Judge returns the verdicts of resilience.md §3.2. toolLevel says that tools
 // have breakers of their own: without them, and for a method that has no tool,
-// what would open a tool's circuit counts against the server (decisions 15).
+// what would open a tool's circuit counts against the server (decisions 15), but
+// for an error that a read was answered with (D-164).
 func (a Attempt) Judge(toolLevel bool) Judgement {
 	j := a.levels()
 	if !toolLevel || a.Method != mcp.MethodToolsCall {
-		if j.Server == breaker.Neutral && j.Tool == breaker.Failure {
+		if j.Server == breaker.Neutral && j.Tool == breaker.Failure && !a.failedRead() {
 			j.Server = breaker.Failure
 		}
 		j.Tool = breaker.Neutral
@@ -43,6 +44,19 @@ func (a Attempt) Judge(toolLevel bool) Judgement {
 	}
 	j.Hold = a.hold()
 	return j
+}
+
+// failedRead reports whether a server answered a list, a read or the like with an
+// error of its own. It is there, and its tools may work.
+func (a Attempt) failedRead() bool {
+	if a.Class != ClassInternal && a.Class != ClassServerError {
+		return false
+	}
+	switch a.Method {
+	case mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodPing:
+		return false // it is no use
+	}
+	return RepeatOf(Request{Method: a.Method, Policy: Proof}) == Repeatable
 }
 
 // levels are the two columns of the table.
