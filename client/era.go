@@ -132,7 +132,7 @@ func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 		return c.failed(&call{method: mcp.MethodInitialize}, err)
 	}
 	if n.known != nil {
-		c.sup.peek().opening.Store(&link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed})
+		c.sup.peek().opening.Store(newLink(conn))
 		return nil
 	}
 	c.use(conn)

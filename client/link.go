@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,7 +16,22 @@ import (
 type link struct {
 	conn   transport.Conn
 	traits transport.Traits
+	number uint32 // of the connection: its value may be one that cannot be compared
 	agreed *agreement
+}
+
+var connections atomic.Uint32
+
+// newLink is the link of a connection on which nothing is agreed yet.
+func newLink(conn transport.Conn) *link {
+	return &link{conn: conn, traits: conn.Traits(), number: connections.Add(1), agreed: nothingAgreed}
+}
+
+// with is the link with another agreement, on the same connection.
+func (l *link) with(a *agreement) *link {
+	other := *l
+	other.agreed = a
+	return &other
 }
 
 // agreement is what both sides know of each other once the conversation is
@@ -81,8 +97,7 @@ func (c *Client) fresh() *link {
 
 // use makes conn the client's way to the server.
 func (c *Client) use(conn transport.Conn) {
-	l := &link{conn: conn, traits: conn.Traits(), agreed: nothingAgreed}
-	if c.live.Swap(l) == nil {
+	if c.live.Swap(newLink(conn)) == nil {
 		close(*c.opened.Swap(nil))
 	}
 }
@@ -92,7 +107,7 @@ func (c *Client) agree(a *agreement) {
 	if s := c.sup.peek(); s != nil {
 		if l := s.opening.Load(); l != nil {
 			a.key = c.keyOf(a)
-			s.opening.Store(&link{conn: l.conn, traits: l.traits, agreed: a})
+			s.opening.Store(l.with(a))
 			return
 		}
 	}
@@ -110,6 +125,6 @@ func (c *Client) amend(from *link, a *agreement) bool {
 	if c.live.Load() != from {
 		return false
 	}
-	c.live.Store(&link{conn: from.conn, traits: from.traits, agreed: a})
+	c.live.Store(from.with(a))
 	return true
 }

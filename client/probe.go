@@ -68,7 +68,7 @@ func (c *Client) newProbe(version mcp.Version, wait jsonrpc.Wait) (*probeCall, e
 	l := c.fresh()
 	return &probeCall{reply: r, cl: &call{
 		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
-		link: &link{conn: l.conn, traits: l.traits, agreed: &agreement{version: version, era: mcp.EraStateless, meta: meta}},
+		link: l.with(&agreement{version: version, era: mcp.EraStateless, meta: meta}),
 	}}, nil
 }
 

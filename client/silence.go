@@ -49,12 +49,12 @@ type silenceWatch struct {
 	mu sync.Mutex // of timer
 }
 
-// fallenSilent is a circuit opened because nothing came over conn, from which so
-// much had come before.
+// fallenSilent is a circuit opened because nothing came over a connection, from
+// which so much had come before.
 type fallenSilent struct {
-	trip  breaker.Tripped
-	conn  transport.Conn
-	heard uint64
+	trip   breaker.Tripped
+	number uint32 // of the connection
+	heard  uint64
 }
 
 // sending notes that a request goes out now.
@@ -216,7 +216,7 @@ func (w *silenceWatch) probe(c *Client) {
 			continue
 		case resilience.Trip:
 			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
-			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), conn: w.link.conn, heard: w.heard})
+			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), number: w.link.number, heard: w.heard})
 			c.leaveQueue(c.Breaker())
 			c.happened(Silent, &call{}, 0, "")
 		case resilience.Quiet, resilience.Watch:
@@ -249,7 +249,7 @@ func (w *silenceWatch) heal(c *Client) {
 	if f == nil {
 		return
 	}
-	if conn := c.live.Load().conn; conn == f.conn && conn.(transport.Counter).Received() == f.heard {
+	if l := c.live.Load(); l.number == f.number && l.conn.(transport.Counter).Received() == f.heard {
 		return
 	}
 	if w.fell.CompareAndSwap(f, nil) && f.trip.Retract("the server is not silent any more") {

@@ -27,8 +27,8 @@ type supervisor struct {
 	ended   chan struct{}          // closed when run has returned
 
 	mu      sync.Mutex
-	counted transport.Conn // the last one whose end the breaker was told of
-	killed  transport.Conn // the last one that was killed, and why
+	counted uint32 // number of the last one whose end the breaker was told of
+	killed  uint32 // number of the last one that was killed, and why
 	reason  error
 	mute    mute
 }
@@ -36,9 +36,9 @@ type supervisor struct {
 // mute is a program that has not answered a probe of its circuit, and all that had
 // come from it by then.
 type mute struct {
-	conn  transport.Conn
-	heard uint64
-	since time.Time
+	number uint32
+	heard  uint64
+	since  time.Time
 }
 
 // streamRestart is when the stream of HTTP+SSE is opened again. Some proxies end
@@ -97,7 +97,7 @@ func (s *supervisor) run(c *Client) {
 		if c.isClosed() {
 			return
 		}
-		s.fell(c, l.conn)
+		s.fell(c, l)
 		cause := s.causeOf(c, l)
 		c.log.Warn("[MCP] the server has ended; it is "+s.verb()+" again", "server", c.server, "error", cause)
 		c.enter(StateRestarting, cause, 0)
@@ -233,34 +233,34 @@ func (s *supervisor) back(c *Client, before *agreement, cause error) {
 // never waits.
 func (c *Client) restart(cause error) {
 	if l := c.live.Load(); l != nil {
-		c.restartOf(l.conn, cause)
+		c.restartOf(l, cause)
 	}
 }
 
 // restartOf is restart for one program, should it still be the client's.
-func (c *Client) restartOf(conn transport.Conn, cause error) {
+func (c *Client) restartOf(l *link, cause error) {
 	s := c.sup.peek()
-	if s == nil || c.live.Load().conn != conn {
+	if s == nil || c.live.Load().number != l.number {
 		return
 	}
 	select {
-	case <-conn.Done():
+	case <-l.conn.Done():
 		return // it is known already
 	default:
 	}
 	s.mu.Lock()
-	first := s.killed != conn
+	first := s.killed != l.number
 	if first {
-		s.killed, s.reason = conn, cause
+		s.killed, s.reason = l.number, cause
 	}
 	s.mu.Unlock()
 	if !first {
 		return
 	}
-	if p, ok := conn.(transport.Program); ok {
+	if p, ok := l.conn.(transport.Program); ok {
 		p.Kill(cause)
 	} else {
-		c.within(func() { abort(conn) })
+		c.within(func() { abort(l.conn) })
 	}
 }
 
@@ -272,22 +272,22 @@ func (c *Client) unproven() {
 	if s == nil || s.set.Hung < 0 {
 		return
 	}
-	conn := c.live.Load().conn
-	counter, ok := conn.(transport.Counter)
+	l := c.live.Load()
+	counter, ok := l.conn.(transport.Counter)
 	if !ok {
 		return
 	}
-	now := mute{conn: conn, heard: counter.Received(), since: time.Now()}
+	now := mute{number: l.number, heard: counter.Received(), since: time.Now()}
 	s.mu.Lock()
 	before := s.mute
-	known := before.conn == now.conn && before.heard == now.heard
+	known := before.number == now.number && before.heard == now.heard
 	if !known {
 		s.mute = now
 	}
 	s.mu.Unlock()
 	if known && now.since.Sub(before.since) > orElse(s.set.Hung, orElse(c.res.IdleTimeout, defaultHung)) {
 		c.log.Warn("[MCP] the server hangs; it is ended", "server", c.server, "silent", now.since.Sub(before.since))
-		c.restartOf(conn, errHung)
+		c.restartOf(l, errHung)
 	}
 }
 
@@ -298,7 +298,7 @@ func (s *supervisor) causeOf(c *Client, l *link) error {
 	f := endOf(l.conn)
 	s.mu.Lock()
 	reason := s.reason
-	if s.killed != l.conn {
+	if s.killed != l.number {
 		reason = nil
 	}
 	s.mu.Unlock()

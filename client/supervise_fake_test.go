@@ -49,7 +49,7 @@ func (f *fakePrograms) Connect(ctx context.Context, h transport.Handler) (transp
 		}
 	}
 	conn, err := tr.Connect(ctx, h)
-	return fakeProgram{conn, s}, err
+	return fakeProgram{Conn: conn, s: s}, err
 }
 
 // count is how many programs were started.
@@ -66,9 +66,12 @@ func (f *fakePrograms) last() *fakeServer {
 	return f.runs[len(f.runs)-1]
 }
 
+// fakeProgram is a connection whose value cannot be compared, as those of
+// applications may be: the client must tell connections apart by something else.
 type fakeProgram struct {
 	transport.Conn
 	s *fakeServer
+	_ []byte
 }
 
 func (fakeProgram) Traits() transport.Traits { return transport.Traits{Process: true} }

@@ -22,6 +22,8 @@ type namedConn struct {
 	name string
 }
 
+func (namedConn) Traits() transport.Traits { return transport.Traits{Process: true} }
+
 // The poison rule counts programs that ended under a call, not how often it is
 // asked (fault E13).
 func TestPoisonRule(t *testing.T) {
@@ -32,10 +34,10 @@ func TestPoisonRule(t *testing.T) {
 	died := &mcperrors.ProcessEvidence{Exited: true}
 	timeout := &transport.Failure{Reason: transport.ReasonTimeout, Process: died, Err: jsonrpc.ErrIdle}
 	c, cl := &Client{}, &call{}
-	first, second := &namedConn{name: "1"}, &namedConn{name: "2"}
+	first, second := newLink(&namedConn{name: "1"}), newLink(&namedConn{name: "2"})
 	steps := []struct {
 		what string
-		conn transport.Conn
+		link *link
 		err  error
 		want bool
 	}{
@@ -48,7 +50,7 @@ func TestPoisonRule(t *testing.T) {
 		{"asked again", second, lost(false, died), true},
 	}
 	for _, s := range steps {
-		cl.link = &link{conn: s.conn}
+		cl.link = s.link
 		require.Equal(t, s.want, c.crashed(cl, s.err), s.what)
 	}
 }
@@ -58,12 +60,12 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	f := &transport.Failure{Reason: transport.ReasonLost, Process: &mcperrors.ProcessEvidence{Exited: true}}
-	first, second := &link{conn: &namedConn{name: "1"}}, &link{conn: &namedConn{name: "2"}}
+	first, second := newLink(&namedConn{name: "1"}), newLink(&namedConn{name: "2"})
 	require.False(t, c.countedEnd(first, f), "nobody is started again")
 	c.sup.part.Store(&supervisor{})
 	require.False(t, c.countedEnd(first, f))
 	require.True(t, c.countedEnd(first, f))
-	require.True(t, c.countedEnd(&link{conn: first.conn, agreed: nothingAgreed}, f))
+	require.True(t, c.countedEnd(first.with(&agreement{}), f))
 	require.False(t, c.countedEnd(second, f))
 	require.False(t, c.countedEnd(second, &transport.Failure{Reason: transport.ReasonTimeout, Process: f.Process}))
 	require.False(t, c.countedEnd(nil, f))
@@ -172,11 +174,11 @@ func TestProgramIsKilledOnce(t *testing.T) {
 	c, k, s := &Client{}, &killable{}, &supervisor{}
 	first, second := errors.New("first"), errors.New("second")
 	c.sup.part.Store(s)
-	c.live.Store(&link{conn: k})
+	c.live.Store(newLink(k))
 	c.restart(first)
 	c.restart(second)
 	require.Equal(t, []error{first}, k.kills)
 	require.Equal(t, first, s.reason)
-	c.restartOf(&namedConn{name: "of before"}, second)
+	c.restartOf(newLink(&namedConn{name: "of before"}), second)
 	require.Len(t, k.kills, 1)
 }

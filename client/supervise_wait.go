@@ -36,10 +36,10 @@ func (s *supervisor) become(o *outage) {
 
 // fell notes that a program has ended, unless that is known or another runs by
 // now. Whoever finds out first does it.
-func (s *supervisor) fell(c *Client, conn transport.Conn) {
+func (s *supervisor) fell(c *Client, l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down.Load() == nil && c.live.Load().conn == conn {
+	if s.down.Load() == nil && c.live.Load().number == l.number {
 		s.down.Store(&outage{over: make(chan struct{})})
 	}
 }
@@ -133,13 +133,13 @@ func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool
 	wait(ctx, conn.Done(), brokenGrace)
 	select {
 	case <-conn.Done():
-		s.fell(c, conn)
+		s.fell(c, cl.link)
 	default:
 		if ctx.Err() != nil {
 			return true, c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 		}
-		s.fell(c, conn)
-		c.restartOf(conn, err)
+		s.fell(c, cl.link)
+		c.restartOf(cl.link, err)
 	}
 	return true, c.awaitServer(ctx, cl)
 }
@@ -147,7 +147,7 @@ func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool
 // restartPart is what a call knows of programs that ended under it.
 type restartPart struct {
 	crashes   int
-	crashedOn transport.Conn // the last of them
+	crashedOn uint32 // number of the connection to the last of them
 }
 
 // crashed notes that a program has ended under a call, and reports whether that
@@ -156,8 +156,8 @@ type restartPart struct {
 // once about one attempt.
 func (c *Client) crashed(cl *call, err error) bool {
 	f := failureOf(err)
-	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && cl.link != nil && cl.crashedOn != cl.link.conn {
-		cl.crashedOn = cl.link.conn
+	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && cl.link != nil && cl.crashedOn != cl.link.number {
+		cl.crashedOn = cl.link.number
 		cl.crashes++
 	}
 	return cl.crashes > 1
@@ -172,9 +172,9 @@ func (c *Client) countedEnd(l *link, f *transport.Failure) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.counted == l.conn {
+	if s.counted == l.number {
 		return true
 	}
-	s.counted = l.conn
+	s.counted = l.number
 	return false
 }

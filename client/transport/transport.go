@@ -19,8 +19,7 @@ type Transport interface {
 }
 
 // Conn is one open way to a server. All methods may be called from many
-// goroutines at once. The client compares connections, so that the value must be
-// comparable, as a pointer is.
+// goroutines at once.
 type Conn interface {
 	// Call sends a request and waits for its answer, within ctx and req.Wait.
 	// Params of up to 32 KiB must not be kept after Call has returned: the
