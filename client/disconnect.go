@@ -67,6 +67,11 @@ func (c *Client) hasEnded(cl *call, f *transport.Failure) bool {
 	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && c.sup.peek() == nil
 }
 
+// endedForGood reports an error of [ended].
+func endedForGood(e *mcperrors.Error) bool {
+	return !e.Retryable && e.Process != nil && e.Process.Exited
+}
+
 // ended makes the error say so.
 func ended(e *mcperrors.Error) {
 	e.Message = "the server has ended; close this client and connect anew to start it again"

@@ -122,7 +122,8 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 					return o.cause
 				}
 			}
-			return c.failed(&call{}, endOf(c.live.Load().conn))
+			// As while connecting: what has ended for this client is begun anew.
+			return c.failed(&call{handshake: true}, endOf(c.live.Load().conn))
 		case <-m.wake:
 			if c.State() != StateReady {
 				return nil
@@ -253,7 +254,7 @@ func (m *poolMember) ready() (*Client, error) {
 // for it: that is what keeps a dead server from delaying others.
 func (m *poolMember) away() error {
 	h := m.health()
-	text, again := "the server is not connected", mcperrors.Retryable(h.LastError)
+	text, again := "the server is not connected", !h.NextAttempt.IsZero() // what the pool does, not what its last try said
 	switch h.State {
 	case ServerClosed:
 		return poolClosed()

@@ -646,3 +646,75 @@ func TestPoolReconnectEndsAHold(t *testing.T) {
 		})
 	}
 }
+
+// The error of a call says what the pool is going to do, which is not what the
+// client alone could: it connects again to a program that its client does not start
+// again, too.
+func TestPoolSaysWhenItTriesAgain(t *testing.T) {
+	t.Parallel()
+	gone := func(int) error {
+		return &transport.Failure{Reason: transport.ReasonConfig, NotSent: true, Err: errors.New("no such program")}
+	}
+	for name, tt := range map[string]struct {
+		after func(try int) error // how the next try goes
+		opts  []client.PoolOption
+		again bool
+	}{
+		"it comes back": {func(int) error { return nil }, nil, true},
+		"it is away":    {refuses, nil, true},
+		"it is gone":    {gone, nil, true},
+		"nobody tries":  {refuses, []client.PoolOption{client.WithReconnect(0, 0)}, false},
+		"tried by hand": {gone, []client.PoolOption{client.WithReconnect(0, 0)}, false},
+		"its own times": {func(int) error { return nil }, []client.PoolOption{client.WithReconnect(time.Second, time.Second)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := toolServer(t, "a", "echo")
+				program := &moody{Transport: s.Transport(), mood: func(try int) error {
+					if try == 1 {
+						return nil
+					}
+					return tt.after(try)
+				}}
+				off := client.WithServerOptions(func(string) []client.Option {
+					return []client.Option{client.WithRestart(client.Restart{Off: true})}
+				})
+				p, err := client.OpenPool(t.Context(), []client.ServerSpec{spec("a", program)}, append(tt.opts, off)...)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, p.Close()) }()
+				_, err = p.Tools(t.Context())
+				require.NoError(t, err)
+				s.Fail(1, clienttest.ErrCut)
+				_, err = p.CallTool(t.Context(), "echo", nil)
+				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
+				for range 3 {
+					_, err = p.CallTool(t.Context(), "echo", nil)
+					require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), "%v", err)
+					require.NotContains(t, err.Error(), "close this client", "that is not the application's to do")
+					synctest.Wait()
+				}
+				h := p.Health()[0]
+				require.Equal(t, client.ServerFailed, h.State)
+				_, err = p.CallTool(t.Context(), "echo", nil)
+				require.Equal(t, tt.again, mcperrors.Retryable(err), "%v", err)
+				require.Equal(t, tt.again, !h.NextAttempt.IsZero())
+				if !tt.again {
+					require.Zero(t, mcperrors.RetryAfter(err))
+					return
+				}
+				require.Equal(t, time.Until(h.NextAttempt), mcperrors.RetryAfter(err))
+				require.LessOrEqual(t, mcperrors.RetryAfter(err), client.DefaultRetryFirst, "a program that has ended can be started")
+				time.Sleep(mcperrors.RetryAfter(err) + time.Millisecond)
+				require.Equal(t, int32(2), program.tries.Load(), "it was tried when the error said")
+				_, err = p.CallTool(t.Context(), "echo", nil)
+				if tt.after(2) == nil {
+					require.NoError(t, err)
+					return
+				}
+				require.True(t, mcperrors.Retryable(err), "%v", err)
+				require.Equal(t, time.Until(p.Health()[0].NextAttempt), mcperrors.RetryAfter(err))
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -206,7 +207,8 @@ func (p *Pool) unknown(name string) error {
 // CallTool calls the tool that [Pool.Tools] calls name, at its server; see
 // [Client.CallTool], also for a program that its client is starting again, which is
 // waited for ([Restart].CallWait). A server that is not connected fails the call at
-// once, with nothing sent; an unknown name is E204.
+// once, with nothing sent; the error says whether the pool connects again by itself
+// (Retryable) and when (RetryAfter). An unknown name is E204.
 func (p *Pool) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	m, tool, err := p.resolve(ctx, name)
 	if err != nil {
@@ -253,9 +255,10 @@ func (p *Pool) ToolError(name string, res *mcp.CallToolResult) error {
 }
 
 // told is what the caller is told of a call's error. A client that was closed
-// because its server is lost says so in the pool's words.
+// because its server is lost, or is about to be, says so in the pool's words.
 func (m *poolMember) told(err error) error {
-	if mcperrors.KindOf(err) == mcperrors.KindClosed && mcperrors.DeliveryOf(err) == mcperrors.NotSent {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.Delivery == mcperrors.NotSent && (e.Kind == mcperrors.KindClosed || endedForGood(e)) {
 		return m.away()
 	}
 	return m.conceal(err)
