@@ -140,11 +140,10 @@ type httpConn struct {
 	limits       Limits
 	rt           http.RoundTripper
 	closeTimeout time.Duration
-	shares       bool        // rt is the shared pool, else the caller's
-	standard     bool        // rt is of the standard library
-	http1        bool        // rt speaks that where there is no TLS
-	http2        atomic.Bool // the last answer came over it
-	oneStream    bool        // answers never come in the POST's reply, see sseConn
+	shares       bool // rt is the shared pool, else the caller's
+	standard     bool // rt is of the standard library
+	http1        bool // rt speaks that where there is no TLS
+	oneStream    bool // answers never come in the POST's reply, see sseConn
 	batches      atomic.Bool
 	received     atomic.Uint64 // what came: heads and pieces of bodies
 	paused       atomic.Int64  // exchanges that wait for room

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"weak"
 
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -30,6 +31,9 @@ type session struct {
 	version string
 	lost    bool // the server does not know the session that was
 	plain   bool // first is that of every connection
+	// http2: the last answer came over HTTP/2. It stands here since there is room: an idle
+	// client is to be small.
+	http2 atomic.Bool
 	// first is what initialize is sent with: a session begins without the id
 	// and the version of another (HTTP-14, HTTP-16). It is never changed.
 	first http.Header
