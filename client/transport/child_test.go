@@ -76,7 +76,10 @@ var programs = map[string]func(){
 		startChild()
 		requests(func(jsonrpc.Request) { fmt.Fprintln(os.Stderr, "read") })
 	},
-	"noise":        func() { requests(func(jsonrpc.Request) { fmt.Print(strings.Repeat("chatter\n", 60)) }) },
+	"noise": func() { requests(func(jsonrpc.Request) { fmt.Print(strings.Repeat("chatter\n", 60)) }) },
+	"chatty": func() {
+		answerEach(func(answer string) { fmt.Print("INFO asked\n", `{"level":30}`, "\n", answer, "\n") })
+	},
 	"carriage":     func() { answerEach(func(answer string) { fmt.Print("\r\n\r\n" + answer + "\r\n") }) },
 	"no last line": func() { answerEach(func(answer string) { fmt.Print(answer); exit(0) }) },
 }

@@ -35,8 +35,9 @@ type Command struct {
 	// StopGrace is how long Close waits after closing stdin, KillGrace how
 	// long after the termination signal; 0 means 5 s each (decisions 26).
 	StopGrace, KillGrace time.Duration
-	// MaxNoise is how many stdout lines may be no messages before the
-	// connection is given up and the program is killed; 0 means 10,000 (STDIO-03).
+	// MaxNoise is how many stdout lines may be no messages, with no answer to a
+	// call between them, before the connection is given up and the program is
+	// killed; 0 means 10,000 (STDIO-03).
 	MaxNoise int
 	// Limits bounds what is taken from the server.
 	Limits Limits
@@ -164,6 +165,7 @@ func (c *commandConn) Call(ctx context.Context, req Request) (Answer, error) {
 	if err != nil {
 		return answer, c.explain(err)
 	}
+	c.p.answered()
 	return answer, nil
 }
 

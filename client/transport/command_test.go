@@ -197,6 +197,17 @@ func TestCommandTooMuchNoise(t *testing.T) {
 	require.True(t, c.fails(c.request("echo", ""), transport.ReasonLost).NotSent)
 }
 
+// One that answers what it is asked may say as much as it likes meanwhile.
+func TestCommandChatty(t *testing.T) {
+	t.Parallel()
+	c := run(t, "chatty", func(cmd *transport.Command) { cmd.MaxNoise = 5 })
+	for range 50 {
+		c.works()
+	}
+	c = run(t, "chatty", func(cmd *transport.Command) { cmd.MaxNoise = 1 })
+	require.ErrorContains(t, c.fails(c.request("echo", ""), transport.ReasonLost), "must log to stderr")
+}
+
 // Stderr is drained, copied, and its end is kept (STDIO-04).
 func TestCommandStderrFlood(t *testing.T) {
 	t.Parallel()

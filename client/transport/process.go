@@ -164,14 +164,21 @@ func (p *process) readStderr() {
 	}
 }
 
-// noise counts a stdout line that is no message.
+// noise counts a stdout line that is no message, and returns how many there were
+// since the last answer.
 func (p *process) noise(line []byte) int64 {
-	n := p.noiseCount.Add(1)
-	if n == 1 {
+	if p.firstNoise.Load() == nil {
 		first := jsonrpc.Printable(string(line), 200)
 		p.firstNoise.Store(&first)
 	}
-	return n
+	return p.noiseCount.Add(1)
+}
+
+// answered notes that the program speaks MCP, whatever else it writes.
+func (p *process) answered() {
+	if p.noiseCount.Load() != 0 { // which it seldom is
+		p.noiseCount.Store(0)
+	}
 }
 
 // settle waits, not for long, until the process has ended and what it wrote last
