@@ -215,7 +215,7 @@ func (l *leg) open(ctx context.Context, extra []string) (*session, error) {
 		return nil, err
 	}
 	s := newSession(w, tr, l.seen, l.opts.Answer)
-	s.starts = l.starts
+	s.starts, s.extra = l.starts, extra
 	if l.stateless() {
 		s.speak(l.revision)
 		l.mirror(s)

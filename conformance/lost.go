@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // A server that has gone keeps silent, refuses and leaves out whatever it is
@@ -57,10 +58,61 @@ func (t *trial) unsure(status Status) string {
 			if !t.reachable() {
 				return "the server was lost: " + doubt.Error()
 			}
+			return t.stillborn(s)
 		}
 	case Skip, Unknown, Error:
 	}
 	return ""
+}
+
+// stillborn says how a program ended before it answered anything, "" when that may
+// be a decision: it ends as well when another start of it is sent the same. One that
+// does not ended for a reason of its own, as programs do while they start.
+func (t *trial) stillborn(s *session) string {
+	w, ok := s.wire.(*lineWire)
+	if !ok || s.answered || !errors.Is(s.doubt, errClosed) {
+		return ""
+	}
+	if s.start == nil {
+		text := ""
+		if !t.endsAgain(s) {
+			text = fmt.Sprintf("%v before it answered anything%s, and not when it was sent the same once more", errClosed, how(w))
+		}
+		s.start = &text
+	}
+	return *s.start
+}
+
+// endsAgain reports whether a new start of the program ends, too, when it is sent
+// what the session was sent.
+func (t *trial) endsAgain(s *session) bool {
+	again, err := t.leg.open(t.ctx, s.extra)
+	if err != nil {
+		return true
+	}
+	defer t.leg.dismiss(again)
+	for _, f := range s.trace.since(0) {
+		if f.Dir == ToServer && len(f.Data) == f.Size {
+			if _, err = again.send(t.ctx, f.Data); err != nil {
+				return errors.Is(err, errClosed)
+			}
+		}
+	}
+	_, err = again.next1(t.ctx, inbound.isResponse)
+	return errors.Is(err, errClosed)
+}
+
+// how says how a program ended that has ended already.
+func how(w *lineWire) string {
+	end := w.close()
+	if end.exit < 0 {
+		return ""
+	}
+	text := fmt.Sprintf("status %d", end.exit)
+	if said := strings.TrimSpace(lastLines(w.stderr())); said != "" {
+		text += ": " + clip(said, 400)
+	}
+	return " (" + text + ")"
 }
 
 // answers reports whether the server of a session is there, after all: it answers

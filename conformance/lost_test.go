@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -197,4 +200,70 @@ func TestLoss_SlowEnds(t *testing.T) {
 	require.Less(t, time.Since(begin), 25*time.Second)
 	require.Contains(t, []Status{Fail, Warn}, statuses(report)["STDIO-08/ends"].Status)
 	require.True(t, bytes.Contains([]byte(statuses(report)["STDIO-08/ends"].Actual), []byte("stopped")))
+}
+
+// dyingOnce is serve, and a start that ends when it is asked for the first time.
+func dyingOnce(serve Serve, start int64) Serve {
+	var starts atomic.Int64
+	return func(ctx context.Context, in io.Reader, out io.Writer) error {
+		if starts.Add(1) == start {
+			_, err := in.Read(make([]byte, 1))
+			return err
+		}
+		return serve(ctx, in, out)
+	}
+}
+
+// TestLoss_WhileStarting: a program that ends once while it starts breaks no rule,
+// whichever of its starts it is. What was to be judged then is open.
+func TestLoss_WhileStarting(t *testing.T) {
+	t.Parallel()
+	opts := Options{Revisions: []mcp.Version{mcp.LatestSession}, Answer: time.Second, Only: []string{"LC-*", "UTIL-01*"}}
+	good := newFake(defect{}, "", "", io.Discard).serve
+	var starts atomic.Int64
+	report, err := Run(t.Context(), InProcess(func(ctx context.Context, in io.Reader, out io.Writer) error {
+		starts.Add(1)
+		return good(ctx, in, out)
+	}), opts)
+	require.NoError(t, err)
+	living, open := statuses(report), 0
+	require.Greater(t, starts.Load(), int64(20))
+	for n := int64(4); n <= starts.Load(); n++ { // the first ones meet it
+		report, err := Run(t.Context(), InProcess(dyingOnce(good, n)), opts)
+		require.NoError(t, err)
+		require.Len(t, report.Results, len(living))
+		for _, res := range report.Results {
+			if want := living[res.ID].Status; want != res.Status {
+				require.Equal(t, Unknown, res.Status, "%s at start %d: expected %s, got %s", res.ID, n, res.Expected, res.Actual)
+				require.Contains(t, res.Detail, "closed the connection", "%s", res.ID)
+				open++
+			}
+		}
+	}
+	require.Greater(t, open, 20)
+}
+
+// TestLoss_WhileStartingProgram: how such a program ended is evidence.
+func TestLoss_WhileStartingProgram(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	const script = `echo x >> "$STARTS"
+if [ $(wc -l < "$STARTS") -eq 5 ]; then read line; echo no port is free >&2; exit 3; fi
+exec "$0"`
+	s := Command([]string{"sh", "-c", script, os.Args[0]}, append(os.Environ(), envFake+"=", "STARTS="+filepath.Join(t.TempDir(), "starts")))
+	report, err := Run(t.Context(), s, Options{Revisions: []mcp.Version{mcp.LatestSession}, Only: []string{"LC-03/2*"}})
+	require.NoError(t, err)
+	var details []string
+	for _, res := range report.Results {
+		require.NotEqual(t, Fail, res.Status, "%s: %s", res.ID, res.Actual)
+		if res.Status == Unknown {
+			details = append(details, res.Detail)
+			require.NotEmpty(t, res.Evidence)
+		}
+	}
+	require.Equal(t, []string{
+		"the server closed the connection before it answered anything (status 3: no port is free), and not when it was sent the same once more",
+	}, details)
 }

@@ -116,15 +116,7 @@ func runInitializeResult(t *trial) error {
 }
 
 func runVersions(t *trial) error {
-	offer := func(v mcp.Version) (*session, answer, error) {
-		s, err := t.raw()
-		if err != nil {
-			return nil, answer{}, err
-		}
-		a, err := s.initialize(t.ctx, v)
-		return s, a, err
-	}
-	s, a, err := offer(t.leg.asked)
+	s, a, err := t.offer(t.leg.asked)
 	if err != nil {
 		return err
 	}
@@ -134,7 +126,7 @@ func runVersions(t *trial) error {
 	newest := s.opened.revision
 	t.check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
 	if newest.Era() == mcp.EraSession {
-		s, a, err = offer(newest)
+		s, a, err = t.offer(newest)
 		switch {
 		case err != nil:
 			t.fail("LC-03/same", string(newest), err.Error())
@@ -144,10 +136,11 @@ func runVersions(t *trial) error {
 			t.check("LC-03/same", s.opened.revision == newest, string(newest), "%q", s.opened.revision)
 		}
 	}
-	s, a, err = offer(unknownVersion)
+	s, a, err = t.offer(unknownVersion)
 	switch {
 	case err != nil:
 		t.fail("LC-03/unknown", "another version", err.Error())
+		t.unknown("LC-03/latest", err.Error())
 	case a.err != nil:
 		// The lifecycle page's own example of a failed negotiation is this
 		// error, so it is no less conforming than another version.

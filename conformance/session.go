@@ -42,6 +42,12 @@ type session struct {
 	// doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.
 	doubt error
+	// answered: a response came.
+	answered bool
+	// extra is what was added to the environment of the program.
+	extra []string
+	// start says how the program ended while it started, once that was looked at.
+	start *string
 	// starts is how much longer the first answer may take, heard that something came:
 	// a program has to start.
 	starts time.Duration
@@ -278,6 +284,7 @@ func (s *session) next1(ctx context.Context, want func(inbound) bool) (inbound, 
 			return inbound{}, err
 		}
 		s.take(ctx, in)
+		s.answered = s.answered || in.isResponse()
 		if in.isResponse() && (in.http == nil || in.http.Status < http.StatusInternalServerError) {
 			s.doubt = nil
 		}
