@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -66,6 +67,8 @@ type Options struct {
 	bind *bool
 	// overwrites and largest replace the constants of these names, in tests.
 	overwrites, largest int
+	// readFile replaces os.ReadFile where a file is read during writes, in tests.
+	readFile func(name string) ([]byte, error)
 }
 
 // Progress says how far a run is.
@@ -234,6 +237,9 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
 	o.overwrites, o.largest = cmp.Or(o.overwrites, overwrites), cmp.Or(o.largest, largest)
+	if o.readFile == nil {
+		o.readFile = os.ReadFile
+	}
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if err := o.Expected.Unmatched(RoleServer, scenarios); err != nil {
 		return err

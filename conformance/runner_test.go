@@ -342,3 +342,32 @@ func TestErrors(t *testing.T) {
 		require.Equal(t, Incomplete, r.Verdict())
 	}
 }
+
+// TestStarvedReader: who hardly looked at a file while it was written says nothing of
+// what a reader sees.
+func TestStarvedReader(t *testing.T) {
+	t.Parallel()
+	const writes = 100
+	stores, over := 0, make(chan struct{})
+	b := broken{defect: defect{after: func(_ *fakeConn, m fakeMessage, r reply) []any {
+		if m.method == mcp.MethodToolsCall {
+			if stores++; stores == busyReader*writes+1 { // the first makes the file
+				close(over)
+			}
+		}
+		return []any{r}
+	}}}
+	subject, fixtures := b.subject(t, "S0-STORE-09", "")
+	binds := true
+	report, err := Run(t.Context(), subject, Options{
+		Only: []string{"S0-STORE-09"}, Revisions: []mcp.Version{mcp.LatestSession}, Fixtures: fixtures, bind: &binds, overwrites: writes,
+		readFile: func(name string) ([]byte, error) {
+			<-over
+			return os.ReadFile(name)
+		},
+	})
+	require.NoError(t, err)
+	got := statuses(report)["S0-STORE-09"]
+	require.Equal(t, Unknown, got.Status)
+	require.Regexp(t, `^the file was read during [012] of 1000 writes: `, got.Detail)
+}

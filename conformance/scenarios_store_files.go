@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -234,6 +235,10 @@ func runFileBlocked(t *trial) error {
 // overwrites is how often S0-STORE-09 writes one document.
 const overwrites = 200
 
+// busyReader is how many times as many it writes on a machine so busy that the
+// reader hardly comes to look.
+const busyReader = 10
+
 func runFileReaders(t *trial) error {
 	s, err := t.shared()
 	if err != nil {
@@ -251,12 +256,20 @@ func runFileReaders(t *trial) error {
 	path := t.artifact("backlog_story", id, false)
 	stop := make(chan struct{})
 	found := make(chan string, 1)
+	var writing atomic.Int64 // the number of the write under way
+	var looked atomic.Int64  // writes during which the file was read
 	go func() {
+		last := int64(0)
 		for {
-			data, err := os.ReadFile(path)
+			during := writing.Load()
+			data, err := t.leg.opts.readFile(path)
 			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
 				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
 				return
+			}
+			if during = max(during, writing.Load()); during > last {
+				looked.Add(1)
+				last = during
 			}
 			select {
 			case <-stop:
@@ -266,12 +279,18 @@ func runFileReaders(t *trial) error {
 			}
 		}
 	}()
-	for i := range t.leg.opts.overwrites {
+	enough, writes := t.leg.opts.overwrites, 0
+	seldom := func() bool { return looked.Load() < int64(enough)/10 }
+	for writes < enough || seldom() && writes < busyReader*enough {
 		if len(found) > 0 {
 			break // the reader has seen a part
 		}
-		if _, a, storeErr := t.store(s, texts[(i+1)%2]); storeErr != nil {
-			err = fmt.Errorf("store %d: %s", i+1, a.orError(storeErr))
+		writes++
+		writing.Store(int64(writes))
+		_, a, storeErr := t.store(s, texts[writes%2])
+		writing.Store(0)
+		if storeErr != nil {
+			err = fmt.Errorf("store %d: %s", writes, a.orError(storeErr))
 			break
 		}
 	}
@@ -279,6 +298,10 @@ func runFileReaders(t *trial) error {
 	partial := <-found
 	if err != nil {
 		return err
+	}
+	if partial == "" && seldom() {
+		t.unknown("S0-STORE-09", fmt.Sprintf("the file was read during %d of %d writes: the machine is too busy to tell what readers see", looked.Load(), writes))
+		return nil
 	}
 	t.check("S0-STORE-09", partial == "", "one of the two texts", "%s", partial)
 	return nil
