@@ -1,14 +1,9 @@
 package conformance
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -50,38 +45,15 @@ func crooked(message []byte) string {
 // what a known failure keeps from being looked at.
 func TestKnownFailing_Green(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		text := crooked(body)
-		switch {
-		case err != nil || r.Method != http.MethodPost:
-			w.WriteHeader(http.StatusMethodNotAllowed)
-		case text == "":
-			w.WriteHeader(http.StatusAccepted)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, text)
-		}
-	}))
-	t.Cleanup(srv.Close)
-	stdio := InProcess(func(_ context.Context, in io.Reader, out io.Writer) error {
-		lines := bufio.NewScanner(in)
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			if text := crooked(lines.Bytes()); text != "" {
-				fmt.Fprintln(out, text)
-			}
-		}
-		return lines.Err()
-	})
+	servers := bothWays(t, crooked)
 	for _, revisions := range [][]mcp.Version{nil, {mcp.LatestSession}, {mcp.Latest}} {
 		t.Run(fmt.Sprint("http", revisions), func(t *testing.T) {
 			t.Parallel()
-			requireGreen(t, URL(srv.URL, nil), revisions)
+			requireGreen(t, servers[TransportHTTP], revisions)
 		})
 		t.Run(fmt.Sprint("stdio", revisions), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { requireGreen(t, stdio, revisions) })
+			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[TransportStdio], revisions) })
 		})
 	}
 }

@@ -46,23 +46,10 @@ func stranger(capabilities string) func(message []byte) string {
 	}
 }
 
-func strangerStdio(capabilities string) Subject {
-	answer := stranger(capabilities)
-	return InProcess(func(_ context.Context, in io.Reader, out io.Writer) error {
-		lines := bufio.NewScanner(in)
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			if text := answer(lines.Bytes()); text != "" {
-				fmt.Fprintln(out, text)
-			}
-		}
-		return lines.Err()
-	})
-}
-
-func strangerHTTP(t *testing.T, capabilities string) Subject {
+// bothWays is a server of those answers, over stdio and over HTTP. An empty answer
+// is none.
+func bothWays(t *testing.T, answer func(message []byte) string) map[TransportKind]Subject {
 	t.Helper()
-	answer := stranger(capabilities)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		text := answer(body)
@@ -77,7 +64,21 @@ func strangerHTTP(t *testing.T, capabilities string) Subject {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	return URL(srv.URL, nil)
+	return map[TransportKind]Subject{TransportHTTP: URL(srv.URL, nil), TransportStdio: InProcess(inLines(answer))}
+}
+
+// inLines is the server over stdio alone.
+func inLines(answer func(message []byte) string) Serve {
+	return func(_ context.Context, in io.Reader, out io.Writer) error {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			if text := answer(lines.Bytes()); text != "" {
+				fmt.Fprintln(out, text)
+			}
+		}
+		return lines.Err()
+	}
 }
 
 // seedAreas are the areas of a report that are about the 29 tools.
@@ -115,8 +116,8 @@ func TestSuites(t *testing.T) {
 		"declared, and the other asked for": {declared, Options{Suites: []Suite{SuiteProtocol}, Skip: []string{"base", "http"}}, nil, true},
 		"asked for by name":                 {`{"tools":{}}`, Options{Only: short}, []string{"validate_artifact", "coe"}, true},
 	} {
-		for transport, subject := range map[string]Subject{"stdio": strangerStdio(c.capabilities), "http": strangerHTTP(t, c.capabilities)} {
-			t.Run(name+"/"+transport, func(t *testing.T) {
+		for transport, subject := range bothWays(t, stranger(c.capabilities)) {
+			t.Run(name+"/"+string(transport), func(t *testing.T) {
 				t.Parallel()
 				opts := c.opts // of this run alone
 				opts.Answer, opts.Revisions = time.Second, []mcp.Version{mcp.LatestSession}
@@ -146,7 +147,7 @@ func TestSuites(t *testing.T) {
 // they are not judged, and is no mistake.
 func TestSuites_KnownFailures(t *testing.T) {
 	t.Parallel()
-	_, err := Run(t.Context(), strangerStdio(`{"tools":{}}`), Options{
+	_, err := Run(t.Context(), InProcess(inLines(stranger(`{"tools":{}}`))), Options{
 		Only: []string{"LC-01"}, Answer: time.Second, Expected: Expectations{Failing: expected(t, "known.txt", "S0-VAL-*  # later\n")},
 	})
 	require.NoError(t, err)
