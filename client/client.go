@@ -75,6 +75,7 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience, identity: identity(t)}
 	c.guardHooks()
 	c.keepSecrets(t)
+	c.res.log.join(c)
 	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close

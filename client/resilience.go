@@ -56,6 +56,8 @@ type Resilience struct {
 	Rate Rate
 	// Hedge sends a second request beside one that takes unusually long.
 	Hedge Hedge
+
+	log *breakerLog // of the breakers of DefaultResilience
 }
 
 // Bulkhead bounds the requests in flight to one server, so that a slow one does
@@ -95,11 +97,13 @@ const (
 // DefaultResilience returns deadlines, a limit on requests in flight, a fresh
 // breaker for the server and circuits for its tools, retries where they do no
 // harm, and the detector of silence. A client without options has the same, with
-// a breaker that is named after its server and logs to its logger.
+// a breaker that is named after its server. The circuits log to the client's logger;
+// where several clients share them, to that of one.
 func DefaultResilience() Resilience {
 	r := defaultBounds
-	r.Breaker = breaker.New(breaker.Settings{})
-	r.Tools = breaker.NewGroup(breaker.GroupSettings{})
+	r.log = &breakerLog{}
+	r.Breaker = breaker.New(r.log.settings())
+	r.Tools = breaker.NewGroup(breaker.GroupSettings{Settings: r.log.settings()})
 	return r
 }
 
