@@ -23,7 +23,9 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 		return x.refused(resp)
 	}
 	if err := x.noteSession(resp.Header); err != nil {
-		return Answer{}, x.failure(ReasonProtocol, err)
+		f := x.failure(ReasonProtocol, err)
+		f.Answered = x.holdsAnswer(resp)
+		return Answer{}, f
 	}
 	switch mediaType(resp.Header) {
 	case typeJSON:

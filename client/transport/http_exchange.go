@@ -222,8 +222,9 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a circle"))
 }
 
-// holdsAnswer reports whether a redirect answers the request. A server that has run
-// a call must not get it again. The body can be read after it.
+// holdsAnswer reports whether a reply that is not taken for its status or its headers
+// answers the request all the same: what has been run must not be run again. The body
+// can be read after it.
 func (x *exchange) holdsAnswer(resp *http.Response) bool {
 	if x.id.IsZero() || mediaType(resp.Header) != typeJSON {
 		return false

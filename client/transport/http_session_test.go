@@ -64,6 +64,41 @@ func TestHTTPSessionUnknown(t *testing.T) {
 	}
 }
 
+// An answer under another session id is not handed over (HTTP-13), but the call has
+// been run, and its failure says so.
+func TestHTTPSessionChangedAnswered(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		contentType, body string
+		answered          bool
+	}{
+		"an answer":           {"application/json", good, true},
+		"an error":            {"application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"no"}}`, true},
+		"another's answer":    {"application/json", `{"jsonrpc":"2.0","id":"else","result":{}}`, false},
+		"no answer":           {"application/json", `{"jsonrpc":"2.0","method":"n"}`, false},
+		"nothing to be read":  {"application/json", "{", false},
+		"nothing that is due": {"text/html", good, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(w http.ResponseWriter, r *http.Request, p posted) {
+				if p.method() == "m" {
+					answered(http.StatusOK, tt.contentType, tt.body, "Mcp-Session-Id", "s2")(w, p.id())
+					return
+				}
+				withSession("s1")(w, r, p)
+			})
+			p := dial(t, &transport.HTTP{URL: s.url})
+			p.answers("initialize")
+			f := p.fails("m", transport.ReasonProtocol)
+			require.ErrorContains(t, f, "changed the session id")
+			require.Equal(t, tt.answered, f.Answered)
+			require.False(t, f.NotSent || f.Rejected)
+			p.answers("another")
+		})
+	}
+}
+
 // Fifty callers meet a server that forgets its sessions again and again. Every
 // failure says that nothing was executed, no message goes out without a
 // session or with a part of another, and all goes on after initialize
