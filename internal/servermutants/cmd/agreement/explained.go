@@ -42,7 +42,7 @@ var explanations = []explanation{
 		why: "The official suite puts the unknown revision in the body, this one in the header. go-sdk answers an unknown revision in the header with 400 and plain text, which is no JSON-RPC error: \"the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error\" (basic/transports/streamable-http#protocol-version-header).",
 	},
 	{
-		server: "go-sdk", name: "server-stateless:sep-2575-server-unsupported-version-error", broken: []string{"DISC-06/supported", "DISC-06/requested", "DISC-06/agrees"},
+		server: "go-sdk", name: "server-stateless:sep-2575-server-unsupported-version-error", broken: []string{"DISC-06/code"},
 		why: "The official suite asks for v999.0.0, this one for 1999-01-01. go-sdk compares revisions as texts: what sorts before the revisions it has gets 400 and plain text. \"If the server does not implement the requested version (whether the version is unknown to the server, or is a known version the server has chosen not to support), it MUST respond with an UnsupportedProtocolVersionError\" (basic/versioning#protocol-version-negotiation).",
 	},
 	{
