@@ -17,8 +17,9 @@ const confirmInterval = 10 * time.Second
 // to doubt the list: arguments or results that do not fit it, or a name that it
 // does not have. It asks the server, however fresh the list is, but not twice in
 // ten seconds: in between, the list that the last Confirm has fetched is current
-// enough, and the error of a fetch that failed is still the answer. A name that is
-// still unknown is asked for again after a second. Errors are those of
+// enough, and the error of a fetch that failed is still the answer. A list that was
+// fetched for somebody else counts as of its fetch, one out of the [Store] never. A
+// name that is still unknown is asked for again after a second. Errors are those of
 // [Cache.Get]; a list that stands in for one that could not be fetched confirms
 // nothing. The tool is a copy; what it points to is shared.
 func (c *Cache) Confirm(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
@@ -97,16 +98,23 @@ func (l *list) recently(now time.Time) (confirmed bool, err error) {
 	return now.Sub(d.confirmed) < confirmInterval, nil
 }
 
-// note notes what came of a fetch. Requires l.mu.
+// note notes what came of a fetch at a time. Only what the server said to this
+// process confirms anything. Requires l.mu.
 func (d *doubts) note(f *flight, now time.Time) {
 	switch {
 	case f.err == nil:
-		if d.err = nil; f.confirms {
+		if d.err = nil; f.confirms && f.asked && now.After(d.confirmed) {
 			d.confirmed = now
 		}
 	case !errors.Is(f.err, ErrFetcherGone):
 		d.failed, d.err, d.epoch = now, f.err, f.epoch
 	}
+}
+
+// confirms reports whether a list that somebody else has fetched is what the server
+// lists now. One from the store never is: its time is that of another clock.
+func (s *snapshot) confirms(now time.Time) bool {
+	return !s.stored && s.lease.age(now) < confirmInterval
 }
 
 // doubted reports whether somebody doubts what a fetch is to replace.

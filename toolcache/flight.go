@@ -73,7 +73,8 @@ func ended(ctx context.Context) error {
 
 // join returns the fetch under way, or starts one, which is mine. current is
 // false when the fetch began before the last invalidation: its result is not for
-// this caller. A list that has come since the caller saw one is as good as a fetch.
+// this caller. A list that has come since the caller saw one is as good as a fetch;
+// one that confirms must have come from the server a moment ago.
 func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, why purpose) (f *flight, mine, current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,9 +82,9 @@ func (c *Cache) join(ctx context.Context, l *list, fetch Fetch, saw *snapshot, w
 		f.confirms = f.confirms || why == confirming
 		return f, false, !f.begun || f.epoch == l.epoch.Load()
 	}
-	if s := l.snap.Load(); s != saw && l.fresh(s, time.Now()) {
+	if s, now := l.snap.Load(), time.Now(); s != saw && l.fresh(s, now) && (why == reading || s.confirms(now)) {
 		f = &flight{begun: true, epoch: s.epoch, done: make(chan struct{}), snap: s, asked: true, confirms: why == confirming}
-		l.doubts.note(f, time.Now())
+		l.doubts.note(f, s.lease.at) // as of its own fetch
 		close(f.done)
 		return f, false, true
 	}

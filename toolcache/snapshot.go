@@ -25,6 +25,7 @@ type snapshot struct {
 	large  map[string]int       // tools that were refused, and their bytes; mostly nil
 	epoch  uint64               // in which the fetch began
 	public bool
+	stored bool           // came out of the durable store
 	asked  *time.Duration // what the server asked for
 	lease  lease
 	digest *digest

@@ -148,7 +148,9 @@ func (c *Cache) load(ctx context.Context, l *list) {
 		ttl = c.set.spread(c.set.ttl(entry.TTL))
 	}
 	// Of the first epoch: stale when something was said before it was read.
-	l.put(newSnapshot(from, 0, newLease(now, ttl).since(age)))
+	s := newSnapshot(from, 0, newLease(now, ttl).since(age))
+	s.stored = true
+	l.put(s)
 }
 
 // save keeps a list beyond this process, unless it has changed meanwhile. While
