@@ -1,9 +1,11 @@
 package client
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -46,21 +48,57 @@ type item struct {
 
 // size is about what the item holds in memory.
 func (it item) size() int {
-	n := len(it.n.Params) + it.held
-	switch e := it.event.(type) {
+	return len(it.n.Params) + it.held + sizeOfEvent(it.event)
+}
+
+// sizeOfEvent is about what an event keeps of what the server has sent.
+func sizeOfEvent(e Event) int {
+	switch e := e.(type) {
 	case ToolDrift:
-		n += sizeOf(&e.After)
+		n := sizeOf(&e.After)
 		if e.Before != nil {
 			n += sizeOf(e.Before)
 		}
+		return n
 	case Connected:
-		n += sizeOfServer(e.Server)
+		return sizeOfServer(e.Server)
 	case Restarted:
-		n += sizeOfServer(e.Server)
+		return sizeOfServer(e.Server) + sizeOfError(e.Cause)
 	case Reinitialized:
-		n += sizeOfServer(e.Server)
+		return sizeOfServer(e.Server)
 	case ElicitationComplete:
-		n += len(e.ID)
+		return len(e.ID)
+	case Disconnected:
+		return sizeOfError(e.Cause)
+	case ListFailed:
+		return sizeOfError(e.Reason)
+	case LivenessFailed:
+		return sizeOfError(e.Reason)
+	case SubscriptionGap:
+		return sizeOfError(e.Reason)
+	case SubscriptionEnded:
+		return sizeOfError(e.Reason)
+	}
+	return 0
+}
+
+// sizeOfError is about what an error keeps of what the server has sent.
+func sizeOfError(err error) int {
+	e, ok := errors.AsType[*mcperrors.Error](err)
+	if !ok {
+		return 0
+	}
+	n := len(e.Message)
+	if e.RPC != nil {
+		n += len(e.RPC.Data)
+	}
+	if e.HTTP != nil {
+		n += len(e.HTTP.Body)
+	}
+	if e.Process != nil {
+		for _, line := range e.Process.Stderr {
+			n += len(line)
+		}
 	}
 	return n
 }

@@ -22,11 +22,15 @@ type PoolEvent struct {
 	Event Event
 }
 
+// size is about what the event keeps of what a server has sent.
+func (e PoolEvent) size() int { return sizeOfEvent(e.Event) + sizeOfError(e.Err) }
+
 // poolEvents is the queue before the application's handler. Its goroutine is there
 // while something waits.
 type poolEvents struct {
 	mu      sync.Mutex
 	queue   []PoolEvent
+	bytes   int // of what is queued
 	running bool
 	stopped bool
 	work    sync.WaitGroup
@@ -43,8 +47,10 @@ func (p *Pool) tell(e PoolEvent) {
 	if q.stopped {
 		return
 	}
-	if q.queue = append(q.queue, e); len(q.queue) > inboxSize {
-		q.queue = q.queue[1:]
+	q.queue = append(q.queue, e)
+	q.bytes += e.size()
+	for len(q.queue) > inboxSize || (len(q.queue) > 1 && q.bytes > inboxBytes) {
+		q.take()
 	}
 	if !q.running {
 		q.running = true
@@ -72,15 +78,22 @@ func (q *poolEvents) next() (e PoolEvent, ok bool) {
 		q.queue, q.running = nil, false
 		return e, false
 	}
-	e, q.queue[0] = q.queue[0], PoolEvent{}
+	return q.take(), true
+}
+
+// take removes the oldest event. Requires q.mu.
+func (q *poolEvents) take() PoolEvent {
+	e := q.queue[0]
+	q.queue[0] = PoolEvent{}
 	q.queue = q.queue[1:]
-	return e, true
+	q.bytes -= e.size()
+	return e
 }
 
 func (q *poolEvents) stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.queue, q.stopped = nil, true
+	q.queue, q.bytes, q.stopped = nil, 0, true
 }
 
 // tellEvents is the option that passes a client's events on, besides to the handler

@@ -104,8 +104,8 @@ func WithVariables(lookup func(name string) (value string, ok bool)) PoolOption 
 
 // OnPoolEvent is called for everything that happens to the servers, one after the
 // other, never under a lock and not once Close has been called. ctx ends with
-// the pool. While a handler runs, events are queued; beyond 1,024 the oldest are
-// dropped.
+// the pool. While a handler runs, events are queued; beyond 1,024 events, or 16 MiB of
+// what servers say in them, the oldest are dropped.
 func OnPoolEvent(f func(ctx context.Context, e PoolEvent)) PoolOption {
 	return poolOptionFunc(func(c *poolConfig) { c.onEvent = f })
 }

@@ -49,7 +49,10 @@ type Settings struct {
 	TTL    time.Duration
 	TTLSet bool
 	// Size is how many lists are kept, one for each [Key]; the ones not used
-	// for longest go first. It does not bound the tools of a list. 0 means 128.
+	// for longest go first. 0 means 128. A list has 100,000 tools at most, and a
+	// tool whose schemas are larger than 1 MiB is left out. The cache does not bound
+	// the bytes of a list: that is up to what fetches it, which for a client of
+	// this module is 64 MiB, also for pages without end.
 	Size int
 	// FetchTimeout bounds one fetch, whoever waits for it. 0 means 30 s.
 	FetchTimeout time.Duration
