@@ -34,7 +34,7 @@ const (
 )
 
 // WithCache sets the [CacheMode] of one call; the default is [CacheUse]
-// (CACHE-16).
+// .
 func WithCache(mode CacheMode) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.cache = mode })
 }

@@ -13,14 +13,14 @@ import (
 
 // WithCapabilities sets what the client offers servers, word for word and in
 // every revision. The default is what the registered handlers imply in the
-// revision that is spoken (LC-13), which is what most programs want.
+// revision that is spoken, which is what most programs want.
 func WithCapabilities(caps mcp.ClientCapabilities) Option {
 	return optionFunc(func(c *config) { c.capabilities = &caps })
 }
 
 // WithExtensions offers extensions of the stateless era, settings objects by
 // extension id: "com.example/search": {}. It adds to what other options offer
-// (DISC-16). Whether the server has one too says [Client.HasCapability] with
+// . Whether the server has one too says [Client.HasCapability] with
 // "extensions." before the id.
 func WithExtensions(extensions map[string]json.RawMessage) Option {
 	return optionFunc(func(c *config) {

@@ -112,7 +112,8 @@ const (
 )
 
 // Close ends every call in flight with an error, tells the server, and waits
-// until connections, child process and goroutines are gone. A handler that
+// until connections, child process and goroutines are gone. Of a program it ends
+// the process group; see [transport.Command] for descendants that leave it. A handler that
 // does not return is waited for one second. It may be called more than once.
 func (c *Client) Close() error {
 	c.close.Do(func() {
@@ -199,7 +200,7 @@ func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
 // was.
 func (c *Client) EraChosen() EraChosen { return *c.chosen.Load() }
 
-// Capabilities returns what the server declared (AC-003.4).
+// Capabilities returns what the server declared.
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabilities }
 
 // Instructions returns the server's text on how to use it; untrusted.
@@ -210,6 +211,6 @@ func (c *Client) Instructions() string { return c.told().instructions }
 func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.told().raw) }
 
 // HasCapability reports whether the server declared a capability: "tools",
-// "tools.listChanged", "resources.subscribe", "experimental.x" (AC-003.5). A
+// "tools.listChanged", "resources.subscribe", "experimental.x". A
 // declared empty object counts; before the handshake nothing does.
 func (c *Client) HasCapability(name string) bool { return c.told().capabilities.Has(name) }

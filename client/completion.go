@@ -10,7 +10,7 @@ import (
 // Complete asks for values that may complete an argument of a prompt or of a
 // resource template. chosen holds the arguments that are set already, nil for
 // none; revisions before 2025-06-18 cannot be told, so it is left out there
-// (CMP-01). What comes may be a part: see HasMore. Callers who complete while
+// . What comes may be a part: see HasMore. Callers who complete while
 // somebody types should wait for a pause between the keys.
 func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argument mcp.CompletionArgument, chosen map[string]string, opts ...CallOption) (*mcp.Completion, error) {
 	cl := newCall(mcp.MethodCompletionComplete, opts)

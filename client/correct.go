@@ -80,7 +80,7 @@ func (c *Client) speak(version mcp.Version) error {
 }
 
 // MissingCapabilityError says that a server refused a request because this
-// client does not offer what the request needs (DISC-09). It is the cause of an
+// client does not offer what the request needs. It is the cause of an
 // error with code E209. Register the handlers that offer it, and connect again.
 type MissingCapabilityError struct {
 	// Required is what the request needs.

@@ -29,7 +29,7 @@ const (
 
 // WithToolPins sets the fingerprints that tools must have, by name, as
 // [mcp.Tool.Fingerprint] returns them. Tools without a pin are not held to one:
-// what to trust on first use is for the application to decide (SEC-11).
+// what to trust on first use is for the application to decide.
 func WithToolPins(pins map[string]string, policy PinPolicy) Option {
 	return optionFunc(func(c *config) { c.pins, c.pinPolicy = maps.Clone(pins), policy })
 }

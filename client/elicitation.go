@@ -15,7 +15,7 @@ import (
 
 // FormRequest is a form that a server wants filled in.
 type FormRequest struct {
-	// From is the server that asks: show it (ELIC-06).
+	// From is the server that asks: show it.
 	From Asker
 	// Message says what it is about; untrusted.
 	Message string
@@ -30,7 +30,7 @@ type FormRequest struct {
 // missing in it gets the form's defaults, so accepting nothing accepts those.
 // An answer that does not fit the form is not sent: the server gets "cancel",
 // and the log says why. [ErrRejected] declines; any other error, a panic and
-// nil answer "cancel" (ELIC-09).
+// nil answer "cancel".
 //
 // The handler runs as one of [OnSampling] does. Register it only where there is
 // somebody to ask.
@@ -50,13 +50,13 @@ func AcceptForm(content any) (*mcp.ElicitResult, error) {
 
 // URLRequest is a place where a server wants the user to do something.
 type URLRequest struct {
-	// From is the server that asks: show it (ELIC-06).
+	// From is the server that asks: show it.
 	From Asker
 	// Message says what it is about; untrusted.
 	Message string
 	// URL is where to go, http or https. Show it in full and open it only when
 	// the user says so, in a browser that neither the program nor its model can
-	// read (ELIC-05). The client never fetches it.
+	// read. The client never fetches it.
 	URL string
 	// Host is the part of URL to highlight. Lookalike is true when it holds
 	// letters beyond ASCII, plain or as punycode: warn of it.
@@ -64,7 +64,7 @@ type URLRequest struct {
 	Lookalike bool
 	// Done is closed when the server says that the user has finished there. Not
 	// every server says so; it is nil where the revision has no way to say it
-	// (ELIC-07).
+	//.
 	Done <-chan struct{}
 	// Params is the request as it came.
 	Params *mcp.ElicitParams
@@ -73,7 +73,7 @@ type URLRequest struct {
 // OnElicitURL sends the user to a place that a server names, in every era
 // (2025-11-25 and later). Accept says that the user agreed to go there, not that
 // the errand is done. A call that the server refused until something was done
-// there is made once more when the handler has accepted (ELIC-08), so waiting
+// there is made once more when the handler has accepted, so waiting
 // for Done first, within reason, is worth it. Errors are treated as for
 // [OnElicitForm].
 func OnElicitURL(f func(ctx context.Context, r URLRequest) (mcp.ElicitAction, error)) Option {

@@ -122,11 +122,11 @@ func (c *Client) checkRequired(caps mcp.ServerCapabilities, method string) error
 // was told to speak. It is the cause of an error of kind version.
 type VersionError struct {
 	// Requested is what was asked for, Offered what the server answered to
-	// initialize (LC-04), Supported what this client could have taken.
+	// initialize, Supported what this client could have taken.
 	Requested, Offered mcp.Version
 	Supported          []mcp.Version
 	// Listed is what the server says it speaks, where it refuses a revision
-	// instead of offering one (DISC-06, NEG-06); Offered is "" then.
+	// instead of offering one; Offered is "" then.
 	Listed []string
 }
 

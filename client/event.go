@@ -47,7 +47,7 @@ func (e Disconnected) hidden(now mcperrors.Secrets) Event {
 }
 
 // ElicitationComplete says that the user has finished what a [URLRequest] asked
-// for, where the server says so (ELIC-07).
+// for, where the server says so.
 type ElicitationComplete struct {
 	// ID is the ElicitationID of the request.
 	ID string
@@ -75,7 +75,7 @@ func (e Restarted) hidden(now mcperrors.Secrets) Event {
 }
 
 // Reinitialized says that the server had lost the session and a new one is open
-// (HTTP-16), or that the stream of an HTTP+SSE server ended and the client is
+// , or that the stream of an HTTP+SSE server ended and the client is
 // connected again. Caches are dropped; the log level and the resources subscribed to
 // are set again.
 type Reinitialized struct {
@@ -109,7 +109,7 @@ func (e ListFailed) hidden(now mcperrors.Secrets) Event {
 // ToolDrift says that a tool is not what it was: this client has listed it with
 // another definition under the same name, or for the first time with one that is
 // not the pinned one ([WithToolPins]). What a model was told about it, and what a
-// person allowed, may not hold any more (SEC-11).
+// person allowed, may not hold any more.
 type ToolDrift struct {
 	Tool string
 	// Old and New are fingerprints; Old is the pin when the tool had not been
@@ -130,7 +130,7 @@ func (e ToolDrift) hidden(mcperrors.Secrets) Event { return e }
 
 // SubscriptionGap says that what the server tells by itself was not heard for a
 // time, and is again: changes may have been missed, so whatever depends on them
-// should be fetched again (CHG-09).
+// should be fetched again.
 type SubscriptionGap struct {
 	// Reason is what interrupted it.
 	Reason error
@@ -167,7 +167,7 @@ func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
 }
 
 // EraChosen says how the client found the era and the revision of the
-// conversation: once, before [Connected] (NEG-17), and again before [Restarted]
+// conversation: once, before [Connected], and again before [Restarted]
 // when a program that was started again speaks another. [Client.EraChosen] returns
 // it too.
 type EraChosen struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Health is how a client stands at one moment (resilience.md 3.12). What belongs
+// Health is how a client stands at one moment. What belongs
 // to one part belongs together; the parts are read one after the other. It holds
 // no secrets: neither arguments of programs nor queries of addresses.
 type Health struct {

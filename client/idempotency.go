@@ -29,7 +29,7 @@ import (
 // experimental["<prefix>/idempotency"]: then its tools are called again after
 // failures whatever they do. Of any other server the keys change nothing. The
 // key is never an HTTP header, which would make the HTTP layer send such a
-// request twice by itself (resilience.md 3.7).
+// request twice by itself.
 func WithIdempotencyKeys(prefix string) Option {
 	return optionFunc(func(c *config) { c.keyPrefix, c.keysSet = prefix, true })
 }

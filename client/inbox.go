@@ -36,7 +36,7 @@ type item struct {
 	progress *progressListener
 	params   mcp.ProgressParams
 	held     int // bytes of the message that params share the memory of
-	// mark is set for the notice that OnListChanged is told of: one at a time
+	// mark is set for the notice that OnListChanged is called for: one at a time
 	// for each list, however many come (CHG-02).
 	mark *atomic.Bool
 	// inferred: nothing came, but something may have been missed.

@@ -14,7 +14,7 @@ import (
 )
 
 // Asker is the server that asks for something, and on which occasion, for a
-// handler to show to its user (ELIC-06).
+// handler to show to its user.
 type Asker struct {
 	// Server is what this side knows the server by: its URL or its program.
 	Server string
@@ -33,7 +33,7 @@ func (c *Client) asker(agreed *agreement, method, tool string) Asker {
 }
 
 // ErrRejected is what a handler returns when its user refused: a sampling
-// request fails with code -1 (SAMP-04), an elicitation is declined. In the
+// request fails with code -1, an elicitation is declined. In the
 // stateless era the call that asked for a model's answer fails with this error.
 var ErrRejected = errors.New("the user said no")
 
@@ -154,7 +154,7 @@ const maxInputRequests = 100
 // [mcperrors.KindInputRequired]: the server wants to know something before it
 // answers, and this client did not tell it. The call may be made again with the
 // answers, see [WithInput]. It can be stored as JSON; what it holds is between
-// the server and whoever answers, and belongs in no log (MRTR-06).
+// the server and whoever answers, and belongs in no log.
 type InputRequired struct {
 	// Requests is what the server wants to know, by keys of its own; nil when it
 	// only wants to be asked again.

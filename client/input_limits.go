@@ -13,8 +13,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// InputLimits bounds what a server may ask the application for (SEC-07,
-// SAMP-05). A member that is 0 takes its default.
+// InputLimits bounds what a server may ask the application for. A member that is 0
+// takes its default.
 type InputLimits struct {
 	// Concurrent is how many handlers run at once, 16 by default; what comes
 	// then waits. A handler that calls the server needs 2 at least: the call may
@@ -23,7 +23,7 @@ type InputLimits struct {
 	// PerMinute is how many questions handlers get in a minute, 120 by default;
 	// what comes then is refused. Roots do not count.
 	PerMinute int
-	// Rounds is how often one call may ask, 10 by default (MRTR-08).
+	// Rounds is how often one call may ask, 10 by default.
 	Rounds int
 	// Waits is how often one call may be told to come back later, 20 by
 	// default. The client waits in between, longer each time.

@@ -18,7 +18,7 @@ const maxKeepAliveWait = 30 * time.Second
 
 // WithKeepAlive asks the server for a sign of life whenever nothing went on for
 // an interval: ping in the session era, server/discover in the stateless one
-// (UTIL-02, DISC-18). Calls in flight and anything that comes count as life, and
+// . Calls in flight and anything that comes count as life, and
 // so does every answer, an error too. No answer is a failure for the breaker and
 // a [LivenessFailed] event; the connection is left as it is. The default is 0:
 // never.

@@ -12,7 +12,7 @@ import (
 // SetLogLevel sets the least grave level of the log messages the server sends,
 // see [OnLog]. In the session era the server is told, and told again in every
 // session that follows; in the stateless era every request from now on says it,
-// and nothing is sent for it (LOG-04). Logging is deprecated since 2026-07-28.
+// and nothing is sent for it. Logging is deprecated since 2026-07-28.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts ...CallOption) error {
 	cl := newCall(mcp.MethodLoggingSetLevel, opts)
 	if !level.Known() {

@@ -10,7 +10,7 @@ import (
 // WithMeta adds a member to the _meta of what one call sends, on all its
 // attempts. Keys have the form the protocol gives them, name or
 // example.com/name, and those the protocol reserves are refused, but for the
-// trace keys, whose values must be W3C's (META-01 to META-03). A call with
+// trace keys, whose values must be W3C's. A call with
 // members of its own is not answered from the cache.
 func WithMeta(key string, value any) CallOption {
 	return callOptionFunc(func(o *callOptions) {

@@ -9,16 +9,16 @@ import (
 )
 
 // Meter is told what the client does, for counters and histograms
-// (resilience.md 3.12). Calls wait for its methods, which are called from many
+// . Calls wait for its methods, which are called from many
 // goroutines at once: they must return at once, and must not call the client. Embed
 // [NoMeter], so that methods that come later are there.
 type Meter interface {
-	// AttemptEnded is told of every request that was made for a call.
+	// AttemptEnded is called for every request that was made for a call.
 	AttemptEnded(AttemptRecord)
-	// CallEnded is told of every call, however many requests it took, none
+	// CallEnded is called for every call, however many requests it took, none
 	// included.
 	CallEnded(CallRecord)
-	// Happened is told of what is neither.
+	// Happened is called for what is neither.
 	Happened(Happening)
 }
 
@@ -46,8 +46,7 @@ type AttemptRecord struct {
 	Version              mcp.Version
 	// Number counts the requests of the call, from 1.
 	Number int
-	// Class is what was seen, one value for each row of resilience.md 3.2, in
-	// kebab case: "result", "internal-error", "lost"; the values may grow.
+	// Class is what was seen, in kebab case: "result", "internal-error", "lost"; the values may grow.
 	Class string
 	// Delivery is what became of the request, Answered for a result.
 	Delivery mcperrors.Delivery

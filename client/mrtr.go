@@ -19,14 +19,14 @@ import (
 // with an error of kind [mcperrors.KindInputRequired] whose cause is an
 // [*InputRequired]: answer it and make the same call again [WithInput]. Handlers
 // are not called. What the server may ask for is what the client declares; see
-// [WithCapabilities] for one without handlers (MRTR-11).
+// [WithCapabilities] for one without handlers.
 func WithManualInput() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.manualInput = true })
 }
 
 // WithInput makes a call again that ended with an [*InputRequired]: the same
 // call, with its State, and with an answer, an encoded result, for each key of
-// its Requests. The state is good for this one call (MRTR-06). The client goes on
+// its Requests. The state is good for this one call. The client goes on
 // by itself from there, unless it is told [WithManualInput] again.
 func WithInput(responses mcp.InputResponses, state json.RawMessage) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.input = &givenInput{responses, state} })

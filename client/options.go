@@ -130,7 +130,7 @@ func WithClientInfo(info mcp.Implementation) Option {
 
 // WithRequiredCapabilities replaces the capabilities a server must have, as
 // [mcp.ServerCapabilities.Has] takes them. The default is "tools"; no names
-// require nothing (decisions 23).
+// require nothing.
 func WithRequiredCapabilities(names ...string) Option {
 	return optionFunc(func(c *config) { c.required = append([]string{}, names...) })
 }
@@ -141,9 +141,9 @@ const AutoVersion = "auto"
 
 // WithProtocolVersion pins the revision, and with it the era: a revision of the
 // session era is offered in initialize, without a probe before it; one of the
-// stateless era is spoken at once, without falling back (NEG-01). [AutoVersion]
+// stateless era is spoken at once, without falling back. [AutoVersion]
 // finds out, which is the default. It wins over the environment variable
-// MCP_PROTOCOL_VERSION (decisions 12). See [EraChosen] for what was found out.
+// MCP_PROTOCOL_VERSION. See [EraChosen] for what was found out.
 func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
@@ -183,7 +183,7 @@ func WithToolCacheSettings(s toolcache.Settings) Option {
 
 // WithToolCacheTTL sets how long tool schemas are fresh, 0 to ask the server
 // each time. It wins over the environment variable MCP_TOOL_CACHE_TTL (a number
-// of milliseconds or a Go duration); without both it is 5 minutes (AC-004.2).
+// of milliseconds or a Go duration); without both it is 5 minutes.
 func WithToolCacheTTL(ttl time.Duration) Option {
 	return optionFunc(func(c *config) { c.ttl = &ttl })
 }
@@ -227,11 +227,11 @@ func WithValidation(v Validation) Option { return optionFunc(func(c *config) { c
 
 // WithStrictResults refuses results of the stateless era that do not say their
 // type, which the protocol asks for. The default takes them for complete, and
-// logs the first: servers that forget it are many (DISC-13).
+// logs the first: servers that forget it are many.
 func WithStrictResults() Option { return optionFunc(func(c *config) { c.strict = true }) }
 
 // WithoutClientInfo leaves what the client calls itself out of the requests of
-// the stateless era (META-05). In the session era initialize always says it.
+// the stateless era. In the session era initialize always says it.
 func WithoutClientInfo() Option { return optionFunc(func(c *config) { c.nameless = true }) }
 
 // WithErrorProfile sets what the server's error codes mean. The default is

@@ -13,7 +13,7 @@ import (
 // WithOutputValidation sets what happens to a tool's structured content that
 // does not fit the tool's output schema; the default is [ValidateStrict], which
 // fails the call with an [*OutputError]. Results with IsError set are not
-// judged, and nothing is by a schema that cannot be used (TOOL-11).
+// judged, and nothing is by a schema that cannot be used.
 func WithOutputValidation(v Validation) Option {
 	return optionFunc(func(c *config) { c.outputs = v })
 }

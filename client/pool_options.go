@@ -32,7 +32,7 @@ type poolConfig struct {
 
 // Defaults of a [Pool].
 const (
-	DefaultServerTimeout = 60 * time.Second // a child's first answer (decisions 26)
+	DefaultServerTimeout = 60 * time.Second // a child's first answer
 	DefaultStartupWait   = 10 * time.Second
 	DefaultConnectLimit  = 16
 	DefaultRetryFirst    = time.Second

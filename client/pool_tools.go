@@ -254,7 +254,7 @@ func (p *Pool) ToolError(name string, res *mcp.CallToolResult) error {
 	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall, Tool: name})
 }
 
-// told is what the caller is told of a call's error. A client that was closed
+// told returns the error that a call of the pool fails with. A client that was closed
 // because its server is lost, or is about to be, says so in the pool's words.
 func (m *poolMember) told(err error) error {
 	var e *mcperrors.Error

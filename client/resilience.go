@@ -19,7 +19,7 @@ type Resilience struct {
 	Breaker *breaker.Breaker
 	// Tools are the circuits of the server's tools, each made when its tool fails
 	// first: one bad tool does not close the server to the others. nil means none,
-	// and that what a tool does wrong counts against the server (decisions 15).
+	// and that what a tool does wrong counts against the server.
 	// Like a breaker it may be shared by clients of the same server.
 	Tools *breaker.Group
 	// IdleTimeout is how long nothing may come for a request; progress resets it,
@@ -33,7 +33,7 @@ type Resilience struct {
 	Retry Retry
 	// Silence is how long nothing may come from a server that has a request to
 	// answer before it is asked for a sign of life, and its circuit opened when
-	// it gives none twice within 2 s (resilience.md 3.4). It finds a server that
+	// it gives none twice within 2 s. It finds a server that
 	// hangs long before calls time out, and also when every caller gives up
 	// early. The default is 10 s. Zero disables it, and so does a nil Breaker.
 	//
@@ -63,7 +63,7 @@ type Resilience struct {
 // Bulkhead bounds the requests in flight to one server, so that a slow one does
 // not get all this program has. Who comes first is served first; cancellations,
 // signs of life and subscriptions have a lane of their own. The zero Bulkhead is
-// off; 64 over HTTP and 16 for a program are usual (resilience.md 3.8).
+// off; 64 over HTTP and 16 for a program are usual.
 type Bulkhead struct {
 	// Limit is how many requests are in flight at most; 0 is off.
 	Limit int
@@ -86,7 +86,7 @@ type Rate struct {
 	Burst int
 }
 
-// Defaults of [DefaultResilience] (decisions 26, 27).
+// Defaults of [DefaultResilience].
 const (
 	DefaultIdleTimeout = 60 * time.Second
 	DefaultMaxTime     = 10 * time.Minute

@@ -48,7 +48,7 @@ func (c *Client) ListResourceTemplates(ctx context.Context, cursor *string, opts
 
 // ReadResource returns what a resource holds: one piece or several, text or
 // binary. A resource the server does not have is E206, whatever the revision
-// says it with (RES-03).
+// says it with.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	cl := newCall(mcp.MethodResourcesRead, opts)
 	cl.name = uri

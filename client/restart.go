@@ -7,8 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Restart is how a program that ends by itself is started again (resilience.md
-// §3.8). It is for servers that are programs, as [DialCommand] starts them; to
+// Restart is how a program that ends by itself is started again. It is for servers that are programs, as [DialCommand] starts them; to
 // others it makes no difference. The zero Restart has the defaults.
 type Restart struct {
 	// Off leaves a program that has ended alone: [Disconnected] tells, and every

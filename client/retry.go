@@ -13,8 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// RetryPolicy says which calls may be made again after a failure (decisions 8,
-// resilience.md 3.7).
+// RetryPolicy says which calls may be made again after a failure.
 type RetryPolicy uint8
 
 const (
@@ -73,7 +72,7 @@ func (r Retry) check() error {
 
 // WithTrustedServer says that what the server's annotations claim of its tools
 // is true: tools that are read-only or idempotent by their annotations are tried
-// again after failures (decisions 16).
+// again after failures.
 func WithTrustedServer() Option { return optionFunc(func(c *config) { c.trusted = true }) }
 
 // WithRetryPolicy sets the policy of one call; see [Resilience].Retry.

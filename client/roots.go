@@ -16,13 +16,13 @@ import (
 
 // WithRoots tells servers where they may look: absolute file URIs without "..".
 // None at all declares that there is a list, which [Client.SetRoots] may fill.
-// Share what the user agreed to, nothing else (ROOT-03).
+// Share what the user agreed to, nothing else.
 func WithRoots(roots ...mcp.Root) Option {
 	return optionFunc(func(c *config) { c.roots = append([]mcp.Root{}, roots...) })
 }
 
 // SetRoots replaces what [WithRoots] gave, and tells the server that it changed
-// where the revision has a message for that (ROOT-01); in the stateless era the
+// where the revision has a message for that; in the stateless era the
 // server sees the new list when it asks next. It fails for a client without
 // WithRoots, which told the server that there are no roots.
 func (c *Client) SetRoots(ctx context.Context, roots ...mcp.Root) error {

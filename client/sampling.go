@@ -15,7 +15,7 @@ type SamplingRequest struct {
 	// From is the server that asks.
 	From Asker
 	// Params is what it asks. MaxTokens must be respected; the rest may be
-	// changed or ignored (SAMP-01).
+	// changed or ignored.
 	Params *mcp.CreateMessageParams
 }
 
@@ -30,7 +30,7 @@ const (
 )
 
 // OnSampling answers what servers ask the application's model, in every era.
-// Let a person see the request and the answer (SAMP-01): the server is
+// Let a person see the request and the answer: the server is
 // untrusted, and so is what it asks for.
 //
 // The handler runs on a goroutine of its own, many at once, and may call the

@@ -109,7 +109,7 @@ func (c *Client) newSubscription(filter mcp.SubscriptionFilter, f func(context.C
 
 // Update replaces what the subscription is about. Nothing is missed meanwhile:
 // what is new is opened before what is old is closed, and what is told twice is
-// handed on once (CHG-05). After an error everything is as it was.
+// handed on once. After an error everything is as it was.
 func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	filter, err := s.c.subscribable(filter)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter
 
 // Honored returns what the server said it will tell of: less than what was
 // asked for when it does not have all of it. What is not honoured is to be
-// fetched when its time to live is over (CHG-04).
+// fetched when its time to live is over.
 func (s *Subscription) Honored() mcp.SubscriptionFilter {
 	s.mu.Lock()
 	defer s.mu.Unlock()

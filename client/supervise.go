@@ -133,7 +133,7 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 			c.log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", c.server, "for", next.Wait, "ends", next.Try)
 			until := time.Now().Add(next.Wait)
 			s.become(&outage{cause: cause, until: until, untold: true}) // first: who sees the state finds its reason
-			c.enter(StateHeld, cause, next.Wait)                        // then: a caller who is told of it finds it in State
+			c.enter(StateHeld, cause, next.Wait)                        // then: a caller that hears of it finds it in State
 			s.become(&outage{cause: cause, until: until})
 		}
 		if !sleep(c.life, next.Wait) {

@@ -15,8 +15,8 @@ import (
 
 // WithTasks lets servers of the stateless era turn calls of tools into tasks:
 // the extension io.modelcontextprotocol/tasks is declared on every request
-// (TASK-06). [Client.CallTool] then drives such a task to its end. It is off by
-// default, as extensions are (DISC-16): a server that may make tasks may make
+// . [Client.CallTool] then drives such a task to its end. It is off by
+// default, as extensions are: a server that may make tasks may make
 // one of a call that would have been answered at once. Revision 2025-11-25 needs
 // no option, there it is the client that asks for a task.
 func WithTasks() Option {
@@ -112,7 +112,7 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // StartTool calls a tool as a task and returns as soon as the server has taken
 // it; [Task.Wait] has the result. Arguments are those of [Client.CallTool]. It is
 // refused without traffic when the server or, in revision 2025-11-25, the tool
-// has no tasks (TOOL-14), and in the stateless era without [WithTasks]. A server
+// has no tasks, and in the stateless era without [WithTasks]. A server
 // of the stateless era decides itself and may answer at once: the task has ended
 // then and its ID is empty. Progress asked for with [WithProgress] is delivered
 // until Wait knows the end.

@@ -23,7 +23,7 @@ import (
 // before anything is sent; see [WithValidation].
 //
 // A call that the server turns into a task is driven to the task's end, within
-// the call's maximum time; see [Client.StartTool] for long ones (TASK-14).
+// the call's maximum time; see [Client.StartTool] for long ones.
 //
 // A result with IsError set is a result: give it to the model, or turn it into
 // an error with [Client.ToolError].
@@ -224,7 +224,7 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 }
 
 // GetToolSchema returns a tool from the schema cache, which asks the server
-// when the list is no longer fresh or does not have the name (AC-004.4). A name
+// when the list is no longer fresh or does not have the name. A name
 // the server does not have is E204. The tool is a copy, and the caller's.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
 	if c.isClosed() {
@@ -287,7 +287,7 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 }
 
 // InvalidateTools makes the next use of the schema cache, and the next list of
-// tools, ask the server (AC-004.5).
+// tools, ask the server.
 func (c *Client) InvalidateTools() {
 	for _, key := range c.cacheKeys() {
 		c.cache().Invalidate(key)

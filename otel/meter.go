@@ -87,7 +87,7 @@ func (i *instruments) make(m metric.Meter) error {
 		i.server.make(m, "mainstay.client.breaker", "server"), i.tool.make(m, "mainstay.client.tool.breaker", "tool"))...)
 }
 
-// meter is what a client tells. What it is told of has no context of a call any
+// meter is what a client tells. What it reports has no context of a call any
 // more: no exemplars.
 type meter struct {
 	client.NoMeter

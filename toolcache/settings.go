@@ -78,7 +78,7 @@ type Settings struct {
 	// Durable keeps lists of tools beyond this process; nil means that nothing
 	// does. See [Store].
 	Durable Store
-	// Logger is told of stale answers and of faults of Durable; nil is silence.
+	// Logger gets stale answers and faults of Durable; nil is silence.
 	Logger *slog.Logger
 }
 

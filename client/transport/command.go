@@ -19,6 +19,11 @@ import (
 // outlive this process: on Unix they have two seconds after it, on Windows none.
 // On Unix a small sh in the program's group sees to that. Without sh, Linux kills
 // the program at once and leaves its children, and other systems leave both.
+//
+// What is ended is the process group. On Unix a descendant that leaves the group,
+// with setsid as daemons do or setpgid as job control does, is not found any more
+// and outlives both Close and this process. On Windows a job object holds all
+// descendants.
 type Command struct {
 	// Argv is the program and its arguments.
 	Argv []string
@@ -33,11 +38,11 @@ type Command struct {
 	// not wait for a write that does not return.
 	Stderr io.Writer
 	// StopGrace is how long Close waits after closing stdin, KillGrace how
-	// long after the termination signal; 0 means 5 s each (decisions 26).
+	// long after the termination signal; 0 means 5 s each.
 	StopGrace, KillGrace time.Duration
 	// MaxNoise is how many stdout lines may be no messages, with no answer to a
 	// call between them, before the connection is given up and the program is
-	// killed; 0 means 10,000 (STDIO-03).
+	// killed; 0 means 10,000.
 	MaxNoise int
 	// Limits bounds what is taken from the server.
 	Limits Limits

@@ -12,7 +12,7 @@ type EnvPolicy uint8
 
 const (
 	// EnvSafe passes what programs need to run and nothing that tends to hold
-	// secrets: the default (STDIO-13).
+	// secrets: the default.
 	EnvSafe EnvPolicy = iota
 	// EnvAll passes everything, as a shell does.
 	EnvAll

@@ -49,7 +49,7 @@ const (
 	ReasonClosed
 	// ReasonStatus: HTTP answered with a status and no JSON-RPC error.
 	ReasonStatus
-	// ReasonSession: the server does not know the session any more (HTTP-16).
+	// ReasonSession: the server does not know the session any more.
 	ReasonSession
 	// ReasonProtocol: the answer is not what the protocol asks for.
 	ReasonProtocol

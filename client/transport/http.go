@@ -21,7 +21,7 @@ type HTTP struct {
 	// are sent as basic credentials.
 	URL string
 	// Header is sent with every request. Headers the protocol owns (Accept,
-	// Content-Type, Mcp-*) cannot be set here (HTTP-09).
+	// Content-Type, Mcp-*) cannot be set here.
 	Header http.Header
 	// HeaderFunc returns headers for one request, which win over those of Header:
 	// the credentials of whoever ctx is of, or ones that are renewed. ctx is that of

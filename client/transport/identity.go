@@ -32,7 +32,7 @@ func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
 
 // Called is a [Transport] that can tell callers apart, without telling who they
-// are: what a server said to one is not for another (CACHE-05). caller is "" for
+// are: what a server said to one is not for another. caller is "" for
 // nobody in particular; known is false where it cannot be told.
 type Called interface {
 	Caller() (caller string, known bool)

@@ -51,7 +51,7 @@ func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
 
 // Connect implements [Transport]. It opens the event stream, within ctx and
 // ten seconds. The stream is never resumed: its end is the connection's
-// (OLD-05). A client connects again then, with a new session.
+// . A client connects again then, with a new session.
 func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
 	h, err := (&HTTP{URL: s.URL, Header: s.Header, HeaderFunc: s.HeaderFunc, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Stream reaches a server over a byte stream that is already open: a socket, a
-// pair of pipes. The framing is that of stdio, one message a line (STDIO-14).
+// pair of pipes. The framing is that of stdio, one message a line.
 // It can be connected once.
 type Stream struct {
 	// In is read from, Out written to; both are closed with the connection.

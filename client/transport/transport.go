@@ -34,7 +34,7 @@ type Conn interface {
 	// Touch starts the idle timeout of a call anew, when something came for it
 	// that the transport cannot tell to belong to it.
 	Touch(id jsonrpc.ID)
-	// UseVersion tells which revision was negotiated (HTTP-14).
+	// UseVersion tells which revision was negotiated.
 	UseVersion(version string)
 	// Traits says what the protocol has to know of the way messages go.
 	Traits() Traits
@@ -51,17 +51,17 @@ type Conn interface {
 type Traits struct {
 	// Exchanges: each request has an exchange of its own. Giving the request up
 	// ends that exchange, which in the stateless era is the cancellation
-	// (HTTP-34), and headers repeat what the message says (HTTP-29 to HTTP-31).
+	//, and headers repeat what the message says.
 	Exchanges bool
 	// Process: the server is a program of ours. Connecting again starts a fresh
 	// one.
 	Process bool
-	// SessionOnly: the way exists in the session era only (OLD-04).
+	// SessionOnly: the way exists in the session era only.
 	SessionOnly bool
 }
 
 // Streamer is a [Conn] that can hold a stream open for what the server sends
-// by itself in the session era (HTTP-19).
+// by itself in the session era.
 type Streamer interface {
 	// OpenStream starts to hold the stream for the session there is now. It
 	// returns at once; servers that do not offer a stream are left in peace.
@@ -74,7 +74,7 @@ type Streamer interface {
 // it is there.
 type Sessions interface {
 	// DropSession gives up the session that was opened last, whose handshake has
-	// failed: nothing is sent any more before the next initialize (LC-07). It
+	// failed: nothing is sent any more before the next initialize. It
 	// does not wait for the server to be told.
 	DropSession()
 }
@@ -136,16 +136,15 @@ type Request struct {
 }
 
 // Mirror is what headers repeat of a request in the stateless era. Its presence
-// makes the exchange a stateless one: no session, no resumption (HTTP-28,
-// HTTP-35).
+// makes the exchange a stateless one: no session, no resumption.
 type Mirror struct {
-	// Version is the revision in the request's _meta (HTTP-29).
+	// Version is the revision in the request's _meta.
 	Version string
 	// Name is the tool, prompt, URI or task the request is about, as it is;
-	// empty when the method has none (HTTP-31).
+	// empty when the method has none.
 	Name string
 	// Params are the arguments to repeat, names without their prefix, values
-	// in text form, not encoded yet (HDR-01 to HDR-04).
+	// in text form, not encoded yet.
 	Params []Param
 }
 
@@ -172,7 +171,7 @@ type Handler struct {
 	// OnFault gets what the server did wrong without a call to blame it on.
 	OnFault func(error)
 	// OnSessionLost is called when the server turns out not to know the session
-	// any more, outside any call: a call's failure says so itself (HTTP-16).
+	// any more, outside any call: a call's failure says so itself.
 	OnSessionLost func()
 	// OnGap is called when the stream of [Streamer] was interrupted and could
 	// not be resumed: what the server sent meanwhile is lost.

@@ -193,7 +193,7 @@ func (a *app) lsHuman(l listing, items []*doc.Value, several bool, o lsOptions) 
 	return a.say(b.String())
 }
 
-// lsRow is what is told of an item: its id and what it is; long adds the form
+// lsRow is what is shown of an item: its id and what it is; long adds the form
 // it is used in and everything else that fits a line.
 func lsRow(l listing, item *doc.Value, long bool) []string {
 	id := item.Get(l.id).Str()

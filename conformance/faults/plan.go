@@ -34,7 +34,7 @@ type Rule struct {
 	// a refusal (status codes, errors) never pass the request on, unless
 	// Executed is set.
 	Unsent bool `json:"unsent,omitempty"`
-	// Executed passes the request on although the client is told of a refusal,
+	// Executed passes the request on although the client gets a refusal,
 	// as a gateway does that loses the answer.
 	Executed bool `json:"executed,omitempty"`
 	// For is how long the fault lasts.

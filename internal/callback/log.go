@@ -23,7 +23,7 @@ const LogHandler = "the logger's handler"
 // logs: a handler that blocks, panics or ends its goroutine costs its own lines
 // and nothing else. Of one place in the code it takes 10 lines at once and one a
 // second after that; one line counts what was dropped. failed, which may be nil,
-// is told of a handler that panics.
+// is called for a handler that panics.
 //
 // Its goroutine lives while there is something to say. A Logger of a Logger is
 // the same one.

@@ -131,7 +131,7 @@ func (c *conversation) run(ctx context.Context, out *events) {
 	log.InfoContext(ctx, "chat_started", slog.Bool("artifact_generation", c.request.Generate), slog.String("thread_type", c.request.ThreadType))
 	task := agent.Task{System: systemPrompt(c.request.ThreadType, c.request.Generate, c.token), Content: c.request.Content}
 	err := c.service.runner.Run(ctx, task, func(line json.RawMessage) { c.take(ctx, log, out, agent.Translate(line)) })
-	// What was saved exists, so the client is told of it, even if the marker
+	// What was saved exists, so the client hears of it, even if the marker
 	// got lost on its way or the agent died after the call.
 	for _, saved := range c.service.tokens.Saved(c.token) {
 		c.tell(out, marker.Created(saved))

@@ -15,7 +15,7 @@ import (
 
 var errNotConnected = errors.New("there is no connection")
 
-// line is what is told of a step.
+// line is the report of a step.
 type line struct {
 	Step     int    `json:"step"`
 	N        int    `json:"n,omitempty"`

@@ -34,7 +34,7 @@ func (p *player) complete(ctx context.Context, raw json.RawMessage) (any, error)
 	return map[string]any{"completion": map[string]any{"values": found.Values}}, nil
 }
 
-// note is a notification as it is told of.
+// note is a notification as it is reported.
 type note struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
