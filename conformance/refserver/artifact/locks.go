@@ -85,7 +85,7 @@ func (s *store) hold(ctx context.Context, root folder, id string) (release func(
 			free()
 			return nil, err
 		case locked:
-			return func() { _ = f.Close(); free() }, nil // closing unlocks
+			return func() { unlock(f); free() }, nil
 		}
 	}
 }

@@ -17,3 +17,10 @@ func tryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// unlock lets go of the lock and closes f. Closing alone is not enough: a program that
+// another goroutine is starting right now has a copy of f until it runs.
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing unlocks, too, if later
+	_ = f.Close()
+}

@@ -132,7 +132,7 @@ func (a *approver) recoverOne(ctx context.Context, root folder, id string) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // closing unlocks
+	defer unlock(f)
 	if locked, err := tryLock(f); err != nil || !locked {
 		return err
 	}

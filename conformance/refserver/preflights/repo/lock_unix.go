@@ -20,5 +20,10 @@ func tryLock(root string) (release func(), busy bool, err error) {
 		_ = f.Close() // it holds nothing
 		return nil, errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR), &os.PathError{Op: "lock", Path: root, Err: err}
 	}
-	return func() { _ = f.Close() }, false, nil // closing unlocks
+	return func() {
+		// Closing alone is not enough: a program that another goroutine is starting
+		// right now has a copy of f until it runs.
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		_ = f.Close()
+	}, false, nil
 }
