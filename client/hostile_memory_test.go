@@ -124,6 +124,39 @@ func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measur
 	}
 }
 
+// A server with 10,000 tools of 100 KB each does not fill the schema cache: its list is
+// given up at 64 MiB, and nothing of it is kept.
+func TestMemoryOfLargeList(t *testing.T) { //nolint:paralleltest // measures the heap
+	if raceEnabled {
+		t.Skip("reads 64 MiB with nothing at once")
+	}
+	const tools, onPage, size = 10_000, 20, 100_000
+	tool := `{"name":"t%d","description":"` + strings.Repeat("x", size) + `","inputSchema":{"type":"object"}}`
+	c, s := connected(t, client.WithPreload(false))
+	s.wire.waive(t, "what the peer sends is not told to the wire, which would keep it")
+	sent := 0
+	s.on("tools/list", func(jsonrpc.Request) any {
+		page := make([]string, onPage)
+		for i := range page {
+			page[i] = fmt.Sprintf(tool, sent)
+			sent++
+		}
+		if sent >= tools {
+			return json.RawMessage(`{"tools":[` + strings.Join(page, ",") + `]}`)
+		}
+		return json.RawMessage(fmt.Sprintf(`{"tools":[%s],"nextCursor":"%d"}`, strings.Join(page, ","), sent))
+	})
+	grown := heapGrows(func(measure func()) {
+		_, err := c.GetToolSchema(t.Context(), "t1")
+		require.ErrorContains(t, err, "list")
+		require.Contains(t, []mcperrors.Kind{mcperrors.KindProtocol, mcperrors.KindOverloaded}, mcperrors.KindOf(err), "%v", err)
+		measure()
+	})
+	t.Logf("%d tools, %d KiB", sent, grown>>10)
+	require.LessOrEqual(t, sent*size, 64<<20+onPage*size)
+	require.Less(t, grown, int64(32<<20))
+}
+
 // Answers that a server begins and does not end are bounded together: they wait for
 // room, and small ones go on.
 func TestMemoryOfUnfinishedAnswers(t *testing.T) { //nolint:paralleltest // measures the heap
