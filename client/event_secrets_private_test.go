@@ -20,8 +20,19 @@ import (
 
 // eventTypes is one value of each type of event.
 var eventTypes = []Event{
-	CallbackFailed{}, Connected{}, Disconnected{}, ElicitationComplete{}, EraChosen{}, LivenessFailed{}, ListFailed{},
-	Reinitialized{}, Restarted{}, StateChanged{}, SubscriptionEnded{}, SubscriptionGap{}, ToolDrift{},
+	CallbackFailed{},
+	Connected{},
+	Disconnected{},
+	ElicitationComplete{},
+	EraChosen{},
+	LivenessFailed{},
+	ListFailed{},
+	Reinitialized{},
+	Restarted{},
+	StateChanged{},
+	SubscriptionEnded{},
+	SubscriptionGap{},
+	ToolDrift{},
 }
 
 // eventData are the fields that are kept unchanged: an application compares or

@@ -23,10 +23,18 @@ func longEvents(text string) []Event {
 	shown := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: 500, Body: text}, 0)
 	server, tool := mcp.Implementation{Name: text}, mcp.Tool{Description: text}
 	return []Event{
-		Connected{Server: server}, Restarted{Server: server}, Restarted{Cause: died}, Reinitialized{Server: server},
-		Disconnected{Cause: refused}, ListFailed{Reason: data}, LivenessFailed{Reason: refused},
-		SubscriptionGap{Reason: shown}, SubscriptionEnded{Reason: fmt.Errorf("it ended: %w", data)},
-		ElicitationComplete{ID: text}, ToolDrift{After: tool}, ToolDrift{Before: &tool},
+		Connected{Server: server},
+		Restarted{Server: server},
+		Restarted{Cause: died},
+		Reinitialized{Server: server},
+		Disconnected{Cause: refused},
+		ListFailed{Reason: data},
+		LivenessFailed{Reason: refused},
+		SubscriptionGap{Reason: shown},
+		SubscriptionEnded{Reason: fmt.Errorf("it ended: %w", data)},
+		ElicitationComplete{ID: text},
+		ToolDrift{After: tool},
+		ToolDrift{Before: &tool},
 	}
 }
 

@@ -167,12 +167,18 @@ func TestWaitForRoomEnds(t *testing.T) {
 		late   transport.Reason // of those whose server is late
 		passed time.Duration
 	}{
-		"the caller gives up": {end: func(_ *page, cancel context.CancelCauseFunc) { cancel(enough) },
-			waited: transport.ReasonCanceled, late: transport.ReasonCanceled},
-		"close": {end: func(p *page, _ context.CancelCauseFunc) { require.NoError(p, p.Close()) },
-			waited: transport.ReasonClosed, late: transport.ReasonClosed},
-		"the time is over": {wait: jsonrpc.Wait{Max: time.Minute}, end: func(*page, context.CancelCauseFunc) {},
-			waited: transport.ReasonNoRoom, late: transport.ReasonTimeout, passed: time.Minute},
+		"the caller gives up": {
+			end:    func(_ *page, cancel context.CancelCauseFunc) { cancel(enough) },
+			waited: transport.ReasonCanceled, late: transport.ReasonCanceled,
+		},
+		"close": {
+			end:    func(p *page, _ context.CancelCauseFunc) { require.NoError(p, p.Close()) },
+			waited: transport.ReasonClosed, late: transport.ReasonClosed,
+		},
+		"the time is over": {
+			wait: jsonrpc.Wait{Max: time.Minute}, end: func(*page, context.CancelCauseFunc) {},
+			waited: transport.ReasonNoRoom, late: transport.ReasonTimeout, passed: time.Minute,
+		},
 	} {
 		for _, form := range forms {
 			t.Run(name+" "+form, func(t *testing.T) {
