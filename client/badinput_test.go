@@ -225,8 +225,6 @@ func TestBadInputAnswers(t *testing.T) {
 // An address that is no server says what it is.
 func TestBadInputAddresses(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	replying := func(status int, contentType, body string, header ...string) string {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -244,7 +242,7 @@ func TestBadInputAddresses(t *testing.T) {
 		status    int // of the evidence
 		want      wantError
 	}{
-		{"closed port", closed.URL, 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"cannot be reached", "refused"}}},
+		{"closed port", "http://127.0.0.1:1", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"cannot be reached", "refused"}}},
 		{"no address", "", 0, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"https://host/path"}}},
 		{"no such name", "http://no-such-host.invalid", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-host.invalid"}}},
 		{"HTML", replying(200, "text/html", "<html><h1>Portal</h1>"), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"text/html", "MCP endpoint"}}},

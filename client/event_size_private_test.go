@@ -59,7 +59,7 @@ func TestPoolEventsAreBoundedInBytes(t *testing.T) {
 		var mu sync.Mutex
 		var told []PoolEvent
 		started, release := make(chan struct{}), make(chan struct{})
-		p := &Pool{life: context.Background(), cfg: &poolConfig{onEvent: func(_ context.Context, e PoolEvent) {
+		p := &Pool{life: t.Context(), cfg: &poolConfig{onEvent: func(_ context.Context, e PoolEvent) {
 			if e.Server == "first" {
 				close(started)
 				<-release
@@ -83,7 +83,7 @@ func TestPoolEventsAreBoundedInBytes(t *testing.T) {
 		require.Greater(t, len(told), 4, "%T", e)
 	}
 	told := 0
-	p := &Pool{life: context.Background(), cfg: &poolConfig{onEvent: func(context.Context, PoolEvent) { told++ }}}
+	p := &Pool{life: t.Context(), cfg: &poolConfig{onEvent: func(context.Context, PoolEvent) { told++ }}}
 	p.tell(PoolEvent{Event: ElicitationComplete{ID: strings.Repeat("x", inboxBytes+1)}})
 	p.events.work.Wait()
 	p.tell(PoolEvent{State: ServerFailed, Err: longEvents(text)[4].(Disconnected).Cause})

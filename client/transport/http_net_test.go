@@ -42,8 +42,6 @@ func TestHTTPHeadersTooLarge(t *testing.T) {
 // What cannot be reached is known not to have the request.
 func TestHTTPUnreachable(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	secure := quiet(http.NotFoundHandler())
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
@@ -68,7 +66,7 @@ func TestHTTPUnreachable(t *testing.T) {
 		notSent   bool
 		says      string
 	}{
-		{"closed port", closed.URL, transport.ReasonUnavailable, true, "refused"},
+		{"closed port", "http://127.0.0.1:1", transport.ReasonUnavailable, true, "refused"},
 		{"no such name", "http://no-such-host.invalid/mcp", transport.ReasonUnavailable, true, "no-such-host.invalid"},
 		{"unknown CA", secure.URL, transport.ReasonConfig, true, "certificate is not accepted"},
 		{"wrong name", strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), transport.ReasonConfig, true, "certificate is not accepted"},

@@ -74,10 +74,8 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	server := httptest.NewServer(fakeHTTP(&lockedWriter{f: file}))
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	env.Setenv("URL", server.URL)
-	env.Setenv("CLOSED", closed.URL)
+	env.Setenv("CLOSED", "http://127.0.0.1:1") // nobody is there, nor will be
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
 	env.Setenv("GORACE", os.Getenv("GORACE"))
