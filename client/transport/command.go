@@ -184,7 +184,8 @@ func (c *commandConn) Notify(ctx context.Context, n jsonrpc.Notification) error 
 
 func (c *commandConn) explain(err error) error {
 	var f *Failure
-	if !errors.As(err, &f) || f.Reason == ReasonCanceled || f.Reason == ReasonClosed {
+	givenUp := errors.As(err, &f) && f.Reason == ReasonCanceled && !errors.Is(f.Err, context.DeadlineExceeded)
+	if f == nil || givenUp || f.Reason == ReasonClosed {
 		return err
 	}
 	if f.Reason == ReasonLost {

@@ -530,6 +530,21 @@ func TestCommandContextEnded(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 }
 
+// A call whose caller's time is over says what is known of the program, as one does
+// whose own time is; one that was given up does not.
+func TestCommandDeadline(t *testing.T) {
+	t.Parallel()
+	c := run(t, "peer", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := c.Call(ctx, c.request("silent", ""))
+	require.NotNil(t, failure(t, err, transport.ReasonCanceled).Process)
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Call(ctx, c.request("silent", ""))
+	require.Nil(t, failure(t, err, transport.ReasonCanceled).Process)
+}
+
 // A program that never became a server is ended quicker: somebody waits for
 // the error.
 func TestCommandAbort(t *testing.T) {
