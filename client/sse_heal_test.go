@@ -32,6 +32,13 @@ type streamSite struct {
 	cut   chan struct{}
 }
 
+// seen returns how many streams were opened and how many calls were taken.
+func (s *streamSite) seen() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []int{s.opens, s.calls}
+}
+
 func (s *streamSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	away := s.away
@@ -135,7 +142,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, callOnce(t.Context(), c))
 				require.Less(t, time.Since(began), time.Second)
-				require.Equal(t, []int{2, 2}, []int{s.opens, s.calls})
+				require.Equal(t, []int{2, 2}, s.seen())
 				synctest.Wait()
 				require.Equal(t, []string{"ready to restarting", "restarting to ready", "reinitialized"}, h.take())
 
@@ -202,7 +209,7 @@ func TestHTTPSSESessionLost(t *testing.T) {
 				s.mu.Unlock()
 
 				require.NoError(t, callOnce(t.Context(), c), "refused twice, so that it is sure, and made again")
-				require.Equal(t, []int{2, 2}, []int{s.opens, s.calls})
+				require.Equal(t, []int{2, 2}, s.seen())
 				synctest.Wait()
 				require.Equal(t, []string{"ready to restarting", "restarting to ready", "reinitialized"}, h.take())
 				require.NoError(t, c.Close())
@@ -237,13 +244,13 @@ func TestHTTPSSESessionLostLate(t *testing.T) {
 			err := callOnce(t.Context(), c)
 			require.Equal(t, []any{mcperrors.E201, mcperrors.Rejected}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
 		}
-		require.Equal(t, 1, s.opens)
+		require.Equal(t, 1, s.seen()[0])
 		require.ErrorIs(t, <-taken, context.DeadlineExceeded)
 		synctest.Wait() // a call that is sent in this moment is lost with the stream
 		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		require.NoError(t, callOnce(ctx, c))
-		require.Equal(t, 2, s.opens)
+		require.Equal(t, 2, s.seen()[0])
 		require.NoError(t, c.Close())
 	})
 }
