@@ -4,6 +4,9 @@ package servermutants
 
 import (
 	"bytes"
+	"maps"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +27,11 @@ func TestKnownFailuresOfMutants(t *testing.T) {
 		"capability-as-boolean": {"lifecycle", "prompts"}, "prompts-declared-missing": {"lifecycle", "prompts"}, "version-not-echoed": {"lifecycle"},
 		"answer-as-text": {"http"}, "origin-ignored": {"http"}, "session-shared": {"http"}, "get-500": {"http"},
 		"stdout-banner": {"stdio"}, "stdout-log-lines": {"stdio", "errors"}, "bad-line-ends-it": {"stdio", "errors"}, "line-limit-64k": {"stdio"},
+	}
+	if os.Getenv("MAINSTAY_SOAK") == "" { // one of each kind
+		maps.DeleteFunc(wanted, func(id string, _ []string) bool {
+			return !slices.Contains([]string{"id-missing-in-errors", "origin-ignored", "answer-as-text", "stdout-banner"}, id)
+		})
 	}
 	rig := inProcess()
 	blocked := 0
