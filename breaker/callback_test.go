@@ -19,7 +19,7 @@ func (h badHandler) WithAttrs([]slog.Attr) slog.Handler        { return h }
 func (h badHandler) WithGroup(string) slog.Handler             { return h }
 
 // A listener or logger that panics or ends its goroutine does not end the
-// process, and is told of the next transition.
+// process, and hears of the next transition.
 func TestCallbacks(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(){"panic": func() { panic("a bug of the application") }, "Goexit": runtime.Goexit} {

@@ -157,7 +157,7 @@ type hookCase struct {
 	act   func(t *testing.T, s *hookSite)
 	// only is the kind of way that it exists on, "" for all.
 	only string
-	// logged: it is told by the log and not by an event.
+	// logged: the log says that it failed, no event does.
 	logged bool
 }
 
@@ -248,7 +248,7 @@ var hookCases = []hookCase{
 	{name: "Meter.Happened", opts: func(h *hook) []client.Option {
 		return oneOption(client.WithMeter(hookMeter{attempt: noCallback, call: noCallback, happened: h.run}))
 	}, act: func(t *testing.T, s *hookSite) {
-		s.c.Breaker().Force(breaker.ForcedOpen) // a refusal is told of
+		s.c.Breaker().Force(breaker.ForcedOpen) // a refusal happens
 		s.call(t, "talk")
 		s.c.Breaker().Force(breaker.Auto)
 	}},
@@ -289,8 +289,8 @@ func talked(call *clienttest.Call) (any, error) {
 	return clienttest.Text("said"), nil
 }
 
-// A function of the application that panics or ends its goroutine is told of,
-// is called again the next time, and costs no other call anything: over a stream
+// A function of the application that panics or ends its goroutine is
+// reported, is called again the next time, and costs no other call anything: over a stream
 // and over HTTP, in both eras.
 func TestCallbacks(t *testing.T) {
 	t.Parallel()
@@ -537,7 +537,7 @@ func TestPoolCallbacks(t *testing.T) {
 					h.run()
 				}))
 			require.NoError(t, err)
-			for seen.Load() < 2 { // the second is told of after the first has failed
+			for seen.Load() < 2 { // the second starts after the first has failed
 				runtime.Gosched()
 			}
 			h.bad.Store(false)

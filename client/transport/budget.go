@@ -284,10 +284,11 @@ type counted struct {
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.x.Read(p)
 	if c.read += n; c.read > freeBytes+c.held {
-		if more := max(freeBytes, n); !c.x.Hold(more) {
+		more := max(freeBytes, n)
+		if !c.x.Hold(more) {
 			return 0, errNoRoom
 		}
-		c.held += max(freeBytes, n)
+		c.held += more
 	}
 	return n, err
 }

@@ -48,7 +48,7 @@ const inlineParams = 32 << 10
 func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool) {
 	b.standard = standard
 	if req, ok := m.(jsonrpc.Request); ok {
-		b.harmful = !mayRunTwice(req.Method)
+		b.harmful = !mcp.RunsTwice(req.Method)
 	}
 	if len(params) <= inlineParams {
 		b.parts[0] = m.AppendJSON(make([]byte, 0, 256+len(params)))
@@ -61,19 +61,6 @@ func (b *sentBody) set(m jsonrpc.Message, params json.RawMessage, standard bool)
 	for _, part := range b.parts {
 		b.size += int64(len(part))
 	}
-}
-
-// mayRunTwice reports the methods that do no harm when they run twice.
-func mayRunTwice(method string) bool {
-	switch method {
-	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodDiscover,
-		mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList, mcp.MethodTasksList,
-		mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete,
-		mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel,
-		mcp.MethodSubscriptionsListen, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodLoggingSetLevel:
-		return true
-	}
-	return false
 }
 
 // traced returns the context that the body must be sent with.

@@ -66,17 +66,9 @@ func RepeatOf(r Request) Repeat {
 	case r.Policy == Always:
 		return Repeatable
 	}
-	switch r.Method {
-	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodDiscover,
-		mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList, mcp.MethodTasksList,
-		mcp.MethodResourcesRead, mcp.MethodPromptsGet, mcp.MethodCompletionComplete,
-		mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel,
-		mcp.MethodSubscriptionsListen, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodLoggingSetLevel:
+	hinted := r.Method == mcp.MethodToolsCall && (r.Trusted || r.Policy == Hints) && r.Annotations.Idempotent()
+	if hinted || mcp.RunsTwice(r.Method) {
 		return Repeatable
-	case mcp.MethodToolsCall:
-		if (r.Trusted || r.Policy == Hints) && r.Annotations.Idempotent() {
-			return Repeatable
-		}
 	}
 	return Unsafe
 }
