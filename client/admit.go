@@ -54,11 +54,11 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	if err := c.whileHeld(cl); err != nil {
 		return err
 	}
-	b := c.breaker(cl.handshake || cl.restores)
+	b := c.breaker(cl.purpose.opens())
 	if b != nil && b.State() == breaker.Open {
 		c.heal() // before it refuses
 	}
-	if c.cfg.lanes != nil && !cl.handshake && !cl.restores {
+	if c.cfg.lanes != nil && !cl.purpose.opens() {
 		if b != nil {
 			if err := b.Peek(); err != nil {
 				return c.refusedOpen(cl, err)
@@ -80,9 +80,9 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		}
 	}
 	p.counted = true
-	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.handshake && !cl.restores {
-		c.happened(RefusedFull, cl, 0, "in flight")
-		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.purpose.opens() {
+		c.happened(RefusedFull, cl.subject(), 0, "in flight")
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
 			"too many calls in flight to this server", nil))
 	}
 	if b != nil {
@@ -156,10 +156,10 @@ func (c *Client) enterTool(cl *call, p *permits) error {
 
 // refusedTool is the error of a call that its tool's circuit refuses.
 func (c *Client) refusedTool(cl *call, err error) error {
-	c.happened(RefusedToolOpen, cl, 0, "")
+	c.happened(RefusedToolOpen, cl.subject(), 0, "")
 	e := mcperrors.From(err, mcperrors.NotSent)
 	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
-	return c.about(cl, e)
+	return c.about(cl.subject(), e)
 }
 
 // refusedOpen is the error of a call that the server's circuit refuses.
@@ -170,9 +170,9 @@ func (c *Client) refusedOpen(cl *call, err error) error {
 		if errors.As(err, &open) && open.Held {
 			what = RefusedHeld
 		}
-		c.happened(what, cl, 0, "")
+		c.happened(what, cl.subject(), 0, "")
 	}
-	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+	return c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 }
 
 // held is a server's wish not to be asked with these credentials (429). Nothing
@@ -181,11 +181,11 @@ type held struct{ until time.Time }
 
 // hold does what a server's Retry-After asks for: a busy one (503) is left alone
 // by all who share its breaker, one that is asked too often (429) by this client.
-func (c *Client) hold(cl *call, b *breaker.Breaker, a resilience.Attempt, d time.Duration) {
+func (c *Client) hold(s subject, b *breaker.Breaker, a resilience.Attempt, d time.Duration) {
 	if a.Status != http.StatusTooManyRequests {
 		if b != nil {
 			b.Hold(d, a.Class.String())
-			c.happened(HeldServer, cl, d, a.Class.String())
+			c.happened(HeldServer, s, d, a.Class.String())
 		}
 		return
 	}
@@ -200,7 +200,7 @@ func (c *Client) hold(cl *call, b *breaker.Breaker, a resilience.Attempt, d time
 			return
 		}
 		if gate.CompareAndSwap(now, next) {
-			c.happened(HeldCredential, cl, d, a.Class.String())
+			c.happened(HeldCredential, s, d, a.Class.String())
 			return
 		}
 	}
@@ -220,7 +220,7 @@ func (c *Client) heldFor() time.Duration {
 // nothing goes out before its end.
 func (c *Client) whileHeld(cl *call) error {
 	parts := c.parts.peek()
-	if parts == nil || cl.handshake {
+	if parts == nil || cl.purpose == handshake {
 		return nil
 	}
 	h := parts.held.Load()
@@ -232,8 +232,8 @@ func (c *Client) whileHeld(cl *call) error {
 		parts.held.CompareAndSwap(h, nil)
 		return nil
 	}
-	c.happened(RefusedHeld, cl, left, "")
-	return c.about(cl, leftAlone(left))
+	c.happened(RefusedHeld, cl.subject(), left, "")
+	return c.about(cl.subject(), leftAlone(left))
 }
 
 // leftAlone is the error of what is not sent before a server's Retry-After is over.
@@ -261,17 +261,17 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	if l := c.cfg.lanes; l.rate != nil && !ofProtocol(cl) {
 		wait, ok := l.rate.Reserve(time.Now(), c.mostWait(ctx, cl))
 		if !ok {
-			c.happened(RefusedRate, cl, wait, "")
+			c.happened(RefusedRate, cl.subject(), wait, "")
 			e := mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls a second to this server", nil)
 			e.RetryAfter = wait
-			return c.about(cl, e)
+			return c.about(cl.subject(), e)
 		}
 		if wait > 0 {
 			cl.waited = true
-			c.happened(Queued, cl, wait, "rate")
+			c.happened(Queued, cl.subject(), wait, "rate")
 			if !c.sleep(ctx, wait) {
 				l.rate.Return()
-				return c.about(cl, endedUnsent(ctx))
+				return c.about(cl.subject(), endedUnsent(ctx))
 			}
 		}
 	}
@@ -293,7 +293,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	switch {
 	case err == nil:
 		p.slot = resilience.Common
-		c.happened(Queued, cl, time.Since(began), "bulkhead")
+		c.happened(Queued, cl.subject(), time.Since(began), "bulkhead")
 		return nil
 	case errors.Is(err, breaker.ErrOpen), errors.Is(err, resilience.ErrQueueTime):
 		if b := c.breaker(false); b != nil { // what else went wrong meanwhile says more
@@ -304,10 +304,10 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	}
 	switch {
 	case errors.Is(err, resilience.ErrFull), errors.Is(err, resilience.ErrQueueTime):
-		c.happened(RefusedFull, cl, time.Since(began), err.Error())
-		return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
+		c.happened(RefusedFull, cl.subject(), time.Since(began), err.Error())
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
 	}
-	return c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+	return c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 }
 
 // endedUnsent is the error of a call that did not wait until its turn: its context

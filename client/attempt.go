@@ -33,7 +33,7 @@ func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) 
 	if a.Class == resilience.ClassTimeout {
 		// Neither the impatience of one caller nor a call that is served before this
 		// one must close the server to all.
-		a.OwnTimer = (cl.liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
+		a.OwnTimer = (cl.purpose == liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
 	}
 	return a
 }
@@ -201,7 +201,7 @@ func (c *Client) settle(cl *call, p *permits, a resilience.Attempt, j resilience
 		p.tool.Release()
 		return
 	}
-	b := c.breaker(cl.handshake)
+	b := c.breaker(cl.purpose == handshake)
 	if b != nil && b.CountAll() {
 		j.Server = breaker.Failure
 	}
@@ -213,7 +213,7 @@ func (c *Client) settle(cl *call, p *permits, a resilience.Attempt, j resilience
 		p.tool.SettleFor(j.Tool, a.Class.String())
 	}
 	if j.Hold > 0 {
-		c.hold(cl, b, a, j.Hold)
+		c.hold(cl.subject(), b, a, j.Hold)
 	}
 	if p.slot == resilience.Common && (a.Class == resilience.ClassThrottled || a.Class == resilience.ClassBusy || a.Class == resilience.ClassTimeout) {
 		c.bulkhead().Drop(time.Now(), a.Elapsed)

@@ -65,7 +65,7 @@ func TestFailureVerdicts(t *testing.T) {
 		if tt.f.Err == nil {
 			tt.f.Err = errors.New("x")
 		}
-		cl := &call{opts: tt.opts}
+		cl := &call{opts: tt.opts, link: &link{agreed: nothingAgreed}}
 		require.Equal(t, tt.want, serverVerdict(c.unanswered(cl, tt.f, fromFailure(tt.f))), tt.name)
 	}
 }
@@ -115,7 +115,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		if tt.status != 0 {
 			answer.HTTP = &mcperrors.HTTPEvidence{Status: tt.status}
 		}
-		cl := &call{method: mcp.MethodToolsCall, tool: "x"}
+		cl := &call{method: mcp.MethodToolsCall, tool: "x", link: &link{agreed: nothingAgreed}}
 		e := c.refusedBy(cl, answer)
 		require.Equal(t, tt.kind, e.Kind, tt.name)
 		require.Equal(t, tt.want, serverVerdict(refused(cl, answer, e)), tt.name)

@@ -47,5 +47,5 @@ func (c *Client) overdue(cl *call, delivery mcperrors.Delivery) error {
 	if left, bounded := c.left(cl); !bounded || left > 0 {
 		return nil
 	}
-	return c.inDoubt(cl, c.about(cl, mcperrors.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
+	return c.inDoubt(cl, c.about(cl.subject(), mcperrors.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
 }

@@ -92,7 +92,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			own := *already // others may have been given the same
 			return 0, &own
 		}
-		return 0, c.about(cl, mcperrors.From(err, mcperrors.NotSent))
+		return 0, c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 	}
 	if !asked {
 		err = c.decode(cl, raw, res)
@@ -157,7 +157,7 @@ func unreachable(err error) bool {
 // decode reads the result of a call, whose message was found valid when it came.
 func (c *Client) decode(cl *call, raw json.RawMessage, res any) error {
 	if err := mcp.UnmarshalValid(raw, res); err != nil {
-		return c.undecodable(cl, err)
+		return c.undecodable(cl.subject(), err)
 	}
 	return nil
 }

@@ -98,19 +98,13 @@ type call struct {
 	mirrored []transport.Param
 	schema   *mirrored
 	opts     callOptions
-	// handshake marks initialize, which is never cancelled (LC-10).
-	handshake bool
-	// restores marks what gives a new session what the old one had. Neither it
-	// nor the handshake has to wait until calls of the lost session are over.
-	restores bool
-	// liveness marks a question whose only purpose is the answer (UTIL-02).
-	liveness bool
-	// quiet is true for what is not to be cancelled by a notification because a
+	purpose  purpose
+	// uncancelled says that giving the call up sends no notification, because a
 	// task is behind it (UTIL-03, TASK-10). task is what else it has to do with
 	// tasks.
-	quiet    bool
-	task     taskPart
-	progress *progressCall // nil unless progress was asked for
+	uncancelled bool
+	task        taskPart
+	progress    *progressCall // nil unless progress was asked for
 	// token says that the request asks for progress that nobody listens to: it
 	// shows that the server works on. The request's id is the token. follows is
 	// the same for a request about a task, which has no token of its own.
@@ -128,6 +122,9 @@ type call struct {
 	loop   inputLoop
 	retry  *retrying // nil before something failed
 }
+
+// cancelable reports whether giving the call up is told to the server.
+func (cl *call) cancelable() bool { return cl.purpose != handshake && !cl.uncancelled }
 
 func newCall(method string, opts []CallOption) call {
 	cl := call{method: method}
@@ -164,7 +161,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err != nil {
 		return nil, c.local(err, method)
 	}
-	if err := c.gate(&cl); err != nil {
+	if err := c.gate(cl.subject()); err != nil {
 		return nil, err
 	}
 	if mayAsk(method, c.told().version) {
@@ -296,7 +293,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		if err == nil {
 			return nil
 		}
-		if err := c.mendSession(ctx, &cl, c.failed(&cl, err)); err != nil {
+		if err := c.mendSession(ctx, &cl, c.failed(cl.subject(), jsonrpc.Wait{}, err)); err != nil {
 			return err
 		}
 	}
@@ -306,7 +303,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // ping: [Client.Alive] asks servers of both eras.
 func (c *Client) Ping(ctx context.Context) error {
 	cl := call{method: mcp.MethodPing}
-	if err := c.gate(&cl); err != nil {
+	if err := c.gate(cl.subject()); err != nil {
 		return err
 	}
 	_, err := c.converse(ctx, &cl)
@@ -318,7 +315,7 @@ func (c *Client) Ping(ctx context.Context) error {
 // read from.
 func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if c.isClosed() {
-		return nil, c.about(cl, errClosed())
+		return nil, c.about(cl.subject(), errClosed())
 	}
 	var p permits
 	defer c.release(&p)
@@ -332,7 +329,7 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if cl.follows != nil {
 		cl.follows.keepAlive(cl.id)
 	}
-	if cl.link = c.live.Load(); cl.handshake {
+	if cl.link = c.live.Load(); cl.purpose == handshake {
 		cl.link = c.fresh()
 	}
 	if err := c.stamp(ctx, cl); err != nil {
@@ -348,9 +345,11 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		f := failureOf(err)
-		e := c.failed(cl, err)
+		e := c.failed(cl.subject(), c.wait(cl.opts), err)
 		c.attemptFailed(cl, &p, c.unanswered(cl, f, e), c.countedEnd(cl.link, f))
-		c.abandon(cl, err)
+		if cl.cancelable() {
+			c.abandon(cl.link, cl.id, err)
+		}
 		return nil, e
 	case answer.Error != nil:
 		e := c.refusedBy(cl, answer)
@@ -382,27 +381,26 @@ const cancelTimeout = 5 * time.Second
 
 // abandon tells the server that nobody waits any more (UTIL-03, LC-15,
 // HTTP-22): for a call that may have arrived and that this side gave up.
-func (c *Client) abandon(cl *call, err error) {
+func (c *Client) abandon(l *link, id jsonrpc.ID, err error) {
 	f := failureOf(err)
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if cl.handshake || cl.quiet || !gaveUp || f.NotSent {
+	if !gaveUp || f.NotSent {
 		return
 	}
-	if cl.link.agreed.era == mcp.EraStateless && cl.link.traits.Exchanges {
+	if l.agreed.era == mcp.EraStateless && l.traits.Exchanges {
 		return // the exchange has ended, which says it (HTTP-34)
 	}
-	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: cl.id, Reason: f.Err.Error()})
+	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
 	if err != nil {
 		return // cannot happen: the members are an id and a text
 	}
-	with := cl.link
 	c.behind(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
-		if err := with.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
-			c.noteLoss(with, err)
+		if err := l.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
+			c.noteLoss(l, err)
 		}
 	})
 }

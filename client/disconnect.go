@@ -19,7 +19,7 @@ func (c *Client) watchEnd() {
 	if c.isClosed() {
 		return
 	}
-	cause := c.failed(&call{}, endOf(l.conn))
+	cause := c.failed(subject{}, jsonrpc.Wait{}, endOf(l.conn))
 	c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
 	c.enter(StateEnded, cause, 0)
 	c.emit(Disconnected{Cause: cause})
@@ -40,7 +40,7 @@ func (c *Client) gone(cl *call) error {
 	if s := c.sup.peek(); s != nil {
 		if o := s.down.Load(); o != nil {
 			if e := o.refusal(); e != nil {
-				return c.about(cl, e)
+				return c.about(cl.subject(), e)
 			}
 		}
 		return nil
@@ -54,16 +54,16 @@ func (c *Client) gone(cl *call) error {
 	default:
 		return nil
 	}
-	if f := endOf(l.conn); c.hasEnded(cl, f) {
-		return c.failed(cl, f)
+	if f := endOf(l.conn); c.hasEnded(cl.method, f) {
+		return c.failed(cl.subject(), jsonrpc.Wait{}, f)
 	}
 	return nil
 }
 
 // hasEnded reports whether a call found the program ended, which nothing starts
 // again. While connecting, the next attempt starts another.
-func (c *Client) hasEnded(cl *call, f *transport.Failure) bool {
-	connecting := cl.handshake || cl.method == mcp.MethodInitialize || cl.method == mcp.MethodDiscover
+func (c *Client) hasEnded(method string, f *transport.Failure) bool {
+	connecting := method == mcp.MethodInitialize || method == mcp.MethodDiscover
 	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && c.sup.peek() == nil
 }
 

@@ -129,7 +129,7 @@ func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 	}
 	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
-		return c.failed(&call{method: mcp.MethodInitialize}, err)
+		return c.failed(subject{method: mcp.MethodInitialize}, jsonrpc.Wait{}, err)
 	}
 	if n.known != nil {
 		c.sup.peek().opening.Store(newLink(conn))
@@ -172,7 +172,7 @@ func (n *negotiation) stateless(ctx context.Context, version mcp.Version) error 
 		return n.mismatch(version, []mcp.Version{version}, r)
 	case r.err == nil: // a result that is none
 		r.settle(n.c, outcomeVersion)
-		return n.c.undecodable(&call{method: mcp.MethodDiscover, attempts: 1}, errNoVersions)
+		return n.c.undecodable(subject{method: mcp.MethodDiscover, attempts: 1}, errNoVersions)
 	}
 	r.settle(n.c, outcomeFail)
 	return r.err

@@ -64,7 +64,7 @@ func (n *negotiation) probe(ctx context.Context, version mcp.Version) error {
 	defer b.cancel()
 	go func() {
 		// Should a transport of the application end this goroutine.
-		r := &reply{says: saysStopped, err: c.failed(q.cl, endedHere()), verdict: ownDoing}
+		r := &reply{says: saysStopped, err: c.failed(q.cl.subject(), jsonrpc.Wait{}, endedHere()), verdict: ownDoing}
 		defer func() { b.replies <- r }()
 		r = c.sendProbe(both, q)
 	}()
@@ -96,7 +96,7 @@ func (b *beside) run(ctx, both context.Context, start callOptions) error {
 	n.chosen.Evidence, n.doubtful = "silence", true
 	b.session = make(chan *initialized, 1)
 	go func() {
-		i := &initialized{err: n.c.failed(&call{method: mcp.MethodInitialize}, endedHere())}
+		i := &initialized{err: n.c.failed(subject{method: mcp.MethodInitialize}, jsonrpc.Wait{}, endedHere())}
 		defer func() { b.session <- i }()
 		i = n.c.initializeTimed(both, mcp.LatestSession, start)
 	}()

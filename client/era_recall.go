@@ -72,7 +72,7 @@ func (n *negotiation) recalledStateless(ctx context.Context, version mcp.Version
 		r.settle(n.c, outcomeFail)
 		if r.err == nil {
 			n.forget()
-			return n.c.undecodable(&call{method: mcp.MethodDiscover, attempts: 1}, errNoVersions)
+			return n.c.undecodable(subject{method: mcp.MethodDiscover, attempts: 1}, errNoVersions)
 		}
 		n.forgetIf(r.err)
 		return r.err

@@ -38,7 +38,7 @@ func (c *Client) openSessionBy(ctx context.Context, offered mcp.Version, initial
 	conn.UseVersion(string(state.version))
 	c.agree(state) // first: the server may ask something at once
 	if err := conn.Notify(ctx, wholeHandshake); err != nil {
-		return c.failed(&call{method: mcp.MethodInitialized}, err)
+		return c.failed(subject{method: mcp.MethodInitialized}, jsonrpc.Wait{}, err)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callO
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), handshake: true, opts: opts})
+	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), purpose: handshake, opts: opts})
 }
 
 // initialized is what came of an initialize.

@@ -19,7 +19,7 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 	if raw != nil {
 		var res mcp.DiscoverResult
 		if err := mcp.Unmarshal(raw, &res); err != nil {
-			return c.undecodable(&call{method: mcp.MethodDiscover, attempts: 1}, err)
+			return c.undecodable(subject{method: mcp.MethodDiscover, attempts: 1}, err)
 		}
 		if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
 			return err

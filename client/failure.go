@@ -15,13 +15,14 @@ import (
 )
 
 // failed makes the error of a call from what its transport said. It is the
-// one place where transport failures become errors of the client.
-func (c *Client) failed(cl *call, err error) *mcperrors.Error {
+// one place where transport failures become errors of the client. wait is what
+// an attempt was waited for.
+func (c *Client) failed(s subject, wait jsonrpc.Wait, err error) *mcperrors.Error {
 	f := failureOf(err)
 	e := fromFailure(f)
 	if f.Reason == transport.ReasonTimeout {
 		var after time.Duration // not known for what was not a call
-		if wait := c.wait(cl.opts); cl.attempts > 0 {
+		if s.attempts > 0 {
 			after = wait.Idle
 			if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
 				after = wait.Max
@@ -29,14 +30,10 @@ func (c *Client) failed(cl *call, err error) *mcperrors.Error {
 		}
 		e = mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
 	}
-	if c.hasEnded(cl, f) {
+	if c.hasEnded(s.method, f) {
 		ended(e)
 	}
-	e.Process = f.Process
-	if e.HTTP == nil {
-		e.HTTP = f.HTTP
-	}
-	return c.about(cl, e)
+	return c.about(s, evidence(e, f))
 }
 
 // failureOf returns the failure in err. Transports of others may return plain
@@ -47,6 +44,15 @@ func failureOf(err error) *transport.Failure {
 		return f
 	}
 	return &transport.Failure{Reason: transport.ReasonLost, Err: err}
+}
+
+// evidence adds to an error what the transport has seen.
+func evidence(e *mcperrors.Error, f *transport.Failure) *mcperrors.Error {
+	e.Process = f.Process
+	if e.HTTP == nil {
+		e.HTTP = f.HTTP
+	}
+	return e
 }
 
 func fromFailure(f *transport.Failure) *mcperrors.Error {
@@ -128,12 +134,9 @@ func lostText(f *transport.Failure) string {
 
 // refusedBy makes the error of a call that the server answered with an error.
 func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
-	own := answer.Error.Code == mcp.CodeURLElicitationRequired && c.told().version != mcp.Version2025_11_25
-	e := mcperrors.Map(answer.Error, mcperrors.MapOptions{
-		Method: cl.method, Tool: cl.tool, Resource: cl.name, Profile: c.cfg.profile,
-		Refused: c.refusalHolds(cl, answer), NoElicitationCode: own,
-	})
-	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (own || !definedCode(answer.Error.Code)) {
+	version := cl.link.agreed.version
+	e := c.mapped(cl.subject(), answer.Error, cl.name, version, c.refusalHolds(cl.link, answer))
+	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (ownCode(answer.Error, version) || !definedCode(answer.Error.Code)) {
 		// A body beats the status where its code has a meaning; 401 with some
 		// code of the server's own is about who is asking all the same.
 		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)
@@ -142,10 +145,22 @@ func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
 		e = byStatus
 	}
 	e.HTTP = answer.HTTP
-	if e.Kind == mcperrors.KindNotFound && cl.method == mcp.MethodToolsCall {
-		c.doubtTools()
-	}
-	return c.about(cl, e)
+	return c.about(cl.subject(), c.doubted(cl.subject(), e))
+}
+
+// mapped makes the error of a JSON-RPC error that a server of a revision answered
+// with. refused says that it refuses the request for what -32020 to -32022 name.
+func (c *Client) mapped(s subject, rpc *jsonrpc.Error, resource string, version mcp.Version, refused bool) *mcperrors.Error {
+	return mcperrors.Map(rpc, mcperrors.MapOptions{
+		Method: s.method, Tool: s.tool, Resource: resource, Profile: c.cfg.profile,
+		Refused: refused, NoElicitationCode: ownCode(rpc, version),
+	})
+}
+
+// ownCode reports whether -32042 is an error of the server's own: it asks for
+// elicitation in one revision only.
+func ownCode(rpc *jsonrpc.Error, version mcp.Version) bool {
+	return rpc.Code == mcp.CodeURLElicitationRequired && version != mcp.Version2025_11_25
 }
 
 // statusDecides reports the statuses that say more than a code without meaning.
@@ -171,6 +186,15 @@ func definedCode(code int64) bool {
 // have an effect (decisions 28): models make up names all the time.
 const doubtInterval = 10 * time.Second
 
+// doubted makes the list of tools stale when an error says that a tool on it does
+// not exist. It returns the error.
+func (c *Client) doubted(s subject, e *mcperrors.Error) *mcperrors.Error {
+	if e.Kind == mcperrors.KindNotFound && s.method == mcp.MethodToolsCall {
+		c.doubtTools()
+	}
+	return e
+}
+
 // doubtTools makes the list of tools stale, since the server does not know a
 // tool that is on it.
 func (c *Client) doubtTools() {
@@ -182,10 +206,10 @@ func (c *Client) doubtTools() {
 }
 
 // about fills in which call an error is about.
-func (c *Client) about(cl *call, e *mcperrors.Error) *mcperrors.Error {
-	e.Server, e.Method, e.Tool, e.Attempts = c.server, cl.method, cl.tool, cl.attempts
-	if !cl.id.IsZero() {
-		e.RequestID = cl.id.String()
+func (c *Client) about(s subject, e *mcperrors.Error) *mcperrors.Error {
+	e.Server, e.Method, e.Tool, e.Attempts = c.server, s.method, s.tool, s.attempts
+	if !s.id.IsZero() {
+		e.RequestID = s.id.String()
 	}
 	return c.hideOurs(e)
 }
@@ -198,7 +222,7 @@ func (c *Client) local(err error, method string) error {
 }
 
 // undecodable is the error of a result that is not what the protocol asks for.
-func (c *Client) undecodable(cl *call, err error) error {
-	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
-		"the result of "+cl.method+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
+func (c *Client) undecodable(s subject, err error) error {
+	return c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		"the result of "+s.method+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
 }

@@ -10,7 +10,7 @@ import (
 // ask makes a call that passes the gate and decodes its result into res. What
 // the server lets a client keep may come from the cache.
 func (c *Client) ask(ctx context.Context, cl *call, res any) error {
-	if err := c.gate(cl); err != nil {
+	if err := c.gate(cl.subject()); err != nil {
 		return err
 	}
 	_, err := c.cachedCall(ctx, cl, cl.name, res)
@@ -21,7 +21,7 @@ func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 func (c *Client) params(cl *call, params any) error {
 	raw, err := mcp.Marshal(params)
 	if err != nil {
-		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the parameters cannot be encoded: "+err.Error(), err))
 	}
 	cl.open = unclosed(raw)
@@ -34,6 +34,6 @@ func (c *Client) named(cl *call, what string) error {
 	if cl.name != "" {
 		return nil
 	}
-	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 		"the "+what+" must not be empty", nil))
 }

@@ -10,41 +10,41 @@ import (
 // gate refuses, without traffic, what the negotiated revision does not have and
 // what the server did not declare (LC-11, DISC-15, DISC-18). Methods that no
 // revision knows are the application's own and pass.
-func (c *Client) gate(cl *call) error {
+func (c *Client) gate(s subject) error {
 	agreed := c.told()
-	info, ok := mcp.LookupMethod(cl.method, agreed.version)
+	info, ok := mcp.LookupMethod(s.method, agreed.version)
 	switch {
-	case !ok && inSomeRevision(cl.method):
-		text := fmt.Sprintf("%s is not part of revision %s", cl.method, agreed.version)
-		if other := replacement[cl.method]; other != "" {
+	case !ok && inSomeRevision(s.method):
+		text := fmt.Sprintf("%s is not part of revision %s", s.method, agreed.version)
+		if other := replacement[s.method]; other != "" {
 			text += "; use " + other
 		}
-		return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
+		return c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
 	case ok && info.Sender == mcp.FromServer:
-		return c.misused(cl, "is for servers to send")
+		return c.misused(s, "is for servers to send")
 	case ok && info.Notification:
-		return c.misused(cl, "is a notification, which has no answer; use Client.Notify")
+		return c.misused(s, "is a notification, which has no answer; use Client.Notify")
 	case ok && info.Capability != "":
-		return c.require(cl, info.Capability)
+		return c.require(s, info.Capability)
 	}
 	return nil
 }
 
 // gateNotification is gate for what has no answer.
 func (c *Client) gateNotification(method string) error {
-	cl := call{method: method}
+	s := subject{method: method}
 	info, ok := mcp.LookupMethod(method, c.told().version)
 	switch {
 	case ok && !info.Notification:
-		return c.misused(&cl, "is a request; use Client.Call")
+		return c.misused(s, "is a request; use Client.Call")
 	case ok && info.Sender != mcp.FromServer:
 		return nil
 	}
-	return c.gate(&cl)
+	return c.gate(s)
 }
 
-func (c *Client) misused(cl *call, why string) error {
-	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, cl.method+" "+why, nil))
+func (c *Client) misused(s subject, why string) error {
+	return c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, s.method+" "+why, nil))
 }
 
 func inSomeRevision(method string) bool {

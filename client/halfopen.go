@@ -44,7 +44,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	}()
 	permit.Lease(probeLease)
 	id, with := c.cfg.nextID(), c.live.Load()
-	c.happened(Probed, cl, 0, "")
+	c.happened(Probed, cl.subject(), 0, "")
 	verdict, gone := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(gone)
 	started = c.within(func() {
@@ -69,7 +69,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 			return nil
 		}
 		if c.isClosed() {
-			return c.about(cl, errClosed())
+			return c.about(cl.subject(), errClosed())
 		}
 		if open := b.Peek(); open != nil {
 			return c.refusedOpen(cl, open)
@@ -77,9 +77,9 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		if err.Kind == mcperrors.KindSessionLost {
 			cl.link = with // the one to be renewed
 		}
-		return c.about(cl, unproved(err))
+		return c.about(cl.subject(), unproved(err))
 	case <-ctx.Done():
-		return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+		return c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *Client) probeBehind(b *breaker.Breaker) {
 	if !permit.Probe() || !c.within(func() {
 		defer permit.Release() // should a hook panic
 		permit.Lease(probeLease)
-		c.happened(Probed, &call{method: mcp.MethodPing}, 0, "")
+		c.happened(Probed, subject{method: mcp.MethodPing}, 0, "")
 		_ = c.probeServer(b, permit, c.cfg.nextID()) // the circuit has the outcome
 	}) {
 		permit.Release()
@@ -146,7 +146,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 		c.leaveQueue(b)
 	}
 	if j.Hold > 0 {
-		c.hold(&call{method: mcp.MethodPing}, b, a, j.Hold)
+		c.hold(subject{method: mcp.MethodPing}, b, a, j.Hold)
 	}
 	return e
 }
@@ -156,7 +156,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) (resilience.Attempt, *mcperrors.Error) {
 	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
 	defer cancel()
-	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), liveness: true}
+	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), purpose: liveness}
 	cl.opts = callOptions{max: bound, timesSet: true}
 	if cl.link.agreed.era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
@@ -169,7 +169,7 @@ func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Durat
 	})
 	switch {
 	case err != nil:
-		e := c.failed(cl, err)
+		e := c.failed(cl.subject(), c.wait(cl.opts), err)
 		return c.unanswered(cl, failureOf(err), e), e
 	case answer.Error != nil:
 		e := c.refusedBy(cl, answer)

@@ -49,8 +49,8 @@ const (
 	hedgeSamples  = 100
 )
 
-// subject is what latencies are kept by.
-func (cl *call) subject() string {
+// hedgeKey is what latencies are kept by.
+func (cl *call) hedgeKey() string {
 	if cl.tool != "" {
 		return cl.tool
 	}
@@ -59,7 +59,7 @@ func (cl *call) subject() string {
 
 // exchange makes the request of an attempt, and perhaps a second one.
 func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) (transport.Answer, error) {
-	if c.res.Hedge.Share == 0 || !cl.link.traits.Exchanges || cl.handshake || cl.restores {
+	if c.res.Hedge.Share == 0 || !cl.link.traits.Exchanges || cl.purpose.opens() {
 		return c.exchangeOn(ctx, cl.link.conn, req)
 	}
 	l := c.parts.get().latency.get()
@@ -67,7 +67,7 @@ func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) 
 	began := time.Now()
 	answer, err := c.hedged(ctx, cl, req, l)
 	if err == nil {
-		l.took.Observe(cl.subject(), time.Since(began))
+		l.took.Observe(cl.hedgeKey(), time.Since(began))
 	}
 	return answer, err
 }
@@ -80,7 +80,7 @@ func (c *Client) hedgeAfter(cl *call, l *latency) (time.Duration, bool) {
 	if after := c.res.Hedge.After; after > 0 {
 		return after, true
 	}
-	after, calls := l.took.Quantile(cl.subject(), hedgeQuantile)
+	after, calls := l.took.Quantile(cl.hedgeKey(), hedgeQuantile)
 	return after, calls >= hedgeSamples
 }
 
@@ -165,7 +165,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	if again.Wait.Max > 0 { // the bound is the attempt's
 		again.Wait.Max = max(again.Wait.Max-after, 1)
 	}
-	c.happened(Hedged, cl, after, "")
+	c.happened(Hedged, cl.subject(), after, "")
 	under.Go(func() {
 		defer c.release(&p)
 		send(again, true)
@@ -189,8 +189,8 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		}
 		cl.retry.doubt = true
 	}
-	if lost.err != nil {
-		c.abandon(&call{method: cl.method, link: cl.link, id: lost.id, quiet: cl.quiet}, lost.err)
+	if lost.err != nil && cl.cancelable() {
+		c.abandon(cl.link, lost.id, lost.err)
 	}
 	if lost := second.progress; lost != nil { // of the two tokens one stays
 		if won.second {
@@ -201,7 +201,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	if cl.id = won.id; !won.good() {
 		won.notBefore(max(wish, wishOther))
 	} else if won.second {
-		c.happened(HedgeWon, cl, 0, "")
+		c.happened(HedgeWon, cl.subject(), 0, "")
 	}
 	return won.answer, won.err
 }
@@ -253,13 +253,13 @@ func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
 	case o.good():
 		return 0, 2
 	case o.err != nil:
-		a = c.unanswered(cl, failureOf(o.err), c.failed(cl, o.err))
+		a = c.unanswered(cl, failureOf(o.err), c.failed(cl.subject(), c.wait(cl.opts), o.err))
 	default:
 		a = refused(cl, o.answer, c.refusedBy(cl, o.answer))
 	}
 	hold := a.Judge(c.toolLevel()).Hold
 	if hold > 0 {
-		c.hold(cl, c.breaker(cl.handshake), a, hold)
+		c.hold(cl.subject(), c.breaker(cl.purpose == handshake), a, hold)
 	}
 	switch a.Delivery {
 	case mcperrors.Unknown:

@@ -58,7 +58,7 @@ func (c *config) checkKeys() error {
 
 // keyed reports whether the server runs this call once however often it comes.
 func (c *Client) keyed(cl *call) bool {
-	return cl.key != "" && c.told().capabilities.Has("experimental."+c.cfg.keyPrefix+"/idempotency")
+	return cl.key != "" && cl.link.agreed.capabilities.Has("experimental."+c.cfg.keyPrefix+"/idempotency")
 }
 
 // stamp sets what an attempt of a tool call says of itself in _meta.
@@ -81,7 +81,7 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 		} else {
 			id, err := uuid.NewV7()
 			if err != nil {
-				return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "no idempotency key could be made", err))
+				return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "no idempotency key could be made", err))
 			}
 			cl.key = id.String()
 		}

@@ -28,7 +28,7 @@ func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (do
 		}
 		fallthrough
 	default:
-		return false, c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		return false, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 			"the server answered with a result of a type that does not belong here, "+jsonrpc.Printable(string(kind), 40), nil))
 	}
 }
@@ -37,7 +37,7 @@ func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (do
 // unless the application wants servers to be exact (DISC-13).
 func (c *Client) takeUntyped(cl *call) (done bool, err error) {
 	if c.cfg.strict {
-		return false, c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		return false, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 			"the server's result does not say its type", nil))
 	}
 	if c.untyped.CompareAndSwap(false, true) {

@@ -65,13 +65,13 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = s.c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			err = s.c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without having acknowledged it", nil))
 		}
 	case <-ctx.Done():
-		err = s.c.about(&cl, mcperrors.From(context.Cause(ctx), mcperrors.Unknown))
+		err = s.c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.Unknown))
 	case <-timer.C:
-		err = s.c.about(&cl, mcperrors.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge))
+		err = s.c.about(cl.subject(), mcperrors.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge))
 	}
 	l.cancel(errUnlisten)
 	return nil, err
@@ -102,7 +102,7 @@ func (l *listening) attempt(cl *call) error {
 	if cl.link.agreed.era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
-		return c.about(cl, e)
+		return c.about(cl.subject(), e)
 	}
 	params := cl.seal()
 	cl.attempts++
@@ -116,8 +116,8 @@ func (l *listening) attempt(cl *call) error {
 	case err != nil && errors.Is(context.Cause(l.ctx), errServerEnds):
 		return nil
 	case err != nil:
-		c.abandon(cl, err) // says it where ending the stream does not (CHG-07)
-		return c.failed(cl, err)
+		c.abandon(cl.link, cl.id, err) // says it where ending the stream does not (CHG-07)
+		return c.failed(cl.subject(), c.wait(cl.opts), err)
 	case answer.Error != nil:
 		return c.refusedBy(cl, answer)
 	}

@@ -118,7 +118,7 @@ func (c *Client) endless(method string) error {
 // size.
 func (c *Client) fetchPage(ctx context.Context, method, capability string, cursor *string, res any, opts []CallOption) (size int, err error) {
 	cl := newCall(method, opts)
-	if err := c.require(&cl, capability); err != nil {
+	if err := c.require(cl.subject(), capability); err != nil {
 		return 0, err
 	}
 	if cursor != nil {
@@ -129,10 +129,10 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 
 // require refuses a call that needs a capability the server did not declare,
 // without traffic (LC-11).
-func (c *Client) require(cl *call, capability string) error {
+func (c *Client) require(s subject, capability string) error {
 	if agreed := c.told(); !agreed.declared || agreed.capabilities.Has(capability) {
 		return nil
 	}
-	return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+	return c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
 		"MCP server does not support "+capability+" capability", nil))
 }

@@ -68,7 +68,7 @@ func (c *Client) Alive(ctx context.Context) error {
 
 // askForLife returns why there was no answer.
 func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
-	cl := call{method: mcp.MethodPing, liveness: true, opts: callOptions{idle: bound, max: bound, timesSet: true}}
+	cl := call{method: mcp.MethodPing, purpose: liveness, opts: callOptions{idle: bound, max: bound, timesSet: true}}
 	if c.told().era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}

@@ -26,5 +26,5 @@ func (c *Client) lockedBy(cl *call, result json.RawMessage) *mcperrors.Error {
 	if e.Code != mcperrors.E401 || e.Delivery != mcperrors.Rejected {
 		return nil
 	}
-	return c.about(cl, e)
+	return c.about(cl.subject(), e)
 }

@@ -16,16 +16,16 @@ import (
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts ...CallOption) error {
 	cl := newCall(mcp.MethodLoggingSetLevel, opts)
 	if !level.Known() {
-		return c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the log level "+jsonrpc.Printable(string(level), 40)+" is not one of the eight from debug to emergency", nil))
 	}
 	if c.told().era == mcp.EraStateless {
-		if err := c.require(&cl, "logging"); err != nil {
+		if err := c.require(cl.subject(), "logging"); err != nil {
 			return err
 		}
 		return c.stampLogLevel(level)
 	}
-	if err := c.gate(&cl); err != nil {
+	if err := c.gate(cl.subject()); err != nil {
 		return err
 	}
 	cl.open = jsonrpc.AppendString([]byte(`{"level":`), string(level))
@@ -74,7 +74,7 @@ func (c *Client) levelRestored(ctx context.Context, now *link) bool {
 		return true
 	}
 	_, err := c.do(ctx, &call{
-		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), restores: true,
+		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), purpose: restore,
 	})
 	switch {
 	case err == nil, c.replaced(now):

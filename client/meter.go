@@ -153,9 +153,9 @@ func (o Occurrence) String() string {
 }
 
 // happened tells the meter, if there is one.
-func (c *Client) happened(what Occurrence, cl *call, wait time.Duration, reason string) {
+func (c *Client) happened(what Occurrence, s subject, wait time.Duration, reason string) {
 	if c.cfg.meter != nil {
-		c.cfg.meter.Happened(Happening{What: what, Server: c.server, Method: cl.method, Tool: cl.tool, Wait: wait, Reason: reason, Count: 1})
+		c.cfg.meter.Happened(Happening{What: what, Server: c.server, Method: s.method, Tool: s.tool, Wait: wait, Reason: reason, Count: 1})
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error)
 	if cl.attempts == 0 {
 		delivery = mcperrors.NotSent
 	}
-	return nil, c.about(cl, mcperrors.From(err, delivery))
+	return nil, c.about(cl.subject(), mcperrors.From(err, delivery))
 }
 
 func transportOf(l *link) string {

@@ -46,7 +46,7 @@ type inputLoop struct {
 func (c *Client) resume(cl *call) error {
 	agreed := c.told()
 	if !mayAsk(cl.method, agreed.version) {
-		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			fmt.Sprintf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", cl.method, agreed.version), nil))
 	}
 	round, err := encodeRound(cl.opts.input.responses, cl.opts.input.state)
@@ -54,7 +54,7 @@ func (c *Client) resume(cl *call) error {
 		err = errInputTwice
 	}
 	if err != nil {
-		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	cl.round = round
 	return nil
@@ -99,14 +99,14 @@ func mayAsk(method string, v mcp.Version) bool {
 // time of any attempt, only of the whole call (MRTR-12).
 func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage) error {
 	if !mayAsk(cl.method, cl.link.agreed.version) {
-		return c.undecodable(cl, errors.New("it asks for input, which this method cannot"))
+		return c.undecodable(cl.subject(), errors.New("it asks for input, which this method cannot"))
 	}
 	need, err := readInputRequired(raw)
 	if err != nil {
-		return c.undecodable(cl, err)
+		return c.undecodable(cl.subject(), err)
 	}
 	if cl.opts.manualInput {
-		return c.about(cl, inputRequired(need))
+		return c.about(cl.subject(), inputRequired(need))
 	}
 	ctx, cancel := c.inTime(ctx, cl)
 	defer cancel()
@@ -126,7 +126,7 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 		if errors.As(err, &refused) { // the caller may go on by hand
 			refused.Requests, refused.State = need.Requests, need.State
 		}
-		return c.about(cl, e)
+		return c.about(cl.subject(), e)
 	}
 	if cl.progress != nil {
 		c.progress.get().renew(cl.progress) // MRTR-05

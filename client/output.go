@@ -34,23 +34,23 @@ var errNoOutput = errors.New("it has no structured content")
 
 // toolResult decodes the answer to tools/call and holds it against the tool's
 // output schema.
-func (c *Client) toolResult(ctx context.Context, cl *call, raw json.RawMessage) (*mcp.CallToolResult, error) {
+func (c *Client) toolResult(ctx context.Context, cl *call, agreed *agreement, raw json.RawMessage) (*mcp.CallToolResult, error) {
 	res := &mcp.CallToolResult{}
 	if err := mcp.Consume(raw, res); err != nil {
-		return nil, c.undecodable(cl, err)
+		return nil, c.undecodable(cl.subject(), err)
 	}
 	if cl.listed && cl.output == nil { // most tools
 		return res, nil
 	}
-	if err := c.checkOutput(ctx, cl, res); err != nil {
+	if err := c.checkOutput(ctx, cl, agreed, res); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
 // checkOutput judges a result. Output schemas exist since 2025-06-18.
-func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolResult) error {
-	if c.cfg.outputs == ValidateOff || cl.opts.unverified || res.IsError || !c.told().version.AtLeast(mcp.Version2025_06_18) {
+func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *agreement, res *mcp.CallToolResult) error {
+	if c.cfg.outputs == ValidateOff || cl.opts.unverified || res.IsError || !agreed.version.AtLeast(mcp.Version2025_06_18) {
 		return nil
 	}
 	if !cl.listed {
@@ -60,16 +60,17 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolRes
 		}
 		cl.knows(tool)
 	}
-	if c.outputMisfit(cl, res.StructuredContent) == nil {
+	if c.outputMisfit(cl, agreed.era, res.StructuredContent) == nil {
 		return nil
 	}
 	// The tool may have changed since it was listed (CACHE-15). If its definition
 	// cannot be had, nobody knows, and the answer counts.
-	tool, err := c.confirm(ctx, cl)
+	tool, err := c.confirm(ctx, cl.tool)
 	if err != nil || tool == nil {
 		return nil //nolint:nilerr // the tool has answered
 	}
-	misfit := c.outputMisfit(cl, res.StructuredContent)
+	cl.knows(tool)
+	misfit := c.outputMisfit(cl, agreed.era, res.StructuredContent)
 	if misfit == nil {
 		return nil
 	}
@@ -78,14 +79,14 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, res *mcp.CallToolRes
 		return nil
 	}
 	reason := "the result of " + jsonrpc.Printable(cl.tool, 100) + " does not fit its output schema: " + misfit.Error()
-	return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered, reason,
+	return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered, reason,
 		&OutputError{Result: res, Reason: reason}))
 }
 
 // outputMisfit says why structured content does not fit the tool's output
 // schema, nil when it does or when there is no schema that can judge. Content
 // that is absent is not the same as null.
-func (c *Client) outputMisfit(cl *call, content json.RawMessage) error {
+func (c *Client) outputMisfit(cl *call, era mcp.Era, content json.RawMessage) error {
 	if cl.output == nil {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (c *Client) outputMisfit(cl *call, content json.RawMessage) error {
 		return nil
 	case content == nil:
 		return errNoOutput
-	case c.told().era == mcp.EraSession && firstByte(content) != '{':
+	case era == mcp.EraSession && firstByte(content) != '{':
 		return errors.New("its structured content is not an object") // TOOL-07
 	case schema.flat != nil && schema.flat.fits(content):
 		return nil

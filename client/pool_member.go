@@ -123,7 +123,8 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 				}
 			}
 			// As while connecting: what has ended for this client is begun anew.
-			return c.failed(&call{handshake: true}, endOf(c.live.Load().conn))
+			f := endOf(c.live.Load().conn)
+			return c.about(subject{}, evidence(fromFailure(f), f))
 		case <-m.wake:
 			if c.State() != StateReady {
 				return nil

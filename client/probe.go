@@ -88,7 +88,7 @@ func (c *Client) sendProbe(ctx context.Context, q *probeCall) *reply {
 	case err != nil:
 		f := failureOf(err)
 		r.says = saidByFailure(f)
-		r.err = c.failed(cl, f)
+		r.err = c.failed(cl.subject(), wait, f)
 		r.verdict = breaker.Neutral
 		if !c.countedEnd(cl.link, f) {
 			r.verdict = serverVerdict(c.unanswered(cl, f, r.err))

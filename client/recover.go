@@ -68,7 +68,7 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	if mine, err := c.mendServer(ctx, cl, err); mine {
 		return err
 	}
-	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.handshake || cl.link == nil || cl.link.agreed.era != mcp.EraSession {
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.purpose == handshake || cl.link == nil || cl.link.agreed.era != mcp.EraSession {
 		return err
 	}
 	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
@@ -77,7 +77,7 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	}
 	cl.mended |= mendedSession
 	if cause := c.renew(ctx, cl.link); cause != nil {
-		return c.about(cl, sessionless(ctx, cause, mcperrors.DeliveryOf(err)))
+		return c.about(cl.subject(), sessionless(ctx, cause, mcperrors.DeliveryOf(err)))
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (c *Client) awaitSession(ctx context.Context, cl *call) error {
 		return nil
 	}
 	if err := r.wait(ctx); err != nil {
-		return c.about(cl, sessionless(ctx, err, mcperrors.NotSent))
+		return c.about(cl.subject(), sessionless(ctx, err, mcperrors.NotSent))
 	}
 	return nil
 }

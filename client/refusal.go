@@ -13,11 +13,11 @@ import (
 // refusalHolds reports whether what -32020, -32021 or -32022 says can be true of
 // the request that it answers. A code alone proves nothing: servers hand on what
 // their tools throw, and a tool may have heard it from a server of its own.
-func (c *Client) refusalHolds(cl *call, answer transport.Answer) bool {
-	if cl.link == nil || cl.link.agreed.era != mcp.EraStateless {
+func (c *Client) refusalHolds(l *link, answer transport.Answer) bool {
+	if l.agreed.era != mcp.EraStateless {
 		return false // codes of the server's own
 	}
-	headers := cl.link.traits.Exchanges
+	headers := l.traits.Exchanges
 	if headers && !refusedByStatus(answer) {
 		return false
 	}
@@ -25,9 +25,9 @@ func (c *Client) refusalHolds(cl *call, answer transport.Answer) bool {
 	case mcp.CodeHeaderMismatch:
 		return headers
 	case mcp.CodeMissingRequiredClientCapability:
-		return c.lacksCapability(cl.link.agreed.version, answer.Error)
+		return c.lacksCapability(l.agreed.version, answer.Error)
 	case mcp.CodeUnsupportedProtocolVersion:
-		return refusesVersion(cl.link.agreed.version, answer.Error)
+		return refusesVersion(l.agreed.version, answer.Error)
 	}
 	return false
 }

@@ -147,7 +147,7 @@ func (c *Client) madeBudgets() *budgets {
 // that nothing has mended: nil when it is, after a pause, else the call's error.
 func (c *Client) again(ctx context.Context, cl *call, err error) error {
 	r := cl.retry
-	if r == nil || cl.handshake || cl.liveness {
+	if r == nil || cl.purpose == handshake || cl.purpose == liveness {
 		return err
 	}
 	if !r.failed { // refused here: what was seen of the server says more
@@ -164,7 +164,7 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 	d := resilience.Decide(r.last, s)
 	if !d.Again {
 		if r.last.Class.Retryable() && s.Policy != resilience.Never {
-			c.happened(RetryDenied, cl, 0, d.Why)
+			c.happened(RetryDenied, cl.subject(), 0, d.Why)
 		}
 		return c.inDoubt(cl, err)
 	}
@@ -174,13 +174,13 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 		budget = c.madeBudgets().locked
 	}
 	if d.Wait >= s.Remaining || !budget.Take(d.Charge, time.Now()) {
-		c.happened(RetryDenied, cl, 0, "budget or time")
+		c.happened(RetryDenied, cl.subject(), 0, "budget or time")
 		return c.inDoubt(cl, err)
 	}
 	r.state, r.err = s.After(r.last), mcperrors.From(err, mcperrors.Unknown)
-	c.happened(Retried, cl, d.Wait, r.last.Class.String())
+	c.happened(Retried, cl.subject(), d.Wait, r.last.Class.String())
 	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
-		return c.about(cl, c.stopped(ctx, r))
+		return c.about(cl.subject(), c.stopped(ctx, r))
 	}
 	if e := c.awaitSession(ctx, cl); e != nil { // nor while the server is started again
 		return c.refusedAgain(cl, e)
@@ -217,7 +217,7 @@ func (c *Client) repeatable(cl *call, p resilience.Policy) resilience.Repeat {
 		Method: cl.method, Trusted: c.cfg.trusted, Policy: p, Key: c.keyed(cl), Stateful: len(cl.round) > 0,
 	}
 	if cl.method == mcp.MethodToolsCall && (r.Trusted || p == resilience.Hints) {
-		if t, _, ok := c.cache().Lookup(c.told().key, cl.tool); ok {
+		if t, _, ok := c.cache().Lookup(cl.link.agreed.key, cl.tool); ok {
 			r.Annotations = t.Annotations
 		}
 	}

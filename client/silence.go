@@ -65,7 +65,7 @@ func (c *Client) sending(cl *call, p *permits) {
 	}
 	if counter, ok := cl.link.conn.(transport.Counter); ok {
 		p.heard = counter.Received()
-		if c.res.Silence > 0 && !cl.handshake && !cl.liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
+		if c.res.Silence > 0 && cl.purpose != handshake && cl.purpose != liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
 			p.watch = c.watchSilence(p.sent)
 		}
 	}
@@ -200,11 +200,11 @@ func (c *Client) busy(l *link) bool {
 // probe asks for signs of life until there is one or the circuit is opened.
 func (w *silenceWatch) probe(c *Client) {
 	for c.life.Err() == nil && !c.keptBack() {
-		c.happened(SilenceProbed, &call{}, 0, "")
+		c.happened(SilenceProbed, subject{}, 0, "")
 		a, e := c.signOfLife(c.life, c.cfg.nextID(), silenceProbe)
 		w.listen(c)
 		if d := a.Judge(c.toolLevel()).Hold; d > 0 {
-			c.hold(&call{method: mcp.MethodPing}, c.Breaker(), a, d) // Retry-After holds whoever was told
+			c.hold(subject{method: mcp.MethodPing}, c.Breaker(), a, d) // Retry-After holds whoever was told
 		}
 		if e == nil || a.Class != resilience.ClassTimeout {
 			// It lives, or is gone in a way that calls find out at once.
@@ -218,7 +218,7 @@ func (w *silenceWatch) probe(c *Client) {
 			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
 			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), number: w.link.number, heard: w.heard})
 			c.leaveQueue(c.Breaker())
-			c.happened(Silent, &call{}, 0, "")
+			c.happened(Silent, subject{}, 0, "")
 		case resilience.Quiet, resilience.Watch:
 		}
 		return

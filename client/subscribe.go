@@ -237,18 +237,18 @@ var allLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged
 // subscribable returns the part of a filter the server declared (LC-11,
 // DISC-15), each URI once.
 func (c *Client) subscribable(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
-	cl := call{method: subscribeName}
+	s := subject{method: subscribeName}
 	if slices.Contains(filter.ResourceSubscriptions, "") || slices.Contains(filter.TaskIDs, "") {
-		return filter, c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"a URI or task to subscribe to must not be empty", nil))
 	}
 	if empty(filter) {
-		return filter, c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the filter names nothing to be told of", nil))
 	}
 	offered := c.declared(filter)
 	if empty(offered) {
-		return filter, c.about(&cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"MCP server does not tell of any change that was asked for", nil))
 	}
 	return offered, nil

@@ -51,7 +51,7 @@ func (t *subscriptions) restored(ctx context.Context, c *Client, now *link, uri 
 		return true
 	}
 	cl := watchCall(mcp.MethodResourcesSubscribe, uri)
-	cl.restores = true
+	cl.purpose = restore
 	_, err := c.do(ctx, &cl)
 	switch {
 	case err == nil, c.replaced(now):

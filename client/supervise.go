@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // supervisor starts the server's program again when it has ended (resilience.md
@@ -303,10 +304,10 @@ func (s *supervisor) causeOf(c *Client, l *link) error {
 	}
 	s.mu.Unlock()
 	if reason == nil {
-		return c.failed(&call{}, f)
+		return c.failed(subject{}, jsonrpc.Wait{}, f)
 	}
 	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
 		"the server did not work any more and was ended: "+reason.Error(), reason)
 	e.Process = f.Process
-	return c.about(&call{}, e)
+	return c.about(subject{}, e)
 }

@@ -56,17 +56,17 @@ func (c *Client) awaitServer(ctx context.Context, cl *call) error {
 	defer timer.Stop()
 	for o := s.down.Load(); o != nil; o = s.down.Load() {
 		if e := o.refusal(); e != nil {
-			return c.about(cl, e)
+			return c.about(cl.subject(), e)
 		}
 		select {
 		case <-o.over:
 		case <-timer.C:
-			return c.about(cl, mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
+			return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
 				fmt.Sprintf("the server is being %s again and was not ready within %s", s.verb(), bound), o.cause))
 		case <-ctx.Done():
-			return c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+			return c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 		case <-c.life.Done():
-			return c.about(cl, errClosed())
+			return c.about(cl.subject(), errClosed())
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ const brokenGrace = 2 * time.Second
 func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool, _ error) {
 	s := c.sup.peek()
 	var f *transport.Failure // an error without one is of this side, and no news of the program
-	if s == nil || cl.handshake || cl.restores || cl.link == nil || !errors.As(err, &f) ||
+	if s == nil || cl.purpose.opens() || cl.link == nil || !errors.As(err, &f) ||
 		mcperrors.DeliveryOf(err) != mcperrors.NotSent || f.Reason != transport.ReasonLost {
 		return false, err
 	}
@@ -136,7 +136,7 @@ func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool
 		s.fell(c, cl.link)
 	default:
 		if ctx.Err() != nil {
-			return true, c.about(cl, mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+			return true, c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
 		}
 		s.fell(c, cl.link)
 		c.restartOf(cl.link, err)

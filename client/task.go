@@ -119,12 +119,12 @@ func (e *TaskError) Unwrap() error { return e.Err }
 func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...CallOption) (*Task, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
 	cl.tool, cl.name = tool, tool
-	if err := c.require(&cl, "tools"); err != nil {
+	if err := c.require(cl.subject(), "tools"); err != nil {
 		return nil, err
 	}
 	params, start, err := appendToolParams(nil, tool, args)
 	if err != nil {
-		return nil, c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+		return nil, c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 	}
 	cl.open = params
 	if err := c.checkArguments(ctx, &cl, params[start:]); err != nil {
@@ -195,7 +195,7 @@ func (t *Task) Status(ctx context.Context) (TaskState, error) {
 	}
 	state, err := readTask(raw, t.stateless, t.id)
 	if err != nil {
-		return TaskState{}, t.about(t.c.undecodable(&call{method: mcp.MethodTasksGet, tool: t.tool}, err))
+		return TaskState{}, t.about(t.c.undecodable(subject{method: mcp.MethodTasksGet, tool: t.tool}, err))
 	}
 	t.heard(state)
 	return state, nil
@@ -214,7 +214,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	cl := call{method: mcp.MethodToolsCall, tool: t.tool, output: t.output, listed: t.listed, opts: t.opts}
-	return t.c.toolResult(ctx, &cl, raw)
+	return t.c.toolResult(ctx, &cl, t.c.told(), raw)
 }
 
 // Cancel asks the server to give the task up, and returns once it has heard so.
@@ -249,7 +249,7 @@ func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 // over all pages. An error is the last value.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Task, error] {
 	return walk(ctx, c, mcp.MethodTasksList, func(v mcp.Task) string { return v.TaskID }, func(ctx context.Context, cursor *string) (page[mcp.Task], error) {
-		if err := c.gate(&call{method: mcp.MethodTasksList}); err != nil {
+		if err := c.gate(subject{method: mcp.MethodTasksList}); err != nil {
 			return page[mcp.Task]{}, err
 		}
 		res := &mcp.ListTasksResult{}

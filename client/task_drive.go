@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -185,16 +184,16 @@ func mayPass(err error) bool {
 // for tasks/result, which waits there.
 func (t *Task) ask(ctx context.Context, method string, members []byte) (json.RawMessage, error) {
 	c := t.c
-	cl := call{method: method, tool: t.tool, name: t.id, quiet: method != mcp.MethodTasksResult}
+	cl := call{method: method, tool: t.tool, name: t.id, uncancelled: method != mcp.MethodTasksResult}
 	cl.opts.idle, cl.opts.max, cl.opts.timesSet = t.opts.idle, t.opts.max, t.opts.timesSet
 	if t.id == "" {
-		return nil, c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
 	}
-	if err := c.gate(&cl); err != nil {
+	if err := c.gate(cl.subject()); err != nil {
 		return nil, t.about(err)
 	}
 	if t.stateless && !c.offersTasks() {
-		return nil, t.about(c.about(&cl, withoutTasks()))
+		return nil, t.about(c.about(cl.subject(), withoutTasks()))
 	}
 	cl.open = jsonrpc.AppendString([]byte(`{"taskId":`), t.id)
 	cl.open = member(cl.open, members)
@@ -288,8 +287,8 @@ func (t *Task) end(outcome json.RawMessage, failure error) {
 // would have had otherwise. But its code is no proof that nothing was done: the
 // server had taken the call.
 func (t *Task) failedWith(rpc *jsonrpc.Error) error {
-	cl := call{method: mcp.MethodToolsCall, tool: t.tool}
-	e := t.c.refusedBy(&cl, transport.Answer{Response: jsonrpc.Response{Error: rpc}})
+	c, s := t.c, subject{method: mcp.MethodToolsCall, tool: t.tool}
+	e := c.about(s, c.doubted(s, c.mapped(s, rpc, "", c.told().version, false)))
 	e.Delivery = mcperrors.Answered
 	return t.about(e)
 }

@@ -14,14 +14,14 @@ import (
 // endWith ends a task of the stateless era, whose last state has everything
 // (TASK-08).
 func (t *Task) endWith(state TaskState) {
-	cl := call{method: mcp.MethodTasksGet, tool: t.tool}
+	s := subject{method: mcp.MethodTasksGet, tool: t.tool}
 	switch {
 	case state.Status == mcp.TaskFailed && state.err != nil:
 		t.end(nil, t.failedWith(state.err))
 	case state.Status == mcp.TaskCompleted && state.result != nil:
 		t.end(slices.Clone(state.result), nil)
 	default:
-		t.end(nil, t.about(t.c.undecodable(&cl, fmt.Errorf("a task that is %s comes without its outcome", state.Status))))
+		t.end(nil, t.about(t.c.undecodable(s, fmt.Errorf("a task that is %s comes without its outcome", state.Status))))
 	}
 }
 
@@ -99,8 +99,7 @@ func (t *Task) fulfil(ctx context.Context, requests mcp.InputRequests) error {
 			return nil // told already; it comes through in time
 		}
 		if len(t.inputs.answered)+len(fresh) > maxTaskInputs {
-			cl := call{method: mcp.MethodTasksGet, tool: t.tool}
-			return t.about(t.c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			return t.about(t.c.about(subject{method: mcp.MethodTasksGet, tool: t.tool}, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
 				fmt.Sprintf("the task wants to know more than %d things", maxTaskInputs), nil)))
 		}
 		c := t.c

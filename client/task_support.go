@@ -57,13 +57,13 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 func (c *Client) askTask(ctx context.Context, cl *call) error {
 	agreed := c.told()
 	refuse := func(format string, args ...any) error {
-		return c.about(cl, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
 	case agreed.era == mcp.EraStateless && !c.offersTasks():
-		return c.about(cl, withoutTasks())
+		return c.about(cl.subject(), withoutTasks())
 	case agreed.era == mcp.EraStateless:
-		return c.require(cl, "extensions."+mcp.ExtensionTasks) // the server decides
+		return c.require(cl.subject(), "extensions."+mcp.ExtensionTasks) // the server decides
 	case agreed.version != mcp.Version2025_11_25:
 		return refuse("revision %s has no tasks", agreed.version)
 	case !agreed.runsTasks():
@@ -87,7 +87,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 // up is not told by a notification (UTIL-03).
 func (cl *call) becomeTask() {
 	cl.task |= taskAsked
-	cl.quiet = true
+	cl.uncancelled = true
 	cl.open = append(cl.open, `,"task":{`...)
 	if cl.opts.ttl > 0 {
 		cl.open = append(cl.open, `"ttl":`...)
@@ -161,7 +161,7 @@ func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
 		err = errors.New("the task has no id")
 	}
 	if err != nil {
-		return nil, c.undecodable(cl, err)
+		return nil, c.undecodable(cl.subject(), err)
 	}
 	t.id = made.TaskID
 	if t.stateless && state.Status != mcp.TaskCancelled {

@@ -30,7 +30,7 @@ import (
 func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
 	cl.tool = tool
-	if err := c.require(&cl, "tools"); err != nil {
+	if err := c.require(cl.subject(), "tools"); err != nil {
 		return nil, err
 	}
 	buf := paramBuffers.Get().(*[]byte)
@@ -49,7 +49,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 			c.obeyTaskSupport(ctx, &cl)
 		}
 	} else {
-		err = c.about(&cl, mcperrors.From(err, mcperrors.NotSent))
+		err = c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 	}
 	var result json.RawMessage
 	if err == nil {
@@ -64,7 +64,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err != nil {
 		return nil, err
 	}
-	return c.toolResult(ctx, &cl, result)
+	return c.toolResult(ctx, &cl, cl.link.agreed, result)
 }
 
 // maxParamBuffer is the size up to which a params buffer may be used again.
@@ -126,7 +126,7 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 func (c *Client) explainMisread(ctx context.Context, e *mcperrors.Error) {
 	e.Server = c.server
 	listed, _, ok := c.cache().Lookup(c.cacheKey(ctx), e.Tool)
-	tool, err := c.confirm(ctx, &call{method: mcp.MethodToolsCall, tool: e.Tool})
+	tool, err := c.confirm(ctx, e.Tool)
 	if !ok || err != nil || tool == nil {
 		return // the error says what is known
 	}
@@ -170,7 +170,7 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 	if res == nil || !res.IsError {
 		return nil
 	}
-	return c.about(&call{method: mcp.MethodToolsCall, tool: tool}, c.toolError(tool, res))
+	return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, c.toolError(tool, res))
 }
 
 func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Error {
@@ -374,13 +374,11 @@ func (c *Client) cacheError(err error, tool string) error {
 		own := *already // others may have been given the same
 		return &own
 	case errors.As(err, &refused):
-		cl := call{method: mcp.MethodToolsCall, tool: tool}
-		return c.about(&cl, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.NotSent,
+		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.NotSent,
 			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
 				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
 	case errors.Is(err, toolcache.ErrUnknownTool):
-		cl := call{method: mcp.MethodToolsCall, tool: tool}
-		return c.about(&cl, mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
+		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.local(err, mcp.MethodToolsList)
 }

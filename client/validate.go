@@ -82,7 +82,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 		if !c.cfg.preload {
 			return nil
 		}
-		tool, err := c.confirm(ctx, cl)
+		tool, err := c.confirm(ctx, cl.tool)
 		if err != nil || tool == nil {
 			return err
 		}
@@ -93,10 +93,11 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 	if misfit == nil {
 		c.renewBeside(ctx, !confirmed && !fresh)
 	} else if !confirmed {
-		tool, err := c.confirm(ctx, cl)
+		tool, err := c.confirm(ctx, cl.tool)
 		if err != nil || tool == nil {
 			return err
 		}
+		cl.knows(tool)
 		misfit = c.misfit(cl, tool.InputSchema, args)
 	}
 	if err := misfit; err != nil {
@@ -104,7 +105,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 			c.log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.server, "tool", cl.tool, "error", err)
 			return nil
 		}
-		return c.about(cl, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			fmt.Sprintf("the arguments do not fit %s: %s", jsonrpc.Printable(cl.tool, 100), err), err))
 	}
 	return nil
@@ -122,18 +123,17 @@ func (c *Client) renewBeside(ctx context.Context, over bool) {
 // most once in ten seconds. It is nil when that cannot be had, which is no reason
 // to refuse the call. The error is that the server has no such tool or one that
 // cannot be used, or that the caller waits no longer.
-func (c *Client) confirm(ctx context.Context, cl *call) (*mcp.Tool, error) {
+func (c *Client) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
 	if c.isClosed() {
 		return nil, c.local(errClosed(), mcp.MethodToolsList)
 	}
-	tool, err := c.cache().Confirm(ctx, c.cacheKey(ctx), cl.tool, c.fetcher())
+	tool, err := c.cache().Confirm(ctx, c.cacheKey(ctx), name, c.fetcher())
 	var refused *toolcache.RefusedToolError
 	switch {
 	case err == nil:
-		cl.knows(tool)
 		return tool, nil
 	case ctx.Err() != nil, c.isClosed(), errors.Is(err, toolcache.ErrUnknownTool), errors.As(err, &refused):
-		return nil, c.cacheError(err, cl.tool)
+		return nil, c.cacheError(err, name)
 	}
 	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
 }
