@@ -1,10 +1,13 @@
 package conformance
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -12,6 +15,13 @@ import (
 
 // burst is how many calls an agent may make in a second (tools.md §3.5).
 const burst = 10
+
+// A burst proves nothing when it takes too long: the window of a second slides on.
+// It is tried again then, with another agent.
+const (
+	burstTime  = 900 * time.Millisecond
+	burstTries = 4
+)
 
 func coeLimitScenarios() []Scenario {
 	overHTTP := coeReading()
@@ -77,27 +87,39 @@ func runBurst(t *trial) error {
 	if err != nil {
 		return err
 	}
-	agent := "conform/burst/" + rand.Text()[:8]
-	start := time.Now()
-	var last answer
-	for i := range burst + 1 {
-		if last, err = s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})); err != nil {
+	for range burstTries {
+		var took time.Duration
+		if took, err = tryBurst(t, s); err != nil || took <= burstTime {
 			return err
 		}
-		if usedUp(outcomeOf(last)) {
-			return errUsedUp
+		err = fmt.Errorf("%d calls took %s: too long for a burst", burst+2, took)
+	}
+	return err
+}
+
+// tryBurst calls too often and judges what came of it, unless it took too long.
+func tryBurst(t *trial, s *session) (took time.Duration, _ error) {
+	agent := "conform/burst/" + rand.Text()[:8]
+	start := time.Now()
+	answers := make([]answer, burst+1)
+	for i := range answers {
+		var err error
+		if answers[i], err = s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})); err != nil {
+			return 0, err
 		}
-		if i == burst-1 {
-			t.check("S1-RATE-03/ten", last.err == nil, "a result", "%s", last.describe())
+		if usedUp(outcomeOf(answers[i])) {
+			return 0, errUsedUp
 		}
 	}
 	late, err := s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolTicket, members{"title": "too many"}))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if time.Since(start) > 900*time.Millisecond {
-		return fmt.Errorf("%d calls took %s: too long for a burst", burst+2, time.Since(start))
+	if took = time.Since(start); took > burstTime {
+		return took, nil
 	}
+	tenth, last := answers[burst-1], answers[burst]
+	t.check("S1-RATE-03/ten", tenth.err == nil, "a result", "%s", tenth.describe())
 	t.check("S1-RATE-03/refused", last.hasCode(nil, http.StatusTooManyRequests), "error 429", "%s", last.describe())
 	data, _ := lookup(outcomeOf(last), "error.data")
 	t.check("S1-RATE-03/data", textAt(data, "scope") == "burst" && numberAt(data, "limit") == burst && meets(data, is("remaining", 0)) && numberAt(data, "reset") > 0 && numberAt(data, "retry_after_seconds") >= 1,
@@ -111,10 +133,10 @@ func runBurst(t *trial) error {
 	t.step(s)
 	other, err := s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent+"/other", toolNext, members{}))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t.check("S1-RATE-07", other.err == nil, "a result", "%s", other.describe())
-	return nil
+	return took, nil
 }
 
 // meets reports whether a document holds an expectation by itself.
@@ -162,20 +184,53 @@ func runRateHeaders(t *trial) error {
 		first.Get("X-RateLimit-Remaining"), second.Get("X-RateLimit-Remaining"))
 	var refused []http.Header
 	status := 0
-	for range burst + 2 {
-		h, code, err := call()
-		if err != nil {
-			return err
+	for range burstTries {
+		refused, status, err = flood(t, s, agent)
+		if err == nil && len(refused) > 1 {
+			break
 		}
-		if h.Get("Retry-After") != "" {
-			refused, status = append(refused, h), code
-		}
+	}
+	if err != nil {
+		return err
 	}
 	after, err := strconv.Atoi(lastOf(refused).Get("Retry-After"))
 	t.check("S1-RATE-04/retry-after", err == nil && after >= 1 && status == http.StatusOK, "Retry-After of 1 or more with status 200", "%d refused, status %d", len(refused), status)
 	t.check("S1-RATE-06", len(refused) > 1 && remaining(refused[0]) == remaining(lastOf(refused)) && remaining(refused[0]) >= 0, "the same number after each refusal", "%q, then %q",
 		firstOf(refused).Get("X-RateLimit-Remaining"), lastOf(refused).Get("X-RateLimit-Remaining"))
 	return nil
+}
+
+// flood makes more calls at once than an agent may make in a second. It returns the
+// headers of those that were refused, and the status of the last of them. It fails when
+// none was and the calls took too long to tell why.
+func flood(t *trial, s *session, agent string) (refused []http.Header, status int, _ error) {
+	w, err := s.http()
+	if err != nil {
+		return nil, 0, err
+	}
+	t.step(s)
+	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	defer cancel()
+	answers, failures := make([]*httpAnswer, burst+2), make([]error, burst+2)
+	start := time.Now()
+	var calls sync.WaitGroup
+	for i := range answers {
+		body := s.message(s.newID(), mcp.MethodToolsCall, asAgent(agent, toolNext, members{}))
+		calls.Go(func() { answers[i], failures[i] = w.do(ctx, http.MethodPost, body, nil) })
+	}
+	calls.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, 0, err
+	}
+	for _, a := range answers {
+		if a.header.Get("Retry-After") != "" {
+			refused, status = append(refused, a.header), a.status
+		}
+	}
+	if took := time.Since(start); len(refused) == 0 && took > burstTime {
+		return nil, 0, fmt.Errorf("%d calls took %s: too long for a burst", len(answers), took)
+	}
+	return refused, status, nil
 }
 
 // firstOf is the first of some, lastOf the last; empty for none.
