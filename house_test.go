@@ -67,6 +67,10 @@ var importTable = []row{
 		why: "a scripted server, for tests in virtual time also over HTTP; nothing of the client but its transports",
 	},
 	{
+		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "toolcache", "internal/callback"},
+		why: "the way to the server knows nothing of the calls that use it",
+	},
+	{
 		pkg:   "client/...",
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -54,11 +55,11 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	if err := c.whileHeld(cl); err != nil {
 		return err
 	}
-	b := c.breaker(cl.purpose.opens())
+	b := c.breaker(cl.purpose.Opens())
 	if b != nil && b.State() == breaker.Open {
 		c.heal() // before it refuses
 	}
-	if c.cfg.lanes != nil && !cl.purpose.opens() {
+	if c.cfg.lanes != nil && !cl.purpose.Opens() {
 		if b != nil {
 			if err := b.Peek(); err != nil {
 				return c.refusedOpen(cl, err)
@@ -80,7 +81,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		}
 	}
 	p.counted = true
-	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.purpose.opens() {
+	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.purpose.Opens() {
 		c.happened(RefusedFull, cl.subject(), 0, "in flight")
 		return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
 			"too many calls in flight to this server", nil))
@@ -220,7 +221,7 @@ func (c *Client) heldFor() time.Duration {
 // nothing goes out before its end.
 func (c *Client) whileHeld(cl *call) error {
 	parts := c.parts.peek()
-	if parts == nil || cl.purpose == handshake {
+	if parts == nil || cl.purpose == link.Handshake {
 		return nil
 	}
 	h := parts.held.Load()

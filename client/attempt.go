@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -33,7 +34,7 @@ func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) 
 	if a.Class == resilience.ClassTimeout {
 		// Neither the impatience of one caller nor a call that is served before this
 		// one must close the server to all.
-		a.OwnTimer = (cl.purpose == liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
+		a.OwnTimer = (cl.purpose == link.Liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
 	}
 	return a
 }
@@ -98,7 +99,7 @@ func refused(cl *call, answer transport.Answer, e *mcperrors.Error) resilience.A
 // fulfilled is the record of an attempt that was answered with a result.
 func fulfilled(cl *call, result json.RawMessage) resilience.Attempt {
 	a := resilience.Attempt{Method: cl.method, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Alive: true}
-	if cl.link.agreed.era != mcp.EraStateless {
+	if cl.link.Agreed.Era != mcp.EraStateless {
 		return a
 	}
 	cl.kind, cl.typed = mcp.PeekResultType(result)
@@ -186,7 +187,7 @@ func (c *Client) metered(cl *call, a resilience.Attempt, j resilience.Judgement)
 		return
 	}
 	c.cfg.meter.AttemptEnded(AttemptRecord{
-		Server: c.server, Method: cl.method, Tool: cl.tool, Version: cl.link.agreed.version, Number: cl.attempts,
+		Server: c.server, Method: cl.method, Tool: cl.tool, Version: cl.link.Agreed.Version, Number: cl.attempts,
 		Class: a.Class.String(), Delivery: a.Delivery, OnServer: j.Server, OnTool: j.Tool,
 		Status: a.Status, RPCCode: a.Code, Elapsed: a.Elapsed,
 	})
@@ -201,7 +202,7 @@ func (c *Client) settle(cl *call, p *permits, a resilience.Attempt, j resilience
 		p.tool.Release()
 		return
 	}
-	b := c.breaker(cl.purpose == handshake)
+	b := c.breaker(cl.purpose == link.Handshake)
 	if b != nil && b.CountAll() {
 		j.Server = breaker.Failure
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -65,7 +66,7 @@ func TestFailureVerdicts(t *testing.T) {
 		if tt.f.Err == nil {
 			tt.f.Err = errors.New("x")
 		}
-		cl := &call{opts: tt.opts, link: &link{agreed: nothingAgreed}}
+		cl := &call{opts: tt.opts, link: &link.Link{Agreed: link.Nothing}}
 		require.Equal(t, tt.want, serverVerdict(c.unanswered(cl, tt.f, fromFailure(tt.f))), tt.name)
 	}
 }
@@ -115,7 +116,7 @@ func TestAnswerVerdicts(t *testing.T) {
 		if tt.status != 0 {
 			answer.HTTP = &mcperrors.HTTPEvidence{Status: tt.status}
 		}
-		cl := &call{method: mcp.MethodToolsCall, tool: "x", link: &link{agreed: nothingAgreed}}
+		cl := &call{method: mcp.MethodToolsCall, tool: "x", link: &link.Link{Agreed: link.Nothing}}
 		e := c.refusedBy(cl, answer)
 		require.Equal(t, tt.kind, e.Kind, tt.name)
 		require.Equal(t, tt.want, serverVerdict(refused(cl, answer, e)), tt.name)

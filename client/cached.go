@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -48,8 +49,8 @@ func WithCache(mode CacheMode) CallOption {
 // the call's options say that it is not (shared). size is that of the result.
 // Methods that are never kept are sent as by send.
 func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any) (size int, err error) {
-	agreed := c.told()
-	if !c.keeps(cl.method, agreed.era) || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
+	agreed := c.live.Agreed()
+	if !c.keeps(cl.method, agreed.Era) || cl.opts.cache == CacheBypass || cl.meta != nil || cl.opts.meta != nil || cl.opts.input != nil || cl.opts.manualInput {
 		// What the caller says in _meta may change the result, and a state is
 		// for one call only (MRTR-06).
 		raw, err := c.send(ctx, cl)
@@ -72,7 +73,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			}
 			// What answered a question of the server's is this caller's alone
 			// (CACHE-09).
-			return toolcache.Response{Result: raw, TTL: c.timeToLive(agreed.era, res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
+			return toolcache.Response{Result: raw, TTL: c.timeToLive(agreed.Era, res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
 		case mcperrors.KindOf(err) == mcperrors.KindAuth:
 			err = marked(err) // whoever's call it was: what is kept is for nobody (CACHE-11)
 		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
@@ -284,7 +285,7 @@ func (c *Client) outdateOf(key toolcache.Key, n jsonrpc.Notification) {
 // false when none was ever fetched. One that was dropped since, as when the server
 // was lost and found again, is there and not fresh. It does no I/O.
 func (c *Client) CacheStatus() (st toolcache.Status, ok bool) {
-	return c.cache().Status(c.told().key)
+	return c.cache().Status(c.live.Agreed().Key)
 }
 
 // forgetAll drops everything that is kept of the server: after a way to it was
@@ -297,12 +298,12 @@ func (c *Client) forgetAll() {
 
 // keyOf makes the key of what was agreed: results may differ by revision and by
 // what this client can do (CACHE-04), and by who is asking (CACHE-05).
-func (c *Client) keyOf(a *agreement) toolcache.Key {
-	declared := c.capabilities(a.version)
+func (c *Client) keyOf(a *link.Agreement) toolcache.Key {
+	declared := c.capabilities(a.Version)
 	// Capabilities that cannot be encoded were never sent.
 	encoded, _ := mcp.Marshal(&declared)
 	digest := sha256.Sum256(encoded)
-	key := toolcache.Key{Server: c.identity, Variant: string(a.version) + " " + hex.EncodeToString(digest[:8])}
+	key := toolcache.Key{Server: c.identity, Variant: string(a.Version) + " " + hex.EncodeToString(digest[:8])}
 	if c.whose != nil {
 		key.Partition = c.whose.partition
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -98,7 +99,7 @@ type call struct {
 	mirrored []transport.Param
 	schema   *mirrored
 	opts     callOptions
-	purpose  purpose
+	purpose  link.Purpose
 	// uncancelled says that giving the call up sends no notification, because a
 	// task is behind it (UTIL-03, TASK-10). task is what else it has to do with
 	// tasks.
@@ -110,7 +111,7 @@ type call struct {
 	// the same for a request about a task, which has no token of its own.
 	token    bool
 	follows  *progressCall
-	link     *link      // of the last attempt
+	link     *link.Link // of the last attempt
 	id       jsonrpc.ID // of the last attempt
 	attempts int
 	restartPart
@@ -124,7 +125,7 @@ type call struct {
 }
 
 // cancelable reports whether giving the call up is told to the server.
-func (cl *call) cancelable() bool { return cl.purpose != handshake && !cl.uncancelled }
+func (cl *call) cancelable() bool { return cl.purpose != link.Handshake && !cl.uncancelled }
 
 func newCall(method string, opts []CallOption) call {
 	cl := call{method: method}
@@ -164,7 +165,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err := c.gate(cl.subject()); err != nil {
 		return nil, err
 	}
-	if mayAsk(method, c.told().version) {
+	if mayAsk(method, c.live.Agreed().Version) {
 		cl.lift()
 	}
 	if cl.tool != "" {
@@ -247,7 +248,7 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 				cl.retry.dealtWith()
 			}
 			cancel()
-		case cl.link.agreed.era != mcp.EraStateless:
+		case cl.link.Agreed.Era != mcp.EraStateless:
 			done = true
 		default:
 			done, err = c.interim(ctx, cl, raw)
@@ -289,7 +290,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 	for {
 		cl.link = c.live.Load()
-		err := cl.link.conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
+		err := cl.link.Conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
 		if err == nil {
 			return nil
 		}
@@ -329,8 +330,8 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if cl.follows != nil {
 		cl.follows.keepAlive(cl.id)
 	}
-	if cl.link = c.live.Load(); cl.purpose == handshake {
-		cl.link = c.fresh()
+	if cl.link = c.live.Load(); cl.purpose == link.Handshake {
+		cl.link = c.live.Newest()
 	}
 	if err := c.stamp(ctx, cl); err != nil {
 		return nil, err
@@ -381,13 +382,13 @@ const cancelTimeout = 5 * time.Second
 
 // abandon tells the server that nobody waits any more (UTIL-03, LC-15,
 // HTTP-22): for a call that may have arrived and that this side gave up.
-func (c *Client) abandon(l *link, id jsonrpc.ID, err error) {
+func (c *Client) abandon(l *link.Link, id jsonrpc.ID, err error) {
 	f := failureOf(err)
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
 	if !gaveUp || f.NotSent {
 		return
 	}
-	if l.agreed.era == mcp.EraStateless && l.traits.Exchanges {
+	if l.StatelessHTTP() {
 		return // the exchange has ended, which says it (HTTP-34)
 	}
 	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
@@ -399,7 +400,7 @@ func (c *Client) abandon(l *link, id jsonrpc.ID, err error) {
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
-		if err := l.conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
+		if err := l.Conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
 			c.noteLoss(l, err)
 		}
 	})

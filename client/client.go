@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -25,13 +26,12 @@ type Client struct {
 	res    *Resilience
 	fetch  lazy[toolcache.Fetch] // see fetcher
 
-	live     atomic.Pointer[link]          // nil before the transport is open
-	opened   atomic.Pointer[chan struct{}] // closed when live is set
-	identity string                        // of the server, for caches
-	whose    *whose                        // nil for nobody in particular
-	chosen   atomic.Pointer[EraChosen]     // nil before Connect returns
-	state    atomic.Uint32                 // a State; written under mu
-	sup      lazy[supervisor]              // of a program, nil for what is none
+	live     link.Holder
+	identity string                    // of the server, for caches
+	whose    *whose                    // nil for nobody in particular
+	chosen   atomic.Pointer[EraChosen] // nil before Connect returns
+	state    atomic.Uint32             // a State; written under mu
+	sup      lazy[supervisor]          // of a program, nil for what is none
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
@@ -79,8 +79,6 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	opened := make(chan struct{})
-	c.opened.Store(&opened)
 	c.tools.part.Store(cfg.cache)
 	c.roots.Store(&cfg.roots)
 	return c
@@ -133,7 +131,7 @@ func (c *Client) Close() error {
 			l = c.live.Load()
 		}
 		if l != nil {
-			c.err = l.conn.Close()
+			c.err = l.Conn.Close()
 		}
 		c.inbox.get().stop(c)
 		if !waitFor(&c.work, closeTimeout) {
@@ -191,26 +189,26 @@ func (c *Client) isClosed() bool { return c.closed.Load() }
 
 // ServerInfo returns what the server calls itself: a claim, for display and
 // logs only.
-func (c *Client) ServerInfo() mcp.Implementation { return c.told().server() }
+func (c *Client) ServerInfo() mcp.Implementation { return c.live.Agreed().Server() }
 
 // ProtocolVersion returns the revision that was negotiated.
-func (c *Client) ProtocolVersion() mcp.Version { return c.told().version }
+func (c *Client) ProtocolVersion() mcp.Version { return c.live.Agreed().Version }
 
 // EraChosen returns how the era of the conversation was found, the last time it
 // was.
 func (c *Client) EraChosen() EraChosen { return *c.chosen.Load() }
 
 // Capabilities returns what the server declared.
-func (c *Client) Capabilities() mcp.ServerCapabilities { return c.told().capabilities }
+func (c *Client) Capabilities() mcp.ServerCapabilities { return c.live.Agreed().Capabilities }
 
 // Instructions returns the server's text on how to use it; untrusted.
-func (c *Client) Instructions() string { return c.told().instructions }
+func (c *Client) Instructions() string { return c.live.Agreed().Instructions }
 
 // InitializeResult returns the server's answer to initialize, or to
 // server/discover in the stateless era, as it came.
-func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.told().raw) }
+func (c *Client) InitializeResult() json.RawMessage { return slices.Clone(c.live.Agreed().Raw) }
 
 // HasCapability reports whether the server declared a capability: "tools",
 // "tools.listChanged", "resources.subscribe", "experimental.x". A
 // declared empty object counts; before the handshake nothing does.
-func (c *Client) HasCapability(name string) bool { return c.told().capabilities.Has(name) }
+func (c *Client) HasCapability(name string) bool { return c.live.Agreed().Capabilities.Has(name) }

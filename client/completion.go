@@ -21,7 +21,7 @@ func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argu
 		return nil, err
 	}
 	params := &mcp.CompleteParams{Ref: ref, Argument: argument}
-	if len(chosen) > 0 && c.told().version.AtLeast(mcp.Version2025_06_18) {
+	if len(chosen) > 0 && c.live.Agreed().Version.AtLeast(mcp.Version2025_06_18) {
 		params.Context = &mcp.CompletionContext{Arguments: chosen}
 	}
 	if err := c.params(&cl, params); err != nil {

@@ -96,7 +96,7 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {
-			abort(l.conn)
+			l.Abort()
 		}
 		_ = c.Close()
 		return nil, c.hide(err)

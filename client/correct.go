@@ -17,7 +17,7 @@ import (
 // headers, and reports whether the call has other headers now (HDR-10). Sent
 // with the same ones it would be refused again.
 func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
-	if cl.method != mcp.MethodToolsCall || !cl.link.mirrors() || cl.mended&mendedHeaders != 0 {
+	if cl.method != mcp.MethodToolsCall || !cl.link.StatelessHTTP() || cl.mended&mendedHeaders != 0 {
 		return false
 	}
 	cl.mended |= mendedHeaders
@@ -39,17 +39,17 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 // that revision again.
 func (c *Client) renewVersion(cl *call, err error, rpc *jsonrpc.Error) error {
 	var data mcp.UnsupportedVersionData
-	if cl.link.agreed.era != mcp.EraStateless || mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
+	if cl.link.Agreed.Era != mcp.EraStateless || mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
 		return err
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
-	proved := version != cl.link.agreed.version && mcperrors.SafeToRetry(err)
+	proved := version != cl.link.Agreed.Version && mcperrors.SafeToRetry(err)
 	if ok && cl.mended&mendedVersion == 0 && (proved || c.repeatableRead(cl)) {
 		cl.mended |= mendedVersion
 		return c.speak(version)
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
-	return because(err, &VersionError{Requested: cl.link.agreed.version, Supported: ours, Listed: data.Supported})
+	return because(err, &VersionError{Requested: cl.link.Agreed.Version, Supported: ours, Listed: data.Supported})
 }
 
 // repeatableRead reports whether a call may run twice whatever the application
@@ -63,17 +63,18 @@ func (c *Client) repeatableRead(cl *call) bool {
 func (c *Client) speak(version mcp.Version) error {
 	for {
 		with := c.live.Load()
-		a := *with.agreed
-		if a.version == version || a.era == mcp.EraSession {
+		a := *with.Agreed
+		if a.Version == version || a.Era == mcp.EraSession {
 			return nil
 		}
 		meta, err := c.requestMeta(version)
 		if err != nil {
 			return badOption(err)
 		}
-		a.version, a.meta = version, meta
-		with.conn.UseVersion(string(version))
-		if c.amend(with, &a) {
+		a.Version, a.Meta = version, meta
+		a.Key = c.keyOf(&a)
+		with.Conn.UseVersion(string(version))
+		if c.live.Amend(with, &a) {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -32,10 +33,10 @@ func TestSpeakTellsTheTransport(t *testing.T) {
 	require.NoError(t, err)
 	c := newClient(cfg, &transport.Stream{})
 	conn := &versionConn{}
-	c.use(conn)
+	c.live.Use(conn)
 	require.NoError(t, c.speak(mcp.Version2026_07_28))
 	require.Equal(t, string(mcp.Version2026_07_28), conn.version)
-	require.Equal(t, mcp.Version2026_07_28, c.told().version)
+	require.Equal(t, mcp.Version2026_07_28, c.live.Agreed().Version)
 }
 
 // A call of a tool takes another revision only when it is proved that it was
@@ -61,8 +62,8 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		require.NoError(t, err)
 		c := newClient(cfg, &transport.Stream{})
 		conn := &versionConn{}
-		c.use(conn)
-		cl := &call{method: tt.method, link: &link{conn: conn, agreed: &agreement{version: tt.sent, era: mcp.EraStateless}}}
+		c.live.Use(conn)
+		cl := &call{method: tt.method, link: &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}}
 		refused := mcperrors.New(mcperrors.E209, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
 			require.NoError(t, c.renewVersion(cl, refused, rpc), "%+v", tt)
@@ -121,7 +122,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			cfg, err := newConfig([]Option{OnEvent(func(context.Context, Event) {})})
 			require.NoError(t, err)
 			c := newClient(cfg, &transport.Stream{})
-			c.use(&versionConn{})
+			c.live.Use(&versionConn{})
 			c.progress.get().add(func(mcp.ProgressParams) {})
 			box := c.inbox.get()
 			box.running = true // nobody takes anything

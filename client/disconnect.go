@@ -14,23 +14,15 @@ func (c *Client) watchEnd() {
 	select {
 	case <-c.life.Done():
 		return
-	case <-l.conn.Done():
+	case <-l.Conn.Done():
 	}
 	if c.isClosed() {
 		return
 	}
-	cause := c.failed(subject{}, jsonrpc.Wait{}, endOf(l.conn))
+	cause := c.failed(subject{}, jsonrpc.Wait{}, l.Ended())
 	c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
 	c.enter(StateEnded, cause, 0)
 	c.emit(Disconnected{Cause: cause})
-}
-
-// endOf says how a connection ended whose Done is closed.
-func endOf(conn transport.Conn) *transport.Failure {
-	if e, ok := conn.(transport.Ender); ok {
-		return e.Ended()
-	}
-	return &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: jsonrpc.ErrPeerClosed}
 }
 
 // gone is the error of a call that nothing can be done for because the program
@@ -46,15 +38,15 @@ func (c *Client) gone(cl *call) error {
 		return nil
 	}
 	l := c.live.Load()
-	if !l.traits.Process {
+	if !l.Traits.Process {
 		return nil
 	}
 	select {
-	case <-l.conn.Done():
+	case <-l.Conn.Done():
 	default:
 		return nil
 	}
-	if f := endOf(l.conn); c.hasEnded(cl.method, f) {
+	if f := l.Ended(); c.hasEnded(cl.method, f) {
 		return c.failed(cl.subject(), jsonrpc.Wait{}, f)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (u *urlErrands) end(id string) (done chan struct{}, known bool) {
 // no more, are ignored (ELIC-07).
 func (c *Client) onElicitationComplete(n jsonrpc.Notification) {
 	var params mcp.ElicitationCompleteParams
-	if !mcp.MethodIn(n.Method, c.told().version) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
+	if !mcp.MethodIn(n.Method, c.live.Agreed().Version) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
 		return
 	}
 	if done, known := c.inputs.get().errands.end(params.ElicitationID); known {

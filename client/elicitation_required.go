@@ -14,8 +14,8 @@ import (
 // call may be made again (ELIC-08). In every revision but 2025-11-25 the code is
 // some error of the server's own.
 func (c *Client) runErrands(ctx context.Context, cl *call, rpc *jsonrpc.Error) (ran bool) {
-	agreed := cl.link.agreed
-	if agreed.version != mcp.Version2025_11_25 || c.cfg.onURL == nil || cl.mended&mendedErrands != 0 {
+	agreed := cl.link.Agreed
+	if agreed.Version != mcp.Version2025_11_25 || c.cfg.onURL == nil || cl.mended&mendedErrands != 0 {
 		return false
 	}
 	cl.mended |= mendedErrands

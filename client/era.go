@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -52,11 +53,11 @@ func (c *Client) negotiate(ctx context.Context, t transport.Transport) error {
 		return n.explain(err)
 	}
 	n.settled(false)
-	agreed := c.told()
-	info := agreed.server()
+	agreed := c.live.Agreed()
+	info := agreed.Server()
 	c.log.Info(fmt.Sprintf("[MCP] Connected to %s v%s", jsonrpc.Printable(info.Name, 100), jsonrpc.Printable(info.Version, 50)), "server", c.server)
-	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.version), "server", c.server)
-	c.emit(Connected{Server: info, Version: agreed.version})
+	c.log.Info(fmt.Sprintf("[MCP] Protocol version: %s", agreed.Version), "server", c.server)
+	c.emit(Connected{Server: info, Version: agreed.Version})
 	return nil
 }
 
@@ -64,8 +65,8 @@ func (c *Client) negotiate(ctx context.Context, t transport.Transport) error {
 // the way it was open before, unless the options pin one or the program says
 // that this is not what it is any more (fault F1).
 func (c *Client) negotiateAgain(ctx context.Context, t transport.Transport) (*negotiation, error) {
-	agreed := c.told()
-	n := &negotiation{c: c, t: t, known: &Verdict{Version: agreed.version, At: time.Now()}}
+	agreed := c.live.Agreed()
+	n := &negotiation{c: c, t: t, known: &Verdict{Version: agreed.Version, At: time.Now()}}
 	err := n.open(ctx)
 	c.probing.Store(false)
 	if err != nil {
@@ -77,16 +78,16 @@ func (c *Client) negotiateAgain(ctx context.Context, t transport.Transport) (*ne
 // settled remembers how the conversation was opened, and tells. Of one that was
 // opened again it tells what is not as it was.
 func (n *negotiation) settled(again bool) {
-	c, agreed := n.c, n.c.told()
-	n.chosen.Era, n.chosen.Version, n.chosen.Fallback = agreed.era, agreed.version, n.fallback
+	c, agreed := n.c, n.c.live.Agreed()
+	n.chosen.Era, n.chosen.Version, n.chosen.Fallback = agreed.Era, agreed.Version, n.fallback
 	chosen := n.chosen // the rest is not needed any more
 	before := c.chosen.Swap(&chosen)
 	n.remember()
-	if again && before.Era == agreed.era && before.Version == agreed.version {
+	if again && before.Era == agreed.Era && before.Version == agreed.Version {
 		c.chosen.Store(before)
 		return
 	}
-	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.era.String(), "version", string(agreed.version),
+	c.log.Info("[MCP] Era chosen", "server", c.server, "era", agreed.Era.String(), "version", string(agreed.Version),
 		"evidence", n.chosen.Evidence, "round_trips", len(n.chosen.Tried), "remembered", n.chosen.Remembered, "tried", n.chosen.trail())
 	c.emit(n.chosen)
 }
@@ -121,31 +122,28 @@ func (n *negotiation) open(ctx context.Context) error {
 	return n.find(ctx, mcp.Latest)
 }
 
+// agree sets what a handshake agreed.
+func (c *Client) agree(a *link.Agreement) {
+	a.Key = c.keyOf(a)
+	c.live.Agree(a)
+}
+
 // reach opens t, in place of what is open.
 func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 	c := n.c
-	if l := c.fresh(); l != nil {
-		abort(l.conn)
+	if l := c.live.Newest(); l != nil {
+		l.Abort()
 	}
 	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
 		return c.failed(subject{method: mcp.MethodInitialize}, jsonrpc.Wait{}, err)
 	}
 	if n.known != nil {
-		c.sup.peek().opening.Store(newLink(conn))
+		c.live.Begin(conn)
 		return nil
 	}
-	c.use(conn)
+	c.live.Use(conn)
 	return nil
-}
-
-// abort closes a connection that is of no use. What else goes wrong with it
-// matters to nobody.
-func abort(conn transport.Conn) {
-	if a, ok := conn.(transport.Aborter); ok {
-		_ = a.Abort()
-	}
-	_ = conn.Close()
 }
 
 // stateless opens the conversation in the era that is pinned, and in no other. A
@@ -182,7 +180,7 @@ var errNoVersions = errors.New("it has no list supportedVersions")
 
 // find finds out the era over the connection that is open.
 func (n *negotiation) find(ctx context.Context, version mcp.Version) error {
-	traits := n.c.fresh().traits
+	traits := n.c.live.Newest().Traits
 	if traits.SessionOnly {
 		n.chosen.Evidence = EvidenceTransport
 		return n.session(ctx, mcp.LatestSession)
@@ -193,7 +191,7 @@ func (n *negotiation) find(ctx context.Context, version mcp.Version) error {
 // follow does what the decision table says of a reply. again is true as long as
 // one more probe may be sent because of it.
 func (n *negotiation) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
-	traits := n.c.fresh().traits
+	traits := n.c.live.Newest().Traits
 	row, o := judge(r, traits, n.c.cfg.era.policy)
 	n.chosen.Evidence = row.id
 	if !again && (o == outcomeResend || o == outcomeRetry) {
@@ -277,7 +275,7 @@ func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 	}
 	if version, ok := n.suspicion(err); ok {
 		n.reprobed = true
-		wait := n.c.probeWait(ctx, n.c.fresh().traits)
+		wait := n.c.probeWait(ctx, n.c.live.Newest().Traits)
 		if n.mute { // it may have lost the first probe, but has had its time
 			wait = jsonrpc.Wait{Max: n.c.probeBound(ctx, DefaultProbeTimeout)}
 		}
@@ -285,7 +283,7 @@ func (n *negotiation) session(ctx context.Context, offered mcp.Version) error {
 		if probeErr != nil {
 			return err
 		}
-		row, o := judge(r, n.c.fresh().traits, n.c.cfg.era.policy)
+		row, o := judge(r, n.c.live.Newest().Traits, n.c.cfg.era.policy)
 		r.settle(n.c, o)
 		if o == outcomeStateless {
 			n.chosen.Evidence = row.id

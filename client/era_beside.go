@@ -39,7 +39,7 @@ type beside struct {
 
 // probe finds out the era by a probe, and initialize beside it where it is mute.
 func (n *negotiation) probe(ctx context.Context, version mcp.Version) error {
-	c, traits := n.c, n.c.fresh().traits
+	c, traits := n.c, n.c.live.Newest().Traits
 	head, wait := c.headStart(ctx, traits), c.wait(callOptions{})
 	if !traits.Exchanges {
 		start := orElse(c.cfg.restart.StartTimeout, defaultStartTimeout)
@@ -107,7 +107,7 @@ func (b *beside) run(ctx, both context.Context, start callOptions) error {
 		case r := <-b.replies:
 			b.replies = nil
 			n.note(mcp.MethodDiscover, b.version, r.text(), r.took)
-			row, o := judge(r, n.c.fresh().traits, n.c.cfg.era.policy)
+			row, o := judge(r, n.c.live.Newest().Traits, n.c.cfg.era.policy)
 			if decides(r, o) {
 				b.stop(first)
 				n.doubtful = false

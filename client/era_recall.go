@@ -66,7 +66,7 @@ func (n *negotiation) recalledStateless(ctx context.Context, version mcp.Version
 	if err != nil {
 		return err
 	}
-	row, o := judge(r, n.c.live.Load().traits, n.c.cfg.era.policy)
+	row, o := judge(r, n.c.live.Load().Traits, n.c.cfg.era.policy)
 	switch {
 	case !row.demotes:
 		r.settle(n.c, outcomeFail)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -34,8 +35,8 @@ func (c *Client) openSessionBy(ctx context.Context, offered mcp.Version, initial
 	if err != nil {
 		return err
 	}
-	conn := c.fresh().conn
-	conn.UseVersion(string(state.version))
+	conn := c.live.Newest().Conn
+	conn.UseVersion(string(state.Version))
 	c.agree(state) // first: the server may ask something at once
 	if err := conn.Notify(ctx, wholeHandshake); err != nil {
 		return c.failed(subject{method: mcp.MethodInitialized}, jsonrpc.Wait{}, err)
@@ -55,7 +56,7 @@ func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callO
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), purpose: handshake, opts: opts})
+	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), purpose: link.Handshake, opts: opts})
 }
 
 // initialized is what came of an initialize.
@@ -83,7 +84,7 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 }
 
 // checkInitialize is step two.
-func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agreement, error) {
+func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(raw, &res); err != nil {
 		return nil, c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
@@ -101,9 +102,9 @@ func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*agr
 	if err := c.checkRequired(res.Capabilities, mcp.MethodInitialize); err != nil {
 		return nil, err
 	}
-	return &agreement{
-		version: res.ProtocolVersion, era: mcp.EraSession, capabilities: res.Capabilities, declared: true,
-		instructions: res.Instructions, raw: raw,
+	return &link.Agreement{
+		Version: res.ProtocolVersion, Era: mcp.EraSession, Capabilities: res.Capabilities, Declared: true,
+		Instructions: res.Instructions, Raw: raw,
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -15,7 +16,7 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 	if err != nil {
 		return badOption(err)
 	}
-	a := &agreement{version: version, era: mcp.EraStateless, meta: meta}
+	a := &link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta}
 	if raw != nil {
 		var res mcp.DiscoverResult
 		if err := mcp.Unmarshal(raw, &res); err != nil {
@@ -24,10 +25,10 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 		if err := c.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
 			return err
 		}
-		a.capabilities, a.declared = res.Capabilities, true
-		a.instructions, a.raw = res.Instructions, raw
+		a.Capabilities, a.Declared = res.Capabilities, true
+		a.Instructions, a.Raw = res.Instructions, raw
 	}
-	c.fresh().conn.UseVersion(string(version))
+	c.live.Newest().Conn.UseVersion(string(version))
 	c.agree(a)
 	return nil
 }

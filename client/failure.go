@@ -134,7 +134,7 @@ func lostText(f *transport.Failure) string {
 
 // refusedBy makes the error of a call that the server answered with an error.
 func (c *Client) refusedBy(cl *call, answer transport.Answer) *mcperrors.Error {
-	version := cl.link.agreed.version
+	version := cl.link.Agreed.Version
 	e := c.mapped(cl.subject(), answer.Error, cl.name, version, c.refusalHolds(cl.link, answer))
 	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (ownCode(answer.Error, version) || !definedCode(answer.Error.Code)) {
 		// A body beats the status where its code has a meaning; 401 with some

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -61,6 +62,6 @@ func TestQuestionsOfAnEndedCallAreNotRead(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := new(Client).fulfilAll(ctx, Asker{agreed: nothingAgreed}, mcp.InputRequests{"a": {Method: "no such thing"}})
+	_, err := new(Client).fulfilAll(ctx, Asker{agreed: link.Nothing}, mcp.InputRequests{"a": {Method: "no such thing"}})
 	require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err), "%v", err)
 }

@@ -11,11 +11,11 @@ import (
 // what the server did not declare (LC-11, DISC-15, DISC-18). Methods that no
 // revision knows are the application's own and pass.
 func (c *Client) gate(s subject) error {
-	agreed := c.told()
-	info, ok := mcp.LookupMethod(s.method, agreed.version)
+	agreed := c.live.Agreed()
+	info, ok := mcp.LookupMethod(s.method, agreed.Version)
 	switch {
 	case !ok && inSomeRevision(s.method):
-		text := fmt.Sprintf("%s is not part of revision %s", s.method, agreed.version)
+		text := fmt.Sprintf("%s is not part of revision %s", s.method, agreed.Version)
 		if other := replacement[s.method]; other != "" {
 			text += "; use " + other
 		}
@@ -33,7 +33,7 @@ func (c *Client) gate(s subject) error {
 // gateNotification is gate for what has no answer.
 func (c *Client) gateNotification(method string) error {
 	s := subject{method: method}
-	info, ok := mcp.LookupMethod(method, c.told().version)
+	info, ok := mcp.LookupMethod(method, c.live.Agreed().Version)
 	switch {
 	case ok && !info.Notification:
 		return c.misused(s, "is a request; use Client.Call")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -156,14 +157,14 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) (resilience.Attempt, *mcperrors.Error) {
 	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
 	defer cancel()
-	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), purpose: liveness}
+	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), purpose: link.Liveness}
 	cl.opts = callOptions{max: bound, timesSet: true}
-	if cl.link.agreed.era == mcp.EraStateless {
+	if cl.link.Agreed.Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}
 	params := cl.seal()
 	cl.attempts++
-	answer, err := c.exchangeOn(ctx, cl.link.conn, transport.Request{
+	answer, err := c.live.Exchange(ctx, cl.link, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
 		Wait:    jsonrpc.Wait{Max: bound}, Mirror: cl.mirror(),
 	})

@@ -30,7 +30,7 @@ type whose struct {
 // cacheKey says whose results a cache holds: those of whoever ctx is of, where
 // callers differ by that.
 func (c *Client) cacheKey(ctx context.Context) toolcache.Key {
-	key := c.told().key
+	key := c.live.Agreed().Key
 	if c.whose == nil || c.whose.callers == nil {
 		return key
 	}
@@ -46,7 +46,7 @@ func (c *Client) cacheKey(ctx context.Context) toolcache.Key {
 
 // cacheKeys are those of all callers.
 func (c *Client) cacheKeys() []toolcache.Key {
-	key := c.told().key
+	key := c.live.Agreed().Key
 	if c.whose == nil || c.whose.callers == nil {
 		return []toolcache.Key{key}
 	}

@@ -110,7 +110,7 @@ func (c *Client) Clients() []*Client { return []*Client{c} }
 // [Client.Healthy] asks: a probe may start in the background.
 func (c *Client) Health() Health {
 	h := Health{
-		Server: mcperrors.Redact(c.server), Version: c.told().version,
+		Server: mcperrors.Redact(c.server), Version: c.live.Agreed().Version,
 		Healthy: c.Healthy(), State: c.State(), InFlight: int(c.inFlight.Load()),
 	}
 	if l := c.live.Load(); l != nil {
@@ -140,7 +140,7 @@ func (c *Client) Health() Health {
 		h.RetryTokens = &left
 	}
 	if cache := c.tools.peek(); cache != nil {
-		if st, ok := cache.Status(c.told().key); ok {
+		if st, ok := cache.Status(c.live.Agreed().Key); ok {
 			h.Cache = &CacheHealth{Tools: st.Tools, Age: st.Age, Stale: !st.Fresh, Epoch: st.Epoch}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -59,8 +60,8 @@ func (cl *call) hedgeKey() string {
 
 // exchange makes the request of an attempt, and perhaps a second one.
 func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) (transport.Answer, error) {
-	if c.res.Hedge.Share == 0 || !cl.link.traits.Exchanges || cl.purpose.opens() {
-		return c.exchangeOn(ctx, cl.link.conn, req)
+	if c.res.Hedge.Share == 0 || !cl.link.Traits.Exchanges || cl.purpose.Opens() {
+		return c.live.Exchange(ctx, cl.link, req)
 	}
 	l := c.parts.get().latency.get()
 	l.calls.Add(1)
@@ -131,7 +132,7 @@ func (c *Client) roomFor(cl *call, p *permits) bool {
 func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l *latency) (transport.Answer, error) {
 	after, ok := c.hedgeAfter(cl, l)
 	if !ok {
-		return c.exchangeOn(ctx, cl.link.conn, req)
+		return c.live.Exchange(ctx, cl.link, req)
 	}
 	// The params of a request must not be kept by a call that returns, so both
 	// have ended before this one does.
@@ -139,11 +140,11 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn, outcomes := cl.link.conn, make(chan hedgeOutcome, 2)
+	with, outcomes := cl.link, make(chan hedgeOutcome, 2)
 	send := func(req transport.Request, second bool) {
 		o := hedgeOutcome{id: req.ID, second: second, err: endedHere()}
 		defer func() { outcomes <- o }()
-		o.answer, o.err = c.exchangeOn(ctx, conn, req)
+		o.answer, o.err = c.live.Exchange(ctx, with, req)
 	}
 	under.Go(func() { send(req, false) })
 	timer := time.NewTimer(after)
@@ -259,7 +260,7 @@ func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
 	}
 	hold := a.Judge(c.toolLevel()).Hold
 	if hold > 0 {
-		c.hold(cl.subject(), c.breaker(cl.purpose == handshake), a, hold)
+		c.hold(cl.subject(), c.breaker(cl.purpose == link.Handshake), a, hold)
 	}
 	switch a.Delivery {
 	case mcperrors.Unknown:

@@ -58,7 +58,7 @@ func (c *config) checkKeys() error {
 
 // keyed reports whether the server runs this call once however often it comes.
 func (c *Client) keyed(cl *call) bool {
-	return cl.key != "" && cl.link.agreed.capabilities.Has("experimental."+c.cfg.keyPrefix+"/idempotency")
+	return cl.key != "" && cl.link.Agreed.Capabilities.Has("experimental."+c.cfg.keyPrefix+"/idempotency")
 }
 
 // stamp sets what an attempt of a tool call says of itself in _meta.

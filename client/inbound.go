@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -91,18 +92,18 @@ func (c *Client) tracing(name string, f func([]byte)) func([]byte) {
 // never waits for handlers (UTIL-01). In the stateless era servers ask inside
 // results: a request of theirs gets no answer (RPC-14).
 func (c *Client) onRequest(req jsonrpc.Request) {
-	agreed := nothingAgreed
-	if l := c.fresh(); l != nil { // a program may ask as soon as it is opened, and before calls go to it
-		agreed = l.agreed
+	agreed := link.Nothing
+	if l := c.live.Newest(); l != nil { // a program may ask as soon as it is opened, and before calls go to it
+		agreed = l.Agreed
 	}
 	switch {
 	case c.probing.Load():
-	case agreed.era == mcp.EraStateless:
+	case agreed.Era == mcp.EraStateless:
 		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
 			"method", jsonrpc.Printable(req.Method, 100))
 	case req.Method == mcp.MethodPing:
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
-	case mcp.MethodIn(req.Method, agreed.version):
+	case mcp.MethodIn(req.Method, agreed.Version):
 		c.onQuestion(req)
 	default:
 		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
@@ -133,15 +134,11 @@ const maxAnswering = 100
 func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 	defer cancel()
-	if opened := c.opened.Load(); opened != nil {
-		select {
-		case <-*opened:
-		case <-ctx.Done():
-			return
-		}
+	if !c.live.AwaitOpen(ctx) {
+		return
 	}
-	with := c.fresh()
-	if err := with.conn.Respond(ctx, resp); err != nil {
+	with := c.live.Newest()
+	if err := with.Conn.Respond(ctx, resp); err != nil {
 		c.noteLoss(with, err)
 		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
 			"method", jsonrpc.Printable(method, 100), "error", err)

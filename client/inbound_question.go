@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -75,7 +76,7 @@ func (a *asked) cancel(id jsonrpc.ID, cause error) {
 // onQuestion answers a request of the session era by the application's handlers.
 // Nobody answers for longer than a call may take.
 func (c *Client) onQuestion(req jsonrpc.Request) {
-	from := c.fresh()
+	from := c.live.Newest()
 	ctx, cancel := context.WithCancelCause(c.life)
 	q := &pending{cancel: cancel}
 	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
@@ -103,7 +104,7 @@ func (c *Client) onQuestion(req jsonrpc.Request) {
 	}
 }
 
-func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseFunc, from *link, req jsonrpc.Request) {
+func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req jsonrpc.Request) {
 	bounded := ctx
 	if c.res.MaxTime > 0 {
 		var stop context.CancelFunc
@@ -113,13 +114,13 @@ func (c *Client) answerQuestion(ctx context.Context, cancel context.CancelCauseF
 	answered := make(chan struct{})
 	watched := c.within(func() {
 		select {
-		case <-from.conn.Done():
+		case <-from.Conn.Done():
 			cancel(errLinkEnded)
 		case <-answered:
 		case <-ctx.Done():
 		}
 	})
-	result, no := c.fulfil(bounded, c.asker(from.agreed, "", ""), req.Method, req.Params)
+	result, no := c.fulfil(bounded, c.asker(from.Agreed, "", ""), req.Method, req.Params)
 	close(answered)
 	if !watched || ctx.Err() != nil {
 		return // withdrawn, or nobody is there any more (UTIL-06)

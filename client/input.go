@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -24,12 +25,12 @@ type Asker struct {
 	// for a request of the session era, which does not say.
 	Method, Tool string
 
-	agreed *agreement
+	agreed *link.Agreement
 }
 
 // asker describes who asks. method and tool are empty when that is not known.
-func (c *Client) asker(agreed *agreement, method, tool string) Asker {
-	return Asker{Server: c.server, Claimed: agreed.server(), Method: method, Tool: tool, agreed: agreed}
+func (c *Client) asker(agreed *link.Agreement, method, tool string) Asker {
+	return Asker{Server: c.server, Claimed: agreed.Server(), Method: method, Tool: tool, agreed: agreed}
 }
 
 // ErrRejected is what a handler returns when its user refused: a sampling
@@ -66,7 +67,7 @@ func refuse(code int64, format string, args ...any) *refusal {
 // prepare checks one thing that the server asks and returns what answers it.
 // Nothing is shown to anybody yet.
 func (c *Client) prepare(from Asker, method string, params json.RawMessage) (question, *refusal) {
-	caps := c.capabilities(from.agreed.version)
+	caps := c.capabilities(from.agreed.Version)
 	switch {
 	case method == mcp.MethodSamplingCreateMessage && caps.Sampling != nil:
 		return c.prepareSampling(from, caps.Sampling, params)

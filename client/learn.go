@@ -27,7 +27,7 @@ func (c *Client) lesson(ctx context.Context, opts []CallOption) *lesson {
 	if o := collect(opts); o.cache == CacheBypass || o.meta != nil || o.input != nil || o.manualInput {
 		return nil
 	}
-	return &lesson{client: c, key: c.cacheKey(ctx), agreed: c.told().key}
+	return &lesson{client: c, key: c.cacheKey(ctx), agreed: c.live.Agreed().Key}
 }
 
 // page takes the page a cursor led to. What is kept of it is not the caller's.
@@ -51,7 +51,7 @@ func (l *lesson) page(cursor *string, tools []mcp.Tool, next *string) {
 		l.next = *next
 		return
 	}
-	if !l.lost && l.agreed == l.client.told().key {
+	if !l.lost && l.agreed == l.client.live.Agreed().Key {
 		l.client.cache().Learn(l.key, l.tools)
 	}
 	l.tools = nil

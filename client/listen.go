@@ -99,7 +99,7 @@ func (l *listening) run(cl call) {
 func (l *listening) attempt(cl *call) error {
 	c := l.s.c
 	cl.id, cl.link = c.cfg.nextID(), c.live.Load()
-	if cl.link.agreed.era != mcp.EraStateless { // since Subscribe looked, or the stream before
+	if cl.link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
 		return c.about(cl.subject(), e)
@@ -108,7 +108,7 @@ func (l *listening) attempt(cl *call) error {
 	cl.attempts++
 	c.subscriptions.get().listen(cl.id, l)
 	defer c.subscriptions.get().unlisten(cl.id)
-	answer, err := c.exchangeOn(l.ctx, cl.link.conn, transport.Request{
+	answer, err := c.live.Exchange(l.ctx, cl.link, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
 		Wait:    jsonrpc.Wait{Endless: true}, Mirror: cl.mirror(),
 	})
@@ -179,7 +179,7 @@ func (c *Client) tell(n jsonrpc.Notification, on jsonrpc.ID) bool {
 	if !tellsChange(n.Method) {
 		return true
 	}
-	if c.told().era == mcp.EraStateless {
+	if c.live.Agreed().Era == mcp.EraStateless {
 		return c.tellListener(n, on)
 	}
 	if ch, ok := changeOf(n); ok {

@@ -178,7 +178,7 @@ func (s *Subscription) listenAgain(l *listening) bool {
 	if s.current() != l {
 		return true // Update was quicker
 	}
-	if s.c.told().era != mcp.EraStateless {
+	if s.c.live.Agreed().Era != mcp.EraStateless {
 		return false // a program of the other era was started: see moveSubscriptions
 	}
 	s.mu.Lock()
@@ -194,7 +194,7 @@ func (s *Subscription) listenAgain(l *listening) bool {
 			s.missed(l)
 		}
 		return true
-	case s.c.told().era != mcp.EraStateless:
+	case s.c.live.Agreed().Era != mcp.EraStateless:
 		return false // since then
 	case refusedForGood(err):
 		s.fail(err)
@@ -242,7 +242,7 @@ func refusedForGood(err error) bool {
 // server declares, and never without a handler (CHG-03).
 func (c *Client) listenForHandlers() {
 	filter := c.declared(allLists)
-	if c.cfg.onListChanged == nil || !c.told().declared || empty(filter) {
+	if c.cfg.onListChanged == nil || !c.live.Agreed().Declared || empty(filter) {
 		return
 	}
 	s := c.newSubscription(filter, nil)

@@ -130,7 +130,7 @@ func (c *Client) fetchPage(ctx context.Context, method, capability string, curso
 // require refuses a call that needs a capability the server did not declare,
 // without traffic (LC-11).
 func (c *Client) require(s subject, capability string) error {
-	if agreed := c.told(); !agreed.declared || agreed.capabilities.Has(capability) {
+	if agreed := c.live.Agreed(); !agreed.Declared || agreed.Capabilities.Has(capability) {
 		return nil
 	}
 	return c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -68,8 +69,8 @@ func (c *Client) Alive(ctx context.Context) error {
 
 // askForLife returns why there was no answer.
 func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
-	cl := call{method: mcp.MethodPing, purpose: liveness, opts: callOptions{idle: bound, max: bound, timesSet: true}}
-	if c.told().era == mcp.EraStateless {
+	cl := call{method: mcp.MethodPing, purpose: link.Liveness, opts: callOptions{idle: bound, max: bound, timesSet: true}}
+	if c.live.Agreed().Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}
 	_, err := c.converse(ctx, &cl)

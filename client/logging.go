@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -19,7 +20,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel, opts .
 		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the log level "+jsonrpc.Printable(string(level), 40)+" is not one of the eight from debug to emergency", nil))
 	}
-	if c.told().era == mcp.EraStateless {
+	if c.live.Agreed().Era == mcp.EraStateless {
 		if err := c.require(cl.subject(), "logging"); err != nil {
 			return err
 		}
@@ -41,17 +42,17 @@ func (c *Client) stampLogLevel(level mcp.LoggingLevel) error {
 	c.parts.get().logLevel.Store(&level)
 	for {
 		with := c.live.Load()
-		if with.agreed.era != mcp.EraStateless { // the program was started again, in the other era
+		if with.Agreed.Era != mcp.EraStateless { // the program was started again, in the other era
 			c.within(func() { c.keepLevel(c.life, with) })
 			return nil
 		}
-		agreed := *with.agreed
-		meta, err := c.requestMeta(agreed.version)
+		agreed := *with.Agreed
+		meta, err := c.requestMeta(agreed.Version)
 		if err != nil {
 			return badOption(err)
 		}
-		agreed.meta = meta
-		if c.amend(with, &agreed) {
+		agreed.Meta = meta
+		if c.live.Amend(with, &agreed) {
 			return nil
 		}
 	}
@@ -68,13 +69,13 @@ func (c *Client) stampedLevel() json.RawMessage {
 
 // levelRestored tells a new session what an earlier one was told (LC-17). It
 // reports whether there is nothing more to do about it in this session.
-func (c *Client) levelRestored(ctx context.Context, now *link) bool {
+func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 	level := c.levelSet()
 	if level == nil || !c.HasCapability("logging") || c.replaced(now) {
 		return true
 	}
 	_, err := c.do(ctx, &call{
-		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), purpose: restore,
+		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), purpose: link.Restore,
 	})
 	switch {
 	case err == nil, c.replaced(now):
@@ -89,7 +90,7 @@ func (c *Client) levelRestored(ctx context.Context, now *link) bool {
 
 // keepLevel sets the level until that has worked, as long as the session is the
 // same.
-func (c *Client) keepLevel(ctx context.Context, now *link) {
+func (c *Client) keepLevel(ctx context.Context, now *link.Link) {
 	for n := 1; sleep(ctx, pause(relistenLost, maxRelistenLost, n)) && !c.levelRestored(ctx, now); n++ {
 	}
 }

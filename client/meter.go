@@ -162,7 +162,7 @@ func (c *Client) happened(what Occurrence, s subject, wait time.Duration, reason
 // callEnded tells the meter of a call.
 func (c *Client) callEnded(cl *call, began time.Time, err error) {
 	c.cfg.meter.CallEnded(CallRecord{
-		Server: c.server, Method: cl.method, Name: cl.name, Version: c.told().version,
+		Server: c.server, Method: cl.method, Name: cl.name, Version: c.live.Agreed().Version,
 		Attempts: cl.attempts, Elapsed: time.Since(began), Err: mcperrors.From(err, mcperrors.Unknown),
 	})
 }

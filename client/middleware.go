@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -99,7 +100,7 @@ func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error)
 	*own = *cl
 	l := c.live.Load()
 	inv := &Invocation{
-		Method: cl.method, Name: cl.name, Server: c.server, Version: l.agreed.version, Transport: transportOf(l),
+		Method: cl.method, Name: cl.name, Server: c.server, Version: l.Agreed.Version, Transport: transportOf(l),
 		c: c, cl: own, before: *own,
 	}
 	var raw json.RawMessage
@@ -132,11 +133,11 @@ func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error)
 	return nil, c.about(cl.subject(), mcperrors.From(err, delivery))
 }
 
-func transportOf(l *link) string {
+func transportOf(l *link.Link) string {
 	switch {
-	case l.traits.Process:
+	case l.Traits.Process:
 		return "stdio"
-	case l.traits.Exchanges, l.traits.SessionOnly:
+	case l.Traits.Exchanges, l.Traits.SessionOnly:
 		return "http"
 	}
 	return "stream"

@@ -62,10 +62,6 @@ func (m *mirrors) unlisted(tool string) (before bool) {
 	return false
 }
 
-// mirrors reports whether calls go out with headers that repeat them: over
-// HTTP in the stateless era. Elsewhere annotations have no meaning (HDR-07).
-func (l *link) mirrors() bool { return l.agreed.era == mcp.EraStateless && l.traits.Exchanges }
-
 // aim finds out what raw params are about, for headers and errors (HTTP-31,
 // HDR-12).
 func (cl *call) aim(params json.RawMessage) {
@@ -94,7 +90,7 @@ func (cl *call) aim(params json.RawMessage) {
 // mirrorArguments finds the arguments of a tool call that headers repeat, by
 // the schema seen last, whatever its age (HDR-09).
 func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
-	if cl.method != mcp.MethodToolsCall || cl.name == "" || !c.live.Load().mirrors() {
+	if cl.method != mcp.MethodToolsCall || cl.name == "" || !c.live.Load().StatelessHTTP() {
 		return nil
 	}
 	schema := c.headerSchema(ctx, cl)
@@ -117,7 +113,7 @@ func (c *Client) headerSchema(ctx context.Context, cl *call) *mirrored {
 	tool := cl.name
 	t, _, ok := c.cache().Lookup(c.cacheKey(ctx), tool)
 	if !ok {
-		if agreed := c.told(); !agreed.declared || !agreed.capabilities.Has("tools") || c.mirrors.get().unlisted(tool) {
+		if agreed := c.live.Agreed(); !agreed.Declared || !agreed.Capabilities.Has("tools") || c.mirrors.get().unlisted(tool) {
 			return nil
 		}
 		cl.waited = true
@@ -148,7 +144,7 @@ func (cl *call) arguments() (args json.RawMessage) {
 // withoutMisannotated drops the tools whose annotations are not valid, where
 // annotations have a meaning (HDR-07).
 func (c *Client) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
-	if !c.live.Load().mirrors() {
+	if !c.live.Load().StatelessHTTP() {
 		return tools
 	}
 	kept := tools[:0]

@@ -44,10 +44,10 @@ type inputLoop struct {
 
 // resume begins a call with the answers its caller brought.
 func (c *Client) resume(cl *call) error {
-	agreed := c.told()
-	if !mayAsk(cl.method, agreed.version) {
+	agreed := c.live.Agreed()
+	if !mayAsk(cl.method, agreed.Version) {
 		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
-			fmt.Sprintf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", cl.method, agreed.version), nil))
+			fmt.Sprintf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", cl.method, agreed.Version), nil))
 	}
 	round, err := encodeRound(cl.opts.input.responses, cl.opts.input.state)
 	if cl.round != nil {
@@ -98,7 +98,7 @@ func mayAsk(method string, v mcp.Version) bool {
 // about: nil when the call is to be made again. What the user thinks in takes no
 // time of any attempt, only of the whole call (MRTR-12).
 func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage) error {
-	if !mayAsk(cl.method, cl.link.agreed.version) {
+	if !mayAsk(cl.method, cl.link.Agreed.Version) {
 		return c.undecodable(cl.subject(), errors.New("it asks for input, which this method cannot"))
 	}
 	need, err := readInputRequired(raw)
@@ -140,7 +140,7 @@ func (c *Client) answerRound(ctx context.Context, cl *call, requests mcp.InputRe
 	if loop.rounds++; loop.rounds > c.cfg.limits.Rounds {
 		return nil, inputRefused(requests, refuse(codeBusy, "the server asked more than %d times", c.cfg.limits.Rounds))
 	}
-	return c.fulfilAll(ctx, c.asker(cl.link.agreed, cl.method, cl.tool), requests)
+	return c.fulfilAll(ctx, c.asker(cl.link.Agreed, cl.method, cl.tool), requests)
 }
 
 // The pauses before a call is made again that the server did not ask anything

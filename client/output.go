@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -34,7 +35,7 @@ var errNoOutput = errors.New("it has no structured content")
 
 // toolResult decodes the answer to tools/call and holds it against the tool's
 // output schema.
-func (c *Client) toolResult(ctx context.Context, cl *call, agreed *agreement, raw json.RawMessage) (*mcp.CallToolResult, error) {
+func (c *Client) toolResult(ctx context.Context, cl *call, agreed *link.Agreement, raw json.RawMessage) (*mcp.CallToolResult, error) {
 	res := &mcp.CallToolResult{}
 	if err := mcp.Consume(raw, res); err != nil {
 		return nil, c.undecodable(cl.subject(), err)
@@ -49,8 +50,8 @@ func (c *Client) toolResult(ctx context.Context, cl *call, agreed *agreement, ra
 }
 
 // checkOutput judges a result. Output schemas exist since 2025-06-18.
-func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *agreement, res *mcp.CallToolResult) error {
-	if c.cfg.outputs == ValidateOff || cl.opts.unverified || res.IsError || !agreed.version.AtLeast(mcp.Version2025_06_18) {
+func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *link.Agreement, res *mcp.CallToolResult) error {
+	if c.cfg.outputs == ValidateOff || cl.opts.unverified || res.IsError || !agreed.Version.AtLeast(mcp.Version2025_06_18) {
 		return nil
 	}
 	if !cl.listed {
@@ -60,7 +61,7 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *agreement, r
 		}
 		cl.knows(tool)
 	}
-	if c.outputMisfit(cl, agreed.era, res.StructuredContent) == nil {
+	if c.outputMisfit(cl, agreed.Era, res.StructuredContent) == nil {
 		return nil
 	}
 	// The tool may have changed since it was listed (CACHE-15). If its definition
@@ -70,7 +71,7 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *agreement, r
 		return nil //nolint:nilerr // the tool has answered
 	}
 	cl.knows(tool)
-	misfit := c.outputMisfit(cl, agreed.era, res.StructuredContent)
+	misfit := c.outputMisfit(cl, agreed.Era, res.StructuredContent)
 	if misfit == nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -81,8 +80,9 @@ func handled[R any](c *Client, name string, f func() (R, error)) (result R, err 
 
 // guardHooks puts guards around what the application gave the client.
 func (c *Client) guardHooks() {
-	cfg := c.cfg
-	cfg.logger = callback.Logger(cfg.logger, c.callbackFailed)
+	cfg, failed := c.cfg, c.callbackFailed // bound once: that allocates
+	c.live.Failed = failed
+	cfg.logger = callback.Logger(cfg.logger, failed)
 	c.log = cfg.logger
 	if next := cfg.nextID; next == nil {
 		cfg.nextID = nextRequestID
@@ -148,19 +148,6 @@ func (g guardedVerdicts) Save(key string, v Verdict) (err error) {
 func (g guardedVerdicts) Forget(key string) (err error) {
 	g.c.aside("VerdictStore.Forget", func() { err = g.s.Forget(key) })
 	return err
-}
-
-// exchangeOn sends a request over a connection, whose transport may be the
-// application's.
-func (c *Client) exchangeOn(ctx context.Context, conn transport.Conn, req transport.Request) (answer transport.Answer, err error) {
-	var failure *callback.Error
-	if !callback.Run("Transport", func(e *callback.Error) {
-		failure = e
-		c.callbackFailed(e)
-	}, func() { answer, err = conn.Call(ctx, req) }) {
-		err = &transport.Failure{Reason: transport.ReasonCallback, Err: failure}
-	}
-	return answer, err
 }
 
 // endedHere is the failure of a request whose goroutine the application's

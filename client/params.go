@@ -70,7 +70,7 @@ func openParams(raw json.RawMessage) (open, meta []byte, err error) {
 // caller's keys. They are written behind cl.open, in its memory where there is
 // room, so that a small call allocates nothing for them.
 func (cl *call) seal() json.RawMessage {
-	era := cl.link.agreed.meta
+	era := cl.link.Agreed.Meta
 	hasMeta := era != nil || cl.meta != nil || cl.progress != nil || cl.token || cl.stamp != nil
 	if cl.open == nil && cl.round == nil && !hasMeta {
 		return nil
@@ -126,8 +126,8 @@ func member(object, members []byte) []byte {
 
 // mirror is what headers repeat of an attempt, nil where none do.
 func (cl *call) mirror() *transport.Mirror {
-	if cl.link.agreed.era != mcp.EraStateless || !cl.link.traits.Exchanges {
+	if !cl.link.StatelessHTTP() {
 		return nil
 	}
-	return &transport.Mirror{Version: string(cl.link.agreed.version), Name: cl.name, Params: cl.mirrored}
+	return &transport.Mirror{Version: string(cl.link.Agreed.Version), Name: cl.name, Params: cl.mirrored}
 }

@@ -109,8 +109,8 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 	switch {
 	case s != nil:
 		ended = s.ended
-	case !l.traits.Exchanges:
-		ended = l.conn.Done()
+	case !l.Traits.Exchanges:
+		ended = l.Conn.Done()
 	}
 	for {
 		select {
@@ -123,7 +123,7 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 				}
 			}
 			// As while connecting: what has ended for this client is begun anew.
-			f := endOf(c.live.Load().conn)
+			f := c.live.Load().Ended()
 			return c.about(subject{}, evidence(fromFailure(f), f))
 		case <-m.wake:
 			if c.State() != StateReady {

@@ -139,7 +139,7 @@ func (p *Pool) Tools(ctx context.Context) (*PoolToolList, error) {
 // listed returns the tools from the schema cache, which asks the server when they
 // are not fresh.
 func (c *Client) listed(ctx context.Context) ([]mcp.Tool, error) {
-	if agreed := c.told(); agreed.declared && !agreed.capabilities.Has("tools") {
+	if agreed := c.live.Agreed(); agreed.Declared && !agreed.Capabilities.Has("tools") {
 		return nil, nil
 	}
 	tools, err := c.cache().List(ctx, c.cacheKey(ctx), c.fetcher())

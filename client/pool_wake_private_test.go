@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 )
 
 // Who waits for a server that is wanted now is told when it has come back by
@@ -20,7 +22,7 @@ func TestPoolTellsWhoWaitsOfARecovery(t *testing.T) {
 		defer cancel()
 		c := &Client{}
 		c.sup.part.Store(&supervisor{})
-		c.live.Store(&link{conn: &namedConn{name: "1"}})
+		c.live.Store(&link.Link{Conn: &namedConn{name: "1"}})
 		c.state.Store(uint32(StateRestarting))
 		m := &poolMember{p: &Pool{changed: make(chan struct{})}, wake: make(chan struct{}, 1), state: ServerConnected}
 		m.client.Store(c)

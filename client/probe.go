@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -65,10 +66,10 @@ func (c *Client) newProbe(version mcp.Version, wait jsonrpc.Wait) (*probeCall, e
 			return nil, c.local(err, mcp.MethodDiscover)
 		}
 	}
-	l := c.fresh()
+	l := c.live.Newest()
 	return &probeCall{reply: r, cl: &call{
 		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
-		link: l.with(&agreement{version: version, era: mcp.EraStateless, meta: meta}),
+		link: l.With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta}),
 	}}, nil
 }
 
@@ -80,7 +81,7 @@ func (c *Client) sendProbe(ctx context.Context, q *probeCall) *reply {
 	began := time.Now()
 	wait := c.wait(cl.opts)
 	wait.NullID = true // a server that cannot read it has no id to answer with
-	answer, err := c.exchangeOn(ctx, cl.link.conn, transport.Request{
+	answer, err := c.live.Exchange(ctx, cl.link, transport.Request{
 		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params}, Wait: wait, Mirror: cl.mirror(),
 	})
 	r.took = time.Since(began)

@@ -256,5 +256,5 @@ func (c *Client) stillWorks(p *progressCall, token jsonrpc.ID) {
 		}
 		token = *id
 	}
-	c.live.Load().conn.Touch(token)
+	c.live.Load().Conn.Touch(token)
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -68,7 +69,7 @@ func (c *Client) mendSession(ctx context.Context, cl *call, err error) error {
 	if mine, err := c.mendServer(ctx, cl, err); mine {
 		return err
 	}
-	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.purpose == handshake || cl.link == nil || cl.link.agreed.era != mcp.EraSession {
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.purpose == link.Handshake || cl.link == nil || cl.link.Agreed.Era != mcp.EraSession {
 		return err
 	}
 	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
@@ -94,7 +95,7 @@ func laterAnew(err error) error {
 
 // noteLoss opens a new session for those who listen, after something that is not
 // made again has found out that the old one is gone.
-func (c *Client) noteLoss(with *link, err error) {
+func (c *Client) noteLoss(with *link.Link, err error) {
 	if failureOf(err).Reason == transport.ReasonSession && c.needsStream() {
 		c.keepRenewing(with)
 	}
@@ -166,7 +167,7 @@ func (r *renewal) wait(ctx context.Context) error {
 
 // renew opens a session in the place of the one that lost was made with, unless
 // somebody has already, and joins whoever is at it.
-func (c *Client) renew(ctx context.Context, lost *link) error {
+func (c *Client) renew(ctx context.Context, lost *link.Link) error {
 	r, err := c.joinRenewal(lost)
 	if r == nil {
 		return err
@@ -174,7 +175,7 @@ func (c *Client) renew(ctx context.Context, lost *link) error {
 	return r.wait(ctx)
 }
 
-func (c *Client) joinRenewal(lost *link) (*renewal, error) {
+func (c *Client) joinRenewal(lost *link.Link) (*renewal, error) {
 	v := c.recovery.get()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -212,7 +213,7 @@ func (c *Client) openAnew(r *renewal) {
 	if in := c.inputs.peek(); in != nil {
 		in.asked.end(errLinkEnded)
 	}
-	r.err = c.openSession(ctx, before.agreed.version)
+	r.err = c.openSession(ctx, before.Agreed.Version)
 	if r.err == nil {
 		c.forgetAll()
 	} else {
@@ -243,17 +244,17 @@ func (c *Client) openAnew(r *renewal) {
 		}
 		return
 	}
-	agreed := c.told()
+	agreed := c.live.Agreed()
 	c.log.Info("[MCP] The session was lost; a new one is open", "server", c.server)
-	c.emit(Reinitialized{Server: agreed.server(), Version: agreed.version})
+	c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
 	c.restore(c.life)
 }
 
 // dropSession gives up a session whose handshake has failed half-way, and what
 // was agreed in it: nothing may be sent there, and who lost the one before has
 // none yet (LC-04, LC-07).
-func (c *Client) dropSession(before *link) {
-	if s, ok := before.conn.(transport.Sessions); ok {
+func (c *Client) dropSession(before *link.Link) {
+	if s, ok := before.Conn.(transport.Sessions); ok {
 		s.DropSession()
 	}
 	c.mu.Lock()
@@ -306,7 +307,7 @@ func (c *Client) onSessionLost() { c.keepRenewing(c.live.Load()) }
 // keepRenewing opens a session for those who listen and make no calls: it goes
 // on until there is one. Where it is known when the next try may be made, it waits
 // for that, but looks again now and then: a circuit may close early.
-func (c *Client) keepRenewing(lost *link) {
+func (c *Client) keepRenewing(lost *link.Link) {
 	keeping := &c.recovery.get().keeping
 	if !keeping.CompareAndSwap(false, true) {
 		return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -13,11 +14,11 @@ import (
 // refusalHolds reports whether what -32020, -32021 or -32022 says can be true of
 // the request that it answers. A code alone proves nothing: servers hand on what
 // their tools throw, and a tool may have heard it from a server of its own.
-func (c *Client) refusalHolds(l *link, answer transport.Answer) bool {
-	if l.agreed.era != mcp.EraStateless {
+func (c *Client) refusalHolds(l *link.Link, answer transport.Answer) bool {
+	if l.Agreed.Era != mcp.EraStateless {
 		return false // codes of the server's own
 	}
-	headers := l.traits.Exchanges
+	headers := l.Traits.Exchanges
 	if headers && !refusedByStatus(answer) {
 		return false
 	}
@@ -25,9 +26,9 @@ func (c *Client) refusalHolds(l *link, answer transport.Answer) bool {
 	case mcp.CodeHeaderMismatch:
 		return headers
 	case mcp.CodeMissingRequiredClientCapability:
-		return c.lacksCapability(l.agreed.version, answer.Error)
+		return c.lacksCapability(l.Agreed.Version, answer.Error)
 	case mcp.CodeUnsupportedProtocolVersion:
-		return refusesVersion(l.agreed.version, answer.Error)
+		return refusesVersion(l.Agreed.Version, answer.Error)
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -147,7 +148,7 @@ func (c *Client) madeBudgets() *budgets {
 // that nothing has mended: nil when it is, after a pause, else the call's error.
 func (c *Client) again(ctx context.Context, cl *call, err error) error {
 	r := cl.retry
-	if r == nil || cl.purpose == handshake || cl.purpose == liveness {
+	if r == nil || cl.purpose == link.Handshake || cl.purpose == link.Liveness {
 		return err
 	}
 	if !r.failed { // refused here: what was seen of the server says more
@@ -217,7 +218,7 @@ func (c *Client) repeatable(cl *call, p resilience.Policy) resilience.Repeat {
 		Method: cl.method, Trusted: c.cfg.trusted, Policy: p, Key: c.keyed(cl), Stateful: len(cl.round) > 0,
 	}
 	if cl.method == mcp.MethodToolsCall && (r.Trusted || p == resilience.Hints) {
-		if t, _, ok := c.cache().Lookup(cl.link.agreed.key, cl.tool); ok {
+		if t, _, ok := c.cache().Lookup(cl.link.Agreed.Key, cl.tool); ok {
 			r.Annotations = t.Annotations
 		}
 	}

@@ -37,7 +37,7 @@ func (c *Client) SetRoots(ctx context.Context, roots ...mcp.Root) error {
 	}
 	list := slices.Clone(roots)
 	c.roots.Store(&list)
-	version := c.told().version
+	version := c.live.Agreed().Version
 	declared := c.capabilities(version).Roots
 	if !mcp.MethodIn(mcp.MethodRootsListChanged, version) || declared == nil || !declared.ListChanged {
 		return nil

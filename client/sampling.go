@@ -66,7 +66,7 @@ func (c *Client) prepareSampling(from Asker, caps *mcp.SamplingCapability, raw j
 		})
 		if err == nil {
 			var raw json.RawMessage
-			if raw, err = sampled(res, from.agreed.version); err == nil {
+			if raw, err = sampled(res, from.agreed.Version); err == nil {
 				return raw, nil
 			}
 		}

@@ -39,7 +39,7 @@ func (c *Client) keepSecrets(t transport.Transport) {
 func (c *Client) secrets() mcperrors.Secrets {
 	var values []string
 	if l := c.live.Load(); l != nil {
-		if conn, ok := l.conn.(transport.Secretive); ok {
+		if conn, ok := l.Conn.(transport.Secretive); ok {
 			values = conn.Secrets()
 		}
 	}

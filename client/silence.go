@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -41,7 +42,7 @@ type silenceWatch struct {
 
 	// Of whoever looks, one at a time.
 	timer *time.Timer
-	link  *link
+	link  *link.Link
 	heard uint64
 	late  uint64
 	clog
@@ -63,9 +64,9 @@ func (c *Client) sending(cl *call, p *permits) {
 	if cl.attempts > 1 || p.sent.IsZero() || cl.waited {
 		p.sent = time.Now()
 	}
-	if counter, ok := cl.link.conn.(transport.Counter); ok {
+	if counter, ok := cl.link.Conn.(transport.Counter); ok {
 		p.heard = counter.Received()
-		if c.res.Silence > 0 && cl.purpose != handshake && cl.purpose != liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
+		if c.res.Silence > 0 && cl.purpose != link.Handshake && cl.purpose != link.Liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
 			p.watch = c.watchSilence(p.sent)
 		}
 	}
@@ -145,7 +146,7 @@ func (w *silenceWatch) now() time.Duration { return time.Since(w.began) }
 // listen notes whether something came since the last time.
 func (w *silenceWatch) listen(c *Client) {
 	l := c.live.Load()
-	counter, ok := l.conn.(transport.Counter)
+	counter, ok := l.Conn.(transport.Counter)
 	if !ok {
 		return
 	}
@@ -173,13 +174,13 @@ func (w *silenceWatch) listen(c *Client) {
 // excuse lets a server that has one message after the other through a pipe be
 // silent while it works on a call: what is sent meanwhile waits there for its turn
 // (decisions 35). Over HTTP, where nothing waits behind anything else, it counts.
-func (w *silenceWatch) excuse(c *Client, l *link) {
+func (w *silenceWatch) excuse(c *Client, l *link.Link) {
 	now := w.now()
 	start, silent := w.core.Since()
 	if !silent {
 		start = now
 	}
-	w.clog.look(l.conn, now, start, c.res.Silence)
+	w.clog.look(l.Conn, now, start, c.res.Silence)
 	if silent && w.working(w.clog.seen) {
 		w.core.Excuse(w.excused(now))
 	}
@@ -187,13 +188,13 @@ func (w *silenceWatch) excuse(c *Client, l *link) {
 
 // busy reports whether a call that the server has taken through a pipe is a reason
 // for it not to answer anything else.
-func (c *Client) busy(l *link) bool {
+func (c *Client) busy(l *link.Link) bool {
 	parts := c.parts.peek()
 	if parts == nil {
 		return false
 	}
 	w := parts.silence.peek()
-	out, ok := l.conn.(transport.Outbox)
+	out, ok := l.Conn.(transport.Outbox)
 	return ok && w != nil && w.working(out.Backlog())
 }
 
@@ -216,7 +217,7 @@ func (w *silenceWatch) probe(c *Client) {
 			continue
 		case resilience.Trip:
 			c.log.Warn("[MCP] the server has fallen silent; its circuit is opened", "server", c.server, "after", c.res.Silence)
-			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), number: w.link.number, heard: w.heard})
+			w.fell.Store(&fallenSilent{trip: c.Breaker().Trip("silence"), number: w.link.Number, heard: w.heard})
 			c.leaveQueue(c.Breaker())
 			c.happened(Silent, subject{}, 0, "")
 		case resilience.Quiet, resilience.Watch:
@@ -249,7 +250,7 @@ func (w *silenceWatch) heal(c *Client) {
 	if f == nil {
 		return
 	}
-	if l := c.live.Load(); l.number == f.number && l.conn.(transport.Counter).Received() == f.heard {
+	if l := c.live.Load(); l.Number == f.number && l.Conn.(transport.Counter).Received() == f.heard {
 		return
 	}
 	if w.fell.CompareAndSwap(f, nil) && f.trip.Retract("the server is not silent any more") {
@@ -277,8 +278,8 @@ func (c *Client) listenAgain() {
 }
 
 // heardSince reports whether anything came over a link since it had counted n.
-func (c *Client) heardSince(l *link, n uint64) bool {
-	counter, ok := l.conn.(transport.Counter)
+func (c *Client) heardSince(l *link.Link, n uint64) bool {
+	counter, ok := l.Conn.(transport.Counter)
 	return ok && counter.Received() != n
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -11,14 +12,14 @@ import (
 type streak struct {
 	resilience.Streak
 	began time.Time
-	lost  atomic.Pointer[link] // whose session was lost last
+	lost  atomic.Pointer[link.Link] // whose session was lost last
 }
 
 // happenedAgain notes a failed attempt, and reports whether it is one too many of
 // its kind on this connection. A lost session fails many calls, and is one loss.
 func (c *Client) happenedAgain(cl *call, a resilience.Attempt) bool {
 	lost := a.Class == resilience.ClassSessionLost
-	if lost && c.live.Load() != cl.link || a.Class == resilience.ClassUnreadable && cl.link.traits.Exchanges {
+	if lost && c.live.Load() != cl.link || a.Class == resilience.ClassUnreadable && cl.link.Traits.Exchanges {
 		return false // known already; and exchanges share no stream that could be out of step
 	}
 	if !lost && a.Class != resilience.ClassUnreadable {

@@ -14,7 +14,7 @@ import (
 // open: the session's own stream (HTTP-19), or a subscription (CHG-03). A
 // server that offers neither is left in peace.
 func (c *Client) attend() {
-	if c.told().era == mcp.EraStateless {
+	if c.live.Agreed().Era == mcp.EraStateless {
 		c.listenForHandlers()
 	} else {
 		c.openStream()
@@ -34,7 +34,7 @@ const streamWait = 500 * time.Millisecond
 // call that caused it waits for ever.
 func (c *Client) openStream() {
 	l := c.live.Load()
-	if s, ok := l.conn.(transport.Streamer); ok && l.agreed.era == mcp.EraSession && c.needsStream() {
+	if s, ok := l.Conn.(transport.Streamer); ok && l.Agreed.Era == mcp.EraSession && c.needsStream() {
 		wait := time.NewTimer(streamWait)
 		defer wait.Stop()
 		select {
@@ -47,7 +47,7 @@ func (c *Client) openStream() {
 
 // needsStream reports whether anybody waits for what a server sends by itself.
 func (c *Client) needsStream() bool {
-	offers := c.capabilities(c.told().version)
+	offers := c.capabilities(c.live.Agreed().Version)
 	return c.cfg.onListChanged != nil || c.cfg.onLog != nil || c.cfg.onNotification != nil ||
 		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscribed()
 }

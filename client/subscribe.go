@@ -88,7 +88,7 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f
 		return nil, err
 	}
 	s := c.newSubscription(filter, f)
-	if c.told().era == mcp.EraStateless {
+	if c.live.Agreed().Era == mcp.EraStateless {
 		err = s.openListen(ctx)
 	} else {
 		err = s.openWatch(ctx)
@@ -123,7 +123,7 @@ func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter
 		return s.c.local(mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the subscription has ended; open another one", nil), subscribeName)
 	}
-	if s.c.told().era == mcp.EraStateless {
+	if s.c.live.Agreed().Era == mcp.EraStateless {
 		return s.relisten(ctx, filter)
 	}
 	return s.rewatch(ctx, filter)
@@ -255,16 +255,16 @@ func (c *Client) subscribable(filter mcp.SubscriptionFilter) (mcp.SubscriptionFi
 }
 
 func (c *Client) declared(filter mcp.SubscriptionFilter) mcp.SubscriptionFilter {
-	agreed := c.told()
+	agreed := c.live.Agreed()
 	filter.ResourceSubscriptions = distinct(filter.ResourceSubscriptions)
 	filter.TaskIDs = distinct(filter.TaskIDs)
-	if agreed.era == mcp.EraSession {
+	if agreed.Era == mcp.EraSession {
 		filter.TaskIDs = nil // tasks tell of themselves there
 	}
-	if !agreed.declared {
+	if !agreed.Declared {
 		return filter
 	}
-	caps := agreed.capabilities
+	caps := agreed.Capabilities
 	filter.ToolsListChanged = filter.ToolsListChanged && caps.Tools != nil && caps.Tools.ListChanged
 	filter.PromptsListChanged = filter.PromptsListChanged && caps.Prompts != nil && caps.Prompts.ListChanged
 	filter.ResourcesListChanged = filter.ResourcesListChanged && caps.Resources != nil && caps.Resources.ListChanged

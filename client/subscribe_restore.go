@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -25,7 +26,7 @@ func (t *subscriptions) resubscribe(ctx context.Context, c *Client) {
 
 // keepRestoring asks for the resources that are left as long as the session is
 // the same. What was told meanwhile is missed (CHG-09).
-func (t *subscriptions) keepRestoring(ctx context.Context, c *Client, now *link, left []string) {
+func (t *subscriptions) keepRestoring(ctx context.Context, c *Client, now *link.Link, left []string) {
 	for n := 1; len(left) > 0; n++ {
 		if !sleep(ctx, pause(relistenLost, maxRelistenLost, n)) {
 			return
@@ -46,12 +47,12 @@ func (t *subscriptions) keepRestoring(ctx context.Context, c *Client, now *link,
 
 // restored asks for one resource, and reports whether there is nothing more to
 // do about it in this session.
-func (t *subscriptions) restored(ctx context.Context, c *Client, now *link, uri string) bool {
+func (t *subscriptions) restored(ctx context.Context, c *Client, now *link.Link, uri string) bool {
 	if !t.used(uri) || c.replaced(now) {
 		return true
 	}
 	cl := watchCall(mcp.MethodResourcesSubscribe, uri)
-	cl.purpose = restore
+	cl.purpose = link.Restore
 	_, err := c.do(ctx, &cl)
 	switch {
 	case err == nil, c.replaced(now):
@@ -69,7 +70,7 @@ func (t *subscriptions) restored(ctx context.Context, c *Client, now *link, uri 
 
 // replaced reports whether a session is gone, or about to be: the next asks for
 // all there is to ask for.
-func (c *Client) replaced(now *link) bool {
+func (c *Client) replaced(now *link.Link) bool {
 	return c.live.Load() != now || c.recovery.get().now.Load() != nil || c.isClosed()
 }
 

@@ -164,7 +164,7 @@ func (t *subscriptions) drop(uri string) bool {
 // unwatch takes back, behind the caller's back, what nobody else uses. Whatever
 // the server says to it, nobody listens any more.
 func (c *Client) unwatch(uris []string) {
-	if len(uris) == 0 || c.told().era != mcp.EraSession {
+	if len(uris) == 0 || c.live.Agreed().Era != mcp.EraSession {
 		return
 	}
 	c.behind(func(ctx context.Context) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -23,9 +24,8 @@ type supervisor struct {
 	stream   bool                // it opens the stream of HTTP+SSE again, not a program
 	schedule *resilience.Restart // of run
 
-	down    atomic.Pointer[outage] // nil while there is a program
-	opening atomic.Pointer[link]   // on which a conversation is being opened
-	ended   chan struct{}          // closed when run has returned
+	down  atomic.Pointer[outage] // nil while there is a program
+	ended chan struct{}          // closed when run has returned
 
 	mu      sync.Mutex
 	counted uint32 // number of the last one whose end the breaker was told of
@@ -54,15 +54,15 @@ const programGrace = 3 * time.Second
 // (t is how), and tells when another stream ends. What has an exchange for each message has no such end.
 func (c *Client) watchOver(t transport.Transport) {
 	l := c.live.Load()
-	set, again := c.cfg.restart, l.traits.Process && !c.cfg.restart.Off
-	if l.traits.SessionOnly { // HTTP+SSE: its end is that of one stream, not of the server
+	set, again := c.cfg.restart, l.Traits.Process && !c.cfg.restart.Off
+	if l.Traits.SessionOnly { // HTTP+SSE: its end is that of one stream, not of the server
 		set, again = streamRestart, true
 		if c.EraChosen().Fallback {
 			t = fallbackOf(t)
 		}
 	}
 	if again {
-		s := &supervisor{t: t, set: set, stream: l.traits.SessionOnly, schedule: set.schedule(), ended: make(chan struct{})}
+		s := &supervisor{t: t, set: set, stream: l.Traits.SessionOnly, schedule: set.schedule(), ended: make(chan struct{})}
 		c.sup.part.Store(s)
 		s.schedule.Started(time.Now())
 		if !c.within(func() { s.run(c) }) {
@@ -71,7 +71,7 @@ func (c *Client) watchOver(t transport.Transport) {
 		return
 	}
 	c.cfg.connecting = nil
-	if !l.traits.Exchanges {
+	if !l.Traits.Exchanges {
 		c.within(c.watchEnd)
 	}
 }
@@ -93,7 +93,7 @@ func (s *supervisor) run(c *Client) {
 		select {
 		case <-c.life.Done():
 			return
-		case <-l.conn.Done():
+		case <-l.Conn.Done():
 		}
 		if c.isClosed() {
 			return
@@ -105,7 +105,7 @@ func (s *supervisor) run(c *Client) {
 		if in := c.inputs.peek(); in != nil {
 			in.asked.end(errLinkEnded)
 		}
-		if p, ok := l.conn.(transport.Program); ok {
+		if p, ok := l.Conn.(transport.Program); ok {
 			wait(c.life, p.Exited(), programGrace)
 		}
 		if !s.bringBack(c, cause) {
@@ -144,7 +144,7 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 			s.become(&outage{cause: cause})
 			c.enter(StateRestarting, cause, 0)
 		}
-		before := c.told()
+		before := c.live.Agreed()
 		err := s.start(c)
 		switch {
 		case c.isClosed():
@@ -183,9 +183,7 @@ func (s *supervisor) start(c *Client) error {
 		err = errClosed()
 	}
 	if err != nil {
-		if l := s.opening.Swap(nil); l != nil {
-			abort(l.conn)
-		}
+		c.live.Discard()
 		return err
 	}
 	n.settled(true)
@@ -202,15 +200,14 @@ func (s *supervisor) install(c *Client) bool {
 	if c.closed.Load() {
 		return false
 	}
-	c.live.Store(s.opening.Load())
-	s.opening.Store(nil)
+	c.live.Promote()
 	return true
 }
 
 // back lets calls go on, tells, and gives the new program what the old one had.
-func (s *supervisor) back(c *Client, before *agreement, cause error) {
-	agreed := c.told()
-	c.cache().Clear(before.key)
+func (s *supervisor) back(c *Client, before *link.Agreement, cause error) {
+	agreed := c.live.Agreed()
+	c.cache().Clear(before.Key)
 	c.forgetAll()
 	if c.cfg.ownBreaker { // one that is shared has learnt of more than this program
 		if b := c.guard.peek(); b != nil {
@@ -221,9 +218,9 @@ func (s *supervisor) back(c *Client, before *agreement, cause error) {
 	c.enter(StateReady, nil, 0)
 	c.log.Info("[MCP] The server was "+s.verb()+" again", "server", c.server)
 	if s.stream {
-		c.emit(Reinitialized{Server: agreed.server(), Version: agreed.version})
+		c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
 	} else {
-		c.emit(Restarted{Cause: cause, Server: agreed.server(), Version: agreed.version})
+		c.emit(Restarted{Cause: cause, Server: agreed.Server(), Version: agreed.Version})
 	}
 	c.reattend(before)
 }
@@ -239,29 +236,29 @@ func (c *Client) restart(cause error) {
 }
 
 // restartOf is restart for one program, should it still be the client's.
-func (c *Client) restartOf(l *link, cause error) {
+func (c *Client) restartOf(l *link.Link, cause error) {
 	s := c.sup.peek()
-	if s == nil || c.live.Load().number != l.number {
+	if s == nil || c.live.Load().Number != l.Number {
 		return
 	}
 	select {
-	case <-l.conn.Done():
+	case <-l.Conn.Done():
 		return // it is known already
 	default:
 	}
 	s.mu.Lock()
-	first := s.killed != l.number
+	first := s.killed != l.Number
 	if first {
-		s.killed, s.reason = l.number, cause
+		s.killed, s.reason = l.Number, cause
 	}
 	s.mu.Unlock()
 	if !first {
 		return
 	}
-	if p, ok := l.conn.(transport.Program); ok {
+	if p, ok := l.Conn.(transport.Program); ok {
 		p.Kill(cause)
 	} else {
-		c.within(func() { abort(l.conn) })
+		c.within(l.Abort)
 	}
 }
 
@@ -274,11 +271,11 @@ func (c *Client) unproven() {
 		return
 	}
 	l := c.live.Load()
-	counter, ok := l.conn.(transport.Counter)
+	counter, ok := l.Conn.(transport.Counter)
 	if !ok {
 		return
 	}
-	now := mute{number: l.number, heard: counter.Received(), since: time.Now()}
+	now := mute{number: l.Number, heard: counter.Received(), since: time.Now()}
 	s.mu.Lock()
 	before := s.mute
 	known := before.number == now.number && before.heard == now.heard
@@ -295,11 +292,11 @@ func (c *Client) unproven() {
 var errHung = errors.New("it has not said anything for long, nor answered the probes of its circuit")
 
 // causeOf is why there is no program any more.
-func (s *supervisor) causeOf(c *Client, l *link) error {
-	f := endOf(l.conn)
+func (s *supervisor) causeOf(c *Client, l *link.Link) error {
+	f := l.Ended()
 	s.mu.Lock()
 	reason := s.reason
-	if s.killed != l.number {
+	if s.killed != l.Number {
 		reason = nil
 	}
 	s.mu.Unlock()

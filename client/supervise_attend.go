@@ -1,15 +1,16 @@
 package client
 
 import (
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // reattend gives a program that was started again what the one before had. Streams
 // of subscriptions open themselves again, in their era.
-func (c *Client) reattend(before *agreement) {
-	era := c.told().era
-	if before.era != era {
+func (c *Client) reattend(before *link.Agreement) {
+	era := c.live.Agreed().Era
+	if before.Era != era {
 		c.moveSubscriptions(era)
 	}
 	if era == mcp.EraSession {
@@ -21,7 +22,7 @@ func (c *Client) reattend(before *agreement) {
 			c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
 		}
 	}
-	if before.era != era {
+	if before.Era != era {
 		c.listenForHandlers()
 	}
 	c.tellListsChanged(c.declared(allLists))

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // conn is a connection by its identity only.
@@ -34,10 +34,10 @@ func TestPoisonRule(t *testing.T) {
 	died := &mcperrors.ProcessEvidence{Exited: true}
 	timeout := &transport.Failure{Reason: transport.ReasonTimeout, Process: died, Err: jsonrpc.ErrIdle}
 	c, cl := &Client{}, &call{}
-	first, second := newLink(&namedConn{name: "1"}), newLink(&namedConn{name: "2"})
+	first, second := link.New(&namedConn{name: "1"}), link.New(&namedConn{name: "2"})
 	steps := []struct {
 		what string
-		link *link
+		link *link.Link
 		err  error
 		want bool
 	}{
@@ -60,12 +60,12 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	f := &transport.Failure{Reason: transport.ReasonLost, Process: &mcperrors.ProcessEvidence{Exited: true}}
-	first, second := newLink(&namedConn{name: "1"}), newLink(&namedConn{name: "2"})
+	first, second := link.New(&namedConn{name: "1"}), link.New(&namedConn{name: "2"})
 	require.False(t, c.countedEnd(first, f), "nobody is started again")
 	c.sup.part.Store(&supervisor{})
 	require.False(t, c.countedEnd(first, f))
 	require.True(t, c.countedEnd(first, f))
-	require.True(t, c.countedEnd(first.with(&agreement{}), f))
+	require.True(t, c.countedEnd(first.With(&link.Agreement{}), f))
 	require.False(t, c.countedEnd(second, f))
 	require.False(t, c.countedEnd(second, &transport.Failure{Reason: transport.ReasonTimeout, Process: f.Process}))
 	require.False(t, c.countedEnd(nil, f))
@@ -102,7 +102,7 @@ func TestOwnRefusalsAreNoEndOfAProgram(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	c.sup.part.Store(&supervisor{})
-	cl := &call{link: &link{conn: &namedConn{name: "1"}}}
+	cl := &call{link: &link.Link{Conn: &namedConn{name: "1"}}}
 	lost := &transport.Failure{Reason: transport.ReasonLost, Err: jsonrpc.ErrPeerClosed}
 	for _, err := range []error{
 		mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls", nil),
@@ -114,20 +114,6 @@ func TestOwnRefusalsAreNoEndOfAProgram(t *testing.T) {
 		require.False(t, mine)
 		require.Same(t, err, got)
 	}
-}
-
-// What was agreed with one program is not made that of the next, which has come
-// in the meantime.
-func TestAmendKeepsToItsLink(t *testing.T) {
-	t.Parallel()
-	c := &Client{cfg: &config{uncommon: &uncommon{capabilities: &mcp.ClientCapabilities{}}}}
-	before, after := &link{conn: &namedConn{name: "1"}, agreed: nothingAgreed}, &link{conn: &namedConn{name: "2"}, agreed: nothingAgreed}
-	c.live.Store(after)
-	require.False(t, c.amend(before, &agreement{version: "old"}))
-	require.Same(t, after, c.live.Load())
-	require.True(t, c.amend(after, &agreement{version: "new"}))
-	require.Same(t, after.conn, c.live.Load().conn)
-	require.EqualValues(t, "new", c.told().version)
 }
 
 // Who finds a client held finds the reason, too; and nobody is refused before the
@@ -174,11 +160,11 @@ func TestProgramIsKilledOnce(t *testing.T) {
 	c, k, s := &Client{}, &killable{}, &supervisor{}
 	first, second := errors.New("first"), errors.New("second")
 	c.sup.part.Store(s)
-	c.live.Store(newLink(k))
+	c.live.Store(link.New(k))
 	c.restart(first)
 	c.restart(second)
 	require.Equal(t, []error{first}, k.kills)
 	require.Equal(t, first, s.reason)
-	c.restartOf(newLink(&namedConn{name: "of before"}), second)
+	c.restartOf(link.New(&namedConn{name: "of before"}), second)
 	require.Len(t, k.kills, 1)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -36,10 +37,10 @@ func (s *supervisor) become(o *outage) {
 
 // fell notes that a program has ended, unless that is known or another runs by
 // now. Whoever finds out first does it.
-func (s *supervisor) fell(c *Client, l *link) {
+func (s *supervisor) fell(c *Client, l *link.Link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down.Load() == nil && c.live.Load().number == l.number {
+	if s.down.Load() == nil && c.live.Load().Number == l.Number {
 		s.down.Store(&outage{over: make(chan struct{})})
 	}
 }
@@ -125,11 +126,11 @@ const brokenGrace = 2 * time.Second
 func (c *Client) mendServer(ctx context.Context, cl *call, err error) (mine bool, _ error) {
 	s := c.sup.peek()
 	var f *transport.Failure // an error without one is of this side, and no news of the program
-	if s == nil || cl.purpose.opens() || cl.link == nil || !errors.As(err, &f) ||
+	if s == nil || cl.purpose.Opens() || cl.link == nil || !errors.As(err, &f) ||
 		mcperrors.DeliveryOf(err) != mcperrors.NotSent || f.Reason != transport.ReasonLost {
 		return false, err
 	}
-	conn := cl.link.conn
+	conn := cl.link.Conn
 	wait(ctx, conn.Done(), brokenGrace)
 	select {
 	case <-conn.Done():
@@ -156,8 +157,8 @@ type restartPart struct {
 // once about one attempt.
 func (c *Client) crashed(cl *call, err error) bool {
 	f := failureOf(err)
-	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && cl.link != nil && cl.crashedOn != cl.link.number {
-		cl.crashedOn = cl.link.number
+	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && cl.link != nil && cl.crashedOn != cl.link.Number {
+		cl.crashedOn = cl.link.Number
 		cl.crashes++
 	}
 	return cl.crashes > 1
@@ -165,16 +166,16 @@ func (c *Client) crashed(cl *call, err error) bool {
 
 // countedEnd reports whether the breaker was told already that a program has
 // ended. All its calls fail for one reason, which is one failure.
-func (c *Client) countedEnd(l *link, f *transport.Failure) bool {
+func (c *Client) countedEnd(l *link.Link, f *transport.Failure) bool {
 	s := c.sup.peek()
 	if s == nil || l == nil || f.Reason != transport.ReasonLost || f.Process == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.counted == l.number {
+	if s.counted == l.Number {
 		return true
 	}
-	s.counted = l.number
+	s.counted = l.Number
 	return false
 }

@@ -169,7 +169,7 @@ func (c *Client) ResumeTask(tool, id string, opts ...CallOption) *Task {
 }
 
 func (c *Client) newTask(id, tool string) *Task {
-	return &Task{c: c, id: id, tool: tool, stateless: c.told().era == mcp.EraStateless, turn: make(chan struct{}, 1)}
+	return &Task{c: c, id: id, tool: tool, stateless: c.live.Agreed().Era == mcp.EraStateless, turn: make(chan struct{}, 1)}
 }
 
 // ID returns the server's name for the task, to be stored with Tool for
@@ -214,7 +214,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	cl := call{method: mcp.MethodToolsCall, tool: t.tool, output: t.output, listed: t.listed, opts: t.opts}
-	return t.c.toolResult(ctx, &cl, t.c.told(), raw)
+	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
 }
 
 // Cancel asks the server to give the task up, and returns once it has heard so.

@@ -288,7 +288,7 @@ func (t *Task) end(outcome json.RawMessage, failure error) {
 // server had taken the call.
 func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 	c, s := t.c, subject{method: mcp.MethodToolsCall, tool: t.tool}
-	e := c.about(s, c.doubted(s, c.mapped(s, rpc, "", c.told().version, false)))
+	e := c.about(s, c.doubted(s, c.mapped(s, rpc, "", c.live.Agreed().Version, false)))
 	e.Delivery = mcperrors.Answered
 	return t.about(e)
 }

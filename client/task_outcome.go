@@ -103,7 +103,7 @@ func (t *Task) fulfil(ctx context.Context, requests mcp.InputRequests) error {
 				fmt.Sprintf("the task wants to know more than %d things", maxTaskInputs), nil)))
 		}
 		c := t.c
-		responses, err := c.fulfilAll(ctx, c.asker(c.told(), mcp.MethodToolsCall, t.tool), fresh)
+		responses, err := c.fulfilAll(ctx, c.asker(c.live.Agreed(), mcp.MethodToolsCall, t.tool), fresh)
 		if err != nil {
 			return t.about(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -23,15 +24,15 @@ const (
 
 // runsTasks reports whether the server takes calls of tools as tasks: only
 // revision 2025-11-25 has this (TASK-01).
-func (a *agreement) runsTasks() bool {
-	tasks := a.capabilities.Tasks
+func runsTasks(a *link.Agreement) bool {
+	tasks := a.Capabilities.Tasks
 	return tasks != nil && tasks.Requests != nil && tasks.Requests.Tools != nil && tasks.Requests.Tools.Call != nil &&
-		a.version == mcp.Version2025_11_25
+		a.Version == mcp.Version2025_11_25
 }
 
 // offersTasks reports whether this client declares the extension.
 func (c *Client) offersTasks() bool {
-	_, ok := c.capabilities(c.told().version).Extensions[mcp.ExtensionTasks]
+	_, ok := c.capabilities(c.live.Agreed().Version).Extensions[mcp.ExtensionTasks]
 	return ok
 }
 
@@ -55,18 +56,18 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 
 // askTask makes a call ask to become a task, or refuses where it cannot.
 func (c *Client) askTask(ctx context.Context, cl *call) error {
-	agreed := c.told()
+	agreed := c.live.Agreed()
 	refuse := func(format string, args ...any) error {
 		return c.about(cl.subject(), mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
-	case agreed.era == mcp.EraStateless && !c.offersTasks():
+	case agreed.Era == mcp.EraStateless && !c.offersTasks():
 		return c.about(cl.subject(), withoutTasks())
-	case agreed.era == mcp.EraStateless:
+	case agreed.Era == mcp.EraStateless:
 		return c.require(cl.subject(), "extensions."+mcp.ExtensionTasks) // the server decides
-	case agreed.version != mcp.Version2025_11_25:
-		return refuse("revision %s has no tasks", agreed.version)
-	case !agreed.runsTasks():
+	case agreed.Version != mcp.Version2025_11_25:
+		return refuse("revision %s has no tasks", agreed.Version)
+	case !runsTasks(agreed):
 		return refuse("the server does not run tools as tasks")
 	}
 	if !cl.listed {

@@ -45,7 +45,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 		if err == nil && c.cfg.pins != nil {
 			err = c.checkPin(ctx, &cl)
 		}
-		if c.told().runsTasks() {
+		if runsTasks(c.live.Agreed()) {
 			c.obeyTaskSupport(ctx, &cl)
 		}
 	} else {
@@ -64,7 +64,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 	if err != nil {
 		return nil, err
 	}
-	return c.toolResult(ctx, &cl, cl.link.agreed, result)
+	return c.toolResult(ctx, &cl, cl.link.Agreed, result)
 }
 
 // maxParamBuffer is the size up to which a params buffer may be used again.
@@ -344,7 +344,7 @@ func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) (toolcac
 			// is put where it stood, or before that, after it was read there.
 			list = toolcache.Listing{Tools: p.items[:0], Public: true}
 		}
-		if c.told().era == mcp.EraStateless {
+		if c.live.Agreed().Era == mcp.EraStateless {
 			fresh.note(res.TTLMs)
 		}
 		list.Public = list.Public && res.CacheScope == mcp.CachePublic
