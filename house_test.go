@@ -41,6 +41,9 @@ var library = []string{"client/...", "mcp", "jsonrpc", "errors", "breaker", "too
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
 
+// refServer starts the reference server for the tests of the root module.
+const refServer = "internal/reference"
+
 var importTable = []row{
 	{pkg: "jsonrpc", tests: []string{"internal/memhttp"}, why: "JSON-RPC knows nothing of MCP and is usable alone"},
 	{pkg: "internal/callback", why: "functions of the application, whoever calls them"},
@@ -48,6 +51,7 @@ var importTable = []row{
 	{pkg: "internal/sse", why: "event streams are a format, not a protocol"},
 	{pkg: "internal/memhttp", why: "a test tool below everything it tests"},
 	{pkg: testMain, why: "a test tool below everything it tests"},
+	{pkg: refServer, why: "the reference server as a program of its own, for tests of packages that do not take its modules"},
 	{pkg: "internal/inputschema", why: "a schema judges values, whoever sends them"},
 	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
 	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},
@@ -77,17 +81,25 @@ var importTable = []row{
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
 	{
+		pkg: "conformance/refserver/internal/host", may: []string{"conformance/refserver/...", refServer},
+		why: "the program that internal/reference starts",
+	},
+	{
+		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/report", "conformance/refserver/...", "mcp"},
+		why: "tests alone: the suite judges the reference server",
+	},
+	{
 		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
 		tests: []string{"client/...", "mcp", "jsonrpc", "errors"},
 		why:   "a server that shares no code with the client cannot share its bugs",
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
-	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{"conformance/refserver/..."}, why: "what was found is rendered by those who did not find it"},
-	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/refserver/...", "mcp"}, why: "package testing stays out of the suite itself"},
+	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{refServer}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{
 		pkg:   "conformance/...",
 		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse"},
-		tests: []string{"conformance/refserver/...", "conformance/report/...", "conformance/clientsuite/internal/...", "internal/memhttp"},
+		tests: []string{refServer, "conformance/report/...", "conformance/clientsuite/internal/...", "internal/memhttp"},
 		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
 	},
 	{
@@ -97,7 +109,7 @@ var importTable = []row{
 	},
 	{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
-		tests: []string{"client/...", "mcp", "jsonrpc", "errors"}, why: "a thin main around the server",
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/report"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
@@ -106,10 +118,10 @@ var importTable = []row{
 	},
 	{pkg: "internal/conformanceclient/...", may: library, tests: []string{"conformance/clientsuite"}, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{
-		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "mcp"}, tests: []string{"conformance/refserver"},
+		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
-	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{"conformance/refserver/..."}, why: "what an example imports, a user can import"},
+	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
 	{pkg: "otel/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
 	{pkg: "", why: "the root holds tests only"},
@@ -399,7 +411,8 @@ func TestImportRulesCanFail(t *testing.T) {
 		{"client stands on its judge", listed{ImportPath: own("client"), Imports: []string{own("conformance")}}, "client imports conformance"},
 		{"server borrows from the client's side", listed{ImportPath: own("conformance/refserver/front"), Imports: []string{own("jsonrpc")}}, "conformance/refserver/front imports jsonrpc"},
 		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/refserver")}}, "conformance imports conformance/refserver"},
-		{"suite's tests may", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, ""},
+		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, "conformance has tests that import conformance/refserver"},
+		{"suite's tests start the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
 		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
 		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/refserver")}}, "cmd/mcpctl imports conformance/refserver"},
 		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/refserver/store")}}, "cmd/mcpctl links conformance/refserver/store"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -140,7 +140,7 @@ func capabilityRewrites() map[string]rewritten {
 			continue // the reference server always has these
 		}
 		served := answering(`"method":"`+f.method+`"`, accepts)
-		served.options = func(o *refserver.Options) { o.Families = []string{"artifact"} }
+		served.options = func(o *reference.Options) { o.Families = []string{"artifact"} }
 		all["LC-11/"+f.word] = served
 	}
 	return all

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/fixtures"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // onlyFixtures makes the reference server one of a single family, which starts
 // at once.
-func onlyFixtures(o *refserver.Options) { o.Families = []string{fixtures.Name} }
+func onlyFixtures(o *reference.Options) { o.Families = []string{"fixtures"} }
 
 // lines is a reference server that answers lines with a part in them itself:
 // with nothing when there is no answer.

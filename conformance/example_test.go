@@ -5,32 +5,21 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// A server that is a Go function is judged without a process or a port.
+// A program is started by the suite, as often as it needs it.
 func ExampleRun() {
-	srv, err := refserver.New(refserver.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer srv.Close()
-	report, err := conformance.Run(context.Background(), conformance.InProcess(srv.ServeStdio), conformance.Options{
-		Only: []string{"lifecycle"}, Revisions: []mcp.Version{mcp.LatestSession},
+	report, err := conformance.Run(context.Background(), conformance.Command([]string{"refserver"}, nil), conformance.Options{
+		Only: []string{"lifecycle"},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(report.Verdict(), report.ExitCode())
+	fmt.Println(report.Verdict())
 	for _, res := range report.Results {
-		if res.ID == "X-GATE-02/refused" {
-			fmt.Println(res.Level, res.Status, res.Title)
+		if report.Fails(&res) {
+			fmt.Println(res.Level, res.ID, res.Title, res.Actual)
 		}
 	}
-	// Output:
-	// passed 0
-	// MUST pass a second initialize is refused with -32600
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -154,7 +154,7 @@ func TestFair_Blame(t *testing.T) {
 func TestFair_Ends(t *testing.T) {
 	t.Parallel()
 	ends := func(sign func(line []byte) bool) rewritten {
-		srv, err := refserver.New(refserver.Options{Families: []string{"fixtures"}})
+		srv, err := reference.New(reference.Options{Families: []string{"fixtures"}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, srv.Close()) })
 		return rewritten{server: endsAt(srv.ServeStdio, sign)}

@@ -2,5 +2,5 @@
 
 package conformance
 
-// Raced says that the race detector runs, for the tests in both packages.
+// Raced reports whether the race detector runs.
 const Raced = false

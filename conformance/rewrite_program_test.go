@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,8 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -69,19 +67,19 @@ func (p rewrittenProgram) open(ctx context.Context, tr *trace, extra []string) (
 	lines := &logRewriter{out: log, defect: p.programDefect}
 	p.stand(env, lines)
 	minutes, _ := strconv.Atoi(env["RESERVATION_EXPIRATION_MINUTES"]) // none: the default
-	options := refserver.Options{
+	options := reference.Options{
 		Families: []string{familyArtifact}, ArtifactsDir: env[envArtifacts], ChecklistDir: env[envChecklists],
-		Services: refserver.ServiceOptions{
+		Services: reference.Services{
 			TasksURL: env["TASK_TRACKING_API_URL"], IDsURL: env["ID_MANAGEMENT_API_URL"], APIKey: env["API_KEY"],
 			ProjectID: env["PROJECT_ID"], Reservation: time.Duration(minutes) * time.Minute,
 		},
-		Logger:  refserver.NewLogger(lines, slog.LevelInfo),
-		Docling: docling.Options{InputRoots: filepath.SplitList(env[envInputs])},
+		Log:     lines,
+		Docling: reference.Docling{InputRoots: filepath.SplitList(env[envInputs])},
 	}
 	if p.options != nil {
 		p.options(&options)
 	}
-	server, err := refserver.New(options)
+	server, err := reference.New(options)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -56,7 +56,7 @@ type rewritten struct {
 	// the check is about.
 	server Serve
 	// options change the server itself.
-	options func(o *refserver.Options)
+	options func(o *reference.Options)
 	// opts change the run.
 	opts func(o *Options)
 	// program runs the server as a program, which can have more wrong with it.
@@ -309,14 +309,14 @@ func (r rewritten) subject(t *testing.T, area string, grace time.Duration) Subje
 	if r.server != nil && r.reach() == TransportStdio {
 		return inProcess{r.serve(r.server), grace}
 	}
-	options := refserver.Options{Families: refserver.HTTPFamilies(), SSE: r.sse}
+	options := reference.Options{Families: reference.HTTPFamilies(), SSE: r.sse}
 	if areaRank(area) < areaRank("validate_artifact") {
 		onlyFixtures(&options) // the protocol is the same with fewer tools, and there sooner
 	}
 	if r.options != nil {
 		r.options(&options)
 	}
-	srv, err := refserver.New(options)
+	srv, err := reference.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	if r.reach() == TransportStdio {
@@ -359,7 +359,7 @@ func (r rewritten) leg(sc *Scenario, id string) mcp.Version {
 
 // overSSE is the reference server at its endpoint of HTTP+SSE.
 func overSSE(base string) *URLSubject {
-	s := URL(base+refserver.SSEPath, nil)
+	s := URL(base+reference.SSEPath, nil)
 	s.Transport = TransportSSE
 	return s
 }

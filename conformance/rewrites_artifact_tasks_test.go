@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -108,7 +108,7 @@ func artifactIDRewrites() map[string]rewritten {
 func crossRewrites() map[string]rewritten {
 	const slowCall = time.Second // what a busy machine adds to a ping stays far below
 	token := logged("save_artifact_invocation_completed", func(line reply) reply { return line })
-	token.options = func(o *refserver.Options) { o.Families = []string{"assistant"} }
+	token.options = func(o *reference.Options) { o.Families = []string{"assistant"} }
 	token.logs = func(line reply) reply {
 		if tool, _ := line["tool_name"].(string); strings.HasPrefix(tool, "save_artifact") {
 			line["session"] = "5e551070-7a9e-4b3c-9d6f-0123456789ab"

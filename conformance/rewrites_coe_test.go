@@ -4,28 +4,27 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // coeRewrites break the checks of the coe family.
 func coeRewrites() map[string]rewritten {
 	all := tableRewrites(areaCOE, onlyFamily(familyCOE))
-	shape := func(id string, change func(o *coe.Options)) {
+	shape := func(id string, change func(o *reference.COE)) {
 		r := all[id]
-		r.options = func(o *refserver.Options) {
+		r.options = func(o *reference.Options) {
 			onlyFamily(familyCOE)(o)
 			change(&o.COE)
 		}
 		all[id] = r
 	}
 	for _, id := range []string{"S1-NEXT-09/status", "S1-NEXT-04/implemented"} {
-		shape(id, func(o *coe.Options) { o.NextTask = coe.Implemented })
+		shape(id, func(o *reference.COE) { o.NextTask = "implemented" })
 	}
-	shape("S1-NEXT-10/task", func(o *coe.Options) { o.NextTask = coe.Legacy })
+	shape("S1-NEXT-10/task", func(o *reference.COE) { o.NextTask = "legacy" })
 	for _, id := range []string{"S1-TRANS-07/envelope", "S1-TRANS-07/others"} {
-		shape(id, func(o *coe.Options) { o.NoOrchestrator = true })
+		shape(id, func(o *reference.COE) { o.NoOrchestrator = true })
 	}
 	// A server that does not say so is none the scenario is about: what breaks
 	// the first check leaves its code.
@@ -92,11 +91,11 @@ func coeTransportRewrites() map[string]rewritten {
 		"S1-TICKET-06": {options: only, after: payload(toolTicket, func(_ fakeMessage, p map[string]any) {
 			p["ticket"] = map[string]any{"id": "TK-123"}
 		})},
-		"S1-ADMIN-01": {options: func(o *refserver.Options) { only(o); o.COE.Admin = false }, after: changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
+		"S1-ADMIN-01": {options: func(o *reference.Options) { only(o); o.COE.Admin = false }, after: changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) {
 			tools, _ := result["tools"].([]any)
 			result["tools"] = append(tools, reply{"name": "clearQueue", "inputSchema": reply{"type": "object"}})
 		}).after},
-		"S1-INJ-02": {options: func(o *refserver.Options) { only(o); o.AllowFaultInjection = false }, after: func(m fakeMessage, r reply) []any {
+		"S1-INJ-02": {options: func(o *reference.Options) { only(o); o.AllowFaultInjection = false }, after: func(m fakeMessage, r reply) []any {
 			if m.method == methodInject {
 				return []any{reply{"jsonrpc": "2.0", "id": r["id"], "result": reply{}}}
 			}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -31,7 +31,7 @@ func doclingRewrites() map[string]rewritten {
 }
 
 // openToLoopback has a server fetch pages from this machine.
-func openToLoopback(o *refserver.Options) {
+func openToLoopback(o *reference.Options) {
 	onlyFamily(familyDocling)(o)
 	o.Docling.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
@@ -40,7 +40,7 @@ func openToLoopback(o *refserver.Options) {
 const plantedToken = "3f1d6a52-0000-4000-8000-5eede5eede50"
 
 // withToken has a server of the assistant family that knows it.
-func withToken(o *refserver.Options) {
+func withToken(o *reference.Options) {
 	onlyFamily(familyAssistant)(o)
 	o.Assistant.SessionToken = plantedToken
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // tableRewrites has for each check of a table of an area a server that breaks
 // the first thing the check expects. TestEveryExpectationIsJudged breaks each of
 // the others.
-func tableRewrites(area string, options func(o *refserver.Options)) map[string]rewritten {
+func tableRewrites(area string, options func(o *reference.Options)) map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, sc := range registry() {
 		if sc.table == nil || sc.Area != area {
@@ -34,7 +34,7 @@ func tableRewrites(area string, options func(o *refserver.Options)) map[string]r
 }
 
 // spoiled breaks one expectation of a step.
-func spoiled(tb *table, at, expectation int, options func(o *refserver.Options)) rewritten {
+func spoiled(tb *table, at, expectation int, options func(o *reference.Options)) rewritten {
 	made := at
 	for tb.steps[made].tool == "" {
 		made--
@@ -222,16 +222,16 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 }
 
 // tabled are the areas of tables, and the server each is tried on.
-func tabled() map[string]func(o *refserver.Options) {
-	return map[string]func(o *refserver.Options){
+func tabled() map[string]func(o *reference.Options) {
+	return map[string]func(o *reference.Options){
 		areaCOE: onlyFamily(familyCOE), areaPreflights: onlyFamily(familyPreflights),
 		areaDocling: onlyFamily(familyDocling), areaAssistant: withToken,
 	}
 }
 
 // onlyFamily has a server of one family, which starts at once.
-func onlyFamily(name string) func(o *refserver.Options) {
-	return func(o *refserver.Options) {
+func onlyFamily(name string) func(o *reference.Options) {
+	return func(o *reference.Options) {
 		o.Families, o.AllowFaultInjection = []string{name}, true
 	}
 }
@@ -269,7 +269,7 @@ func TestEveryExpectationIsJudged(t *testing.T) {
 }
 
 // optionsOr are the options of a rewritten server, or others.
-func (r rewritten) optionsOr(other func(o *refserver.Options)) func(o *refserver.Options) {
+func (r rewritten) optionsOr(other func(o *reference.Options)) func(o *reference.Options) {
 	if r.options != nil {
 		return r.options
 	}

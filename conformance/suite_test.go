@@ -18,8 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver/docling/worker"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -28,9 +26,6 @@ import (
 const envFake = "CONFORMANCE_TEST_FAKE"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == worker.Argument { // the reference server starts itself so to convert a document
-		os.Exit(docling.WorkerMain(os.Stdin, os.Stdout)) //nolint:forbidigo // this branch is the main of a converter
-	}
 	if id, ok := os.LookupEnv(envFake); ok {
 		f := newFake(defects()[id].defect, os.Getenv(envArtifacts), os.Getenv(envChecklists), os.Stderr)
 		if f.has("ignores-term") {

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // TestRun is what a server author writes.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	srv, err := refserver.New(refserver.Options{})
+	srv, err := reference.New(reference.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	r := Run(t, conformance.InProcess(srv.ServeStdio), conformance.Options{

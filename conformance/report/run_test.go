@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
 
 // sloppy is a server that gets much wrong: every request is answered with the
@@ -35,7 +35,7 @@ func sloppy(_ context.Context, in io.Reader, out io.Writer) error {
 // TestRuns: what real runs find, good and bad, is valid in every format.
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	srv, err := refserver.New(refserver.Options{})
+	srv, err := reference.New(reference.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	schema := schemaOf(t, true)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 // TestPool runs the example with two reference servers and a program that does
 // not exist.
 func TestPool(t *testing.T) {
-	srv, err := refserver.New(refserver.Options{Families: []string{"fixtures"}})
+	srv, err := reference.New(reference.Options{Families: []string{"fixtures"}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, srv.Close()) }()
 	web := httptest.NewServer(srv.Handler())
 	defer web.Close()
-	t.Setenv("REFSERVER_URL", web.URL+refserver.Path)
+	t.Setenv("REFSERVER_URL", web.URL+reference.Path)
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"servers": {
 		"remote": {"url": "${REFSERVER_URL}", "headers": {"X-Agent": "${env:NOBODY:-example}"}},

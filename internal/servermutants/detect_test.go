@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
 
 // least is the percentage of mutants that have to be noticed by one check each: less
@@ -44,14 +44,14 @@ func sampled() []Mutant {
 	return out
 }
 
-// inProcess serves the reference server without a program.
+// inProcess serves the reference server without a program for each conversation.
 func inProcess() Rig {
-	start := func() (*refserver.Server, func(), error) {
-		srv, err := refserver.New(refserver.Options{Families: refserver.HTTPFamilies()})
+	start := func() (*reference.Server, func(), error) {
+		srv, err := reference.New(reference.Options{Families: reference.HTTPFamilies()})
 		return srv, func() { _ = srv.Close() }, err
 	}
 	return Rig{
-		Path: refserver.Path,
+		Path: reference.Path,
 		HTTP: func(context.Context) (http.Handler, func(), error) {
 			srv, stop, err := start()
 			if err != nil {

@@ -1,12 +1,10 @@
-package conformance_test
+package suitetest
 
 import (
 	"context"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +27,7 @@ func requirePassed(t *testing.T, r *conformance.Report, least int, reasons ...co
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))
 	require.Equal(t, conformance.Passed, r.Verdict(), text.String())
 	require.Zero(t, r.ExitCode())
-	if !conformance.Raced { // nothing in it is at once
+	if !raced { // nothing in it is at once
 		requireForm(t, r)
 	}
 	passed := 0
@@ -65,7 +63,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	opts := conformance.Options{SideEffects: conformance.SideEffectsAll, Fixtures: conformance.Fixtures{Artifacts: dir}}
 	least := 130
-	if conformance.Raced {
+	if raced {
 		// What is at once on either side; what a tool answers is nothing to the
 		// race detector, and 200 checked documents cost it half a minute.
 		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
@@ -87,7 +85,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	})
 	var opts conformance.Options
 	least := 125
-	if conformance.Raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
+	if raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
@@ -135,7 +133,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 		require.NoError(t, srv.Close())
 	})
 	opts, least := conformance.Options{SideEffects: conformance.SideEffectsReadOnly}, 300
-	if conformance.Raced { // as over HTTP
+	if raced { // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
@@ -161,28 +159,6 @@ func TestReferenceServer_SSE(t *testing.T) {
 	require.ErrorContains(t, err, "http or sse")
 }
 
-// TestReferenceServer_Command is the reference run: the program, started by the
-// suite, in folders of the suite.
-func TestReferenceServer_Command(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: builds and starts programs")
-	}
-	if conformance.Raced {
-		t.Skip("race: the program is not built for the detector, and programs that are stand in the tests of every check")
-	}
-	program := filepath.Join(t.TempDir(), "refserver")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/refserver")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	report, err := conformance.Run(t.Context(), conformance.Command([]string{program}, nil), conformance.Options{})
-	require.NoError(t, err)
-	requirePassed(t, report, 150, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
-}
-
 // TestReferenceServer_Revisions: each revision of the session era.
 func TestReferenceServer_Revisions(t *testing.T) {
 	t.Parallel()
@@ -190,7 +166,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 		if revision.Era() != mcp.EraSession {
 			continue
 		}
-		if conformance.Raced && revision != mcp.Version2025_03_26 {
+		if raced && revision != mcp.Version2025_03_26 {
 			continue // that of the batches
 		}
 		t.Run(string(revision), func(t *testing.T) {
@@ -199,7 +175,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, srv.Close()) })
 			opts, least := conformance.Options{Revisions: []mcp.Version{revision}, Only: []string{"lifecycle", "base", "errors", "tools"}}, 70
-			if conformance.Raced { // what a tool answers does not depend on the revision
+			if raced { // what a tool answers does not depend on the revision
 				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
 			report, err := conformance.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)

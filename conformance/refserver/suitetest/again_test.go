@@ -1,4 +1,4 @@
-package conformance_test
+package suitetest
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func TestRun_Again(t *testing.T) {
 		Fixtures: conformance.Fixtures{TasksURL: services.tasks, IDsURL: services.ids},
 	}
 	least := 2 * 110
-	if conformance.Raced { // what is kept is kept there, too
+	if raced { // what is kept is kept there, too
 		opts.Only, least = []string{"S0-STORE-14", "S0-APPROVE-25", "S0-ADD-01", "S0-TASKAPI-16"}, 2*8
 	}
 	for range 2 {

@@ -1,0 +1,71 @@
+package reference
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// Handler returns all that the server serves over HTTP. It writes each event of a
+// stream, and the whole body of other replies, in one piece, as the server does.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.forward) }
+
+func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.RequestURI(), r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	out.Host, out.ContentLength, out.Header = r.Host, r.ContentLength, r.Header.Clone()
+	if r.ContentLength == 0 {
+		out.Body = nil
+	}
+	if _, named := out.Header["User-Agent"]; !named {
+		out.Header["User-Agent"] = nil
+	}
+	s.trips.DisableCompression = true
+	resp, err := s.trips.RoundTrip(out)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the connection ends, as the server's own has
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // none: no stream
+	if !strings.EqualFold(media, "text/event-stream") {
+		body, err := io.ReadAll(resp.Body)
+		_, _ = w.Write(body) // a client that has gone reads nothing
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return
+	}
+	_ = http.NewResponseController(w).Flush() // as below
+	for events := bufio.NewReader(resp.Body); ; {
+		event, err := readEvent(events)
+		_, _ = w.Write(event)
+		_ = http.NewResponseController(w).Flush()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// readEvent reads up to the blank line that ends an event, or to the end.
+func readEvent(r *bufio.Reader) ([]byte, error) {
+	var event []byte
+	for {
+		line, err := r.ReadBytes('\n')
+		event = append(event, line...)
+		if err != nil || len(bytes.TrimSpace(line)) == 0 {
+			return event, err
+		}
+	}
+}

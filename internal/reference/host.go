@@ -1,0 +1,81 @@
+package reference
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// module is the folder of the reference server's module, below the root of the
+// checkout.
+const module = "conformance/refserver"
+
+// input is the host's standard input. It is kept because the garbage collector
+// closes a file that nobody has, and so would end the host.
+var input io.Closer
+
+// hosted starts the host once in a process and returns its address. The host ends
+// when its input does, with this process at the latest.
+var hosted = sync.OnceValues(func() (string, error) {
+	dir, err := find()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"run"}
+	if raced {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "./internal/host")...) //nolint:noctx // it lives as long as this process
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1", "PWD="+dir)
+	cmd.Stderr = os.Stderr // a file: os/exec needs no goroutine for it
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	input = in
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	at, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("the host of the reference servers did not start (its modules are needed, see go env GOPROXY): %w", errors.Join(err, cmd.Wait()))
+	}
+	return strings.TrimSpace(at), nil
+})
+
+// find returns the folder of the reference server's module. It looks at each of its
+// files: go test sees that, and so knows when a cached result is stale.
+func find() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		server := filepath.Join(dir, filepath.FromSlash(module))
+		if _, err := os.Stat(filepath.Join(server, "internal", "host", "main.go")); err == nil {
+			return server, filepath.WalkDir(server, func(path string, _ fs.DirEntry, err error) error {
+				if err == nil {
+					_, err = os.Stat(path)
+				}
+				return err
+			})
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", errors.New("no folder above has " + module + ": tests with the reference server need the whole repository")
+		}
+		dir = above
+	}
+}

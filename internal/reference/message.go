@@ -1,0 +1,83 @@
+package reference
+
+import (
+	"io"
+	"net/netip"
+	"time"
+)
+
+// The paths that a server serves over HTTP.
+const (
+	Path    = "/mcp"
+	SSEPath = "/sse"
+)
+
+// HTTPFamilies returns the names of all families.
+func HTTPFamilies() []string {
+	return []string{"artifact", "coe", "docling", "preflights", "assistant", "fixtures"}
+}
+
+// Options are the options of the reference server that tests set. The zero value
+// is a server with the families of stdio on a temporary folder.
+type Options struct {
+	Families            []string  `json:"families,omitempty"`
+	ArtifactsDir        string    `json:"artifacts_dir,omitempty"`
+	ChecklistDir        string    `json:"checklist_dir,omitempty"`
+	Services            Services  `json:"services"`
+	AllowFaultInjection bool      `json:"allow_fault_injection,omitempty"`
+	SSE                 bool      `json:"sse,omitempty"`
+	COE                 COE       `json:"coe"`
+	Docling             Docling   `json:"docling"`
+	Assistant           Assistant `json:"assistant"`
+	// Log gets the lines of the server's log, each in one piece; nil drops them.
+	Log io.Writer `json:"-"`
+}
+
+// Services are the options of the services below the artifact family.
+type Services struct {
+	TasksURL    string        `json:"tasks_url,omitempty"`
+	IDsURL      string        `json:"ids_url,omitempty"`
+	APIKey      string        `json:"api_key,omitempty"`
+	ProjectID   string        `json:"project_id,omitempty"`
+	Reservation time.Duration `json:"reservation,omitempty"`
+}
+
+// COE are the options of the coe family.
+type COE struct {
+	NextTask       string `json:"next_task,omitempty"`
+	NoOrchestrator bool   `json:"no_orchestrator,omitempty"`
+	Admin          bool   `json:"admin,omitempty"`
+}
+
+// Docling are the options of the docling family.
+type Docling struct {
+	InputRoots    []string       `json:"input_roots,omitempty"`
+	AllowNetworks []netip.Prefix `json:"allow_networks,omitempty"`
+}
+
+// Assistant are the options of the assistant family.
+type Assistant struct {
+	SessionToken string `json:"session_token,omitempty"`
+}
+
+// Request is the first line of a connection to the host, as JSON.
+type Request struct {
+	// New asks for a server. It lives until the connection's input ends.
+	New *Options `json:"new,omitempty"`
+	// Log asks for its log.
+	Log bool `json:"log,omitempty"`
+	// Serve is the URL of a server: the rest of the connection is its stdio.
+	Serve string `json:"serve,omitempty"`
+}
+
+// Reply is a line of the host on a connection that began with New.
+type Reply struct {
+	// Log is a line of the server's log.
+	Log string `json:"log,omitempty"`
+	// URL is where a server that has started serves HTTP.
+	URL string `json:"url,omitempty"`
+	// Closed reports that the server has ended. No line follows.
+	Closed bool `json:"closed,omitempty"`
+	// Error is why the server has not started, or not ended well.
+	Error string `json:"error,omitempty"`
+}

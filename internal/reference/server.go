@@ -1,0 +1,133 @@
+package reference
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// Server is a reference server in the host's process. Its methods are safe for
+// concurrent use.
+type Server struct {
+	url   string
+	conn  *net.TCPConn
+	log   io.Writer
+	trips http.Transport // to the server
+	ended chan error     // gets one, when the server has ended
+	once  sync.Once
+	close error
+}
+
+// New starts a server. The caller closes it.
+func New(o Options) (*Server, error) {
+	at, err := hosted()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(at, Request{New: &o, Log: o.Log != nil})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{conn: conn, log: o.Log, ended: make(chan error, 1)}
+	started := make(chan string, 1)
+	go s.read(started)
+	select {
+	case s.url = <-started:
+		return s, nil
+	case err := <-s.ended:
+		return nil, errors.Join(err, conn.Close())
+	}
+}
+
+// dial opens a connection to the host and sends its first line.
+func dial(at string, first Request) (*net.TCPConn, error) {
+	line, err := json.Marshal(first)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := net.ResolveTCPAddr("tcp", at)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.DialTCP("tcp", nil, addr)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(line, '\n')); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// read reads what the host says of the server, until the server has ended.
+func (s *Server) read(started chan<- string) {
+	lines := bufio.NewReader(s.conn)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			s.ended <- fmt.Errorf("the host of the reference server: %w", err)
+			return
+		}
+		var said Reply
+		if err := json.Unmarshal(line, &said); err != nil {
+			s.ended <- err
+			return
+		}
+		switch {
+		case said.Closed && said.Error != "":
+			s.ended <- errors.New(said.Error)
+			return
+		case said.Closed:
+			s.ended <- nil
+			return
+		case said.URL != "":
+			started <- said.URL
+		default:
+			_, _ = io.WriteString(s.log, said.Log) // a test's log takes everything
+		}
+	}
+}
+
+// ServeStdio serves a pair of streams until in ends or ctx is done. It closes in
+// when it is an io.Closer.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	at, err := hosted()
+	if err != nil {
+		return err
+	}
+	conn, err := dial(at, Request{Serve: s.url})
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.CloseWrite() }) // to the server both are the end of the input
+	defer stop()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(conn, in) // the server has ended, or its input
+		_ = conn.CloseWrite()
+	}()
+	_, err = io.Copy(out, conn)
+	err = errors.Join(err, conn.Close())
+	if c, ok := in.(io.Closer); ok {
+		_ = c.Close() // the server has ended
+	}
+	<-copied
+	return err
+}
+
+// Close ends the server and its conversations.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.trips.CloseIdleConnections()
+		_ = s.conn.CloseWrite() // a host that has gone says so to the reader
+		s.close = errors.Join(<-s.ended, s.conn.Close())
+	})
+	return s.close
+}
