@@ -33,7 +33,7 @@ func main() {
 func call() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // a program of its own
 	defer cancel()
-	c, err := client.DialCommand(ctx, []string{os.Args[0], "serve"}, client.WithProtocolVersion(version))
+	c, err := client.DialCommand(ctx, []string{os.Args[0], "serve"}, client.WithProtocolVersion(string(version)))
 	if err != nil {
 		return err
 	}
