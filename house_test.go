@@ -77,6 +77,12 @@ var importTable = []row{
 		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "toolcache", "internal/callback"},
 		why: "the way to the server knows nothing of the calls that use it",
 	},
+	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
+	{
+		pkg: "client/internal/ask", may: []string{"client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
+		tests: []string{"internal/inputschema"},
+		why:   "what servers ask is answered the same way, whatever brought the question",
+	},
 	{
 		pkg:   "client/...",
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},

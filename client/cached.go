@@ -76,7 +76,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			return toolcache.Response{Result: raw, TTL: c.timeToLive(agreed.Era, res), Own: cl.round != nil, Shared: cl.opts.shared}, nil
 		case mcperrors.KindOf(err) == mcperrors.KindAuth:
 			err = marked(err) // whoever's call it was: what is kept is for nobody (CACHE-11)
-		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.loop != (inputLoop{}):
+		case ctx.Err() != nil, cl.opts.timesSet, mcperrors.KindOf(err) == mcperrors.KindClosed, cl.asked.Rounds() > 0:
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		case mcperrors.KindOf(err) == mcperrors.KindInvalidArguments && param != "" && cl.method != mcp.MethodResourcesRead:
 			// A cursor of a list that has changed: the next walk begins anew.
@@ -299,7 +299,7 @@ func (c *Client) forgetAll() {
 // keyOf makes the key of what was agreed: results may differ by revision and by
 // what this client can do (CACHE-04), and by who is asking (CACHE-05).
 func (c *Client) keyOf(a *link.Agreement) toolcache.Key {
-	declared := c.capabilities(a.Version)
+	declared := c.cfg.offer.Capabilities(a.Version)
 	// Capabilities that cannot be encoded were never sent.
 	encoded, _ := mcp.Marshal(&declared)
 	digest := sha256.Sum256(encoded)

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -120,7 +122,7 @@ type call struct {
 	typed  bool
 	waited bool // for a place, a session or the like, before an attempt
 	mended mended
-	loop   inputLoop
+	asked  ask.Tally
 	retry  *retrying // nil before something failed
 }
 
@@ -165,8 +167,8 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err := c.gate(cl.subject()); err != nil {
 		return nil, err
 	}
-	if mayAsk(method, c.live.Agreed().Version) {
-		cl.lift()
+	if ask.CanAsk(method, c.live.Agreed().Version) {
+		cl.takeRound()
 	}
 	if cl.tool != "" {
 		if err := c.checkPin(ctx, &cl); err != nil {
@@ -459,18 +461,9 @@ func checkObject(dst []byte, start int, what string, err error) ([]byte, error) 
 	if string(dst[start:]) == "null" { // a nil map or pointer
 		return dst[:start], nil
 	}
-	if firstByte(dst[start:]) != '{' {
+	if object.First(dst[start:]) != '{' {
 		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" must be a JSON object", nil)
 	}
 	return dst, nil
-}
-
-func firstByte(raw []byte) byte {
-	for _, b := range raw {
-		if b != ' ' && b != '\t' {
-			return b
-		}
-	}
-	return 0
 }

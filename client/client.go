@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -47,16 +48,14 @@ type Client struct {
 	hints         lazy[taskHints]
 	inbox         lazy[inbox]
 
-	inputs lazy[inputs]
-	budget transport.Budget // of what the server makes this side hold
-	roots  atomic.Pointer[[]mcp.Root]
+	asks   lazy[ask.Dispatcher] // see dispatcher
+	budget transport.Budget     // of what the server makes this side hold
 
-	inFlight  atomic.Int64
-	pulse     pulse
-	answering atomic.Int32 // requests of the server being answered
-	marks     listMarks
-	untyped   atomic.Bool // a result without a type was logged
-	probing   atomic.Bool // what comes is dropped meanwhile (NEG-16)
+	inFlight atomic.Int64
+	pulse    pulse
+	marks    listMarks
+	untyped  atomic.Bool // a result without a type was logged
+	probing  atomic.Bool // what comes is dropped meanwhile (NEG-16)
 
 	// life ends with Close; handlers and what is sent behind a caller's back
 	// run under it.
@@ -80,7 +79,6 @@ func newClient(cfg *config, t transport.Transport) *Client {
 	// A client outlives the context it was connected with.
 	c.life, c.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	c.tools.part.Store(cfg.cache)
-	c.roots.Store(&cfg.roots)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -51,12 +52,12 @@ var wholeHandshake = jsonrpc.Notification{Method: mcp.MethodInitialized, Params:
 // has failed when ctx ends, and the transport is closed (LC-10).
 func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callOptions) (json.RawMessage, error) {
 	params, err := mcp.Marshal(&mcp.InitializeParams{
-		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.capabilities(offered),
+		ProtocolVersion: offered, ClientInfo: c.cfg.info, Capabilities: c.cfg.offer.Capabilities(offered),
 	})
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, &call{method: mcp.MethodInitialize, open: unclosed(params), purpose: link.Handshake, opts: opts})
+	return c.do(ctx, &call{method: mcp.MethodInitialize, open: object.Open(params), purpose: link.Handshake, opts: opts})
 }
 
 // initialized is what came of an initialize.

@@ -36,7 +36,7 @@ func (c *Client) adopt(version mcp.Version, raw json.RawMessage) error {
 // requestMeta encodes what every request says of this client (META-04,
 // META-05): once, since it is the same every time.
 func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
-	caps := c.capabilities(version)
+	caps := c.cfg.offer.Capabilities(version)
 	encoded, err := mcp.Marshal(&caps)
 	if err != nil {
 		return nil, err

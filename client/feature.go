@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -24,7 +25,7 @@ func (c *Client) params(cl *call, params any) error {
 		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the parameters cannot be encoded: "+err.Error(), err))
 	}
-	cl.open = unclosed(raw)
+	cl.open = object.Open(raw)
 	return nil
 }
 

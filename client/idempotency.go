@@ -75,7 +75,7 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 	if cl.key == "" {
 		if cl.opts.key != nil {
 			cl.key = *cl.opts.key
-			if round := 1 + cl.loop.rounds + cl.loop.waits; round > 1 {
+			if round := 1 + cl.asked.Rounds(); round > 1 {
 				cl.key += "#" + strconv.Itoa(round)
 			}
 		} else {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -88,46 +87,19 @@ func (c *Client) tracing(name string, f func([]byte)) func([]byte) {
 	return func(text []byte) { c.aside(name, func() { f(text) }) }
 }
 
-// onRequest answers what a server may ask. Ping is answered in any phase and
-// never waits for handlers (UTIL-01). In the stateless era servers ask inside
-// results: a request of theirs gets no answer (RPC-14).
+// onRequest answers a request of the server. In the stateless era servers ask
+// inside results: a request of theirs gets no answer (RPC-14).
 func (c *Client) onRequest(req jsonrpc.Request) {
-	agreed := link.Nothing
-	if l := c.live.Newest(); l != nil { // a program may ask as soon as it is opened, and before calls go to it
-		agreed = l.Agreed
-	}
+	from := c.live.Newest() // a program may ask as soon as it is opened, and before calls go to it
 	switch {
 	case c.probing.Load():
-	case agreed.Era == mcp.EraStateless:
+	case from != nil && from.Agreed.Era == mcp.EraStateless:
 		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
 			"method", jsonrpc.Printable(req.Method, 100))
-	case req.Method == mcp.MethodPing:
-		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
-	case mcp.MethodIn(req.Method, agreed.Version):
-		c.onQuestion(req)
 	default:
-		c.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
-			"Method not found: "+jsonrpc.Printable(req.Method, 100), nil)})
+		c.dispatcher().Request(from, req)
 	}
 }
-
-// reply sends an answer that is known already.
-func (c *Client) reply(method string, resp jsonrpc.Response) {
-	size := len(resp.ID.String())
-	if c.answering.Add(1) > maxAnswering || !c.budget.Take(size) {
-		c.answering.Add(-1)
-		c.log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", c.server)
-		return
-	}
-	c.behind(func(ctx context.Context) {
-		defer c.answering.Add(-1)
-		defer c.budget.Give(size)
-		c.respond(ctx, method, resp)
-	})
-}
-
-// maxAnswering bounds the answers that are on their way to the server.
-const maxAnswering = 100
 
 // respond sends an answer. A server may ask as soon as the transport is open,
 // a moment before Connect has got the connection in hand.
@@ -157,9 +129,13 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 		c.onProgress(n)
 		return
 	case n.Method == mcp.MethodCancelled:
-		c.withdraw(n)
+		if d := c.asks.peek(); d != nil {
+			d.Cancelled(n)
+		}
 	case n.Method == mcp.MethodElicitationComplete:
-		c.onElicitationComplete(n)
+		if d := c.asks.peek(); d != nil {
+			d.ElicitationComplete(c.live.Agreed().Version, n)
+		}
 	case n.Method == mcp.MethodTasksStatus, n.Method == mcp.MethodTasks:
 		c.hints.get().tell(n)
 	}

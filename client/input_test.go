@@ -365,7 +365,7 @@ func TestHandlerOutcomes(t *testing.T) {
 // ELIC-06: a handler learns who asks, on which occasion, from this side.
 func TestHandlersLearnWhoAsks(t *testing.T) {
 	t.Parallel()
-	var got []client.Asker
+	var got []client.Requester
 	opt := client.OnElicitForm(func(_ context.Context, r client.FormRequest) (*mcp.ElicitResult, error) {
 		got = append(got, r.From)
 		return client.AcceptForm(map[string]string{"name": "x"})

@@ -66,5 +66,5 @@ func TestUsualOptionsAreShared(t *testing.T) {
 	require.NoError(t, err)
 	require.NotSame(t, theUsual, cfg.uncommon)
 	require.Equal(t, before.ttl, theUsual.ttl)
-	require.Equal(t, before.limits, theUsual.limits)
+	require.Equal(t, before.offer.Limits, theUsual.offer.Limits)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -15,7 +16,7 @@ import (
 type mended uint8
 
 const (
-	mendedErrands mended = 1 << iota // what -32042 wants done was done (ELIC-08)
+	mendedVisits  mended = 1 << iota // the user went where -32042 sends them (ELIC-08)
 	mendedHeaders                    // the tools were listed anew (HDR-10)
 	mendedSession                    // a new session was opened (HTTP-16)
 	mendedVersion                    // another revision was taken (DISC-07)
@@ -39,8 +40,18 @@ func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 		return c.renewVersion(cl, err, rpc)
 	case rpc.Code == mcp.CodeMissingRequiredClientCapability:
 		return missing(err, rpc)
-	case rpc.Code == mcp.CodeURLElicitationRequired && c.runErrands(ctx, cl, rpc):
+	case rpc.Code == mcp.CodeURLElicitationRequired && c.visited(ctx, cl, rpc):
 		return nil
 	}
 	return err
+}
+
+// visited has the user visit what a server requires before it takes a call, once
+// a call. It reports whether the call may be made again (ELIC-08).
+func (c *Client) visited(ctx context.Context, cl *call, rpc *jsonrpc.Error) bool {
+	if cl.mended&mendedVisits != 0 || c.cfg.offer.URL == nil {
+		return false
+	}
+	cl.mended |= mendedVisits
+	return c.dispatcher().Visit(ctx, ask.Occasion{Agreed: cl.link.Agreed, Method: cl.method, Tool: cl.tool}, rpc)
 }

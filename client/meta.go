@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -30,16 +31,16 @@ func (cl *call) addMeta() error {
 	if err := mcp.CheckMeta(raw); err != nil {
 		return badOption(err)
 	}
-	cl.meta = member(append([]byte{'{'}, raw[1:len(raw)-1]...), cl.meta)[1:]
+	cl.meta = object.Append(append([]byte{'{'}, raw[1:len(raw)-1]...), cl.meta)[1:]
 	return nil
 }
 
 // checkMeta refuses members of _meta that are there twice: among the caller's,
 // or the token that [WithProgress] brings.
 func (cl *call) checkMeta() error {
-	all := member([]byte{'{'}, cl.meta)
+	all := object.Append([]byte{'{'}, cl.meta)
 	if cl.opts.progress != nil {
-		all = member(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
+		all = object.Append(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
 	}
 	if err := jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true }); err != nil {
 		return badOption(err)
@@ -63,7 +64,7 @@ func (cl *call) hasToken() (has bool) {
 	if cl.meta == nil {
 		return false
 	}
-	_ = jsonrpc.Members(append(member([]byte{'{'}, cl.meta), '}'), func(name, _ []byte) bool { // they were checked
+	_ = jsonrpc.Members(append(object.Append([]byte{'{'}, cl.meta), '}'), func(name, _ []byte) bool { // they were checked
 		has = has || string(name) == mcp.MetaProgressToken
 		return !has
 	})

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -169,7 +170,7 @@ func (inv *Invocation) addMeta() error {
 		return nil
 	}
 	members := maps.Clone(inv.Meta)
-	said := member([]byte{'{'}, inv.cl.meta)
+	said := object.Append([]byte{'{'}, inv.cl.meta)
 	if err := jsonrpc.Members(append(said, '}'), func(name, _ []byte) bool {
 		delete(members, string(name))
 		return true

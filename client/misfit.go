@@ -25,7 +25,7 @@ const (
 // where, what belongs there, and the name that was probably meant. What values
 // are is their sender's business, and an error ends up in logs: it has types only.
 func (s *compiled) explain(value json.RawMessage, verdict error) string {
-	reasons := s.misfits(object(value))
+	reasons := s.misfits(orEmpty(value))
 	if len(reasons) == 0 {
 		return ruleOf(verdict)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -19,7 +20,7 @@ func WithNullRepair() Option { return optionFunc(func(c *config) { c.nulls = tru
 // repaired returns arguments without the nulls that their schema does not take,
 // nil when they do not fit without them either.
 func (s *compiled) repaired(args json.RawMessage) json.RawMessage {
-	if s.err != nil || firstByte(args) != '{' {
+	if s.err != nil || object.First(args) != '{' {
 		return nil
 	}
 	if fixed := dropNulls(s.schema.Root, args); s.judge(fixed) == nil {

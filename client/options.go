@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -58,33 +58,25 @@ type connecting struct {
 // uncommon is what most clients leave alone: those share [theUsual], which
 // nobody writes to.
 type uncommon struct {
-	info         mcp.Implementation
-	capabilities *mcp.ClientCapabilities // nil: what the handlers imply
-	extensions   map[string]json.RawMessage
-	roots        []mcp.Root // nil: not offered
-	limits       InputLimits
-	memory       int64 // bytes
-	required     []string
-	ttl          *time.Duration
-	cacheSet     *toolcache.Settings
-	partition    *string
-	pins         map[string]string
-	pinPolicy    PinPolicy
-	profile      mcperrors.Profile
-	keepAlive    time.Duration
-	restart      Restart
-	middleware   []Middleware
-	chain        Next // of the middleware, nil for none
-	meter        Meter
-	lanes        *lanes // nil when calls wait for nothing
-	trusted      bool
-	keyPrefix    string // of idempotency keys
-	keysSet      bool
-
-	onSampling                     func(context.Context, SamplingRequest) (*mcp.CreateMessageResult, error)
-	samplingTools, samplingContext bool
-	onForm                         func(context.Context, FormRequest) (*mcp.ElicitResult, error)
-	onURL                          func(context.Context, URLRequest) (mcp.ElicitAction, error)
+	info       mcp.Implementation
+	offer      ask.Offer
+	memory     int64 // bytes
+	required   []string
+	ttl        *time.Duration
+	cacheSet   *toolcache.Settings
+	partition  *string
+	pins       map[string]string
+	pinPolicy  PinPolicy
+	profile    mcperrors.Profile
+	keepAlive  time.Duration
+	restart    Restart
+	middleware []Middleware
+	chain      Next // of the middleware, nil for none
+	meter      Meter
+	lanes      *lanes // nil when calls wait for nothing
+	trusted    bool
+	keyPrefix  string // of idempotency keys
+	keysSet    bool
 
 	onNotification func(context.Context, jsonrpc.Notification)
 	onLog          func(context.Context, mcp.LoggingMessageParams)
@@ -110,7 +102,7 @@ func (u *uncommon) complete() error {
 	if u.memory == 0 {
 		u.memory = DefaultMemoryLimit
 	}
-	return u.limits.complete()
+	return u.offer.Complete()
 }
 
 // WithLogger makes the client log: connections, version mismatches, breaker
@@ -301,7 +293,7 @@ func newConfig(opts []Option) (*config, error) {
 	if reflect.ValueOf(*c.uncommon).IsZero() {
 		c.uncommon = theUsual
 	}
-	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.checkKeys(), c.era.check(), c.restart.check(), c.checkPins(), checkRoots(c.roots), c.checkExtensions(), c.completeVersion(), c.completeCache())
+	return c, errors.Join(linked, c.complete(), c.resilience.check(), c.check(), c.checkKeys(), c.era.check(), c.restart.check(), c.checkPins(), c.completeVersion(), c.completeCache())
 }
 
 // blankConfig is one that options can be applied to.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -101,7 +102,7 @@ func (c *Client) outputMisfit(cl *call, era mcp.Era, content json.RawMessage) er
 		return nil
 	case content == nil:
 		return errNoOutput
-	case era == mcp.EraSession && firstByte(content) != '{':
+	case era == mcp.EraSession && object.First(content) != '{':
 		return errors.New("its structured content is not an object") // TOOL-07
 	case schema.flat != nil && schema.flat.fits(content):
 		return nil

@@ -4,64 +4,27 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-// unclosed returns an object without its closing brace, nil for none. It shares
-// the memory of the object.
-func unclosed(object json.RawMessage) []byte {
-	for i := len(object) - 1; i >= 0; i-- {
-		if object[i] == '}' {
-			return object[:i:i]
-		}
-	}
-	return nil
-}
 
 // openParams takes params apart: the object without its closing brace and
 // without _meta, and the members of its _meta. Both share the memory of raw
 // where they can. The keys of _meta must be the caller's to set (META-01 to
 // META-03).
 func openParams(raw json.RawMessage) (open, meta []byte, err error) {
-	var value json.RawMessage
-	if err := jsonrpc.Members(raw, func(name, v []byte) bool {
-		if string(name) == "_meta" {
-			value = v
-		}
-		return value == nil
-	}); len(raw) > 0 && err != nil {
-		return nil, nil, err
+	if len(raw) == 0 {
+		return nil, nil, nil
 	}
-	if value == nil {
-		return unclosed(raw), nil, nil
+	open, value, err := object.Cut(raw, "_meta")
+	if value == nil || err != nil {
+		return open, nil, err
 	}
 	if err := mcp.CheckMeta(value); err != nil {
 		return nil, nil, badOption(err)
 	}
-	open = []byte{'{'}
-	err = jsonrpc.Members(raw, func(name, v []byte) bool {
-		if string(name) != "_meta" {
-			if len(open) > 1 {
-				open = append(open, ',')
-			}
-			open = append(jsonrpc.AppendString(open, string(name)), ':')
-			open = append(open, v...)
-		}
-		return true
-	})
-	err2 := jsonrpc.Members(value, func(name, v []byte) bool {
-		if len(meta) > 0 {
-			meta = append(meta, ',')
-		}
-		meta = append(jsonrpc.AppendString(meta, string(name)), ':')
-		meta = append(meta, v...)
-		return true
-	})
-	if err == nil {
-		err = err2
-	}
+	meta, err = object.Members(value)
 	return open, meta, err
 }
 
@@ -86,18 +49,18 @@ func (cl *call) seal() json.RawMessage {
 		n = 1
 	}
 	out = slices.Grow(out, len(cl.round)+len(era)+len(cl.meta)+len(cl.stamp)+sealRoom)
-	out = member(out, cl.round)
+	out = object.Append(out, cl.round)
 	if hasMeta {
-		out = append(member(out, []byte(`"_meta":`)), '{')
-		out = member(out, era)
+		out = append(object.Append(out, []byte(`"_meta":`)), '{')
+		out = object.Append(out, era)
 		switch token := []byte(`"progressToken":`); {
 		case cl.progress != nil:
-			out = cl.progress.token.AppendJSON(member(out, token))
+			out = cl.progress.token.AppendJSON(object.Append(out, token))
 		case cl.token:
-			out = cl.id.AppendJSON(member(out, token))
+			out = cl.id.AppendJSON(object.Append(out, token))
 		}
-		out = member(out, cl.stamp)
-		out = append(member(out, cl.meta), '}')
+		out = object.Append(out, cl.stamp)
+		out = append(object.Append(out, cl.meta), '}')
 	}
 	cl.open = out[:n] // keeps the room for the next attempt
 	out = append(out, '}')
@@ -111,18 +74,6 @@ const tailRoom = 1 << 10
 
 // sealRoom is what seal adds besides what it is given: punctuation and a token.
 const sealRoom = 96
-
-// member appends members to an object that is open, with a comma if others
-// stand before them.
-func member(object, members []byte) []byte {
-	if len(members) == 0 {
-		return object
-	}
-	if object[len(object)-1] != '{' {
-		object = append(object, ',')
-	}
-	return append(object, members...)
-}
 
 // mirror is what headers repeat of an attempt, nil where none do.
 func (cl *call) mirror() *transport.Mirror {

@@ -210,8 +210,8 @@ func (c *Client) openAnew(r *renewal) {
 	defer cancel()
 	before := c.live.Load()
 	c.enter(StateRestarting, errSessionGone, 0)
-	if in := c.inputs.peek(); in != nil {
-		in.asked.end(errLinkEnded)
+	if d := c.asks.peek(); d != nil {
+		d.LinkEnded()
 	}
 	r.err = c.openSession(ctx, before.Agreed.Version)
 	if r.err == nil {

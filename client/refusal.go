@@ -44,7 +44,7 @@ func refusedByStatus(answer transport.Answer) bool {
 // lacksCapability reports whether -32021 names a capability that this client did
 // not state.
 func (c *Client) lacksCapability(version mcp.Version, rpc *jsonrpc.Error) (lacks bool) {
-	stated := c.capabilities(version)
+	stated := c.cfg.offer.Capabilities(version)
 	if e := stated.Elicitation; e != nil && e.Form == nil && e.URL == nil { // LC-13
 		stated.Elicitation = &mcp.ElicitationCapability{Form: &mcp.EmptyCapability{}}
 	}

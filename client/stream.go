@@ -47,7 +47,7 @@ func (c *Client) openStream() {
 
 // needsStream reports whether anybody waits for what a server sends by itself.
 func (c *Client) needsStream() bool {
-	offers := c.capabilities(c.live.Agreed().Version)
+	offers := c.cfg.offer.Capabilities(c.live.Agreed().Version)
 	return c.cfg.onListChanged != nil || c.cfg.onLog != nil || c.cfg.onNotification != nil ||
 		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscribed()
 }

@@ -102,8 +102,8 @@ func (s *supervisor) run(c *Client) {
 		cause := s.causeOf(c, l)
 		c.log.Warn("[MCP] the server has ended; it is "+s.verb()+" again", "server", c.server, "error", cause)
 		c.enter(StateRestarting, cause, 0)
-		if in := c.inputs.peek(); in != nil {
-			in.asked.end(errLinkEnded)
+		if d := c.asks.peek(); d != nil {
+			d.LinkEnded()
 		}
 		if p, ok := l.Conn.(transport.Program); ok {
 			wait(c.life, p.Exited(), programGrace)

@@ -21,7 +21,7 @@ import (
 // no option, there it is the client that asks for a task.
 func WithTasks() Option {
 	return optionFunc(func(c *config) {
-		c.offer(mcp.ExtensionTasks, json.RawMessage(`{}`))
+		c.offer.Extend(mcp.ExtensionTasks, json.RawMessage(`{}`))
 	})
 }
 

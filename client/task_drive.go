@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -196,7 +197,7 @@ func (t *Task) ask(ctx context.Context, method string, members []byte) (json.Raw
 		return nil, t.about(c.about(cl.subject(), withoutTasks()))
 	}
 	cl.open = jsonrpc.AppendString([]byte(`{"taskId":`), t.id)
-	cl.open = member(cl.open, members)
+	cl.open = object.Append(cl.open, members)
 	if cl.follows = t.follows; cl.follows == nil && !t.token.IsZero() {
 		cl.follows = c.progress.get().follow(t.token)
 		defer c.progress.get().remove(cl.follows)

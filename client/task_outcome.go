@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -103,9 +104,9 @@ func (t *Task) fulfil(ctx context.Context, requests mcp.InputRequests) error {
 				fmt.Sprintf("the task wants to know more than %d things", maxTaskInputs), nil)))
 		}
 		c := t.c
-		responses, err := c.fulfilAll(ctx, c.asker(c.live.Agreed(), mcp.MethodToolsCall, t.tool), fresh)
+		responses, err := c.dispatcher().AnswerAll(ctx, ask.Occasion{Agreed: c.live.Agreed(), Method: mcp.MethodToolsCall, Tool: t.tool}, fresh)
 		if err != nil {
-			return t.about(err)
+			return t.about(inputError(err, nil))
 		}
 		t.inputs.pending = responses
 	}
@@ -116,7 +117,7 @@ var errNoAnswers = errors.New("there are no input responses to tell the task")
 
 // answer sends answers. The holder of the turn calls it.
 func (t *Task) answer(ctx context.Context, responses mcp.InputResponses) error {
-	encoded, err := encodeRound(responses, nil)
+	encoded, err := ask.Encode(responses, nil)
 	if err == nil && len(responses) == 0 {
 		err = errNoAnswers
 	}

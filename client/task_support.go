@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -32,8 +33,7 @@ func runsTasks(a *link.Agreement) bool {
 
 // offersTasks reports whether this client declares the extension.
 func (c *Client) offersTasks() bool {
-	_, ok := c.capabilities(c.live.Agreed().Version).Extensions[mcp.ExtensionTasks]
-	return ok
+	return c.cfg.offer.HasExtension(c.live.Agreed().Version, mcp.ExtensionTasks)
 }
 
 func withoutTasks() *mcperrors.Error {
@@ -147,7 +147,7 @@ func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
 		if err = mcp.Unmarshal(raw, &made); err == nil {
 			state, err = detailedState(&made)
 		}
-	case cl.task&taskAsked != 0 && hasMember(raw, "task"):
+	case cl.task&taskAsked != 0 && object.Has(raw, "task"):
 		var created mcp.CreateTaskResult
 		if err = mcp.Unmarshal(raw, &created); err == nil {
 			state, err = stateOf(&created.Task)
@@ -171,13 +171,4 @@ func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
 	}
 	t.heard(state)
 	return t, nil
-}
-
-func hasMember(object json.RawMessage, name string) bool {
-	found := false
-	err := jsonrpc.Members(object, func(n, _ []byte) bool {
-		found = string(n) == name
-		return !found
-	})
-	return err == nil && found
 }

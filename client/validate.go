@@ -171,14 +171,14 @@ func (c *Client) misfit(cl *call, schema, args json.RawMessage) error {
 // judge checks arguments against the schema. The error is the validator's, with
 // values in it: [compiled.explain] says it to others.
 func (s *compiled) judge(args json.RawMessage) error {
-	if args = object(args); s.flat != nil && s.flat.fits(args) {
+	if args = orEmpty(args); s.flat != nil && s.flat.fits(args) {
 		return nil
 	}
 	return s.schema.Judge(args)
 }
 
-// object returns arguments as servers understand them: none are an empty object.
-func object(args json.RawMessage) json.RawMessage {
+// orEmpty returns arguments as servers understand them: none are an empty object.
+func orEmpty(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage(`{}`)
 	}

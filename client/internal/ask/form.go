@@ -1,4 +1,4 @@
-package client
+package ask
 
 import (
 	"encoding/json"
@@ -9,22 +9,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// FormField is one thing that a form asks for.
+// FormField is one field of a form.
 type FormField struct {
 	Name, Title, Description string
-	// Type is "string", "number", "integer", "boolean", or "array" for any
-	// number of choices.
+	// Type is "string", "number", "integer", "boolean", or "array" for any number
+	// of choices.
 	Type string
 	// Format is "email", "uri", "date", "date-time" or empty, for strings.
 	Format   string
 	Required bool
-	// Default is the value to begin with, as JSON; nil when there is none.
+	// Default is the initial value, as JSON; nil for none.
 	Default json.RawMessage
-	// Choices are the values to choose from; empty when the user may say
-	// anything that fits.
+	// Choices are the values to choose from; empty when any value that fits will do.
 	Choices []FormChoice
 	// Schema is the field's JSON Schema, with limits on lengths and numbers.
 	Schema json.RawMessage
@@ -33,22 +33,24 @@ type FormField struct {
 // FormChoice is a value to choose, and what to call it.
 type FormChoice struct{ Value, Title string }
 
-// form is a form's schema, read.
+// form is a form's schema, decoded.
 type form struct {
 	fields []FormField
-	schema *compiled
+	// check checks an answer against the whole schema; nil when the schema cannot
+	// check anything.
+	check func(content json.RawMessage) error
 }
 
-// What a form may be: nobody fills in more, and reading it takes time that no
+// The size of a form: nobody fills in more, and decoding it takes time that no
 // deadline ends (SEC-10).
 const (
 	maxFormBytes  = 1 << 20
 	maxFormFields = 1_000
 )
 
-// readForm reads the flat object that a form's schema is (ELIC-03).
+// readForm decodes the flat object schema of a form (ELIC-03).
 func readForm(schema json.RawMessage) (*form, error) {
-	var object struct {
+	var root struct {
 		Type       string          `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
@@ -59,27 +61,26 @@ func readForm(schema json.RawMessage) (*form, error) {
 	if len(schema) > maxFormBytes {
 		return nil, fmt.Errorf("it is over %d bytes", maxFormBytes)
 	}
-	if err := jsonrpc.Unmarshal(schema, &object); err != nil {
+	if err := jsonrpc.Unmarshal(schema, &root); err != nil {
 		return nil, err
 	}
-	if object.Type != "object" && object.Type != "" {
+	if root.Type != "object" && root.Type != "" {
 		return nil, errors.New("it must be the schema of an object")
 	}
 	f := &form{}
-	if len(object.Properties) > 0 {
-		required := make(map[string]bool, len(object.Required))
-		for _, name := range object.Required {
+	if len(root.Properties) > 0 {
+		required := make(map[string]bool, len(root.Required))
+		for _, name := range root.Required {
 			required[name] = true
 		}
-		if err := f.read(object.Properties, required); err != nil {
+		if err := f.read(root.Properties, required); err != nil {
 			return nil, err
 		}
 	}
-	f.schema = compile(schema)
 	return f, nil
 }
 
-// read reads the fields of a form, in the server's order.
+// read decodes the fields of a form, in the server's order.
 func (f *form) read(properties json.RawMessage, required map[string]bool) error {
 	var fault error
 	err := jsonrpc.Members(properties, func(name, value []byte) bool {
@@ -101,8 +102,8 @@ func (f *form) read(properties json.RawMessage, required map[string]bool) error 
 	return fault
 }
 
-// readField reads one property, with every form that choices come in: enum,
-// enumNames beside it, oneOf, and the items of an array (ELIC-03).
+// readField decodes one property with its choices, which have many forms: enum,
+// enumNames beside it, oneOf, anyOf, and the items of an array (ELIC-03).
 func readField(name string, schema json.RawMessage) (FormField, error) {
 	type choices struct {
 		Enum      json.RawMessage `json:"enum"`
@@ -132,7 +133,7 @@ func readField(name string, schema json.RawMessage) (FormField, error) {
 	}
 	var values []string
 	if jsonrpc.Unmarshal(from.Enum, &values) != nil {
-		values = nil // other values than texts are for the schema to judge
+		values = nil // the schema checks values that are no texts
 	}
 	for i, value := range values {
 		choice := FormChoice{Value: value, Title: value}
@@ -152,8 +153,8 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-// complete returns what the user filled in, with the defaults of what was left
-// out (ELIC-04), or says what does not fit the form (ELIC-03).
+// complete returns the user's answer with the defaults of fields that it leaves
+// out (ELIC-04). The error says what does not fit the form (ELIC-03).
 func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if len(content) == 0 {
 		content = json.RawMessage(`{}`)
@@ -169,19 +170,18 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = slices.Clone(unclosed(out))
+	out = slices.Clone(object.Open(out))
 	for _, field := range f.fields {
 		if _, ok := given[field.Name]; ok || len(field.Default) == 0 || string(field.Default) == "null" {
 			continue
 		}
 		given[field.Name] = field.Default
-		pair := append(jsonrpc.AppendString(nil, field.Name), ':')
-		out = member(out, append(pair, field.Default...))
+		out = object.Append(out, object.Pair(field.Name, field.Default))
 	}
 	out = append(out, '}')
-	if f.schema.err == nil { // what cannot judge refuses nothing (decisions 11)
-		if verdict := f.schema.judge(out); verdict != nil {
-			return nil, fmt.Errorf("the accepted content does not fit the form: %s", f.schema.explain(out, verdict))
+	if f.check != nil { // a schema that cannot be used refuses nothing
+		if err := f.check(out); err != nil {
+			return nil, fmt.Errorf("the accepted content does not fit the form: %w", err)
 		}
 	}
 	for _, field := range f.fields {
@@ -192,12 +192,12 @@ func (f *form) complete(content json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// checkFormat judges a text by the four formats that forms may ask for, which a
-// JSON Schema only mentions.
+// checkFormat checks a text against the four formats of forms, which JSON Schema
+// only mentions.
 func checkFormat(format string, value json.RawMessage) error {
 	var text string
 	ok := len(value) > 0 && jsonrpc.Unmarshal(value, &text) == nil
-	if !ok { // absent, or not a text: that is for the schema to judge
+	if !ok { // absent, or not a text: the schema checks that
 		return nil
 	}
 	switch format {

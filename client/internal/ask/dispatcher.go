@@ -1,0 +1,241 @@
+// Package ask answers what servers ask of a client: a message of the model
+// (sampling), a form or a visit of the user (elicitation), the list of roots. One
+// [Dispatcher] answers for all ways to ask: requests of the session era, rounds
+// of a call and tasks in the stateless era.
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Config is what a [Dispatcher] is made of. It does not change.
+type Config struct {
+	Offer *Offer
+	// Server is what this side calls the server: its URL or its program.
+	Server string
+	// MaxTime bounds how long a request of the session era stays open; 0 is no
+	// bound.
+	MaxTime time.Duration
+	Log     *slog.Logger
+	// Life ends with the client, and with it every handler.
+	Life context.Context
+	// Budget counts the memory of open requests.
+	Budget *transport.Budget
+
+	// Within runs f on a goroutine of the client and reports whether it does: a
+	// closed client starts nothing.
+	Within func(f func()) bool
+	// Respond sends the response to a request with this method. It waits until the
+	// server has it or cannot get it.
+	Respond func(ctx context.Context, method string, resp jsonrpc.Response)
+	// Behind runs f on a goroutine of the client that Close waits for before it ends
+	// Life.
+	Behind func(f func(context.Context))
+	// Closed reports whether the client is closed.
+	Closed func() bool
+	// CompileSchema returns what checks a value against a JSON Schema, nil for a
+	// schema that cannot check anything.
+	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
+	// Failed reports a handler that panicked or ended its goroutine.
+	Failed func(*callback.Error)
+	// Completed reports that the user has finished what a URL elicitation asked for.
+	Completed func(id string)
+}
+
+// Dispatcher runs the application's handlers for what servers ask. Its methods may
+// be called from many goroutines at once.
+type Dispatcher struct {
+	Config
+	gate     *gate
+	open     openRequests
+	visits   visits
+	roots    atomic.Pointer[[]mcp.Root]
+	replying atomic.Int32 // replies on their way to the server
+}
+
+// New returns a dispatcher.
+func New(c Config) *Dispatcher {
+	d := &Dispatcher{Config: c, gate: newGate(c.Offer.Limits)}
+	d.roots.Store(&c.Offer.Roots)
+	return d
+}
+
+// ErrRejected is what a handler returns when its user refused.
+var ErrRejected = errors.New("the user said no")
+
+// ErrClosed ends questions of a client that was closed.
+var ErrClosed = errors.New("the client is closed")
+
+// Occasion is when a server asks: what was agreed with it, and the method and the
+// tool of the call that the question belongs to, if that is known.
+type Occasion struct {
+	Agreed       *link.Agreement
+	Method, Tool string
+}
+
+func (d *Dispatcher) requester(o Occasion) Requester {
+	return Requester{Server: d.Server, Claimed: o.Agreed.Server(), Method: o.Method, Tool: o.Tool}
+}
+
+// question is something a server asks that passed all checks: calling it runs the
+// application's handler. The result is bare (MRTR-04).
+type question func(ctx context.Context) (json.RawMessage, *Refusal)
+
+// Refusal is why the server gets no result.
+type Refusal struct {
+	// rpc is the error that a server of the session era gets.
+	rpc *jsonrpc.Error
+	// cause stays on this side: it is the handler's, and may hold anything.
+	cause error
+}
+
+func (r *Refusal) Error() string {
+	if r.cause != nil {
+		return r.cause.Error()
+	}
+	return r.rpc.Error()
+}
+
+// Unwrap returns the handler's error, nil when the server is to blame.
+func (r *Refusal) Unwrap() error { return r.cause }
+
+// refuse is a refusal that only says what the server did wrong.
+func refuse(code int64, format string, args ...any) *Refusal {
+	return &Refusal{rpc: jsonrpc.NewError(code, fmt.Sprintf(format, args...), nil)}
+}
+
+// handlerFailed is the refusal of a question whose handler failed. The server does
+// not learn why: the reason is this side's business. A handler that wants to say
+// something returns a [*jsonrpc.Error].
+func handlerFailed(err error) *Refusal {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) {
+		rpc = jsonrpc.NewError(jsonrpc.CodeInternalError, "The request could not be handled", nil)
+	}
+	return &Refusal{rpc: rpc, cause: err}
+}
+
+// run runs a handler. Its failure is an error.
+func run[R any](d *Dispatcher, name string, handler func() (R, error)) (result R, err error) {
+	var failure *callback.Error
+	if !callback.Aside(name, func(e *callback.Error) {
+		failure = e
+		d.Failed(e)
+	}, func() { result, err = handler() }) {
+		err = failure
+	}
+	return result, err
+}
+
+// check checks one thing that the server asks and returns what answers it. It
+// shows nothing to anybody yet.
+func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params json.RawMessage) (question, *Refusal) {
+	caps := d.Offer.Capabilities(v)
+	switch {
+	case method == mcp.MethodSamplingCreateMessage && caps.Sampling != nil:
+		return d.checkSampling(from, v, caps.Sampling, params)
+	case method == mcp.MethodElicitationCreate && caps.Elicitation != nil:
+		return d.checkElicitation(from, caps.Elicitation, params)
+	case method == mcp.MethodRootsList && caps.Roots != nil:
+		return d.listRoots, nil
+	}
+	return nil, refuse(jsonrpc.CodeMethodNotFound, "Method not found: %s", jsonrpc.Printable(method, 100))
+}
+
+// Answer answers one thing that the server asks. It is the only way to the
+// application's handlers, whatever brought the question (MRTR-14). It returns
+// when ctx ends, whatever the handler does.
+func (d *Dispatcher) Answer(ctx context.Context, o Occasion, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
+	q, no := d.check(d.requester(o), o.Agreed.Version, method, params)
+	if no != nil {
+		return nil, no
+	}
+	return d.put(ctx, method, q)
+}
+
+// maxRequests bounds what a server may ask at once.
+const maxRequests = 100
+
+// AnswerAll answers everything a server asks, all at the same time, in bare
+// results by the same keys. If one thing cannot be answered nothing is: what has
+// no answer is found before any handler runs, and the first refusal ends the
+// contexts of the other handlers (MRTR-03, MRTR-09). The error is an
+// [*Unanswered], [ErrClosed] or the end of ctx.
+func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.InputRequests) (mcp.InputResponses, error) {
+	if len(requests) > maxRequests {
+		return nil, &Unanswered{requests, refuse(jsonrpc.CodeInvalidParams, "%d questions at once are too many", len(requests))}
+	}
+	from := d.requester(o)
+	keys := slices.Sorted(maps.Keys(requests))
+	questions := make([]question, len(keys))
+	for i, key := range keys {
+		if ctx.Err() != nil { // reading what is asked takes time too
+			return nil, ctx.Err()
+		}
+		var no *Refusal
+		if questions[i], no = d.check(from, o.Agreed.Version, requests[key].Method, slices.Clone(requests[key].Params)); no != nil {
+			return nil, &Unanswered{requests, no}
+		}
+	}
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		key    string
+		result json.RawMessage
+		no     *Refusal
+	}
+	answers := make(chan answer, len(keys))
+	for i, key := range keys {
+		go func() {
+			result, no := d.put(ctx, requests[key].Method, questions[i])
+			answers <- answer{key, result, no}
+		}()
+	}
+	responses := make(mcp.InputResponses, len(keys))
+	var first *Refusal
+	for range keys { // put ends with ctx, so all of them come
+		a := <-answers
+		if a.no != nil && first == nil {
+			first = a.no
+			cancel()
+		}
+		responses[a.key] = a.result
+	}
+	switch {
+	case first == nil:
+		return responses, nil
+	case d.Closed():
+		return nil, ErrClosed
+	case outer.Err() != nil:
+		return nil, outer.Err()
+	}
+	return nil, &Unanswered{requests, first}
+}
+
+// Unanswered is the error of questions that this client did not answer.
+type Unanswered struct {
+	// Requests is what the server asked; nil when it only wants the call again.
+	Requests mcp.InputRequests
+	// Reason is why there is no answer.
+	Reason error
+}
+
+func (e *Unanswered) Error() string { return e.Reason.Error() }
+
+// Unwrap returns the reason.
+func (e *Unanswered) Unwrap() error { return e.Reason }

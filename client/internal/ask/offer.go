@@ -1,0 +1,115 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Offer is what a client does for its servers, and so what it declares. It does
+// not change once the client is connected. The zero Offer offers nothing.
+type Offer struct {
+	// Declared replaces the capabilities that the handlers imply, in every
+	// revision; nil replaces nothing.
+	Declared *mcp.ClientCapabilities
+	// Extensions are settings objects by extension id, for the stateless era.
+	Extensions map[string]json.RawMessage
+	// Roots is the first list of roots; nil offers none.
+	Roots []mcp.Root
+
+	// Sampling answers for the application's model; nil offers none.
+	Sampling                       func(context.Context, Requester, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
+	SamplingTools, SamplingContext bool
+	// Form and URL answer for the user; nil offers none.
+	Form func(context.Context, Requester, FormRequest) (*mcp.ElicitResult, error)
+	URL  func(context.Context, Requester, URLRequest) (mcp.ElicitAction, error)
+
+	Limits Limits
+}
+
+// Requester is the server that asks, for handlers to show to the user.
+type Requester struct {
+	// Server is what this side calls the server: its URL or its program.
+	Server string
+	// Claimed is what the server calls itself; untrusted.
+	Claimed mcp.Implementation
+	// Method and Tool are the call that the question belongs to. They are empty for
+	// a request of the session era, which does not say.
+	Method, Tool string
+}
+
+// Extend adds an extension to the offer.
+func (o *Offer) Extend(id string, settings json.RawMessage) {
+	if o.Extensions == nil {
+		o.Extensions = map[string]json.RawMessage{}
+	}
+	o.Extensions[id] = settings
+}
+
+// Complete checks the offer and replaces zero limits with their defaults.
+func (o *Offer) Complete() error {
+	return errors.Join(o.Limits.complete(), CheckRoots(o.Roots), o.checkExtensions())
+}
+
+func (o *Offer) checkExtensions() error {
+	for id, settings := range o.Extensions {
+		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
+			return errors.Join(fmt.Errorf("extension %q: the id needs the form of com.example/name", id), err)
+		}
+		if _, err := jsonrpc.AppendValue(nil, settings); err != nil || object.First(settings) != '{' {
+			return errors.Join(fmt.Errorf("extension %q: the settings must be a JSON object", id), err)
+		}
+	}
+	return nil
+}
+
+// Capabilities returns what the client declares in a revision: what it has
+// handlers for, in the words of that revision (LC-13, DISC-10).
+func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
+	if o.Declared != nil {
+		return *o.Declared
+	}
+	var caps mcp.ClientCapabilities
+	stateless := v.Era() == mcp.EraStateless
+	if o.Roots != nil {
+		caps.Roots = &mcp.ListChangedCapability{ListChanged: !stateless} // ROOT-02
+	}
+	rich := v.AtLeast(mcp.Version2025_11_25)
+	if o.Sampling != nil {
+		caps.Sampling = &mcp.SamplingCapability{}
+		if rich {
+			caps.Sampling.Tools = capability(o.SamplingTools)
+			caps.Sampling.Context = capability(o.SamplingContext)
+		}
+	}
+	switch {
+	case rich && (o.Form != nil || o.URL != nil):
+		caps.Elicitation = &mcp.ElicitationCapability{Form: capability(o.Form != nil), URL: capability(o.URL != nil)}
+	case v.AtLeast(mcp.Version2025_06_18) && o.Form != nil:
+		caps.Elicitation = &mcp.ElicitationCapability{} // older revisions have forms only
+	}
+	if stateless {
+		caps.Extensions = maps.Clone(o.Extensions)
+	}
+	return caps
+}
+
+// HasExtension reports whether the client declares an extension in a revision.
+func (o *Offer) HasExtension(v mcp.Version, id string) bool {
+	_, ok := o.Capabilities(v).Extensions[id]
+	return ok
+}
+
+func capability(offered bool) *mcp.EmptyCapability {
+	if offered {
+		return &mcp.EmptyCapability{}
+	}
+	return nil
+}

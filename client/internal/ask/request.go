@@ -1,0 +1,213 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// openRequests are the requests of the session era that have no response yet.
+type openRequests struct {
+	mu   sync.Mutex
+	byID map[jsonrpc.ID]*openRequest
+}
+
+// openRequest is one of them. Another session may use the same id.
+type openRequest struct{ cancel context.CancelCauseFunc }
+
+// maxOpen bounds them. One more is refused at once.
+const maxOpen = 100
+
+var (
+	errWithdrawn = errors.New("the server withdrew its request")
+	errLinkEnded = errors.New("the connection that the request came on has ended")
+)
+
+// add adds a request, or returns why it is refused.
+func (o *openRequests) add(id jsonrpc.ID, r *openRequest) *jsonrpc.Error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, twice := o.byID[id]; twice {
+		return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "This id is in use", nil)
+	}
+	if len(o.byID) == maxOpen {
+		return jsonrpc.NewError(codeBusy, "Too many requests at once", nil)
+	}
+	if o.byID == nil {
+		o.byID = map[jsonrpc.ID]*openRequest{}
+	}
+	o.byID[id] = r
+	return nil
+}
+
+func (o *openRequests) remove(id jsonrpc.ID, r *openRequest) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.byID[id] == r {
+		delete(o.byID, id)
+	}
+}
+
+// LinkEnded ends the handlers of all open requests. Call it when a session or a
+// program is lost: a response would reach another session (LC-17).
+func (d *Dispatcher) LinkEnded() {
+	d.open.mu.Lock()
+	defer d.open.mu.Unlock()
+	for _, r := range d.open.byID {
+		r.cancel(errLinkEnded)
+	}
+	d.open.byID = nil
+}
+
+// Cancelled ends the handler of a request that the server withdrew (UTIL-06).
+func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
+	var params mcp.CancelledParams
+	if mcp.Unmarshal(bytes.Clone(n.Params), &params) != nil {
+		return
+	}
+	d.open.mu.Lock()
+	defer d.open.mu.Unlock()
+	if r := d.open.byID[params.RequestID]; r != nil {
+		r.cancel(errWithdrawn)
+	}
+}
+
+// Request answers a request of the session era, and returns at once. Ping is
+// answered in any phase and never waits for handlers (UTIL-01). from is the link
+// that the request came on, nil before the client has one.
+func (d *Dispatcher) Request(from *link.Link, req jsonrpc.Request) {
+	switch {
+	case req.Method == mcp.MethodPing:
+		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Result: []byte(`{}`)})
+	case from != nil && mcp.MethodIn(req.Method, from.Agreed.Version):
+		d.begin(from, req)
+	default:
+		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: jsonrpc.NewError(jsonrpc.CodeMethodNotFound,
+			"Method not found: "+jsonrpc.Printable(req.Method, 100), nil)})
+	}
+}
+
+// begin has the application's handlers answer a request, for no longer than a call
+// may take.
+func (d *Dispatcher) begin(from *link.Link, req jsonrpc.Request) {
+	ctx, cancel := context.WithCancelCause(d.Life)
+	r := &openRequest{cancel: cancel}
+	size := len(req.Params) + len(req.ID.String()) + len(req.Method)
+	no := jsonrpc.NewError(codeBusy, "Too much waits to be answered", nil)
+	if d.Budget.Take(size) {
+		if no = d.open.add(req.ID, r); no != nil {
+			d.Budget.Give(size)
+		}
+	}
+	if no != nil {
+		cancel(nil)
+		d.reply(req.Method, jsonrpc.Response{ID: req.ID, Error: no})
+		return
+	}
+	end := func() {
+		d.open.remove(req.ID, r)
+		d.Budget.Give(size)
+		cancel(nil)
+	}
+	if !d.Within(func() {
+		defer end()
+		d.respond(ctx, cancel, from, req)
+	}) {
+		end()
+	}
+}
+
+// respond answers a request and sends the response, unless nobody waits for it any
+// more.
+func (d *Dispatcher) respond(ctx context.Context, cancel context.CancelCauseFunc, from *link.Link, req jsonrpc.Request) {
+	bounded := ctx
+	if d.MaxTime > 0 {
+		var stop context.CancelFunc
+		bounded, stop = context.WithTimeout(ctx, d.MaxTime)
+		defer stop()
+	}
+	answered := make(chan struct{})
+	watched := d.Within(func() {
+		select {
+		case <-from.Conn.Done():
+			cancel(errLinkEnded)
+		case <-answered:
+		case <-ctx.Done():
+		}
+	})
+	result, no := d.Answer(bounded, Occasion{Agreed: from.Agreed}, req.Method, req.Params)
+	close(answered)
+	if !watched || ctx.Err() != nil {
+		return // withdrawn, or the link has ended (UTIL-06)
+	}
+	resp := jsonrpc.Response{ID: req.ID, Result: result}
+	switch {
+	case no == nil:
+	case req.Method == mcp.MethodElicitationCreate && bounded.Err() != nil:
+		resp.Result = cancelElicitation // ELIC-09
+	default:
+		resp.Error = no.rpc
+	}
+	resp.Result = related(req.Params, resp.Result)
+	d.Respond(ctx, req.Method, resp)
+}
+
+// maxReplying bounds the replies that are on their way to the server.
+const maxReplying = 100
+
+// reply sends a response that needs no handler.
+func (d *Dispatcher) reply(method string, resp jsonrpc.Response) {
+	size := len(resp.ID.String())
+	if d.replying.Add(1) > maxReplying || !d.Budget.Take(size) {
+		d.replying.Add(-1)
+		d.Log.Warn("[MCP] the server asks faster than it takes answers; a request is not answered", "server", d.Server)
+		return
+	}
+	d.Behind(func(ctx context.Context) {
+		defer d.replying.Add(-1)
+		defer d.Budget.Give(size)
+		d.Respond(ctx, method, resp)
+	})
+}
+
+// related repeats in the answer to a request which task the request belongs to
+// (META-09).
+func related(params, result json.RawMessage) json.RawMessage {
+	if result == nil || !bytes.Contains(params, []byte(mcp.MetaRelatedTask)) {
+		return result
+	}
+	var task json.RawMessage
+	err := jsonrpc.Members(params, func(name, value []byte) bool {
+		if string(name) == "_meta" {
+			task, _ = mcp.MetaValue(value, mcp.MetaRelatedTask)
+		}
+		return true
+	})
+	if err != nil || task == nil {
+		return result
+	}
+	open, own, err := object.Cut(bytes.Clone(result), "_meta")
+	if err != nil {
+		return result
+	}
+	var meta []byte
+	if own != nil {
+		if mcp.CheckMeta(own) != nil {
+			return result // the handler's own _meta is invalid
+		}
+		if meta, err = object.Members(own); err != nil {
+			return result
+		}
+	}
+	open = append(object.Append(open, []byte(`"_meta":`)), '{')
+	open = object.Append(open, meta)
+	open = object.Append(open, object.Pair(mcp.MetaRelatedTask, task))
+	return append(open, '}', '}')
+}

@@ -1,0 +1,144 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Round is what a server of the stateless era wants before it answers a call: the
+// answers to its questions, or only the same call again.
+type Round struct {
+	// Requests are the questions, by keys of the server; nil for none.
+	Requests mcp.InputRequests
+	// State is the server's, a JSON text to be sent back unchanged; nil for none.
+	State json.RawMessage
+}
+
+// CanAsk reports whether results of a method may ask for input (MRTR-01).
+func CanAsk(method string, v mcp.Version) bool {
+	info, ok := mcp.LookupMethod(method, v)
+	return ok && info.InputRequired
+}
+
+// ReadRound decodes a result of type "input_required". The state is not decoded
+// (MRTR-04).
+func ReadRound(result json.RawMessage) (Round, error) {
+	var res mcp.InputRequiredResult
+	if err := mcp.Unmarshal(slices.Clone(result), &res); err != nil {
+		return Round{}, err
+	}
+	r := Round{Requests: res.InputRequests}
+	if res.RequestState != nil {
+		if err := jsonrpc.Members(result, func(name, value []byte) bool {
+			if string(name) == "requestState" {
+				r.State = slices.Clone(value)
+			}
+			return r.State == nil
+		}); err != nil {
+			return Round{}, err
+		}
+	}
+	if r.Requests == nil && r.State == nil {
+		return Round{}, errors.New("it asks for input and does not say for which (MRTR-02)")
+	}
+	return r, nil
+}
+
+// Encode returns the members that the next attempt adds to the params of the call:
+// the answers to the latest questions only, and the state, if there is one
+// (MRTR-04, MRTR-07).
+func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error) {
+	var out []byte
+	if responses != nil {
+		answers := []byte{'{'}
+		for _, key := range slices.Sorted(maps.Keys(responses)) {
+			if object.First(responses[key]) != '{' {
+				return nil, fmt.Errorf("the input response %q must be a JSON object", jsonrpc.Printable(key, 100))
+			}
+			pair, err := jsonrpc.AppendValue(object.Pair(key, nil), responses[key])
+			if err != nil {
+				return nil, fmt.Errorf("the input response %q: %w", jsonrpc.Printable(key, 100), err)
+			}
+			answers = object.Append(answers, pair)
+		}
+		out = object.Pair("inputResponses", append(answers, '}'))
+	}
+	if state != nil {
+		if object.First(state) != '"' {
+			return nil, errors.New("the state must be the JSON string that the server gave")
+		}
+		pair, err := jsonrpc.AppendValue(object.Pair("requestState", nil), state)
+		if err != nil {
+			return nil, fmt.Errorf("the state: %w", err)
+		}
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, pair...)
+	}
+	return out, nil
+}
+
+// Tally counts what the server asked during one call.
+type Tally struct {
+	rounds, waits int
+}
+
+// Rounds returns how many rounds are over.
+func (t Tally) Rounds() int { return t.rounds + t.waits }
+
+// The pauses before a call that the server put off without a question: it sheds
+// load (MRTR-08).
+const (
+	firstPause   = 50 * time.Millisecond // and up to 5 times as long
+	longestPause = 5 * time.Second
+)
+
+// AnswerRound answers a round with the application's handlers, or pauses when there
+// is no question, and returns the members that the next attempt adds to the params
+// of the call. The errors are those of [Dispatcher.AnswerAll].
+func (d *Dispatcher) AnswerRound(ctx context.Context, o Occasion, t *Tally, r Round) ([]byte, error) {
+	if len(r.Requests) == 0 {
+		if err := d.pause(ctx, t); err != nil {
+			return nil, err
+		}
+		return Encode(nil, r.State)
+	}
+	if t.rounds++; t.rounds > d.Offer.Limits.Rounds {
+		return nil, &Unanswered{r.Requests, refuse(codeBusy, "the server asked more than %d times", d.Offer.Limits.Rounds)}
+	}
+	responses, err := d.AnswerAll(ctx, o, r.Requests)
+	if err != nil {
+		return nil, err
+	}
+	return Encode(responses, r.State)
+}
+
+// pause waits before a call is made again.
+func (d *Dispatcher) pause(ctx context.Context, t *Tally) error {
+	if t.waits++; t.waits > d.Offer.Limits.Waits {
+		return &Unanswered{nil, refuse(codeBusy, "the server put the call off more than %d times", d.Offer.Limits.Waits)}
+	}
+	pause := firstPause + rand.N(4*firstPause) //nolint:gosec // spreads load, guards nothing
+	pause = min(pause<<min(t.waits-1, 10), longestPause)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.Life.Done():
+		return ErrClosed
+	}
+}

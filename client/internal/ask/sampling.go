@@ -1,0 +1,98 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func (d *Dispatcher) checkSampling(from Requester, v mcp.Version, caps *mcp.SamplingCapability, raw json.RawMessage) (question, *Refusal) {
+	var params mcp.CreateMessageParams
+	if err := mcp.Unmarshal([]byte(raw), &params); err != nil {
+		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: %s", jsonrpc.Printable(err.Error(), 200))
+	}
+	if (len(params.Tools) > 0 || params.ToolChoice != nil) && caps.Tools == nil {
+		return nil, refuse(jsonrpc.CodeInvalidParams, "The client did not declare sampling.tools")
+	}
+	if err := checkToolTurns(params.Messages); err != nil {
+		return nil, refuse(jsonrpc.CodeInvalidParams, "Invalid params: %s", err)
+	}
+	if d.Offer.Sampling == nil {
+		return nil, refuse(jsonrpc.CodeMethodNotFound, "Nobody answers sampling requests")
+	}
+	return func(ctx context.Context) (json.RawMessage, *Refusal) {
+		res, err := run(d, "OnSampling", func() (*mcp.CreateMessageResult, error) {
+			return d.Offer.Sampling(ctx, from, &params)
+		})
+		if err == nil {
+			var raw json.RawMessage
+			if raw, err = encodeMessage(res, v); err == nil {
+				return raw, nil
+			}
+		}
+		if errors.Is(err, ErrRejected) {
+			return nil, &Refusal{rpc: jsonrpc.NewError(mcp.CodeUserRejected, "User rejected sampling request", nil), cause: err}
+		}
+		if ctx.Err() == nil {
+			d.Log.Warn("[MCP] a sampling request of the server was not answered", "server", d.Server, "error", err)
+		}
+		return nil, handlerFailed(err)
+	}, nil
+}
+
+// encodeMessage encodes the model's message in the words of the revision.
+func encodeMessage(res *mcp.CreateMessageResult, v mcp.Version) (json.RawMessage, error) {
+	switch {
+	case res == nil || len(res.Content) == 0:
+		return nil, errors.New("the sampling handler returned nothing")
+	case len(res.Content) > 1 && !v.AtLeast(mcp.Version2025_11_25): // SAMP-03
+		return nil, errors.New("the sampling handler returned more than one block, which revision " + string(v) + " cannot carry")
+	}
+	out := *res
+	if out.Role == "" {
+		out.Role = mcp.RoleAssistant
+	}
+	return mcp.Marshal(&out)
+}
+
+// checkToolTurns holds a conversation to the order of tool calls: every use is
+// answered by the message that follows, which holds nothing else (SAMP-02).
+func checkToolTurns(messages []mcp.SamplingMessage) error {
+	var open map[string]bool // tool uses of the message before
+	for _, m := range messages {
+		var results, others int
+		uses := map[string]bool{}
+		for _, block := range m.Content {
+			switch block := block.(type) {
+			case *mcp.ToolResultContent:
+				results++
+				if m.Role != mcp.RoleUser || !open[block.ToolUseID] {
+					return errors.New("a tool result answers no tool use of the message before")
+				}
+				delete(open, block.ToolUseID)
+			case *mcp.ToolUseContent:
+				others++
+				if m.Role != mcp.RoleAssistant || uses[block.ID] {
+					return errors.New("a tool use is out of place")
+				}
+				uses[block.ID] = true
+			default:
+				others++
+			}
+		}
+		switch {
+		case len(open) > 0:
+			return errors.New("a tool use has no result in the message that follows")
+		case results > 0 && others > 0:
+			return errors.New("a message with tool results holds something else")
+		}
+		open = uses
+	}
+	if len(open) > 0 {
+		return errors.New("a tool use has no result")
+	}
+	return nil
+}

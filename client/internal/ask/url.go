@@ -1,0 +1,152 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// hostOf returns the host of a URL that a user may be shown (SEC-03). A user name
+// before the host would deceive.
+func hostOf(text string) (host string, err error) {
+	u, err := url.Parse(text)
+	switch {
+	case strings.ContainsFunc(text, isInvisible):
+		return "", errors.New("it must not hold what cannot be seen")
+	case err != nil || u.Hostname() == "":
+		return "", errors.New("it is not an absolute URL")
+	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+		return "", errors.New("it must be https, or http to this machine")
+	case u.User != nil:
+		return "", errors.New("it must not hold a user name")
+	}
+	return strings.ToLower(u.Hostname()), nil
+}
+
+// isInvisible reports letters without a place of their own, and those that turn
+// others around: the user would read another URL.
+func isInvisible(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
+
+func isLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
+
+// isLookalike reports a host that may look like another one.
+func isLookalike(host string) bool {
+	for label := range strings.SplitSeq(host, ".") {
+		if strings.HasPrefix(label, "xn--") {
+			return true
+		}
+	}
+	return strings.ContainsFunc(host, func(r rune) bool { return r > '~' })
+}
+
+// visits are the URL elicitations under way, until the server reports that they
+// are complete (ELIC-07).
+type visits struct {
+	mu   sync.Mutex
+	done map[string]chan struct{}
+	ids  []string // of done, oldest first
+}
+
+// maxVisits bounds what a server that completes nothing makes the client remember.
+// The oldest are forgotten first.
+const maxVisits = 256
+
+// maxVisitID is the longest id that is remembered, in bytes.
+const maxVisitID = 1 << 10
+
+// begin returns the channel that is closed when the elicitation is complete, nil
+// for an elicitation whose id cannot be remembered.
+func (v *visits) begin(id string) <-chan struct{} {
+	if id == "" || len(id) > maxVisitID {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, ok := v.done[id]; ok {
+		return done
+	}
+	if v.done == nil {
+		v.done = map[string]chan struct{}{}
+	}
+	if len(v.ids) == maxVisits {
+		delete(v.done, v.ids[0])
+		v.ids = v.ids[1:]
+	}
+	v.done[id] = make(chan struct{})
+	v.ids = append(v.ids, id)
+	return v.done[id]
+}
+
+// end forgets an elicitation. known is false when it was not under way.
+func (v *visits) end(id string) (done chan struct{}, known bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, known = v.done[id]; known {
+		delete(v.done, id)
+		v.ids = slices.DeleteFunc(v.ids, func(other string) bool { return other == id })
+	}
+	return done, known
+}
+
+// ElicitationComplete tells the waiting handler that its user has finished. Ids
+// that are unknown, or known no more, are ignored (ELIC-07).
+func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) {
+	var params mcp.ElicitationCompleteParams
+	if !mcp.MethodIn(n.Method, v) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
+		return
+	}
+	if done, known := d.visits.end(params.ElicitationID); known {
+		close(done)
+		d.Completed(params.ElicitationID)
+	}
+}
+
+// Visit has the user visit what a server requires before it takes a call: all its
+// URL elicitations, in order. It reports whether the user agreed to each; then
+// the call may be made again (ELIC-08). In every revision but 2025-11-25 the code
+// of such an error is free for servers.
+func (d *Dispatcher) Visit(ctx context.Context, o Occasion, required *jsonrpc.Error) bool {
+	if o.Agreed.Version != mcp.Version2025_11_25 || d.Offer.URL == nil {
+		return false
+	}
+	var data mcp.URLElicitationRequiredData
+	if mcp.Unmarshal(slices.Clone(required.Data), &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequests {
+		return false
+	}
+	if slices.ContainsFunc(data.Elicitations, func(p mcp.ElicitParams) bool { return p.Mode != mcp.ElicitURL }) {
+		return false
+	}
+	for _, p := range data.Elicitations {
+		if !d.visit(ctx, o, &p) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Dispatcher) visit(ctx context.Context, o Occasion, p *mcp.ElicitParams) bool {
+	params, err := mcp.Marshal(p)
+	if err != nil {
+		return false
+	}
+	raw, no := d.Answer(ctx, o, mcp.MethodElicitationCreate, params)
+	if no != nil {
+		d.Log.Warn("[MCP] what the server wants done before the call cannot be", "server", d.Server, "error", no)
+		return false
+	}
+	var res mcp.ElicitResult
+	return mcp.Unmarshal(raw, &res) == nil && res.Action == mcp.ElicitAccept
+}

@@ -1,0 +1,91 @@
+// Package object writes JSON objects piece by piece. An object is open while its
+// closing brace is missing: members are appended without copying the rest.
+package object
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Open returns an object without its closing brace, nil for none. It shares the
+// memory of the object.
+func Open(object json.RawMessage) []byte {
+	for i := len(object) - 1; i >= 0; i-- {
+		if object[i] == '}' {
+			return object[:i:i]
+		}
+	}
+	return nil
+}
+
+// Append appends members to an open object, after a comma if it has some already.
+func Append(open, members []byte) []byte {
+	if len(members) == 0 {
+		return open
+	}
+	if open[len(open)-1] != '{' {
+		open = append(open, ',')
+	}
+	return append(open, members...)
+}
+
+// Pair returns one member: its name, a colon and its value.
+func Pair(name string, value []byte) []byte {
+	return append(append(jsonrpc.AppendString(nil, name), ':'), value...)
+}
+
+// Cut returns an object, open and without one of its members, and that member's
+// value, nil if it has none. Both share the memory of the object where they can.
+func Cut(object json.RawMessage, name string) (open []byte, value json.RawMessage, err error) {
+	if err = jsonrpc.Members(object, func(n, v []byte) bool {
+		if string(n) == name {
+			value = v
+		}
+		return value == nil
+	}); err != nil {
+		return nil, nil, err
+	}
+	if value == nil {
+		return Open(object), nil, nil
+	}
+	open = []byte{'{'}
+	err = jsonrpc.Members(object, func(n, v []byte) bool {
+		if string(n) != name {
+			open = Append(open, Pair(string(n), v))
+		}
+		return true
+	})
+	return open, value, err
+}
+
+// Members returns the members of an object, without its braces.
+func Members(object json.RawMessage) ([]byte, error) {
+	all := []byte{'{'}
+	err := jsonrpc.Members(object, func(name, value []byte) bool {
+		all = Append(all, Pair(string(name), value))
+		return true
+	})
+	return all[1:], err
+}
+
+// Has reports whether an object has a member.
+func Has(object json.RawMessage, name string) bool {
+	found := false
+	err := jsonrpc.Members(object, func(n, _ []byte) bool {
+		found = string(n) == name
+		return !found
+	})
+	return err == nil && found
+}
+
+// First returns the first byte of a JSON text, 0 for an empty one. The text begins
+// in its first line.
+func First(text json.RawMessage) byte {
+	for _, b := range text {
+		if b != ' ' && b != '\t' {
+			return b
+		}
+	}
+	return 0
+}

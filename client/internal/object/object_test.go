@@ -1,0 +1,64 @@
+package object_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+)
+
+func TestOpenAndAppend(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, object.Open(nil))
+	for given, want := range map[string]string{
+		`{}`:         `{"b":2`,
+		`{"a":{}}`:   `{"a":{},"b":2`,
+		`{"a":"}"} `: `{"a":"}","b":2`,
+	} {
+		raw := json.RawMessage(given)
+		require.Equal(t, want, string(object.Append(object.Open(raw), object.Pair("b", []byte(`2`)))))
+		require.Equal(t, given, string(raw), "appending copies: the rest of the object stays as it is")
+	}
+	require.Equal(t, `{`, string(object.Append([]byte{'{'}, nil)))
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ given, open, value string }{
+		"absent":      {`{"a":1}`, `{"a":1`, ``},
+		"alone":       {`{"_meta":{"k":1}}`, `{`, `{"k":1}`},
+		"first":       {`{"_meta":{},"a":1}`, `{"a":1`, `{}`},
+		"in between":  {`{"a":1,"_meta":2,"b":3}`, `{"a":1,"b":3`, `2`},
+		"escaped":     {`{"\u005fmeta":2,"b":3}`, `{"b":3`, `2`},
+		"not its own": {`{"a":{"_meta":1}}`, `{"a":{"_meta":1}`, ``},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			open, value, err := object.Cut(json.RawMessage(tt.given), "_meta")
+			require.NoError(t, err)
+			require.Equal(t, tt.open, string(open))
+			require.Equal(t, tt.value, string(value))
+		})
+	}
+	_, _, err := object.Cut(json.RawMessage(`[1]`), "_meta")
+	require.Error(t, err)
+}
+
+func TestReading(t *testing.T) {
+	t.Parallel()
+	members, err := object.Members(json.RawMessage(`{ "a" : 1, "b":{} }`))
+	require.NoError(t, err)
+	require.Equal(t, `"a":1,"b":{}`, string(members))
+	_, err = object.Members(json.RawMessage(`7`))
+	require.Error(t, err)
+
+	require.True(t, object.Has(json.RawMessage(`{"a":null}`), "a"))
+	require.False(t, object.Has(json.RawMessage(`{"b":{"a":1}}`), "a"))
+	require.False(t, object.Has(json.RawMessage(`"a"`), "a"))
+
+	require.Equal(t, byte('{'), object.First(json.RawMessage(" \t{}")))
+	require.Zero(t, object.First(nil))
+}
