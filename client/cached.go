@@ -314,17 +314,17 @@ func (c *Client) keyOf(a *link.Agreement) toolcache.Key {
 // knows of it. Only a cache that others see needs to know (CACHE-05).
 func (c *config) partitionOf(t transport.Transport) (string, error) {
 	durable := c.cache != nil && c.cache.Durable() || c.cacheSet != nil && c.cacheSet.Durable != nil
-	switch called, ok := t.(transport.Called); {
+	switch scoped, ok := t.(transport.CredentialScoped); {
 	case c.partition != nil:
 		return *c.partition, nil
 	case !ok || c.cache == nil && !durable:
 		return "", nil
 	default:
-		caller, known := called.Caller()
+		scope, known := scoped.Scope()
 		if !known && durable {
 			return "", errors.New("a durable tool cache and a RoundTripper need WithCachePartition: the round tripper may add credentials, and what is kept for one caller is not for another")
 		}
-		return caller, nil
+		return scope, nil
 	}
 }
 

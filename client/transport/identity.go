@@ -31,31 +31,35 @@ func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 // Identity implements [Identified]: every stream is a server of its own.
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
 
-// Called is a [Transport] that can tell callers apart, without telling who they
-// are: what a server said to one is not for another. caller is "" for
-// nobody in particular; known is false where it cannot be told.
-type Called interface {
-	Caller() (caller string, known bool)
+// CredentialScoped is a [Transport] that knows which credentials its requests
+// carry. A shared cache keeps the answers for one scope apart from those for
+// another.
+//
+// Scope returns a name that does not reveal the credentials: "" means that the
+// requests carry none. known is false if the transport cannot tell, for example
+// because a RoundTripper may add credentials.
+type CredentialScoped interface {
+	Scope() (scope string, known bool)
 }
 
-// Caller implements [Called]: a digest of Header, all of which may say who asks.
-// It is not known where a RoundTripper or a HeaderFunc may add what it likes.
-func (h *HTTP) Caller() (caller string, known bool) {
+// Scope implements [CredentialScoped]. It returns a digest of Header. known is
+// false if a RoundTripper or a HeaderFunc is set, because both may add credentials.
+func (h *HTTP) Scope() (scope string, known bool) {
 	if h.HeaderFunc != nil {
 		return "", false
 	}
-	return callerOf(h.Header, h.RoundTripper)
+	return scopeOf(h.Header, h.RoundTripper)
 }
 
-// Caller implements [Called], as that of [HTTP].
-func (s *SSE) Caller() (caller string, known bool) {
+// Scope implements [CredentialScoped] in the same way as [HTTP].
+func (s *SSE) Scope() (scope string, known bool) {
 	if s.HeaderFunc != nil {
 		return "", false
 	}
-	return callerOf(s.Header, s.RoundTripper)
+	return scopeOf(s.Header, s.RoundTripper)
 }
 
-func callerOf(header http.Header, rt http.RoundTripper) (caller string, known bool) {
+func scopeOf(header http.Header, rt http.RoundTripper) (scope string, known bool) {
 	if rt != nil {
 		return "", false
 	}

@@ -37,7 +37,7 @@ func TestIdentity(t *testing.T) {
 
 // CACHE-05: callers that send other headers are others, in whatever order and
 // case; of a round tripper of one's own nobody knows what it adds.
-func TestCaller(t *testing.T) {
+func TestScope(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for i, header := range []http.Header{
@@ -50,19 +50,19 @@ func TestCaller(t *testing.T) {
 		{"X-Key": {"ab"}},
 		{"X-Key": {"a"}, "X-Tenant": {"b"}},
 	} {
-		caller, known := (&transport.HTTP{Header: header}).Caller()
+		caller, known := (&transport.HTTP{Header: header}).Scope()
 		require.True(t, known)
 		require.NotContains(t, seen, caller, "%d", i)
 		seen[caller] = i
-		same, known := (&transport.SSE{Header: header}).Caller()
+		same, known := (&transport.SSE{Header: header}).Scope()
 		require.True(t, known)
 		require.Equal(t, caller, same)
 	}
 	require.Contains(t, seen, "", "nobody in particular")
-	caller, _ := (&transport.HTTP{Header: http.Header{"x-tenant": {"b"}, "x-key": {"a"}}}).Caller()
+	caller, _ := (&transport.HTTP{Header: http.Header{"x-tenant": {"b"}, "x-key": {"a"}}}).Scope()
 	require.Equal(t, 7, seen[caller])
-	_, known := (&transport.HTTP{RoundTripper: http.DefaultTransport}).Caller()
+	_, known := (&transport.HTTP{RoundTripper: http.DefaultTransport}).Scope()
 	require.False(t, known)
-	_, known = (&transport.SSE{RoundTripper: http.DefaultTransport}).Caller()
+	_, known = (&transport.SSE{RoundTripper: http.DefaultTransport}).Scope()
 	require.False(t, known)
 }
