@@ -122,7 +122,7 @@ func (b *Breaker) refusal(ph *phase) *OpenError {
 	}
 }
 
-// Trip opens the breaker at once, as a [Decisive] failure does, without a
+// Trip opens the breaker at once, as a [Fatal] failure does, without a
 // permit: for a watcher that has learnt by itself that the peer is gone. In
 // HALF_OPEN it ends the probe, in OPEN it does nothing. reason is for the log
 // and the health view. A watcher that may learn that it was wrong keeps what is

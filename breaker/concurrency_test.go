@@ -39,7 +39,7 @@ func TestProbesNeverOverlap(t *testing.T) {
 					runtime.Gosched() // the others' chance to come in between
 					running.Add(-1)
 				}
-				p.Settle([]breaker.Verdict{breaker.Success, breaker.Failure, breaker.Failure, breaker.Neutral, breaker.Shallow, breaker.Decisive}[rng.IntN(6)])
+				p.Settle([]breaker.Verdict{breaker.Success, breaker.Failure, breaker.Failure, breaker.Neutral, breaker.Tentative, breaker.Fatal}[rng.IntN(6)])
 				p.Settle(breaker.Neutral) // must not give a second place back
 			}
 		})

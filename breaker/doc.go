@@ -10,7 +10,7 @@
 //
 // The states and every legal move:
 //
-//	CLOSED    --5 failures in a row, or a decisive one--------> OPEN
+//	CLOSED    --5 failures in a row, or a fatal one----------> OPEN
 //	OPEN      --first Acquire after more than the cooldown----> HALF_OPEN
 //	HALF_OPEN --success of the probe--------------------------> CLOSED
 //	HALF_OPEN --failure of the probe, or its lease runs out---> OPEN
@@ -26,9 +26,9 @@
 //
 // [Success] and [Failure] count. [Neutral] says that nothing was learnt (the
 // caller gave up): it leaves the run as it is and gives a probe's place back.
-// [Shallow] is the success of a probe that proves little, such as a ping: it
+// [Tentative] is the success of a probe that proves little, such as a ping: it
 // closes the breaker in probation, where one failure opens it again until a
-// call has succeeded. [Decisive] is a failure that opens alone.
+// call has succeeded. [Fatal] is a failure that opens alone.
 //
 // # What else keeps calls out, or lets them through
 //

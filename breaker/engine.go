@@ -79,10 +79,10 @@ func (b *Breaker) settle(ph *phase, v Verdict, reason string) {
 		ph.out.Add(-1)
 	}
 	switch v {
-	case Success, Shallow:
+	case Success, Tentative:
 		b.succeed(ph, v == Success)
-	case Failure, Decisive:
-		b.fail(ph, v == Decisive, reason)
+	case Failure, Fatal:
+		b.fail(ph, v == Fatal, reason)
 	default: // a verdict that does not exist proves nothing
 		if ph.state == HalfOpen {
 			ph.taken.Add(-1)
@@ -106,10 +106,10 @@ func (b *Breaker) succeed(ph *phase, proof bool) {
 	}
 }
 
-func (b *Breaker) fail(ph *phase, decisive bool, cause string) {
+func (b *Breaker) fail(ph *phase, fatal bool, cause string) {
 	b.failed.Store(&failure{reason: cause, at: time.Now()})
 	probation, suspected := ph.probation.Load(), b.suspected()
-	b.sharp = decisive || probation || suspected
+	b.sharp = fatal || probation || suspected
 	if !b.tellEngine(ph, errFailure) {
 		return
 	}
@@ -118,7 +118,7 @@ func (b *Breaker) fail(ph *phase, decisive bool, cause string) {
 	case ph.state == HalfOpen:
 		ph.run.Add(1) // the engine counts none in HALF_OPEN
 		reason = "probe failed"
-	case decisive:
+	case fatal:
 		reason = "decisive failure"
 	case probation:
 		reason = "failure in probation"

@@ -63,7 +63,7 @@ func TestGroupForgetsTheQuiet(t *testing.T) {
 			b.Trip("")
 			sleep(time.Minute)
 			p, _ := b.Acquire()
-			p.Settle(breaker.Shallow)
+			p.Settle(breaker.Tentative)
 		}, 100 * time.Hour, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "State(9)", breaker.State(9).String())
 	require.Equal(t, "success failure neutral Verdict(7)",
 		breaker.Success.String()+" "+breaker.Failure.String()+" "+breaker.Neutral.String()+" "+breaker.Verdict(7).String())
-	require.Equal(t, "shallow decisive", breaker.Shallow.String()+" "+breaker.Decisive.String())
+	require.Equal(t, "tentative fatal", breaker.Tentative.String()+" "+breaker.Fatal.String())
 	require.Equal(t, "auto forced_open bypass Mode(9)", fmt.Sprint(breaker.Auto, breaker.ForcedOpen, breaker.Bypass, breaker.Mode(9)))
 	text, err := json.Marshal(breaker.HalfOpen)
 	require.NoError(t, err)

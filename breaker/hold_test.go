@@ -129,7 +129,7 @@ func TestForce(t *testing.T) {
 		require.NoError(t, b.Peek())
 		for range 20 {
 			settle(t, b, breaker.Failure)
-			settle(t, b, breaker.Decisive)
+			settle(t, b, breaker.Fatal)
 			settle(t, b, breaker.Success)
 		}
 		require.Equal(t, breaker.Open, b.State())

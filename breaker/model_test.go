@@ -44,12 +44,12 @@ const (
 	cooldown29         fault = "cooldown 29"
 	twoProbes          fault = "two probes"
 	probationIgnored   fault = "probation ignored"
-	decisiveIsOne      fault = "decisive is one"
+	fatalIsOne         fault = "fatal is one"
 	lateSuccess        fault = "late success"
 	holdShrinks        fault = "hold shrinks"
 	openEndsAtCooldown fault = "open ends at cooldown"
-	shallowEndsRun     fault = "shallow ends run"
-	shallowIsProof     fault = "shallow is proof"
+	tentativeEndsRun   fault = "tentative ends run"
+	tentativeIsProof   fault = "tentative is proof"
 	suspectIgnored     fault = "suspect ignored"
 	forceIgnored       fault = "force ignored"
 	bypassCounts       fault = "bypass counts"
@@ -80,12 +80,12 @@ var allFaults = []fault{
 	cooldown29,
 	twoProbes,
 	probationIgnored,
-	decisiveIsOne,
+	fatalIsOne,
 	lateSuccess,
 	holdShrinks,
 	openEndsAtCooldown,
-	shallowEndsRun,
-	shallowIsProof,
+	tentativeEndsRun,
+	tentativeIsProof,
 	suspectIgnored,
 	forceIgnored,
 	bypassCounts,
@@ -161,7 +161,7 @@ func (m *spec) open() {
 	m.enter(breaker.Open)
 }
 
-func (m *spec) fail(decisive bool) {
+func (m *spec) fail(fatal bool) {
 	m.run++
 	threshold := m.set.FailureThreshold
 	if m.fault == threshold6 {
@@ -170,7 +170,7 @@ func (m *spec) fail(decisive bool) {
 	switch {
 	case m.state == breaker.HalfOpen, m.run >= threshold,
 		m.probation && m.fault != probationIgnored,
-		decisive && m.fault != decisiveIsOne,
+		fatal && m.fault != fatalIsOne,
 		m.now < m.suspect && m.fault != suspectIgnored:
 		m.open()
 	}
@@ -267,10 +267,10 @@ func (m *spec) settle(gen int, v breaker.Verdict, again bool) {
 			m.seen.neutralProbes++
 			m.probe = 0
 		}
-	case breaker.Failure, breaker.Decisive:
-		m.fail(v == breaker.Decisive)
-	case breaker.Success, breaker.Shallow:
-		m.succeed(v == breaker.Success || m.fault == shallowIsProof)
+	case breaker.Failure, breaker.Fatal:
+		m.fail(v == breaker.Fatal)
+	case breaker.Success, breaker.Tentative:
+		m.succeed(v == breaker.Success || m.fault == tentativeIsProof)
 	}
 }
 
@@ -282,7 +282,7 @@ func (m *spec) succeed(proof bool) {
 		}
 		m.probation = !proof
 		m.enter(breaker.Closed)
-	} else if proof || m.fault == shallowEndsRun {
+	} else if proof || m.fault == tentativeEndsRun {
 		m.run = 0
 		m.probation = m.probation && !proof
 	}

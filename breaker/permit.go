@@ -103,9 +103,9 @@ func (p Permit) report(v Verdict, reason string) bool {
 	}
 	b, ph := p.b, p.p.phase
 	switch v {
-	case Success, Shallow:
+	case Success, Tentative:
 		b.successes.Add(1)
-	case Failure, Decisive:
+	case Failure, Fatal:
 		b.failures.Add(1)
 	default:
 		b.neutrals.Add(1)
@@ -126,7 +126,7 @@ func (ph *phase) unmoved(v Verdict) bool {
 		return false
 	}
 	switch v {
-	case Failure, Decisive:
+	case Failure, Fatal:
 		return false
 	case Success:
 		return ph.run.Load() == 0 && !ph.probation.Load()

@@ -29,7 +29,7 @@ type phase struct {
 	// taken are the places of HALF_OPEN that are not free, out the probes
 	// under way. They are written under the lock.
 	taken, out atomic.Int32
-	// proved says that one of the probes so far was no shallow one, report
+	// proved says that one of the probes so far was no tentative one, report
 	// tells the engine a verdict of this generation. Both are under the lock.
 	proved bool
 	report func(error)

@@ -10,9 +10,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 )
 
-// resilience.md §3.5.2: after a shallow probe one failure opens again, until a
+// resilience.md §3.5.2: after a tentative probe one failure opens again, until a
 // call has succeeded.
-func TestShallowProbeClosesInProbation(t *testing.T) {
+func TestTentativeProbeClosesInProbation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
@@ -22,7 +22,7 @@ func TestShallowProbeClosesInProbation(t *testing.T) {
 	}{
 		{"nothing yet", nil, breaker.Closed, true},
 		{"one failure", []breaker.Verdict{breaker.Failure}, breaker.Open, false},
-		{"another ping, one failure", []breaker.Verdict{breaker.Shallow, breaker.Neutral, breaker.Failure}, breaker.Open, false},
+		{"another ping, one failure", []breaker.Verdict{breaker.Tentative, breaker.Neutral, breaker.Failure}, breaker.Open, false},
 		{"a success", []breaker.Verdict{breaker.Success}, breaker.Closed, false},
 		{"a success, four failures", []breaker.Verdict{breaker.Success, breaker.Failure, breaker.Failure, breaker.Failure, breaker.Failure}, breaker.Closed, false},
 		{"a success, five failures", []breaker.Verdict{breaker.Success, breaker.Failure, breaker.Failure, breaker.Failure, breaker.Failure, breaker.Failure}, breaker.Open, false},
@@ -32,7 +32,7 @@ func TestShallowProbeClosesInProbation(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := opened(t, breaker.Settings{})
 				time.Sleep(31 * time.Second)
-				settle(t, b, breaker.Shallow)
+				settle(t, b, breaker.Tentative)
 				for _, v := range tt.verdicts {
 					require.Equal(t, breaker.Closed, b.State())
 					settle(t, b, v)
@@ -44,12 +44,12 @@ func TestShallowProbeClosesInProbation(t *testing.T) {
 	}
 }
 
-func TestShallowInClosedChangesNothing(t *testing.T) {
+func TestTentativeInClosedChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{})
 	for range 4 {
 		settle(t, b, breaker.Failure)
-		settle(t, b, breaker.Shallow)
+		settle(t, b, breaker.Tentative)
 	}
 	require.Equal(t, 4, b.Snapshot().ConsecutiveFailures)
 	settle(t, b, breaker.Failure)
@@ -63,9 +63,9 @@ func TestOneRealProbeEndsProbation(t *testing.T) {
 		verdicts [2]breaker.Verdict
 		want     bool
 	}{
-		{[2]breaker.Verdict{breaker.Shallow, breaker.Shallow}, true},
-		{[2]breaker.Verdict{breaker.Success, breaker.Shallow}, false},
-		{[2]breaker.Verdict{breaker.Shallow, breaker.Success}, false},
+		{[2]breaker.Verdict{breaker.Tentative, breaker.Tentative}, true},
+		{[2]breaker.Verdict{breaker.Success, breaker.Tentative}, false},
+		{[2]breaker.Verdict{breaker.Tentative, breaker.Success}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := opened(t, breaker.Settings{HalfOpenMax: 2})
@@ -78,12 +78,12 @@ func TestOneRealProbeEndsProbation(t *testing.T) {
 	}
 }
 
-func TestDecisiveFailureOpensAlone(t *testing.T) {
+func TestFatalFailureOpensAlone(t *testing.T) {
 	t.Parallel()
 	b := breaker.New(breaker.Settings{})
 	p, err := b.Acquire()
 	require.NoError(t, err)
-	p.SettleFor(breaker.Decisive, "certificate")
+	p.SettleFor(breaker.Fatal, "certificate")
 	s := b.Snapshot()
 	require.Equal(t, breaker.Open, s.State)
 	require.Equal(t, "decisive failure: certificate", s.Reason)
@@ -313,7 +313,7 @@ func TestCooldowns(t *testing.T) {
 	}
 }
 
-// A cooldown goes on growing when only shallow probes have succeeded.
+// A cooldown goes on growing when only tentative probes have succeeded.
 func TestProbationKeepsTheCooldownGrowing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestProbationKeepsTheCooldownGrowing(t *testing.T) {
 		for _, want := range []time.Duration{30, 60, 120, 240, 300} {
 			require.Equal(t, want*time.Second, b.Snapshot().RetryAfter)
 			time.Sleep(b.Snapshot().RetryAfter + 1)
-			settle(t, b, breaker.Shallow)
+			settle(t, b, breaker.Tentative)
 			settle(t, b, breaker.Failure)
 		}
 	})

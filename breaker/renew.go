@@ -3,7 +3,7 @@ package breaker
 // Renewed says that the peer was replaced by a fresh one which has been heard of
 // already: a program that was started again and has shaken hands, say. What the
 // old one has done does not speak against it, so OPEN and HALF_OPEN close in
-// probation, as after a [Shallow] probe: until the first Success one Failure opens
+// probation, as after a [Tentative] probe: until the first Success one Failure opens
 // again. A probe under way was of the old peer and has no effect any more. In
 // CLOSED it does nothing; a hold, a mode and a suspicion stay as they are.
 //

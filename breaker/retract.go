@@ -10,7 +10,7 @@ type Tripped struct {
 
 // Retract takes the trip back: the watcher was wrong, the peer lives (it was
 // busy, say, and has answered now). A breaker that is still OPEN in the very
-// generation that the trip began closes in probation, as after a [Shallow]
+// generation that the trip began closes in probation, as after a [Tentative]
 // probe: until the first Success one Failure opens it again. In any other it
 // does nothing, so it never closes what failures, another watcher or a failed
 // probe have opened; a hold, a mode and a suspicion stay as they are. reason is

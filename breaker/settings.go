@@ -33,7 +33,7 @@ type Settings struct {
 	// is the probe. 0 means 30 s.
 	Cooldown time.Duration
 	// MaxCooldown lets the cooldown double with every cooldown whose probe
-	// fails, up to this. A success that is no [Shallow] one makes it short
+	// fails, up to this. A success that is no [Tentative] one makes it short
 	// again. 0 means that it does not grow.
 	MaxCooldown time.Duration
 	// CooldownJitter spreads each cooldown by this share of it to both sides,

@@ -28,7 +28,7 @@ type Snapshot struct {
 	Held       bool
 	HoldReason string
 	// Probation says that one failure opens the breaker again, because the
-	// probe was [Shallow] or a trip was retracted; Suspect that it does because of [Breaker.Suspect].
+	// probe was [Tentative] or a trip was retracted; Suspect that it does because of [Breaker.Suspect].
 	Probation, Suspect bool
 	// ProbeInFlight says that HALF_OPEN waits for a verdict.
 	ProbeInFlight bool

@@ -44,17 +44,17 @@ const (
 	Success
 	// Failure: the peer is not well. It lengthens the run of failures.
 	Failure
-	// Shallow is the Success of a call that proves little (a ping: the peer
+	// Tentative is the Success of a call that proves little (a ping: the peer
 	// lives, its work may still fail). As the verdict of a probe it closes the
 	// breaker in probation: until the first Success one Failure opens it
 	// again. In CLOSED it changes nothing.
-	Shallow
-	// Decisive is a Failure that opens the breaker alone, however short the
+	Tentative
+	// Fatal is a Failure that opens the breaker alone, however short the
 	// run.
-	Decisive
+	Fatal
 )
 
-// String returns neutral, success, failure, shallow or decisive.
+// String returns neutral, success, failure, tentative or fatal.
 func (v Verdict) String() string {
 	switch v {
 	case Success:
@@ -63,10 +63,10 @@ func (v Verdict) String() string {
 		return "failure"
 	case Neutral:
 		return "neutral"
-	case Shallow:
-		return "shallow"
-	case Decisive:
-		return "decisive"
+	case Tentative:
+		return "tentative"
+	case Fatal:
+		return "fatal"
 	default:
 		return fmt.Sprintf("Verdict(%d)", uint8(v))
 	}

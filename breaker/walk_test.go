@@ -201,7 +201,7 @@ func (w *walk) settle() {
 	g := &w.permits[(w.count-1-min(w.rng.IntN(len(w.permits)), w.rng.IntN(len(w.permits)), w.count-1))%len(w.permits)]
 	v := []breaker.Verdict{
 		breaker.Success, breaker.Failure, breaker.Failure, breaker.Failure, breaker.Failure,
-		breaker.Failure, breaker.Neutral, breaker.Neutral, breaker.Shallow, breaker.Shallow, breaker.Decisive,
+		breaker.Failure, breaker.Neutral, breaker.Neutral, breaker.Tentative, breaker.Tentative, breaker.Fatal,
 	}[w.rng.IntN(11)]
 	g.permit.Settle(v)
 	w.m.settle(g.gen, v, g.settled)

@@ -131,12 +131,12 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 	case j.OwnDoing, a.Class == resilience.ClassTimeout && !a.OwnTimer: // it is busy: nothing is known of it
 		permit.Release()
 	case j.Server == breaker.Success:
-		permit.Settle(breaker.Shallow) // it proves little about tools
+		permit.Settle(breaker.Tentative) // it proves little about tools
 		return nil
 	case a.Class == resilience.ClassSessionLost && !b.CountAll():
 		// It lives, and has forgotten: the handshake that follows must not find
 		// somebody else's probe in its way.
-		permit.Settle(breaker.Shallow)
+		permit.Settle(breaker.Tentative)
 	default:
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure

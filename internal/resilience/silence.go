@@ -81,7 +81,7 @@ const (
 	// Probe: ask the server for a sign of life. Its answer is Heard, and no
 	// answer in time is Missed.
 	Probe
-	// Trip: the server is silent. It is one decisive failure.
+	// Trip: the server is silent. It is one fatal failure.
 	Trip
 )
 

@@ -266,7 +266,7 @@ func TestRetryableAsTheErrorsSay(t *testing.T) {
 }
 
 // A probe that did not call the tool proves little.
-func TestShallowProbe(t *testing.T) {
+func TestTentativeProbe(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		method string
@@ -277,9 +277,9 @@ func TestShallowProbe(t *testing.T) {
 		{call, resilience.ClassComplete, true, s},
 		{call, resilience.ClassUnavailable, true, f},
 		{mcp.MethodPing, resilience.ClassComplete, false, s},
-		{mcp.MethodPing, resilience.ClassComplete, true, breaker.Shallow},
-		{mcp.MethodPing, resilience.ClassInvalid, true, breaker.Shallow}, // -32601: it lives
-		{mcp.MethodToolsList, resilience.ClassComplete, true, breaker.Shallow},
+		{mcp.MethodPing, resilience.ClassComplete, true, breaker.Tentative},
+		{mcp.MethodPing, resilience.ClassInvalid, true, breaker.Tentative}, // -32601: it lives
+		{mcp.MethodToolsList, resilience.ClassComplete, true, breaker.Tentative},
 		{mcp.MethodDiscover, resilience.ClassTimeout, true, n},
 		{mcp.MethodDiscover, resilience.ClassInternal, true, f},
 	} {

@@ -40,7 +40,7 @@ func (a Attempt) Judge(toolLevel bool) Judgement {
 		j.Tool = breaker.Neutral
 	}
 	if a.Probe && a.Method != mcp.MethodToolsCall && j.Server == breaker.Success {
-		j.Server = breaker.Shallow // it lives; whether its tools do is not known
+		j.Server = breaker.Tentative // it lives; whether its tools do is not known
 	}
 	j.Hold = a.hold()
 	return j
