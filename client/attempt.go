@@ -1,86 +1,54 @@
 package client
 
 import (
-	"encoding/json"
-	"errors"
-	"syscall"
+	"context"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Every attempt leaves one record; verdicts, holds, the retry and what the meter
 // is told are functions of it (resilience.md 3.1).
 
-// unanswered is the record of an attempt without an answer, e the error it
-// became.
-func (c *Client) unanswered(cl *call, f *transport.Failure, e *mcperrors.Error) resilience.Attempt {
-	a := resilience.Attempt{
-		Method: cl.method, Class: classOf(f), Delivery: e.Delivery, Kind: e.Kind,
-		RetryAfter: f.RetryAfter, Final: !e.Retryable,
-	}
-	if a.Reused = f.Reused && f.Reason == transport.ReasonLost; a.Reused && cl.retry != nil {
-		a.Repeated = cl.retry.last.Reused
-	}
-	a.Repeated = a.Repeated || c.crashed(cl, e)
-	if f.HTTP != nil {
-		a.Status = f.HTTP.Status
-	}
-	if a.Class == resilience.ClassTimeout {
-		// Neither the impatience of one caller nor a call that is served before this
-		// one must close the server to all.
-		a.OwnTimer = (cl.purpose == link.Liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
-	}
-	return a
+// exchange sends one request over the link of its call and returns what came of
+// it. Every request of the client goes through here, but for the handshake's
+// notifications.
+func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) outcome.Outcome {
+	answer, err := c.live.Exchange(ctx, cl.link, req)
+	return c.outcomeOf(cl, answer, err)
 }
 
-// classOf classes an attempt without an answer.
-func classOf(f *transport.Failure) resilience.Class {
-	switch f.Reason {
-	case transport.ReasonCanceled:
-		return resilience.ClassCanceled
-	case transport.ReasonTimeout:
-		return resilience.ClassTimeout
-	case transport.ReasonUnavailable:
-		for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL} {
-			if errors.Is(f.Err, ours) { // A8: what is used up is on this side
-				return resilience.ClassExhausted
-			}
-		}
-		return resilience.ClassUnavailable
-	case transport.ReasonLost:
-		if f.Process != nil && f.Process.Exited {
-			return resilience.ClassExited
-		}
-		return resilience.ClassLost
-	case transport.ReasonClosed, transport.ReasonCallback:
-		return resilience.ClassLocal
-	case transport.ReasonStatus:
-		return resilience.OfStatus(f.HTTP.Status)
-	case transport.ReasonSession:
-		return resilience.ClassSessionLost
-	case transport.ReasonProtocol:
-		return resilience.ClassBrokenResult
-	case transport.ReasonTooLarge, transport.ReasonNoRoom:
-		return resilience.ClassTooLarge
-	case transport.ReasonConfig:
-		if f.HTTP == nil { // a certificate, not a redirect
-			return resilience.ClassCertificate
-		}
-		return resilience.ClassRefused
-	case transport.ReasonUnprocessed:
-		return resilience.ClassUnprocessed
-	case transport.ReasonNotMCP:
-		return resilience.ClassNotMCP
-	case transport.ReasonOption:
-		return resilience.ClassRefused
+// outcomeOf makes the outcome of an attempt from what its transport returned.
+func (c *Client) outcomeOf(cl *call, answer transport.Answer, err error) outcome.Outcome {
+	sent := c.sent(cl)
+	if answer.Error != nil { // a result has no need of it, and it costs an allocation
+		sent.Declared = c.cfg.offer.Capabilities
 	}
-	return resilience.ClassNone
+	out := outcome.Of(&sent, answer, err)
+	if out.Err == nil {
+		return out
+	}
+	s, r := cl.subject(), &out.Record
+	if out.Failure == nil {
+		c.doubtTool(s, out.Err)
+	} else {
+		if r.Reused && cl.retry != nil {
+			r.Repeated = cl.retry.last.Reused
+		}
+		r.Repeated = c.crashed(cl, out.Failure) || r.Repeated
+		if r.Class == resilience.ClassTimeout {
+			// Neither the impatience of one caller nor a call that is served before this
+			// one must close the server to all.
+			r.OwnTimer = (cl.purpose == link.Liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
+		}
+	}
+	out.Err = c.about(s, out.Err)
+	return out
 }
 
 // shorter reports whether a call's own times are shorter than the client's.
@@ -89,30 +57,17 @@ func (c *Client) shorter(o callOptions) bool {
 	return less(int64(o.idle), int64(c.res.IdleTimeout)) || less(int64(o.max), int64(c.res.MaxTime))
 }
 
-// refused is the record of an attempt that was answered with an error.
-func refused(cl *call, answer transport.Answer, e *mcperrors.Error) resilience.Attempt {
-	a := resilience.FromError(cl.method, e)
-	a.RetryAfter = max(a.RetryAfter, answer.RetryAfter)
-	return a
-}
-
-// fulfilled is the record of an attempt that was answered with a result.
-func fulfilled(cl *call, result json.RawMessage) resilience.Attempt {
-	a := resilience.Attempt{Method: cl.method, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Alive: true}
-	if cl.link.Agreed.Era != mcp.EraStateless {
-		return a
+// settled is what follows from an attempt that has ended.
+func (c *Client) settled(cl *call, p *permits, out *outcome.Outcome) {
+	if out.Err == nil {
+		c.attemptDone(cl, p, out.Record)
+		return
 	}
-	cl.kind, cl.typed = mcp.PeekResultType(result)
-	switch {
-	case !cl.typed, cl.kind == mcp.ResultComplete:
-	case cl.kind == mcp.ResultInputRequired:
-		a.Class = resilience.ClassInputRequired
-	case cl.kind == mcp.ResultTask:
-		a.Class = resilience.ClassTask
-	default:
-		a.Class = resilience.ClassBrokenResult
+	known := out.Failure != nil && c.countedEnd(cl.link, out.Failure)
+	c.attemptFailed(cl, p, out.Record, known)
+	if f := out.Failure; f != nil && cl.cancelable() {
+		c.abandon(cl.link, cl.id, f)
 	}
-	return a
 }
 
 // attemptFailed is what follows from an attempt that failed: the verdicts, the holds,
@@ -146,14 +101,13 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 }
 
 // attemptDone is what follows from one that was answered with a result.
-func (c *Client) attemptDone(cl *call, p *permits, result json.RawMessage) {
+func (c *Client) attemptDone(cl *call, p *permits, a resilience.Attempt) {
 	if p.watch != nil {
 		p.watch.heal(c)
 	}
 	if cl.retry != nil {
 		cl.retry.failed = false
 	}
-	a := fulfilled(cl, result)
 	if a.Class == resilience.ClassBrokenResult {
 		a.Elapsed = p.elapsed()
 		j := a.Judge(c.toolLevel())

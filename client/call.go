@@ -9,6 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -117,10 +118,8 @@ type call struct {
 	id       jsonrpc.ID // of the last attempt
 	attempts int
 	restartPart
-	began  time.Time      // zero for what is one attempt only
-	kind   mcp.ResultType // of the last result, if it was typed
-	typed  bool
-	waited bool // for a place, a session or the like, before an attempt
+	began  time.Time // zero for what is one attempt only
+	waited bool      // for a place, a session or the like, before an attempt
 	mended mended
 	asked  ask.Tally
 	retry  *retrying // nil before something failed
@@ -234,15 +233,16 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 		return nil, err
 	}
 	for {
-		raw, err := c.do(ctx, cl)
+		out := c.do(ctx, cl)
+		var err error
 		done, fate := false, mcperrors.Answered
 		switch {
-		case err != nil:
-			fate = mcperrors.DeliveryOf(err)
+		case out.Err != nil:
+			err, fate = out.Err, out.Err.Delivery
 			bounded, cancel := c.inTime(ctx, cl)
 			switch after := c.mend(bounded, cl, err); {
 			case after == err: //nolint:errorlint // identity: nothing was there to be mended
-				if err = c.again(bounded, cl, err); raw != nil && err == after { //nolint:errorlint // identity: it is not made again
+				if err = c.again(bounded, cl, err); out.Result != nil && err == after { //nolint:errorlint // identity: it is not made again
 					done, err = true, nil // a refusal that is a result
 				}
 			default: // what mends has a schedule of its own
@@ -253,7 +253,7 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 		case cl.link.Agreed.Era != mcp.EraStateless:
 			done = true
 		default:
-			done, err = c.interim(ctx, cl, raw)
+			done, err = c.interim(ctx, cl, &out)
 		}
 		if err == nil && !done {
 			err = c.overdue(cl, fate)
@@ -262,7 +262,7 @@ func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, erro
 			return nil, err
 		}
 		if done {
-			return c.whole(ctx, cl, raw)
+			return c.whole(ctx, cl, out.Result)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		if err == nil {
 			return nil
 		}
-		if err := c.mendSession(ctx, &cl, c.failed(cl.subject(), jsonrpc.Wait{}, err)); err != nil {
+		if err := c.mendSession(ctx, &cl, c.failed(cl.subject(), err)); err != nil {
 			return err
 		}
 	}
@@ -313,17 +313,15 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// do is one attempt, the way of every request: closed, permits, transport, and
-// what follows from how it went. A result beside an error is what the error was
-// read from.
-func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
+// do makes one attempt: it is admitted, sent, and settled.
+func (c *Client) do(ctx context.Context, cl *call) outcome.Outcome {
 	if c.isClosed() {
-		return nil, c.about(cl.subject(), errClosed())
+		return outcome.Refused(c.about(cl.subject(), errClosed()))
 	}
 	var p permits
 	defer c.release(&p)
 	if err := c.admit(ctx, cl, &p); err != nil {
-		return nil, err
+		return outcome.Refused(err)
 	}
 	cl.id = c.cfg.nextID()
 	if cl.progress != nil {
@@ -336,40 +334,17 @@ func (c *Client) do(ctx context.Context, cl *call) (json.RawMessage, error) {
 		cl.link = c.live.Newest()
 	}
 	if err := c.stamp(ctx, cl); err != nil {
-		return nil, err
+		return outcome.Refused(err)
 	}
-	params := cl.seal()
-	cl.attempts++
+	req := cl.frame()
+	req.Wait = c.patience(cl)
 	c.sending(cl, &p)
-	answer, err := c.exchange(ctx, cl, transport.Request{
-		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
-		Wait:    c.patience(cl), Mirror: cl.mirror(),
-	})
-	switch {
-	case err != nil:
-		f := failureOf(err)
-		e := c.failed(cl.subject(), c.wait(cl.opts), err)
-		c.attemptFailed(cl, &p, c.unanswered(cl, f, e), c.countedEnd(cl.link, f))
-		if cl.cancelable() {
-			c.abandon(cl.link, cl.id, err)
-		}
-		return nil, e
-	case answer.Error != nil:
-		e := c.refusedBy(cl, answer)
-		c.attemptFailed(cl, &p, refused(cl, answer, e), false)
-		return nil, e
-	}
-	if c.cfg.keepAlive > 0 {
+	out := c.hedge(ctx, cl, req)
+	if out.Result != nil && c.cfg.keepAlive > 0 {
 		c.pulse.beats.Add(1)
 	}
-	if c.cfg.profile == mcperrors.COE { // nobody else's content is looked into
-		if e := c.lockedBy(cl, answer.Result); e != nil {
-			c.attemptFailed(cl, &p, refused(cl, answer, e), false)
-			return answer.Result, e
-		}
-	}
-	c.attemptDone(cl, &p, answer.Result)
-	return answer.Result, nil
+	c.settled(cl, &p, &out)
+	return out
 }
 
 func (c *Client) wait(o callOptions) jsonrpc.Wait {
@@ -384,8 +359,7 @@ const cancelTimeout = 5 * time.Second
 
 // abandon tells the server that nobody waits any more (UTIL-03, LC-15,
 // HTTP-22): for a call that may have arrived and that this side gave up.
-func (c *Client) abandon(l *link.Link, id jsonrpc.ID, err error) {
-	f := failureOf(err)
+func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
 	if !gaveUp || f.NotSent {
 		return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -119,7 +120,7 @@ func missing(err error, rpc *jsonrpc.Error) error {
 // capabilityNames lists the capabilities in the data of -32021 by their paths and
 // counts those that are too many.
 func capabilityNames(data []byte) (names []string, more int) {
-	eachCapability(data, func(path string) bool {
+	outcome.EachCapability(data, func(path string) bool {
 		if len(names) == maxNames {
 			more++
 		} else {
@@ -128,37 +129,6 @@ func capabilityNames(data []byte) (names []string, more int) {
 		return true
 	})
 	return names, more
-}
-
-// eachCapability visits the paths of the capabilities in the data of -32021, two
-// levels deep, which is how deep they have names. The first false ends it.
-func eachCapability(data []byte, visit func(path string) bool) {
-	more := true
-	needed := func(value []byte) bool { return string(value) != "null" && string(value) != "false" }
-	member := func(name, value []byte) {
-		deeper := false
-		_ = jsonrpc.Members(value, func(inner, value []byte) bool {
-			if needed(value) {
-				deeper = true
-				more = more && visit(string(name)+"."+string(inner))
-			}
-			return more
-		})
-		if !deeper {
-			more = more && visit(string(name))
-		}
-	}
-	_ = jsonrpc.Members(data, func(name, value []byte) bool {
-		if string(name) == "requiredCapabilities" {
-			_ = jsonrpc.Members(value, func(name, value []byte) bool {
-				if needed(value) {
-					member(name, value)
-				}
-				return more
-			})
-		}
-		return more
-	})
 }
 
 // because adds to the error of a call why it could not be mended.

@@ -1,10 +1,8 @@
 package client
 
 import (
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // watchEnd tells the application when the server ends a connection that nothing
@@ -19,7 +17,7 @@ func (c *Client) watchEnd() {
 	if c.isClosed() {
 		return
 	}
-	cause := c.failed(subject{}, jsonrpc.Wait{}, l.Ended())
+	cause := c.failed(subject{}, l.Ended())
 	c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
 	c.enter(StateEnded, cause, 0)
 	c.emit(Disconnected{Cause: cause})
@@ -46,27 +44,14 @@ func (c *Client) gone(cl *call) error {
 	default:
 		return nil
 	}
-	if f := l.Ended(); c.hasEnded(cl.method, f) {
-		return c.failed(cl.subject(), jsonrpc.Wait{}, f)
+	s := outcome.Sent{Method: cl.method}
+	if f := l.Ended(); s.HasEnded(f) {
+		return c.failed(cl.subject(), f)
 	}
 	return nil
-}
-
-// hasEnded reports whether a call found the program ended, which nothing starts
-// again. While connecting, the next attempt starts another.
-func (c *Client) hasEnded(method string, f *transport.Failure) bool {
-	connecting := method == mcp.MethodInitialize || method == mcp.MethodDiscover
-	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && c.sup.peek() == nil
 }
 
 // endedForGood reports an error of [ended].
 func endedForGood(e *mcperrors.Error) bool {
 	return !e.Retryable && e.Process != nil && e.Process.Exited
-}
-
-// ended makes the error say so.
-func ended(e *mcperrors.Error) {
-	e.Message = "the server has ended; close this client and connect anew to start it again"
-	e.Retryable = false // here it will not come back
-	e.SuggestedAction = "Contact support"
 }

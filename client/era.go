@@ -136,7 +136,7 @@ func (n *negotiation) reach(ctx context.Context, t transport.Transport) error {
 	}
 	conn, err := t.Connect(ctx, c.handler())
 	if err != nil {
-		return c.failed(subject{method: mcp.MethodInitialize}, jsonrpc.Wait{}, err)
+		return c.failed(subject{method: mcp.MethodInitialize}, err)
 	}
 	if n.known != nil {
 		c.live.Begin(conn)

@@ -64,7 +64,7 @@ func (n *negotiation) probe(ctx context.Context, version mcp.Version) error {
 	defer b.cancel()
 	go func() {
 		// Should a transport of the application end this goroutine.
-		r := &reply{says: saysStopped, err: c.failed(q.cl.subject(), jsonrpc.Wait{}, endedHere()), verdict: ownDoing}
+		r := &reply{says: saysStopped, err: c.failed(q.cl.subject(), endedHere()), verdict: ownDoing}
 		defer func() { b.replies <- r }()
 		r = c.sendProbe(both, q)
 	}()
@@ -96,7 +96,7 @@ func (b *beside) run(ctx, both context.Context, start callOptions) error {
 	n.chosen.Evidence, n.doubtful = "silence", true
 	b.session = make(chan *initialized, 1)
 	go func() {
-		i := &initialized{err: n.c.failed(subject{method: mcp.MethodInitialize}, jsonrpc.Wait{}, endedHere())}
+		i := &initialized{err: n.c.failed(subject{method: mcp.MethodInitialize}, endedHere())}
 		defer func() { b.session <- i }()
 		i = n.c.initializeTimed(both, mcp.LatestSession, start)
 	}()
@@ -159,7 +159,7 @@ func refusesSessions(err error) bool {
 // decides reports whether a late reply to the probe counts in spite of initialize:
 // a server of the stateless era, one without any revision of ours, and the end of
 // a program. An outage does not, and what asks for a session is on its way.
-func decides(r *reply, o outcome) bool {
+func decides(r *reply, o conclusion) bool {
 	switch o {
 	case outcomeStateless, outcomeResend, outcomeVersion, outcomeFresh:
 		return true

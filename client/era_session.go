@@ -40,7 +40,7 @@ func (c *Client) openSessionBy(ctx context.Context, offered mcp.Version, initial
 	conn.UseVersion(string(state.Version))
 	c.agree(state) // first: the server may ask something at once
 	if err := conn.Notify(ctx, wholeHandshake); err != nil {
-		return c.failed(subject{method: mcp.MethodInitialized}, jsonrpc.Wait{}, err)
+		return c.failed(subject{method: mcp.MethodInitialized}, err)
 	}
 	return nil
 }
@@ -57,7 +57,8 @@ func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callO
 	if err != nil {
 		return nil, badOption(err)
 	}
-	return c.do(ctx, &call{method: mcp.MethodInitialize, open: object.Open(params), purpose: link.Handshake, opts: opts})
+	out := c.do(ctx, &call{method: mcp.MethodInitialize, open: object.Open(params), purpose: link.Handshake, opts: opts})
+	return out.Result, out.Error()
 }
 
 // initialized is what came of an initialize.

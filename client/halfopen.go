@@ -6,7 +6,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -49,7 +49,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	verdict, gone := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(gone)
 	started = c.within(func() {
-		err := fromFailure(endedHere())
+		err := outcome.ErrorOf(endedHere())
 		defer func() {
 			select {
 			case verdict <- err:
@@ -125,7 +125,8 @@ func (c *Client) probeBehind(b *breaker.Breaker) {
 // any proper answer, an error answer included.
 func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonrpc.ID) *mcperrors.Error {
 	defer permit.Release() // should a transport of the application end the goroutine
-	a, e := c.signOfLife(c.life, id, probeTime)
+	out := c.signOfLife(c.life, id, probeTime)
+	a := out.Record
 	j := a.Judge(false)
 	switch {
 	case j.OwnDoing, a.Class == resilience.ClassTimeout && !a.OwnTimer: // it is busy: nothing is known of it
@@ -149,12 +150,12 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 	if j.Hold > 0 {
 		c.hold(subject{method: mcp.MethodPing}, b, a, j.Hold)
 	}
-	return e
+	return out.Err
 }
 
 // signOfLife asks the server for one: ping in the session era, server/discover
 // in the stateless one, past all caches and permits.
-func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) (resilience.Attempt, *mcperrors.Error) {
+func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) outcome.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
 	defer cancel()
 	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), purpose: link.Liveness}
@@ -162,21 +163,9 @@ func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Durat
 	if cl.link.Agreed.Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}
-	params := cl.seal()
-	cl.attempts++
-	answer, err := c.live.Exchange(ctx, cl.link, transport.Request{
-		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
-		Wait:    jsonrpc.Wait{Max: bound}, Mirror: cl.mirror(),
-	})
-	switch {
-	case err != nil:
-		e := c.failed(cl.subject(), c.wait(cl.opts), err)
-		return c.unanswered(cl, failureOf(err), e), e
-	case answer.Error != nil:
-		e := c.refusedBy(cl, answer)
-		return refused(cl, answer, e), e
-	}
-	return fulfilled(cl, answer.Result), nil
+	req := cl.frame()
+	req.Wait = jsonrpc.Wait{Max: bound}
+	return c.exchange(ctx, cl, req)
 }
 
 // unproved is the error of a call that was not made because the probe before it

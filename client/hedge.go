@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -58,10 +59,10 @@ func (cl *call) hedgeKey() string {
 	return cl.method
 }
 
-// exchange makes the request of an attempt, and perhaps a second one.
-func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) (transport.Answer, error) {
+// hedge sends the request of an attempt, and perhaps a second one beside it.
+func (c *Client) hedge(ctx context.Context, cl *call, req transport.Request) outcome.Outcome {
 	if c.res.Hedge.Share == 0 || !cl.link.Traits.Exchanges || cl.purpose.Opens() {
-		return c.live.Exchange(ctx, cl.link, req)
+		return c.exchange(ctx, cl, req)
 	}
 	l := c.parts.get().latency.get()
 	l.calls.Add(1)
@@ -70,7 +71,7 @@ func (c *Client) exchange(ctx context.Context, cl *call, req transport.Request) 
 	if err == nil {
 		l.took.Observe(cl.hedgeKey(), time.Since(began))
 	}
-	return answer, err
+	return c.outcomeOf(cl, answer, err)
 }
 
 // hedgeAfter is when a second request is due, false for never.
@@ -191,7 +192,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		cl.retry.doubt = true
 	}
 	if lost.err != nil && cl.cancelable() {
-		c.abandon(cl.link, lost.id, lost.err)
+		c.abandon(cl.link, lost.id, outcome.FailureOf(lost.err))
 	}
 	if lost := second.progress; lost != nil { // of the two tokens one stays
 		if won.second {
@@ -239,7 +240,7 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 	case o.err == nil:
 		o.answer.RetryAfter = max(o.answer.RetryAfter, wish)
 	default:
-		f := *failureOf(o.err)
+		f := *outcome.FailureOf(o.err)
 		f.RetryAfter = max(f.RetryAfter, wish)
 		o.err = &f
 	}
@@ -249,15 +250,10 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 // at once and whatever becomes of the other: it returns how long the server wants
 // to be left alone, and how much harm a repetition might do, more for more.
 func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
-	var a resilience.Attempt
-	switch {
-	case o.good():
+	if o.good() {
 		return 0, 2
-	case o.err != nil:
-		a = c.unanswered(cl, failureOf(o.err), c.failed(cl.subject(), c.wait(cl.opts), o.err))
-	default:
-		a = refused(cl, o.answer, c.refusedBy(cl, o.answer))
 	}
+	a := c.outcomeOf(cl, o.answer, o.err).Record
 	hold := a.Judge(c.toolLevel()).Hold
 	if hold > 0 {
 		c.hold(cl.subject(), c.breaker(cl.purpose == link.Handshake), a, hold)

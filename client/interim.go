@@ -2,8 +2,8 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -12,16 +12,15 @@ import (
 // interim looks at a result of the stateless era. done is true for one that ends
 // the call; else the call is to be made again, with what the server asked for
 // (DISC-12, DISC-13).
-func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (done bool, err error) {
-	kind := cl.kind
-	if !cl.typed {
+func (c *Client) interim(ctx context.Context, cl *call, out *outcome.Outcome) (done bool, err error) {
+	if !out.Typed {
 		return c.takeUntyped(cl)
 	}
-	switch kind {
+	switch out.Kind {
 	case mcp.ResultComplete:
 		return true, nil
 	case mcp.ResultInputRequired:
-		return false, c.answerInput(ctx, cl, raw)
+		return false, c.answerInput(ctx, cl, out.Result)
 	case mcp.ResultTask:
 		if c.becameTask(cl) {
 			return true, nil
@@ -29,7 +28,7 @@ func (c *Client) interim(ctx context.Context, cl *call, raw json.RawMessage) (do
 		fallthrough
 	default:
 		return false, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
-			"the server answered with a result of a type that does not belong here, "+jsonrpc.Printable(string(kind), 40), nil))
+			"the server answered with a result of a type that does not belong here, "+jsonrpc.Printable(string(out.Kind), 40), nil))
 	}
 }
 

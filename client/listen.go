@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -104,24 +103,18 @@ func (l *listening) attempt(cl *call) error {
 		e.Retryable = true
 		return c.about(cl.subject(), e)
 	}
-	params := cl.seal()
-	cl.attempts++
+	req := cl.frame()
+	req.Wait = jsonrpc.Wait{Endless: true}
 	c.subscriptions.get().listen(cl.id, l)
 	defer c.subscriptions.get().unlisten(cl.id)
-	answer, err := c.live.Exchange(l.ctx, cl.link, transport.Request{
-		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params},
-		Wait:    jsonrpc.Wait{Endless: true}, Mirror: cl.mirror(),
-	})
+	out := c.exchange(l.ctx, cl, req)
 	switch {
-	case err != nil && errors.Is(context.Cause(l.ctx), errServerEnds):
+	case out.Failure != nil && errors.Is(context.Cause(l.ctx), errServerEnds), out.Err == nil:
 		return nil
-	case err != nil:
-		c.abandon(cl.link, cl.id, err) // says it where ending the stream does not (CHG-07)
-		return c.failed(cl.subject(), c.wait(cl.opts), err)
-	case answer.Error != nil:
-		return c.refusedBy(cl, answer)
+	case out.Failure != nil:
+		c.abandon(cl.link, cl.id, out.Failure) // says it where ending the stream does not (CHG-07)
 	}
-	return nil
+	return out.Err
 }
 
 func (l *listening) isAcked() bool {

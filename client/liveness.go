@@ -56,7 +56,7 @@ func (c *Client) Alive(ctx context.Context) error {
 	if c.isClosed() {
 		return c.local(errClosed(), mcp.MethodPing)
 	}
-	_, e := c.signOfLife(ctx, c.cfg.nextID(), maxKeepAliveWait)
+	e := c.signOfLife(ctx, c.cfg.nextID(), maxKeepAliveWait).Err
 	switch {
 	case e == nil, e.RPC != nil:
 		return nil //nolint:nilerr // a refusal is a sign of life

@@ -74,9 +74,10 @@ func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 	if level == nil || !c.HasCapability("logging") || c.replaced(now) {
 		return true
 	}
-	_, err := c.do(ctx, &call{
+	out := c.do(ctx, &call{
 		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), purpose: link.Restore,
 	})
+	err := out.Error()
 	switch {
 	case err == nil, c.replaced(now):
 		return true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -114,7 +115,7 @@ func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error)
 		if own.attempts == 0 {
 			fate = mcperrors.NotSent
 		}
-		err = failedHere(err, fate)
+		err = outcome.CallbackFailed(err, fate)
 	}
 	if own.link == nil { // a link of the chain answered
 		own.link = l

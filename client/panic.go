@@ -156,13 +156,6 @@ func endedHere() *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonCallback, Err: &callback.Error{Name: "Transport"}}
 }
 
-// failedHere is the error of a call that a function of the application failed.
-func failedHere(e error, delivery mcperrors.Delivery) *mcperrors.Error {
-	own := mcperrors.New(mcperrors.E203, mcperrors.KindApp, delivery, e.Error(), e)
-	own.SuggestedAction = "Fix the function; the log has its stack"
-	return own
-}
-
 // made runs a function of the application that options have to ask once.
 func made(name string, f func()) (err error) {
 	callback.Run(name, func(e *callback.Error) { err = e }, f)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -66,6 +67,16 @@ func (cl *call) seal() json.RawMessage {
 	out = append(out, '}')
 	cl.kept = len(out) > maxParamBuffer
 	return out
+}
+
+// frame makes the next request of a call: under a new number, with the params of
+// this attempt and what headers repeat of them.
+func (cl *call) frame() transport.Request {
+	params := cl.seal()
+	cl.attempts++
+	return transport.Request{
+		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params}, Mirror: cl.mirror(),
+	}
 }
 
 // tailRoom is about what seal adds to the params of a call that answers nothing:

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
@@ -124,7 +125,7 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 			}
 			// As while connecting: what has ended for this client is begun anew.
 			f := c.live.Load().Ended()
-			return c.about(subject{}, evidence(fromFailure(f), f))
+			return c.about(subject{}, outcome.ErrorOf(f))
 		case <-m.wake:
 			if c.State() != StateReady {
 				return nil

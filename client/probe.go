@@ -35,7 +35,7 @@ type reply struct {
 
 // settle tells the breaker what follows from the reply. What only opens the way
 // to a session says nothing: the session will.
-func (r *reply) settle(c *Client, o outcome) {
+func (r *reply) settle(c *Client, o conclusion) {
 	switch o {
 	case outcomeStateless, outcomeResend, outcomeVersion:
 		c.settlePermit(r.permit, breaker.Success, false)
@@ -76,31 +76,24 @@ func (c *Client) newProbe(version mcp.Version, wait jsonrpc.Wait) (*probeCall, e
 // sendProbe sends a probe and reads what comes of it.
 func (c *Client) sendProbe(ctx context.Context, q *probeCall) *reply {
 	cl, r := q.cl, q.reply
-	params := cl.seal()
-	cl.attempts++
 	began := time.Now()
-	wait := c.wait(cl.opts)
-	wait.NullID = true // a server that cannot read it has no id to answer with
-	answer, err := c.live.Exchange(ctx, cl.link, transport.Request{
-		Request: jsonrpc.Request{ID: cl.id, Method: cl.method, Params: params}, Wait: wait, Mirror: cl.mirror(),
-	})
-	r.took = time.Since(began)
+	req := cl.frame()
+	req.Wait = c.wait(cl.opts)
+	req.Wait.NullID = true // a server that cannot read it has no id to answer with
+	out := c.exchange(ctx, cl, req)
+	r.took, r.err = time.Since(began), out.Err
 	switch {
-	case err != nil:
-		f := failureOf(err)
-		r.says = saidByFailure(f)
-		r.err = c.failed(cl.subject(), wait, f)
-		r.verdict = breaker.Neutral
-		if !c.countedEnd(cl.link, f) {
-			r.verdict = serverVerdict(c.unanswered(cl, f, r.err))
+	case out.Failure != nil:
+		r.says, r.verdict = saidByFailure(out.Failure), breaker.Neutral
+		if !c.countedEnd(cl.link, out.Failure) {
+			r.verdict = serverVerdict(out.Record)
 		}
-	case answer.Error != nil:
-		r.says, r.listed = saidByError(answer)
-		r.err = c.refusedBy(cl, answer)
-		r.verdict = serverVerdict(refused(cl, answer, r.err))
+	case out.Err != nil:
+		r.says, r.listed = saidByError(out.Err.RPC, out.Err.HTTP)
+		r.verdict = serverVerdict(out.Record)
 	default:
-		r.says, r.raw = saysElse, answer.Result
-		if listed, ok := discovered(answer.Result); ok {
+		r.says, r.raw = saysElse, out.Result
+		if listed, ok := discovered(out.Result); ok {
 			r.says, r.listed = saysDiscovered, listed
 		}
 	}
@@ -143,25 +136,25 @@ func supportedIn(rpc *jsonrpc.Error) []string {
 
 // saidByError classes an answer that is an error: who asks comes first, then
 // what only stateless servers say, then whether the status is an outage's.
-func saidByError(answer transport.Answer) (says, []string) {
+func saidByError(rpc *jsonrpc.Error, h *mcperrors.HTTPEvidence) (says, []string) {
 	status := 0
-	if answer.HTTP != nil {
-		status = answer.HTTP.Status
+	if h != nil {
+		status = h.Status
 	}
 	byStatus := saidByStatus(status)
 	switch {
 	case byStatus == saysAuth:
 		return saysAuth, nil
-	case answer.Error.Code == mcp.CodeUnsupportedProtocolVersion:
-		if listed := supportedIn(answer.Error); len(listed) > 0 {
+	case rpc.Code == mcp.CodeUnsupportedProtocolVersion:
+		if listed := supportedIn(rpc); len(listed) > 0 {
 			return saysUnsupported, listed
 		}
 		return saysUnsupportedBare, nil
-	case statelessOnly(answer.Error.Code):
+	case statelessOnly(rpc.Code):
 		return saysOurFault, nil
 	case byStatus == saysLater:
 		return saysLater, nil
-	case answer.Error.Code == jsonrpc.CodeMethodNotFound:
+	case rpc.Code == jsonrpc.CodeMethodNotFound:
 		return saysNoMethod, nil
 	}
 	return saysError, nil

@@ -1,6 +1,8 @@
 package client
 
-import "github.com/mainstay-mcp/mainstay/client/transport"
+import (
+	"github.com/mainstay-mcp/mainstay/client/transport"
+)
 
 // says is what a reply to the probe says, whatever carried it.
 type says uint8
@@ -44,12 +46,12 @@ const (
 	sharesStateless // and maybe one of the session era
 )
 
-// outcome is what follows from a reply.
-type outcome uint8
+// conclusion is what follows from a reply.
+type conclusion uint8
 
 const (
 	// outcomeNone: the reply does not occur on this kind of transport.
-	outcomeNone outcome = iota
+	outcomeNone conclusion = iota
 	// outcomeStateless: the conversation is open.
 	outcomeStateless
 	// outcomeResend: probe again with the revision in common, once.
@@ -77,7 +79,7 @@ type probeRow struct {
 	only func(ProbePolicy) bool
 	// What follows from a program over stdio, from any other byte stream and
 	// over HTTP.
-	program, stream, http outcome
+	program, stream, http conclusion
 	// demotes says that the reply may overturn a remembered verdict for the
 	// stateless era (NEG-12). Others fail the connection that believed it.
 	demotes bool
@@ -111,7 +113,7 @@ var probeTable = []probeRow{
 }
 
 // judge returns the row that fits a reply, and what follows from it there.
-func judge(r *reply, traits transport.Traits, policy ProbePolicy) (*probeRow, outcome) {
+func judge(r *reply, traits transport.Traits, policy ProbePolicy) (*probeRow, conclusion) {
 	for i := range probeTable {
 		row := &probeTable[i]
 		if row.says != r.says || row.shares != r.shares || row.only != nil && !row.only(policy) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -96,7 +97,7 @@ func laterAnew(err error) error {
 // noteLoss opens a new session for those who listen, after something that is not
 // made again has found out that the old one is gone.
 func (c *Client) noteLoss(with *link.Link, err error) {
-	if failureOf(err).Reason == transport.ReasonSession && c.needsStream() {
+	if outcome.FailureOf(err).Reason == transport.ReasonSession && c.needsStream() {
 		c.keepRenewing(with)
 	}
 }

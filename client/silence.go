@@ -202,12 +202,12 @@ func (c *Client) busy(l *link.Link) bool {
 func (w *silenceWatch) probe(c *Client) {
 	for c.life.Err() == nil && !c.keptBack() {
 		c.happened(SilenceProbed, subject{}, 0, "")
-		a, e := c.signOfLife(c.life, c.cfg.nextID(), silenceProbe)
+		out := c.signOfLife(c.life, c.cfg.nextID(), silenceProbe)
 		w.listen(c)
-		if d := a.Judge(c.toolLevel()).Hold; d > 0 {
-			c.hold(subject{method: mcp.MethodPing}, c.Breaker(), a, d) // Retry-After holds whoever was told
+		if d := out.Record.Judge(c.toolLevel()).Hold; d > 0 {
+			c.hold(subject{method: mcp.MethodPing}, c.Breaker(), out.Record, d) // Retry-After holds whoever was told
 		}
-		if e == nil || a.Class != resilience.ClassTimeout {
+		if out.Err == nil || out.Record.Class != resilience.ClassTimeout {
 			// It lives, or is gone in a way that calls find out at once.
 			w.core.Heard(w.now())
 			return

@@ -53,7 +53,8 @@ func (t *subscriptions) restored(ctx context.Context, c *Client, now *link.Link,
 	}
 	cl := watchCall(mcp.MethodResourcesSubscribe, uri)
 	cl.purpose = link.Restore
-	_, err := c.do(ctx, &cl)
+	out := c.do(ctx, &cl)
+	err := out.Error()
 	switch {
 	case err == nil, c.replaced(now):
 		return true

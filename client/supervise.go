@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // supervisor starts the server's program again when it has ended (resilience.md
@@ -169,7 +169,7 @@ func (s *supervisor) bringBack(c *Client, ended error) bool {
 // there any more, or must not be run (fault E1).
 func neverStarts(err error) bool {
 	var e *mcperrors.Error
-	f := failureOf(err)
+	f := outcome.FailureOf(err)
 	return errors.As(err, &e) && !e.Retryable && (f.Reason == transport.ReasonUnavailable || f.Reason == transport.ReasonOption)
 }
 
@@ -301,7 +301,7 @@ func (s *supervisor) causeOf(c *Client, l *link.Link) error {
 	}
 	s.mu.Unlock()
 	if reason == nil {
-		return c.failed(subject{}, jsonrpc.Wait{}, f)
+		return c.failed(subject{}, f)
 	}
 	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
 		"the server did not work any more and was ended: "+reason.Error(), reason)

@@ -28,7 +28,7 @@ func (namedConn) Traits() transport.Traits { return transport.Traits{Process: tr
 // asked (fault E13).
 func TestPoisonRule(t *testing.T) {
 	t.Parallel()
-	lost := func(notSent bool, p *mcperrors.ProcessEvidence) error {
+	lost := func(notSent bool, p *mcperrors.ProcessEvidence) *transport.Failure {
 		return &transport.Failure{Reason: transport.ReasonLost, NotSent: notSent, Process: p, Err: jsonrpc.ErrPeerClosed}
 	}
 	died := &mcperrors.ProcessEvidence{Exited: true}
@@ -38,7 +38,7 @@ func TestPoisonRule(t *testing.T) {
 	steps := []struct {
 		what string
 		link *link.Link
-		err  error
+		f    *transport.Failure
 		want bool
 	}{
 		{"a timeout is no end of a program", first, timeout, false},
@@ -51,7 +51,7 @@ func TestPoisonRule(t *testing.T) {
 	}
 	for _, s := range steps {
 		cl.link = s.link
-		require.Equal(t, s.want, c.crashed(cl, s.err), s.what)
+		require.Equal(t, s.want, c.crashed(cl, s.f), s.what)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -105,7 +106,7 @@ func (o *outage) refusal() *mcperrors.Error {
 		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // one line, each thing once
 	}
 	if o.final {
-		ended(e)
+		outcome.Ended(e)
 		if cause != nil {
 			e.Message = "the server has ended and cannot be " + o.verb + " again: " + cause.Message
 		}
@@ -155,8 +156,7 @@ type restartPart struct {
 // is the second time: such a call may be what ends it, and is not made again
 // (the poison rule, resilience.md §3.7; fault E13). It may be asked more than
 // once about one attempt.
-func (c *Client) crashed(cl *call, err error) bool {
-	f := failureOf(err)
+func (c *Client) crashed(cl *call, f *transport.Failure) bool {
 	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && cl.link != nil && cl.crashedOn != cl.link.Number {
 		cl.crashedOn = cl.link.Number
 		cl.crashes++

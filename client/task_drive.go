@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -289,7 +290,10 @@ func (t *Task) end(outcome json.RawMessage, failure error) {
 // server had taken the call.
 func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 	c, s := t.c, subject{method: mcp.MethodToolsCall, tool: t.tool}
-	e := c.about(s, c.doubted(s, c.mapped(s, rpc, "", c.live.Agreed().Version, false)))
+	sent := outcome.Sent{Method: s.method, Tool: s.tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
+	e := sent.Map(rpc, false)
+	c.doubtTool(s, e)
+	e = c.about(s, e)
 	e.Delivery = mcperrors.Answered
 	return t.about(e)
 }

@@ -1,0 +1,146 @@
+package outcome
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// mapped returns the error of a request that the server answered with an error.
+func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
+	e := s.Map(answer.Error, s.refusalHolds(answer))
+	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (s.ownCode(answer.Error) || !definedCode(answer.Error.Code)) {
+		// A code with a meaning beats the status. 401 with a code of the server's
+		// own is about credentials all the same.
+		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)
+		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
+		byStatus.Delivery = e.Delivery // a server that answers by the id has read the request
+		e = byStatus
+	}
+	e.HTTP = answer.HTTP
+	return e
+}
+
+// Map returns the error of a JSON-RPC error. refused says that the server refuses
+// the request for what -32020, -32021 or -32022 names.
+func (s *Sent) Map(rpc *jsonrpc.Error, refused bool) *mcperrors.Error {
+	return mcperrors.Map(rpc, mcperrors.MapOptions{
+		Method: s.Method, Tool: s.Tool, Resource: s.Resource, Profile: s.Profile,
+		Refused: refused, NoElicitationCode: s.ownCode(rpc),
+	})
+}
+
+// ownCode reports whether -32042 is an error of the server's own: one revision
+// only gives it a meaning.
+func (s *Sent) ownCode(rpc *jsonrpc.Error) bool {
+	return rpc.Code == mcp.CodeURLElicitationRequired && s.Version != mcp.Version2025_11_25
+}
+
+// statusDecides reports the statuses that say more than a code without meaning.
+func statusDecides(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// definedCode reports the codes that JSON-RPC or MCP give a meaning.
+func definedCode(code int64) bool {
+	switch code {
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
+		jsonrpc.CodeInternalError, mcp.CodeResourceNotFound, mcp.CodeHeaderMismatch,
+		mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion, mcp.CodeURLElicitationRequired:
+		return true
+	}
+	return false
+}
+
+// refusalHolds reports whether -32020, -32021 or -32022 can be true of the request
+// that it answers. The code alone proves nothing: servers pass on errors of their
+// tools, and a tool may have got it from a server of its own.
+func (s *Sent) refusalHolds(answer transport.Answer) bool {
+	if s.Era != mcp.EraStateless {
+		return false // codes of the server's own
+	}
+	if s.Exchanges && !refusedByStatus(answer) {
+		return false
+	}
+	switch answer.Error.Code {
+	case mcp.CodeHeaderMismatch:
+		return s.Exchanges
+	case mcp.CodeMissingRequiredClientCapability:
+		return s.lacksCapability(answer.Error)
+	case mcp.CodeUnsupportedProtocolVersion:
+		return refusesVersion(s.Version, answer.Error)
+	}
+	return false
+}
+
+// refusedByStatus reports whether an answer came with the status of refusals over
+// HTTP, and alone: an event stream may have had messages of a tool before it
+// (HTTP-33).
+func refusedByStatus(answer transport.Answer) bool {
+	h := answer.HTTP
+	return h != nil && h.Status == http.StatusBadRequest && !strings.Contains(strings.ToLower(h.ContentType), "text/event-stream")
+}
+
+// lacksCapability reports whether -32021 names a capability that the request did
+// not declare.
+func (s *Sent) lacksCapability(rpc *jsonrpc.Error) (lacks bool) {
+	declared := s.Declared(s.Version)
+	if e := declared.Elicitation; e != nil && e.Form == nil && e.URL == nil { // LC-13
+		declared.Elicitation = &mcp.ElicitationCapability{Form: &mcp.EmptyCapability{}}
+	}
+	EachCapability(rpc.Data, func(path string) bool {
+		lacks = !declared.Has(path)
+		return !lacks
+	})
+	return lacks
+}
+
+// refusesVersion reports whether -32022 refuses the revision that was sent: it
+// lists others only, and does not name another request.
+func refusesVersion(sent mcp.Version, rpc *jsonrpc.Error) bool {
+	var data mcp.UnsupportedVersionData
+	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil || len(data.Supported) == 0 {
+		return false
+	}
+	return !slices.Contains(data.Supported, string(sent)) && (data.Requested == "" || data.Requested == string(sent))
+}
+
+// EachCapability visits the paths of the capabilities in the data of -32021, two
+// levels deep: deeper ones have no names. The first false ends the visit.
+func EachCapability(data []byte, visit func(path string) bool) {
+	more := true
+	needed := func(value []byte) bool { return string(value) != "null" && string(value) != "false" }
+	member := func(name, value []byte) {
+		deeper := false
+		_ = jsonrpc.Members(value, func(inner, value []byte) bool {
+			if needed(value) {
+				deeper = true
+				more = more && visit(string(name)+"."+string(inner))
+			}
+			return more
+		})
+		if !deeper {
+			more = more && visit(string(name))
+		}
+	}
+	_ = jsonrpc.Members(data, func(name, value []byte) bool {
+		if string(name) == "requiredCapabilities" {
+			_ = jsonrpc.Members(value, func(name, value []byte) bool {
+				if needed(value) {
+					member(name, value)
+				}
+				return more
+			})
+		}
+		return more
+	})
+}

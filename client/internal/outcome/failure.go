@@ -1,0 +1,242 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// row is what a reason of the transport means: the class of the attempt, and the
+// error of the request.
+type row struct {
+	class resilience.Class
+	code  mcperrors.Code
+	kind  mcperrors.Kind
+	// text goes before the text of the cause.
+	text string
+	// classify and make stand in for the columns where they depend on more than
+	// the reason.
+	classify func(f *transport.Failure) resilience.Class
+	make     func(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error
+}
+
+// reasons is the one place where failures of transports become classes and errors.
+var reasons = [...]row{
+	transport.ReasonCanceled:    {class: resilience.ClassCanceled, make: canceled},
+	transport.ReasonTimeout:     {class: resilience.ClassTimeout, make: timedOut},
+	transport.ReasonUnavailable: {classify: unavailableClass, make: unavailable},
+	transport.ReasonLost:        {classify: lostClass, make: lost},
+	transport.ReasonClosed:      {class: resilience.ClassLocal, make: closed},
+	transport.ReasonStatus:      {classify: statusClass, make: byStatus},
+	transport.ReasonSession:     {class: resilience.ClassSessionLost, code: mcperrors.E501, kind: mcperrors.KindSessionLost},
+	transport.ReasonProtocol:    {class: resilience.ClassBrokenResult, code: mcperrors.E203, kind: mcperrors.KindProtocol},
+	transport.ReasonTooLarge:    {class: resilience.ClassTooLarge, make: tooLarge},
+	transport.ReasonConfig:      {classify: configClass, make: misconfigured},
+	transport.ReasonOption:      {class: resilience.ClassRefused, code: mcperrors.E203, kind: mcperrors.KindInvalidArguments},
+	transport.ReasonNotMCP:      {class: resilience.ClassNotMCP, code: mcperrors.E203, kind: mcperrors.KindProtocol},
+	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.E201, kind: mcperrors.KindTransport, text: "the server did not take the request: "},
+	transport.ReasonNoRoom:      {class: resilience.ClassTooLarge, make: noRoom},
+	transport.ReasonCallback:    {class: resilience.ClassLocal, make: callbackFailed},
+}
+
+// unknown is the row of a reason that the table does not have.
+var unknown = row{class: resilience.ClassNone, code: mcperrors.E203, kind: mcperrors.KindProtocol}
+
+func rowOf(f *transport.Failure) *row {
+	if f.Reason == 0 || int(f.Reason) >= len(reasons) {
+		return &unknown
+	}
+	return &reasons[f.Reason]
+}
+
+func classOf(f *transport.Failure) resilience.Class {
+	r := rowOf(f)
+	if r.classify != nil {
+		return r.classify(f)
+	}
+	return r.class
+}
+
+// FailureOf returns the failure in err. Transports of others may return plain
+// errors: nothing is known about those, so the request may have arrived.
+func FailureOf(err error) *transport.Failure {
+	var f *transport.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &transport.Failure{Reason: transport.ReasonLost, Err: err}
+}
+
+// Delivered returns what became of the request of a failure.
+func Delivered(f *transport.Failure) mcperrors.Delivery {
+	switch {
+	case f.NotSent:
+		return mcperrors.NotSent
+	case f.Rejected:
+		return mcperrors.Rejected
+	case f.Answered:
+		return mcperrors.Answered
+	}
+	return mcperrors.Unknown
+}
+
+// ErrorOf returns the error of a failure that is about no request.
+func ErrorOf(f *transport.Failure) *mcperrors.Error {
+	r, d := rowOf(f), Delivered(f)
+	var e *mcperrors.Error
+	if r.make != nil {
+		e = r.make(f, d)
+	} else {
+		e = mcperrors.New(r.code, r.kind, d, r.text+f.Err.Error(), f)
+	}
+	e.Process = f.Process
+	if e.HTTP == nil {
+		e.HTTP = f.HTTP
+	}
+	return e
+}
+
+// errorOf returns the error of a request that failed.
+func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
+	e := ErrorOf(f)
+	switch {
+	case f.Reason == transport.ReasonTimeout:
+		after := s.Wait.Idle
+		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
+			after = s.Wait.Max
+		}
+		timeout := mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
+		timeout.Process, timeout.HTTP = e.Process, e.HTTP
+		return timeout
+	case s.HasEnded(f):
+		Ended(e)
+	}
+	return e
+}
+
+// HasEnded reports whether a failure says that the program is gone and will not
+// be started again.
+func (s *Sent) HasEnded(f *transport.Failure) bool {
+	connecting := s.Method == mcp.MethodInitialize || s.Method == mcp.MethodDiscover
+	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && !s.Restarts
+}
+
+// Ended makes e the error of a client whose program is gone for good.
+func Ended(e *mcperrors.Error) {
+	e.Message = "the server has ended; close this client and connect anew to start it again"
+	e.Retryable = false
+	e.SuggestedAction = "Contact support"
+}
+
+func canceled(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	if errors.Is(f.Err, context.DeadlineExceeded) {
+		return mcperrors.Timeout(d, "no answer", 0, f.Err)
+	}
+	return mcperrors.Canceled(d, f.Err)
+}
+
+func timedOut(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	return mcperrors.Timeout(d, "no answer", time.Duration(0), f.Err)
+}
+
+func unavailableClass(f *transport.Failure) resilience.Class {
+	for _, ours := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL} {
+		if errors.Is(f.Err, ours) { // A8: this side ran out of it
+			return resilience.ClassExhausted
+		}
+	}
+	return resilience.ClassUnavailable
+}
+
+// unavailable is the error of a server that was not reached. A program that does
+// not exist will not exist the next time either.
+func unavailable(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	if f.Process == nil {
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the server cannot be reached: "+f.Err.Error(), f)
+	}
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the program cannot be started: "+f.Err.Error(), f)
+	for _, lasting := range []error{exec.ErrNotFound, fs.ErrNotExist, fs.ErrPermission} {
+		if errors.Is(f.Err, lasting) {
+			e.Message += "; check the command"
+			e.Retryable = false
+			e.SuggestedAction = "Contact support"
+		}
+	}
+	return e
+}
+
+func lostClass(f *transport.Failure) resilience.Class {
+	if f.Process != nil && f.Process.Exited {
+		return resilience.ClassExited
+	}
+	return resilience.ClassLost
+}
+
+func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	text := "the connection was lost before the answer: "
+	switch {
+	case f.Process != nil && f.Process.Exited:
+		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the server stopped before it answered", f)
+	case f.NotSent:
+		text = "the connection is lost: "
+	}
+	return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, text+f.Err.Error(), f)
+}
+
+func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, d, "the client was closed", f)
+}
+
+func statusClass(f *transport.Failure) resilience.Class { return resilience.OfStatus(f.HTTP.Status) }
+
+func byStatus(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.FromHTTP(*f.HTTP, f.RetryAfter)
+	e.Delivery, e.Cause = d, f
+	return e
+}
+
+func tooLarge(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	return mcperrors.TooLarge(d, f.Err.Error(), f)
+}
+
+func configClass(f *transport.Failure) resilience.Class {
+	if f.HTTP == nil { // a certificate, not a redirect
+		return resilience.ClassCertificate
+	}
+	return resilience.ClassRefused
+}
+
+// misconfigured is the error of what would fail the same way again.
+func misconfigured(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, f.Err.Error(), f)
+	e.Retryable = false
+	e.SuggestedAction = "Contact support"
+	return e
+}
+
+func noRoom(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, d, f.Err.Error(), f)
+	e.UserMessage, e.SuggestedAction = "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
+	return e
+}
+
+func callbackFailed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
+	return CallbackFailed(f.Err, d)
+}
+
+// CallbackFailed returns the error of a call that a function of the application
+// failed.
+func CallbackFailed(cause error, d mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.E203, mcperrors.KindApp, d, cause.Error(), cause)
+	e.SuggestedAction = "Fix the function; the log has its stack"
+	return e
+}

@@ -1,0 +1,147 @@
+// Package outcome turns what came of one request into one value: the error that
+// the caller gets, and the record that circuits, throttles and retries go by.
+package outcome
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Outcome is what came of one request. Exactly one of three things happened: a
+// result (Err is nil), an error answer (Err without Failure), no answer (Err and
+// Failure). A request that was never sent has an Err and ClassLocal.
+type Outcome struct {
+	// Result is the server's result. An Err beside it was read from it.
+	Result json.RawMessage
+	// Kind is the type that a result of the stateless era names; Typed is false
+	// when it names none.
+	Kind  mcp.ResultType
+	Typed bool
+	// Err is the error of the request.
+	Err *mcperrors.Error
+	// Failure says why there is no answer.
+	Failure *transport.Failure
+	// Record is what happened, as retries and circuits see it.
+	Record resilience.Attempt
+}
+
+// Local reports whether this side refused the request: nothing was sent.
+func (o *Outcome) Local() bool { return o.Record.Class == resilience.ClassLocal && o.Failure == nil }
+
+// Refused is the outcome of a request that this side did not send.
+func Refused(err error) Outcome {
+	e := mcperrors.From(err, mcperrors.NotSent)
+	return Outcome{Err: e, Record: resilience.Attempt{Class: resilience.ClassLocal, Delivery: e.Delivery, Kind: e.Kind}}
+}
+
+// Sent is what an outcome depends on besides what came back.
+type Sent struct {
+	Method, Tool string
+	// Resource is what the request names: the tool, prompt, URI or task.
+	Resource string
+	Version  mcp.Version
+	Era      mcp.Era
+	// Exchanges reports whether each request is an HTTP exchange of its own.
+	Exchanges bool
+	// Restarts reports whether a program that ended is started again.
+	Restarts bool
+	// Wait is how long the answer was waited for, zero where that is not known.
+	Wait    jsonrpc.Wait
+	Profile mcperrors.Profile
+	// Declared returns the capabilities that requests of a revision declare.
+	Declared func(mcp.Version) mcp.ClientCapabilities
+}
+
+// Of returns the outcome of a request from what its transport returned.
+func Of(s *Sent, answer transport.Answer, err error) Outcome {
+	switch {
+	case err != nil:
+		return OfFailure(s, FailureOf(err))
+	case answer.Error != nil:
+		return ofError(s, answer)
+	}
+	return ofResult(s, answer.Result)
+}
+
+// OfFailure returns the outcome of a request without an answer.
+func OfFailure(s *Sent, f *transport.Failure) Outcome {
+	e := s.errorOf(f)
+	out := Outcome{Err: e, Failure: f, Record: resilience.Attempt{
+		Method: s.Method, Class: classOf(f), Delivery: e.Delivery, Kind: e.Kind,
+		RetryAfter: f.RetryAfter, Final: !e.Retryable, Reused: f.Reused && f.Reason == transport.ReasonLost,
+	}}
+	if f.HTTP != nil {
+		out.Record.Status = f.HTTP.Status
+	}
+	return out
+}
+
+// ofError returns the outcome of a request that was answered with an error.
+func ofError(s *Sent, answer transport.Answer) Outcome {
+	e := s.mapped(answer)
+	out := Outcome{Err: e, Record: resilience.FromError(s.Method, e)}
+	out.Record.RetryAfter = max(out.Record.RetryAfter, answer.RetryAfter)
+	return out
+}
+
+// ofResult returns the outcome of a request that was answered with a result.
+func ofResult(s *Sent, raw json.RawMessage) Outcome {
+	if s.Profile == mcperrors.COE { // no other server's content is looked into
+		if e := s.locked(raw); e != nil {
+			return Outcome{Result: raw, Err: e, Record: resilience.FromError(s.Method, e)}
+		}
+	}
+	out := Outcome{Result: raw, Record: resilience.Attempt{
+		Method: s.Method, Class: resilience.ClassComplete, Delivery: mcperrors.Answered, Alive: true,
+	}}
+	if s.Era != mcp.EraStateless {
+		return out
+	}
+	out.Kind, out.Typed = mcp.PeekResultType(raw)
+	switch {
+	case !out.Typed, out.Kind == mcp.ResultComplete:
+	case out.Kind == mcp.ResultInputRequired:
+		out.Record.Class = resilience.ClassInputRequired
+	case out.Kind == mcp.ResultTask:
+		out.Record.Class = resilience.ClassTask
+	default:
+		out.Record.Class = resilience.ClassBrokenResult
+	}
+	return out
+}
+
+// locked returns the error of a tool's result that reports DB_LOCKED, nil for any
+// other. In this profile the report proves that nothing was done, so the call is
+// retried like one that was answered with that error (resilience.md 3.2, F17).
+// When the retries end, the result is the answer.
+func (s *Sent) locked(raw json.RawMessage) *mcperrors.Error {
+	if s.Method != mcp.MethodToolsCall || !bytes.Contains(raw, []byte("DB_LOCKED")) {
+		return nil
+	}
+	res := &mcp.CallToolResult{}
+	// A copy: what the error says must not change when the result is decoded.
+	if mcp.UnmarshalValid(bytes.Clone(raw), res) != nil || !res.IsError {
+		return nil //nolint:nilerr // a result that cannot be decoded is judged where it is decoded
+	}
+	e := mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
+		Method: mcp.MethodToolsCall, Tool: s.Tool, Profile: s.Profile,
+	})
+	if e.Code != mcperrors.E401 || e.Delivery != mcperrors.Rejected {
+		return nil
+	}
+	return e
+}
+
+// Error returns the error of the request, nil for a result.
+func (o *Outcome) Error() error {
+	if o.Err == nil {
+		return nil
+	}
+	return o.Err
+}
