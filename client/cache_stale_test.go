@@ -47,11 +47,11 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 				r.Breaker.Force(breaker.ForcedOpen)
 				sent := len(s.received())
 
-				var schema, resource toolcache.Standing
-				tool, err := c.GetToolSchema(t.Context(), "echo", client.WithStanding(&schema))
-				res, err2 := c.ReadResource(t.Context(), "x:/a", client.WithStanding(&resource))
+				var schema, resource toolcache.Freshness
+				tool, err := c.GetToolSchema(t.Context(), "echo", client.WithFreshness(&schema))
+				res, err2 := c.ReadResource(t.Context(), "x:/a", client.WithFreshness(&resource))
 				require.Len(t, s.received(), sent)
-				for _, st := range []toolcache.Standing{schema, resource} {
+				for _, st := range []toolcache.Freshness{schema, resource} {
 					require.Equal(t, mcperrors.E201, mcperrors.CodeOf(st.Cause))
 				}
 				if tt.want != "" {
@@ -90,8 +90,8 @@ func TestStaleOnlyWhenNobodyAnswered(t *testing.T) {
 			getSchema(t, c, "echo")
 			time.Sleep(time.Minute)
 			s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(int64(code), "no", nil) })
-			var st toolcache.Standing
-			_, err := c.GetToolSchema(t.Context(), "echo", client.WithStanding(&st))
+			var st toolcache.Freshness
+			_, err := c.GetToolSchema(t.Context(), "echo", client.WithFreshness(&st))
 			require.Error(t, err, code)
 			require.False(t, st.Stale)
 		})

@@ -61,7 +61,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	}
 	key := toolcache.ResponseKey{Key: c.cacheKey(ctx), Method: cl.method, Param: param}
 	asked := false
-	raw, standing, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
+	raw, freshness, err := c.cache().Response(ctx, key, cl.opts.cache == CacheRefresh, func(ctx context.Context) (toolcache.Response, error) {
 		raw, err := c.send(ctx, cl)
 		switch {
 		case err == nil:
@@ -86,7 +86,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 		}
 		return toolcache.Response{}, err
 	})
-	cl.opts.stands(standing)
+	cl.opts.addFreshness(freshness)
 	if err != nil {
 		var already *mcperrors.Error
 		if errors.As(err, &already) {
@@ -101,23 +101,23 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 	return len(raw), err
 }
 
-// WithStanding has the [toolcache.Standing] of what a call of one of the lists,
-// resources/read or [Client.GetToolSchema] returns noted in into: whether it is
-// stale, which only a cache that was set up for it hands out. Of a walk over
-// several pages the worst is noted; an earlier note is kept where it is worse.
-func WithStanding(into *toolcache.Standing) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.standing = into })
+// WithFreshness reports how fresh an answer is. It stores the [toolcache.Freshness]
+// of a list call, ReadResource or [Client.GetToolSchema] in into. Only a cache that
+// may serve stale answers sets Stale. For a list of several pages, and for several
+// calls with the same into, the stalest value is kept.
+func WithFreshness(into *toolcache.Freshness) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.freshness = into })
 }
 
-// stands notes how something that is returned stands.
-func (o *callOptions) stands(st toolcache.Standing) {
-	if o.standing == nil {
+// addFreshness keeps the worse of what is known and st.
+func (o *callOptions) addFreshness(st toolcache.Freshness) {
+	if o.freshness == nil {
 		return
 	}
-	o.standing.Stale = o.standing.Stale || st.Stale
-	o.standing.Age = max(o.standing.Age, st.Age)
+	o.freshness.Stale = o.freshness.Stale || st.Stale
+	o.freshness.Age = max(o.freshness.Age, st.Age)
 	if st.Cause != nil {
-		o.standing.Cause = st.Cause
+		o.freshness.Cause = st.Cause
 	}
 }
 

@@ -30,8 +30,8 @@ type callOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
-	standing   *toolcache.Standing // of what the cache answers, nil: not asked for
-	shared     bool                // what comes is not changed, and may be kept without a copy
+	freshness  *toolcache.Freshness // of what the cache answers, nil: not asked for
+	shared     bool                 // what comes is not changed, and may be kept without a copy
 	meta       map[string]any
 	ttl        time.Duration // of a task
 	cancelTask bool

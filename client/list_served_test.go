@@ -218,17 +218,17 @@ func TestServeStaleServesEveryReader(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(5 * time.Minute)
 				fails(t, p, res.Breaker)
-				var st [4]toolcache.Standing
-				names, err := toolNames(t.Context(), c, client.WithStanding(&st[0]))
+				var st [4]toolcache.Freshness
+				names, err := toolNames(t.Context(), c, client.WithFreshness(&st[0]))
 				require.NoError(t, err)
 				require.Equal(t, []string{"echo"}, names)
-				page, err := c.ListTools(t.Context(), nil, client.WithStanding(&st[1]))
+				page, err := c.ListTools(t.Context(), nil, client.WithFreshness(&st[1]))
 				require.NoError(t, err)
 				require.Len(t, page.Tools, 1)
-				tool, err := c.GetToolSchema(t.Context(), "echo", client.WithStanding(&st[2]))
+				tool, err := c.GetToolSchema(t.Context(), "echo", client.WithFreshness(&st[2]))
 				require.NoError(t, err)
 				require.Equal(t, "echo", tool.Name)
-				prompts, err := c.ListPrompts(t.Context(), nil, client.WithStanding(&st[3]))
+				prompts, err := c.ListPrompts(t.Context(), nil, client.WithFreshness(&st[3]))
 				require.NoError(t, err)
 				require.Equal(t, "old", prompts.Prompts[0].Name)
 				for i := range st {

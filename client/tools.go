@@ -272,14 +272,14 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, standing, err := c.cache().Find(ctx, c.cacheKey(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
+	tool, freshness, err := c.cache().Find(ctx, c.cacheKey(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
 		tools, err := c.fetchToolsWith(ctx, opts)
 		if err != nil && o.timesSet { // with this caller's times: others fetch for themselves
 			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
 		}
 		return tools, err
 	})
-	o.stands(standing)
+	o.addFreshness(freshness)
 	if err != nil {
 		return nil, c.cacheError(err, name)
 	}

@@ -45,15 +45,15 @@ type Listing struct {
 // [ErrFetcherGone]; see [ErrRefused] and [ErrAbsent] too.
 type Fetch func(ctx context.Context) (Listing, error)
 
-// Standing says how a list that was read stands.
-type Standing struct {
-	// Stale says that the list is older than it may be, and stands in for one
-	// that could not be fetched ([Settings.ServeStale]) or is being fetched
-	// ([Settings.Revalidate]).
+// Freshness reports how old an answer of the cache is.
+type Freshness struct {
+	// Stale reports that the answer is past its time to live. The cache returns
+	// it because a fetch failed ([Settings.ServeStale]) or because a fetch runs
+	// in the background ([Settings.Revalidate]).
 	Stale bool
-	// Age is how long ago the server was asked.
+	// Age is the time since the server was asked.
 	Age time.Duration
-	// Cause is why a fetch failed, nil when none has.
+	// Cause is the error of the fetch that failed, or nil.
 	Cause error
 }
 
@@ -107,13 +107,13 @@ func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (too
 }
 
 // Find is [Cache.Get] for callers who want to know how the list stands.
-func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, Standing, error) {
+func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, Freshness, error) {
 	tool := &mcp.Tool{}
 	l := c.obtain(key)
 	s, now := l.snap.Load(), time.Now()
 	if l.fresh(s, now) && s.index[name] != nil {
 		*tool = *s.index[name]
-		return tool, Standing{Age: s.lease.age(now)}, nil
+		return tool, Freshness{Age: s.lease.age(now)}, nil
 	}
 	st, err := c.getSlow(ctx, l, s, name, fetch, tool)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, err
 }
 
 // Read is [Cache.List] for callers who want to know how the list stands.
-func (c *Cache) Read(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, Standing, error) {
+func (c *Cache) Read(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, Freshness, error) {
 	s, st, err := c.current(ctx, key, fetch)
 	if err != nil {
 		return nil, st, err
@@ -265,10 +265,10 @@ func (c *Cache) get(ctx context.Context, key *Key, name string, fetch Fetch, too
 
 // getSlow is get where the fresh list s does not have the name, or s is not
 // fresh.
-func (c *Cache) getSlow(ctx context.Context, l *list, s *snapshot, name string, fetch Fetch, tool *mcp.Tool) (st Standing, err error) {
+func (c *Cache) getSlow(ctx context.Context, l *list, s *snapshot, name string, fetch Fetch, tool *mcp.Tool) (st Freshness, err error) {
 	if now := time.Now(); l.fresh(s, now) {
 		if s.large[name] > 0 || !l.mayRefresh(name, now) {
-			return Standing{Age: s.lease.age(now)}, s.missing(name)
+			return Freshness{Age: s.lease.age(now)}, s.missing(name)
 		}
 		s, st, err = c.refresh(ctx, l, fetch, s, name, reading)
 	} else {
@@ -299,7 +299,7 @@ func (c *Cache) lookup(key *Key, name string, tool *mcp.Tool) (fresh, ok bool) {
 }
 
 // current returns the list if it is fresh, else a new one.
-func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, Standing, error) {
+func (c *Cache) current(ctx context.Context, key Key, fetch Fetch) (*snapshot, Freshness, error) {
 	return c.read(ctx, c.obtain(key), fetch, "")
 }
 

@@ -20,7 +20,7 @@
 // and not after the machine has slept, when nobody has listened. What comes
 // after that is for the application to choose, all of it off by default: an old
 // list while the server cannot be reached ([Settings.ServeStale]) or for the
-// moment of a refresh ([Settings.Revalidate]), always with a [Standing] that
+// moment of a refresh ([Settings.Revalidate]), always with a [Freshness] that
 // says so; lists that outlive the process ([Settings.Durable]); public lists for
 // all who ask ([Settings.SharePublic]). Errors are not remembered, but for one:
 // that the server does not have such a list ([ErrAbsent]), for a minute.

@@ -34,13 +34,13 @@ const (
 // Where name is not in a list that was outdated on its way, the list is fetched
 // again, once: the name may be what has changed. saw is the list that is not enough
 // for the caller.
-func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot, name string, why purpose) (*snapshot, Standing, error) {
+func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot, name string, why purpose) (*snapshot, Freshness, error) {
 	for again := false; ; saw = l.snap.Load() {
 		f, mine, current := c.join(ctx, l, fetch, saw, why)
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, Standing{}, ended(ctx)
+			return nil, Freshness{}, ended(ctx)
 		}
 		now := time.Now()
 		switch {
@@ -50,14 +50,14 @@ func (c *Cache) refresh(ctx context.Context, l *list, fetch Fetch, saw *snapshot
 			again = true
 			continue
 		case f.err == nil:
-			return f.snap, Standing{Age: f.snap.lease.age(now)}, nil
+			return f.snap, Freshness{Age: f.snap.lease.age(now)}, nil
 		case !mine && errors.Is(f.err, ErrFetcherGone):
 			continue
 		}
 		if s := l.snap.Load(); c.mayServeStale(l, s, f.err, now) {
-			return s, Standing{Stale: true, Age: s.lease.age(now), Cause: f.err}, nil
+			return s, Freshness{Stale: true, Age: s.lease.age(now), Cause: f.err}, nil
 		}
-		return nil, Standing{Cause: f.err}, f.err
+		return nil, Freshness{Cause: f.err}, f.err
 	}
 }
 

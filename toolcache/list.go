@@ -84,17 +84,17 @@ func (l *list) missed(name string, now time.Time) {
 
 // read returns the list if it is fresh, or may pass for it while a new one is
 // fetched, else a new one. name is what is looked for, "" for nothing.
-func (c *Cache) read(ctx context.Context, l *list, fetch Fetch, name string) (*snapshot, Standing, error) {
+func (c *Cache) read(ctx context.Context, l *list, fetch Fetch, name string) (*snapshot, Freshness, error) {
 	s, now := l.snap.Load(), time.Now()
 	switch {
 	case l.fresh(s, now):
-		return s, Standing{Age: s.lease.age(now)}, nil
+		return s, Freshness{Age: s.lease.age(now)}, nil
 	case c.mayRevalidate(l, s, now):
 		c.join(ctx, l, fetch, s, reading)
-		return s, Standing{Stale: true, Age: s.lease.age(now)}, nil
+		return s, Freshness{Stale: true, Age: s.lease.age(now)}, nil
 	}
 	if err := l.absent(now); err != nil {
-		return nil, Standing{}, err
+		return nil, Freshness{}, err
 	}
 	return c.refresh(ctx, l, fetch, s, name, reading)
 }

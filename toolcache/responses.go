@@ -119,33 +119,33 @@ func (r *responses) lock() {
 // Ask runs on the caller's goroutine with the caller's context. When it fails
 // for the caller alone, another who waits asks for itself.
 //
-// [Settings.ServeStale] is for results too; [Standing] tells.
-func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask Ask) ([]byte, Standing, error) {
+// [Settings.ServeStale] is for results too; [Freshness] tells.
+func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask Ask) ([]byte, Freshness, error) {
 	for {
 		e, a, mine, wait := c.responses.join(key, refresh)
 		switch {
 		case e != nil && e.err != nil:
-			return nil, Standing{}, e.err
+			return nil, Freshness{}, e.err
 		case e != nil:
-			return bytes.Clone(e.result), Standing{Age: e.lease.age(time.Now())}, nil
+			return bytes.Clone(e.result), Freshness{Age: e.lease.age(time.Now())}, nil
 		case mine:
 			result, err := c.ask(ctx, key, a, wait, ask)
 			if err != nil && ctx.Err() == nil {
 				return c.instead(key, refresh, err)
 			}
-			return result, Standing{}, err
+			return result, Freshness{}, err
 		}
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return nil, Standing{}, ended(ctx)
+			return nil, Freshness{}, ended(ctx)
 		}
 		switch {
 		case a.err == nil && !a.resp.Own:
-			return bytes.Clone(a.resp.Result), Standing{}, nil
+			return bytes.Clone(a.resp.Result), Freshness{}, nil
 		case a.err == nil:
 			resp, err := ask(ctx)
-			return resp.Result, Standing{}, err
+			return resp.Result, Freshness{}, err
 		case !errors.Is(a.err, ErrFetcherGone):
 			return c.instead(key, refresh, a.err)
 		}
@@ -154,7 +154,7 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 
 // instead is what there is when a server could not be asked: what it said before,
 // where that may stand in, else the error.
-func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Standing, error) {
+func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Freshness, error) {
 	r := &c.responses
 	r.lock()
 	defer r.mu.Unlock()
@@ -162,9 +162,9 @@ func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Stand
 	now := time.Now()
 	if !ok || e.err != nil || refresh || !c.set.ServeStale || errors.Is(err, ErrFetcherGone) ||
 		!c.standsIn(err) || e.lease.over(now) > maxStale {
-		return nil, Standing{Cause: err}, err
+		return nil, Freshness{Cause: err}, err
 	}
-	return bytes.Clone(e.result), Standing{Stale: true, Age: e.lease.age(now), Cause: err}, nil
+	return bytes.Clone(e.result), Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
 }
 
 // Forget drops what is kept for a method, all pages of a list or all resources,

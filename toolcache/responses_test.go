@@ -431,7 +431,7 @@ func TestStaleResponses(t *testing.T) {
 		k := toolcache.ResponseKey{Key: key, Method: "resources/read", Param: "x:/a"}
 		var fails error
 		minute := time.Minute
-		read := func(refresh bool) (toolcache.Standing, error) {
+		read := func(refresh bool) (toolcache.Freshness, error) {
 			_, st, err := c.Response(t.Context(), k, refresh, func(context.Context) (toolcache.Response, error) {
 				return toolcache.Response{Result: []byte(`{}`), TTL: &minute}, fails
 			})
@@ -445,7 +445,7 @@ func TestStaleResponses(t *testing.T) {
 		for range 2 {
 			st, err = read(false)
 			require.NoError(t, err)
-			require.Equal(t, toolcache.Standing{Stale: true, Age: time.Minute, Cause: fails}, st)
+			require.Equal(t, toolcache.Freshness{Stale: true, Age: time.Minute, Cause: fails}, st)
 		}
 		_, err = read(true)
 		require.ErrorIs(t, err, fails, "who asks for the server is not given anything else")

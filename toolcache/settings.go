@@ -61,7 +61,7 @@ type Settings struct {
 	ExactTTL bool
 	// ServeStale answers a read with the expired list when the fetch fails,
 	// for an hour after its end at most, and never after [Cache.Invalidate] or
-	// an [ErrRefused]. [Standing] tells.
+	// an [ErrRefused]. [Freshness] tells.
 	ServeStale bool
 	// StaleIf says which errors of a fetch ServeStale is for; nil means all.
 	StaleIf func(error) bool
