@@ -84,6 +84,10 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
+		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors"},
+		why: "following a task is a loop over requests that others send",
+	},
+	{
 		pkg:   "client/...",
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},

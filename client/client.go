@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -45,7 +46,7 @@ type Client struct {
 	subscriptions lazy[subscriptions]
 	definitions   lazy[definitions]
 	progress      lazy[progressTable]
-	hints         lazy[taskHints]
+	tasks         lazy[tasks.Follower] // see follower
 	inbox         lazy[inbox]
 
 	asks   lazy[ask.Dispatcher] // see dispatcher

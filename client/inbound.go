@@ -137,7 +137,9 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 			d.ElicitationComplete(c.live.Agreed().Version, n)
 		}
 	case n.Method == mcp.MethodTasksStatus, n.Method == mcp.MethodTasks:
-		c.hints.get().tell(n)
+		if f := c.tasks.peek(); f != nil {
+			f.Hint(n)
+		}
 	}
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).

@@ -5,64 +5,51 @@ import (
 	"encoding/json"
 	"iter"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// WithTasks lets servers of the stateless era turn calls of tools into tasks:
-// the extension io.modelcontextprotocol/tasks is declared on every request
-// . [Client.CallTool] then drives such a task to its end. It is off by
-// default, as extensions are: a server that may make tasks may make
-// one of a call that would have been answered at once. Revision 2025-11-25 needs
-// no option, there it is the client that asks for a task.
+// WithTasks lets servers of the stateless era turn calls of tools into tasks: it
+// declares the extension io.modelcontextprotocol/tasks on every request.
+// [Client.CallTool] then follows such a task to its end. It is off by default, as
+// extensions are: a server that may make tasks may make one of a call that it
+// would have answered at once. Revision 2025-11-25 needs no option: there the
+// client asks for a task.
 func WithTasks() Option {
 	return optionFunc(func(c *config) {
 		c.offer.Extend(mcp.ExtensionTasks, json.RawMessage(`{}`))
 	})
 }
 
-// WithTaskTTL says how long a task is wanted by the server to be kept, from its
-// creation. Servers may decide otherwise; those of the stateless era are not
-// told.
+// WithTaskTTL asks the server to keep a task for ttl from its creation. Servers may
+// decide otherwise; those of the stateless era do not learn of it.
 func WithTaskTTL(ttl time.Duration) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.ttl = ttl })
 }
 
-// WithTaskCancel makes the end of a call's context cancel the task as well.
-// Without it the task goes on and can be resumed.
+// WithTaskCancel cancels the task when the context of the call ends. Without it the
+// task goes on and can be resumed.
 func WithTaskCancel() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.cancelTask = true })
 }
 
 // Task is a call of a tool that the server carries out while nobody waits. Its
-// methods may be called from many goroutines at once. Nothing has to be closed.
+// methods may be called from many goroutines at once. A Task needs no Close.
 type Task struct {
 	c        *Client
-	id, tool string
+	task     *tasks.Task
 	opts     callOptions
 	output   json.RawMessage // the tool's output schema, as in call
 	listed   bool
 	progress *progressCall // nil unless progress was asked for
-	// token is that of the call that made the task, follows what progress with it
-	// counts for (UTIL-10).
-	token     jsonrpc.ID
-	follows   *progressCall
-	stateless bool
-	turn      chan struct{} // held by whoever waits
-
-	mu    sync.Mutex
-	seen  TaskState
-	since time.Time // when the task was first heard of
-	// done says that outcome or failure is how the task ended.
-	done    bool
-	outcome json.RawMessage
-	failure error
-
-	inputs taskInputs // of the holder of turn
+	// token is that of the call that made the task, follows is what progress with
+	// the token counts for (UTIL-10).
+	token   jsonrpc.ID
+	follows *progressCall
 }
 
 // TaskState is how far a task has come, as its server last said.
@@ -73,22 +60,19 @@ type TaskState struct {
 	// CreatedAt and LastUpdatedAt are ISO 8601 times of the server's clock.
 	CreatedAt, LastUpdatedAt string
 	// TTL is how long the server keeps the task from its creation; nil means
-	// without end.
+	// forever.
 	TTL *time.Duration
-	// PollInterval is how often the server wants to be asked at most; 0 when it
-	// does not say.
+	// PollInterval is the shortest interval between polls that the server wants; 0
+	// when it does not say.
 	PollInterval time.Duration
-	// InputRequests is what a task of the stateless era wants to know. Wait
-	// answers with the registered handlers, [Task.Answer] by hand.
+	// InputRequests are the questions of a task of the stateless era. Wait answers
+	// them with the registered handlers, [Task.Answer] by hand.
 	InputRequests mcp.InputRequests
-
-	result json.RawMessage
-	err    *jsonrpc.Error
 }
 
-// TaskError says which task an error is about. It is the cause of errors of a
-// call that became a task: the task may go on, and [Client.ResumeTask] gets
-// hold of it again, also in another process.
+// TaskError says which task an error is about. It is the cause of errors of a call
+// that became a task. The task may go on: [Client.ResumeTask] follows it again, in
+// another process too.
 type TaskError struct {
 	// ID and Tool are what [Client.ResumeTask] takes.
 	ID, Tool string
@@ -109,13 +93,13 @@ func (e *TaskError) Error() string {
 // Unwrap returns Err.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// StartTool calls a tool as a task and returns as soon as the server has taken
-// it; [Task.Wait] has the result. Arguments are those of [Client.CallTool]. It is
-// refused without traffic when the server or, in revision 2025-11-25, the tool
-// has no tasks, and in the stateless era without [WithTasks]. A server
-// of the stateless era decides itself and may answer at once: the task has ended
-// then and its ID is empty. Progress asked for with [WithProgress] is delivered
-// until Wait knows the end.
+// StartTool calls a tool as a task and returns as soon as the server has taken the
+// call; [Task.Wait] returns the result. Arguments are those of [Client.CallTool].
+// StartTool fails without sending anything when the server or, in revision
+// 2025-11-25, the tool has no tasks, and in the stateless era without [WithTasks].
+// A server of the stateless era may answer at once: then the task has ended and
+// its ID is empty. Progress asked for with [WithProgress] is delivered until Wait
+// sees the end.
 func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...CallOption) (*Task, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
 	cl.tool, cl.name = tool, tool
@@ -146,7 +130,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	raw, err := c.converse(ctx, &cl)
 	var t *Task
 	if err == nil {
-		t, err = c.taskOf(&cl, raw)
+		t, err = c.taskOf(&cl, cl.progress, raw)
 	}
 	if err != nil {
 		if cl.progress != nil {
@@ -158,95 +142,58 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	return t, nil
 }
 
-// ResumeTask returns a task by the name of its tool and its id, after a restart
-// or in another process. Nothing is sent; whether the server still has the task
-// shows when it is asked. opts are those of the call: [WithTimeouts] bounds each
-// request about the task.
+// ResumeTask returns a task by the name of its tool and its id, after a restart or
+// in another process. It sends nothing; the first request shows whether the
+// server still has the task. opts are those of the call: [WithTimeouts] bounds
+// each request about the task.
 func (c *Client) ResumeTask(tool, id string, opts ...CallOption) *Task {
-	t := c.newTask(id, tool)
-	t.opts = collect(opts)
+	t := &Task{c: c, opts: collect(opts)}
+	t.task = c.follower().Known(t.handle(id, tool))
 	return t
-}
-
-func (c *Client) newTask(id, tool string) *Task {
-	return &Task{c: c, id: id, tool: tool, stateless: c.live.Agreed().Era == mcp.EraStateless, turn: make(chan struct{}, 1)}
 }
 
 // ID returns the server's name for the task, to be stored with Tool for
 // [Client.ResumeTask]. It is empty when the server answered without making a
 // task.
-func (t *Task) ID() string { return t.id }
+func (t *Task) ID() string { return t.task.ID }
 
 // Tool returns the name of the tool that was called.
-func (t *Task) Tool() string { return t.tool }
+func (t *Task) Tool() string { return t.task.Tool }
 
-// Status asks the server how far the task is.
+// Status asks the server for the state of the task.
 func (t *Task) Status(ctx context.Context) (TaskState, error) {
-	if t.id == "" {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.done {
-			return t.seen, nil
-		}
-	}
-	raw, err := t.ask(ctx, mcp.MethodTasksGet, nil)
-	if err != nil {
-		return TaskState{}, err
-	}
-	state, err := readTask(raw, t.stateless, t.id)
-	if err != nil {
-		return TaskState{}, t.about(t.c.undecodable(subject{method: mcp.MethodTasksGet, tool: t.tool}, err))
-	}
-	t.heard(state)
-	return state, nil
+	state, err := t.task.Status(ctx)
+	return TaskState(state), err
 }
 
-// Wait drives the task to its end and returns what [Client.CallTool] would have:
-// the tool's result, held against its output schema, or its error. What the task
-// wants to know is answered by the registered handlers, each thing once. When ctx
-// ends first the task goes on, unless [WithTaskCancel] says otherwise: the error
-// has a [*TaskError] as its cause, and Wait may be called again. A server that
-// never ends a task is waited for until the task's TTL is over, for 24 hours at
-// most.
+// Wait follows the task to its end and returns what [Client.CallTool] would have:
+// the tool's result, checked against its output schema, or its error. The
+// registered handlers answer what the task asks, each question once. When ctx ends
+// first the task goes on, unless the call has [WithTaskCancel]: the error has a
+// [*TaskError] as its cause, and Wait may be called again. A task that its server
+// never ends is waited for until the task's TTL is over, for 24 hours at most.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
-	raw, err := t.drive(ctx, maxTaskTime)
+	raw, err := t.task.Wait(ctx, tasks.MaxTime)
 	if err != nil {
 		return nil, err
 	}
-	cl := call{method: mcp.MethodToolsCall, tool: t.tool, output: t.output, listed: t.listed, opts: t.opts}
+	cl := call{method: mcp.MethodToolsCall, tool: t.task.Tool, output: t.output, listed: t.listed, opts: t.opts}
 	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
 }
 
-// Cancel asks the server to give the task up, and returns once it has heard so.
-// A task that has ended already stays as it is. The server may still end the
-// task in another way, which [Task.Status] shows.
-func (t *Task) Cancel(ctx context.Context) error {
-	if t.ended() {
-		return nil
-	}
-	_, err := t.ask(ctx, mcp.MethodTasksCancel, nil)
-	if mcperrors.KindOf(err) == mcperrors.KindNotFound {
-		// In 2025-11-25 it is the same error when the task has ended (TASK-04).
-		if state, statusErr := t.Status(ctx); statusErr == nil && state.Status.Final() {
-			return nil
-		}
-	}
-	return err
-}
+// Cancel asks the server to give the task up, and returns once the server has
+// agreed. A task that has ended already stays as it is. The server may still end
+// the task in another way, which [Task.Status] shows.
+func (t *Task) Cancel(ctx context.Context) error { return t.task.Cancel(ctx) }
 
-// Answer tells a task of the stateless era what it wants to know, see
-// [TaskState]. Wait asks no handler for what was answered.
+// Answer answers questions of a task of the stateless era, see [TaskState]. Wait
+// runs no handler for a question that has an answer.
 func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
-	err := t.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer t.unlock()
-	return t.answer(ctx, responses)
+	return t.task.Answer(ctx, responses)
 }
 
-// Tasks walks the tasks a server of revision 2025-11-25 keeps for this client,
-// over all pages. An error is the last value.
+// Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this
+// client, over all pages. An error is the last value.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Task, error] {
 	return walk(ctx, c, mcp.MethodTasksList, func(v mcp.Task) string { return v.TaskID }, func(ctx context.Context, cursor *string) (page[mcp.Task], error) {
 		if err := c.gate(subject{method: mcp.MethodTasksList}); err != nil {

@@ -15,6 +15,76 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// A task ends as the call would have: with its result, which may be an error of
+// the tool, with its JSON-RPC error, or cancelled (TASK-05, TASK-08).
+func TestTaskOutcomes(t *testing.T) {
+	t.Parallel()
+	const toolSaid = `{"content":[{"type":"text","text":"no"}],"isError":true}`
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, core)
+		s.script(s.task("failed", ""))
+		s.result("tasks/result", toolSaid)
+		res, err := c.CallTool(t.Context(), "required", nil)
+		require.NoError(t, err)
+		require.True(t, res.IsError)
+
+		s.on("tasks/result", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "Unknown tool: required", nil) })
+		_, err = c.CallTool(t.Context(), "required", nil)
+		requireCode(t, err, -32602)
+		require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err), "read as an answer to tools/call")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, extension)
+		s.script(s.task("completed", `"resultType":"task","result":`+toolSaid))
+		res, err := c.CallTool(t.Context(), "required", nil)
+		require.NoError(t, err)
+		require.True(t, res.IsError)
+
+		s.script(s.task("failed", `"error":{"code":-32603,"message":"broken"}`))
+		_, err = c.CallTool(t.Context(), "required", nil)
+		requireCode(t, err, -32603)
+		for _, status := range []string{"failed", "completed"} {
+			s.script(s.task(status, ""))
+			_, err = c.CallTool(t.Context(), "required", nil)
+			require.ErrorContains(t, err, "without its outcome")
+		}
+	})
+	bothEras(t, func(t *testing.T, version string) {
+		c, s := withTasks(t, version)
+		s.script(s.task("cancelled", ""))
+		_, err := c.CallTool(t.Context(), "required", nil)
+		require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(err))
+		require.ErrorContains(t, err, "cancelled")
+		require.Zero(t, s.count("tasks/result"))
+	})
+}
+
+func requireCode(t *testing.T, err error, code int64) {
+	t.Helper()
+	var rpc *jsonrpc.Error
+	require.ErrorAs(t, err, &rpc)
+	require.Equal(t, code, rpc.Code)
+	var lost *client.TaskError
+	require.ErrorAs(t, err, &lost)
+}
+
+// The output schema holds for what a task brings, too (TOOL-11).
+func TestTaskOutputIsJudged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, core)
+		s.result("tools/list", `{"tools":[{"name":"required","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`)
+		c.InvalidateTools()
+		_, err := c.GetToolSchema(t.Context(), "required")
+		require.NoError(t, err)
+		var misfit *client.OutputError
+		_, err = c.CallTool(t.Context(), "required", nil)
+		require.ErrorAs(t, err, &misfit)
+		_, err = c.ResumeTask("required", "t-1").Wait(t.Context())
+		require.ErrorAs(t, err, &misfit)
+	})
+}
+
 // A task was taken and ran, whatever comes of it: no error of it says that the
 // call may safely be made again.
 func TestTaskErrorsProveNothing(t *testing.T) {

@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -26,8 +26,8 @@ const (
 // runsTasks reports whether the server takes calls of tools as tasks: only
 // revision 2025-11-25 has this (TASK-01).
 func runsTasks(a *link.Agreement) bool {
-	tasks := a.Capabilities.Tasks
-	return tasks != nil && tasks.Requests != nil && tasks.Requests.Tools != nil && tasks.Requests.Tools.Call != nil &&
+	has := a.Capabilities.Tasks
+	return has != nil && has.Requests != nil && has.Requests.Tools != nil && has.Requests.Tools.Call != nil &&
 		a.Version == mcp.Version2025_11_25
 }
 
@@ -113,62 +113,42 @@ func (c *Client) becameTask(cl *call) bool {
 	return false
 }
 
-// whole returns the result of a call that the server answered: of one that
-// became a task once that has ended (TASK-14).
+// whole returns the result of a call that the server answered: of one that became
+// a task once that has ended (TASK-14).
 func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json.RawMessage, error) {
 	if cl.task == 0 || cl.task&taskHandle != 0 {
 		return raw, nil
 	}
-	t, err := c.taskOf(cl, raw)
+	t, err := c.taskOf(cl, nil, raw) // progress is the call's own
 	if err != nil {
 		return nil, err
 	}
-	t.progress = nil // the call's own
 	left, bounded := c.left(cl)
 	if bounded {
 		left = max(left, 1)
 	}
-	return t.drive(ctx, left)
+	return t.task.Wait(ctx, left)
 }
 
-// taskOf makes the task of a call's result. A result that is none is a task that
-// has ended.
-func (c *Client) taskOf(cl *call, raw json.RawMessage) (*Task, error) {
-	t := c.newTask("", cl.tool)
-	t.opts, t.output, t.listed, t.progress, t.follows = cl.opts, cl.output, cl.listed, cl.progress, cl.progress
+// taskOf makes the task of a call's result. A result without a task is a task that
+// has ended. progress ends with the task, nil for none.
+func (c *Client) taskOf(cl *call, progress *progressCall, raw json.RawMessage) (*Task, error) {
+	t := &Task{c: c, opts: cl.opts, output: cl.output, listed: cl.listed, progress: progress, follows: cl.progress}
 	if cl.token {
 		t.token = cl.id
 	}
-	var made mcp.DetailedTask
-	var state TaskState
-	var err error
-	switch {
-	case cl.task&taskMade != 0:
-		if err = mcp.Unmarshal(raw, &made); err == nil {
-			state, err = detailedState(&made)
+	made := cl.task&taskMade != 0
+	if !made && (cl.task&taskAsked == 0 || !object.Has(raw, "task")) {
+		t.task = c.follower().Answered(t.handle("", cl.tool), raw)
+		if progress != nil {
+			c.progress.get().remove(progress)
 		}
-	case cl.task&taskAsked != 0 && object.Has(raw, "task"):
-		var created mcp.CreateTaskResult
-		if err = mcp.Unmarshal(raw, &created); err == nil {
-			state, err = stateOf(&created.Task)
-		}
-		made.TaskID = created.Task.TaskID
-	default:
-		t.seen.Status = mcp.TaskCompleted
-		t.end(raw, nil)
 		return t, nil
 	}
-	if err == nil && made.TaskID == "" {
-		err = errors.New("the task has no id")
-	}
+	id, state, err := tasks.ReadCreated(raw, made)
 	if err != nil {
 		return nil, c.undecodable(cl.subject(), err)
 	}
-	t.id = made.TaskID
-	if t.stateless && state.Status != mcp.TaskCancelled {
-		// Only tasks/get has what goes with the other statuses (TASK-08).
-		state.Status = mcp.TaskWorking
-	}
-	t.heard(state)
+	t.task = c.follower().Created(t.handle(id, cl.tool), state)
 	return t, nil
 }

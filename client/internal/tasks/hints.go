@@ -1,4 +1,4 @@
-package client
+package tasks
 
 import (
 	"sync"
@@ -6,16 +6,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// taskHints tells who waits for a task that the server said something about it.
-// The zero value is ready.
-type taskHints struct {
+// hints wakes waits for tasks that the server mentions. The zero value is ready.
+type hints struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
 }
 
-// listen returns a channel that gets a value when the task is mentioned, until
-// done is called. Of two who listen for one task the later gets them.
-func (h *taskHints) listen(id string) (hint <-chan struct{}, done func()) {
+// listen returns a channel that gets a value when the server mentions the task,
+// until done is called. Of two that listen for one task the later gets them.
+func (h *hints) listen(id string) (hint <-chan struct{}, done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.waiting == nil {
@@ -32,8 +31,8 @@ func (h *taskHints) listen(id string) (hint <-chan struct{}, done func()) {
 	}
 }
 
-// tell passes a notification about a task on. It never waits.
-func (h *taskHints) tell(n jsonrpc.Notification) {
+// tell passes on a notification about a task. It never waits.
+func (h *hints) tell(n jsonrpc.Notification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.waiting) == 0 {

@@ -1,0 +1,192 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Task is one task. Its methods may be called from many goroutines at once.
+type Task struct {
+	Handle
+	follower *Follower
+	turn     chan struct{} // held by the one who waits
+
+	mu    sync.Mutex
+	seen  report
+	since time.Time // when the task was first heard of
+	// done says that outcome or failure is how the task ended.
+	done    bool
+	outcome json.RawMessage
+	failure error
+
+	inputs inputs // of the holder of turn
+}
+
+// Status asks the server for the state of the task.
+func (t *Task) Status(ctx context.Context) (State, error) {
+	r, err := t.status(ctx)
+	return r.State, err
+}
+
+func (t *Task) status(ctx context.Context) (report, error) {
+	if t.ID == "" {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.done {
+			return t.seen, nil
+		}
+	}
+	raw, err := t.send(ctx, mcp.MethodTasksGet, nil)
+	if err != nil {
+		return report{}, err
+	}
+	r, err := readReport(raw, t.Stateless, t.ID)
+	if err != nil {
+		return report{}, t.name(t.follower.Undecodable(t.Tool, err))
+	}
+	t.hear(r)
+	return r, nil
+}
+
+// Wait follows the task until it has ended, for bound at most (0 is no bound), and
+// returns its result, not decoded.
+func (t *Task) Wait(ctx context.Context, bound time.Duration) (json.RawMessage, error) {
+	if !t.hasEnded() { // the end is returned whatever ctx says
+		if err := t.lock(ctx); err != nil {
+			return nil, err
+		}
+		defer t.unlock()
+		if err := t.follow(ctx, bound); err != nil {
+			if ctx.Err() != nil && t.CancelWithWait {
+				t.cancelBehind()
+			}
+			return nil, t.inDoubt(err)
+		}
+		if t.Ended != nil {
+			t.Ended(ctx)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.outcome), t.failure
+}
+
+// Cancel asks the server to give the task up. A task that has ended stays as it
+// is.
+func (t *Task) Cancel(ctx context.Context) error {
+	if t.hasEnded() {
+		return nil
+	}
+	_, err := t.send(ctx, mcp.MethodTasksCancel, nil)
+	if mcperrors.KindOf(err) == mcperrors.KindNotFound {
+		// In 2025-11-25 it is the same error when the task has ended (TASK-04).
+		if r, statusErr := t.status(ctx); statusErr == nil && r.Status.Final() {
+			return nil
+		}
+	}
+	return err
+}
+
+// cancelBehind cancels the task after its caller has left.
+func (t *Task) cancelBehind() {
+	f := t.follower
+	f.Behind(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
+		defer cancel()
+		if err := t.Cancel(ctx); err != nil {
+			f.Log.Warn("[MCP] a task could not be cancelled", "server", f.Server, "tool", t.Tool, "error", err)
+		}
+	})
+}
+
+// lock makes the caller the one who follows the task: two would answer its
+// questions twice.
+func (t *Task) lock(ctx context.Context) error {
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return t.name(mcperrors.From(ctx.Err(), mcperrors.Unknown))
+	case <-t.follower.Life.Done():
+		return t.name(t.follower.Closed())
+	}
+}
+
+func (t *Task) unlock() { <-t.turn }
+
+// send sends a request about the task.
+func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
+	raw, err := t.Send(ctx, method, answers)
+	if err != nil {
+		return nil, t.name(err)
+	}
+	return raw, nil
+}
+
+// name says in an error which task it is about.
+func (t *Task) name(err error) error {
+	seen, _ := t.last()
+	return t.follower.Name(Ref{ID: t.ID, Tool: t.Tool, Status: seen.Status}, err)
+}
+
+// hear notes a report.
+func (t *Task) hear(r report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since.IsZero() {
+		t.since = time.Now()
+	}
+	t.seen = r
+}
+
+// last returns the last report, and when the task was first heard of.
+func (t *Task) last() (r report, since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen, t.since
+}
+
+func (t *Task) hasEnded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.done
+}
+
+// end notes how the task ended.
+func (t *Task) end(outcome json.RawMessage, failure error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done, t.outcome, t.failure = true, outcome, failure
+}
+
+// inDoubt is the error of a wait. A poll that did not reach the server, or was
+// refused, says nothing about the call: repeating the call may do things twice.
+func (t *Task) inDoubt(err error) error {
+	var e *mcperrors.Error
+	if t.ID == "" || !errors.As(err, &e) || (e.Delivery == mcperrors.Answered && !refusesPoll(e.Kind)) {
+		return err
+	}
+	if _, since := t.last(); since.IsZero() && e.Kind == mcperrors.KindUnsupported {
+		return err // a server that cannot have it
+	}
+	e.Delivery = mcperrors.Unknown
+	return err
+}
+
+// refusesPoll reports the kinds of answers that are about the poll itself: they do
+// not say how the call ended.
+func refusesPoll(k mcperrors.Kind) bool {
+	switch k {
+	case mcperrors.KindNotFound, mcperrors.KindUnsupported, mcperrors.KindInvalidArguments, mcperrors.KindProtocol, mcperrors.KindVersion:
+		return true
+	default:
+		return false
+	}
+}

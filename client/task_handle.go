@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// handle is what a task needs of the call that it was.
+func (t *Task) handle(id, tool string) tasks.Handle {
+	return tasks.Handle{
+		ID: id, Tool: tool, Stateless: t.c.live.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.cancelTask,
+		Send: t.send, Answer: t.answerAll, Ended: t.ended,
+	}
+}
+
+// send sends one request about the task. Giving up such a request sends no
+// notification, which the server could take for giving up the task (UTIL-03,
+// TASK-10), but for tasks/result, which waits there.
+func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
+	c, id := t.c, t.task.ID
+	cl := call{method: method, tool: t.task.Tool, name: id, uncancelled: method != mcp.MethodTasksResult}
+	cl.opts.idle, cl.opts.max, cl.opts.timesSet = t.opts.idle, t.opts.max, t.opts.timesSet
+	var members []byte
+	if answers != nil {
+		var err error
+		if members, err = ask.Encode(answers, nil); err != nil {
+			return nil, badOption(err)
+		}
+	}
+	if id == "" {
+		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+	}
+	if err := c.gate(cl.subject()); err != nil {
+		return nil, err
+	}
+	if t.task.Stateless && !c.offersTasks() {
+		return nil, c.about(cl.subject(), withoutTasks())
+	}
+	cl.open = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
+	if cl.follows = t.follows; cl.follows == nil && !t.token.IsZero() {
+		cl.follows = c.progress.get().follow(t.token)
+		defer c.progress.get().remove(cl.follows)
+	}
+	return c.converse(ctx, &cl)
+}
+
+// answerAll answers questions of the task.
+func (t *Task) answerAll(ctx context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
+	if t.opts.manualInput {
+		return nil, inputRequired(&InputRequired{Requests: requests})
+	}
+	responses, err := t.c.dispatcher().AnswerAll(ctx,
+		ask.Occasion{Agreed: t.c.live.Agreed(), Method: mcp.MethodToolsCall, Tool: t.task.Tool}, requests)
+	if err != nil {
+		return nil, inputError(err, nil)
+	}
+	return responses, nil
+}
+
+// ended runs when a wait has seen the end of the task. Until then its progress
+// token stays valid (UTIL-10). The application's function is not called any more
+// once Wait has returned.
+func (t *Task) ended(ctx context.Context) {
+	if t.progress != nil {
+		t.c.progress.get().remove(t.progress)
+		t.progress.listener.finish(ctx, t.c)
+	}
+}
+
+// follower follows tasks. Most clients never need it.
+func (c *Client) follower() *tasks.Follower {
+	return c.tasks.made(func() *tasks.Follower {
+		about := func(tool string) subject { return subject{method: mcp.MethodTasksGet, tool: tool} }
+		return tasks.New(tasks.Config{
+			Server: c.server, Log: c.log, Life: c.life, Behind: c.behind, Closed: errClosed, Name: c.nameTask,
+			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.about(about(tool), e) },
+			Undecodable: func(tool string, err error) error { return c.undecodable(about(tool), err) },
+			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
+				s := subject{method: mcp.MethodToolsCall, tool: tool}
+				sent := outcome.Sent{Method: s.method, Tool: s.tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
+				e := sent.Map(rpc, false)
+				c.doubtTool(s, e)
+				return c.about(s, e)
+			},
+		})
+	})
+}
+
+// nameTask says in an error which task it is about, unless the error says so.
+func (c *Client) nameTask(ref tasks.Ref, err error) error {
+	var named *TaskError
+	e := mcperrors.From(err, mcperrors.Unknown)
+	if ref.ID == "" || errors.As(e, &named) {
+		return e
+	}
+	e.Cause = &TaskError{ID: ref.ID, Tool: ref.Tool, Status: ref.Status, Err: e.Cause}
+	if e.Server == "" {
+		e.Server, e.Method, e.Tool = c.server, mcp.MethodToolsCall, ref.Tool
+	}
+	return e
+}
