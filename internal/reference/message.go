@@ -66,15 +66,16 @@ type Request struct {
 	New *Options `json:"new,omitempty"`
 	// Log asks for its log.
 	Log bool `json:"log,omitempty"`
-	// Serve is the URL of a server: the rest of the connection is its stdio.
-	Serve string `json:"serve,omitempty"`
+	// Serve is the ID of a server: the rest of the connection is its stdio.
+	Serve int `json:"serve,omitempty"`
 }
 
 // Reply is a line of the host on a connection that began with New.
 type Reply struct {
 	// Log is a line of the server's log.
 	Log string `json:"log,omitempty"`
-	// URL is where a server that has started serves HTTP.
+	// ID is that of a server that has started, URL where it serves HTTP.
+	ID  int    `json:"id,omitempty"`
 	URL string `json:"url,omitempty"`
 	// Closed reports that the server has ended. No line follows.
 	Closed bool `json:"closed,omitempty"`

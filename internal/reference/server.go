@@ -15,6 +15,7 @@ import (
 // Server is a reference server in the host's process. Its methods are safe for
 // concurrent use.
 type Server struct {
+	id    int
 	url   string
 	conn  *net.TCPConn
 	log   io.Writer
@@ -35,10 +36,11 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{conn: conn, log: o.Log, ended: make(chan error, 1)}
-	started := make(chan string, 1)
+	started := make(chan Reply, 1)
 	go s.read(started)
 	select {
-	case s.url = <-started:
+	case said := <-started:
+		s.id, s.url = said.ID, said.URL
 		return s, nil
 	case err := <-s.ended:
 		return nil, errors.Join(err, conn.Close())
@@ -66,7 +68,7 @@ func dial(at string, first Request) (*net.TCPConn, error) {
 }
 
 // read reads what the host says of the server, until the server has ended.
-func (s *Server) read(started chan<- string) {
+func (s *Server) read(started chan<- Reply) {
 	lines := bufio.NewReader(s.conn)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -87,7 +89,7 @@ func (s *Server) read(started chan<- string) {
 			s.ended <- nil
 			return
 		case said.URL != "":
-			started <- said.URL
+			started <- said
 		default:
 			_, _ = io.WriteString(s.log, said.Log) // a test's log takes everything
 		}
@@ -101,7 +103,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	conn, err := dial(at, Request{Serve: s.url})
+	conn, err := dial(at, Request{Serve: s.id})
 	if err != nil {
 		return err
 	}

@@ -16,18 +16,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
 
-// host has the servers that have not ended, by their URLs.
+// host has the servers that have not ended, by number.
 type host struct {
 	life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	servers map[string]*refserver.Server
+	servers map[int]*refserver.Server
+	last    int
 }
 
 func newHost(ctx context.Context) *host {
-	h := &host{servers: map[string]*refserver.Server{}}
+	h := &host{servers: map[int]*refserver.Server{}}
 	h.life, h.end = context.WithCancel(ctx)
 	return h
 }
@@ -87,10 +88,9 @@ func (h *host) host(said *replies, in io.Reader, asked reference.Request) error 
 		return errors.Join(err, srv.Close())
 	}
 	h.running.Go(func() { _ = web.Serve(l) }) // until it is closed
-	url := "http://" + l.Addr().String()
-	h.set(url, srv)
-	defer h.set(url, nil)
-	said.say(reference.Reply{URL: url})
+	id := h.add(srv)
+	defer h.remove(id)
+	said.say(reference.Reply{ID: id, URL: "http://" + l.Addr().String()})
 
 	ended := make(chan struct{})
 	go func() {
@@ -104,21 +104,25 @@ func (h *host) host(said *replies, in io.Reader, asked reference.Request) error 
 	return errors.Join(web.Close(), srv.Close())
 }
 
-func (h *host) set(url string, srv *refserver.Server) {
+func (h *host) add(srv *refserver.Server) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if srv == nil {
-		delete(h.servers, url)
-		return
-	}
-	h.servers[url] = srv
+	h.last++
+	h.servers[h.last] = srv
+	return h.last
 }
 
-// converse serves a stdio conversation with the server of a URL. One that does not
-// end well is seen by a connection that is reset.
-func (h *host) converse(conn *net.TCPConn, in io.Reader, url string) {
+func (h *host) remove(id int) {
 	h.mu.Lock()
-	srv := h.servers[url]
+	defer h.mu.Unlock()
+	delete(h.servers, id)
+}
+
+// converse serves a stdio conversation with a server. It resets the connection of
+// one that does not end well.
+func (h *host) converse(conn *net.TCPConn, in io.Reader, id int) {
+	h.mu.Lock()
+	srv := h.servers[id]
 	h.mu.Unlock()
 	if srv == nil || srv.ServeStdio(h.life, in, conn) != nil {
 		_ = conn.SetLinger(0)
