@@ -13,11 +13,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/officialschema"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -184,12 +184,12 @@ func (w *wire) check(frame []byte) error {
 	}
 	switch {
 	case m.Method == "" && m.Result == nil:
-		return s.validate(s.errorName(), frame)
+		return s.Validate(s.errorName(), frame)
 	case m.Method == "":
-		if err := s.validate("JSONRPCResponse", frame); err != nil {
+		if err := s.Validate("JSONRPCResponse", frame); err != nil {
 			return err
 		}
-		return s.validate(answers[w.asked[string(m.ID)]], m.Result)
+		return s.Validate(answers[w.asked[string(m.ID)]], m.Result)
 	case isRequest:
 		return schemas.validateCall(w.version, "ClientRequest", "JSONRPCRequest", m.Method, frame)
 	default:
@@ -201,16 +201,16 @@ func (w *wire) check(frame []byte) error {
 // the union that has its method. What no revision knows is the application's.
 func (all schemaSet) validateCall(version mcp.Version, union, envelope, method string, frame []byte) error {
 	s := all[string(version)]
-	if err := s.validate(envelope, frame); err != nil {
+	if err := s.Validate(envelope, frame); err != nil {
 		return err
 	}
 	if def := s.methods[union][method]; def != "" {
-		return s.validate(def, frame)
+		return s.Validate(def, frame)
 	}
 	if version.Era() == mcp.EraStateless && strings.HasPrefix(method, "tasks/") {
 		extension := all[extensionFolder]
 		if def := extension.methods[union][method]; def != "" {
-			return extension.validate(def, frame)
+			return extension.Validate(def, frame)
 		}
 	}
 	for _, other := range all {
@@ -223,24 +223,19 @@ func (all schemaSet) validateCall(version mcp.Version, union, envelope, method s
 
 const extensionFolder = "ext-tasks-draft"
 
-// officialSchema is the schema of one revision. Its definitions are compiled as
-// they are needed, once in this process.
+// officialSchema is the schema of one revision.
 type officialSchema struct {
+	*officialschema.Schema
 	name    string
-	at      string                       // where its definitions are
 	methods map[string]map[string]string // union and method to definition
-
-	mu       sync.Mutex
-	compiler *jsonschema.Compiler
-	compiled map[string]*jsonschema.Schema
 }
 
 type schemaSet map[string]*officialSchema
 
 // officialSchemas is nil where they are not beside the checkout.
 var officialSchemas = sync.OnceValues(func() (schemaSet, error) {
-	folder := filepath.Join("..", "..", "shared", "schemas")
-	if _, err := os.Stat(folder); err != nil {
+	folder, there := officialschema.Folder(1)
+	if !there {
 		return nil, nil // it is no fault to have none
 	}
 	all := schemaSet{}
@@ -282,16 +277,13 @@ func loadOfficial(folder, name string) (*officialSchema, error) {
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		return nil, err
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	schema, err := officialschema.New(raw)
 	if err != nil {
 		return nil, err
 	}
-	s := &officialSchema{
-		name: name, at: "$defs", compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{},
-		methods: map[string]map[string]string{"ClientRequest": {}, "ClientNotification": {}},
-	}
+	s := &officialSchema{Schema: schema, name: name, methods: map[string]map[string]string{"ClientRequest": {}, "ClientNotification": {}}}
 	if doc.Defs == nil {
-		s.at, doc.Defs = "definitions", doc.Definitions
+		doc.Defs = doc.Definitions
 	}
 	for union, members := range s.methods {
 		add := func(def string) {
@@ -313,8 +305,7 @@ func loadOfficial(folder, name string) (*officialSchema, error) {
 			}
 		}
 	}
-	s.compiler.AssertFormat()
-	return s, s.compiler.AddResource("mem:///"+name, value)
+	return s, nil
 }
 
 // errorName is what the definition of an answer that is an error is called.
@@ -323,25 +314,6 @@ func (s *officialSchema) errorName() string {
 		return "JSONRPCErrorResponse"
 	}
 	return "JSONRPCError"
-}
-
-func (s *officialSchema) validate(def string, text []byte) error {
-	s.mu.Lock()
-	schema := s.compiled[def]
-	if schema == nil {
-		var err error
-		if schema, err = s.compiler.Compile("mem:///" + s.name + "#/" + s.at + "/" + def); err != nil {
-			s.mu.Unlock()
-			return err
-		}
-		s.compiled[def] = schema
-	}
-	s.mu.Unlock()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(value)
 }
 
 // onWire checks the clients of an HTTP server.
@@ -415,19 +387,19 @@ func TestWireFindsFaults(t *testing.T) {
 		"a good call":                {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`, ""},
 		"a method of no revision":    {`{"jsonrpc":"2.0","id":2,"method":"x/y"}`, ""},
 		"a good stateless call":      {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x",` + stamp + `}}`, ""},
-		"no name of the tool":        {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}`, "missing property 'name'"},
-		"no version":                 {`{"id":2,"method":"tools/call","params":{"name":"x"}}`, "missing property 'jsonrpc'"},
+		"no name of the tool":        {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}`, `missing properties: ["name"]`},
+		"no version":                 {`{"id":2,"method":"tools/call","params":{"name":"x"}}`, `missing properties: ["jsonrpc"]`},
 		"an id again":                {`{"jsonrpc":"2.0","id":"1","method":"tools/list"}`, "was used before"},
 		"an id that is null":         {`{"jsonrpc":"2.0","id":null,"method":"tools/list"}`, "want"},
 		"of the other era":           {`{"jsonrpc":"2.0","id":2,"method":"server/discover"}`, "is not of revision 2025-11-25"},
 		"of the era before":          {`{"jsonrpc":"2.0","id":2,"method":"ping","params":{` + stamp + `}}`, "is not of revision 2026-07-28"},
 		"a stamp without its halves": {`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, "clientCapabilities"},
-		"arguments that are a list":  {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":[]}}`, "want object"},
-		"the extension":              {`{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{` + stamp + `}}`, "missing property 'taskId'"},
-		"a notification":             {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`, "missing property 'progressToken'"},
-		"an answer":                  {`{"jsonrpc":"2.0","id":"s1","result":{"roots":[{}]}}`, "missing property 'uri'"},
+		"arguments that are a list":  {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":[]}}`, `want "object"`},
+		"the extension":              {`{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{` + stamp + `}}`, `missing properties: ["taskId"]`},
+		"a notification":             {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`, `missing properties: ["progressToken"]`},
+		"an answer":                  {`{"jsonrpc":"2.0","id":"s1","result":{"roots":[{}]}}`, `missing properties: ["uri"]`},
 		"an answer to nobody":        {`{"jsonrpc":"2.0","id":"s2","result":{}}`, "nobody asked"},
-		"an error":                   {`{"jsonrpc":"2.0","id":"s1","error":{"code":"x"}}`, "missing property 'message'"},
+		"an error":                   {`{"jsonrpc":"2.0","id":"s1","error":{"code":"x"}}`, "Error/properties/code"},
 		"two lines":                  {"{\"jsonrpc\":\"2.0\",\n\"id\":2,\"method\":\"tools/list\"}", "break in a line"},
 		"a batch":                    {`[{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`, "cannot unmarshal array"},
 	} {

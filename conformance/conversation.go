@@ -10,8 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"github.com/mainstay-mcp/mainstay/internal/txtar"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -85,18 +85,25 @@ func TestFrameJSON_NotText(t *testing.T) {
 // schemaOf compiles the published schema. closed refuses what it does not
 // describe: readers may meet new members, our own reports may not have members
 // that are not published.
-func schemaOf(t *testing.T, closed bool) *jsonschema.Schema {
+func schemaOf(t *testing.T, closed bool) *jsonschema.Resolved {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
-	require.NoError(t, err)
+	var doc any
+	require.NoError(t, json.Unmarshal(Schema, &doc))
 	if closed {
 		closeObjects(doc)
 	}
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("urn:x", doc))
-	s, err := c.Compile("urn:x")
+	text, err := json.Marshal(doc)
 	require.NoError(t, err)
-	return s
+	return resolved(t, text)
+}
+
+func resolved(t *testing.T, text []byte) *jsonschema.Resolved {
+	t.Helper()
+	var s jsonschema.Schema
+	require.NoError(t, json.Unmarshal(text, &s))
+	r, err := s.Resolve(nil)
+	require.NoError(t, err)
+	return r
 }
 
 func closeObjects(v any) {
@@ -112,10 +119,10 @@ func closeObjects(v any) {
 	}
 }
 
-func requireValid(t *testing.T, s *jsonschema.Schema, document []byte) {
+func requireValid(t *testing.T, s *jsonschema.Resolved, document []byte) {
 	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	require.NoError(t, err)
+	var v any
+	require.NoError(t, json.Unmarshal(document, &v))
 	require.NoError(t, s.Validate(v))
 }
 
@@ -147,8 +154,8 @@ func TestJSON_FollowsItsSchema(t *testing.T) {
 	} {
 		broken := strings.Replace(text, change[0], change[1], 1)
 		require.NotEqual(t, text, broken, name)
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(broken))
-		require.NoError(t, err, name)
+		var v any
+		require.NoError(t, json.Unmarshal([]byte(broken), &v), name)
 		require.Error(t, open.Validate(v), name)
 	}
 	added := strings.Replace(text, `"kind":`, `"added": 1, "kind":`, 1)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -18,7 +17,7 @@ import (
 const sarifSchema = `{
   "type": "object", "additionalProperties": false, "required": ["version", "runs"],
   "properties": {
-    "$schema": {"type": "string", "format": "uri"},
+    "$schema": {"type": "string", "format": "uri", "pattern": "^https?://[^\\s]+$"},
     "version": {"enum": ["2.1.0"]},
     "runs": {"type": "array", "items": {
       "type": "object", "additionalProperties": false, "required": ["tool"],
@@ -29,14 +28,14 @@ const sarifSchema = `{
             "type": "object", "additionalProperties": false, "required": ["id"],
             "properties": {
               "id": {"type": "string"}, "shortDescription": {"$ref": "#/$defs/text"}, "help": {"$ref": "#/$defs/text"},
-              "helpUri": {"type": "string", "format": "uri"},
+              "helpUri": {"type": "string", "format": "uri", "pattern": "^https?://[^\\s]+$"},
               "defaultConfiguration": {"type": "object", "additionalProperties": false, "properties": {"level": {"$ref": "#/$defs/level"}}},
               "properties": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}}
             }}}}}}},
         "automationDetails": {"type": "object", "additionalProperties": false, "properties": {"id": {"type": "string"}}},
         "invocations": {"type": "array", "items": {
           "type": "object", "additionalProperties": false, "required": ["executionSuccessful"],
-          "properties": {"executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time"}, "exitCode": {"type": "integer"}}}},
+          "properties": {"executionSuccessful": {"type": "boolean"}, "startTimeUtc": {"type": "string", "format": "date-time", "pattern": "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$"}, "exitCode": {"type": "integer"}}}},
         "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
         "results": {"type": "array", "items": {
           "type": "object", "additionalProperties": false, "required": ["message"],
@@ -63,13 +62,7 @@ const sarifSchema = `{
 
 func TestSARIF(t *testing.T) {
 	t.Parallel()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(sarifSchema))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	require.NoError(t, c.AddResource("urn:sarif", doc))
-	schema, err := c.Compile("urn:sarif")
-	require.NoError(t, err)
+	schema := resolved(t, []byte(sarifSchema))
 	for _, r := range samples() {
 		var b bytes.Buffer
 		require.NoError(t, SARIF(&b, []*conformance.Report{r, sampleReport()}))

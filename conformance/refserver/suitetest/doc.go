@@ -1,3 +1,3 @@
 // Package suitetest has tests alone: the conformance suite judges the reference
-// server.
+// server, and parsers that the root module does not take read the suite's reports.
 package suitetest
