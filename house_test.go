@@ -91,6 +91,10 @@ var importTable = []row{
 		why: "following a task is a loop over requests that others send",
 	},
 	{
+		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/resilience"}, tests: []string{"jsonrpc"},
+		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
+	},
+	{
 		pkg:   "client/...",
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},

@@ -73,7 +73,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		if err := c.queue(ctx, cl, p); err != nil {
 			return err
 		}
-		if err := c.awaitSession(ctx, cl); err != nil { // it was lost while the call waited for its turn
+		if err := c.awaitLink(ctx, cl); err != nil { // it was lost while the call waited for its turn
 			return err
 		}
 		if err := c.whileHeld(cl); err != nil { // one before it in the queue was told so

@@ -226,7 +226,7 @@ func (c *Client) chained(ctx context.Context, cl *call) (json.RawMessage, error)
 func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, error) {
 	cl.began = time.Now()
 	cl.token = c.wantsToken(cl)
-	if err := c.awaitSession(ctx, cl); err != nil {
+	if err := c.awaitLink(ctx, cl); err != nil {
 		return nil, err
 	}
 	if err := c.mirrorArguments(ctx, cl); err != nil {
@@ -287,7 +287,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		return err
 	}
 	cl := call{method: method}
-	if err := c.awaitSession(ctx, &cl); err != nil {
+	if err := c.awaitLink(ctx, &cl); err != nil {
 		return err
 	}
 	for {
@@ -296,7 +296,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		if err == nil {
 			return nil
 		}
-		if err := c.mendSession(ctx, &cl, c.failed(cl.subject(), err)); err != nil {
+		if err := c.mendLink(ctx, &cl, c.failed(cl.subject(), err)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -33,7 +34,7 @@ type Client struct {
 	whose    *whose                    // nil for nobody in particular
 	chosen   atomic.Pointer[EraChosen] // nil before Connect returns
 	state    atomic.Uint32             // a State; written under mu
-	sup      lazy[supervisor]          // of a program, nil for what is none
+	keeper   lazy[keeper.Keeper]       // nil until it is needed; see watchOver
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
@@ -42,7 +43,6 @@ type Client struct {
 	outputs lazy[compiledSchemas] // of results
 	mirrors lazy[mirrors]
 
-	recovery      lazy[recovery]
 	subscriptions lazy[subscriptions]
 	definitions   lazy[definitions]
 	progress      lazy[progressTable]
@@ -125,8 +125,8 @@ func (c *Client) Close() error {
 		c.end()
 		c.hush()
 		c.subscriptions.get().end()
-		if s := c.sup.peek(); s != nil {
-			<-s.ended // perhaps in the middle of a start, which it gives up
+		if k := c.restarting(); k != nil {
+			<-k.Done() // perhaps in the middle of a start, which it gives up
 			l = c.live.Load()
 		}
 		if l != nil {

@@ -27,11 +27,9 @@ func (c *Client) watchEnd() {
 // it was for has ended, nil while that runs or is about to. Waiting for the
 // circuit to close would lead nowhere.
 func (c *Client) gone(cl *call) error {
-	if s := c.sup.peek(); s != nil {
-		if o := s.down.Load(); o != nil {
-			if e := o.refusal(); e != nil {
-				return c.about(cl.subject(), e)
-			}
+	if k := c.restarting(); k != nil {
+		if e := k.Refusal(); e != nil {
+			return c.about(cl.subject(), e)
 		}
 		return nil
 	}
@@ -51,7 +49,7 @@ func (c *Client) gone(cl *call) error {
 	return nil
 }
 
-// endedForGood reports an error of [ended].
+// endedForGood reports an error of [outcome.Ended].
 func endedForGood(e *mcperrors.Error) bool {
 	return !e.Retryable && e.Process != nil && e.Process.Exited
 }

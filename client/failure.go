@@ -13,14 +13,14 @@ import (
 func (c *Client) sent(cl *call) outcome.Sent {
 	return outcome.Sent{
 		Method: cl.method, Tool: cl.tool, Resource: cl.name, Version: cl.link.Agreed.Version, Era: cl.link.Agreed.Era,
-		Exchanges: cl.link.Traits.Exchanges, Restarts: c.sup.peek() != nil, Wait: c.wait(cl.opts),
+		Exchanges: cl.link.Traits.Exchanges, Restarts: c.restarting() != nil, Wait: c.wait(cl.opts),
 		Profile: c.cfg.profile,
 	}
 }
 
 // failed is the error of what a transport failed and that is no attempt.
 func (c *Client) failed(s subject, err error) *mcperrors.Error {
-	sent := outcome.Sent{Method: s.method, Tool: s.tool, Restarts: c.sup.peek() != nil}
+	sent := outcome.Sent{Method: s.method, Tool: s.tool, Restarts: c.restarting() != nil}
 	out := outcome.OfFailure(&sent, outcome.FailureOf(err))
 	return c.about(s, out.Err)
 }

@@ -98,8 +98,10 @@ func (c *Client) revive(b *breaker.Breaker) {
 	}
 	switch state := c.State(); {
 	case c.heldFor() > 0:
-	case state == StateHeld && c.sup.peek() == nil:
-		_, _ = c.joinRenewal(lost) // the handshake is a probe itself
+	case state == StateHeld:
+		if k := c.keeper.peek(); k != nil {
+			k.Ask(lost) // the handshake is a probe itself
+		}
 	case state == StateReady && open:
 		c.probeBehind(b)
 	}
@@ -142,7 +144,9 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
 			defer c.listenAgain() // once the permit is settled
-			defer c.unproven()
+			if k := c.keeper.peek(); k != nil {
+				defer k.Unanswered()
+			}
 		}
 		permit.SettleFor(j.Server, a.Class.String())
 		c.leaveQueue(b)

@@ -18,6 +18,8 @@ const (
 	maxRelistenLost  = time.Minute
 	relistenEnded    = 10 * time.Second
 	maxRelistenEnded = 5 * time.Minute
+	// steadyStream is how long a stream lasts that says that all is well again.
+	steadyStream = time.Minute
 	// overlap is how long the old stream stays open beside a new one, so that
 	// what is on its way is not lost.
 	overlap = time.Second
@@ -142,12 +144,12 @@ func (s *Subscription) keepListening() {
 			if s.current() != l {
 				continue // replaced
 			}
-			if last = l; l.lasted > quietTime {
+			if last = l; l.lasted > steadyStream {
 				tries = 0
 			}
 			s.c.log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.c.server, "error", l.err)
 		}
-		if s.c.awaitProgram(s.ctx) {
+		if k := s.c.keeper.peek(); k != nil && k.AwaitRestart(s.ctx) {
 			tries = 0 // it is another one
 		}
 		tries++

@@ -31,7 +31,7 @@ func (c *Client) mend(ctx context.Context, cl *call, err error) error {
 		if mcperrors.KindOf(err) == mcperrors.KindCircuitOpen {
 			return cmp.Or(c.gone(cl), err)
 		}
-		return c.mendSession(ctx, cl, err)
+		return c.mendLink(ctx, cl, err)
 	}
 	switch {
 	case rpc.Code == mcp.CodeHeaderMismatch && mcperrors.SafeToRetry(err) && c.renewHeaders(ctx, cl):

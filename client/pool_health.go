@@ -144,8 +144,8 @@ func (m *poolMember) health() ServerHealth {
 	if c == nil || h.State != ServerConnected {
 		return h
 	}
-	s := c.sup.peek()
-	if s == nil {
+	k := c.restarting()
+	if k == nil {
 		return h // the pool will see its end in a moment
 	}
 	switch c.State() { // it looks after its program itself
@@ -156,8 +156,8 @@ func (m *poolMember) health() ServerHealth {
 	case StateHeld, StateEnded:
 		h.State = ServerFailed
 	}
-	if o := s.down.Load(); o != nil {
-		h.LastError, h.NextAttempt = m.conceal(o.cause), o.until
+	if cause, until, ok := k.Outage(); ok {
+		h.LastError, h.NextAttempt = m.conceal(cause), until
 	}
 	return h
 }

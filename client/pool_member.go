@@ -105,11 +105,11 @@ func (m *poolMember) connect(ctx context.Context) (*Client, error) {
 // the server is wanted anew. What the client mends by itself, such as a program
 // that ends or a session that is lost, is no end.
 func (m *poolMember) stay(ctx context.Context, c *Client) error {
-	l, s := c.live.Load(), c.sup.peek()
+	l, k := c.live.Load(), c.restarting()
 	var ended <-chan struct{} // never, where messages have exchanges of their own
 	switch {
-	case s != nil:
-		ended = s.ended
+	case k != nil:
+		ended = k.Done()
 	case !l.Traits.Exchanges:
 		ended = l.Conn.Done()
 	}
@@ -118,9 +118,9 @@ func (m *poolMember) stay(ctx context.Context, c *Client) error {
 		case <-ctx.Done():
 			return nil
 		case <-ended:
-			if s != nil {
-				if o := s.down.Load(); o != nil && o.cause != nil {
-					return o.cause
+			if k != nil {
+				if cause, _, _ := k.Outage(); cause != nil {
+					return cause
 				}
 			}
 			// As while connecting: what has ended for this client is begun anew.

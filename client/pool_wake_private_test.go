@@ -21,7 +21,7 @@ func TestPoolTellsWhoWaitsOfARecovery(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		c := &Client{}
-		c.sup.part.Store(&supervisor{})
+		c.keeper.part.Store(restartsNothing())
 		c.live.Store(&link.Link{Conn: &namedConn{name: "1"}})
 		c.state.Store(uint32(StateRestarting))
 		m := &poolMember{p: &Pool{changed: make(chan struct{})}, wake: make(chan struct{}, 1), state: ServerConnected}

@@ -144,7 +144,7 @@ func (c *Client) Breaker() *breaker.Breaker {
 // a new session what the old one had, does not make the client's own: it would
 // tell a new breaker nothing that Connect does not tell the application.
 func (c *Client) breaker(handshake bool) *breaker.Breaker {
-	if handshake && c.sup.peek() != nil {
+	if handshake && c.restarting() != nil {
 		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
 	}
 	if handshake && c.cfg.ownBreaker {

@@ -70,6 +70,10 @@ func (r Restart) schedule() *resilience.Restart {
 	})
 }
 
+// streamRestart is when the stream of HTTP+SSE is opened again. Some proxies end
+// streams every few seconds, which is no failure of the server.
+var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
+
 func orElse(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d

@@ -183,7 +183,7 @@ func (c *Client) again(ctx context.Context, cl *call, err error) error {
 	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
 		return c.about(cl.subject(), c.stopped(ctx, r))
 	}
-	if e := c.awaitSession(ctx, cl); e != nil { // nor while the server is started again
+	if e := c.awaitLink(ctx, cl); e != nil { // nor while the server is started again
 		return c.refusedAgain(cl, e)
 	}
 	if cl.progress != nil {

@@ -72,7 +72,8 @@ func (t *subscriptions) restored(ctx context.Context, c *Client, now *link.Link,
 // replaced reports whether a session is gone, or about to be: the next asks for
 // all there is to ask for.
 func (c *Client) replaced(now *link.Link) bool {
-	return c.live.Load() != now || c.recovery.get().now.Load() != nil || c.isClosed()
+	k := c.keeper.peek()
+	return c.live.Load() != now || k != nil && k.Renewing() || c.isClosed()
 }
 
 func (t *subscriptions) used(uri string) bool {

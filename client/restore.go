@@ -1,14 +1,61 @@
 package client
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// reattend gives a program that was started again what the one before had. Streams
-// of subscriptions open themselves again, in their era.
-func (c *Client) reattend(before *link.Agreement) {
+// restoreTime is how long restoring may take before listeners are told that they
+// may have missed something.
+const restoreTime = 2 * time.Second
+
+// restore gives a new session what the old one had (LC-17). Where that takes long
+// it continues in the background, and listeners are told again when it is done.
+func (c *Client) restore(ctx context.Context) {
+	now := c.live.Load()
+	done := make(chan struct{})
+	if !c.within(func() {
+		defer close(done)
+		if !c.levelRestored(ctx, now) {
+			c.within(func() { c.keepLevel(ctx, now) })
+		}
+		c.subscriptions.get().resubscribe(ctx, c)
+	}) {
+		return
+	}
+	late := time.NewTimer(restoreTime)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	c.openStream()
+	c.missed(errNewSession)
+	select {
+	case <-done:
+	default:
+		c.within(func() {
+			if <-done; c.live.Load() == now {
+				c.missed(errWatchedLate)
+			}
+		})
+	}
+}
+
+var (
+	errNewSession  = errors.New("the server lost the session; a new one was opened")
+	errWatchedLate = errors.New("a new session could not be told of resources to watch at once")
+)
+
+// restoreRestarted gives a restarted program what the one before had. Streams of
+// subscriptions reopen on their own, in their era.
+func (c *Client) restoreRestarted(before *link.Agreement) {
 	era := c.live.Agreed().Era
 	if before.Era != era {
 		c.moveSubscriptions(era)

@@ -1,0 +1,246 @@
+// Package keeper supplies a client with a usable link. When the link is lost, the
+// keeper makes the next one, once for all callers: they wait for it, or are
+// refused where waiting does not help.
+//
+// Links are lost in two ways, and a keeper handles one of them. A program exits,
+// or the stream of HTTP+SSE ends: the keeper sees it and restarts the link until
+// that works ([Restarts]). A server forgets a session: a caller sees it, and the
+// keeper makes one try to renew the session ([Renewals]).
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// State is what a keeper reports about the link.
+type State uint8
+
+// The states of a link. All but Ended lead back to Ready.
+const (
+	// Ready: calls use the live link.
+	Ready State = iota + 1
+	// Making: the next link is being made, and calls wait for it.
+	Making
+	// Held: the next link is not made for a time.
+	Held
+	// Ended: no link is made any more.
+	Ended
+)
+
+// Config is what a keeper knows and what the layers above do for it. Exactly one
+// of Restarts and Renewals is set.
+type Config struct {
+	// Links has the live link, which Open replaces.
+	Links *link.Holder
+	// Server is the name of the server in the log.
+	Server string
+	Log    *slog.Logger
+	// Life ends when the client is closed. Closed returns the error of calls from
+	// then on, nil before.
+	Life   context.Context
+	Closed func() *mcperrors.Error
+	// Go runs f on a goroutine that ends with Life. It reports false when the
+	// client is closed.
+	Go func(f func()) bool
+	// Open makes the next link, with its handshake, and makes it the live one.
+	Open func(ctx context.Context) error
+	// Timeout bounds Open, and TooSlow is the cause when it does, nil for the
+	// usual one.
+	Timeout time.Duration
+	TooSlow error
+	// Enter reports a state. It must neither block nor call the keeper.
+	Enter func(to State, cause error, held time.Duration)
+	// Restore gives the live link what the one before had, once calls use it.
+	Restore func(before *link.Agreement, cause error)
+
+	Restarts *Restarts
+	Renewals *Renewals
+}
+
+// Keeper supplies usable links. Its methods may be called from many goroutines at
+// once.
+type Keeper struct {
+	set Config
+	gap atomic.Pointer[gap] // nil while the live link is usable
+
+	mu       sync.Mutex // of moves, and of:
+	restarts restarts
+	renewals renewals
+}
+
+// New returns a keeper of the live link. Call Watch when it restarts links.
+func New(set Config) *Keeper {
+	k := &Keeper{set: set}
+	if set.Restarts != nil {
+		k.restarts.done = make(chan struct{})
+	}
+	return k
+}
+
+// Restarting reports whether the keeper restarts links, rather than renew
+// sessions.
+func (k *Keeper) Restarting() bool { return k.set.Restarts != nil }
+
+// Interrupted reports whether there is no usable link at the moment.
+func (k *Keeper) Interrupted() bool { return k.gap.Load() != nil }
+
+// Renewing reports whether a session is being renewed.
+func (k *Keeper) Renewing() bool { return k.Interrupted() && !k.Restarting() }
+
+// Await waits until the live link is usable: nil when it is. The error says why a
+// call is refused; the call was not sent.
+func (k *Keeper) Await(ctx context.Context) *mcperrors.Error {
+	g := k.gap.Load()
+	if g == nil {
+		return nil
+	}
+	var late <-chan time.Time // never, where Open alone bounds the wait
+	if k.set.Restarts != nil {
+		timer := time.NewTimer(k.set.Restarts.Patience)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for ; g != nil; g = k.gap.Load() {
+		if e := k.refusal(g); e != nil {
+			return e
+		}
+		select {
+		case <-g.over:
+			if g.err != nil {
+				return sessionless(ctx, g.err, mcperrors.NotSent)
+			}
+		case <-late:
+			return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
+				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
+		case <-ctx.Done():
+			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		case <-k.set.Life.Done():
+			return k.set.Closed()
+		}
+	}
+	return nil
+}
+
+// Refusal returns the error of a call that finds no link and none on its way, nil
+// when waiting helps.
+func (k *Keeper) Refusal() *mcperrors.Error {
+	if g := k.gap.Load(); g != nil {
+		return k.refusal(g)
+	}
+	return nil
+}
+
+// Outage returns why there is no usable link, nil where that is not known yet, and
+// until when the next one is not made. ok is false while there is a usable link.
+func (k *Keeper) Outage() (cause error, until time.Time, ok bool) {
+	g := k.gap.Load()
+	if g == nil {
+		return nil, time.Time{}, false
+	}
+	return g.cause, g.until, true
+}
+
+// Lost begins a gap unless there is one or l was replaced. Whoever sees the loss
+// first calls it.
+func (k *Keeper) Lost(l *link.Link) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gap.Load() == nil && k.set.Links.Load().Number == l.Number {
+		k.gap.Store(newGap(nil))
+	}
+}
+
+// move replaces the gap, nil for a link that is usable, and reports the state.
+// Who sees the state finds its reason; callers go on, or are refused, after it.
+func (k *Keeper) move(next *gap, to State, cause error, held time.Duration) {
+	k.mu.Lock()
+	before := k.gap.Swap(next)
+	k.set.Enter(to, cause, held)
+	k.mu.Unlock()
+	if next != nil {
+		close(next.reported)
+	}
+	if before != nil {
+		close(before.over)
+	}
+}
+
+// open makes one link.
+func (k *Keeper) open() error {
+	ctx, cancel := context.WithTimeoutCause(k.set.Life, k.set.Timeout, k.set.TooSlow)
+	defer cancel()
+	return k.set.Open(ctx)
+}
+
+// gap is a time without a usable link.
+type gap struct {
+	cause error     // of the gap, nil as long as it is not known
+	until time.Time // of a hold; zero for none
+	final bool      // no link is made any more
+	// err is why the one try of this gap has failed. It is set before over is closed.
+	err      error
+	over     chan struct{}
+	reported chan struct{} // closed once the state is reported
+}
+
+func newGap(cause error) *gap {
+	return &gap{cause: cause, over: make(chan struct{}), reported: make(chan struct{})}
+}
+
+// refusal returns the error of a call that does not wait for the end of g. Nobody
+// is refused before the state is reported.
+func (k *Keeper) refusal(g *gap) *mcperrors.Error {
+	rest := time.Until(g.until)
+	if !g.final && rest <= 0 {
+		return nil
+	}
+	<-g.reported
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "", g.cause)
+	var cause *mcperrors.Error
+	if errors.As(g.cause, &cause) {
+		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // one line, each thing once
+	}
+	if g.final {
+		outcome.Ended(e)
+		if cause != nil {
+			e.Message = "the server has ended and cannot be " + k.set.Restarts.Again + " again: " + cause.Message
+		}
+		return e
+	}
+	e.Message = fmt.Sprintf("the server ends again and again; it is %s again in %s: %s", k.set.Restarts.Again, rest.Round(time.Second), e.Message)
+	e.RetryAfter = rest
+	return e
+}
+
+// wait waits for done, no longer than bound.
+func wait(ctx context.Context, done <-chan struct{}, bound time.Duration) {
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// sleep waits, and reports false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,261 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// Restarts is how a link that has ended is replaced: the program is started
+// again, or the stream of HTTP+SSE is connected again.
+type Restarts struct {
+	// Schedule is when. Its Started is called when the keeper has made a link;
+	// call it for the first one.
+	Schedule *resilience.Restart
+	// Again is what happens to the server: "started" or "connected".
+	Again string
+	// Patience bounds how long a call waits for the next link.
+	Patience time.Duration
+	// Hung is how long a program that answers no probe may be silent before it is
+	// killed. Negative means forever.
+	Hung time.Duration
+	// Why returns the error that says how a link has ended. killed is what Kill was
+	// called with, nil when nobody has.
+	Why func(l *link.Link, killed error) error
+	// Gone is called when the server cannot be started again.
+	Gone func(err error)
+}
+
+// restarts is the state of a keeper that restarts links. Guarded by its mu.
+type restarts struct {
+	done    chan struct{} // closed when watch has returned
+	counted uint32        // number of the last link whose end the breaker has counted
+	killed  uint32        // number of the last link that was killed, and why
+	reason  error
+	mute    mute
+}
+
+// mute is a program that has not answered a probe, and how much had come from it
+// by then.
+type mute struct {
+	number uint32
+	heard  uint64
+	since  time.Time
+}
+
+const (
+	// exitGrace is how long a program may take to exit once nothing can come from
+	// it any more: the transport kills it before that (fault E7).
+	exitGrace = 3 * time.Second
+	// brokenGrace is how long a program that takes no more requests may still
+	// answer earlier ones (fault E9).
+	brokenGrace = 2 * time.Second
+)
+
+// Watch starts to wait for the end of the live link.
+func (k *Keeper) Watch() {
+	if !k.set.Go(k.watch) {
+		close(k.restarts.done)
+	}
+}
+
+// Done returns a channel that is closed when the keeper makes no links any more:
+// the client is closed, or there is no hope. It is nil for a keeper that renews
+// sessions.
+func (k *Keeper) Done() <-chan struct{} { return k.restarts.done }
+
+// watch waits for the end of the live link and replaces it, until the client is
+// closed or there is no hope.
+func (k *Keeper) watch() {
+	defer close(k.restarts.done)
+	for {
+		l := k.set.Links.Load()
+		select {
+		case <-k.set.Life.Done():
+			return
+		case <-l.Conn.Done():
+		}
+		if k.set.Closed() != nil {
+			return
+		}
+		k.Lost(l)
+		cause := k.set.Restarts.Why(l, k.killedFor(l))
+		k.set.Log.Warn("[MCP] the server has ended; it is "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
+		k.set.Enter(Making, cause, 0)
+		if p, ok := l.Conn.(transport.Program); ok {
+			wait(k.set.Life, p.Exited(), exitGrace)
+		}
+		if !k.restart(cause) {
+			return
+		}
+	}
+}
+
+// restart makes links until one works. It reports false when that is over for
+// good.
+func (k *Keeper) restart(ended error) bool {
+	set, log, server := k.set.Restarts, k.set.Log, k.set.Server
+	for cause := ended; ; {
+		next := set.Schedule.Ended(time.Now(), rand.Float64())
+		if next.Loop {
+			log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", server, "for", next.Wait, "ends", next.Try)
+			held := newGap(cause)
+			held.until = time.Now().Add(next.Wait)
+			k.move(held, Held, cause, next.Wait)
+		}
+		if !sleep(k.set.Life, next.Wait) {
+			return false
+		}
+		if next.Loop {
+			k.move(newGap(cause), Making, cause, 0)
+		}
+		before := k.set.Links.Agreed()
+		err := k.open()
+		switch {
+		case k.set.Closed() != nil:
+			return false
+		case err == nil:
+			set.Schedule.Started(time.Now())
+			k.move(nil, Ready, nil, 0)
+			log.Info("[MCP] The server was "+set.Again+" again", "server", server)
+			k.set.Restore(before, ended)
+			return true
+		case neverStarts(err):
+			log.Warn("[MCP] the server cannot be "+set.Again+" again", "server", server, "error", err)
+			gone := newGap(err)
+			gone.final = true
+			k.move(gone, Ended, err, 0)
+			set.Gone(err)
+			return false
+		}
+		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)
+		cause = err
+	}
+}
+
+// neverStarts reports the errors that another start does not change: a program
+// that is not there any more, or must not be run (fault E1).
+func neverStarts(err error) bool {
+	var e *mcperrors.Error
+	f := outcome.FailureOf(err)
+	return errors.As(err, &e) && !e.Retryable && (f.Reason == transport.ReasonUnavailable || f.Reason == transport.ReasonOption)
+}
+
+// AwaitRestart waits as long as it takes, for callers that have the time: streams
+// that are opened again. It reports whether there was anything to wait for.
+func (k *Keeper) AwaitRestart(ctx context.Context) bool {
+	if !k.Restarting() {
+		return false
+	}
+	waited := false
+	for g := k.gap.Load(); g != nil && !g.final; g = k.gap.Load() {
+		waited = true
+		select {
+		case <-g.over:
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return waited
+}
+
+// Replace waits for the next link on behalf of a call that l did not take: nil
+// when the call may be made again. A server that still runs is killed because of
+// cause.
+func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperrors.Error {
+	wait(ctx, l.Conn.Done(), brokenGrace)
+	select {
+	case <-l.Conn.Done():
+		k.Lost(l)
+	default:
+		if ctx.Err() != nil {
+			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		}
+		k.Lost(l)
+		k.Kill(l, cause)
+	}
+	return k.Await(ctx)
+}
+
+// Kill ends a server that does not work any more, and so has it started again:
+// calls in flight fail with cause, later ones wait. It does nothing when l was
+// replaced or has ended. It never waits.
+func (k *Keeper) Kill(l *link.Link, cause error) {
+	if !k.Restarting() || k.set.Links.Load().Number != l.Number {
+		return
+	}
+	select {
+	case <-l.Conn.Done():
+		return // it is known already
+	default:
+	}
+	k.mu.Lock()
+	first := k.restarts.killed != l.Number
+	if first {
+		k.restarts.killed, k.restarts.reason = l.Number, cause
+	}
+	k.mu.Unlock()
+	if !first {
+		return
+	}
+	if p, ok := l.Conn.(transport.Program); ok {
+		p.Kill(cause)
+	} else {
+		k.set.Go(l.Abort)
+	}
+}
+
+// killedFor returns why l was killed, nil when it was not.
+func (k *Keeper) killedFor(l *link.Link) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.restarts.killed != l.Number {
+		return nil
+	}
+	return k.restarts.reason
+}
+
+// CountEnd reports whether this is the first time it is called for l: all calls
+// that end with a program fail for one reason, which is one failure.
+func (k *Keeper) CountEnd(l *link.Link) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first := k.restarts.counted != l.Number
+	k.restarts.counted = l.Number
+	return first
+}
+
+// Unanswered notes that a program which is not busy has not answered a probe. One
+// that was silent since such a probe long ago hangs, and is killed (fault E8); one
+// that was only stopped for a while is left alone (E10).
+func (k *Keeper) Unanswered() {
+	if !k.Restarting() || k.set.Restarts.Hung < 0 {
+		return
+	}
+	l := k.set.Links.Load()
+	counter, ok := l.Conn.(transport.Counter)
+	if !ok {
+		return
+	}
+	now := mute{number: l.Number, heard: counter.Received(), since: time.Now()}
+	k.mu.Lock()
+	before := k.restarts.mute
+	known := before.number == now.number && before.heard == now.heard
+	if !known {
+		k.restarts.mute = now
+	}
+	k.mu.Unlock()
+	if silent := now.since.Sub(before.since); known && silent > k.set.Restarts.Hung {
+		k.set.Log.Warn("[MCP] the server hangs; it is ended", "server", k.set.Server, "silent", silent)
+		k.Kill(l, errHung)
+	}
+}
+
+var errHung = errors.New("it has not said anything for long, nor answered the probes of its circuit")

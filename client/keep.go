@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// A client whose program or HTTP+SSE stream can end has a keeper from the start;
+// others get one when a session is lost for the first time. This file is what calls
+// ask of it.
+
+// restarting returns the keeper of a client whose program or stream is restarted,
+// nil for others.
+func (c *Client) restarting() *keeper.Keeper {
+	if k := c.keeper.peek(); k != nil && k.Restarting() {
+		return k
+	}
+	return nil
+}
+
+// interrupted reports whether there is no program or no session at the moment.
+func (c *Client) interrupted() bool {
+	k := c.keeper.peek()
+	return k != nil && k.Interrupted()
+}
+
+// awaitLink holds a call back while a program is being restarted or a session is
+// being renewed: nothing goes before its handshake (LC-08).
+func (c *Client) awaitLink(ctx context.Context, cl *call) error {
+	if !c.interrupted() {
+		return nil
+	}
+	cl.waited = true
+	ctx, cancel := c.inTime(ctx, cl)
+	defer cancel()
+	if e := c.keeper.peek().Await(ctx); e != nil {
+		return c.about(cl.subject(), e)
+	}
+	return nil
+}
+
+// mendLink replaces the link for a call that it did not take, because the program
+// has ended or the session is gone: nil when the call is to be made again. It was
+// not executed, so that is safe; a call whose fate is not known keeps its error
+// (LC-17).
+func (c *Client) mendLink(ctx context.Context, cl *call, err error) error {
+	if k := c.restarting(); k != nil && cl.link != nil && !cl.purpose.Opens() && untaken(err) {
+		if e := k.Replace(ctx, cl.link, err); e != nil {
+			return c.about(cl.subject(), e)
+		}
+		return nil
+	}
+	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.purpose == link.Handshake || cl.link == nil || cl.link.Agreed.Era != mcp.EraSession {
+		return err
+	}
+	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
+		c.noteLoss(cl.link, err)
+		return retryableLater(err)
+	}
+	cl.mended |= mendedSession
+	if e := c.sessionKeeper().Renew(ctx, cl.link, mcperrors.DeliveryOf(err)); e != nil {
+		return c.about(cl.subject(), e)
+	}
+	return nil
+}
+
+// untaken reports whether a connection was lost before it took the call. An error
+// without a failure is of this side, and no news of the server.
+func untaken(err error) bool {
+	var f *transport.Failure
+	return errors.As(err, &f) && f.Reason == transport.ReasonLost && mcperrors.DeliveryOf(err) == mcperrors.NotSent
+}
+
+// retryableLater marks an error as one that a later attempt may avoid, where the
+// call's fate is not known: a session is opened for it. Delivery warns of doing it
+// twice.
+func retryableLater(err error) error {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.Delivery == mcperrors.Unknown {
+		e.Retryable, e.SuggestedAction = true, "Try again"
+	}
+	return err
+}
+
+// noteLoss opens a new session for listeners, after something that is not made
+// again has found the old one gone.
+func (c *Client) noteLoss(with *link.Link, err error) {
+	if outcome.FailureOf(err).Reason == transport.ReasonSession && c.needsStream() {
+		c.sessionKeeper().Persist(with)
+	}
+}
+
+// onSessionLost is called by the transport when the server does not know the
+// session any more, on the goroutine that reads.
+func (c *Client) onSessionLost() { c.sessionKeeper().Persist(c.live.Load()) }
+
+// restart kills a program that does not work any more, and so has it started
+// again: calls in flight fail with cause, later ones wait. It does nothing where
+// there is no program, or none that is started again. It never waits.
+func (c *Client) restart(cause error) {
+	if k := c.restarting(); k != nil {
+		k.Kill(c.live.Load(), cause)
+	}
+}
+
+// countedEnd reports whether the breaker has counted the end of this program
+// already.
+func (c *Client) countedEnd(l *link.Link, f *transport.Failure) bool {
+	k := c.restarting()
+	return k != nil && l != nil && f.Reason == transport.ReasonLost && f.Process != nil && !k.CountEnd(l)
+}

@@ -1,0 +1,50 @@
+package resilience_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// Two tries wait for nothing; later ones are ever further apart, until there is a
+// quiet time.
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	r := resilience.NewRenewal(resilience.RenewalSettings{})
+	now := epoch
+	require.Zero(t, r.Wait(now))
+	for i, want := range []time.Duration{0, 0, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000} {
+		r.Tried(now, 1)
+		require.Equal(t, want*time.Millisecond, r.Wait(now), "after try %d", i+1)
+		now = now.Add(r.Wait(now))
+		require.Zero(t, r.Wait(now))
+	}
+	r.Tried(now, 0.5)
+	require.Equal(t, 15*time.Second, r.Wait(now))
+	now = now.Add(time.Minute)
+	r.Tried(now, 0)
+	r.Tried(now, 1)
+	require.Equal(t, 30*time.Second, r.Wait(now), "not quiet by a nanosecond")
+	now = now.Add(time.Minute + 1)
+	for range 2 {
+		r.Tried(now, 1)
+		require.Zero(t, r.Wait(now), "what was before is forgotten")
+	}
+	require.Equal(t, 250*time.Millisecond, r.Pause(1, 1))
+	require.Equal(t, r.Longest(), r.Pause(20, 1))
+}
+
+// A wait is over in its own time, whatever the tries are.
+func TestRenewalSettings(t *testing.T) {
+	t.Parallel()
+	r := resilience.NewRenewal(resilience.RenewalSettings{Free: 1, Backoff: resilience.Backoff{Base: time.Second, Cap: 3 * time.Second}, Quiet: time.Hour})
+	now := epoch
+	for _, want := range []time.Duration{0, 1, 2, 3, 3} {
+		r.Tried(now, 1)
+		require.Equal(t, want*time.Second, r.Wait(now))
+		now = now.Add(30 * time.Minute)
+	}
+}
