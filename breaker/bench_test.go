@@ -35,7 +35,7 @@ func TestAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = probing.Acquire() }), "refusal while HALF_OPEN")
 
 	held := breaker.New(breaker.Settings{})
-	held.Hold(time.Hour, "429")
+	held.Throttle(time.Hour, "429")
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = held.Acquire() }), "refusal while held")
 	held.Force(breaker.ForcedOpen)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = held.Acquire() }), "refusal while forced open")
@@ -139,7 +139,7 @@ func BenchmarkPeekOpen(b *testing.B) {
 
 func BenchmarkRefuseHeld(b *testing.B) {
 	br := breaker.New(breaker.Settings{})
-	br.Hold(time.Hour, "429")
+	br.Throttle(time.Hour, "429")
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = br.Acquire()

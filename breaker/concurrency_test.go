@@ -72,7 +72,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				case 0:
 					b.Trip("silence").Retract("a byte came")
 				case 1:
-					b.Hold(time.Duration(rng.IntN(10))*time.Microsecond, "busy")
+					b.Throttle(time.Duration(rng.IntN(10))*time.Microsecond, "busy")
 				case 2:
 					b.Suspect(time.Duration(rng.IntN(10)-2) * time.Microsecond)
 				case 3:

@@ -32,7 +32,7 @@
 //
 // # What else keeps calls out, or lets them through
 //
-// [Breaker.Hold] refuses everybody until an instant the peer has named
+// [Breaker.Throttle] refuses everybody until an instant the peer has named
 // (Retry-After), in every state; a hold only grows. [Breaker.Force] lets an
 // operator refuse everything or let everything through. [Breaker.Suspect]
 // lowers the threshold to 1 for a while.

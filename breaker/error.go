@@ -21,8 +21,8 @@ type OpenError struct {
 	// when that is later. It is zero in HALF_OPEN without a hold (how long a
 	// probe takes is not known), and when forced open.
 	Until time.Time
-	// Held says that [Breaker.Hold] refuses, Forced that [Breaker.Force] does.
-	Held, Forced bool
+	// Throttled says that [Breaker.Throttle] refuses, Forced that [Breaker.Force] does.
+	Throttled, Forced bool
 	// Reason is why the state was entered, or the one given with the hold.
 	Reason string
 }

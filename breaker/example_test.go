@@ -94,13 +94,13 @@ func ExampleGroup() {
 }
 
 // A server that says when it wants to be called again is not called before.
-func ExampleBreaker_Hold() {
+func ExampleBreaker_Throttle() {
 	b := breaker.New(breaker.Settings{Name: "db"})
-	b.Hold(time.Minute, "429")
+	b.Throttle(time.Minute, "429")
 	_, err := b.Acquire()
 	var open *breaker.OpenError
 	if errors.As(err, &open) {
-		fmt.Println(open.Held, open.Reason, open.RetryAfter().Round(time.Second))
+		fmt.Println(open.Throttled, open.Reason, open.RetryAfter().Round(time.Second))
 	}
 	fmt.Println(b.State())
 	// Output:

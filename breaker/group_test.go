@@ -57,7 +57,7 @@ func TestGroupForgetsTheQuiet(t *testing.T) {
 			p.Settle(breaker.Failure)
 		}, 9 * time.Minute, true},
 		{"open", func(b *breaker.Breaker, _ func(time.Duration)) { b.Trip("") }, 100 * time.Hour, true},
-		{"held", func(b *breaker.Breaker, _ func(time.Duration)) { b.Hold(time.Hour, "") }, 30 * time.Minute, true},
+		{"held", func(b *breaker.Breaker, _ func(time.Duration)) { b.Throttle(time.Hour, "") }, 30 * time.Minute, true},
 		{"forced", func(b *breaker.Breaker, _ func(time.Duration)) { b.Force(breaker.Bypass) }, 100 * time.Hour, true},
 		{"in probation", func(b *breaker.Breaker, sleep func(time.Duration)) {
 			b.Trip("")

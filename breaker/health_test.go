@@ -113,7 +113,7 @@ func TestSnapshotAsJSON(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		_, err := b.Acquire()
 		require.NoError(t, err)
-		b.Hold(time.Minute, "429")
+		b.Throttle(time.Minute, "429")
 		b.Suspect(time.Minute)
 		b.Force(breaker.ForcedOpen)
 		status, got := ask(t, breaker.Handler(b), http.MethodGet)

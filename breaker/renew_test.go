@@ -28,9 +28,9 @@ func TestRenewed(t *testing.T) {
 		settle(t, b, breaker.Failure)
 		require.Equal(t, breaker.Open, b.State(), "one failure in probation")
 
-		b.Hold(time.Minute, "busy")
+		b.Throttle(time.Minute, "busy")
 		require.True(t, b.Renewed(""))
-		require.True(t, b.Snapshot().Held, "a hold stays")
+		require.True(t, b.Snapshot().Throttled, "a hold stays")
 		time.Sleep(time.Minute)
 		settle(t, b, breaker.Success)
 		for range 4 {

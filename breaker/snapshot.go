@@ -24,9 +24,9 @@ type Snapshot struct {
 	// states, and in OPEN when the cooldown has passed and nobody has called
 	// since.
 	RetryAfter time.Duration
-	// Held says that a hold refuses every call, HoldReason why.
-	Held       bool
-	HoldReason string
+	// Throttled says that a hold refuses every call, ThrottleReason why.
+	Throttled      bool
+	ThrottleReason string
 	// Probation says that one failure opens the breaker again, because the
 	// probe was [Tentative] or a trip was retracted; Suspect that it does because of [Breaker.Suspect].
 	Probation, Suspect bool
@@ -90,7 +90,7 @@ func (b *Breaker) Snapshot() Snapshot {
 		s.RetryAfter = max(0, time.Until(ph.until))
 	}
 	if g := b.holding(); g != nil {
-		s.Held, s.HoldReason = true, g.reason
+		s.Throttled, s.ThrottleReason = true, g.reason
 		s.RetryAfter = max(s.RetryAfter, time.Until(g.until))
 	}
 	if f := b.failed.Load(); f != nil {
@@ -112,7 +112,7 @@ func (s Snapshot) MarshalJSON() ([]byte, error) {
 		Since               time.Time `json:"since"`
 		RetryAfterMS        int64     `json:"retry_after_ms"`
 		Held                bool      `json:"held"`
-		HoldReason          string    `json:"hold_reason,omitempty"`
+		ThrottleReason      string    `json:"hold_reason,omitempty"`
 		Probation           bool      `json:"probation"`
 		Suspect             bool      `json:"suspect"`
 		ProbeInFlight       bool      `json:"probe_in_flight"`
@@ -128,7 +128,7 @@ func (s Snapshot) MarshalJSON() ([]byte, error) {
 	}{
 		s.Name, s.State, s.Mode, s.Reason, s.ConsecutiveFailures, s.Since.UTC(),
 		int64((s.RetryAfter + time.Millisecond - 1) / time.Millisecond),
-		s.Held, s.HoldReason, s.Probation, s.Suspect, s.ProbeInFlight, s.LastFailure, s.LastFailureAt.UTC(),
+		s.Throttled, s.ThrottleReason, s.Probation, s.Suspect, s.ProbeInFlight, s.LastFailure, s.LastFailureAt.UTC(),
 		s.Opens, s.Generation, s.Requests, s.Refused, s.Successes, s.Failures, s.Neutrals,
 	})
 }

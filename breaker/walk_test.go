@@ -93,7 +93,7 @@ func (w *walk) step() error {
 		w.settle()
 	case n < 725:
 		d := w.someTime()
-		w.b.Hold(d, "Retry-After")
+		w.b.Throttle(d, "Retry-After")
 		if d > 0 {
 			w.m.holdFor(d)
 		}
@@ -179,7 +179,7 @@ func (w *walk) acquire() error {
 		if forced {
 			want = 0
 		}
-		if open.Held != held || open.Forced != forced || open.RetryAfter() != want {
+		if open.Throttled != held || open.Forced != forced || open.RetryAfter() != want {
 			return fmt.Errorf("refused with %+v, retry after %s, want held %t, forced %t, %s", *open, open.RetryAfter(), held, forced, want)
 		}
 		return nil
@@ -221,8 +221,8 @@ func (w *walk) compare() error {
 		return fmt.Errorf("probation %t, want %t", s.Probation, m.probation)
 	case s.Mode != m.mode:
 		return fmt.Errorf("mode %s, want %s", s.Mode, m.mode)
-	case s.Held != (m.now < m.hold):
-		return fmt.Errorf("held %t, want %t", s.Held, m.now < m.hold)
+	case s.Throttled != (m.now < m.hold):
+		return fmt.Errorf("held %t, want %t", s.Throttled, m.now < m.hold)
 	case s.RetryAfter != m.retryAfter():
 		return fmt.Errorf("retry after %s, want %s", s.RetryAfter, m.retryAfter())
 	case s.ProbeInFlight != (m.probe != 0):

@@ -168,7 +168,7 @@ func (c *Client) refusedOpen(cl *call, err error) error {
 	if c.cfg.meter != nil {
 		what := RefusedOpen
 		var open *breaker.OpenError
-		if errors.As(err, &open) && open.Held {
+		if errors.As(err, &open) && open.Throttled {
 			what = RefusedHeld
 		}
 		c.happened(what, cl.subject(), 0, "")
@@ -185,7 +185,7 @@ type held struct{ until time.Time }
 func (c *Client) hold(s subject, b *breaker.Breaker, a resilience.Attempt, d time.Duration) {
 	if a.Status != http.StatusTooManyRequests {
 		if b != nil {
-			b.Hold(d, a.Class.String())
+			b.Throttle(d, a.Class.String())
 			c.happened(HeldServer, s, d, a.Class.String())
 		}
 		return

@@ -62,7 +62,7 @@ func TestHoldDuringTheProbe(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- useTool(t.Context(), c, client.WithRetryPolicy(client.RetryNever)) }()
 		synctest.Wait()
-		c.Hold(10 * time.Second)
+		c.Throttle(10 * time.Second)
 		require.Equal(t, 8*time.Second, mcperrors.RetryAfter(<-done))
 		require.Equal(t, before, s.count("tools/call"))
 	})

@@ -31,8 +31,8 @@ type Health struct {
 	Breaker *breaker.Snapshot
 	// Tools are the circuits of tools that are not CLOSED, or forced open.
 	Tools []breaker.Snapshot
-	// HoldLeft is what [Client.HoldLeft] says.
-	HoldLeft time.Duration
+	// ThrottledFor is what [Client.ThrottledFor] says.
+	ThrottledFor time.Duration
 	// RetryTokens is what is left to pay for retries, of 100; nil before the
 	// first one.
 	RetryTokens *int
@@ -134,7 +134,7 @@ func (c *Client) Health() Health {
 	if !h.Healthy {
 		h.Status = HealthUnavailable
 	}
-	h.HoldLeft = c.HoldLeft()
+	h.ThrottledFor = c.ThrottledFor()
 	if b := c.budgets(); b != nil {
 		left := b.retries.Tokens()
 		h.RetryTokens = &left
@@ -148,7 +148,7 @@ func (c *Client) Health() Health {
 }
 
 func redacted(s breaker.Snapshot) breaker.Snapshot {
-	for _, text := range []*string{&s.Name, &s.Reason, &s.HoldReason, &s.LastFailure} {
+	for _, text := range []*string{&s.Name, &s.Reason, &s.ThrottleReason, &s.LastFailure} {
 		*text = mcperrors.Redact(*text)
 	}
 	return s
@@ -172,7 +172,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		Cache       *CacheHealth       `json:"cache,omitempty"`
 	}{
 		h.Server, h.Transport, h.Version, h.Status, h.Healthy, h.State, h.InFlight, h.Breaker, h.Tools,
-		int64((h.HoldLeft + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
+		int64((h.ThrottledFor + time.Millisecond - 1) / time.Millisecond), h.RetryTokens, h.Cache,
 	})
 }
 

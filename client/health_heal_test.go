@@ -64,8 +64,8 @@ func TestReadinessLeavesServersAlone(t *testing.T) {
 		"away":          {away, func(*client.Client) {}, 3},
 		"silent":        {silent, func(*client.Client) {}, 3},
 		"forced open":   {away, func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, 0},
-		"held (503)":    {away, func(c *client.Client) { c.Breaker().Hold(time.Hour, "503") }, 0},
-		"held (429)":    {away, func(c *client.Client) { c.Hold(time.Hour) }, 0},
+		"held (503)":    {away, func(c *client.Client) { c.Breaker().Throttle(time.Hour, "503") }, 0},
+		"held (429)":    {away, func(c *client.Client) { c.Throttle(time.Hour) }, 0},
 		"closed client": {away, func(c *client.Client) { _ = c.Close() }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -145,13 +145,13 @@ func TestHealthOfToolsAndHolds(t *testing.T) {
 	require.Len(t, h.Tools, 1)
 	require.Equal(t, breaker.Open, h.Tools[0].State)
 
-	require.Zero(t, h.HoldLeft)
-	c.Hold(-time.Second)
-	require.Zero(t, c.HoldLeft())
-	c.Hold(time.Hour)
-	c.Hold(time.Second) // it only grows
+	require.Zero(t, h.ThrottledFor)
+	c.Throttle(-time.Second)
+	require.Zero(t, c.ThrottledFor())
+	c.Throttle(time.Hour)
+	c.Throttle(time.Second) // it only grows
 	h = c.Health()
-	require.Greater(t, h.HoldLeft, 59*time.Minute)
+	require.Greater(t, h.ThrottledFor, 59*time.Minute)
 	raw, err := json.Marshal(h)
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"hold_ms":3`)

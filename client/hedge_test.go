@@ -124,10 +124,10 @@ func TestHedgeHolds(t *testing.T) {
 				}()
 				<-time.After(1500 * time.Millisecond)
 				if name == "429 of the loser" {
-					require.Positive(t, c.HoldLeft(), "while the other is under way")
+					require.Positive(t, c.ThrottledFor(), "while the other is under way")
 				}
 				if err := <-done; err != nil && tt.code == http.StatusTooManyRequests {
-					require.GreaterOrEqual(t, c.HoldLeft(), 29*time.Second-100*time.Millisecond)
+					require.GreaterOrEqual(t, c.ThrottledFor(), 29*time.Second-100*time.Millisecond)
 				}
 				_, err := c.CallTool(t.Context(), "echo", nil, always)
 				require.Error(t, err)
@@ -185,9 +185,9 @@ func TestHedgeIsRefused(t *testing.T) {
 		"unsafe":                    {nil, nil, 1},
 		"the circuit has opened":    {func(c *client.Client) { c.Breaker().Trip("test") }, []client.CallOption{always}, 1},
 		"forced open":               {func(c *client.Client) { c.Breaker().Force(breaker.ForcedOpen) }, []client.CallOption{always}, 1},
-		"the server is left alone":  {func(c *client.Client) { c.Breaker().Hold(time.Minute, "test") }, []client.CallOption{always}, 1},
-		"the client is held":        {func(c *client.Client) { c.Hold(time.Minute) }, []client.CallOption{always}, 1},
-		"a hold that has ended":     {func(c *client.Client) { c.Hold(time.Millisecond) }, []client.CallOption{always}, 2},
+		"the server is left alone":  {func(c *client.Client) { c.Breaker().Throttle(time.Minute, "test") }, []client.CallOption{always}, 1},
+		"the client is held":        {func(c *client.Client) { c.Throttle(time.Minute) }, []client.CallOption{always}, 1},
+		"a hold that has ended":     {func(c *client.Client) { c.Throttle(time.Millisecond) }, []client.CallOption{always}, 2},
 		"no policy allows a repeat": {nil, []client.CallOption{client.WithRetryPolicy(client.RetryNever)}, 1},
 		"progress":                  {nil, []client.CallOption{always, client.WithProgress(func(mcp.ProgressParams) {})}, 2},
 		"a token of the caller's":   {nil, []client.CallOption{always, client.WithMeta("progressToken", "mine")}, 1},
@@ -267,7 +267,7 @@ func TestHedgeLoserMayHaveRun(t *testing.T) {
 			if n.Add(1) == 1 {
 				return nil // for ever
 			}
-			c.Hold(time.Minute)
+			c.Throttle(time.Minute)
 			return json.RawMessage(`{"resultType":"input_required","requestState":"s"}`)
 		})
 		_, err := c.CallTool(t.Context(), "echo", nil, always)

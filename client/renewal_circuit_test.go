@@ -32,7 +32,7 @@ var closed = map[string]struct {
 	wait time.Duration
 }{
 	"open": {func(b *breaker.Breaker) { b.Trip("a test") }, 30 * time.Second},
-	"held": {func(b *breaker.Breaker) { b.Hold(50*time.Second, "a test") }, 50 * time.Second},
+	"held": {func(b *breaker.Breaker) { b.Throttle(50*time.Second, "a test") }, 50 * time.Second},
 }
 
 // A session that the client's own circuit did not let it open was not tried: who

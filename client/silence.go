@@ -138,7 +138,7 @@ func (w *silenceWatch) look() {
 // life: Retry-After holds for that, too.
 func (c *Client) keptBack() bool {
 	s := c.Breaker().Snapshot()
-	return s.Held || s.Mode == breaker.ForcedOpen || c.HoldLeft() > 0
+	return s.Throttled || s.Mode == breaker.ForcedOpen || c.ThrottledFor() > 0
 }
 
 func (w *silenceWatch) now() time.Duration { return time.Since(w.began) }

@@ -30,7 +30,7 @@ func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
 			require.False(t, c.Breaker().Snapshot().Probation)
 		}
 		c.Breaker().Trip("a test")
-		c.Breaker().Hold(time.Minute, "Retry-After")
+		c.Breaker().Throttle(time.Minute, "Retry-After")
 		p.last().crash()
 		pass(10 * time.Second)
 		require.Equal(t, breaker.Closed, c.Breaker().State())

@@ -105,10 +105,10 @@ type Share struct {
 // Gate keeps calls back for a time. A client of package client is one. Both
 // methods return at once. One that panics keeps nothing back, which is logged once.
 type Gate interface {
-	// HoldLeft is how long calls are kept back, 0 when they are not.
-	HoldLeft() time.Duration
-	// Hold keeps them back for d, or longer where they are already.
-	Hold(d time.Duration)
+	// ThrottledFor returns how long calls are still held back, 0 if they are not.
+	ThrottledFor() time.Duration
+	// Throttle holds calls back for d, or for longer if they already are.
+	Throttle(d time.Duration)
 }
 
 // Attach lets a breaker, such as that of [client.Client.Breaker], take part: what

@@ -290,7 +290,7 @@ func TestWithoutTheHubANodeIsAlone(t *testing.T) {
 				}
 				st := f.Stats()
 				require.False(t, st.Available)
-				require.Zero(t, st.Published+st.PreOpened+st.Held)
+				require.Zero(t, st.Published+st.PreOpened+st.Throttled)
 				require.NotZero(t, st.Failed)
 				require.LessOrEqual(t, st.Failed, uint64(5*60/5+3), "Redis is left alone in between")
 				require.NoError(t, f.Close())
@@ -383,13 +383,13 @@ func TestHoldsAreSharedByCredential(t *testing.T) {
 		_, err = b.Attach(none, Share{Server: theServer})
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		a.b.Hold(20*time.Second, "429")
+		a.b.Throttle(20*time.Second, "429")
 		time.Sleep(time.Second)
 		s := b.b.Snapshot()
-		require.True(t, s.Held)
+		require.True(t, s.Throttled)
 		require.InDelta(t, 19, s.RetryAfter.Seconds(), 0.3)
-		require.False(t, other.Snapshot().Held)
-		require.False(t, none.Snapshot().Held)
+		require.False(t, other.Snapshot().Throttled)
+		require.False(t, none.Snapshot().Throttled)
 		require.Zero(t, b.Stats().Published, "a hold that was heard is not told again")
 
 		// A client keeps a 429 beside its breaker.
@@ -398,31 +398,31 @@ func TestHoldsAreSharedByCredential(t *testing.T) {
 			_, err := n.Attach(breaker.New(breaker.Settings{}), Share{Server: "another", Credential: "token", Gate: g})
 			require.NoError(t, err)
 		}
-		mine.Hold(10 * time.Second)
+		mine.Throttle(10 * time.Second)
 		time.Sleep(time.Second)
-		require.InDelta(t, 9, theirs.HoldLeft().Seconds(), 0.3)
+		require.InDelta(t, 9, theirs.ThrottledFor().Seconds(), 0.3)
 		require.Zero(t, b.Stats().Published, "a hold that was heard is not told again")
 
 		late := joined(t, m, "late", breaker.Settings{}, Settings{})
 		defer leave(late)
 		time.Sleep(2 * time.Second)
-		require.True(t, late.b.Snapshot().Held, "who comes later reads it")
+		require.True(t, late.b.Snapshot().Throttled, "who comes later reads it")
 		time.Sleep(17 * time.Second)
-		require.False(t, late.b.Snapshot().Held)
+		require.False(t, late.b.Snapshot().Throttled)
 	})
 }
 
 // gate is a client's.
 type gate struct{ until atomic.Pointer[time.Time] }
 
-func (g *gate) HoldLeft() time.Duration {
+func (g *gate) ThrottledFor() time.Duration {
 	if until := g.until.Load(); until != nil {
 		return max(0, time.Until(*until))
 	}
 	return 0
 }
 
-func (g *gate) Hold(d time.Duration) {
+func (g *gate) Throttle(d time.Duration) {
 	until := time.Now().Add(d)
 	g.until.Store(&until)
 }

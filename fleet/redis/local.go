@@ -14,15 +14,15 @@ type guardedGate struct {
 	f *Fleet
 }
 
-// HoldLeft implements [Gate].
-func (g guardedGate) HoldLeft() (left time.Duration) {
-	callback.Aside("Gate.HoldLeft", g.f.callbackFailed, func() { left = g.Gate.HoldLeft() })
+// ThrottledFor implements [Gate].
+func (g guardedGate) ThrottledFor() (left time.Duration) {
+	callback.Aside("Gate.ThrottledFor", g.f.callbackFailed, func() { left = g.Gate.ThrottledFor() })
 	return left
 }
 
-// Hold implements [Gate].
-func (g guardedGate) Hold(d time.Duration) {
-	callback.Aside("Gate.Hold", g.f.callbackFailed, func() { g.Gate.Hold(d) })
+// Throttle implements [Gate].
+func (g guardedGate) Throttle(d time.Duration) {
+	callback.Aside("Gate.Throttle", g.f.callbackFailed, func() { g.Gate.Throttle(d) })
 }
 
 // callbackFailed logs that a function of the application panicked: once, since
@@ -42,9 +42,9 @@ func (m *member) look() standing {
 		reason: s.Reason, manual: s.Mode != breaker.Auto,
 	}
 	if m.gate != nil {
-		st.hold = m.gate.HoldLeft()
-	} else if s.Held {
-		st.hold, st.holdReason = s.RetryAfter, s.HoldReason
+		st.hold = m.gate.ThrottledFor()
+	} else if s.Throttled {
+		st.hold, st.holdReason = s.RetryAfter, s.ThrottleReason
 	}
 	return st
 }
@@ -58,14 +58,14 @@ func (l *loop) follow(m *member, a advice) {
 	}
 	if a.wait > 0 {
 		c.held.Add(1)
-		m.b.Hold(a.wait, hinted+"another node probes")
+		m.b.Throttle(a.wait, hinted+"another node probes")
 	}
 	if a.hold > 0 {
 		c.held.Add(1)
 		if m.gate != nil {
-			m.gate.Hold(a.hold)
+			m.gate.Throttle(a.hold)
 		} else {
-			m.b.Hold(a.hold, hinted+"the server asked another node to wait")
+			m.b.Throttle(a.hold, hinted+"the server asked another node to wait")
 		}
 	}
 	if a.trip != "" {

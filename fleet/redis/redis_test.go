@@ -74,8 +74,8 @@ func TestNodesMeetInRedis(t *testing.T) {
 	ab.Trip("down")
 	eventually(t, "suspicion", func() bool { return bb.Snapshot().Suspect })
 	require.Equal(t, breaker.Closed, bb.State())
-	ab.Hold(time.Minute, "429")
-	eventually(t, "the hold", func() bool { return bb.Snapshot().Held })
+	ab.Throttle(time.Minute, "429")
+	eventually(t, "the hold", func() bool { return bb.Snapshot().Throttled })
 
 	id := digest(theServer)
 	want := []string{"hold:" + id + ":" + digest("token"), "nodes", "open:" + id + ":a", "reporters:" + id}
@@ -89,7 +89,7 @@ func TestNodesMeetInRedis(t *testing.T) {
 
 	// One that comes later reads what it has missed.
 	c, cb := joinReal(t, s, "c", breaker.Settings{})
-	eventually(t, "read", func() bool { return cb.Snapshot().Suspect && cb.Snapshot().Held })
+	eventually(t, "read", func() bool { return cb.Snapshot().Suspect && cb.Snapshot().Throttled })
 	eventually(t, "counted", func() bool { return c.Stats().Nodes == 3 })
 	// A second report is a quorum of three.
 	bb.Trip("down")
@@ -211,9 +211,9 @@ func TestGarbageInRedis(t *testing.T) {
 	st := b.Snapshot()
 	require.Equal(t, breaker.Closed, st.State)
 	require.False(t, st.Suspect)
-	require.False(t, st.Held)
-	require.Zero(t, f.Stats().Held)
-	b.Hold(time.Minute, "429")
+	require.False(t, st.Throttled)
+	require.Zero(t, f.Stats().Throttled)
+	b.Throttle(time.Minute, "429")
 	eventually(t, "a hold takes the place of what is none", func() bool {
 		raw, err := rdb.Get(ctx, key("hold:"+id+":"+digest("token"))).Result()
 		h, bad := parseHint(raw)
@@ -282,7 +282,7 @@ func TestRedisAway(t *testing.T) {
 			require.False(t, st.Available)
 			require.Zero(t, st.Published)
 			require.Zero(t, st.Nodes)
-			require.False(t, b.Snapshot().Held)
+			require.False(t, b.Snapshot().Throttled)
 			require.NoError(t, f.Close())
 			lines.mu.Lock()
 			defer lines.mu.Unlock()

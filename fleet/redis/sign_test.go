@@ -99,7 +99,7 @@ func TestForgedHintsChangeNothing(t *testing.T) {
 		s := n.b.Snapshot()
 		require.Equal(t, breaker.Closed, s.State)
 		require.False(t, s.Suspect)
-		require.False(t, s.Held)
+		require.False(t, s.Throttled)
 		require.Equal(t, said, n.Stats().Refused)
 		require.Zero(t, n.Stats().Heard)
 
@@ -109,7 +109,7 @@ func TestForgedHintsChangeNothing(t *testing.T) {
 		m.say(stranger{key1, DefaultPrefix}.signed("hint", says(kindHold, "friend-0", time.Now().Add(time.Microsecond))))
 		time.Sleep(time.Second)
 		require.Equal(t, breaker.Open, n.b.State(), "by those who have the key")
-		require.True(t, n.b.Snapshot().Held)
+		require.True(t, n.b.Snapshot().Throttled)
 		require.NoError(t, n.Close())
 		require.Equal(t, 3, strings.Count(log.String(), "refused"), "once for each reason: %s", log.String())
 	})
@@ -172,14 +172,14 @@ func TestSignedFleet(t *testing.T) {
 		defer leave(nodes...)
 		nodes[3].way.breaks(nil, true) // reads, and hears nothing
 		time.Sleep(21 * time.Second)
-		nodes[2].b.Hold(20*time.Second, "429")
+		nodes[2].b.Throttle(20*time.Second, "429")
 		fail(t, nodes[0].b, 5)
 		fail(t, nodes[1].b, 5)
 		time.Sleep(presenceInterval + time.Second)
 		for _, n := range nodes[2:] {
 			require.Equal(t, breaker.Open, n.b.State())
 		}
-		require.True(t, nodes[3].b.Snapshot().Held)
+		require.True(t, nodes[3].b.Snapshot().Throttled)
 		var o outage
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -219,11 +219,11 @@ func TestHintsSentAgain(t *testing.T) {
 		b := joined(t, m, "b", breaker.Settings{}, set)
 		defer leave(a, b)
 		time.Sleep(time.Second)
-		a.b.Hold(20*time.Second, "429")
+		a.b.Throttle(20*time.Second, "429")
 		time.Sleep(time.Second)
 		a.b.Trip("down")
 		succeed(t, a.b)
-		require.False(t, b.b.Snapshot().Held)
+		require.False(t, b.b.Snapshot().Throttled)
 		mu.Lock()
 		heard := all
 		all = nil
@@ -235,7 +235,7 @@ func TestHintsSentAgain(t *testing.T) {
 			m.say(raw)
 		}
 		time.Sleep(time.Second)
-		require.False(t, b.b.Snapshot().Held)
+		require.False(t, b.b.Snapshot().Throttled)
 		require.False(t, b.b.Snapshot().Suspect)
 		require.Equal(t, before.Heard, b.Stats().Heard)
 		require.Equal(t, before.Refused+uint64(len(heard)), b.Stats().Refused)
@@ -249,7 +249,7 @@ func TestHintsSentAgain(t *testing.T) {
 			m.say(raw)
 		}
 		time.Sleep(time.Second)
-		require.False(t, late.b.Snapshot().Held)
+		require.False(t, late.b.Snapshot().Throttled)
 		require.EqualValues(t, len(heard), late.Stats().Refused)
 
 		// What is remembered ends too.
@@ -301,9 +301,9 @@ func TestKeyRotation(t *testing.T) {
 			was.b.Trip("down")
 			time.Sleep(time.Second)
 			require.True(t, is.b.Snapshot().Suspect, "step %d", i)
-			is.b.Hold(time.Minute, "429")
+			is.b.Throttle(time.Minute, "429")
 			time.Sleep(time.Second)
-			require.True(t, was.b.Snapshot().Held, "step %d", i)
+			require.True(t, was.b.Snapshot().Throttled, "step %d", i)
 			require.Zero(t, was.Stats().Refused+is.Stats().Refused)
 		})
 	}
@@ -450,7 +450,7 @@ func TestForgeriesInRedis(t *testing.T) {
 	for _, x := range []*breaker.Breaker{ab, bb} {
 		require.Equal(t, breaker.Closed, x.State())
 		require.False(t, x.Snapshot().Suspect)
-		require.False(t, x.Snapshot().Held)
+		require.False(t, x.Snapshot().Throttled)
 	}
 
 	// A forged lease is no lease. Then the probe is told, and the list is shared.
@@ -491,8 +491,8 @@ func TestKeysAreCopiedAndLong(t *testing.T) {
 // brokenGate is a gate whose methods do not return.
 type brokenGate struct{ end func() }
 
-func (g brokenGate) HoldLeft() time.Duration { g.end(); return time.Minute }
-func (g brokenGate) Hold(time.Duration)      { g.end() }
+func (g brokenGate) ThrottledFor() time.Duration { g.end(); return time.Minute }
+func (g brokenGate) Throttle(time.Duration)      { g.end() }
 
 // brokenHandler is a handler that does not return.
 type brokenHandler struct{ end func() }
@@ -529,8 +529,8 @@ func TestBrokenCallbacks(t *testing.T) {
 				time.Sleep(time.Second)
 				require.True(t, b.b.Snapshot().Suspect, "the fleet goes on")
 				leave(a, b)
-				require.Equal(t, 1, strings.Count(log.String(), "Gate.HoldLeft "), "once, though it is asked ten times a second")
-				require.Equal(t, 1, strings.Count(log.String(), "Gate.Hold "))
+				require.Equal(t, 1, strings.Count(log.String(), "Gate.ThrottledFor "), "once, though it is asked ten times a second")
+				require.Equal(t, 1, strings.Count(log.String(), "Gate.Throttle "))
 			})
 			login := func(o *redis.UniversalOptions) {
 				o.CredentialsProvider = func() (string, string) { end(); return "", "" }

@@ -20,10 +20,10 @@ type Stats struct {
 	// Refused is how many hints, leases and lists of tools were not signed as
 	// [Settings].SigningKeys say, or were sent a second time.
 	Refused uint64 `json:"refused"`
-	// Suspected, PreOpened and Held are what hints did to the breakers here.
+	// Suspected, PreOpened and Throttled are what hints did to the breakers here.
 	Suspected uint64 `json:"suspected"`
 	PreOpened uint64 `json:"pre_opened"`
-	Held      uint64 `json:"held"`
+	Throttled uint64 `json:"held"`
 	// LeasesWon and LeasesLost are the requests for a probe.
 	LeasesWon  uint64 `json:"leases_won"`
 	LeasesLost uint64 `json:"leases_lost"`
@@ -44,7 +44,7 @@ func (f *Fleet) Stats() Stats {
 	return Stats{
 		Available: c.available.Load(), Nodes: int(c.nodes.Load()),
 		Published: c.published.Load(), Heard: c.heard.Load(), Ignored: c.ignored.Load(), Dropped: c.dropped.Load(), Refused: c.refused.Load(),
-		Suspected: c.suspected.Load(), PreOpened: c.preOpened.Load(), Held: c.held.Load(),
+		Suspected: c.suspected.Load(), PreOpened: c.preOpened.Load(), Throttled: c.held.Load(),
 		LeasesWon: c.leasesWon.Load(), LeasesLost: c.leasesNo.Load(), Failed: c.failed.Load(),
 	}
 }

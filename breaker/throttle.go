@@ -16,12 +16,12 @@ type heldRefusal struct {
 	err OpenError
 }
 
-// Hold refuses every permit for d from now, in every state and also with
-// [Bypass]: the peer itself has said when it wants to be called again
-// (Retry-After). A hold only grows: one that ends earlier than the present one
-// has no effect. It changes no state, and the cooldown goes on meanwhile. d
-// of 0 or less has no effect.
-func (b *Breaker) Hold(d time.Duration, reason string) {
+// Throttle refuses every permit for d from now, because the peer asked to be left
+// alone (Retry-After). It applies in every state and also in mode [Bypass]. A
+// throttle is never shortened: an end that is earlier than the present one has no
+// effect. The state does not change, and a cooldown goes on. Throttle does nothing
+// if d is 0 or less.
+func (b *Breaker) Throttle(d time.Duration, reason string) {
 	if d <= 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (b *Breaker) whileHeld(ph *phase, g *gate) *OpenError {
 		return &h.err
 	}
 	h := &heldRefusal{gen: ph.gen, g: g, err: OpenError{
-		Name: b.set.Name, State: ph.state, Until: g.until, Held: true, Reason: g.reason,
+		Name: b.set.Name, State: ph.state, Until: g.until, Throttled: true, Reason: g.reason,
 	}}
 	if ph.until.After(g.until) {
 		h.err.Until = ph.until
