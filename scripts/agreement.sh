@@ -4,7 +4,7 @@
 # running, and compares check by check (conformance/official.txt has which stand
 # beside which).
 #   agreement.sh          says where they differ
-#   agreement.sh update   writes docs/conformance-agreement.md besides
+#   agreement.sh update   writes docs/generated/conformance-agreement.md besides
 # TS_SDK and TS_EXAMPLE are URLs of running servers that speak the official
 # fixtures: test/conformance of the TypeScript SDK, and the example of the official
 # suite. No registry has either, so without the URL a server is left out; update
@@ -20,7 +20,7 @@ out=
 case ${1:-} in
 '') ;;
 update)
-	out=docs/conformance-agreement.md
+	out=docs/generated/conformance-agreement.md
 	if [[ -z ${TS_SDK:-} || -z ${TS_EXAMPLE:-} ]]; then
 		echo "update needs TS_SDK and TS_EXAMPLE" >&2
 		exit 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How many wrong servers the suite notices (internal/servermutants): each mutant
 # gets a reference server of its own, and the suite until a check notices it.
-# Writes docs/conformance-mutants.md and the record the short form in the tests
+# Writes docs/generated/conformance-mutants.md and the record the short form in the tests
 # uses. With patterns of ids, commas between them, it judges these and writes
 # nothing.
 #   mutants.sh [official] [PATTERN,…]
@@ -32,6 +32,6 @@ if [[ ${1:-} == official ]]; then
 	fi
 	run+=(-node "$node" -suite "$modules/@modelcontextprotocol/conformance/dist/index.js")
 elif (($# == 0)); then
-	run+=(-out docs/conformance-mutants.md -noticed "$records/noticed.json")
+	run+=(-out docs/generated/conformance-mutants.md -noticed "$records/noticed.json")
 fi
 "${run[@]}" -only "${1:-*}"

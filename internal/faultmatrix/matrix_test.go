@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	testmain.Run(m)
 }
 
-var update = flag.Bool("update", false, "write the table of docs/resilience.md")
+var update = flag.Bool("update", false, "write the table of docs/generated/faults.md")
 
 // trial is one fault, met by one kind of call.
 type trial struct {

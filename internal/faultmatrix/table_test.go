@@ -22,7 +22,7 @@ type row struct {
 }
 
 // page is where operators read what happens.
-const page = "../../docs/resilience.md"
+const page = "../../docs/generated/faults.md"
 
 // table says in words what became of the calls: of those that met the fault
 // once, and of those that met it every time.

@@ -20,7 +20,7 @@ import (
 )
 
 // least is the percentage of mutants that have to be noticed by one check each: less
-// than in the whole run (docs/conformance-mutants.md), for some checks judge what
+// than in the whole run (docs/generated/conformance-mutants.md), for some checks judge what
 // others bring to light.
 const least = 85
 

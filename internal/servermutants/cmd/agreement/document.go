@@ -71,7 +71,7 @@ func summary(w io.Writer, runs []comparison) int {
 	return open
 }
 
-// document is docs/conformance-agreement.md.
+// document is docs/generated/conformance-agreement.md.
 func document(runs []comparison) string {
 	var out strings.Builder
 	out.WriteString(intro)

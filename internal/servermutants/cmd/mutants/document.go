@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/servermutants"
 )
 
-// document is docs/conformance-mutants.md.
+// document is docs/generated/conformance-mutants.md.
 func document(verdicts []servermutants.Verdict, score servermutants.Score) string {
 	var out strings.Builder
 	out.WriteString(`# What the suites notice
