@@ -36,7 +36,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -63,6 +63,8 @@ var importTable = []row{
 	{pkg: "internal/officialschema", why: "a test tool below everything it tests"},
 	{pkg: "internal/reportsample", may: []string{"conformance", "mcp"}, why: "reports for the tests of those that render them"},
 	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
+	{pkg: "internal/footprint", may: []string{"errors", "mcp"}, tests: []string{"jsonrpc"}, why: "how much memory words of a server take, whoever queues them"},
+	{pkg: "internal/healthhttp", why: "a health check over HTTP, whatever it is about"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, tests: []string{"internal/officialschema"}, why: "the vocabulary does no I/O"},
 	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
 	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "decisions are pure: what they are about is handed to them"},
@@ -96,7 +98,7 @@ var importTable = []row{
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/serverfile", "internal/callback"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
@@ -107,6 +109,11 @@ var importTable = []row{
 	{
 		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
+	},
+	{
+		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"},
+		tests: []string{"client/clienttest"},
+		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
 	},
 	{
 		pkg: "conformance/refserver/...", may: []string{"conformance/refserver/..."},
@@ -188,7 +195,7 @@ type reach struct {
 	why  string
 }
 
-var core = []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/callback"}
+var core = []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/memhttp", "internal/doc", "internal/inputschema", "internal/schema", "internal/suggest", "internal/resilience", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"}
 
 var reaches = []reach{
 	{
@@ -200,7 +207,7 @@ var reaches = []reach{
 		why: "a user's module graph grows by these and no others (D-004)",
 	},
 	{
-		pkg: []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
+		pkg: []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
 		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/refserver/..."},
 		why: "only the reference server stands on the go-sdk",
 	},

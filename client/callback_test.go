@@ -375,13 +375,13 @@ func (h *hookCase) test(t *testing.T, hook *hook, way string, version mcp.Versio
 // elsewhere are the functions that other tests make fail, with the test's name,
 // or why it may do what it likes.
 var elsewhere = map[string]string{
-	"client OnPoolEvent":            "TestPoolCallbacks",
-	"client WithPoolLogger":         "TestPoolCallbacks",
-	"client WithServerOptions":      "TestPoolCallbacks",
-	"client WithVariables":          "runs on the caller's goroutine before anything is open",
-	"client ReadServers":            "runs on the caller's goroutine before anything is open",
+	"pool OnEvent":                  "TestPoolCallbacks",
+	"pool WithLogger":               "TestPoolCallbacks",
+	"pool WithServerOptions":        "TestPoolCallbacks",
+	"pool WithVariables":            "runs on the caller's goroutine before anything is open",
+	"pool ReadServers":              "runs on the caller's goroutine before anything is open",
 	"client Connect":                "TestCallbackTransport",
-	"client ServerSpec.Transport":   "TestCallbackTransport",
+	"pool Server.Transport":         "is that of client.Connect",
 	"client VerdictStore.Forget":    "is guarded as the other two",
 	"transport Command.Stderr":      "TestCallbackProgram",
 	"transport Trace.Noise":         "TestCallbackProgram",
@@ -413,7 +413,7 @@ func TestEveryCallbackHasATest(t *testing.T) {
 			covered[pkg+h.name] = true
 		}
 	}
-	dirs := map[string]string{"client": ".", "transport": "transport", "toolcache": "../toolcache", "breaker": "../breaker"}
+	dirs := map[string]string{"client": ".", "transport": "transport", "toolcache": "../toolcache", "breaker": "../breaker", "pool": "../pool"}
 	for name, why := range elsewhere {
 		covered[name] = true
 		pkg, _, _ := strings.Cut(name, " ")
@@ -519,37 +519,10 @@ func failingHooks() map[string]func() {
 	return map[string]func(){"panic": func() { panic("a bug of the application") }, "Goexit": runtime.Goexit}
 }
 
-// The handlers of a pool are as safe as those of its clients.
-func TestPoolCallbacks(t *testing.T) {
+// A link of the application that panics while it is set up fails Connect.
+func TestCallbackMiddleware(t *testing.T) {
 	t.Parallel()
-	for how, fail := range failingHooks() {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			s := clienttest.NewServer(t)
-			h, logs := newHook(fail), newHook(fail)
-			h.bad.Store(true)
-			logs.bad.Store(true)
-			var seen atomic.Int64
-			p, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "a", Transport: s.Transport()}},
-				client.WithPoolLogger(slog.New(hookHandler{logs, true})),
-				client.OnPoolEvent(func(context.Context, client.PoolEvent) {
-					seen.Add(1)
-					h.run()
-				}))
-			require.NoError(t, err)
-			for seen.Load() < 2 { // the second starts after the first has failed
-				runtime.Gosched()
-			}
-			h.bad.Store(false)
-			logs.bad.Store(false)
-			require.Equal(t, client.ServerConnected, p.Health()[0].State)
-			require.NoError(t, p.Close())
-		})
-	}
-	_, err := client.OpenPool(t.Context(), []client.ServerSpec{{Name: "a", Transport: clienttest.NewServer(t).Transport()}},
-		client.WithServerOptions(func(string) []client.Option { panic("a bug of the application") }))
-	require.ErrorContains(t, err, "WithServerOptions panicked: a bug of the application")
-	_, err = client.Connect(t.Context(), clienttest.NewServer(t).Transport(),
+	_, err := client.Connect(t.Context(), clienttest.NewServer(t).Transport(),
 		client.WithMiddleware(func(client.Next) client.Next { panic("a bug of the application") }))
 	require.ErrorContains(t, err, "WithMiddleware panicked: a bug of the application")
 }

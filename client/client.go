@@ -66,7 +66,8 @@ type Client struct {
 	errands sync.WaitGroup // of what is sent behind a caller's back
 
 	mu     sync.Mutex
-	closed atomic.Bool // written under mu
+	done   chan struct{} // nil until somebody asks; see Done
+	closed atomic.Bool   // written under mu
 	close  sync.Once
 	err    error
 }

@@ -66,6 +66,19 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	return connect(ctx, t, opts)
 }
 
+// CheckOptions returns the error that [Connect] would fail with because of its
+// options, E203, and nil when there is none. It connects to nothing: a program can
+// check its configuration before it starts anything.
+func CheckOptions(opts ...Option) error {
+	if given := dialConfig(opts); given.http != nil || given.command != nil || given.headers != nil {
+		return badOption(errors.New("WithHTTP, WithHeaderFunc and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
+	}
+	if _, err := newConfig(opts); err != nil {
+		return badOption(err)
+	}
+	return nil
+}
+
 func dialConfig(opts []Option) *config {
 	c := blankConfig()
 	for _, o := range opts {

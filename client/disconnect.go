@@ -2,7 +2,6 @@ package client
 
 import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // watchEnd tells the application when the server ends a connection that nothing
@@ -47,9 +46,4 @@ func (c *Client) gone(cl *call) error {
 		return c.failed(cl.subject(), f)
 	}
 	return nil
-}
-
-// endedForGood reports an error of [outcome.Ended].
-func endedForGood(e *mcperrors.Error) bool {
-	return !e.Retryable && e.Process != nil && e.Process.Exited
 }

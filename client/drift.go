@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -139,9 +140,9 @@ func (c *Client) observe(caller string, tool *mcp.Tool) {
 // keep remembers a definition within bounds: a server whose names change with
 // every list does not fill the memory. Requires d.mu.
 func (d *definitions) keep(name shownTool, is, was *definition) {
-	size := sizeOf(&is.tool)
+	size := footprint.Tool(&is.tool)
 	if was != nil {
-		d.bytes -= sizeOf(&was.tool)
+		d.bytes -= footprint.Tool(&was.tool)
 	} else if len(d.seen) >= maxItems {
 		return
 	}
@@ -154,15 +155,6 @@ func (d *definitions) keep(name shownTool, is, was *definition) {
 	}
 	d.bytes += size
 	d.seen[name] = is
-}
-
-func sizeOf(t *mcp.Tool) int {
-	const fixed = 512
-	n := fixed + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Meta)
-	for _, m := range t.Extra {
-		n += len(m.Name) + len(m.Value)
-	}
-	return n
 }
 
 // changes names the members in which two definitions differ.

@@ -206,9 +206,14 @@ const (
 )
 
 // OnEvent is called for each event of the connection, in order and together
-// with the other handlers; see [OnNotification].
+// with the other handlers; see [OnNotification]. Several OnEvent options add up:
+// each function is called, in the order of the options.
 func OnEvent(f func(ctx context.Context, e Event)) Option {
-	return optionFunc(func(c *config) { c.onEvent = f })
+	return optionFunc(func(c *config) {
+		if f != nil {
+			c.onEvent = append(c.onEvent, f)
+		}
+	})
 }
 
 // emit hands an event to the application. It never waits.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/healthhttp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -101,8 +102,8 @@ func (c *Client) Healthy() bool {
 	return false
 }
 
-// Clients returns the client itself: what observes a [Pool], such as package otel,
-// can observe a client in the same way.
+// Clients returns the client itself: what observes the clients of a pool, such as
+// package otel, can observe one client in the same way.
 func (c *Client) Clients() []*Client { return []*Client{c} }
 
 // Health returns how the client stands. It does not wait, and works while
@@ -192,9 +193,9 @@ func (h CacheHealth) MarshalJSON() ([]byte, error) {
 // It may be asked as often as one likes: a server that is well is not asked
 // anything, and one that is not is probed at the pace of its circuit, so that a
 // client gets ready again without a call (see [Client.Healthy]). nil clients are
-// left out. [Pool.HealthHandler] is the handler of a pool.
+// left out. Package pool has a handler for the servers of a pool.
 func HealthHandler(clients ...*Client) http.Handler {
-	return healthHandler(func() (HealthStatus, []Health) {
+	return healthhttp.Handler(HealthUnavailable, func() (HealthStatus, []Health) {
 		status, servers := HealthOK, make([]Health, 0, len(clients))
 		for _, c := range clients {
 			if c != nil {
@@ -203,27 +204,5 @@ func HealthHandler(clients ...*Client) http.Handler {
 			}
 		}
 		return status, servers
-	})
-}
-
-func healthHandler[H Health | ServerHealth](look func() (HealthStatus, []H)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "use GET", http.StatusMethodNotAllowed)
-			return
-		}
-		status, servers := look()
-		code := http.StatusOK
-		if status == HealthUnavailable {
-			code = http.StatusServiceUnavailable
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(struct { // an error means that the asker has gone
-			Status  HealthStatus `json:"status"`
-			Servers []H          `json:"servers"`
-		}{status, servers})
 	})
 }

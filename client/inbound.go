@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -170,7 +171,9 @@ func (c *Client) deliver(it item) {
 		if e, ok := it.event.(CallbackFailed); ok && e.Callback == callback.LogHandler {
 			told = nil // by a log whose handler fails: that would be an event again, for ever
 		}
-		callback.Run("OnEvent", told, func() { c.cfg.onEvent(c.life, it.event) })
+		for _, f := range slices.Backward(c.cfg.onEvent) { // deferred calls run the last first
+			defer callback.Run("OnEvent", told, func() { f(c.life, it.event) })
+		}
 		return
 	}
 	if c.cfg.onNotification != nil && !it.inferred {

@@ -1,12 +1,11 @@
 package client
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -48,68 +47,11 @@ type item struct {
 
 // size is about what the item holds in memory.
 func (it item) size() int {
-	return len(it.n.Params) + it.held + sizeOfEvent(it.event)
-}
-
-// sizeOfEvent is about what an event keeps of what the server has sent.
-func sizeOfEvent(e Event) int {
-	switch e := e.(type) {
-	case ToolDrift:
-		n := sizeOf(&e.After)
-		if e.Before != nil {
-			n += sizeOf(e.Before)
-		}
-		return n
-	case Connected:
-		return sizeOfServer(e.Server)
-	case Restarted:
-		return sizeOfServer(e.Server) + sizeOfError(e.Cause)
-	case Reinitialized:
-		return sizeOfServer(e.Server)
-	case ElicitationComplete:
-		return len(e.ID)
-	case Disconnected:
-		return sizeOfError(e.Cause)
-	case ListFailed:
-		return sizeOfError(e.Reason)
-	case LivenessFailed:
-		return sizeOfError(e.Reason)
-	case SubscriptionGap:
-		return sizeOfError(e.Reason)
-	case SubscriptionEnded:
-		return sizeOfError(e.Reason)
-	}
-	return 0
-}
-
-// sizeOfError is about what an error keeps of what the server has sent.
-func sizeOfError(err error) int {
-	e, ok := errors.AsType[*mcperrors.Error](err)
-	if !ok {
-		return 0
-	}
-	n := len(e.Message)
-	if e.RPC != nil {
-		n += len(e.RPC.Data)
-	}
-	if e.HTTP != nil {
-		n += len(e.HTTP.Body)
-	}
-	if e.Process != nil {
-		for _, line := range e.Process.Stderr {
-			n += len(line)
-		}
+	n := len(it.n.Params) + it.held
+	if it.event != nil {
+		n += footprint.Of(it.event)
 	}
 	return n
-}
-
-// sizeOfServer is about what the name of a server, its icons and the like take.
-func sizeOfServer(s mcp.Implementation) int {
-	raw, err := mcp.Marshal(&s)
-	if err != nil {
-		return 0 // cannot happen: it was read from such a text
-	}
-	return len(raw)
 }
 
 // drop says that nobody will see the item.

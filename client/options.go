@@ -81,7 +81,7 @@ type uncommon struct {
 	onNotification func(context.Context, jsonrpc.Notification)
 	onLog          func(context.Context, mcp.LoggingMessageParams)
 	onListChanged  func(context.Context, string)
-	onEvent        func(context.Context, Event)
+	onEvent        []func(context.Context, Event)
 }
 
 // theUsual is what a client has that sets nothing uncommon.

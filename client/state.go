@@ -43,6 +43,9 @@ func (s State) String() string {
 	return "unknown"
 }
 
+// final reports a state in which calls fail for good.
+func (s State) final() bool { return s == StateEnded || s == StateClosed }
+
 // MarshalText writes the name, for health reports.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
@@ -78,6 +81,9 @@ func (c *Client) enter(to State, cause error, held time.Duration) {
 		return
 	}
 	c.state.Store(uint32(to))
+	if c.done != nil && to.final() && !from.final() {
+		defer close(c.done)
+	}
 	if from != StateConnecting && to != StateClosed {
 		c.emit(StateChanged{From: from, To: to, Cause: cause, RetryAfter: held}) // queued in order, it never waits
 	}

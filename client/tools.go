@@ -223,6 +223,24 @@ func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOpti
 	return res, nil
 }
 
+// AllTools returns the whole list of tools from the schema cache, which asks the
+// server when the list is no longer fresh; concurrent callers share one request. A
+// server without tools has an empty list. What the tools point to is the cache's
+// and must not be changed. [Client.Tools] returns copies.
+func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) {
+	if c.isClosed() {
+		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	}
+	if agreed := c.live.Agreed(); agreed.Declared && !agreed.Capabilities.Has("tools") {
+		return nil, nil
+	}
+	tools, err := c.cache().List(ctx, c.cacheKey(ctx), c.fetcher())
+	if err != nil {
+		return nil, c.cacheError(err, "")
+	}
+	return tools, nil
+}
+
 // GetToolSchema returns a tool from the schema cache, which asks the server
 // when the list is no longer fresh or does not have the name. A name
 // the server does not have is E204. The tool is a copy, and the caller's.

@@ -13,7 +13,7 @@ import (
 )
 
 // Observed is what [Telemetry.Observe] observes: a [*client.Client] or a
-// [*client.Pool].
+// pool of package pool.
 type Observed interface {
 	// Clients returns those that are connected at this moment.
 	Clients() []*client.Client

@@ -32,6 +32,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	mcpotel "github.com/mainstay-mcp/mainstay/otel"
+	"github.com/mainstay-mcp/mainstay/pool"
 )
 
 // lab is an SDK that keeps everything.
@@ -414,8 +415,8 @@ func TestObservePool(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, mcpotel.Settings{})
 	a, b := weather(t), weather(t)
-	dead := client.ServerSpec{Name: "dead", Err: errors.New("no such program")}
-	p, err := client.OpenPool(t.Context(), []client.ServerSpec{
+	dead := pool.Server{Name: "dead", Err: errors.New("no such program")}
+	p, err := pool.Open(t.Context(), []pool.Server{
 		{Name: "a", Transport: named{a.Transport(), "https://a.example/mcp"}}, dead, {Name: "b", Transport: named{b.Transport(), "https://b.example/mcp"}},
 	})
 	require.NoError(t, err)

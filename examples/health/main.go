@@ -3,7 +3,7 @@
 // a tool's circuit is open), 503 when not, with the circuit, the connection and the
 // list of tools of each. A server that is back is found by being asked about, so
 // the address is fit for readiness checks. Several servers behind one handle have
-// the same: client.Pool's HealthHandler.
+// the same: pool.Pool's HealthHandler.
 //
 //	go run ./examples/health :8080 https://example.com/mcp https://example.org/mcp
 package main

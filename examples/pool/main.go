@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/pool"
 )
 
 func main() {
@@ -36,20 +37,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 && len(args) != 3 {
 		return errors.New("usage: pool FILE [TOOL ARGUMENTS]")
 	}
-	pool, err := client.LoadPool(ctx, args[0],
-		client.WithStartupWait(30*time.Second), // `go run` compiles first
-		client.WithServerOptions(policy),
-		client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
-			if e.Event == nil && e.State == client.ServerFailed {
+	p, err := pool.Load(ctx, args[0],
+		pool.WithStartupWait(30*time.Second), // `go run` compiles first
+		pool.WithServerOptions(policy),
+		pool.OnEvent(func(_ context.Context, e pool.Event) {
+			if e.Event == nil && e.State == pool.Failed {
 				fmt.Fprintln(os.Stderr, "pool:", e.Server, "failed:", e.Err)
 			}
 		}))
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
+	defer p.Close()
 
-	list, err := pool.Tools(ctx)
+	list, err := p.Tools(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,9 +63,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 1 {
 		return nil
 	}
-	result, err := pool.CallTool(ctx, args[1], json.RawMessage(args[2]))
+	result, err := p.CallTool(ctx, args[1], json.RawMessage(args[2]))
 	if err == nil {
-		err = pool.ToolError(args[1], result)
+		err = p.ToolError(args[1], result)
 	}
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/pool"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
@@ -43,7 +43,7 @@ func TestPool(t *testing.T) {
 
 // TestFile reads the file beside the example.
 func TestFile(t *testing.T) {
-	servers, notes, err := client.ReadServers("mcp.json", nil)
+	servers, notes, err := pool.ReadServers("mcp.json", nil)
 	require.NoError(t, err)
 	require.Empty(t, notes)
 	require.Len(t, servers, 3)

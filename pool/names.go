@@ -1,4 +1,4 @@
-package client
+package pool
 
 import (
 	"crypto/sha256"
@@ -8,70 +8,73 @@ import (
 	"strings"
 )
 
-// ToolNaming is what a [Pool] calls the tools of its servers. Whatever the policy,
-// a name is no longer than 64 characters out of A-Z, a-z, 0-9, _ and -, which
-// the model interfaces take: other characters become _, what is too long is cut
-// and gets a short digest of the server's and the tool's names, and so does what
-// would still be called like something else. Names depend on what servers and
-// tools there are and not on who answered first.
-type ToolNaming struct {
+// Naming sets how a [Pool] names the tools of its servers. The zero value is
+// [PrefixOnClash].
+//
+// A name has at most 64 characters out of A-Z, a-z, 0-9, _ and -, which the APIs of
+// models accept. Other characters become _. A name that is too long is cut and gets
+// a short digest of server and tool, and so does one that would still be used twice.
+// Names depend on the servers and tools that exist, not on the order of answers.
+type Naming struct {
 	Policy NamePolicy
 	// Separator stands between server and tool; "" means "__".
 	Separator string
-	// Alias calls tools what the application wants, before all policies.
+	// Alias sets names of tools, before any policy.
 	Alias map[ToolRef]string
 }
 
-// NamePolicy is when a tool's name has its server's before it.
+// NamePolicy says when the name of a tool starts with the name of its server.
 type NamePolicy uint8
 
 const (
-	// PrefixOnClash: where servers have tools of the same name. A name may so get
-	// longer when a server joins; the one it had goes on working.
+	// PrefixOnClash adds the prefix where several servers have tools of the same
+	// name. A name can get its prefix when another server joins; the name without
+	// it keeps working.
 	PrefixOnClash NamePolicy = iota
-	// PrefixAlways: always, so that names do not depend on the other servers.
+	// PrefixAlways adds the prefix to each name, so that names do not depend on the
+	// other servers.
 	PrefixAlways
 )
 
-// ToolRef is a tool of a server, by their own names.
+// ToolRef names a tool of a server: the server as in the pool, the tool as its server
+// lists it.
 type ToolRef struct{ Server, Tool string }
 
-// maxToolName is what the model interfaces allow.
+// maxToolName is what the APIs of models accept.
 const maxToolName = 64
 
-// maxNamesGiven is how many names are remembered as given, many times what a pool
-// needs: servers that list ever new tools must not fill the memory.
+// maxNamesGiven bounds the names that a pool remembers, at many times what it needs:
+// servers that list new tools forever must not fill the memory.
 const maxNamesGiven = 50_000
 
-func (n ToolNaming) check() error {
+func (n Naming) check() error {
 	if n.Policy > PrefixAlways {
 		return fmt.Errorf("unknown naming policy %d", n.Policy)
 	}
 	if n.Separator != "" && (cleanName(n.Separator) != n.Separator || len(n.Separator) > 8) {
-		return errors.New("ToolNaming: the separator must be up to 8 of A-Z, a-z, 0-9, _ and -")
+		return errors.New("Naming: the separator must be up to 8 of A-Z, a-z, 0-9, _ and -")
 	}
 	of := map[string]ToolRef{}
 	for ref, name := range n.Alias {
 		if name == "" || len(name) > maxToolName || cleanName(name) != name {
-			return fmt.Errorf("ToolNaming: the alias %q is not up to 64 of A-Z, a-z, 0-9, _ and -", name)
+			return fmt.Errorf("Naming: the alias %q is not up to 64 of A-Z, a-z, 0-9, _ and -", name)
 		}
 		if _, twice := of[name]; twice {
-			return fmt.Errorf("ToolNaming: two tools have the alias %q", name)
+			return fmt.Errorf("Naming: two tools have the alias %q", name)
 		}
 		of[name] = ref
 	}
 	return nil
 }
 
-// toolNames are the names a pool has given. A name that was given belongs to its
-// tool from then on: a model may still hold it, and must not reach another server
-// with it.
+// toolNames are the names that a pool has given. A name belongs to its tool from then
+// on: a model may still use it, and must not reach another server with it.
 type toolNames struct {
-	naming ToolNaming
+	naming Naming
 	given  map[string]ToolRef
 }
 
-func newToolNames(n ToolNaming) *toolNames {
+func newToolNames(n Naming) *toolNames {
 	if n.Separator == "" {
 		n.Separator = "__"
 	}
@@ -156,7 +159,7 @@ func (t *toolNames) name(ref ToolRef, level int) string {
 	return name[:min(len(name), maxToolName-1-digest)] + "_" + hex.EncodeToString(sum[:])[:digest]
 }
 
-// cleanName replaces every character that model interfaces do not take.
+// cleanName replaces every character that the APIs of models do not accept.
 func cleanName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

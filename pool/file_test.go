@@ -1,11 +1,13 @@
-package client_test
+package pool_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/pool"
 )
 
 func serverFile(t *testing.T, text string) string {
@@ -25,7 +28,7 @@ func serverFile(t *testing.T, text string) string {
 
 func TestReadServers(t *testing.T) {
 	t.Parallel()
-	servers, notes, err := client.ReadServers(serverFile(t, `{"mcpServers": {
+	servers, notes, err := pool.ReadServers(serverFile(t, `{"mcpServers": {
 		"files": {"command": "srv", "args": ["-v", "${ROOT:-/srv}"], "cwd": "/tmp", "env": {"KEY": "${KEY}"}},
 		"web": {"url": "https://x.example/mcp", "headers": {"authorization": "Bearer ${KEY}", "Content-Type": "application/json"}},
 		"old": {"type": "sse", "url": "https://x.example/sse"},
@@ -45,15 +48,15 @@ func TestReadServers(t *testing.T) {
 	require.Equal(t, `["files" (srv) "web" (https://x.example/mcp) "old" (https://x.example/sse) "unset" (unusable)]`, fmt.Sprint(servers))
 
 	for text, want := range map[string]string{"": "the file is empty", "{": "ends too early", `{"mcpServers":{"a":{},"a":{}}}`: "twice"} {
-		_, _, err = client.ReadServers(serverFile(t, text), nil)
+		_, _, err = pool.ReadServers(serverFile(t, text), nil)
 		require.ErrorContains(t, err, want)
 		require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
-		_, err = client.LoadPool(t.Context(), serverFile(t, text))
+		_, err = pool.Load(t.Context(), serverFile(t, text))
 		require.ErrorContains(t, err, want)
 	}
-	_, err = client.LoadPool(t.Context(), filepath.Join(t.TempDir(), "none.json"))
+	_, err = pool.Load(t.Context(), filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = client.LoadPool(t.Context(), "", client.WithConnectLimit(-1))
+	_, err = pool.Load(t.Context(), "", pool.WithConnectLimit(-1))
 	require.ErrorContains(t, err, "WithConnectLimit")
 }
 
@@ -73,11 +76,11 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 		"unknown": map[string]any{"command": "x", "frobnicate": true, "disabled": true},
 	}})
 	require.NoError(t, err)
-	var log lines
-	p, err := client.LoadPool(t.Context(), serverFile(t, string(text)), client.WithStartupWait(0),
-		client.WithRequiredServers("good", "banner"), client.WithPoolLogger(log.logger()),
-		client.WithReconnect(0, 0), // nothing is started while the test looks
-		client.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
+	var log strings.Builder
+	p, err := pool.Load(t.Context(), serverFile(t, string(text)), pool.WithStartupWait(0),
+		pool.WithRequiredServers("good", "banner"), pool.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+		pool.WithReconnect(0, 0), // nothing is started while the test looks
+		pool.WithServerOptions(func(string) []client.Option { return []client.Option{sessionEra} }))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -91,7 +94,7 @@ func TestLoadPoolWithPrograms(t *testing.T) {
 	require.Len(t, p.Failures(), 4)
 	list, err := p.Tools(ctx)
 	require.NoError(t, err)
-	require.Equal(t, []string{"banner__echo", "good__echo"}, poolNames(list))
+	require.Equal(t, []string{"banner__echo", "good__echo"}, toolNames(list))
 	res, err := p.CallTool(ctx, "good__echo", map[string]any{"message": "hi"})
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Text())
@@ -111,21 +114,21 @@ func TestPoolRestartsAProgram(t *testing.T) {
 	tests := []struct {
 		name     string
 		restart  client.Restart
-		state    client.ServerState // after it has died
-		attempts int                // of the pool, in the end
+		state    pool.State // after it has died
+		attempts int        // of the pool, in the end
 	}{
-		{"by its client", client.Restart{FirstPause: time.Millisecond, Crashes: 100}, client.ServerConnecting, 1},
-		{"by the pool", client.Restart{Off: true}, client.ServerFailed, 1 + rounds},
-		{"by the pool, when asked", client.Restart{Crashes: 1, Hold: time.Hour}, client.ServerFailed, 1 + rounds},
+		{"by its client", client.Restart{FirstPause: time.Millisecond, Crashes: 100}, pool.Connecting, 1},
+		{"by the pool", client.Restart{Off: true}, pool.Failed, 1 + rounds},
+		{"by the pool, when asked", client.Restart{Crashes: 1, Hold: time.Hour}, pool.Failed, 1 + rounds},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			states := make(chan client.PoolEvent, 64)
-			p, err := client.OpenPool(t.Context(), []client.ServerSpec{{
+			states := make(chan pool.Event, 64)
+			p, err := pool.Open(t.Context(), []pool.Server{{
 				Name: "mortal", Options: []client.Option{sessionEra, client.WithRestart(tt.restart)},
 				Transport: &transport.Command{Argv: programArgv("dies when called"), Env: []string{"GORACE=atexit_sleep_ms=0"}},
-			}}, client.WithReconnect(0, 0), client.OnPoolEvent(func(_ context.Context, e client.PoolEvent) {
+			}}, pool.WithReconnect(0, 0), pool.OnEvent(func(_ context.Context, e pool.Event) {
 				if _, own := e.Event.(client.StateChanged); own || e.Event == nil {
 					states <- e
 				}
@@ -135,7 +138,7 @@ func TestPoolRestartsAProgram(t *testing.T) {
 			for range rounds {
 				_, err = p.CallTool(t.Context(), "echo", map[string]any{"message": "hi"})
 				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), "%v", err)
-				if tt.state == client.ServerFailed {
+				if tt.state == pool.Failed {
 					for h := p.Health()[0]; h.State != tt.state; h = p.Health()[0] {
 						<-states
 					}

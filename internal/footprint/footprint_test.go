@@ -1,0 +1,45 @@
+package footprint_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	died := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
+	died.Process = &mcperrors.ProcessEvidence{Stderr: []string{"out of", "luck"}}
+	tool := mcp.Tool{Name: "echo"}
+	alone := footprint.Tool(&tool)
+	require.Greater(t, alone, len(tool.Name))
+	tests := map[string]struct {
+		event any
+		want  int
+	}{
+		"nothing":      {nil, 0},
+		"no struct":    {"text", 0},
+		"no fields":    {struct{}{}, 0},
+		"nil fields":   {struct{ Cause, Tool any }{}, 0},
+		"a nil tool":   {struct{ Tool *mcp.Tool }{}, 0},
+		"texts":        {struct{ ID, Name string }{"12", "345"}, 5},
+		"unexported":   {struct{ id string }{"12"}, 0},
+		"other values": {struct{ N int }{7}, 0},
+		"an error":     {struct{ Cause error }{fmt.Errorf("wrapped: %w", died)}, len("it ended") + len("out of") + len("luck")},
+		"our error":    {struct{ Cause error }{errors.New("not of a server")}, 0},
+		"tools":        {struct{ Before, After any }{&tool, tool}, 2 * alone},
+	}
+	for name, tt := range tests {
+		require.Equal(t, tt.want, footprint.Of(tt.event), name)
+	}
+	require.Positive(t, footprint.Of(struct{ Server mcp.Implementation }{mcp.Implementation{Name: "a"}}))
+}

@@ -1,0 +1,270 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// member is one server of a pool, and the goroutine that keeps it connected.
+type member struct {
+	p        *Pool
+	server   Server
+	opts     []client.Option
+	secrets  []string
+	required bool
+	client   atomic.Pointer[client.Client] // nil while not connected
+	wake     chan struct{}                 // somebody wants an attempt now
+
+	// The rest is guarded by the pool's mutex.
+	state    State
+	since    time.Time
+	err      error // of the last attempt, or how the connection ended
+	attempts int   // that are finished
+	next     time.Time
+	closeErr error
+}
+
+const (
+	// slotTime is how long a server may keep others from connecting.
+	slotTime = 5 * time.Second
+	// steady is how long a connection lasts before earlier failures are forgotten.
+	steady = time.Minute
+	// longestHint bounds how long a server can put us off.
+	longestHint = 5 * time.Minute
+)
+
+// run connects, keeps the connection until it is lost, and connects again, until
+// the pool is closed.
+func (m *member) run() {
+	ctx := m.p.life
+	defer func() { m.transition(Closed, nil, time.Time{}) }()
+	for failures := 0; ctx.Err() == nil; failures++ {
+		m.transition(Connecting, nil, time.Time{})
+		err := m.server.Err
+		if err != nil {
+			err = badOption(err)
+		} else {
+			var c *client.Client
+			if c, err = m.connect(ctx); err == nil {
+				began := time.Now()
+				m.client.Store(c)
+				m.transition(Connected, nil, time.Time{})
+				err = m.keep(ctx, c)
+				m.client.Store(nil)
+				closing := c.Close()
+				if ctx.Err() != nil {
+					m.p.mu.Lock()
+					m.closeErr = closing
+					m.p.mu.Unlock()
+					return
+				}
+				if err == nil { // somebody wants an attempt now
+					continue
+				}
+				if time.Since(began) >= steady {
+					failures = 0
+				}
+			}
+		}
+		if ctx.Err() != nil || !m.pause(ctx, m.conceal(err), failures) {
+			return
+		}
+	}
+}
+
+// connect makes one attempt.
+func (m *member) connect(ctx context.Context) (*client.Client, error) {
+	select {
+	case m.p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	var free atomic.Bool
+	release := func() {
+		if !free.Swap(true) {
+			<-m.p.slots
+		}
+	}
+	defer release()
+	timer := time.AfterFunc(slotTime, release)
+	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, m.p.cfg.connect)
+	defer cancel()
+	return client.Connect(ctx, m.server.Transport, m.opts...)
+}
+
+// keep returns how the connection ended for good, nil when the pool is closed or
+// somebody wants a new connection. What the client repairs itself, such as a program
+// that exits or a session that is lost, is no end.
+func (m *member) keep(ctx context.Context, c *client.Client) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.Done():
+			outage, _ := c.Outage() // it is final
+			return outage.Cause
+		case <-m.wake:
+			if c.State() != client.StateReady {
+				return nil
+			}
+			m.p.wakeWaiters() // the client has recovered in the meantime
+		}
+	}
+}
+
+// pause reports the failure and waits for the next attempt, whether scheduled or
+// asked for. It returns false when the pool is closed.
+func (m *member) pause(ctx context.Context, err error, failures int) bool {
+	select { // the attempt that has just failed was the answer to an earlier request
+	case <-m.wake:
+	default:
+	}
+	var turn <-chan time.Time
+	var next time.Time
+	if wait := m.p.cfg.wait(err, failures); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		turn, next = timer.C, time.Now().Add(wait)
+	}
+	m.transition(Failed, err, next)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-turn:
+	case <-m.wake:
+	}
+	return true
+}
+
+// wait returns how long the pool leaves a server alone after failures in a row and
+// one more; 0 means until somebody asks.
+func (c *config) wait(err error, failures int) time.Duration {
+	if c.min == 0 || mcperrors.KindOf(err) == mcperrors.KindInvalidArguments {
+		return 0 // wrong options do not get better
+	}
+	wait := c.max
+	if mcperrors.Retryable(err) && failures < 40 {
+		wait = min(c.max, c.min<<failures)
+		if wait <= 0 {
+			wait = c.max
+		}
+	}
+	wait -= time.Duration(rand.Int64N(int64(wait)/2 + 1)) //nolint:gosec // jitter
+	return max(wait, min(mcperrors.RetryAfter(err), longestHint), 1)
+}
+
+// transition moves the member to a state and reports it.
+func (m *member) transition(state State, err error, next time.Time) {
+	p := m.p
+	p.mu.Lock()
+	before := m.state
+	m.state, m.next, m.since = state, next, time.Now()
+	switch state {
+	case Connected:
+		m.err = nil
+		m.attempts++
+	case Failed:
+		m.err = err
+		if before == Connecting {
+			m.attempts++
+		}
+	case Connecting, Closed: // the last reason stays
+	}
+	p.mu.Unlock()
+	p.wakeWaiters()
+	switch state {
+	case Connected:
+		p.cfg.logger.Info("[MCP] server connected", "server", m.server.Name)
+	case Failed:
+		p.cfg.logger.Warn("[MCP] server not connected", "server", m.server.Name, "error", err)
+	case Connecting, Closed:
+	}
+	if state != Closed {
+		p.emit(Event{Server: m.server.Name, State: state, Err: err})
+	}
+}
+
+// wakeWaiters lets everybody who waits for a change look again.
+func (p *Pool) wakeWaiters() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// reconnect is [Pool.Reconnect].
+func (m *member) reconnect(ctx context.Context) error {
+	p := m.p
+	for first := m.health().Attempts; ; {
+		p.mu.Lock()
+		changed := p.changed
+		p.mu.Unlock()
+		h := m.health()
+		switch {
+		case h.State == Connected:
+			return nil
+		case h.State == Closed:
+			return closed()
+		case h.State == Failed && h.Attempts > first:
+			return h.LastError
+		case h.State == Failed, m.client.Load() != nil:
+			select {
+			case m.wake <- struct{}{}:
+			default: // somebody has asked already
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		}
+	}
+}
+
+// ready returns the client, or why there is none.
+func (m *member) ready() (*client.Client, error) {
+	if c := m.client.Load(); c != nil {
+		return c, nil
+	}
+	return nil, m.unavailable()
+}
+
+// unavailable is the error of a call to a server that is not connected. No call
+// waits for one: a dead server delays nobody.
+func (m *member) unavailable() error {
+	h := m.health()
+	text, again := "the server is not connected", !h.NextAttempt.IsZero() // what the pool does next, not what the last attempt said
+	switch h.State {
+	case Closed:
+		return closed()
+	case Connecting, Connected: // it has come just now
+		text, again = "the server is being connected to", true
+	case Failed:
+	}
+	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, text, h.LastError)
+	e.Server, e.Retryable = m.server.Name, again
+	if !h.NextAttempt.IsZero() {
+		e.RetryAfter = max(time.Until(h.NextAttempt), 0)
+	}
+	return e
+}
+
+// failed returns the error of a call of the pool. When the client has given its
+// server up, or was closed for that, the error says what the pool does about it.
+func (m *member) failed(err error) error {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.Delivery == mcperrors.NotSent {
+		exited := !e.Retryable && e.Process != nil && e.Process.Exited
+		if e.Kind == mcperrors.KindClosed || exited {
+			return m.unavailable()
+		}
+	}
+	return m.conceal(err)
+}

@@ -1,0 +1,85 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/clienttest"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// A caller that waits for a server is woken when the client has recovered before the
+// pool came to connect again.
+func TestWaitersSeeARecovery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c, err := client.Connect(ctx, clienttest.NewServer(t).Transport(), client.WithRequiredCapabilities())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Close()) }()
+		m := &member{p: &Pool{changed: make(chan struct{})}, wake: make(chan struct{}, 1), state: Failed}
+		m.client.Store(c)
+		reconnected, kept := make(chan error, 1), make(chan error, 1)
+		go func() { reconnected <- m.reconnect(ctx) }()
+		synctest.Wait()
+		require.Len(t, m.wake, 1, "it is wanted")
+		m.p.mu.Lock()
+		m.state = Connected
+		m.p.mu.Unlock()
+		go func() { kept <- m.keep(ctx, c) }()
+		synctest.Wait()
+		require.Empty(t, kept, "what works is kept")
+		require.Len(t, reconnected, 1, "nobody is left waiting")
+		require.NoError(t, <-reconnected)
+		cancel()
+		require.NoError(t, <-kept)
+	})
+}
+
+// A request from before an attempt is answered by that attempt: it does not shorten
+// the pause after it.
+func TestPauseIgnoresEarlierRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{changed: make(chan struct{}), cfg: &config{min: time.Second, max: time.Minute, logger: slog.New(slog.DiscardHandler)}}
+		m := &member{p: p, wake: make(chan struct{}, 1), state: Connecting}
+		m.wake <- struct{}{}
+		began := time.Now()
+		require.True(t, m.pause(t.Context(), errors.New("gone"), 0))
+		require.GreaterOrEqual(t, time.Since(began), time.Second/2)
+		time.AfterFunc(time.Second/10, func() { m.wake <- struct{}{} })
+		began = time.Now()
+		require.True(t, m.pause(t.Context(), errors.New("gone"), 0))
+		require.Equal(t, time.Second/10, time.Since(began), "a request during the pause ends it")
+	})
+}
+
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	c, err := newConfig(nil)
+	require.NoError(t, err)
+	again := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "gone", nil)
+	lasting := *again
+	lasting.Retryable = false
+	for failures, want := range map[int]int{0: 1, 1: 2, 3: 8, 5: 32, 6: 60, 39: 60, 40: 60, 1000: 60} {
+		for range 100 {
+			wait := c.wait(again, failures).Seconds()
+			require.LessOrEqual(t, wait, float64(want))
+			require.GreaterOrEqual(t, wait, float64(want)/2)
+		}
+	}
+	again.RetryAfter = 2 * longestHint
+	require.Equal(t, longestHint, c.wait(again, 0))
+	require.GreaterOrEqual(t, c.wait(&lasting, 0), c.max/2, "what does not help is not hurried")
+	require.Zero(t, c.wait(badOption(errors.New("no such option")), 0), "wrong options stay wrong")
+	c.min, c.max = 0, 0
+	require.Zero(t, c.wait(again, 0), "switched off")
+}
