@@ -92,7 +92,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 		}
 	}
 	if cl.waited {
-		if err := c.overdue(cl, mcperrors.NotSent); err != nil {
+		if err := c.timedOut(cl, mcperrors.NotSent); err != nil {
 			return err
 		}
 	}

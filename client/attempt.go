@@ -87,7 +87,7 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 	if cl.retry == nil {
 		cl.retry = &retrying{}
 	}
-	cl.retry.last, cl.retry.failed = a, true
+	cl.retry.last = a
 	if a.Delivery == mcperrors.Unknown || a.Delivery == mcperrors.Answered {
 		// An error that is an answer may have come half-way.
 		cl.retry.doubt = true
@@ -104,9 +104,6 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 func (c *Client) attemptDone(cl *call, p *permits, a resilience.Attempt) {
 	if p.watch != nil {
 		p.watch.heal(c)
-	}
-	if cl.retry != nil {
-		cl.retry.failed = false
 	}
 	if a.Class == resilience.ClassBrokenResult {
 		a.Elapsed = p.elapsed()

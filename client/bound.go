@@ -41,11 +41,19 @@ func (c *Client) inTime(ctx context.Context, cl *call) (context.Context, context
 	return ctx, func() {}
 }
 
-// overdue is the error of a call whose time is over while nothing of it is under
-// way. delivery is what became of the last attempt.
-func (c *Client) overdue(cl *call, delivery mcperrors.Delivery) error {
+// timedOut returns the error of a call whose time is over while nothing of it is
+// under way. delivery is what became of the last attempt.
+func (c *Client) timedOut(cl *call, delivery mcperrors.Delivery) error {
 	if left, bounded := c.left(cl); !bounded || left > 0 {
 		return nil
 	}
 	return c.inDoubt(cl, c.about(cl.subject(), mcperrors.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
+}
+
+// wait is how long an answer is waited for.
+func (c *Client) wait(o callOptions) jsonrpc.Wait {
+	if o.timesSet {
+		return jsonrpc.Wait{Idle: o.idle, Max: o.max}
+	}
+	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -118,11 +119,11 @@ type call struct {
 	id       jsonrpc.ID // of the last attempt
 	attempts int
 	restartPart
-	began  time.Time // zero for what is one attempt only
-	waited bool      // for a place, a session or the like, before an attempt
-	mended mended
-	asked  ask.Tally
-	retry  *retrying // nil before something failed
+	began   time.Time // zero for what is one attempt only
+	waited  bool      // for a place, a session or the like, before an attempt
+	repairs run.Repairs
+	asked   ask.Tally
+	retry   *retrying // nil before something failed
 }
 
 // cancelable reports whether giving the call up is told to the server.
@@ -177,96 +178,6 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	return c.send(ctx, &cl)
 }
 
-// send makes a call, with progress if it was asked for.
-func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
-	if err := c.takeOptions(cl); err != nil {
-		return nil, err
-	}
-	if cl.opts.progress != nil {
-		return c.withProgress(ctx, cl)
-	}
-	return c.converse(ctx, cl)
-}
-
-// takeOptions adds to a call what its options say of its params.
-func (c *Client) takeOptions(cl *call) error {
-	if cl.meta != nil || cl.opts.meta != nil {
-		if err := cl.checkedMeta(); err != nil {
-			return c.local(err, cl.method)
-		}
-	}
-	if cl.opts.input != nil {
-		return c.resume(cl)
-	}
-	return nil
-}
-
-// converse makes one call of the application, through the links that it has put
-// around calls.
-func (c *Client) converse(ctx context.Context, cl *call) (json.RawMessage, error) {
-	if c.cfg.meter != nil {
-		began := time.Now()
-		raw, err := c.chained(ctx, cl)
-		c.callEnded(cl, began, err)
-		return raw, err
-	}
-	return c.chained(ctx, cl)
-}
-
-func (c *Client) chained(ctx context.Context, cl *call) (json.RawMessage, error) {
-	if c.cfg.chain != nil {
-		return c.through(ctx, cl)
-	}
-	return c.conversed(ctx, cl)
-}
-
-// conversed is the call itself: an attempt, and more of them when the protocol
-// says that the first was to be said differently or that the server wants to
-// know something first.
-func (c *Client) conversed(ctx context.Context, cl *call) (json.RawMessage, error) {
-	cl.began = time.Now()
-	cl.token = c.wantsToken(cl)
-	if err := c.awaitLink(ctx, cl); err != nil {
-		return nil, err
-	}
-	if err := c.mirrorArguments(ctx, cl); err != nil {
-		return nil, err
-	}
-	for {
-		out := c.do(ctx, cl)
-		var err error
-		done, fate := false, mcperrors.Answered
-		switch {
-		case out.Err != nil:
-			err, fate = out.Err, out.Err.Delivery
-			bounded, cancel := c.inTime(ctx, cl)
-			switch after := c.mend(bounded, cl, err); {
-			case after == err: //nolint:errorlint // identity: nothing was there to be mended
-				if err = c.again(bounded, cl, err); out.Result != nil && err == after { //nolint:errorlint // identity: it is not made again
-					done, err = true, nil // a refusal that is a result
-				}
-			default: // what mends has a schedule of its own
-				err = c.inDoubt(cl, after)
-				cl.retry.dealtWith()
-			}
-			cancel()
-		case cl.link.Agreed.Era != mcp.EraStateless:
-			done = true
-		default:
-			done, err = c.interim(ctx, cl, &out)
-		}
-		if err == nil && !done {
-			err = c.overdue(cl, fate)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			return c.whole(ctx, cl, out.Result)
-		}
-	}
-}
-
 // Notify sends any notification; see [Client.Call] for params. It returns once
 // the server has accepted it (HTTP) or the transport has taken it (stdio).
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
@@ -296,7 +207,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		if err == nil {
 			return nil
 		}
-		if err := c.mendLink(ctx, &cl, c.failed(cl.subject(), err)); err != nil {
+		out := outcome.Outcome{Err: c.failed(cl.subject(), err)}
+		if again, err := c.repaired(ctx, &cl, &out); !again {
 			return err
 		}
 	}
@@ -311,75 +223,6 @@ func (c *Client) Ping(ctx context.Context) error {
 	}
 	_, err := c.converse(ctx, &cl)
 	return err
-}
-
-// do makes one attempt: it is admitted, sent, and settled.
-func (c *Client) do(ctx context.Context, cl *call) outcome.Outcome {
-	if c.isClosed() {
-		return outcome.Refused(c.about(cl.subject(), errClosed()))
-	}
-	var p permits
-	defer c.release(&p)
-	if err := c.admit(ctx, cl, &p); err != nil {
-		return outcome.Refused(err)
-	}
-	cl.id = c.cfg.nextID()
-	if cl.progress != nil {
-		cl.progress.keepAlive(cl.id)
-	}
-	if cl.follows != nil {
-		cl.follows.keepAlive(cl.id)
-	}
-	if cl.link = c.live.Load(); cl.purpose == link.Handshake {
-		cl.link = c.live.Newest()
-	}
-	if err := c.stamp(ctx, cl); err != nil {
-		return outcome.Refused(err)
-	}
-	req := cl.frame()
-	req.Wait = c.patience(cl)
-	c.sending(cl, &p)
-	out := c.hedge(ctx, cl, req)
-	if out.Result != nil && c.cfg.keepAlive > 0 {
-		c.pulse.beats.Add(1)
-	}
-	c.settled(cl, &p, &out)
-	return out
-}
-
-func (c *Client) wait(o callOptions) jsonrpc.Wait {
-	if o.timesSet {
-		return jsonrpc.Wait{Idle: o.idle, Max: o.max}
-	}
-	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
-}
-
-// cancelTimeout bounds telling a server that a call was given up.
-const cancelTimeout = 5 * time.Second
-
-// abandon tells the server that nobody waits any more (UTIL-03, LC-15,
-// HTTP-22): for a call that may have arrived and that this side gave up.
-func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
-	gaveUp := f.Reason == transport.ReasonCanceled || f.Reason == transport.ReasonTimeout
-	if !gaveUp || f.NotSent {
-		return
-	}
-	if l.StatelessHTTP() {
-		return // the exchange has ended, which says it (HTTP-34)
-	}
-	params, err := mcp.Marshal(&mcp.CancelledParams{RequestID: id, Reason: f.Err.Error()})
-	if err != nil {
-		return // cannot happen: the members are an id and a text
-	}
-	c.behind(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-		defer cancel()
-		// The call has failed already; a server that cannot be told is one
-		// more reason why.
-		if err := l.Conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
-			c.noteLoss(l, err)
-		}
-	})
 }
 
 func errClosed() *mcperrors.Error {

@@ -8,20 +8,17 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// renewHeaders lists the tools anew after a server refused a call for its
-// headers, and reports whether the call has other headers now (HDR-10). Sent
-// with the same ones it would be refused again.
+// renewHeaders lists the tools again after a server refused a call for its
+// headers, and reports whether the call has other headers now (HDR-10). With the
+// same ones it would be refused again.
 func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
-	if cl.method != mcp.MethodToolsCall || !cl.link.StatelessHTTP() || cl.mended&mendedHeaders != 0 {
-		return false
-	}
-	cl.mended |= mendedHeaders
 	refused, sent := cl.schema, cl.mirrored
 	// Whoever was refused with it may have brought another list already.
 	if c.headerSchema(ctx, cl) == refused {
@@ -34,23 +31,24 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 }
 
 // renewVersion takes the newest revision of the era that both sides speak,
-// after a server refused a request for its own (DISC-07): nil when the call is
-// to be made again with it. A server that lists the revision it refuses
+// after a server refused a request for its own (DISC-07). It reports whether the
+// call is sent again with it. A server that lists the revision it refuses
 // contradicts itself, which proves nothing: only what may run twice is sent with
 // that revision again.
-func (c *Client) renewVersion(cl *call, err error, rpc *jsonrpc.Error) error {
+func (c *Client) renewVersion(cl *call, err *mcperrors.Error) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
-	if cl.link.Agreed.Era != mcp.EraStateless || mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
-		return err
+	if mcp.Unmarshal(slices.Clone(rpcOf(err).Data), &data) != nil {
+		return false, nil //nolint:nilerr // the server's error says more
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
 	proved := version != cl.link.Agreed.Version && mcperrors.SafeToRetry(err)
-	if ok && cl.mended&mendedVersion == 0 && (proved || c.repeatableRead(cl)) {
-		cl.mended |= mendedVersion
-		return c.speak(version)
+	if ok && cl.repairs&run.Revised == 0 && (proved || c.repeatableRead(cl)) {
+		cl.repairs |= run.Revised
+		err := c.speak(version)
+		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
-	return because(err, &VersionError{Requested: cl.link.Agreed.Version, Supported: ours, Listed: data.Supported})
+	return false, because(err, &VersionError{Requested: cl.link.Agreed.Version, Supported: ours, Listed: data.Supported})
 }
 
 // repeatableRead reports whether a call may run twice whatever the application
@@ -108,10 +106,11 @@ func (e *MissingCapabilityError) Error() string {
 // missing makes the error of a request for which this client offers too little.
 // Capabilities are stated on every request, all of them, so that there are never
 // more to offer (DISC-10).
-func missing(err error, rpc *jsonrpc.Error) error {
+func missing(err *mcperrors.Error) error {
+	rpc := rpcOf(err)
 	var data mcp.MissingCapabilityData
 	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
-		return err
+		return nil //nolint:nilerr // the server's error says more
 	}
 	names, more := capabilityNames(rpc.Data)
 	return because(err, &MissingCapabilityError{Required: data.RequiredCapabilities, Names: names, more: more})

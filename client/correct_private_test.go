@@ -66,12 +66,16 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		cl := &call{method: tt.method, link: &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}}
 		refused := mcperrors.New(mcperrors.E209, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
-			require.NoError(t, c.renewVersion(cl, refused, rpc), "%+v", tt)
+			again, err := c.renewVersion(cl, refused)
+			require.NoError(t, err, "%+v", tt)
+			require.True(t, again)
 			require.Equal(t, string(mcp.Version2026_07_28), conn.version)
-			require.Error(t, c.renewVersion(cl, refused, rpc), "once a call")
+			_, err = c.renewVersion(cl, refused)
+			require.Error(t, err, "once a call")
 			continue
 		}
-		require.Error(t, c.renewVersion(cl, refused, rpc), "%+v", tt)
+		_, err = c.renewVersion(cl, refused)
+		require.Error(t, err, "%+v", tt)
 		require.Empty(t, conn.version)
 	}
 }
@@ -80,9 +84,9 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
 	skipLarge(t)
-	refused := mcperrors.New(mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, "no", nil)
 	cause := func(members string) *MissingCapabilityError {
-		err := missing(refused, &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)})
+		rpc := &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)}
+		err := missing(mcperrors.New(mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
 		var e *MissingCapabilityError
 		require.ErrorAs(t, err, &e)
 		return e

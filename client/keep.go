@@ -2,14 +2,13 @@ package client
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // A client whose program or HTTP+SSE stream can end has a keeper from the start;
@@ -46,47 +45,32 @@ func (c *Client) awaitLink(ctx context.Context, cl *call) error {
 	return nil
 }
 
-// mendLink replaces the link for a call that it did not take, because the program
-// has ended or the session is gone: nil when the call is to be made again. It was
-// not executed, so that is safe; a call whose fate is not known keeps its error
-// (LC-17).
-func (c *Client) mendLink(ctx context.Context, cl *call, err error) error {
-	if k := c.restarting(); k != nil && cl.link != nil && !cl.purpose.Opens() && untaken(err) {
-		if e := k.Replace(ctx, cl.link, err); e != nil {
-			return c.about(cl.subject(), e)
-		}
-		return nil
+// relink waits for the next program or stream on behalf of a call that the last one
+// did not take.
+func (c *Client) relink(ctx context.Context, cl *call, err error) error {
+	if e := c.restarting().Replace(ctx, cl.link, err); e != nil {
+		return c.about(cl.subject(), e)
 	}
-	if mcperrors.KindOf(err) != mcperrors.KindSessionLost || cl.purpose == link.Handshake || cl.link == nil || cl.link.Agreed.Era != mcp.EraSession {
-		return err
-	}
-	if !mcperrors.SafeToRetry(err) || cl.mended&mendedSession != 0 {
-		c.noteLoss(cl.link, err)
-		return retryableLater(err)
-	}
-	cl.mended |= mendedSession
+	return nil
+}
+
+// renewSession opens a new session for a call that was refused because the old one
+// is gone. The call was not executed (LC-17).
+func (c *Client) renewSession(ctx context.Context, cl *call, err error) error {
+	cl.repairs |= run.Renewed
 	if e := c.sessionKeeper().Renew(ctx, cl.link, mcperrors.DeliveryOf(err)); e != nil {
 		return c.about(cl.subject(), e)
 	}
 	return nil
 }
 
-// untaken reports whether a connection was lost before it took the call. An error
-// without a failure is of this side, and no news of the server.
-func untaken(err error) bool {
-	var f *transport.Failure
-	return errors.As(err, &f) && f.Reason == transport.ReasonLost && mcperrors.DeliveryOf(err) == mcperrors.NotSent
-}
-
-// retryableLater marks an error as one that a later attempt may avoid, where the
-// call's fate is not known: a session is opened for it. Delivery warns of doing it
+// retryableLater marks the error of a call that may have been executed as one that
+// a later attempt may avoid: a session is opened for it. Delivery warns of doing it
 // twice.
-func retryableLater(err error) error {
-	var e *mcperrors.Error
-	if errors.As(err, &e) && e.Delivery == mcperrors.Unknown {
+func retryableLater(e *mcperrors.Error) {
+	if e.Delivery == mcperrors.Unknown {
 		e.Retryable, e.SuggestedAction = true, "Try again"
 	}
-	return err
 }
 
 // noteLoss opens a new session for listeners, after something that is not made

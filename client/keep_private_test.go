@@ -71,24 +71,6 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 // does.
 func (c *Client) RestartNow(cause error) { c.restart(cause) }
 
-// Only the loss of the program is waited for: what this side refuses says nothing
-// of it, and must not end it.
-func TestOwnRefusalsAreNoEndOfAProgram(t *testing.T) {
-	t.Parallel()
-	c := &Client{}
-	c.keeper.part.Store(restartsNothing())
-	cl := &call{link: &link.Link{Conn: &namedConn{name: "1"}}}
-	lost := &transport.Failure{Reason: transport.ReasonLost, Err: jsonrpc.ErrPeerClosed}
-	for _, err := range []error{
-		mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls", nil),
-		mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, "not this one", errOtherEra),
-		mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "lost", lost),
-		mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "closed", &transport.Failure{Reason: transport.ReasonClosed, NotSent: true, Err: jsonrpc.ErrClosed}),
-	} {
-		require.Same(t, err, c.mendLink(t.Context(), cl, err))
-	}
-}
-
 // restartsNothing is a keeper that restarts links, and has none to make.
 func restartsNothing() *keeper.Keeper {
 	return keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -85,23 +86,26 @@ func (l *listening) run(cl call) {
 		close(l.ended)
 	}()
 	for {
-		l.err = l.attempt(&cl)
+		out := l.attempt(&cl)
+		l.err = out.Error()
 		if l.err == nil || l.isAcked() || l.ctx.Err() != nil {
 			return
 		}
-		if l.err = l.s.c.mend(l.ctx, &cl, l.err); l.err != nil {
+		again, err := l.s.c.repaired(l.ctx, &cl, &out)
+		if !again {
+			l.err = err
 			return
 		}
 	}
 }
 
-func (l *listening) attempt(cl *call) error {
+func (l *listening) attempt(cl *call) outcome.Outcome {
 	c := l.s.c
 	cl.id, cl.link = c.cfg.nextID(), c.live.Load()
 	if cl.link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
 		e := mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
-		return c.about(cl.subject(), e)
+		return outcome.Refused(c.about(cl.subject(), e))
 	}
 	req := cl.frame()
 	req.Wait = jsonrpc.Wait{Endless: true}
@@ -109,12 +113,12 @@ func (l *listening) attempt(cl *call) error {
 	defer c.subscriptions.get().unlisten(cl.id)
 	out := c.exchange(l.ctx, cl, req)
 	switch {
-	case out.Failure != nil && errors.Is(context.Cause(l.ctx), errServerEnds), out.Err == nil:
-		return nil
+	case out.Failure != nil && errors.Is(context.Cause(l.ctx), errServerEnds):
+		return outcome.Outcome{}
 	case out.Failure != nil:
 		c.abandon(cl.link, cl.id, out.Failure) // says it where ending the stream does not (CHG-07)
 	}
-	return out.Err
+	return out
 }
 
 func (l *listening) isAcked() bool {

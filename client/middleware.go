@@ -97,7 +97,7 @@ func chainOf(links []Middleware) (Next, error) {
 }
 
 // through makes a call through the chain of the application.
-func (c *Client) through(ctx context.Context, cl *call) (json.RawMessage, error) {
+func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMessage, error) {
 	own := new(call) // not cl itself: the calls of other clients stay on the stack
 	*own = *cl
 	l := c.live.Load()
@@ -156,7 +156,7 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	if err := inv.addMeta(); err != nil {
 		return nil, inv.c.local(err, inv.cl.method)
 	}
-	raw, err := inv.c.conversed(ctx, inv.cl)
+	raw, err := inv.c.run(ctx, inv.cl)
 	inv.Attempts = inv.cl.attempts
 	if !inv.cl.id.IsZero() {
 		inv.RequestID = inv.cl.id.String()

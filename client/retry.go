@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -101,22 +102,13 @@ func (c *Client) policy(cl *call) resilience.Policy {
 
 // retrying is how far a call has come that has failed.
 type retrying struct {
-	last   resilience.Attempt // the last attempt that failed
-	failed bool               // it is not judged yet
-	state  resilience.State
+	last  resilience.Attempt // the last attempt that failed
+	state resilience.State
 	// doubt says that an attempt may have been executed: whatever becomes of
 	// later ones, the call may have been.
 	doubt bool
 	// err is the error of the last attempt that was made again.
 	err *mcperrors.Error
-}
-
-// dealtWith notes that an attempt has found its remedy: what this side refuses
-// after it is no failure of the server's.
-func (r *retrying) dealtWith() {
-	if r != nil {
-		r.failed = false
-	}
 }
 
 // budgets pay for retries.
@@ -144,17 +136,31 @@ func (c *Client) madeBudgets() *budgets {
 	})
 }
 
-// again decides whether a call is made again after an attempt that failed and
-// that nothing has mended: nil when it is, after a pause, else the call's error.
-func (c *Client) again(ctx context.Context, cl *call, err error) error {
-	r := cl.retry
+// retryAfter applies the retry policy to an attempt that failed and that nothing
+// has repaired. It reports whether the call is sent again, after a pause. When it
+// is not and there is no error, the result that the error was read from is the
+// call's.
+func (c *Client) retryAfter(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, err error) {
+	err = c.denied(ctx, cl, out)
+	switch {
+	case err == nil:
+		return true, nil
+	case out.Result != nil && err == error(out.Err): //nolint:errorlint // identity: it is not sent again
+		return false, nil
+	}
+	return false, err
+}
+
+// denied waits until a call may be sent again and returns nil, or the error of one
+// that may not.
+func (c *Client) denied(ctx context.Context, cl *call, out *outcome.Outcome) error {
+	err, r := out.Error(), cl.retry
 	if r == nil || cl.purpose == link.Handshake || cl.purpose == link.Liveness {
 		return err
 	}
-	if !r.failed { // refused here: what was seen of the server says more
+	if out.Local() { // what was seen of the server says more
 		return c.refusedAgain(cl, err)
 	}
-	r.failed = false
 	if cl.method == mcp.MethodTasksGet || cl.method == mcp.MethodTasksResult {
 		return c.inDoubt(cl, err) // who follows a task asks again by himself
 	}

@@ -1,0 +1,143 @@
+// Package run decides how a call goes on after an attempt. It has no clock, no
+// goroutine and no I/O.
+package run
+
+import (
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Step is what a call does after an attempt.
+type Step uint8
+
+const (
+	// End: the result is the call's.
+	End Step = iota
+	// Untyped: the result does not name its type (DISC-13).
+	Untyped
+	// Task: the server made a task of the call.
+	Task
+	// Round: the server asks something before it answers (DISC-12).
+	Round
+	// Misplaced: the result is of a type that does not belong here.
+	Misplaced
+	// Retry: nothing can be repaired; the retry policy decides.
+	Retry
+	// Refused: the circuit did not let the request out.
+	Refused
+	// Relink: the program or the stream ended before it took the request.
+	Relink
+	// Renew: the session is gone, and the request was not executed (HTTP-16).
+	Renew
+	// Lost: the session is gone, and the request must not be sent again.
+	Lost
+	// Headers: the server refused the headers of the request (HDR-10).
+	Headers
+	// Version: the server refused the revision of the request (DISC-07).
+	Version
+	// Missing: the server needs a capability that this client does not declare.
+	Missing
+	// Visit: the user has to visit URLs before the server takes the call (ELIC-08).
+	Visit
+)
+
+// Repairs are the repairs that a call has had. Each is made once.
+type Repairs uint8
+
+// The repairs.
+const (
+	Renewed Repairs = 1 << iota // a new session was opened
+	Listed                      // the tools were listed again
+	Revised                     // another revision was taken
+	Visited                     // the user visited what -32042 names
+)
+
+// Facts are what a decision depends on besides the outcome.
+type Facts struct {
+	Method  string
+	Purpose link.Purpose
+	// Link is the one of the last attempt, nil before the first.
+	Link *link.Link
+	Had  Repairs
+	// Restarts reports whether a program or stream that ended is started again.
+	Restarts bool
+	// Visits reports whether the application can show URLs to a user.
+	Visits bool
+}
+
+// Decide returns what a call does after an attempt.
+func Decide(out *outcome.Outcome, f *Facts) Step {
+	if out.Err == nil {
+		return afterResult(out, f)
+	}
+	var rpc *jsonrpc.Error
+	if errors.As(out.Err, &rpc) {
+		return afterError(out.Err, rpc, f)
+	}
+	return afterFailure(out.Err, f)
+}
+
+func afterResult(out *outcome.Outcome, f *Facts) Step {
+	switch {
+	case f.Link.Agreed.Era != mcp.EraStateless:
+		return End
+	case !out.Typed:
+		return Untyped
+	}
+	switch out.Kind {
+	case mcp.ResultComplete:
+		return End
+	case mcp.ResultInputRequired:
+		return Round
+	case mcp.ResultTask:
+		return Task
+	}
+	return Misplaced
+}
+
+// afterError decides about an error that a server answered with. What is sent
+// again was refused undone, or may run twice.
+func afterError(err *mcperrors.Error, rpc *jsonrpc.Error, f *Facts) Step {
+	switch {
+	case rpc.Code == mcp.CodeHeaderMismatch && mcperrors.SafeToRetry(err) && f.Had&Listed == 0 &&
+		f.Method == mcp.MethodToolsCall && f.Link.StatelessHTTP():
+		return Headers
+	case rpc.Code == mcp.CodeUnsupportedProtocolVersion && f.Link.Agreed.Era == mcp.EraStateless:
+		return Version
+	case rpc.Code == mcp.CodeMissingRequiredClientCapability:
+		return Missing
+	case rpc.Code == mcp.CodeURLElicitationRequired && f.Had&Visited == 0 && f.Visits:
+		return Visit
+	}
+	return Retry
+}
+
+// afterFailure decides about a request without an answer: not sent, or lost.
+func afterFailure(err *mcperrors.Error, f *Facts) Step {
+	switch {
+	case err.Kind == mcperrors.KindCircuitOpen:
+		return Refused
+	case f.Link == nil:
+		return Retry
+	case f.Restarts && !f.Purpose.Opens() && untaken(err):
+		return Relink
+	case err.Kind != mcperrors.KindSessionLost || f.Purpose == link.Handshake || f.Link.Agreed.Era != mcp.EraSession:
+		return Retry
+	case !mcperrors.SafeToRetry(err) || f.Had&Renewed != 0:
+		return Lost
+	}
+	return Renew
+}
+
+// untaken reports whether a connection was lost before it took the request. An
+// error without a failure is of this side, and says nothing of the server.
+func untaken(err *mcperrors.Error) bool {
+	var f *transport.Failure
+	return errors.As(err, &f) && f.Reason == transport.ReasonLost && err.Delivery == mcperrors.NotSent
+}

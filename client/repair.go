@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
+)
+
+// repair puts right what kept the server from taking a request. It reports whether
+// the call is to be sent again. When it is not, err is the error of the call, nil
+// where nothing could be repaired: then the outcome's error stands.
+func (c *Client) repair(ctx context.Context, cl *call, step run.Step, out *outcome.Outcome) (again bool, err error) {
+	switch step {
+	case run.Refused:
+		return false, c.gone(cl)
+	case run.Relink:
+		err = c.relink(ctx, cl, out.Err)
+		return err == nil, err
+	case run.Renew:
+		err = c.renewSession(ctx, cl, out.Err)
+		return err == nil, err
+	case run.Lost:
+		c.noteLoss(cl.link, out.Err)
+		retryableLater(out.Err)
+		return false, nil
+	case run.Headers:
+		cl.repairs |= run.Listed
+		return c.renewHeaders(ctx, cl), nil
+	case run.Version:
+		return c.renewVersion(cl, out.Err)
+	case run.Missing:
+		return false, missing(out.Err)
+	case run.Visit:
+		cl.repairs |= run.Visited
+		at := ask.Occasion{Agreed: cl.link.Agreed, Method: cl.method, Tool: cl.tool}
+		return c.dispatcher().Visit(ctx, at, rpcOf(out.Err)), nil
+	default:
+		return false, nil
+	}
+}
+
+// repaired repairs what an outcome asks for, once. It reports whether the request
+// can be sent again, else it returns the error of the request.
+func (c *Client) repaired(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, _ error) {
+	facts := c.facts(cl)
+	again, err := c.repair(ctx, cl, run.Decide(out, &facts), out)
+	if !again && err == nil {
+		err = out.Err
+	}
+	return again, err
+}
