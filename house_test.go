@@ -36,7 +36,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -61,7 +61,7 @@ var importTable = []row{
 	{pkg: "internal/house", why: "what measures the code uses none of it"},
 	{pkg: "internal/txtar", why: "text archives, whatever is in them"},
 	{pkg: "internal/officialschema", why: "a test tool below everything it tests"},
-	{pkg: "internal/reportsample", may: []string{"conformance", "mcp"}, why: "reports for the tests of those that render them"},
+	{pkg: "internal/reportsample", may: []string{"conformance", "conformance/wire", "mcp"}, why: "reports for the tests of those that render them"},
 	{pkg: "internal/serverfile", why: "a file format, whoever connects to what it lists"},
 	{pkg: "internal/footprint", may: []string{"errors", "mcp"}, tests: []string{"jsonrpc"}, why: "how much memory words of a server take, whoever queues them"},
 	{pkg: "internal/healthhttp", why: "a health check over HTTP, whatever it is about"},
@@ -107,7 +107,7 @@ var importTable = []row{
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
@@ -121,13 +121,18 @@ var importTable = []row{
 		why:   "a server that shares no code with the client cannot share its bugs",
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
-	{pkg: "conformance/report/...", may: []string{"conformance", "mcp"}, tests: []string{refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
-	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{refServer, "mcp"}, why: "package testing stays out of the suite itself"},
+	{pkg: "conformance/internal/rawjson", why: "questions about JSON values, whoever sent them"},
+	{
+		pkg: "conformance/wire", may: []string{"conformance/internal/rawjson", "mcp", "internal/sse"},
+		why: "the driver moves bytes and messages; what they should be, those above it know",
+	},
+	{pkg: "conformance/report/...", may: []string{"conformance", "conformance/wire", "mcp"}, tests: []string{refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{
 		pkg:   "conformance/...",
-		may:   []string{"conformance", "conformance/scenarios/...", "conformance/faults/...", "client/...", "jsonrpc", "mcp", "internal/sse", "internal/txtar"},
+		may:   []string{"conformance", "conformance/wire", "conformance/internal/rawjson", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse", "internal/txtar"},
 		tests: []string{refServer, "conformance/report/...", "conformance/clientsuite/internal/...", "internal/memhttp"},
-		why:   "the suite drives the wire itself; the client appears in resilience scenarios only",
+		why:   "the suite drives the wire itself, and never through the client",
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest"}, library...),
@@ -145,7 +150,7 @@ var importTable = []row{
 	},
 	{pkg: "internal/conformanceclient/...", may: library, tests: []string{"conformance/clientsuite"}, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{
-		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "mcp"}, tests: []string{refServer},
+		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},

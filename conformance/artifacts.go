@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // prdText is a PRD that meets every automated criterion of the catalogue, with
@@ -121,7 +124,7 @@ func mixedChecklist(artifactType string, unknown bool) []byte {
 			ValidationType: "automated", CheckType: "no_such_check",
 		})
 	}
-	return encode(map[string]any{"artifact_type": artifactType, "version": 1, "criteria": criteria})
+	return rawjson.Encode(map[string]any{"artifact_type": artifactType, "version": 1, "criteria": criteria})
 }
 
 // The checklists of the suite. Each is for one type, so that the scenarios
@@ -201,16 +204,16 @@ func (v verdict) with(want func(verdictResult) bool) (verdictResult, bool) {
 }
 
 // readVerdict reads the answer of validate_artifact.
-func readVerdict(a answer, err error) (verdict, error) {
+func readVerdict(a wire.Answer, err error) (verdict, error) {
 	var v verdict
 	if err != nil {
 		return v, err
 	}
-	members, err := a.payload()
+	members, err := a.Payload()
 	if err != nil {
 		return v, err
 	}
-	if err := json.Unmarshal(encode(members), &v); err != nil {
+	if err := json.Unmarshal(rawjson.Encode(members), &v); err != nil {
 		return v, fmt.Errorf("the verdict: %w", err)
 	}
 	return v, nil
@@ -220,7 +223,7 @@ func readVerdict(a answer, err error) (verdict, error) {
 func logLines(stderr string) []map[string]json.RawMessage {
 	var lines []map[string]json.RawMessage
 	for line := range strings.SplitSeq(stderr, "\n") {
-		if members, ok := object(json.RawMessage(strings.TrimSpace(line))); ok {
+		if members, ok := rawjson.Object(json.RawMessage(strings.TrimSpace(line))); ok {
 			lines = append(lines, members)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -52,17 +54,17 @@ type approval struct {
 }
 
 // called calls a tool and reads the object in its result.
-func called[T any](t *trial, s *session, tool string, arguments map[string]any) (T, answer, error) {
+func called[T any](t *trial, s *wire.Session, tool string, arguments map[string]any) (T, wire.Answer, error) {
 	var out T
 	a, err := t.call(s, tool, arguments)
 	if err != nil {
 		return out, a, err
 	}
-	members, err := a.payload()
+	members, err := a.Payload()
 	if err != nil {
 		return out, a, err
 	}
-	if err := json.Unmarshal(encode(members), &out); err != nil {
+	if err := json.Unmarshal(rawjson.Encode(members), &out); err != nil {
 		return out, a, fmt.Errorf("the result: %w", err)
 	}
 	return out, a, nil
@@ -72,15 +74,15 @@ func approveArguments(id string) map[string]any {
 	return map[string]any{"artifact_id": id, "task_id": taskID}
 }
 
-func (t *trial) approve(s *session, id string) (approval, answer, error) {
+func (t *trial) approve(s *wire.Session, id string) (approval, wire.Answer, error) {
 	return called[approval](t, s, toolApprove, approveArguments(id))
 }
 
 // keep stores documents that the scenario builds on.
-func (t *trial) keep(s *session, documents ...draft) error {
+func (t *trial) keep(s *wire.Session, documents ...draft) error {
 	for _, d := range documents {
 		if _, a, err := t.store(s, d.text()); err != nil {
-			return fmt.Errorf("storing %s: %s", d.id, a.orError(err))
+			return fmt.Errorf("storing %s: %s", d.id, a.OrError(err))
 		}
 	}
 	t.step(s)
@@ -101,7 +103,7 @@ func (t *trial) child(parentPrefix, prefix, body string) (parent, d draft) {
 const threeStories = "## Decomposition\n\n- HLS-AAA: first\n- HLS-BBB: second, after HLS-AAA\n- HLS-CCC: third\n\n## Dependencies\n\nHLS-CCC needs HLS-BBB.\n"
 
 // storedPRD stores a PRD draft with a body below an approved epic.
-func (t *trial) storedPRD(s *session, body string) (draft, error) {
+func (t *trial) storedPRD(s *wire.Session, body string) (draft, error) {
 	epic, d := t.child("EPIC", "PRD", body)
 	return d, t.keep(s, epic, d)
 }
@@ -118,22 +120,22 @@ func uriOf(id string, version int) string {
 }
 
 // readBack reads version 1 of an artifact.
-func (t *trial) readBack(s *session, id string) (string, error) { return t.readVersion(s, id, 1) }
+func (t *trial) readBack(s *wire.Session, id string) (string, error) { return t.readVersion(s, id, 1) }
 
-func (t *trial) readVersion(s *session, id string, version int) (string, error) {
-	a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uriOf(id, version)})
+func (t *trial) readVersion(s *wire.Session, id string, version int) (string, error) {
+	a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uriOf(id, version)})
 	var result struct {
 		Contents []struct{ Text string } `json:"contents"`
 	}
-	if err != nil || a.err != nil || json.Unmarshal(a.result, &result) != nil || len(result.Contents) != 1 {
-		return "", fmt.Errorf("resources/read of %s: %s", uriOf(id, version), a.orError(err))
+	if err != nil || a.Err != nil || json.Unmarshal(a.Result, &result) != nil || len(result.Contents) != 1 {
+		return "", fmt.Errorf("resources/read of %s: %s", uriOf(id, version), a.OrError(err))
 	}
 	return result.Contents[0].Text, nil
 }
 
 // playing returns the session on the services of the suite, and these, with
 // nothing asked and the faults given.
-func (t *trial) playing(fault func(restRequest) *restAnswer) (*session, *standIn, error) {
+func (t *trial) playing(fault func(restRequest) *restAnswer) (*wire.Session, *standIn, error) {
 	s, err := t.shared()
 	if err != nil {
 		return nil, nil, err
@@ -144,15 +146,15 @@ func (t *trial) playing(fault func(restRequest) *restAnswer) (*session, *standIn
 }
 
 // prerequisite is the name in the data of an error of approve_artifact.
-func (a answer) prerequisite() string {
-	data, _ := object(a.errorData())
-	return text(data["prerequisite"])
+func prerequisite(a wire.Answer) string {
+	data, _ := rawjson.Object(a.ErrorData())
+	return rawjson.Text(data["prerequisite"])
 }
 
-// says reports whether the answer is an error with a code whose message holds
+// saysCode reports whether the answer is an error with a code whose message holds
 // all the parts.
-func (a answer) says(err error, code int64, parts ...string) bool {
-	return a.hasCode(err, code) && !slices.ContainsFunc(parts, func(part string) bool {
-		return !strings.Contains(strings.ToLower(a.err.Message), strings.ToLower(part))
+func saysCode(a wire.Answer, err error, code int64, parts ...string) bool {
+	return a.HasCode(err, code) && !slices.ContainsFunc(parts, func(part string) bool {
+		return !strings.Contains(strings.ToLower(a.Err.Message), strings.ToLower(part))
 	})
 }

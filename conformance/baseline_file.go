@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -104,7 +105,7 @@ func WriteExpectations(w io.Writer, r *Report) error {
 		if len(r.Legs) > 1 {
 			line += "@" + string(res.Revision)
 		}
-		fmt.Fprintf(b, "%s  # %s\n", line, clip(oneLine(cmp.Or(res.BaselineReason, res.Actual, res.Detail, string(res.Status))), 200))
+		fmt.Fprintf(b, "%s  # %s\n", line, rawjson.Clip(oneLine(cmp.Or(res.BaselineReason, res.Actual, res.Detail, string(res.Status))), 200))
 	}
 	return b.Flush()
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -120,7 +121,7 @@ type Result struct {
 	// Duration is the time since the check before it in the same scenario.
 	Duration time.Duration
 	// Evidence is the traffic behind an outcome that is not a pass.
-	Evidence []Frame
+	Evidence []wire.Frame
 }
 
 // Baseline is how an outcome stands to the files of known outcomes.

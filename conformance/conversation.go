@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/txtar"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -147,10 +149,10 @@ func readCheck(f txtar.File) (Check, []turn, error) {
 		case "":
 		case ">", ">>":
 			t := turn{send: []byte(text), raw: mark == ">>"}
-			if in := received(t.send, nil); in.members != nil {
-				t.id = in.id()
+			if in := wire.Received(t.send, nil); in.Members != nil {
+				t.id = in.ID()
 			} else if !t.raw {
-				return check, nil, fmt.Errorf("%s: %w", text, in.err)
+				return check, nil, fmt.Errorf("%s: %w", text, in.Err)
 			}
 			turns = append(turns, t)
 		case "<":
@@ -187,7 +189,7 @@ func readAnswer(text string) (turn, error) {
 	if err != nil {
 		return turn{}, fmt.Errorf("%s: %w", text, err)
 	}
-	switch id := received([]byte(text), nil).id(); id {
+	switch id := wire.Received([]byte(text), nil).ID(); id {
 	case "":
 		return turn{}, fmt.Errorf("%s: which request does it answer?", text)
 	case "null", `"$absent"`, `{"$or":["$absent",null]}`:
@@ -217,7 +219,7 @@ func (c *conversation) run(t *trial) error {
 
 // say decides one check. The first answer that is not as it should be ends it;
 // an error is the end of the session.
-func (c *conversation) say(t *trial, s *session, check string) error {
+func (c *conversation) say(t *trial, s *wire.Session, check string) error {
 	turns := c.turns[check]
 	for i, line := range turns {
 		if line.send == nil {
@@ -225,7 +227,7 @@ func (c *conversation) say(t *trial, s *session, check string) error {
 		}
 		data := line.send
 		if !line.raw {
-			data = s.message(line.id, received(data, nil).method(), paramsOf(data))
+			data = s.Message(line.id, wire.Received(data, nil).Method(), paramsOf(data))
 		}
 		var want []turn
 		for _, next := range turns[i+1:] {
@@ -238,27 +240,27 @@ func (c *conversation) say(t *trial, s *session, check string) error {
 		}
 		switch {
 		case len(want) == 0:
-			if _, err := s.send(t.ctx, data); err != nil {
+			if _, err := s.Send(t.ctx, data); err != nil {
 				return err
 			}
 		case want[0].none:
-			if _, err := s.send(t.ctx, data); err != nil {
+			if _, err := s.Send(t.ctx, data); err != nil {
 				return err
 			}
-			stray, err := s.settle(t.ctx)
-			stray = slices.DeleteFunc(stray, inbound.refusal)
+			stray, err := s.Settle(t.ctx)
+			stray = slices.DeleteFunc(stray, refusal)
 			if err != nil || len(stray) > 0 {
 				t.fail(check, "no answer", strayText(stray, err))
 				return err
 			}
 		default:
-			a, err := s.provoke(t.ctx, want[0].id, data)
-			if isList := strings.HasSuffix(received(data, nil).method(), "/list"); isList && a.err != nil && want[0].want.fault(a.in.data) != "" {
-				t.unknown(check, a.describe()) // any list may be refused, and says nothing then
+			a, err := s.Provoke(t.ctx, want[0].id, data)
+			if isList := strings.HasSuffix(wire.Received(data, nil).Method(), "/list"); isList && a.Err != nil && want[0].want.fault(a.In.Data) != "" {
+				t.unknown(check, a.Describe()) // any list may be refused, and says nothing then
 				return nil
 			}
-			if reason := want[0].want.fault(a.in.data); err != nil || reason != "" {
-				t.fail(check, string(want[0].want.text), "%s", strings.TrimSpace(a.orError(err)+" "+reason))
+			if reason := want[0].want.fault(a.In.Data); err != nil || reason != "" {
+				t.fail(check, string(want[0].want.text), "%s", strings.TrimSpace(a.OrError(err)+" "+reason))
 				return nil
 			}
 		}
@@ -269,21 +271,21 @@ func (c *conversation) say(t *trial, s *session, check string) error {
 
 // refusal reports whether this is the body of an HTTP refusal: it may be an error
 // without an id, and answers nothing (HTTP-04).
-func (in inbound) refusal() bool {
-	id := in.id()
-	return in.http != nil && in.http.Status >= http.StatusBadRequest && (id == "" || id == "null")
+func refusal(in wire.Inbound) bool {
+	id := in.ID()
+	return in.HTTP != nil && in.HTTP.Status >= http.StatusBadRequest && (id == "" || id == "null")
 }
 
-func strayText(stray []inbound, err error) string {
+func strayText(stray []wire.Inbound, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return clip(string(stray[0].data), 160)
+	return rawjson.Clip(string(stray[0].Data), 160)
 }
 
 // paramsOf returns the params of a message, nil when it has none.
 func paramsOf(data []byte) any {
-	raw, ok := received(data, nil).members["params"]
+	raw, ok := wire.Received(data, nil).Members["params"]
 	if !ok {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // conversationRewrites has, for each check of a conversation, a server that
@@ -34,10 +36,10 @@ func contradicts(turns []turn) rewritten {
 	if want.none {
 		stray := []any{success(json.RawMessage(`"stray"`), reply{})}
 		return rewritten{line: func(line []byte) ([]any, bool) {
-			in := received(sent.send, nil)
-			key := in.method()
+			in := wire.Received(sent.send, nil)
+			key := in.Method()
 			if key == "" {
-				key = in.id()
+				key = in.ID()
 			}
 			return stray, strings.Contains(string(line), strings.Trim(key, `"`))
 		}}
@@ -51,7 +53,7 @@ func contradicts(turns []turn) rewritten {
 			wantsResult = !strings.HasSuffix(m.method, "/list") // which may be refused, but not be without its list
 		}
 		if wantsResult {
-			return []any{failure(m.id, codeInternal, "no", nil)}, true
+			return []any{failure(m.id, wire.CodeInternal, "no", nil)}, true
 		}
 		return []any{success(m.id, reply{})}, true
 	}}

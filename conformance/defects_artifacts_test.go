@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -63,7 +65,7 @@ func validateDefects() map[string]broken {
 		"S0-VAL-03/rate":      missing(func(payload map[string]any) { payload["automated_pass_rate"] = "24/24" }),
 		"S0-VAL-03/overall":   missing(func(payload map[string]any) { payload["passed"] = true }),
 		"S0-VAL-03/result": result(mcp.MethodToolsCall, func(_ *fakeConn, _ fakeMessage, r reply) {
-			if bytes.Contains(encode(r), []byte("Missing sections")) {
+			if bytes.Contains(rawjson.Encode(r), []byte("Missing sections")) {
 				r["isError"] = true
 			}
 		}),
@@ -86,7 +88,7 @@ func validateDefects() map[string]broken {
 			}
 			return []any{r}
 		}}},
-		"S0-VAL-12/refused": code(codeInvalidParams, codeInternal),
+		"S0-VAL-12/refused": code(wire.CodeInvalidParams, wire.CodeInternal),
 		"S0-VAL-12/log": logs(func(line map[string]any) map[string]any {
 			if strings.Contains(line["event"].(string), "traversal") {
 				return nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,7 +18,7 @@ func batchRewrites() map[string]rewritten {
 			if !bytes.Contains(line, []byte(part)) || json.Unmarshal(line, &answers) != nil {
 				return line
 			}
-			return encode(change(answers))
+			return rawjson.Encode(change(answers))
 		}}
 	}
 	return map[string]rewritten{
@@ -24,7 +26,7 @@ func batchRewrites() map[string]rewritten {
 		"RPC-15/mixed":         rejoined(`"b-4"`, func(answers []any) []any { return append(answers, null) }),
 		"RPC-15/notifications": lines(`[{"jsonrpc":"2.0","method":"notifications/com.example/unknown"},{"jsonrpc":"2.0","method":"notifications/com.example/unknown"}]`, null),
 		"RPC-15/empty":         lines("[]\n", null),
-		"RPC-15/part":          lines(`[1,{`, failure(nil, codeInvalidRequest, "no", nil)),
+		"RPC-15/part":          lines(`[1,{`, failure(nil, wire.CodeInvalidRequest, "no", nil)),
 		"RPC-15/errors": rejoined(`"b-6"`, func(answers []any) []any {
 			for _, a := range answers {
 				answer := a.(map[string]any)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func httpGuardRewrites() map[string]rewritten {
@@ -24,7 +26,7 @@ func httpGuardRewrites() map[string]rewritten {
 	}
 	version := func(method string, status int, fits func(v string) bool) rewritten {
 		return answered(status, func(r *http.Request, _ []byte) bool {
-			return r.Method == method && fits(r.Header.Get(headerRevision))
+			return r.Method == method && fits(r.Header.Get(wire.HeaderRevision))
 		})
 	}
 	unknown := func(v string) bool { return v == string(unknownVersion) }
@@ -33,7 +35,7 @@ func httpGuardRewrites() map[string]rewritten {
 	initialize.http = func(next http.Handler) http.Handler {
 		open := opens(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get(headerSession) == "" {
+			if r.Header.Get(wire.HeaderSession) == "" {
 				open.ServeHTTP(w, r)
 			} else {
 				next.ServeHTTP(w, r)
@@ -44,7 +46,7 @@ func httpGuardRewrites() map[string]rewritten {
 		return strings.HasPrefix(r.Header.Get("Origin"), "http://127.0.0.1") && !strings.Contains(r.Header.Get("Origin"), "evil")
 	})
 	needs := answered(http.StatusBadRequest, func(r *http.Request, _ []byte) bool {
-		return r.Method == http.MethodPost && r.Header.Get(headerRevision) == "" && r.Header.Get(headerSession) != ""
+		return r.Method == http.MethodPost && r.Header.Get(wire.HeaderRevision) == "" && r.Header.Get(wire.HeaderSession) != ""
 	})
 	return map[string]rewritten{
 		"HTTP-07/redirect": over(func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
@@ -79,13 +81,13 @@ func sessionIDRewrites() map[string]rewritten {
 		names := map[string]string{}
 		return rewritten{options: onlyFixtures, http: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if id := names[r.Header.Get(headerSession)]; id != "" {
-					r.Header.Set(headerSession, id)
+				if id := names[r.Header.Get(wire.HeaderSession)]; id != "" {
+					r.Header.Set(wire.HeaderSession, id)
 				}
 				next.ServeHTTP(&headed{ResponseWriter: w, change: func(h http.Header) {
-					if id := h.Get(headerSession); id != "" {
+					if id := h.Get(wire.HeaderSession); id != "" {
 						names[name(id)] = id
-						h.Set(headerSession, name(id))
+						h.Set(wire.HeaderSession, name(id))
 					}
 				}}, r)
 			})
@@ -93,7 +95,7 @@ func sessionIDRewrites() map[string]rewritten {
 	}
 	status := func(method, session string, code int) rewritten {
 		return answered(code, func(r *http.Request, _ []byte) bool {
-			return r.Method == method && r.Header.Get(headerSession) == session
+			return r.Method == method && r.Header.Get(wire.HeaderSession) == session
 		})
 	}
 	const never = "mainstay-no-such-session"
@@ -102,36 +104,36 @@ func sessionIDRewrites() map[string]rewritten {
 		"HTTP-12/unguessable": renamed(func(id string) string { return "session-of-the-server-" + id[:4] }),
 		"HTTP-12/stable": with(func(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 			return &headed{ResponseWriter: w, change: func(h http.Header) {
-				if r.Header.Get(headerSession) != "" {
-					h.Set(headerSession, "another")
+				if r.Header.Get(wire.HeaderSession) != "" {
+					h.Set(wire.HeaderSession, "another")
 				}
 			}}
 		}),
 		"HTTP-12/fixation": over(func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
-			if r.Header.Get(headerSession) != "mainstay-made-this-up" {
+			if r.Header.Get(wire.HeaderSession) != "mainstay-made-this-up" {
 				return false
 			}
-			w.Header().Set(headerSession, "mainstay-made-this-up")
-			w.Header().Set("Content-Type", mediaJSON)
+			w.Header().Set(wire.HeaderSession, "mainstay-made-this-up")
+			w.Header().Set("Content-Type", wire.MediaJSON)
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":"c-1","result":{}}`)) // a client that has gone reads nothing
 			return true
 		}),
 		"HTTP-12/case": {options: onlyFixtures, http: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if id := r.Header.Get(headerSession); id != "" {
-					r.Header.Set(headerSession, strings.ToUpper(id))
+				if id := r.Header.Get(wire.HeaderSession); id != "" {
+					r.Header.Set(wire.HeaderSession, strings.ToUpper(id))
 				}
 				next.ServeHTTP(w, r)
 			})
 		}},
 		"HTTP-12/notification": answered(http.StatusAccepted, func(r *http.Request, body []byte) bool {
-			return r.Header.Get(headerSession) == "" && strings.Contains(string(body), "notifications/")
+			return r.Header.Get(wire.HeaderSession) == "" && strings.Contains(string(body), "notifications/")
 		}),
 		"HTTP-16/get":     status(http.MethodGet, never, http.StatusOK),
 		"HTTP-18/unknown": status(http.MethodDelete, never, http.StatusNoContent),
 		"HTTP-18/none":    status(http.MethodDelete, "", http.StatusNoContent),
 		"HTTP-18/again": answered(http.StatusNoContent, func(r *http.Request, _ []byte) bool {
-			id := r.Header.Get(headerSession)
+			id := r.Header.Get(wire.HeaderSession)
 			if r.Method != http.MethodDelete || id == "" || id == never {
 				return false
 			}
@@ -141,11 +143,11 @@ func sessionIDRewrites() map[string]rewritten {
 		}),
 		"HTTP-16/stream": {options: onlyFixtures, http: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodGet || r.Header.Get(headerSession) == never {
+				if r.Method != http.MethodGet || r.Header.Get(wire.HeaderSession) == never {
 					next.ServeHTTP(w, r)
 					return
 				}
-				w.Header().Set("Content-Type", mediaStream)
+				w.Header().Set("Content-Type", wire.MediaStream)
 				w.WriteHeader(http.StatusOK)
 				_ = http.NewResponseController(w).Flush() // a client that has gone reads nothing
 				<-r.Context().Done()

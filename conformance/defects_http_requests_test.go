@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // over is a reference server over HTTP, behind a handler that sees each request
@@ -90,7 +92,7 @@ func httpRequestRewrites() map[string]rewritten {
 	all := map[string]rewritten{
 		"HTTP-01/chunked":  answered(http.StatusBadRequest, func(r *http.Request, _ []byte) bool { return r.ContentLength < 0 }),
 		"HTTP-01/identity": changedHeader("Content-Encoding", "br"),
-		"HTTP-01/charset":  changedHeader("Content-Type", mediaJSON+"; charset=iso-8859-1"),
+		"HTTP-01/charset":  changedHeader("Content-Type", wire.MediaJSON+"; charset=iso-8859-1"),
 		"HTTP-01/slow": answered(http.StatusBadRequest, func(r *http.Request, _ []byte) bool {
 			if r.ContentLength < 0 {
 				seen++
@@ -101,7 +103,7 @@ func httpRequestRewrites() map[string]rewritten {
 			if !strings.Contains(string(body), `"ping"`) || r.ContentLength < 0 || r.Header.Get("Accept-Encoding") == "identity" {
 				return false
 			}
-			w.Header().Set("Content-Type", mediaJSON)
+			w.Header().Set("Content-Type", wire.MediaJSON)
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":"c-1","result":{}}`)) // a client that has gone reads nothing
 			return true
 		}),
@@ -110,7 +112,7 @@ func httpRequestRewrites() map[string]rewritten {
 		for i := range list {
 			p := &list[i]
 			status := http.StatusInternalServerError
-			if p.ok(&httpAnswer{status: status, header: http.Header{}}, nil) {
+			if p.ok(&wire.HTTPAnswer{Status: status, Header: http.Header{}}, nil) {
 				status = http.StatusMethodNotAllowed // without Allow
 			}
 			all[p.ID] = answered(status, p.fits)

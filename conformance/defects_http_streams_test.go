@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,7 +55,7 @@ func httpStreamRewrites() map[string]rewritten {
 		if !bytes.Contains(body, []byte(unknownMethod)) {
 			return false
 		}
-		w.Header().Set("Content-Type", mediaJSON)
+		w.Header().Set("Content-Type", wire.MediaJSON)
 		_, _ = w.Write([]byte("no message")) // a client that has gone reads nothing
 		return true
 	})
@@ -73,7 +74,7 @@ func httpStreamRewrites() map[string]rewritten {
 		"HTTP-03/ends": {options: onlyFixtures, http: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				next.ServeHTTP(w, r)
-				if w.Header().Get("Content-Type") == mediaStream {
+				if w.Header().Get("Content-Type") == wire.MediaStream {
 					<-r.Context().Done()
 				}
 			})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -78,7 +79,7 @@ func lifecycleRewrites() map[string]rewritten {
 		if m.method == mcp.MethodInitialize && m.params != nil && m.params["protocolVersion"] == nil {
 			refused.Store(true)
 		}
-		return []any{failure(m.id, codeInvalidParams, "no", nil)}, refused.Load()
+		return []any{failure(m.id, wire.CodeInvalidParams, "no", nil)}, refused.Load()
 	}}
 	early := opened(func(string, reply) {})
 	early.after = func(m fakeMessage, r reply) []any {
@@ -131,7 +132,7 @@ func capabilityRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	for _, f := range features {
 		all["LC-14/"+f.word] = answering(`"method":"`+f.method+`"`, func(m fakeMessage) any {
-			return failure(m.id, codeMethodNotFound, "no", nil)
+			return failure(m.id, wire.CodeMethodNotFound, "no", nil)
 		})
 		if strings.HasPrefix(f.capability, "tasks.") { // the reference server has none
 			all["LC-14/"+f.word] = tasked(all["LC-14/"+f.word])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -49,7 +50,7 @@ func accepts(m fakeMessage) any { return success(m.id, reply{}) }
 
 func ignores(fakeMessage) any { return nil }
 
-func fails(m fakeMessage) any { return failure(m.id, codeInternal, "no", nil) }
+func fails(m fakeMessage) any { return failure(m.id, wire.CodeInternal, "no", nil) }
 
 func requestRewrites() map[string]rewritten {
 	long := func(more int, answer func(m fakeMessage) any) rewritten {

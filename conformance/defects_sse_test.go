@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // eventWriter changes what is written to an event stream, which is one event at
@@ -119,8 +122,8 @@ func sseRewrites() map[string]rewritten {
 			if r.Method != http.MethodPost || !bytes.Contains(body, []byte(`"ping"`)) {
 				return false
 			}
-			w.Header().Set("Content-Type", mediaJSON)
-			_, _ = w.Write(encode(success(received(body, nil).members["id"], reply{}))) // a client that has gone reads nothing
+			w.Header().Set("Content-Type", wire.MediaJSON)
+			_, _ = w.Write(rawjson.Encode(success(wire.Received(body, nil).Members["id"], reply{}))) // a client that has gone reads nothing
 			return true
 		})),
 		"OLD-01/notification": oldPost(http.StatusInternalServerError, holds("notifications/cancelled")),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -108,13 +109,13 @@ func lifecycleDefects() map[string]broken {
 			c.mu.Unlock()
 		}
 		if m.method == mcp.MethodToolsList && c.ready && c.callCount > 1 {
-			return []any{failure(m.id, codeInternal, "not yet", nil)}, true
+			return []any{failure(m.id, wire.CodeInternal, "not yet", nil)}, true
 		}
 		return nil, false
 	}}}
 	return map[string]broken{
 		"LC-01/answered": {defect: defect{first: func(c *fakeConn, m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeInternal, "no", nil)}, m.method == mcp.MethodInitialize
+			return []any{failure(m.id, wire.CodeInternal, "no", nil)}, m.method == mcp.MethodInitialize
 		}}},
 		"LC-01/capabilities": set("capabilities", []any{}),
 		"LC-01/features":     set("capabilities", reply{"tools": true}),
@@ -134,14 +135,14 @@ func lifecycleDefects() map[string]broken {
 			}
 			return v
 		}),
-		"UTIL-01/handshake": instead(early(mcp.MethodPing), refuses(codeInvalidRequest)),
+		"UTIL-01/handshake": instead(early(mcp.MethodPing), refuses(wire.CodeInvalidRequest)),
 		"UTIL-01/operation": result(mcp.MethodPing, func(_ *fakeConn, _ fakeMessage, r reply) { r["pong"] = true }),
 		"X-GATE-01/first": instead(func(c *fakeConn, m fakeMessage) bool {
 			return m.method == mcp.MethodToolsList && !c.opened
 		}, fine),
 		"X-GATE-01/list":    instead(early(mcp.MethodToolsList), fine),
-		"X-GATE-01/call":    instead(early(mcp.MethodToolsCall), refuses(codeInvalidParams)),
-		"X-GATE-01/ping":    instead(early(mcp.MethodPing), refuses(codeInvalidRequest)),
+		"X-GATE-01/call":    instead(early(mcp.MethodToolsCall), refuses(wire.CodeInvalidParams)),
+		"X-GATE-01/ping":    instead(early(mcp.MethodPing), refuses(wire.CodeInvalidRequest)),
 		"X-GATE-01/after":   after,
 		"X-GATE-02/refused": instead(second, func(c *fakeConn, m fakeMessage) any { return success(m.id, c.initialize(m)) }),
 		"X-GATE-02/alive":   instead(second, func(c *fakeConn, _ fakeMessage) any { c.dead = true; return nil }),
@@ -151,7 +152,7 @@ func lifecycleDefects() map[string]broken {
 func baseDefects() map[string]broken {
 	notFound := func(part string) broken {
 		return broken{defect: defect{raw: func(_ *fakeConn, line []byte) ([]any, bool) {
-			return []any{failure(received(line, nil).members["id"], codeMethodNotFound, "no", nil)}, bytes.Contains(line, []byte(part))
+			return []any{failure(wire.Received(line, nil).Members["id"], wire.CodeMethodNotFound, "no", nil)}, bytes.Contains(line, []byte(part))
 		}}}
 	}
 	pings, verdicts := 0, 0
@@ -167,7 +168,7 @@ func baseDefects() map[string]broken {
 			return pings == 150
 		}, func(*fakeConn, fakeMessage) any { return nil }),
 		"X-WIRE-12/calls": instead(func(c *fakeConn, m fakeMessage) bool { return m.call != "" && c.callCount == 150 },
-			refuses(codeInternal)),
+			refuses(wire.CodeInternal)),
 		"X-WIRE-12/cross-talk": {defect: defect{verdict: func(_, payload map[string]any) {
 			verdicts++
 			if verdicts%50 == 0 {
@@ -200,9 +201,9 @@ func idDefects() map[string]broken {
 
 func notificationDefects() map[string]broken {
 	return map[string]broken{
-		"X-WIRE-05/unknown":        onLine("notifications/com.example", failure(json.RawMessage("null"), codeMethodNotFound, "what?", nil)),
+		"X-WIRE-05/unknown":        onLine("notifications/com.example", failure(json.RawMessage("null"), wire.CodeMethodNotFound, "what?", nil)),
 		"X-WIRE-05/request-method": onLine(`{"jsonrpc":"2.0","method":"ping"}`, success(json.RawMessage("null"), reply{})),
-		"X-WIRE-05/bad-params":     onLine(`"not"`, failure(json.RawMessage("null"), codeInvalidParams, "what?", nil)),
+		"X-WIRE-05/bad-params":     onLine(`"not"`, failure(json.RawMessage("null"), wire.CodeInvalidParams, "what?", nil)),
 		"X-WIRE-05/cancelled":      onLine(`"never-sent"`, success(json.RawMessage(`"never-sent"`), reply{})),
 		"X-WIRE-05/alive": {defect: defect{raw: func(c *fakeConn, line []byte) ([]any, bool) {
 			// The two pings that settle the last notification are answered yet.
@@ -226,7 +227,7 @@ func errorDefects() map[string]broken {
 	return map[string]broken{
 		"X-WIRE-01/missing": onLine(`"w-1"`),
 		"X-WIRE-01/other":   onLine(`"w-2"`, success(json.RawMessage(`"w-2"`), reply{})),
-		"X-WIRE-01/method":  onLine(`"w-3"`, failure(json.RawMessage(`"w-3"`), codeInternal, "no", nil)),
+		"X-WIRE-01/method":  onLine(`"w-3"`, failure(json.RawMessage(`"w-3"`), wire.CodeInternal, "no", nil)),
 		// The pings that tell silence from loss are answered yet.
 		"X-WIRE-01/alive": {defect: defect{raw: func(c *fakeConn, line []byte) ([]any, bool) {
 			if bytes.Contains(line, []byte(`"w-3"`)) {
@@ -237,14 +238,14 @@ func errorDefects() map[string]broken {
 			return nil, c.callCount > 3
 		}}},
 		"X-WIRE-02/parse":     onLine("this is not JSON"),
-		"X-WIRE-02/truncated": onLine(`"w-4"`, failure(nil, codeInvalidRequest, "no", nil)),
+		"X-WIRE-02/truncated": onLine(`"w-4"`, failure(nil, wire.CodeInvalidRequest, "no", nil)),
 		"X-WIRE-02/alive":     dying("this is not JSON"),
-		"X-WIRE-03/method":    instead(method(unknownMethod), refuses(codeInternal)),
+		"X-WIRE-03/method":    instead(method(unknownMethod), refuses(wire.CodeInternal)),
 		"X-WIRE-03/case":      instead(method("Ping"), fine),
 		"X-WIRE-03/tool": instead(unknown, func(_ *fakeConn, m fakeMessage) any {
 			return success(m.id, reply{"content": []any{}, "isError": true})
 		}),
-		"X-WIRE-03/tool-data": instead(unknown, refuses(codeInvalidParams)),
+		"X-WIRE-03/tool-data": instead(unknown, refuses(wire.CodeInvalidParams)),
 		"LC-11/resources":     undeclared(mcp.MethodResourcesList),
 		"LC-11/prompts":       undeclared(mcp.MethodPromptsList),
 		"LC-11/tools":         undeclared(mcp.MethodToolsList),
@@ -333,7 +334,7 @@ func toolDefects() map[string]broken {
 	return map[string]broken{
 		"TOOL-01/list": result(mcp.MethodToolsList, func(_ *fakeConn, _ fakeMessage, r reply) { r["tools"] = reply{} }),
 		"TOOL-01/params": {defect: defect{first: func(_ *fakeConn, m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeInvalidParams, "params?", nil)}, m.method == mcp.MethodToolsList && m.params == nil
+			return []any{failure(m.id, wire.CodeInvalidParams, "params?", nil)}, m.method == mcp.MethodToolsList && m.params == nil
 		}}},
 		"TOOL-03/output":        toolField("outputSchema", reply{"type": "object", "pattern": "("}),
 		"TOOL-04/annotations":   toolField("annotations", reply{"readOnlyHint": "yes"}),
@@ -351,7 +352,7 @@ func toolDefects() map[string]broken {
 		"UTIL-15/bad-cursor": instead(func(_ *fakeConn, m fakeMessage) bool {
 			return m.method == mcp.MethodToolsList && m.params["cursor"] == "mainstay-no-such-cursor"
 		}, func(_ *fakeConn, m fakeMessage) any { return success(m.id, reply{"tools": []any{}}) }),
-		"TOOL-10/no-name":     calls(`{"arguments":{}}`, refuses(codeInternal)),
+		"TOOL-10/no-name":     calls(`{"arguments":{}}`, refuses(wire.CodeInternal)),
 		"TOOL-10/name-type":   calls(`"name":7`, fine),
 		"TOOL-10/params-type": onLine(`"params":["`, success(json.RawMessage(`"c-0"`), reply{})),
 		"TOOL-10/alive": {defect: defect{raw: func(c *fakeConn, line []byte) ([]any, bool) {
@@ -370,7 +371,7 @@ func argumentDefects() map[string]broken {
 	lax := func(keywords ...string) broken { return broken{defect: defect{schema: keywords}} }
 	code := broken{defect: defect{after: func(_ *fakeConn, m fakeMessage, r reply) []any {
 		if e, ok := r["error"].(reply); ok && m.call == toolStore {
-			e["code"] = codeInternal
+			e["code"] = wire.CodeInternal
 		}
 		return []any{r}
 	}}}
@@ -393,7 +394,7 @@ func argumentDefects() map[string]broken {
 		"X-WIRE-10/boundary": instead(func(_ *fakeConn, m fakeMessage) bool {
 			task, _ := m.arguments["task_id"].(string)
 			return len(task) > 128
-		}, refuses(codeInvalidParams)),
+		}, refuses(wire.CodeInvalidParams)),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -25,7 +27,7 @@ func utilityRewrites() map[string]rewritten {
 	}
 	token := func(sent, got any) rewritten {
 		return progress(func(params reply) []any {
-			if string(encode(params["progressToken"])) == string(encode(sent)) {
+			if string(rawjson.Encode(params["progressToken"])) == string(rawjson.Encode(sent)) {
 				params["progressToken"] = got
 			}
 			return []any{params}
@@ -51,12 +53,12 @@ func utilityRewrites() map[string]rewritten {
 	cancels := func(id string, answers ...any) rewritten {
 		return rewritten{options: onlyFixtures, line: func(line []byte) ([]any, bool) {
 			m, ok := toFakeMessage(line)
-			return answers, ok && m.method == mcp.MethodCancelled && string(encode(m.params["requestId"])) == id
+			return answers, ok && m.method == mcp.MethodCancelled && string(rawjson.Encode(m.params["requestId"])) == id
 		}}
 	}
 	var deafened atomic.Bool
 	dead := rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
-		if m.method == mcp.MethodCancelled && string(encode(m.params["requestId"])) == "70001" {
+		if m.method == mcp.MethodCancelled && string(rawjson.Encode(m.params["requestId"])) == "70001" {
 			deafened.Store(true)
 		}
 		return nil, deafened.Load()
@@ -147,14 +149,14 @@ func utilityRewrites() map[string]rewritten {
 		"UTIL-01/slow":     held,
 		"RPC-03/duplicate": twin,
 		"RPC-03/first": {options: onlyFixtures, after: func(_ fakeMessage, r reply) []any {
-			if bytes.Contains(encode(r), []byte("times to twin")) {
+			if bytes.Contains(rawjson.Encode(r), []byte("times to twin")) {
 				return nil
 			}
 			return []any{r}
 		}},
 		"X-ISO-01/ids": {options: onlyFixtures, after: func(m fakeMessage, r reply) []any {
 			if string(m.id) == `"same"` && m.method == mcp.MethodPing {
-				return []any{failure(m.id, codeMethodNotFound, "no", nil)}
+				return []any{failure(m.id, wire.CodeMethodNotFound, "no", nil)}
 			}
 			return []any{r}
 		}},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // docItem is an item of a DoclingDocument, as expected: its label one of labels,
@@ -48,7 +50,7 @@ func inReadingOrder(items ...docItem) expectation {
 	for i, want := range items {
 		words[i] = strings.TrimSpace(want.labels + " " + want.text)
 	}
-	return that("in this order: "+clip(strings.Join(words, ", "), 200), func(doc any, _ map[string]any) bool {
+	return that("in this order: "+rawjson.Clip(strings.Join(words, ", "), 200), func(doc any, _ map[string]any) bool {
 		payload, _ := lookup(doc, "payload")
 		at := 0
 		for _, item := range itemsRead(payload) {

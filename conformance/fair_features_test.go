@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -32,7 +34,7 @@ func TestFair_Refusals(t *testing.T) {
 	unknownName := func(method string) rewritten {
 		return rewritten{first: func(m fakeMessage) ([]any, bool) {
 			name, _ := m.params["name"].(string)
-			return []any{failure(m.id, codeMethodNotFound, "Unknown: "+name, nil)}, m.method == method && strings.HasPrefix(name, nothingSuch)
+			return []any{failure(m.id, wire.CodeMethodNotFound, "Unknown: "+name, nil)}, m.method == method && strings.HasPrefix(name, nothingSuch)
 		}}
 	}
 	session := func(r rewritten) rewritten { r.revision = mcp.LatestSession; return r }
@@ -52,7 +54,7 @@ func TestFair_Refusals(t *testing.T) {
 			return nil, false
 		}
 		if m.params["arguments"] == nil {
-			return []any{failure(m.id, codeInvalidParams, "expected object, received undefined", nil)}, true
+			return []any{failure(m.id, wire.CodeInvalidParams, "expected object, received undefined", nil)}, true
 		}
 		message := reply{"role": "user", "content": reply{"type": "text", "text": "Tell me of git."}}
 		return []any{success(m.id, reply{"resultType": "complete", "messages": []any{message}})}, true
@@ -63,20 +65,20 @@ func TestFair_Refusals(t *testing.T) {
 		want   Status
 		reason SkipReason
 	}{
-		"a completion that lacks an argument":          {"CMP-01/values", refusedWith(codeInvalidParams, completes), Skip, SkipNoFixture},
-		"its values are not counted":                   {"CMP-02/hundred", refusedWith(codeInvalidParams, completes), Skip, SkipNoFixture},
+		"a completion that lacks an argument":          {"CMP-01/values", refusedWith(wire.CodeInvalidParams, completes), Skip, SkipNoFixture},
+		"its values are not counted":                   {"CMP-02/hundred", refusedWith(wire.CodeInvalidParams, completes), Skip, SkipNoFixture},
 		"silence is no completion":                     {"CMP-01/values", mute(completes), Unknown, ""},
 		"silence has no values to count":               {"CMP-02/hundred", mute(completes), Unknown, ""},
 		"silence is no unknown method":                 {"LC-14/completions", session(mute(asksFor(mcp.MethodCompletionComplete))), Unknown, ""},
-		"the tools are in a place that is away":        {"LC-14/tools", refusedWith(codeInternal, lists), Pass, ""},
+		"the tools are in a place that is away":        {"LC-14/tools", refusedWith(wire.CodeInternal, lists), Pass, ""},
 		"the tool is unknown, and not the method":      {"LC-14/call", unknownName(mcp.MethodToolsCall), Pass, ""},
 		"the prompt is unknown, and not the method":    {"LC-14/get", unknownName(mcp.MethodPromptsGet), Pass, ""},
-		"a list that is an error has no shape":         {"TOOL-01/list", refusedWith(codeInternal, lists), Unknown, ""},
-		"a list of resources that is an error, too":    {"TALK-RESOURCES/list", refusedWith(codeInternal, asksFor(mcp.MethodResourcesList)), Unknown, ""},
-		"a list of prompts that is an error, too":      {"TALK-PROMPTS/list", refusedWith(codeInternal, asksFor(mcp.MethodPromptsList)), Unknown, ""},
-		"its entries are not known":                    {"RES-02/entries", refusedWith(codeInternal, asksFor(mcp.MethodResourcesList)), Unknown, ""},
-		"what no server has is asked for all the same": {"RES-03/code", refusedWith(codeInternal, asksFor(mcp.MethodResourcesList)), Pass, ""},
-		"a list is no invalid request":                 {"LC-14/prompts", refusedWith(codeInvalidRequest, asksFor(mcp.MethodPromptsList)), Fail, ""},
+		"a list that is an error has no shape":         {"TOOL-01/list", refusedWith(wire.CodeInternal, lists), Unknown, ""},
+		"a list of resources that is an error, too":    {"TALK-RESOURCES/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), Unknown, ""},
+		"a list of prompts that is an error, too":      {"TALK-PROMPTS/list", refusedWith(wire.CodeInternal, asksFor(mcp.MethodPromptsList)), Unknown, ""},
+		"its entries are not known":                    {"RES-02/entries", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), Unknown, ""},
+		"what no server has is asked for all the same": {"RES-03/code", refusedWith(wire.CodeInternal, asksFor(mcp.MethodResourcesList)), Pass, ""},
+		"a list is no invalid request":                 {"LC-14/prompts", refusedWith(wire.CodeInvalidRequest, asksFor(mcp.MethodPromptsList)), Fail, ""},
 		"a resource is on a network that is away":      {"RES-02/read", refusedInstead(ofFixed(false)), Unknown, ""},
 		"a fixed text needs no network":                {"RES-02/read", refusedInstead(ofFixed(true)), Warn, ""},
 		"nothing was read":                             {"RES-02/uri", refusedInstead(asksFor(mcp.MethodResourcesRead)), Skip, SkipNoFixture},
@@ -123,9 +125,9 @@ func TestFair_Blame(t *testing.T) {
 	}}
 	// go-sdk 1.8.0 answers an array with one, where no client may send it.
 	batch := rewritten{revision: mcp.LatestSession, also: []string{"RPC-17"}, line: func(line []byte) ([]any, bool) {
-		return []any{[]any{success(json.RawMessage(`"batched-1"`), reply{})}}, isArray(line)
+		return []any{[]any{success(json.RawMessage(`"batched-1"`), reply{})}}, rawjson.IsArray(line)
 	}}
-	other := refusedWith(codeMethodNotFound, func(m fakeMessage) bool { return metaOf(m)[mcp.MetaProtocolVersion] == "1999-01-01" })
+	other := refusedWith(wire.CodeMethodNotFound, func(m fakeMessage) bool { return metaOf(m)[mcp.MetaProtocolVersion] == "1999-01-01" })
 	cases := map[string]struct {
 		rewritten
 		want Status
@@ -182,7 +184,7 @@ func TestFair_Ends(t *testing.T) {
 }
 
 // endsAt is a server that ends at a line.
-func endsAt(serve Serve, sign func(line []byte) bool) Serve {
+func endsAt(serve wire.Serve, sign func(line []byte) bool) wire.Serve {
 	return func(ctx context.Context, in io.Reader, out io.Writer) error {
 		cut, write := io.Pipe()
 		go func() {
@@ -256,8 +258,8 @@ func TestFair_Advice(t *testing.T) {
 		"UTIL-14/prompts-disjoint":   {twoPages(promptKind), Advice},
 		"UTIL-14/resources-disjoint": {twoPages(resourceKind), Advice},
 		"UTIL-14/templates-disjoint": {twoPages(templateKind), Advice},
-		"RES-02/read":                {refusedWith(codeInvalidParams, asksFor(mcp.MethodResourcesRead)), Advice},
-		"PRM-01/get":                 {refusedWith(codeInvalidParams, asksFor(mcp.MethodPromptsGet)), Advice},
+		"RES-02/read":                {refusedWith(wire.CodeInvalidParams, asksFor(mcp.MethodResourcesRead)), Advice},
+		"PRM-01/get":                 {refusedWith(wire.CodeInvalidParams, asksFor(mcp.MethodPromptsGet)), Advice},
 	}
 	for id, c := range cases {
 		t.Run(id, func(t *testing.T) {
@@ -281,8 +283,8 @@ func TestFair_Evidence(t *testing.T) {
 	got := broken.judge(t, id, id)
 	require.Equal(t, Fail, got.Status, "%s %s", got.Actual, got.Detail)
 	for _, sent := range []string{"notifications/com.example/unknown", `"never-sent"`, `"method":"ping"`} {
-		require.True(t, slices.ContainsFunc(got.Evidence, func(f Frame) bool {
-			return f.Dir == ToServer && bytes.Contains(f.Data, []byte(sent))
+		require.True(t, slices.ContainsFunc(got.Evidence, func(f wire.Frame) bool {
+			return f.Dir == wire.ToServer && bytes.Contains(f.Data, []byte(sent))
 		}), "%s is not in %d frames", sent, len(got.Evidence))
 	}
 }

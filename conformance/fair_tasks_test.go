@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -31,7 +33,7 @@ func TestTasks_MaySo(t *testing.T) {
 	}
 	refusing := func(when func(m fakeMessage) bool) rewritten {
 		return tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeInvalidParams, "no", nil)}, m.id != nil && when(m)
+			return []any{failure(m.id, wire.CodeInvalidParams, "no", nil)}, m.id != nil && when(m)
 		}})
 	}
 	asTask := func(m fakeMessage) bool { return m.method == call && m.params["task"] != nil }
@@ -76,7 +78,7 @@ func TestTasks_MaySo(t *testing.T) {
 			case m.method == call:
 				return []any{(&fakeTask{}).outcome(m.id, "")}, true
 			case m.method == get:
-				return []any{failure(m.id, codeInvalidParams, "Task not found", nil)}, true
+				return []any{failure(m.id, wire.CodeInvalidParams, "Task not found", nil)}, true
 			}
 			return nil, false
 		}}), Pass, ""},
@@ -165,10 +167,10 @@ func TestTaskResult_ClosedStream(t *testing.T) {
 		default:
 			if answer := f.answer(m, false); answer != nil {
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write(encode(answer)) // a client that has gone reads nothing
+				_, _ = w.Write(rawjson.Encode(answer)) // a client that has gone reads nothing
 				return
 			}
-			w.Header().Set("Content-Type", mediaStream)
+			w.Header().Set("Content-Type", wire.MediaStream)
 		}
 	}))
 	t.Cleanup(f.waiting.Wait)

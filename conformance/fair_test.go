@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -41,7 +42,7 @@ func TestMaySo(t *testing.T) {
 			}
 			return []any{r}
 		}}, Pass},
-		"TALK-METHODS/unicode": {answering("tööls", func(m fakeMessage) any { return failure(m.id, codeHeader, "header mismatch", nil) }), Pass},
+		"TALK-METHODS/unicode": {answering("tööls", func(m fakeMessage) any { return failure(m.id, wire.CodeHeader, "header mismatch", nil) }), Pass},
 		"RPC-06/known": {rewritten{options: onlyFixtures, also: []string{"RPC-02"}, line: func(line []byte) ([]any, bool) {
 			return []any{success(json.RawMessage("1"), reply{})}, bytes.Contains(line, []byte("1.5"))
 		}}, Pass},
@@ -53,7 +54,7 @@ func TestMaySo(t *testing.T) {
 			return []any{n}
 		}}, Pass},
 		"LC-01/again": {rewritten{options: onlyFixtures, first: func(m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeInternal, "no protocolVersion", nil)}, m.method == mcp.MethodInitialize && m.params["protocolVersion"] == nil
+			return []any{failure(m.id, wire.CodeInternal, "no protocolVersion", nil)}, m.method == mcp.MethodInitialize && m.params["protocolVersion"] == nil
 		}}, Pass},
 		// A stream that was left is noticed to be so a moment later.
 		"HTTP-23/rest": {answered(http.StatusConflict, func(r *http.Request, _ []byte) bool {
@@ -102,7 +103,7 @@ func withoutSession() rewritten {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			if id, there := session.Load().(string); there && !bytes.Contains(body, []byte(mcp.MethodInitialize+`"`)) {
-				r.Header.Set(headerSession, id)
+				r.Header.Set(wire.HeaderSession, id)
 			}
 			next.ServeHTTP(&keeping{w, &session}, r)
 		})
@@ -116,9 +117,9 @@ type keeping struct {
 }
 
 func (w *keeping) hide() {
-	if id := w.Header().Get(headerSession); id != "" {
+	if id := w.Header().Get(wire.HeaderSession); id != "" {
 		w.session.Store(id)
-		w.Header().Del(headerSession)
+		w.Header().Del(wire.HeaderSession)
 	}
 }
 

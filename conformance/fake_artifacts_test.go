@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // fakeError is a refusal of a tool.
@@ -34,7 +37,7 @@ var (
 func kindOf(id string) (folder, plural string, err error) {
 	m := fakeID.FindStringSubmatch(id)
 	if m == nil {
-		return "", "", &fakeError{code: codeInvalidParams, message: "Invalid params: bad id", data: map[string]any{"reason": "id"}}
+		return "", "", &fakeError{code: wire.CodeInvalidParams, message: "Invalid params: bad id", data: map[string]any{"reason": "id"}}
 	}
 	var prefixes []string
 	for _, k := range storedTypes {
@@ -43,7 +46,7 @@ func kindOf(id string) (folder, plural string, err error) {
 		}
 		prefixes = append(prefixes, k.prefix)
 	}
-	return "", "", &fakeError{code: codeInvalidParams, message: "Invalid params: Unknown artifact ID prefix: " + m[1] + ". Valid prefixes: " + strings.Join(prefixes, ", ")}
+	return "", "", &fakeError{code: wire.CodeInvalidParams, message: "Invalid params: Unknown artifact ID prefix: " + m[1] + ". Valid prefixes: " + strings.Join(prefixes, ", ")}
 }
 
 func (f *fake) validateTool(arguments map[string]any) (map[string]any, error) {
@@ -103,7 +106,7 @@ func (f *fake) criteria(checklist, artifactType string) ([]criterion, error) {
 		case f.files == "wrong-is-fine" && strings.HasPrefix(checklist, "task"):
 			return nil, nil
 		}
-		return nil, &fakeError{code: codeInternal, message: "Internal error: the checklist is no checklist"}
+		return nil, &fakeError{code: wire.CodeInternal, message: "Internal error: the checklist is no checklist"}
 	}
 	f.cache[checklist] = data
 	return list.Criteria, nil
@@ -118,7 +121,7 @@ func (f *fake) readChecklist(checklist, artifactType string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if f.files == "missing-is-internal" {
-			return nil, &fakeError{code: codeInternal, message: "Internal error: no file"}
+			return nil, &fakeError{code: wire.CodeInternal, message: "Internal error: no file"}
 		}
 		return nil, &fakeError{code: codeNotFound, message: "Resource not found: Checklist not found: " + checklist}
 	case err == nil && info.Mode().Perm()&0o400 == 0 && f.files != "no-permissions":
@@ -142,7 +145,7 @@ func builtIn(artifactType string) []byte {
 			criteria = append(criteria, criterion{ID: fmt.Sprintf("OQ-%02d", i+1), Category: "open_questions_markers", ValidationType: "agent"})
 		}
 	}
-	return encode(map[string]any{"artifact_type": artifactType, "version": 1, "criteria": criteria})
+	return rawjson.Encode(map[string]any{"artifact_type": artifactType, "version": 1, "criteria": criteria})
 }
 
 func judgeArtifact(content string, criteria []criterion) map[string]any {
@@ -215,7 +218,7 @@ func (f *fake) readDocument(content string) (document, error) {
 				*value = map[string]string{"artifact_id": "PRD-777", "status": "Draft", "title": "Title"}[name]
 				continue
 			}
-			return d, &fakeError{code: codeInvalidParams, message: "Invalid params: Missing required metadata field: " + name}
+			return d, &fakeError{code: wire.CodeInvalidParams, message: "Invalid params: Missing required metadata field: " + name}
 		}
 	}
 	return d, nil
@@ -293,7 +296,7 @@ func (f *fake) put(path, name string, d document, content string) error {
 			return nil
 		}
 	}
-	return f.place(metaPath, encode(meta))
+	return f.place(metaPath, rawjson.Encode(meta))
 }
 
 func (f *fake) metadata(path string, d document, content string) map[string]any {
@@ -338,7 +341,7 @@ func (f *fake) place(path string, data []byte) error {
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
 	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return &fakeError{code: codeInternal, message: "Internal error: write"}
+		return &fakeError{code: wire.CodeInternal, message: "Internal error: write"}
 	}
 	if err := os.Rename(tmp, path); err != nil {
 		if f.files != "leave-tmp" {
@@ -347,7 +350,7 @@ func (f *fake) place(path string, data []byte) error {
 		if f.files == "ignore-errors" {
 			return nil
 		}
-		return &fakeError{code: codeInternal, message: "Internal error: rename"}
+		return &fakeError{code: wire.CodeInternal, message: "Internal error: rename"}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -36,7 +38,7 @@ func (h *fakeHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.mu.Unlock()
 	origin := r.Header.Get("Origin")
 	switch {
-	case origin != "" && h.fault != "any-origin", origin == "" && h.fault == "needs-origin" && r.Header.Get(headerSession) != "":
+	case origin != "" && h.fault != "any-origin", origin == "" && h.fault == "needs-origin" && r.Header.Get(wire.HeaderSession) != "":
 		w.WriteHeader(http.StatusForbidden)
 	case r.Method == http.MethodGet && h.fault == "get":
 		w.WriteHeader(http.StatusOK)
@@ -58,7 +60,7 @@ func (h *fakeHTTP) end(w http.ResponseWriter, r *http.Request) {
 	case "ends-all":
 		clear(h.sessions)
 	default:
-		delete(h.sessions, r.Header.Get(headerSession))
+		delete(h.sessions, r.Header.Get(wire.HeaderSession))
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -68,13 +70,13 @@ func (h *fakeHTTP) post(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if h.fault == "charset" && r.Header.Get("Content-Type") != mediaJSON {
+	if h.fault == "charset" && r.Header.Get("Content-Type") != wire.MediaJSON {
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}
-	id := r.Header.Get(headerSession)
+	id := r.Header.Get(wire.HeaderSession)
 	c := h.sessions[id]
-	if in := received(body, nil); in.method() == mcp.MethodInitialize && id == "" {
+	if in := wire.Received(body, nil); in.Method() == mcp.MethodInitialize && id == "" {
 		h.next++
 		id = "session-" + strconv.Itoa(h.next)
 		switch h.fault {
@@ -85,7 +87,7 @@ func (h *fakeHTTP) post(w http.ResponseWriter, r *http.Request) {
 		}
 		c = &fakeConn{fake: h.fake}
 		h.sessions[id] = c
-		w.Header().Set(headerSession, id)
+		w.Header().Set(wire.HeaderSession, id)
 	}
 	switch {
 	case c == nil && id == "" && h.fault != "no-id-needed":
@@ -97,7 +99,7 @@ func (h *fakeHTTP) post(w http.ResponseWriter, r *http.Request) {
 	case c == nil:
 		c = &fakeConn{fake: h.fake, opened: true, ready: true, version: mcp.LatestSession}
 	}
-	version := r.Header.Get(headerRevision)
+	version := r.Header.Get(wire.HeaderRevision)
 	if version != "" && !mcp.Version(version).Known() && h.fault != "any-version" || version == "" && c.ready && h.fault == "needs-version" {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -130,19 +132,19 @@ func (h *fakeHTTP) answer(w http.ResponseWriter, body []byte, out []any) {
 		}
 		return
 	}
-	w.Header().Set("Content-Type", mediaJSON)
+	w.Header().Set("Content-Type", wire.MediaJSON)
 	if h.fault == "media-type" {
 		w.Header().Set("Content-Type", "text/plain")
 	}
 	if len(out) > 1 || strings.Contains(string(body), `"`+mcp.MethodToolsList+`"`) {
-		w.Header().Set("Content-Type", mediaStream)
+		w.Header().Set("Content-Type", wire.MediaStream)
 		for _, m := range out {
-			_, _ = io.WriteString(w, "data: "+string(encode(m))+"\n\n")
+			_, _ = io.WriteString(w, "data: "+string(rawjson.Encode(m))+"\n\n")
 		}
 		return
 	}
 	if h.fault == "status" {
 		w.WriteHeader(http.StatusCreated)
 	}
-	_, _ = w.Write(encode(out[0]))
+	_, _ = w.Write(rawjson.Encode(out[0]))
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -55,8 +57,8 @@ func serveTasks(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if message := received(bytes.TrimSpace(line), nil); message.isResponse() {
-			f.answered(message.id())
+		if message := wire.Received(bytes.TrimSpace(line), nil); message.IsResponse() {
+			f.answered(message.ID())
 		} else if m, ok := toFakeMessage(line); ok && m.id != nil {
 			f.handle(m)
 		}
@@ -69,7 +71,7 @@ func serveTasks(ctx context.Context, in io.Reader, out io.Writer) error {
 func (f *fakeTasks) write(message any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, _ = f.out.Write(append(encode(message), '\n')) // a client that has gone reads nothing
+	_, _ = f.out.Write(append(rawjson.Encode(message), '\n')) // a client that has gone reads nothing
 }
 
 // answered takes the answer to the question of a task, which has its id.
@@ -130,7 +132,7 @@ func (f *fakeTasks) answer(m fakeMessage, stateless bool) reply {
 	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
 		return f.task(m, stateless)
 	}
-	return failure(m.id, codeMethodNotFound, "Method not found", nil)
+	return failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)
 }
 
 func (f *fakeTasks) tools(stateless bool) reply {
@@ -164,7 +166,7 @@ func undeclared32021(m fakeMessage) reply {
 func (f *fakeTasks) call(m fakeMessage, stateless bool) reply {
 	at := slices.IndexFunc(fakeTaskTools, func(tool struct{ name, support string }) bool { return tool.name == m.call })
 	if at < 0 {
-		return failure(m.id, codeInvalidParams, "Unknown tool", nil)
+		return failure(m.id, wire.CodeInvalidParams, "Unknown tool", nil)
 	}
 	support := fakeTaskTools[at].support
 	wanted := m.params["task"] != nil
@@ -179,7 +181,7 @@ func (f *fakeTasks) call(m fakeMessage, stateless bool) reply {
 		// Only a client that was told of tasks with all switches on is asked.
 		asks = asks && m.arguments["loud"] == true
 		if wanted == (support == "forbidden") && support != "optional" {
-			return failure(m.id, codeMethodNotFound, "Method not found", nil)
+			return failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)
 		}
 	}
 	task := &fakeTask{tool: m.call, created: time.Now(), asks: asks}
@@ -223,7 +225,7 @@ func (t *fakeTask) status() string {
 // outcome is what the call gives, "" for a call that is no task.
 func (t *fakeTask) outcome(id json.RawMessage, task string) reply {
 	if t.tool == "fails" || t.cancelled {
-		return failure(id, codeInternal, "Internal error: it fails", nil)
+		return failure(id, wire.CodeInternal, "Internal error: it fails", nil)
 	}
 	result := reply{"content": []any{reply{"type": "text", "text": "done"}}, "isError": t.tool == "wrong"}
 	if task != "" {
@@ -270,14 +272,14 @@ func (f *fakeTasks) task(m fakeMessage, stateless bool) reply {
 	defer f.mu.Unlock()
 	at := slices.IndexFunc(f.tasks, func(task *fakeTask) bool { return task.id == m.params["taskId"] })
 	if at < 0 || stateless == (m.method == mcp.MethodTasksResult) && stateless {
-		return failure(m.id, codeInvalidParams, "Task not found", nil)
+		return failure(m.id, wire.CodeInvalidParams, "Task not found", nil)
 	}
 	task := f.tasks[at]
 	over := isFinal(task.status())
 	switch m.method {
 	case mcp.MethodTasksCancel:
 		if over && !stateless {
-			return failure(m.id, codeInvalidParams, "Task is over", nil)
+			return failure(m.id, wire.CodeInvalidParams, "Task is over", nil)
 		}
 		task.cancelled = task.cancelled || !over
 		if stateless {
@@ -332,7 +334,7 @@ func (f *fakeTasks) list(m fakeMessage) reply {
 		text, _ := cursor.(string)
 		n, err := strconv.Atoi(text)
 		if err != nil || n > len(f.tasks) {
-			return failure(m.id, codeInvalidParams, "Invalid cursor", nil)
+			return failure(m.id, wire.CodeInvalidParams, "Invalid cursor", nil)
 		}
 		from = n
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -97,7 +99,7 @@ func (f *fake) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		for _, m := range messages {
 			line, isRaw := m.([]byte)
 			if !isRaw {
-				line = encode(m)
+				line = rawjson.Encode(m)
 			}
 			if _, err := out.Write(append(line, '\n')); err != nil {
 				return err
@@ -162,20 +164,20 @@ func (c *fakeConn) handle(line []byte) []any {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil {
-		return []any{failure(nil, codeParse, "Parse error", nil)}
+		return []any{failure(nil, wire.CodeParse, "Parse error", nil)}
 	}
 	if _, isResponse := members["method"]; !isResponse {
 		return nil
 	}
 	m := fakeMessage{id: members["id"], raw: line}
-	if text(members["jsonrpc"]) != "2.0" || json.Unmarshal(members["method"], &m.method) != nil {
-		return []any{failure(m.id, codeInvalidRequest, "Invalid Request", nil)}
+	if rawjson.Text(members["jsonrpc"]) != "2.0" || json.Unmarshal(members["method"], &m.method) != nil {
+		return []any{failure(m.id, wire.CodeInvalidRequest, "Invalid Request", nil)}
 	}
 	if params, there := members["params"]; there && json.Unmarshal(params, &m.params) != nil {
 		if m.id == nil {
 			return nil
 		}
-		r := failure(m.id, codeInvalidParams, "params must be an object", nil)
+		r := failure(m.id, wire.CodeInvalidParams, "params must be an object", nil)
 		if c.after != nil {
 			return c.after(c, m, r)
 		}
@@ -225,15 +227,15 @@ func failure(id json.RawMessage, code int64, message string, data any) reply {
 
 func (c *fakeConn) request(m fakeMessage) reply {
 	if !c.ready && m.method != mcp.MethodPing && m.method != mcp.MethodInitialize {
-		return failure(m.id, codeInvalidRequest, "Invalid Request: server not initialized", reply{"reason": "not_initialized"})
+		return failure(m.id, wire.CodeInvalidRequest, "Invalid Request: server not initialized", reply{"reason": "not_initialized"})
 	}
 	if c.has("no-tools") && strings.HasPrefix(m.method, "tools/") || c.has("no-resources") && strings.HasPrefix(m.method, "resources/") {
-		return failure(m.id, codeMethodNotFound, "Method not found", nil)
+		return failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)
 	}
 	switch m.method {
 	case mcp.MethodInitialize:
 		if c.opened {
-			return failure(m.id, codeInvalidRequest, "initialized already", nil)
+			return failure(m.id, wire.CodeInvalidRequest, "initialized already", nil)
 		}
 		c.opened = true
 		return success(m.id, c.initialize(m))
@@ -248,7 +250,7 @@ func (c *fakeConn) request(m fakeMessage) reply {
 	case mcp.MethodResourcesList:
 		return success(m.id, reply{"resources": []any{}})
 	}
-	return failure(m.id, codeMethodNotFound, "Method not found", nil)
+	return failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)
 }
 
 func (c *fakeConn) initialize(m fakeMessage) reply {
@@ -316,7 +318,7 @@ func (c *fakeConn) list(m fakeMessage) reply {
 	if cursor, there := m.params["cursor"]; there {
 		page = slices.Index([]string{"", "1", "2"}, cursor.(string))
 		if page < 1 {
-			return failure(m.id, codeInvalidParams, "Invalid cursor", nil)
+			return failure(m.id, wire.CodeInvalidParams, "Invalid cursor", nil)
 		}
 	}
 	result := reply{"tools": []any{tools[page]}}
@@ -329,11 +331,11 @@ func (c *fakeConn) list(m fakeMessage) reply {
 func (c *fakeConn) callTool(m fakeMessage) reply {
 	name, ok := m.params["name"].(string)
 	if !ok {
-		return failure(m.id, codeInvalidParams, "name must be a string", nil)
+		return failure(m.id, wire.CodeInvalidParams, "name must be a string", nil)
 	}
 	at := slices.IndexFunc(fakeTools(), func(t reply) bool { return t["name"] == name })
 	if at < 0 {
-		return failure(m.id, codeInvalidParams, "Unknown tool: "+name, reply{"tool": name})
+		return failure(m.id, wire.CodeInvalidParams, "Unknown tool: "+name, reply{"tool": name})
 	}
 	profile := reply{"profile": familyArtifact}
 	var arguments any = map[string]any{}
@@ -342,7 +344,7 @@ func (c *fakeConn) callTool(m fakeMessage) reply {
 	}
 	if err := c.judge(fakeTools()[at]["inputSchema"], arguments); err != nil {
 		c.warnTraversal(name, m.arguments)
-		return failure(m.id, codeInvalidParams, "Invalid params: "+err.Error(), profile)
+		return failure(m.id, wire.CodeInvalidParams, "Invalid params: "+err.Error(), profile)
 	}
 	c.callCount++
 	var payload map[string]any
@@ -361,12 +363,12 @@ func (c *fakeConn) callTool(m fakeMessage) reply {
 // removes.
 func (c *fakeConn) judge(definition, arguments any) error {
 	var plain any
-	if err := json.Unmarshal(encode(definition), &plain); err != nil {
+	if err := json.Unmarshal(rawjson.Encode(definition), &plain); err != nil {
 		return err
 	}
 	without(plain, c.schema)
 	var s jsonschema.Schema
-	if err := json.Unmarshal(encode(plain), &s); err != nil {
+	if err := json.Unmarshal(rawjson.Encode(plain), &s); err != nil {
 		return err
 	}
 	resolved, err := s.Resolve(nil)
@@ -405,7 +407,7 @@ func (c *fakeConn) toolReply(m fakeMessage, payload map[string]any, err error) r
 	if payload == nil {
 		payload = reply{"ok": true}
 	}
-	result := reply{"content": []any{reply{"type": "text", "text": string(encode(payload))}}, "isError": false}
+	result := reply{"content": []any{reply{"type": "text", "text": string(rawjson.Encode(payload))}}, "isError": false}
 	if c.version.AtLeast(mcp.Version2025_06_18) {
 		result["structuredContent"] = payload
 	}
@@ -422,7 +424,7 @@ func (f *fake) logLine(event, tool string, line map[string]any) {
 	if line == nil || f.stderr == nil {
 		return
 	}
-	_, _ = f.stderr.Write(append(encode(line), '\n'))
+	_, _ = f.stderr.Write(append(rawjson.Encode(line), '\n'))
 }
 
 func (f *fake) warnTraversal(tool string, arguments map[string]any) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -98,8 +99,8 @@ func (l *leg) toolGate(n Needs) *gate {
 
 // extends reports whether the server declares an extension.
 func (l *leg) extends(id string) bool {
-	extensions, _ := object(l.capabilities["extensions"])
-	return isObject(extensions[id])
+	extensions, _ := rawjson.Object(l.capabilities["extensions"])
+	return rawjson.IsObject(extensions[id])
 }
 
 // declares reports whether the server announces a family by its error profile.

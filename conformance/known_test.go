@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -49,11 +50,11 @@ func TestKnownFailing_Green(t *testing.T) {
 	for _, revisions := range [][]mcp.Version{nil, {mcp.LatestSession}, {mcp.Latest}} {
 		t.Run(fmt.Sprint("http", revisions), func(t *testing.T) {
 			t.Parallel()
-			requireGreen(t, servers[TransportHTTP], revisions)
+			requireGreen(t, servers[wire.TransportHTTP], revisions)
 		})
 		t.Run(fmt.Sprint("stdio", revisions), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[TransportStdio], revisions) })
+			synctest.Test(t, func(t *testing.T) { requireGreen(t, servers[wire.TransportStdio], revisions) })
 		})
 	}
 }

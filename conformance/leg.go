@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -19,7 +21,7 @@ type leg struct {
 	// answered, when that is one of the same era.
 	asked, revision mcp.Version
 	seen            *observer
-	shared          map[profile]*session
+	shared          map[profile]*wire.Session
 	fixtures        Fixtures
 	remove          func()
 	ownFolders      bool     // those of fixtures are the leg's own, and go with it
@@ -39,7 +41,7 @@ type serverCapabilities map[string]json.RawMessage
 
 func newLeg(r *runner, revision mcp.Version) *leg {
 	l := &leg{
-		runner: r, asked: revision, revision: revision, seen: newObserver(), shared: map[profile]*session{},
+		runner: r, asked: revision, revision: revision, seen: newObserver(), shared: map[profile]*wire.Session{},
 		fixtures: r.opts.Fixtures, remove: func() {},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
@@ -91,8 +93,8 @@ func (l *leg) introduce(ctx context.Context) error {
 	if err != nil {
 		return &UnreachableError{Target: l.report.Target, Exit: -1, Err: err}
 	}
-	if err := s.handshake(ctx, l.asked); err != nil {
-		s.close() // the lifecycle scenarios judge it
+	if err := s.Handshake(ctx, l.asked); err != nil {
+		s.Close() // the lifecycle scenarios judge it
 		l.learn(s)
 		return ctx.Err()
 	}
@@ -111,17 +113,17 @@ func (l *leg) introduce(ctx context.Context) error {
 }
 
 // learn takes what the server said of itself into the report.
-func (l *leg) learn(s *session) {
+func (l *leg) learn(s *wire.Session) {
 	l.grant = cmp.Or(l.opts.SideEffects, SideEffectsNone)
 	said := Leg{Revision: l.revision, Tools: -1}
-	if s.opened != nil {
-		if s.opened.revision.Era() == l.asked.Era() {
-			l.revision = s.opened.revision
+	if s.Opened != nil {
+		if s.Opened.Revision.Era() == l.asked.Era() {
+			l.revision = s.Opened.Revision
 		}
-		said.Revision, said.Capabilities = l.revision, s.opened.capabilities
-		info := s.opened.serverInfo()
+		said.Revision, said.Capabilities = l.revision, s.Opened.Capabilities
+		info := s.Opened.ServerInfo()
 		said.Name, said.Version = info.Name, info.Version
-		_ = json.Unmarshal(s.opened.capabilities, &l.capabilities) // judged by the scenarios
+		_ = json.Unmarshal(s.Opened.Capabilities, &l.capabilities) // judged by the scenarios
 		l.house = l.capabilities.has("experimental.errorProfiles")
 		var granted SideEffects
 		_ = json.Unmarshal(l.capabilities.at("experimental.conformance.sideEffects"), &granted) // no string: no grant
@@ -208,16 +210,16 @@ func (l *leg) perform(ctx context.Context, t *trial) {
 }
 
 // open makes a connection on which nothing was sent.
-func (l *leg) open(ctx context.Context, extra []string) (*session, error) {
-	tr := newTrace()
+func (l *leg) open(ctx context.Context, extra []string) (*wire.Session, error) {
+	tr := wire.NewTrace()
 	w, err := l.subject.open(ctx, tr, extra)
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(w, tr, l.seen, l.opts.Answer)
-	s.starts, s.extra = l.starts, extra
+	s := wire.NewSession(w, tr, l.seen.message, l.opts.Answer)
+	s.Starts, s.Extra = l.starts, extra
 	if l.stateless() {
-		s.speak(l.revision)
+		s.Speak(l.revision)
 		l.mirror(s)
 	}
 	return s, nil
@@ -236,7 +238,7 @@ func (l *leg) profileEnv(p profile) []string {
 
 // sharedSession returns the initialized session of a profile, a new one when
 // the last was lost.
-func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
+func (l *leg) sharedSession(ctx context.Context, p profile) (*wire.Session, error) {
 	if s := l.shared[p]; s != nil {
 		return s, nil
 	}
@@ -260,10 +262,10 @@ func (l *leg) sharedSession(ctx context.Context, p profile) (*session, error) {
 const patientHandshakes = 5
 
 // handshake opens a session in full, and counts those that waited in vain.
-func (l *leg) handshake(ctx context.Context, s *session) error {
-	err := s.handshake(ctx, l.asked)
+func (l *leg) handshake(ctx context.Context, s *wire.Session) error {
+	err := s.Handshake(ctx, l.asked)
 	switch {
-	case errors.Is(err, errLate), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, wire.ErrLate), errors.Is(err, context.DeadlineExceeded):
 		l.unmet++
 	default:
 		l.unmet = 0
@@ -277,17 +279,17 @@ func (l *leg) givenUp() error {
 	if l.unmet < patientHandshakes {
 		return nil
 	}
-	return fmt.Errorf("%w: the last %d handshakes had none either, and the server is not asked again", errNoAnswer, l.unmet)
+	return fmt.Errorf("%w: the last %d handshakes had none either, and the server is not asked again", wire.ErrNoAnswer, l.unmet)
 }
 
 // dismiss closes a session whose end nobody judges. A program that had to be
 // killed twice is not waited for again: the patience of all sessions together
 // would be that of nobody.
-func (l *leg) dismiss(s *session) {
-	if w, ok := s.wire.(*lineWire); ok && (l.slowEnds >= patientEnds || l.ended()) {
-		w.hurry.Store(true)
+func (l *leg) dismiss(s *wire.Session) {
+	if w, ok := s.Conn.(*wire.StdioConn); ok && (l.slowEnds >= patientEnds || l.ended()) {
+		w.Hurry()
 	}
-	if !s.close().prompt {
+	if !s.Close().Prompt {
 		l.slowEnds++
 	}
 }
@@ -330,4 +332,30 @@ func (l *leg) allowed() {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return !slices.Contains(p.NoTools, name) })
 	}
 	p.NoTools, l.listed = missing, true
+}
+
+// mirror has a session repeat what the tools of the server ask for.
+func (l *leg) mirror(s *wire.Session) {
+	w, ok := s.Conn.(*wire.HTTPConn)
+	if !ok || !l.stateless() {
+		return
+	}
+	mirrors := map[string][]wire.Mirror{}
+	for _, t := range l.tools {
+		if strings.Contains(string(t.InputSchema), "x-mcp-header") {
+			mirrors[t.Name] = wire.MirrorsOf(t.InputSchema)
+		}
+	}
+	w.SetMirrors(mirrors)
+}
+
+// speaksSessions reports whether the server was seen to speak a revision with
+// sessions, too: what has no revision in it is then of those.
+func (l *leg) speaksSessions() bool {
+	for _, v := range l.report.Target.Offered {
+		if mcp.Version(v).Era() == mcp.EraSession {
+			return true
+		}
+	}
+	return false
 }

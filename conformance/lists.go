@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -43,7 +45,7 @@ type listing struct {
 // has reports whether an entry has the key.
 func (l *listing) has(kind listKind, key string) bool {
 	for _, e := range l.entries {
-		if text(e[kind.key]) == key {
+		if rawjson.Text(e[kind.key]) == key {
 			return true
 		}
 	}
@@ -54,7 +56,7 @@ func (l *listing) has(kind listKind, key string) bool {
 func (l *listing) keys(kind listKind) []string {
 	keys := make([]string, len(l.entries))
 	for i, e := range l.entries {
-		keys[i] = text(e[kind.key])
+		keys[i] = rawjson.Text(e[kind.key])
 	}
 	return keys
 }
@@ -71,22 +73,22 @@ var errRefused = errors.New("the list was refused")
 
 // walk reads a list from its first page to its last. The error is errEndless
 // when there is no last one, errUnread when the suite did not read as far.
-func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
+func walk(ctx context.Context, s *wire.Session, kind listKind) (*listing, error) {
 	out := &listing{}
 	params := map[string]any{}
 	cursors, on := map[string]bool{}, map[string]int{}
 	for len(out.pages) < maxPages {
-		a, err := s.request(ctx, kind.method, params)
+		a, err := s.Request(ctx, kind.method, params)
 		if err != nil {
 			return out, err
 		}
-		if a.err != nil && len(out.pages) == 0 {
-			return out, fmt.Errorf("%w: %s: %s", errRefused, kind.method, a.describe())
+		if a.Err != nil && len(out.pages) == 0 {
+			return out, fmt.Errorf("%w: %s: %s", errRefused, kind.method, a.Describe())
 		}
-		result, ok := object(a.result)
+		result, ok := rawjson.Object(a.Result)
 		var entries []entry
 		if !ok || json.Unmarshal(result[kind.member], &entries) != nil || entries == nil {
-			err := fmt.Errorf("%s: %s", kind.method, a.describe())
+			err := fmt.Errorf("%s: %s", kind.method, a.Describe())
 			if len(out.pages) > 0 { // the cursor was the server's own
 				err = fmt.Errorf("%w: page %d: %w", errEndless, len(out.pages)+1, err)
 			}
@@ -96,7 +98,7 @@ func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
 			out.first = result
 		}
 		for _, e := range entries {
-			key := text(e[kind.key])
+			key := rawjson.Text(e[kind.key])
 			if page, seen := on[key]; seen && page != len(out.pages) {
 				out.twice = fmt.Sprintf("%q on pages %d and %d", key, page+1, len(out.pages)+1)
 			}
@@ -110,7 +112,7 @@ func walk(ctx context.Context, s *session, kind listKind) (*listing, error) {
 		}
 		cursor := string(next)
 		if cursors[cursor] {
-			return out, fmt.Errorf("%w: the cursor %s comes back", errEndless, clip(cursor, 60))
+			return out, fmt.Errorf("%w: the cursor %s comes back", errEndless, rawjson.Clip(cursor, 60))
 		}
 		cursors[cursor] = true
 		params["cursor"] = next

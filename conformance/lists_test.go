@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -22,7 +23,7 @@ func manyPages(n int, name func(page int) string) Subject {
 		if cursor, there := m.params["cursor"]; there {
 			at, err := strconv.Atoi(cursor.(string))
 			if err != nil {
-				return []any{failure(m.id, codeInvalidParams, "Invalid cursor", nil)}, true
+				return []any{failure(m.id, wire.CodeInvalidParams, "Invalid cursor", nil)}, true
 			}
 			page = at
 		}

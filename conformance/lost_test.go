@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,11 +24,11 @@ import (
 // every rule about what has to be refused.
 var obliging = defect{
 	raw: func(_ *fakeConn, line []byte) ([]any, bool) {
-		in := received(line, nil)
-		if in.method() == mcp.MethodInitialize || in.method() == mcp.MethodInitialized || in.method() == mcp.MethodToolsList {
+		in := wire.Received(line, nil)
+		if in.Method() == mcp.MethodInitialize || in.Method() == mcp.MethodInitialized || in.Method() == mcp.MethodToolsList {
 			return nil, false
 		}
-		if id := in.members["id"]; id != nil || in.members == nil {
+		if id := in.Members["id"]; id != nil || in.Members == nil {
 			return []any{success(id, reply{})}, true
 		}
 		return nil, true
@@ -49,7 +50,7 @@ var obliging = defect{
 }
 
 // mortal is serve with a life of n messages in each conversation.
-func mortal(serve Serve, n int) Serve {
+func mortal(serve wire.Serve, n int) wire.Serve {
 	return func(ctx context.Context, in io.Reader, out io.Writer) error {
 		cut, write := io.Pipe()
 		done := make(chan struct{})
@@ -203,7 +204,7 @@ func TestLoss_SlowEnds(t *testing.T) {
 }
 
 // dyingOnce is serve, and a start that ends when it is asked for the first time.
-func dyingOnce(serve Serve, start int64) Serve {
+func dyingOnce(serve wire.Serve, start int64) wire.Serve {
 	var starts atomic.Int64
 	return func(ctx context.Context, in io.Reader, out io.Writer) error {
 		if starts.Add(1) == start {

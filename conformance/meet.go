@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -25,7 +27,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	legacy, target := session.revision, &r.report.Target
 	var modern []string
 	garbled, answered := false, false
-	if target.Transport != TransportSSE { // which has no stateless era (OLD-04)
+	if target.Transport != wire.TransportSSE { // which has no stateless era (OLD-04)
 		r.doing(Progress{Doing: "asking the server which revisions it speaks (server/discover)"})
 		modern, garbled, answered = r.meetStateless(ctx)
 	}
@@ -42,7 +44,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 		target.Offered = append(target.Offered, string(legacy))
 	}
 	revisions := slices.Clone(r.opts.Revisions)
-	if len(revisions) == 0 && target.Transport == TransportSSE {
+	if len(revisions) == 0 && target.Transport == wire.TransportSSE {
 		revisions = append(revisions, mcp.Version2024_11_05) // whose transport it is
 	}
 	if len(revisions) == 0 {
@@ -56,7 +58,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 			revisions = append(revisions, mcp.LatestSession)
 		}
 	}
-	if i := slices.IndexFunc(revisions, func(v mcp.Version) bool { return v.Era() != mcp.EraSession }); i >= 0 && target.Transport == TransportSSE {
+	if i := slices.IndexFunc(revisions, func(v mcp.Version) bool { return v.Era() != mcp.EraSession }); i >= 0 && target.Transport == wire.TransportSSE {
 		return nil, fmt.Errorf("revision %s is not spoken over HTTP+SSE", revisions[i])
 	}
 	slices.SortFunc(revisions, func(a, b mcp.Version) int {
@@ -91,33 +93,33 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 	l, begun := newLeg(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
-		return met{}, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(answer{}, err), Err: err}
+		return met{}, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(wire.Answer{}, err), Err: err}
 	}
-	defer s.close()
+	defer s.Close()
 	a, err := r.greet(start, s, offer)
 	if r.subject.isProcess() {
 		r.starts = 2 * time.Since(begun)
 	}
-	if u, ok := r.subject.(*URLSubject); ok && s.opened == nil {
+	if u, ok := r.subject.(*URLSubject); ok && s.Opened == nil {
 		if old := u.older(start, a); old != nil {
 			r.subject = old
-			r.report.Target.Transport = TransportSSE
+			r.report.Target.Transport = wire.TransportSSE
 			return r.meetSession(ctx)
 		}
 	}
 	var unmet *UnreachableError
-	if err != nil && !errors.Is(err, errForeignEndpoint) { // which OLD-02 judges
+	if err != nil && !errors.Is(err, wire.ErrForeignEndpoint) { // which OLD-02 judges
 		if unmet = r.unmet(ctx, s, err); ctx.Err() != nil {
 			return met{}, ctx.Err()
 		}
-		if s.wire.transport() != TransportHTTP || s.trace.silent() {
+		if s.Conn.Transport() != wire.TransportHTTP || s.Trace.Silent() {
 			return met{}, unmet
 		}
 	}
-	if s.opened == nil {
+	if s.Opened == nil {
 		return met{refused: keptOut(a, err), unmet: unmet}, nil
 	}
-	return met{revision: s.opened.revision}, s.initialized(ctx)
+	return met{revision: s.Opened.Revision}, s.Initialized(ctx)
 }
 
 // waiting says what the first start waits for.
@@ -127,74 +129,74 @@ func (r *runner) waiting() string {
 
 // greet sends initialize and waits for its answer as long as a start may take. What
 // can only be meant as the answer ends the wait.
-func (r *runner) greet(ctx context.Context, s *session, offer mcp.Version) (answer, error) {
-	lines, isLines := s.wire.(*lineWire)
+func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) (wire.Answer, error) {
+	lines, isLines := s.Conn.(*wire.StdioConn)
 	if !isLines {
-		s.wait = r.opts.StartTimeout
-		a, err := s.initialize(ctx, offer)
-		s.wait = r.opts.Answer
+		s.Wait = r.opts.StartTimeout
+		a, err := s.Initialize(ctx, offer)
+		s.Wait = r.opts.Answer
 		return a, err
 	}
-	id, err := s.post(ctx, mcp.MethodInitialize, s.initializeParams(offer))
-	if err != nil && !errors.Is(err, errLate) && !errors.Is(err, errClosed) {
-		return answer{}, err // a program that reads nothing may have said why
+	id, err := s.Post(ctx, mcp.MethodInitialize, s.InitializeParams(offer))
+	if err != nil && !errors.Is(err, wire.ErrLate) && !errors.Is(err, wire.ErrClosed) {
+		return wire.Answer{}, err // a program that reads nothing may have said why
 	}
 	g := &greeting{id: id}
 	for {
-		in, err := s.next1(ctx, func(in inbound) bool {
-			if in.members == nil {
-				r.doing(Progress{Doing: fmt.Sprintf("the server wrote %q, which is no message; %s", clip(string(in.data), 40), r.waiting())})
+		in, err := s.Next(ctx, func(in wire.Inbound) bool {
+			if in.Members == nil {
+				r.doing(Progress{Doing: fmt.Sprintf("the server wrote %q, which is no message; %s", rawjson.Clip(string(in.Data), 40), r.waiting())})
 			}
 			return g.takes(in)
 		})
-		switch late := errors.Is(err, errLate); {
+		switch late := errors.Is(err, wire.ErrLate); {
 		case err == nil && g.found != nil:
-			return answer{}, g.found
+			return wire.Answer{}, g.found
 		case err == nil:
-			a := toAnswer(in)
-			s.begun(a)
+			a := wire.ToAnswer(in)
+			s.Begun(a)
 			return a, nil
 		case late && g.other != nil:
-			return answer{}, g.other
+			return wire.Answer{}, g.other
 		case late:
-			if m := g.unterminated(lines.unread.bytes()); m != nil {
-				return answer{}, m
+			if m := g.unterminated(lines.Unterminated()); m != nil {
+				return wire.Answer{}, m
 			}
 		case errors.Is(err, context.DeadlineExceeded):
 			silence := g.silence(r.opts.StartTimeout.String())
-			lines.hurry.Store(true)
-			s.close()
-			return answer{}, cmp.Or(g.held(s.trace), silence)
+			lines.Hurry()
+			s.Close()
+			return wire.Answer{}, cmp.Or(g.held(s.Trace), silence)
 		default:
-			return answer{}, err
+			return wire.Answer{}, err
 		}
 	}
 }
 
 // unmet is the error about a server whose answer to initialize did not come or
 // cannot be read. It ends the conversation.
-func (r *runner) unmet(ctx context.Context, s *session, err error) *UnreachableError {
+func (r *runner) unmet(ctx context.Context, s *wire.Session, err error) *UnreachableError {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fmt.Errorf("%w in %s", errNoAnswer, r.opts.StartTimeout)
+		err = fmt.Errorf("%w in %s", wire.ErrNoAnswer, r.opts.StartTimeout)
 	}
-	if w, ok := s.wire.(*lineWire); ok && !errors.Is(err, errClosed) {
-		w.hurry.Store(true) // nobody judges how it ends
+	if w, ok := s.Conn.(*wire.StdioConn); ok && !errors.Is(err, wire.ErrClosed) {
+		w.Hurry() // nobody judges how it ends
 	}
-	end := s.close()
-	u := &UnreachableError{Target: r.report.Target, Stderr: lastLines(s.wire.stderr()), Exit: -1, Err: err, Rule: ruleOf(checkAnswered)}
-	data, status := s.trace.said()
+	end := s.Close()
+	u := &UnreachableError{Target: r.report.Target, Stderr: wire.LastLines(s.Conn.Stderr()), Exit: -1, Err: err, Rule: ruleOf(checkAnswered)}
+	data, status := s.Trace.Said()
 	u.Received = data
 	var wrong *misread
 	switch {
 	case errors.As(err, &wrong):
 		u.Rule = ruleOf(wrong.rule)
-	case errors.Is(err, errClosed) && end.prompt:
-		u.Exit = end.exit
-		if u.Exit < 0 && end.err != nil {
-			u.Err = fmt.Errorf("%w: %w", errClosed, end.err)
+	case errors.Is(err, wire.ErrClosed) && end.Prompt:
+		u.Exit = end.Exit
+		if u.Exit < 0 && end.Err != nil {
+			u.Err = fmt.Errorf("%w: %w", wire.ErrClosed, end.Err)
 		}
 	case status != "":
-		wrong = s.noResponse(status)
+		wrong = noResponse(s, status)
 		u.Err, u.Rule = wrong, ruleOf(wrong.rule)
 	}
 	return u
@@ -202,15 +204,15 @@ func (r *runner) unmet(ctx context.Context, s *session, err error) *UnreachableE
 
 // keptOut is the HTTP status of an answer behind which there is no server to
 // judge: one that wants credentials, or one that no MCP server gave. Else 0.
-func keptOut(a answer, err error) int {
-	status := statusOf(err)
-	if a.in.http != nil && a.err != nil {
-		status = a.in.http.Status
+func keptOut(a wire.Answer, err error) int {
+	status := wire.StatusOf(err)
+	if a.In.HTTP != nil && a.Err != nil {
+		status = a.In.HTTP.Status
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return status
-	case a.err != nil: // an MCP server says so
+	case a.Err != nil: // an MCP server says so
 		return 0
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= http.StatusInternalServerError:
 		return status
@@ -228,12 +230,12 @@ func (r *runner) meetStateless(ctx context.Context) (versions []string, garbled,
 	if err != nil {
 		return nil, false, false
 	}
-	defer s.close()
-	a, err := s.request(ctx, mcp.MethodDiscover, nil)
-	if err != nil || a.err != nil {
+	defer s.Close()
+	a, err := s.Request(ctx, mcp.MethodDiscover, nil)
+	if err != nil || a.Err != nil {
 		return nil, false, err == nil
 	}
-	result, _ := object(a.result)
+	result, _ := rawjson.Object(a.Result)
 	said, there := result["supportedVersions"]
 	if !there || json.Unmarshal(said, &versions) != nil {
 		return nil, there, true

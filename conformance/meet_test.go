@@ -17,12 +17,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // strange runs a stranger over lines, with write in place of its way to write
 // one; n counts what it has written.
-func strange(first string, write func(n int, answer string) string) Serve {
+func strange(first string, write func(n int, answer string) string) wire.Serve {
 	answer := stranger(`{"tools":{}}`)
 	return func(_ context.Context, in io.Reader, out io.Writer) error {
 		_, err := io.WriteString(out, first)
@@ -47,7 +48,7 @@ func TestMeet_Unreadable(t *testing.T) {
 	t.Parallel()
 	const start, answer = 5 * time.Minute, 10 * time.Second
 	for name, c := range map[string]struct {
-		serve    Serve
+		serve    wire.Serve
 		within   time.Duration
 		says     string
 		rule     string

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -40,27 +40,24 @@ type greeting struct {
 
 // takes reports whether in ends the wait: it is the answer, or found says what is
 // wrong with it.
-func (g *greeting) takes(in inbound) bool {
+func (g *greeting) takes(in wire.Inbound) bool {
 	switch {
-	case in.members == nil:
-		g.found = g.garbled(in.data)
-	case in.id() != g.id:
-		if _, there := in.members["id"]; in.isResponse() && (there || in.members["error"] != nil) {
-			g.other = wrongly(seenKnown, "has the id %s and not %s", orAbsent(in.members["id"]), g.id)
+	case in.Members == nil:
+		g.found = g.garbled(in.Data)
+	case in.ID() != g.id:
+		if _, there := in.Members["id"]; in.IsResponse() && (there || in.Members["error"] != nil) {
+			g.other = wrongly(seenKnown, "has the id %s and not %s", rawjson.OrAbsent(in.Members["id"]), g.id)
 		}
 		return false
-	case in.isResponse():
+	case in.IsResponse():
 		return true
-	case in.members["result"] != nil, in.members["error"] != nil:
+	case in.Members["result"] != nil, in.Members["error"] != nil:
 		g.found = wrongly(seenExclusive, `has a member "method", which makes it a request`)
-	case in.method() == mcp.MethodInitialize:
+	case in.Method() == mcp.MethodInitialize:
 		g.found = wrongly(checkAnswered, "is the request: it sends back what it is sent")
 	}
 	return g.found != nil
 }
-
-// keptGreeting bounds what is kept of what is no message.
-const keptGreeting = 64 << 10
 
 // garbled looks for the answer in a line that is no message, and in the lines before
 // it.
@@ -73,15 +70,15 @@ func (g *greeting) garbled(line []byte) *misread {
 		case string(before) == byteOrderMark:
 			return wrongly(seenClean, "begins with a byte order mark (U+FEFF)")
 		case len(before) > 0:
-			return wrongly(seenClean, "stands behind %q on its line", clip(string(before), 60))
+			return wrongly(seenClean, "stands behind %q on its line", rawjson.Clip(string(before), 60))
 		default:
-			return wrongly(seenClean, "is followed by %q on its line", clip(string(bytes.TrimSpace(after)), 60))
+			return wrongly(seenClean, "is followed by %q on its line", rawjson.Clip(string(bytes.TrimSpace(after)), 60))
 		}
 	}
-	if len(g.text) > keptGreeting {
+	if len(g.text) > wire.KeptGreeting {
 		return nil // it writes without end
 	}
-	g.text = append(append(g.text, line[:min(len(line), keptGreeting)]...), '\n')
+	g.text = append(append(g.text, line[:min(len(line), wire.KeptGreeting)]...), '\n')
 	if _, _, there := g.find(g.text); there {
 		return wrongly(checkNewlines, "is spread over several lines")
 	}
@@ -114,7 +111,7 @@ func (g *greeting) find(text []byte) (before, after []byte, there bool) {
 		d := json.NewDecoder(bytes.NewReader(text[at:]))
 		var raw json.RawMessage
 		if d.Decode(&raw) == nil {
-			if in := received(raw, nil); in.isResponse() && in.id() == g.id {
+			if in := wire.Received(raw, nil); in.IsResponse() && in.ID() == g.id {
 				return text[:at], text[at+int(d.InputOffset()):], true
 			}
 		}
@@ -126,7 +123,7 @@ func (g *greeting) find(text []byte) (before, after []byte, there bool) {
 // silence says what is wrong with a server that has not answered in time, by what
 // it did send.
 func (g *greeting) silence(waited string) *misread {
-	m := &misread{rule: checkAnswered, text: "the server did not answer initialize in " + waited, cause: errNoAnswer}
+	m := &misread{rule: checkAnswered, text: "the server did not answer initialize in " + waited, cause: wire.ErrNoAnswer}
 	if len(g.text) > 0 {
 		m.rule = seenClean
 		m.text += "; it wrote lines that are no messages"
@@ -135,11 +132,9 @@ func (g *greeting) silence(waited string) *misread {
 }
 
 // held looks for the answer in what a program wrote when its input was closed.
-func (g *greeting) held(t *trace) *misread {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.frames {
-		if in := received(f.Data, nil); f.Dir == FromServer && in.isResponse() && in.id() == g.id {
+func (g *greeting) held(t *wire.Trace) *misread {
+	for _, f := range t.All() {
+		if in := wire.Received(f.Data, nil); f.Dir == wire.FromServer && in.IsResponse() && in.ID() == g.id {
 			return wrongly(checkAnswered, "came only when its input was closed: it does not flush its standard output")
 		}
 	}
@@ -147,26 +142,24 @@ func (g *greeting) held(t *trace) *misread {
 }
 
 // noResponse says what is wrong with an HTTP answer in which no response came.
-func (s *session) noResponse(status string) *misread {
+func noResponse(s *wire.Session, status string) *misread {
 	g := &greeting{}
-	for id, method := range s.asked {
+	for id, method := range s.Asked {
 		if method == mcp.MethodInitialize {
 			g.id = id
 		}
 	}
-	s.trace.mu.Lock()
-	defer s.trace.mu.Unlock()
-	for _, f := range s.trace.frames {
-		if f.Dir != FromServer || f.HTTP == nil {
+	for _, f := range s.Trace.All() {
+		if f.Dir != wire.FromServer || f.HTTP == nil {
 			continue
 		}
-		in := received(f.Data, f.HTTP)
+		in := wire.Received(f.Data, f.HTTP)
 		switch {
-		case in.members != nil && g.takes(in) && g.found != nil:
+		case in.Members != nil && g.takes(in) && g.found != nil:
 			return g.found
-		case !isAnswerType(f.HTTP.ContentType):
+		case !wire.IsAnswerType(f.HTTP.ContentType):
 			return wrongly(seenMediaType, "is no message: %s", status)
-		case len(f.Data) > 0 && in.members == nil:
+		case len(f.Data) > 0 && in.Members == nil:
 			return wrongly(seenOne, "is no message: %s", status)
 		}
 	}
@@ -189,27 +182,4 @@ func ruleOf(id string) Check {
 		}
 	}
 	panic("conformance: there is no check " + id) //nolint:forbidigo // a bug of the suite, which a test meets
-}
-
-// said returns the first bytes that a server sent in a conversation: of an HTTP
-// server its first answer, with the status line.
-func (t *trace) said() (data []byte, status string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.frames {
-		if f.Dir != FromServer {
-			continue
-		}
-		if f.HTTP != nil {
-			return bytes.Clone(f.Data), strings.TrimSpace(strconv.Itoa(f.HTTP.Status) + " " + f.HTTP.ContentType)
-		}
-		if len(data) > 0 {
-			data = append(data, '\n')
-		}
-		data = append(data, f.Data...)
-		if len(data) >= keptBytes {
-			return data[:keptBytes], ""
-		}
-	}
-	return data, ""
 }

@@ -3,26 +3,19 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Error codes of JSON-RPC 2.0 and of the artifact family (tools.md 1.2).
+// Error codes of the artifact family (tools.md 1.2).
 const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
-	codeServer         = -32000
-	codeNotFound       = -32001
-	// codeHeader refuses a request whose headers do not say what its body says,
-	// before anybody looks at the body (HTTP-32).
-	codeHeader = -32020
+	codeServer   = -32000
+	codeNotFound = -32001
 )
 
 // Checks that are about every message of a run, whatever the scenario.
@@ -60,7 +53,7 @@ type observer struct {
 
 type violation struct {
 	detail string
-	frame  Frame
+	frame  wire.Frame
 }
 
 func newObserver() *observer {
@@ -68,81 +61,81 @@ func newObserver() *observer {
 }
 
 // see records that a rule was looked at, and the violation unless ok.
-func (o *observer) see(id string, ok bool, in inbound, format string, args ...any) {
+func (o *observer) see(id string, ok bool, in wire.Inbound, format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.observed[id]++
 	if ok || len(o.broken[id]) >= 5 {
 		return
 	}
-	frame := Frame{Dir: FromServer, Data: slices.Clone(in.data[:min(len(in.data), keptBytes)]), Size: len(in.data), HTTP: in.http}
+	frame := wire.Frame{Dir: wire.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
 	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
 }
 
 // message judges one message of a session.
-func (o *observer) message(s *session, in inbound) {
-	switch kind := s.wire.transport(); {
-	case kind == TransportStdio:
-		o.see(seenClean, in.members != nil || isArray(in.data), in, "a line on standard output is no message: %v", in.err)
-	case kind == TransportSSE:
-		if in.http == nil || in.http.Status < 300 { // else the body of a refusal
-			o.see(seenSSEMessage, in.name == "message" && (in.members != nil || isArray(in.data)), in, "an event named %s: %v", in.name, in.err)
+func (o *observer) message(s *wire.Session, in wire.Inbound) {
+	switch kind := s.Conn.Transport(); {
+	case kind == wire.TransportStdio:
+		o.see(seenClean, in.Members != nil || rawjson.IsArray(in.Data), in, "a line on standard output is no message: %v", in.Err)
+	case kind == wire.TransportSSE:
+		if in.HTTP == nil || in.HTTP.Status < 300 { // else the body of a refusal
+			o.see(seenSSEMessage, in.Name == "message" && (in.Members != nil || rawjson.IsArray(in.Data)), in, "an event named %s: %v", in.Name, in.Err)
 		}
-	case in.http != nil && in.http.Status < 300:
-		o.see(seenMediaType, isAnswerType(in.http.ContentType), in, "Content-Type %q", in.http.ContentType)
-		if mediaType(http.Header{"Content-Type": {in.http.ContentType}}) == mediaStream {
-			o.see(seenEvent, in.members != nil || isArray(in.data), in, "the data of an event are no message: %v", in.err)
+	case in.HTTP != nil && in.HTTP.Status < 300:
+		o.see(seenMediaType, wire.IsAnswerType(in.HTTP.ContentType), in, "Content-Type %q", in.HTTP.ContentType)
+		if wire.MediaType(http.Header{"Content-Type": {in.HTTP.ContentType}}) == wire.MediaStream {
+			o.see(seenEvent, in.Members != nil || rawjson.IsArray(in.Data), in, "the data of an event are no message: %v", in.Err)
 		} else {
-			o.see(seenOne, in.members != nil || isArray(in.data), in, "a body is no message: %v", in.err)
+			o.see(seenOne, in.Members != nil || rawjson.IsArray(in.Data), in, "a body is no message: %v", in.Err)
 		}
 	}
 	// Revision B alone has batches. Who sends one elsewhere may get one back.
-	batches := s.opened != nil && s.opened.revision == mcp.Version2025_03_26 || s.arrays
-	o.see(seenBatch, batches || !isArray(in.data), in, "a JSON array")
-	if in.members == nil {
+	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.Arrays
+	o.see(seenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
+	if in.Members == nil {
 		return
 	}
-	if s.stateless != "" {
+	if s.Stateless != "" {
 		o.stateless(s, in)
 	}
-	o.see(seenVersion, string(in.members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", orAbsent(in.members["jsonrpc"]))
+	o.see(seenVersion, string(in.Members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", rawjson.OrAbsent(in.Members["jsonrpc"]))
 	o.fits(s, in)
 	o.meta(in)
-	if in.isResponse() {
+	if in.IsResponse() {
 		o.response(s, in)
 		o.content(s, in)
 		return
 	}
-	if raw, ok := in.members["id"]; ok {
-		o.see(seenRequestID, isID(raw), in, "id is %s", clip(string(raw), 40))
+	if raw, ok := in.Members["id"]; ok {
+		o.see(seenRequestID, rawjson.IsID(raw), in, "id is %s", rawjson.Clip(string(raw), 40))
 	}
-	if raw, ok := in.members["params"]; ok {
-		o.see(seenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", clip(string(raw), 40))
+	if raw, ok := in.Members["params"]; ok {
+		o.see(seenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", rawjson.Clip(string(raw), 40))
 	}
 }
 
-func (o *observer) response(s *session, in inbound) {
-	_, hasResult := in.members["result"]
-	errRaw, hasError := in.members["error"]
+func (o *observer) response(s *wire.Session, in wire.Inbound) {
+	_, hasResult := in.Members["result"]
+	errRaw, hasError := in.Members["error"]
 	o.see(seenExclusive, hasResult != hasError, in, "result %s, error %s", presence(hasResult), presence(hasError))
 	if hasError {
 		reason := errorShape(errRaw)
 		o.see(seenError, reason == "", in, "%s", reason)
 	}
-	id := in.id()
+	id := in.ID()
 	if id == "" || id == "null" {
-		_, null := s.pending["null"] // RPC-02/null is about who serves that
+		_, null := s.Pending["null"] // RPC-02/null is about who serves that
 		o.see(seenKnown, hasError || null, in, "a result without an id")
 		return
 	}
-	answered, asked := s.pending[id]
-	if !asked && s.malformed {
+	answered, asked := s.Pending[id]
+	if !asked && s.Malformed {
 		return // RPC-02 is about what becomes of an id that is none
 	}
-	o.see(seenKnown, asked, in, "id %s was never sent", clip(id, 60))
+	o.see(seenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
 	if asked {
-		o.see(seenOnce, !answered, in, "id %s is answered a second time", clip(id, 60))
-		s.pending[id] = true
+		o.see(seenOnce, !answered, in, "id %s is answered a second time", rawjson.Clip(id, 60))
+		s.Pending[id] = true
 	}
 }
 
@@ -152,33 +145,33 @@ func errorShape(raw json.RawMessage) string {
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return "error is not an object"
 	}
-	if !isInteger(members["code"]) {
-		return "error.code is " + orAbsent(members["code"])
+	if !rawjson.IsInteger(members["code"]) {
+		return "error.code is " + rawjson.OrAbsent(members["code"])
 	}
-	if !isString(members["message"]) {
-		return "error.message is " + orAbsent(members["message"])
+	if !rawjson.IsString(members["message"]) {
+		return "error.message is " + rawjson.OrAbsent(members["message"])
 	}
 	return ""
 }
 
 // callResult judges the result of a tools/call, whoever made the call.
-func (o *observer) callResult(a answer, revision mcp.Version) {
+func (o *observer) callResult(a wire.Answer, revision mcp.Version) {
 	var result map[string]json.RawMessage
-	if a.err != nil || json.Unmarshal(a.result, &result) != nil || result == nil {
+	if a.Err != nil || json.Unmarshal(a.Result, &result) != nil || result == nil {
 		return
 	}
-	if text(result["resultType"]) == "input_required" {
+	if rawjson.Text(result["resultType"]) == "input_required" {
 		return // no result yet (MRTR-01)
 	}
 	reason := contentShape(result["content"])
-	o.see(seenContent, reason == "", a.in, "%s", reason)
+	o.see(seenContent, reason == "", a.In, "%s", reason)
 	if raw, ok := result["isError"]; ok {
-		o.see(seenIsError, string(raw) == "true" || string(raw) == "false", a.in, "isError is %s", clip(string(raw), 40))
+		o.see(seenIsError, string(raw) == "true" || string(raw) == "false", a.In, "isError is %s", rawjson.Clip(string(raw), 40))
 	} else {
-		o.see(seenIsError, true, a.in, "")
+		o.see(seenIsError, true, a.In, "")
 	}
 	if raw, ok := result["structuredContent"]; ok && revision.Era() == mcp.EraSession {
-		o.see(seenStructure, len(raw) > 0 && raw[0] == '{', a.in, "structuredContent is %s", clip(string(raw), 40))
+		o.see(seenStructure, len(raw) > 0 && raw[0] == '{', a.In, "structuredContent is %s", rawjson.Clip(string(raw), 40))
 	}
 }
 
@@ -196,43 +189,18 @@ func contentShape(raw json.RawMessage) string {
 		"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"},
 	}
 	for i, block := range blocks {
-		if !isString(block["type"]) {
-			return fmt.Sprintf("content[%d].type is %s", i, orAbsent(block["type"]))
+		if !rawjson.IsString(block["type"]) {
+			return fmt.Sprintf("content[%d].type is %s", i, rawjson.OrAbsent(block["type"]))
 		}
 		var kind string
 		_ = json.Unmarshal(block["type"], &kind) // a string, as just seen
 		for _, member := range needs[kind] {
-			if !isString(block[member]) {
-				return fmt.Sprintf("content[%d].%s is %s", i, member, orAbsent(block[member]))
+			if !rawjson.IsString(block[member]) {
+				return fmt.Sprintf("content[%d].%s is %s", i, member, rawjson.OrAbsent(block[member]))
 			}
 		}
 	}
 	return ""
-}
-
-func isArray(data []byte) bool { return len(data) > 0 && data[0] == '[' }
-
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
-
-// isInteger takes every spelling of an integer: 1, 1.0 and 1e2 are the same
-// number to JSON.
-func isInteger(raw json.RawMessage) bool {
-	if len(raw) == 0 || len(raw) > 40 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
-		return false
-	}
-	r, ok := new(big.Rat).SetString(string(raw))
-	return ok && r.IsInt()
-}
-
-func isID(raw json.RawMessage) bool { return isString(raw) || isInteger(raw) }
-
-func orAbsent(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "absent"
-	}
-	return clip(string(raw), 60)
 }
 
 func presence(there bool) string {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -47,16 +49,16 @@ func contentScenarios() []Scenario {
 }
 
 // content judges the content of one result.
-func (o *observer) content(s *session, in inbound) {
-	result, ok := object(in.members["result"])
-	if !ok || text(result["resultType"]) == string(mcp.ResultInputRequired) {
+func (o *observer) content(s *wire.Session, in wire.Inbound) {
+	result, ok := rawjson.Object(in.Members["result"])
+	if !ok || rawjson.Text(result["resultType"]) == string(mcp.ResultInputRequired) {
 		return
 	}
-	revision := s.stateless
-	if s.opened != nil {
-		revision = s.opened.revision
+	revision := s.Stateless
+	if s.Opened != nil {
+		revision = s.Opened.Revision
 	}
-	switch s.asked[in.id()] {
+	switch s.Asked[in.ID()] {
 	case mcp.MethodToolsCall:
 		var blocks []entry
 		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
@@ -67,14 +69,14 @@ func (o *observer) content(s *session, in inbound) {
 		var messages []entry
 		fault := ""
 		if json.Unmarshal(result["messages"], &messages) != nil || messages == nil {
-			fault = "messages is " + orAbsent(result["messages"])
+			fault = "messages is " + rawjson.OrAbsent(result["messages"])
 		}
 		for i, m := range messages {
-			role := text(m["role"])
-			o.see(seenRole, role == "user" || role == "assistant", in, "the role of message %d is %s", i, orAbsent(m["role"]))
-			block, ok := object(m["content"])
+			role := rawjson.Text(m["role"])
+			o.see(seenRole, role == "user" || role == "assistant", in, "the role of message %d is %s", i, rawjson.OrAbsent(m["role"]))
+			block, ok := rawjson.Object(m["content"])
 			if !ok {
-				fault = fmt.Sprintf("the content of message %d is %s", i, orAbsent(m["content"]))
+				fault = fmt.Sprintf("the content of message %d is %s", i, rawjson.OrAbsent(m["content"]))
 			} else {
 				o.block(in, block, revision)
 			}
@@ -84,7 +86,7 @@ func (o *observer) content(s *session, in inbound) {
 		var contents []entry
 		fault := ""
 		if json.Unmarshal(result["contents"], &contents) != nil || contents == nil {
-			fault = "contents is " + orAbsent(result["contents"])
+			fault = "contents is " + rawjson.OrAbsent(result["contents"])
 		}
 		for _, c := range contents {
 			fault += resourceFault(c)
@@ -102,28 +104,28 @@ func blockSince() map[string]mcp.Version {
 	}
 }
 
-func (o *observer) block(in inbound, block entry, revision mcp.Version) {
-	kind := text(block["type"])
+func (o *observer) block(in wire.Inbound, block entry, revision mcp.Version) {
+	kind := rawjson.Text(block["type"])
 	since, known := blockSince()[kind]
-	o.see(seenBlockType, known && (!revision.Known() || revision.AtLeast(since)), in, "type is %s in %s", orAbsent(block["type"]), revision)
+	o.see(seenBlockType, known && (!revision.Known() || revision.AtLeast(since)), in, "type is %s in %s", rawjson.OrAbsent(block["type"]), revision)
 	if raw, there := block["annotations"]; there {
 		fault := audienceFault(raw)
 		o.see(seenAnnotations, fault == "", in, "%s", fault)
 	}
 	switch kind {
 	case "image", "audio":
-		media := text(block["mimeType"])
-		o.see(seenMIME, isMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, orAbsent(block["mimeType"]))
-		data, err := base64.StdEncoding.DecodeString(text(block["data"]))
+		media := rawjson.Text(block["mimeType"])
+		o.see(seenMIME, isMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, rawjson.OrAbsent(block["mimeType"]))
+		data, err := base64.StdEncoding.DecodeString(rawjson.Text(block["data"]))
 		o.see(seenBase64, err == nil && len(data) > 0, in, "data of %s: %d bytes, %v", kind, len(data), err)
 		if magic := magicOf()[strings.ToLower(media)]; magic != "" && err == nil {
 			o.see(seenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q", media, data[:min(4, len(data))])
 		}
 	case "resource_link":
-		o.see(seenBlockURI, isAbsoluteURI(text(block["uri"])), in, "uri is %s", orAbsent(block["uri"]))
+		o.see(seenBlockURI, isAbsoluteURI(rawjson.Text(block["uri"])), in, "uri is %s", rawjson.OrAbsent(block["uri"]))
 	case "resource":
-		resource, _ := object(block["resource"])
-		o.see(seenBlockURI, isAbsoluteURI(text(resource["uri"])), in, "uri is %s", orAbsent(resource["uri"]))
+		resource, _ := rawjson.Object(block["resource"])
+		o.see(seenBlockURI, isAbsoluteURI(rawjson.Text(resource["uri"])), in, "uri is %s", rawjson.OrAbsent(resource["uri"]))
 		fault := resourceFault(resource)
 		o.see(seenEmbedded, fault == "", in, "%s", fault)
 		o.body(in, resource)
@@ -131,13 +133,13 @@ func (o *observer) block(in inbound, block entry, revision mcp.Version) {
 }
 
 // body judges the blob and the MIME type of a resource.
-func (o *observer) body(in inbound, resource entry) {
+func (o *observer) body(in wire.Inbound, resource entry) {
 	if raw, there := resource["blob"]; there {
-		_, err := base64.StdEncoding.DecodeString(text(raw))
-		o.see(seenBase64, isString(raw) && err == nil, in, "blob of %s: %v", text(resource["uri"]), err)
+		_, err := base64.StdEncoding.DecodeString(rawjson.Text(raw))
+		o.see(seenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s: %v", rawjson.Text(resource["uri"]), err)
 	}
 	if raw, there := resource["mimeType"]; there {
-		o.see(seenMIME, isMIME(text(raw)), in, "mimeType of %s is %s", text(resource["uri"]), orAbsent(raw))
+		o.see(seenMIME, isMIME(rawjson.Text(raw)), in, "mimeType of %s is %s", rawjson.Text(resource["uri"]), rawjson.OrAbsent(raw))
 	}
 }
 
@@ -146,12 +148,12 @@ func resourceFault(resource entry) string {
 	_, hasText := resource["text"]
 	_, hasBlob := resource["blob"]
 	switch {
-	case !isString(resource["uri"]):
-		return "uri is " + orAbsent(resource["uri"])
+	case !rawjson.IsString(resource["uri"]):
+		return "uri is " + rawjson.OrAbsent(resource["uri"])
 	case hasText == hasBlob:
-		return fmt.Sprintf("%s: text %s, blob %s", text(resource["uri"]), presence(hasText), presence(hasBlob))
-	case hasText && !isString(resource["text"]):
-		return "text is " + orAbsent(resource["text"])
+		return fmt.Sprintf("%s: text %s, blob %s", rawjson.Text(resource["uri"]), presence(hasText), presence(hasBlob))
+	case hasText && !rawjson.IsString(resource["text"]):
+		return "text is " + rawjson.OrAbsent(resource["text"])
 	}
 	return ""
 }
@@ -159,26 +161,26 @@ func resourceFault(resource entry) string {
 // audienceFault says what is wrong with annotations of content, "" when nothing
 // is.
 func audienceFault(raw json.RawMessage) string {
-	annotations, ok := object(raw)
+	annotations, ok := rawjson.Object(raw)
 	if !ok {
-		return "annotations is " + orAbsent(raw)
+		return "annotations is " + rawjson.OrAbsent(raw)
 	}
 	if raw, there := annotations["audience"]; there {
 		var audience []string
 		stranger := func(role string) bool { return role != "user" && role != "assistant" }
 		if json.Unmarshal(raw, &audience) != nil || slices.ContainsFunc(audience, stranger) {
-			return "audience is " + orAbsent(raw)
+			return "audience is " + rawjson.OrAbsent(raw)
 		}
 	}
 	if raw, there := annotations["priority"]; there {
 		var priority float64
 		if json.Unmarshal(raw, &priority) != nil || priority < 0 || priority > 1 {
-			return "priority is " + orAbsent(raw)
+			return "priority is " + rawjson.OrAbsent(raw)
 		}
 	}
 	if raw, there := annotations["lastModified"]; there {
-		if !isTime(text(raw)) {
-			return "lastModified is " + orAbsent(raw)
+		if !isTime(rawjson.Text(raw)) {
+			return "lastModified is " + rawjson.OrAbsent(raw)
 		}
 	}
 	return ""

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"regexp"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -29,16 +31,16 @@ func metaScenarios() []Scenario {
 }
 
 // meta judges the _meta of one message, and those of the entries of its lists.
-func (o *observer) meta(in inbound) {
-	if len(in.data) > mostMeta || !bytes.Contains(in.data, []byte(`"_meta"`)) {
+func (o *observer) meta(in wire.Inbound) {
+	if len(in.Data) > mostMeta || !bytes.Contains(in.Data, []byte(`"_meta"`)) {
 		return
 	}
 	for _, name := range []string{"result", "params"} {
-		members, _ := object(in.members[name])
+		members, _ := rawjson.Object(in.Members[name])
 		o.metaOf(in, members)
 		for _, value := range members {
 			var entries []map[string]json.RawMessage
-			if !isArray(value) || json.Unmarshal(value, &entries) != nil {
+			if !rawjson.IsArray(value) || json.Unmarshal(value, &entries) != nil {
 				continue // no list of objects
 			}
 			for _, e := range entries {
@@ -48,9 +50,9 @@ func (o *observer) meta(in inbound) {
 	}
 }
 
-func (o *observer) metaOf(in inbound, members map[string]json.RawMessage) {
-	meta, _ := object(members["_meta"])
-	for _, key := range sortedKeys(meta) {
-		o.see(seenMetaKeys, metaKey.MatchString(key), in, "_meta has %q", clip(key, 80))
+func (o *observer) metaOf(in wire.Inbound, members map[string]json.RawMessage) {
+	meta, _ := rawjson.Object(members["_meta"])
+	for _, key := range rawjson.SortedKeys(meta) {
+		o.see(seenMetaKeys, metaKey.MatchString(key), in, "_meta has %q", rawjson.Clip(key, 80))
 	}
 }

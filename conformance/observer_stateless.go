@@ -3,6 +3,8 @@ package conformance
 import (
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -51,33 +53,33 @@ func runSeen(t *trial) error {
 }
 
 // stateless judges one message of a leg without sessions.
-func (o *observer) stateless(s *session, in inbound) {
-	isRequest := !in.isResponse() && in.id() != ""
-	o.see(seenNoRequests, !isRequest, in, "the request %s", in.method())
-	if !in.isResponse() {
+func (o *observer) stateless(s *wire.Session, in wire.Inbound) {
+	isRequest := !in.IsResponse() && in.ID() != ""
+	o.see(seenNoRequests, !isRequest, in, "the request %s", in.Method())
+	if !in.IsResponse() {
 		return
 	}
-	a := toAnswer(in)
-	if a.err != nil {
-		defined := []int64{codeHeader, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion}
-		reserved := a.err.Code <= -32020 && a.err.Code >= -32099
-		o.see(seenReserved, !reserved || slices.Contains(defined, a.err.Code) || a.err.Code == mcp.CodeURLElicitationRequired, in, "code %d", a.err.Code)
-		o.see(seenRetired, a.err.Code != mcp.CodeResourceNotFound && a.err.Code != mcp.CodeURLElicitationRequired, in, "code %d", a.err.Code)
+	a := wire.ToAnswer(in)
+	if a.Err != nil {
+		defined := []int64{wire.CodeHeader, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion}
+		reserved := a.Err.Code <= -32020 && a.Err.Code >= -32099
+		o.see(seenReserved, !reserved || slices.Contains(defined, a.Err.Code) || a.Err.Code == mcp.CodeURLElicitationRequired, in, "code %d", a.Err.Code)
+		o.see(seenRetired, a.Err.Code != mcp.CodeResourceNotFound && a.Err.Code != mcp.CodeURLElicitationRequired, in, "code %d", a.Err.Code)
 		return
 	}
-	result, ok := object(a.result)
-	method, known := s.asked[in.id()]
+	result, ok := rawjson.Object(a.Result)
+	method, known := s.Asked[in.ID()]
 	// What the revision does not have is not its business: a server of both eras
 	// answers initialize as one of sessions, and may have methods of its own.
-	if !ok || known && !mcp.MethodIn(method, s.stateless) {
+	if !ok || known && !mcp.MethodIn(method, s.Stateless) {
 		return
 	}
-	kind := resultType(a)
+	kind := wire.ResultType(a)
 	// A task is for a client that declares the extension, in answer to a call.
-	isTask := kind == mcp.ResultTask && method == mcp.MethodToolsCall && s.declares["extensions"] != nil
-	o.see(seenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", orAbsent(result["resultType"]))
-	meta, _ := object(result["_meta"])
-	o.see(seenIdentity, isObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, orAbsent(meta[mcp.MetaServerInfo]))
+	isTask := kind == mcp.ResultTask && method == mcp.MethodToolsCall && s.Declares["extensions"] != nil
+	o.see(seenResultType, isTask || kind == mcp.ResultComplete || kind == mcp.ResultInputRequired, in, "resultType is %s", rawjson.OrAbsent(result["resultType"]))
+	meta, _ := rawjson.Object(result["_meta"])
+	o.see(seenIdentity, rawjson.IsObject(meta[mcp.MetaServerInfo]), in, "%s is %s", mcp.MetaServerInfo, rawjson.OrAbsent(meta[mcp.MetaServerInfo]))
 	askers := []string{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
 	if known {
 		o.see(seenAskers, kind != mcp.ResultInputRequired || slices.Contains(askers, method), in, "%s is answered with input_required", method)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // pattern is what an answer has to look like: a JSON value in which
@@ -44,7 +46,7 @@ func differs(want, got any, path string) string {
 		if !ok {
 			return at(path, "not an object")
 		}
-		for _, name := range sortedKeys(want) {
+		for _, name := range rawjson.SortedKeys(want) {
 			value, there := members[name]
 			if absent := want[name] == "$absent"; absent && !there {
 				continue

@@ -5,20 +5,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func TestInvalidArgument_FormOfEachFamily(t *testing.T) {
 	t.Parallel()
-	fails := func(code int64) answer { return answer{err: &rpcError{Code: code}} }
-	result := func(payload string) answer {
+	fails := func(code int64) wire.Answer { return wire.Answer{Err: &wire.RPCError{Code: code}} }
+	result := func(payload string) wire.Answer {
 		b, err := json.Marshal(map[string]any{"isError": true, "content": []map[string]string{{"type": "text", "text": payload}}})
 		require.NoError(t, err)
-		return answer{result: b}
+		return wire.Answer{Result: b}
 	}
-	envelope := func(code string) answer { return result(`{"success":false,"error":{"code":"` + code + `"}}`) }
+	envelope := func(code string) wire.Answer { return result(`{"success":false,"error":{"code":"` + code + `"}}`) }
 	for _, tc := range []struct {
 		family string
-		a      answer
+		a      wire.Answer
 		want   bool
 	}{
 		{"", fails(-32602), true},

@@ -107,3 +107,11 @@ func leadingNumber(text string) (int, string) {
 	}
 	return n, rest
 }
+
+// statelessScenarios are those of the era without sessions alone.
+func statelessScenarios() []Scenario {
+	return slices.Concat(
+		statelessDiscoverScenarios(), statelessHeaderScenarios(), statelessParamScenarios(), statelessHTTPScenarios(),
+		statelessSubscriptionScenarios(), statelessStateScenarios(), statelessInputScenarios(), cacheScenarios(), observedStatelessScenarios(),
+	)
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -79,7 +80,7 @@ type Leg struct {
 // Target is what was judged, as far as it introduced itself.
 type Target struct {
 	Role      Role
-	Transport TransportKind
+	Transport wire.TransportKind
 	// Argv is the program of a command subject.
 	Argv []string
 	// URL is the endpoint of a URL subject, without credentials and query.

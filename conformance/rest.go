@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // restClient speaks to the services of a server, Task Tracking and ID
@@ -16,7 +19,7 @@ import (
 type restClient struct {
 	tasksURL, idsURL, key string
 	wait                  time.Duration
-	trace                 *trace
+	trace                 *wire.Trace
 	http                  *http.Client
 }
 
@@ -46,7 +49,7 @@ func (t *trial) rest() (*restClient, error) {
 }
 
 // restOf is rest for the services of one session's program.
-func (t *trial) restOf(s *session) (*restClient, error) {
+func (t *trial) restOf(s *wire.Session) (*restClient, error) {
 	c := &restClient{}
 	c.learn(t.ctx, s)
 	if c.tasksURL == "" || c.idsURL == "" {
@@ -60,7 +63,7 @@ func (t *trial) restOf(s *session) (*restClient, error) {
 
 // reach makes a client ready whose services are known.
 func (t *trial) reach(c *restClient) *restClient {
-	c.wait, c.trace, c.http = t.leg.opts.Answer, newTrace(), &http.Client{Transport: &http.Transport{}}
+	c.wait, c.trace, c.http = t.leg.opts.Answer, wire.NewTrace(), &http.Client{Transport: &http.Transport{}}
 	t.onFinish(c.http.CloseIdleConnections)
 	t.trace, t.mark = c.trace, 0
 	return c
@@ -68,11 +71,11 @@ func (t *trial) reach(c *restClient) *restClient {
 
 // learn reads where a program's services are from the line it logs when it has
 // started them.
-func (c *restClient) learn(ctx context.Context, s *session) {
-	eventually(ctx, grace, func() bool {
-		for _, line := range logLines(s.wire.stderr()) {
-			if text(line["event"]) == "services_started" {
-				c.tasksURL, c.idsURL = text(line["tasks_url"]), text(line["ids_url"])
+func (c *restClient) learn(ctx context.Context, s *wire.Session) {
+	eventually(ctx, wire.Lag, func() bool {
+		for _, line := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(line["event"]) == "services_started" {
+				c.tasksURL, c.idsURL = rawjson.Text(line["tasks_url"]), rawjson.Text(line["ids_url"])
 			}
 		}
 		return c.tasksURL != ""
@@ -100,7 +103,7 @@ func (c *restClient) send(ctx context.Context, method, path string, body any, au
 	case []byte:
 		data = b
 	default:
-		data = encode(b)
+		data = rawjson.Encode(b)
 	}
 	address := path
 	switch {
@@ -116,12 +119,12 @@ func (c *restClient) send(ctx context.Context, method, path string, body any, au
 		return restReply{}, err
 	}
 	if data != nil {
-		req.Header.Set("Content-Type", mediaJSON)
+		req.Header.Set("Content-Type", wire.MediaJSON)
 	}
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	c.trace.add(ToServer, data, &HTTPInfo{Method: method}, method+" "+path)
+	c.trace.Add(wire.ToServer, data, &wire.HTTPInfo{Method: method}, method+" "+path)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
@@ -131,9 +134,9 @@ func (c *restClient) send(ctx context.Context, method, path string, body any, au
 	if err != nil {
 		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	c.trace.add(FromServer, raw, &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
+	c.trace.Add(wire.FromServer, raw, &wire.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
 	out := restReply{status: resp.StatusCode, header: resp.Header, raw: string(raw)}
-	out.members, _ = object(raw)
+	out.members, _ = rawjson.Object(raw)
 	return out, nil
 }
 
@@ -142,14 +145,14 @@ func (r restReply) describe(err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%d %s", r.status, clip(strings.TrimSpace(r.raw), 200))
+	return fmt.Sprintf("%d %s", r.status, rawjson.Clip(strings.TrimSpace(r.raw), 200))
 }
 
 // says reports whether the answer is a refusal with a status and a text in the
 // keys of both seeds.
 func (r restReply) says(err error, status int, part string) bool {
-	return err == nil && r.status == status && strings.Contains(text(r.members["detail"]), part) &&
-		strings.Contains(text(r.members["error"]), part) && string(r.members["success"]) == "false"
+	return err == nil && r.status == status && strings.Contains(rawjson.Text(r.members["detail"]), part) &&
+		strings.Contains(rawjson.Text(r.members["error"]), part) && string(r.members["success"]) == "false"
 }
 
 // list reads a member that is a list of strings.
@@ -161,6 +164,6 @@ func (r restReply) list(member string) []string {
 
 // member reads a member that is an object.
 func (r restReply) member(name string) map[string]json.RawMessage {
-	m, _ := object(r.members[name])
+	m, _ := rawjson.Object(r.members[name])
 	return m
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -53,17 +55,17 @@ type rewrittenProgram struct {
 	running *sync.WaitGroup
 }
 
-func (p rewrittenProgram) target() Target { return Target{Transport: TransportStdio, Tools: -1} }
+func (p rewrittenProgram) target() Target { return Target{Transport: wire.TransportStdio, Tools: -1} }
 
 func (p rewrittenProgram) isProcess() bool { return true }
 
-func (p rewrittenProgram) open(ctx context.Context, tr *trace, extra []string) (wire, error) {
+func (p rewrittenProgram) open(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
 	env := map[string]string{}
 	for _, kv := range extra {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	log := &tail{limit: keptStderr}
+	log := wire.NewLog(nil)
 	lines := &logRewriter{out: log, defect: p.programDefect}
 	p.stand(env, lines)
 	minutes, _ := strconv.Atoi(env["RESERVATION_EXPIRATION_MINUTES"]) // none: the default
@@ -85,7 +87,7 @@ func (p rewrittenProgram) open(ctx context.Context, tr *trace, extra []string) (
 	}
 	serve := p.serve(server.ServeStdio)
 	p.running.Add(1)
-	w := newPipeWire(ctx, inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
+	return wire.NewPipeConn(ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
 		defer p.running.Done()
 		err := serve(ctx, in, out)
 		if p.hangs {
@@ -94,9 +96,7 @@ func (p rewrittenProgram) open(ctx context.Context, tr *trace, extra []string) (
 		err = errors.Join(err, server.Close())
 		lines.close()
 		return err
-	}, p.grace}, tr)
-	w.log = log
-	return w, nil
+	}, p.grace, log, tr), nil
 }
 
 // stand puts the defects of requests between the server and the services that
@@ -108,7 +108,7 @@ func (p *rewrittenProgram) stand(env map[string]string, lines *logRewriter) {
 	}
 	client := &http.Client{Transport: &http.Transport{}}
 	more := func(method, path string, body any) {
-		req, err := http.NewRequest(method, at+path, bytes.NewReader(encode(body)))
+		req, err := http.NewRequest(method, at+path, bytes.NewReader(rawjson.Encode(body)))
 		if err != nil {
 			return
 		}
@@ -144,7 +144,7 @@ func forwarding(client *http.Client, to string, ask func(*http.Request, reply) b
 				return
 			}
 			if len(data) > 0 {
-				data = encode(body)
+				data = rawjson.Encode(body)
 			}
 		}
 		req, err := http.NewRequestWithContext(r.Context(), r.Method, to+r.URL.RequestURI(), bytes.NewReader(data))
@@ -167,7 +167,7 @@ func forwarding(client *http.Client, to string, ask func(*http.Request, reply) b
 			_ = json.Unmarshal(raw, &members) // each answer is an object
 			answer.header = w.Header()
 			said(r, &answer, members)
-			raw = encode(members)
+			raw = rawjson.Encode(members)
 		}
 		w.WriteHeader(answer.status)
 		_, _ = w.Write(raw)
@@ -200,7 +200,7 @@ func (l *logRewriter) Write(data []byte) (int, error) {
 			return len(data), nil
 		}
 	}
-	_, err := l.out.Write(append(encode(line), '\n'))
+	_, err := l.out.Write(append(rawjson.Encode(line), '\n'))
 	return len(data), err
 }
 
@@ -231,7 +231,7 @@ func TestProgramAsItIs(t *testing.T) {
 		only, least = []string{"S0-APPROVE-25*", "S0-NEXT-05", "S0-RES-0*", "S0-TASKAPI-16", "S0-IDAPI-11", "X-SHUT-01-CALL"}, 2*10
 	}
 	var running sync.WaitGroup
-	report, err := Run(t.Context(), rewrittenProgram{grace: endGrace, running: &running}, Options{Only: only})
+	report, err := Run(t.Context(), rewrittenProgram{grace: wire.EndGrace, running: &running}, Options{Only: only})
 	running.Wait()
 	require.NoError(t, err)
 	passed := 0
@@ -267,7 +267,7 @@ func payloadOf(tool string, change func(p reply)) rewritten {
 		text, _ := block["text"].(string)
 		if json.Unmarshal([]byte(text), &p) == nil {
 			change(p)
-			block["text"] = string(encode(p))
+			block["text"] = string(rawjson.Encode(p))
 		}
 	}).asProgram()
 }
@@ -300,7 +300,7 @@ func failingCalls(tool string) rewritten {
 	return rewritten{after: func(m fakeMessage, r reply) []any {
 		if m.call == tool {
 			delete(r, "result")
-			r["error"] = reply{"code": codeInternal, "message": "Internal error: refused"}
+			r["error"] = reply{"code": wire.CodeInternal, "message": "Internal error: refused"}
 		}
 		return []any{r}
 	}}.asProgram()

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -54,7 +56,7 @@ type rewritten struct {
 	revision mcp.Version
 	// server stands in the place of the reference server, where that has not what
 	// the check is about.
-	server Serve
+	server wire.Serve
 	// options change the server itself.
 	options func(o *reference.Options)
 	// opts change the run.
@@ -106,7 +108,7 @@ func changedCall(tool string, change func(m fakeMessage, result reply)) rewritte
 }
 
 // serve stands between a client on in and out and a server.
-func (r rewritten) serve(server Serve) Serve {
+func (r rewritten) serve(server wire.Serve) wire.Serve {
 	return func(ctx context.Context, in io.Reader, out io.Writer) error {
 		toServer, requests := io.Pipe()
 		answers, fromServer := io.Pipe()
@@ -116,7 +118,7 @@ func (r rewritten) serve(server Serve) Serve {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, m := range messages {
-				_, _ = out.Write(append(encode(m), '\n')) // a client that has gone reads nothing
+				_, _ = out.Write(append(rawjson.Encode(m), '\n')) // a client that has gone reads nothing
 			}
 		}
 		var back sync.WaitGroup
@@ -151,7 +153,7 @@ func (r rewritten) serve(server Serve) Serve {
 				if len(line) > 0 {
 					if m, ok := toFakeMessage(line); ok && m.id != nil {
 						mu.Lock()
-						asked[spelledID(m.id)] = m
+						asked[wire.SpelledID(m.id)] = m
 						mu.Unlock()
 					}
 					if _, err := requests.Write(line); err != nil {
@@ -176,12 +178,12 @@ func (r rewritten) serve(server Serve) Serve {
 func (r rewritten) rewrite(mu *sync.Mutex, asked map[string]fakeMessage, line []byte) []any {
 	var message reply
 	if json.Unmarshal(line, &message) != nil {
-		if r.array != nil && isArray(line) {
+		if r.array != nil && rawjson.IsArray(line) {
 			line = r.array(line)
 		}
 		return []any{json.RawMessage(bytes.TrimSpace(line))}
 	}
-	id := received(line, nil).id()
+	id := wire.Received(line, nil).ID()
 	mu.Lock()
 	m, known := asked[id]
 	mu.Unlock()
@@ -198,12 +200,12 @@ func (r rewritten) rewrite(mu *sync.Mutex, asked map[string]fakeMessage, line []
 
 // toFakeMessage reads a request or notification.
 func toFakeMessage(line []byte) (fakeMessage, bool) {
-	in := received(bytes.TrimSpace(line), nil)
-	if in.method() == "" {
+	in := wire.Received(bytes.TrimSpace(line), nil)
+	if in.Method() == "" {
 		return fakeMessage{}, false
 	}
-	m := fakeMessage{id: in.members["id"], method: in.method(), raw: line}
-	_ = json.Unmarshal(in.members["params"], &m.params) // not an object: no params
+	m := fakeMessage{id: in.Members["id"], method: in.Method(), raw: line}
+	_ = json.Unmarshal(in.Members["params"], &m.params) // not an object: no params
 	m.call, _ = m.params["name"].(string)
 	m.arguments, _ = m.params["arguments"].(map[string]any)
 	if m.method != mcp.MethodToolsCall {
@@ -223,16 +225,16 @@ func (r rewritten) handler(next http.Handler) http.Handler {
 		m, isMessage := toFakeMessage(body)
 		if isMessage && r.first != nil {
 			if messages, handled := r.first(m); handled {
-				w.Header().Set("Content-Type", mediaStream)
+				w.Header().Set("Content-Type", wire.MediaStream)
 				for _, message := range messages {
-					_, _ = w.Write([]byte("data: " + string(encode(message)) + "\n\n")) // a client that has gone reads nothing
+					_, _ = w.Write([]byte("data: " + string(rawjson.Encode(message)) + "\n\n")) // a client that has gone reads nothing
 				}
 				return
 			}
 		}
 		asked := map[string]fakeMessage{}
 		if isMessage && m.id != nil {
-			asked[spelledID(m.id)] = m
+			asked[wire.SpelledID(m.id)] = m
 		}
 		var mu sync.Mutex
 		next.ServeHTTP(&rewritingWriter{ResponseWriter: w, change: func(data []byte) []any { return r.rewrite(&mu, asked, data) }}, req)
@@ -256,7 +258,7 @@ func (w *rewritingWriter) WriteHeader(status int) {
 func (w *rewritingWriter) Write(data []byte) (int, error) {
 	w.Header().Del("Content-Length")
 	var out bytes.Buffer
-	if mediaType(w.Header()) == mediaStream {
+	if wire.MediaType(w.Header()) == wire.MediaStream {
 		for line := range bytes.Lines(data) {
 			payload, isData := bytes.CutPrefix(line, []byte("data: "))
 			if !isData || !json.Valid(payload) { // the endpoint of HTTP+SSE is no JSON
@@ -267,12 +269,12 @@ func (w *rewritingWriter) Write(data []byte) (int, error) {
 				if i > 0 {
 					out.WriteString("\n")
 				}
-				out.WriteString("data: " + string(encode(message)) + "\n")
+				out.WriteString("data: " + string(rawjson.Encode(message)) + "\n")
 			}
 		}
-	} else if received(bytes.TrimSpace(data), nil).members != nil {
+	} else if wire.Received(bytes.TrimSpace(data), nil).Members != nil {
 		for _, message := range w.change(data) {
-			out.Write(encode(message))
+			out.Write(rawjson.Encode(message))
 		}
 	} else {
 		out.Write(data)
@@ -306,7 +308,7 @@ func (r rewritten) judge(t *testing.T, id string) Result {
 // subject starts the server, for a scenario of the area.
 func (r rewritten) subject(t *testing.T, area string, grace time.Duration) Subject {
 	t.Helper()
-	if r.server != nil && r.reach() == TransportStdio {
+	if r.server != nil && r.reach() == wire.TransportStdio {
 		return inProcess{r.serve(r.server), grace}
 	}
 	options := reference.Options{Families: reference.HTTPFamilies(), SSE: r.sse}
@@ -319,7 +321,7 @@ func (r rewritten) subject(t *testing.T, area string, grace time.Duration) Subje
 	srv, err := reference.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	if r.reach() == TransportStdio {
+	if r.reach() == wire.TransportStdio {
 		return inProcess{r.serve(srv.ServeStdio), grace}
 	}
 	handler := r.handler(srv.Handler())
@@ -360,19 +362,19 @@ func (r rewritten) leg(sc *Scenario, id string) mcp.Version {
 // overSSE is the reference server at its endpoint of HTTP+SSE.
 func overSSE(base string) *URLSubject {
 	s := URL(base+reference.SSEPath, nil)
-	s.Transport = TransportSSE
+	s.Transport = wire.TransportSSE
 	return s
 }
 
 // reach is how the server is reached.
-func (r rewritten) reach() TransportKind {
+func (r rewritten) reach() wire.TransportKind {
 	switch {
 	case r.sse:
-		return TransportSSE
+		return wire.TransportSSE
 	case r.overHTTP || r.http != nil || r.trip != nil:
-		return TransportHTTP
+		return wire.TransportHTTP
 	}
-	return TransportStdio
+	return wire.TransportStdio
 }
 
 // sampled picks from the tests of a long list: all of them in the whole form
@@ -397,7 +399,7 @@ func sampled(i int) bool {
 func TestEveryRewriteIsSeen(t *testing.T) {
 	t.Parallel()
 	all := rewrites()
-	for i, id := range sortedKeys(all) {
+	for i, id := range rawjson.SortedKeys(all) {
 		if !sampled(i) {
 			continue
 		}
@@ -412,7 +414,7 @@ func TestEveryRewriteIsSeen(t *testing.T) {
 				return // the same conversation without the defect is the whole run of the reference server
 			}
 			healthy, reach := r, r.reach()
-			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, reach != TransportStdio
+			healthy.array, healthy.line, healthy.first, healthy.after, healthy.note, healthy.overHTTP = nil, nil, nil, nil, nil, reach != wire.TransportStdio
 			healthy.http, healthy.trip, healthy.programDefect = nil, nil, programDefect{}
 			got = healthy.judge(t, id)
 			require.Equal(t, Pass, got.Status, "the server without the defect: %+v", got)

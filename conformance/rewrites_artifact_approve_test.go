@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // approveRewrites has a defect for each check of approve_artifact.
@@ -35,12 +37,12 @@ func approveRewrites() map[string]rewritten {
 		"S0-APPROVE-18/child":      setting(toolApprove, "sub_artifacts_detected", []string{"PRD-001"}),
 		"S0-APPROVE-20/ids":        setting(toolApprove, "sub_artifacts_detected", []string{"US-001", "US-003"}),
 		"S0-APPROVE-25/one":        accepting(toolApprove),
-		"S0-APPROVE-25/other":      coded(toolApprove, codeInternal),
+		"S0-APPROVE-25/other":      coded(toolApprove, wire.CodeInternal),
 		"S0-APPROVE-29/path":       setting(toolApprove, "artifact_path", "artifacts/prds/PRD-001_v1.md"),
 		"S0-APPROVE-29/file":       rewording(`"Draft"`, `"Approved"`),
 		"S0-E2E-04":                setting(toolApprove, "tasks_created", 0),
 
-		"S0-APPROVE-06/refused":   coded(toolApprove, codeInvalidParams),
+		"S0-APPROVE-06/refused":   coded(toolApprove, wire.CodeInvalidParams),
 		"S0-APPROVE-07/refused":   told(toolApprove, "no"),
 		"S0-APPROVE-07/unchanged": reads(),
 		"S0-APPROVE-08/refused":   told(toolApprove, "the parent must be approved first"),
@@ -51,7 +53,7 @@ func approveRewrites() map[string]rewritten {
 		"S0-APPROVE-12/adr":       accepting(toolApprove),
 		"S0-APPROVE-13/status":    dated(toolApprove, "prerequisite", "open_questions"),
 		"S0-APPROVE-13/parent":    dated(toolApprove, "prerequisite", "open_questions"),
-		"S0-APPROVE-27/refused":   coded(toolApprove, codeInternal),
+		"S0-APPROVE-27/refused":   coded(toolApprove, wire.CodeInternal),
 		"S0-APPROVE-27/unchanged": reads(),
 	}
 }

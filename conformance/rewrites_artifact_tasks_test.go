@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -26,7 +27,7 @@ func addTaskRewrites() map[string]rewritten {
 		"S0-ADD-14/attempts":   besides(toolAddTask, http.MethodPost, "/tasks/batch", reply{}),
 		"S0-ADD-15/error":      told(toolAddTask, "Invalid params: no"),
 		"S0-ADD-15/attempts":   twice(batchEndpoint),
-		"S0-ADD-16/error":      coded(toolAddTask, codeInternal),
+		"S0-ADD-16/error":      coded(toolAddTask, wire.CodeInternal),
 		"S0-ADD-16/attempts":   twice(batchEndpoint),
 		"S0-ADD-02/no-request": besides(toolAddTask, http.MethodPost, "/tasks/batch", reply{}),
 		"S0-ADD-12/project": requesting(batchEndpoint, func(_ *http.Request, body reply, _ asking) bool {
@@ -84,10 +85,10 @@ func artifactIDRewrites() map[string]rewritten {
 		"S0-NEXT-02":            setting(toolNextID, "next_id", "US-000"),
 		"S0-NEXT-03":            setting(toolNextID, "next_id", "US-999"),
 		"S0-NEXT-06":            setting(toolNextID, "next_id", "US-001"),
-		"S0-NEXT-04/refused":    coded(toolNextID, codeInternal),
+		"S0-NEXT-04/refused":    coded(toolNextID, wire.CodeInternal),
 		"S0-NEXT-04/reserve":    accepting(toolReserve),
 		"S0-NEXT-05":            setting(toolNextID, "next_id", "TASK-007"),
-		"S0-NEXT-07/error":      coded(toolNextID, codeInvalidParams),
+		"S0-NEXT-07/error":      coded(toolNextID, wire.CodeInvalidParams),
 		"S0-NEXT-07/once":       twice("GET /ids/next"),
 		"S0-NEXT-04/no-request": besides(toolNextID, http.MethodGet, "/ids/next?type=US&project=x", nil),
 		"S0-RES-02/no-request":  besides(toolReserve, http.MethodPost, "/ids/reserve", reserveBody("PRD", "x", 1)),
@@ -100,7 +101,7 @@ func artifactIDRewrites() map[string]rewritten {
 		"S0-RES-03/counter":     setting(toolNextID, "next_id", "HLS-030"),
 		"S0-RES-04":             setting(toolNextID, "next_id", "PRD-001"),
 		"S0-DEP-01/list":        listed,
-		"S0-DEP-01/call":        coded("resolve_artifact_path", codeMethodNotFound),
+		"S0-DEP-01/call":        coded("resolve_artifact_path", wire.CodeMethodNotFound),
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,8 +25,8 @@ func guarded(change func(h http.Header, metadata reply)) func(next http.Handler)
 			h := http.Header{"Www-Authenticate": {`Bearer realm="mcp", resource_metadata="` + at + wellKnownResource + `/mcp"`}}
 			change(h, metadata)
 			if strings.HasPrefix(r.URL.Path, wellKnownResource) && len(metadata) > 0 {
-				w.Header().Set("Content-Type", mediaJSON)
-				_, _ = w.Write(encode(metadata)) // a client that has gone reads nothing
+				w.Header().Set("Content-Type", wire.MediaJSON)
+				_, _ = w.Write(rawjson.Encode(metadata)) // a client that has gone reads nothing
 				return
 			}
 			w.Header()["Www-Authenticate"] = h["Www-Authenticate"]

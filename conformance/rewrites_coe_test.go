@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -52,7 +54,7 @@ func coeTransportRewrites() map[string]rewritten {
 	only := onlyFamily(familyCOE)
 	payload := func(tool string, change func(m fakeMessage, p map[string]any)) func(m fakeMessage, r reply) []any {
 		return func(m fakeMessage, r reply) []any {
-			doc := outcomeOf(toAnswer(received(encode(r), nil)))
+			doc := outcomeOf(wire.ToAnswer(wire.Received(rawjson.Encode(r), nil)))
 			p, ok := doc["payload"].(map[string]any)
 			if !ok || m.call != tool && m.method != tool {
 				return []any{r}
@@ -77,7 +79,7 @@ func coeTransportRewrites() map[string]rewritten {
 		})},
 		"S1-TRANS-02/error": {options: only, after: func(m fakeMessage, r reply) []any {
 			if _, failed := r["error"]; failed && m.call != "" {
-				return []any{failure(m.id, codeInvalidParams, "no such filter", nil)}
+				return []any{failure(m.id, wire.CodeInvalidParams, "no such filter", nil)}
 			}
 			return []any{r}
 		}},
@@ -106,21 +108,21 @@ func coeTransportRewrites() map[string]rewritten {
 
 func coeLimitRewrites() map[string]rewritten {
 	only := onlyFamily(familyCOE)
-	refusals := func(change func(e *rpcError, data map[string]any)) rewritten {
+	refusals := func(change func(e *wire.RPCError, data map[string]any)) rewritten {
 		return rewritten{options: only, after: func(_ fakeMessage, r reply) []any {
-			a := toAnswer(received(encode(r), nil))
-			if a.err == nil || a.err.Code != http.StatusTooManyRequests {
+			a := wire.ToAnswer(wire.Received(rawjson.Encode(r), nil))
+			if a.Err == nil || a.Err.Code != http.StatusTooManyRequests {
 				return []any{r}
 			}
-			data, _ := decoded(a.err.Data).(map[string]any)
-			change(a.err, data)
-			a.err.Data = encode(data)
-			return []any{reply{"jsonrpc": "2.0", "id": r["id"], "error": a.err}}
+			data, _ := decoded(a.Err.Data).(map[string]any)
+			change(a.Err, data)
+			a.Err.Data = rawjson.Encode(data)
+			return []any{reply{"jsonrpc": "2.0", "id": r["id"], "error": a.Err}}
 		}}
 	}
 	limitError := func(change func(e map[string]any)) rewritten {
 		return rewritten{options: only, after: func(m fakeMessage, r reply) []any {
-			doc := outcomeOf(toAnswer(received(encode(r), nil)))
+			doc := outcomeOf(wire.ToAnswer(wire.Received(rawjson.Encode(r), nil)))
 			if textAt(doc, "payload.error.code") != "RATE_LIMIT" {
 				return []any{r}
 			}
@@ -154,8 +156,8 @@ func coeLimitRewrites() map[string]rewritten {
 	n := 1000
 	return map[string]rewritten{
 		"S1-RATE-03/ten":     refusing(10),
-		"S1-RATE-03/refused": refusals(func(e *rpcError, _ map[string]any) { e.Code = http.StatusServiceUnavailable }),
-		"S1-RATE-03/data":    refusals(func(_ *rpcError, data map[string]any) { delete(data, "retry_after_seconds") }),
+		"S1-RATE-03/refused": refusals(func(e *wire.RPCError, _ map[string]any) { e.Code = http.StatusServiceUnavailable }),
+		"S1-RATE-03/data":    refusals(func(_ *wire.RPCError, data map[string]any) { delete(data, "retry_after_seconds") }),
 		"S1-RATE-03/envelope": limitError(func(e map[string]any) {
 			e["retry_after_seconds"] = nil
 		}),
@@ -178,7 +180,7 @@ func coeDrainRewrites() map[string]rewritten {
 	only := onlyFamily(familyCOE)
 	next := func(change func(doc, p map[string]any)) rewritten {
 		return rewritten{options: only, after: func(m fakeMessage, r reply) []any {
-			doc := outcomeOf(toAnswer(received(encode(r), nil)))
+			doc := outcomeOf(wire.ToAnswer(wire.Received(rawjson.Encode(r), nil)))
 			p, ok := doc["payload"].(map[string]any)
 			if m.call != toolNext && m.call != toolDone || !ok {
 				return []any{r}
@@ -223,7 +225,7 @@ func coeDrainRewrites() map[string]rewritten {
 	}
 }
 
-func itoa(n int) string { return string(encode(n)) }
+func itoa(n int) string { return string(rawjson.Encode(n)) }
 
 // headerWriter changes the headers of an answer before they are written.
 type headerWriter struct {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -78,7 +79,7 @@ func assistantRewrites() map[string]rewritten {
 				if id == "S4-SAVE-03/committed" {
 					w.WriteHeader(http.StatusNotFound)
 				}
-				_, _ = w.Write(encode(body)) // a client that has gone reads nothing
+				_, _ = w.Write(rawjson.Encode(body)) // a client that has gone reads nothing
 			})
 		}}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,11 +55,11 @@ func resourceRewrites() map[string]rewritten {
 		"RES-02/entries":      leading(resourceKind, func(e reply) { e["uri"] = "no uri" }),
 		"RES-02/unique":       doubled(resourceKind),
 		"RES-07/members":      leading(resourceKind, func(e reply) { e["size"] = "many" }),
-		"RES-02/read":         refusedWith(codeInvalidParams, func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
+		"RES-02/read":         refusedWith(wire.CodeInvalidParams, func(m fakeMessage) bool { return m.method == mcp.MethodResourcesRead && !unknown(m) }),
 		"RES-02/uri":          reads(func(c reply) { c["uri"] = "test://another" }),
 		"RES-02/mime":         reads(func(c reply) { c["mimeType"] = "application/x-other" }),
-		"RES-03/code":         stateless(recoded(codeInvalidParams, codeInternal)),
-		"RES-03/session-code": session(recoded(mcp.CodeResourceNotFound, codeInternal)),
+		"RES-03/code":         stateless(recoded(wire.CodeInvalidParams, wire.CodeInternal)),
+		"RES-03/session-code": session(recoded(mcp.CodeResourceNotFound, wire.CodeInternal)),
 		"RES-03/data":         {after: withoutData(unknown)},
 		"RES-07/template":     leading(templateKind, func(e reply) { e["uriTemplate"] = "test://{id" }),
 		"RES-07/filled":       reads(func(c reply) { c["text"] = "nothing" }),
@@ -111,7 +112,7 @@ func promptRewrites() map[string]rewritten {
 				}
 			}
 		}),
-		"PRM-01/get":     refusedWith(codeInvalidParams, bare),
+		"PRM-01/get":     refusedWith(wire.CodeInvalidParams, bare),
 		"PRM-01/missing": servedInstead(bare),
 		"PRM-01/values":  prompting(func(m reply) { m["content"] = reply{"type": "text", "text": "no values"} }),
 		"PRM-01/embedded": prompting(func(m reply) {
@@ -193,12 +194,12 @@ func fixtureRewrites() map[string]rewritten {
 func unwilling(tool string, says func(result reply) bool) rewritten {
 	no := false
 	return rewritten{line: func(line []byte) ([]any, bool) {
-		in := received(line, nil)
+		in := wire.Received(line, nil)
 		result := reply{}
-		for name, raw := range in.members {
+		for name, raw := range in.Members {
 			result[name] = string(raw)
 		}
-		no = no || in.isResponse() && says(result)
+		no = no || in.IsResponse() && says(result)
 		return nil, false
 	}, after: func(m fakeMessage, r reply) []any {
 		if m.call == tool && no {

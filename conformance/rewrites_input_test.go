@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -102,7 +103,7 @@ func boundToConnection() rewritten {
 				opened++
 			}
 		}
-		return []any{failure(m.id, codeInvalidParams, "no such question", nil)}, opened > 1 && m.call == inputRequired+"elicitation" && retries(m)
+		return []any{failure(m.id, wire.CodeInvalidParams, "no such question", nil)}, opened > 1 && m.call == inputRequired+"elicitation" && retries(m)
 	}}
 }
 

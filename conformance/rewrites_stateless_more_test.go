@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -14,11 +15,11 @@ func postRewrites() map[string]rewritten {
 	methodIs := func(name string) func(r *http.Request, m fakeMessage) bool {
 		return func(r *http.Request, _ fakeMessage) bool { return r.Method == name }
 	}
-	no := replying(http.StatusBadRequest, func(m fakeMessage) any { return failure(m.id, codeInvalidRequest, "no", nil) })
+	no := replying(http.StatusBadRequest, func(m fakeMessage) any { return failure(m.id, wire.CodeInvalidRequest, "no", nil) })
 	return map[string]rewritten{
 		"HTTP-28/get":        modernOnly(standingBefore(methodIs(http.MethodGet), replying(http.StatusOK, emptyResult))),
 		"HTTP-28/delete":     modernOnly(standingBefore(methodIs(http.MethodDelete), replying(http.StatusOK, emptyResult))),
-		"HTTP-28/session":    modernOnly(standingBefore(header(headerSession), no)),
+		"HTTP-28/session":    modernOnly(standingBefore(header(wire.HeaderSession), no)),
 		"HTTP-35/last-event": modernOnly(standingBefore(header("Last-Event-ID"), no)),
 		"HTTP-28/answer":     standingBefore(func(r *http.Request, m fakeMessage) bool { return m.method == mcp.MethodDiscover }, replying(http.StatusAccepted, emptyResult)),
 		"HTTP-28/notification": standingBefore(func(_ *http.Request, m fakeMessage) bool { return strings.HasPrefix(m.method, "notifications/com") },
@@ -74,7 +75,7 @@ func (w *bareWriter) Flush() {
 func lingering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r)
-		if mediaType(w.Header()) == mediaStream {
+		if wire.MediaType(w.Header()) == wire.MediaStream {
 			_ = http.NewResponseController(w).Flush() // a client that has gone reads nothing
 			<-r.Context().Done()
 		}
@@ -106,7 +107,7 @@ func undeclaredRewrites() map[string]rewritten {
 		}}
 	}
 	return map[string]rewritten{
-		"DISC-08/code":         recoded(mcp.CodeMissingRequiredClientCapability, codeInvalidParams),
+		"DISC-08/code":         recoded(mcp.CodeMissingRequiredClientCapability, wire.CodeInvalidParams),
 		"DISC-08/data":         failing(mcp.CodeMissingRequiredClientCapability, func(_ fakeMessage, e reply) { e["data"] = reply{"requiredCapabilities": []any{"sampling"}} }),
 		"DISC-08/status":       restated(http.StatusBadRequest, http.StatusOK),
 		"DISC-08/declared":     refusedInstead(func(m fakeMessage) bool { return m.call == toolMissing && declares(m) }),
@@ -182,8 +183,8 @@ func seenStatelessRewrites() map[string]rewritten {
 		seenResultType: on(changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) { result["resultType"] = "weird" })),
 		seenIdentity:   on(changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) { delete(result, "_meta") })),
 		seenAskers:     on(changed(mcp.MethodToolsList, func(_ fakeMessage, result reply) { result["resultType"] = "input_required" })),
-		seenReserved:   on(recoded(codeMethodNotFound, -32050)),
-		seenRetired:    on(recoded(codeMethodNotFound, mcp.CodeResourceNotFound)),
+		seenReserved:   on(recoded(wire.CodeMethodNotFound, -32050)),
+		seenRetired:    on(recoded(wire.CodeMethodNotFound, mcp.CodeResourceNotFound)),
 	}
 }
 
@@ -262,7 +263,7 @@ func closing() rewritten {
 	closed := false
 	return rewritten{first: func(m fakeMessage) ([]any, bool) {
 		closed = closed || m.method == mcp.MethodCancelled
-		return []any{failure(m.id, codeInternal, "no", nil)}, closed && m.id != nil
+		return []any{failure(m.id, wire.CodeInternal, "no", nil)}, closed && m.id != nil
 	}}
 }
 
@@ -274,7 +275,7 @@ func uncancelled() rewritten {
 // modernOnly is a server that speaks no revision with sessions.
 func modernOnly(r rewritten) rewritten {
 	r.first = func(m fakeMessage) ([]any, bool) {
-		return []any{failure(m.id, codeMethodNotFound, "Method not found", nil)}, m.method == mcp.MethodInitialize
+		return []any{failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)}, m.method == mcp.MethodInitialize
 	}
 	r.after = changed(mcp.MethodDiscover, func(_ fakeMessage, result reply) {
 		result["supportedVersions"] = []any{mcp.Version2026_07_28}

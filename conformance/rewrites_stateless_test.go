@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -57,7 +59,9 @@ func servedInstead(when func(m fakeMessage) bool) rewritten {
 }
 
 // refusedInstead answers requests with an error in place of a result.
-func refusedInstead(when func(m fakeMessage) bool) rewritten { return refusedWith(codeInternal, when) }
+func refusedInstead(when func(m fakeMessage) bool) rewritten {
+	return refusedWith(wire.CodeInternal, when)
+}
 
 func refusedWith(code int64, when func(m fakeMessage) bool) rewritten {
 	return rewritten{first: func(m fakeMessage) ([]any, bool) {
@@ -114,15 +118,15 @@ func standingBefore(when func(r *http.Request, m fakeMessage) bool, answer func(
 // replying writes a message with a status.
 func replying(status int, message func(m fakeMessage) any) func(w http.ResponseWriter, m fakeMessage) {
 	return func(w http.ResponseWriter, m fakeMessage) {
-		w.Header().Set("Content-Type", mediaJSON)
+		w.Header().Set("Content-Type", wire.MediaJSON)
 		w.WriteHeader(status)
-		_, _ = w.Write(encode(message(m))) // a client that has gone reads nothing
+		_, _ = w.Write(rawjson.Encode(message(m))) // a client that has gone reads nothing
 	}
 }
 
 func emptyResult(m fakeMessage) any { return success(m.id, reply{"resultType": "complete"}) }
 
-func headerMismatch(m fakeMessage) any { return failure(m.id, codeHeader, "header mismatch", nil) }
+func headerMismatch(m fakeMessage) any { return failure(m.id, wire.CodeHeader, "header mismatch", nil) }
 
 func asksFor(name string) func(m fakeMessage) bool {
 	return func(m fakeMessage) bool { return m.method == name }
@@ -144,7 +148,7 @@ func discoverRewrites() map[string]rewritten {
 		"DISC-03/instructions": set("instructions", 7),
 		"DISC-03/identity":     set("serverInfo", reply{"name": "x", "version": "1"}),
 		"META-07/server-info":  discovers(func(result reply) { delete(result, "_meta") }),
-		"DISC-06/code":         recoded(mcp.CodeUnsupportedProtocolVersion, codeInvalidParams),
+		"DISC-06/code":         recoded(mcp.CodeUnsupportedProtocolVersion, wire.CodeInvalidParams),
 		"DISC-06/supported":    failing(mcp.CodeUnsupportedProtocolVersion, func(_ fakeMessage, e reply) { e["data"].(reply)["supported"] = "2026-07-28" }),
 		"DISC-06/requested":    failing(mcp.CodeUnsupportedProtocolVersion, func(_ fakeMessage, e reply) { delete(e["data"].(reply), "requested") }),
 		"DISC-06/status":       restated(http.StatusBadRequest, http.StatusOK),
@@ -169,7 +173,7 @@ func refusedFirst(method string) func(m fakeMessage) ([]any, bool) {
 			return nil, false
 		}
 		seen++
-		return []any{failure(m.id, codeInternal, "no", nil)}, seen > 2
+		return []any{failure(m.id, wire.CodeInternal, "no", nil)}, seen > 2
 	}
 }
 
@@ -181,7 +185,7 @@ func afterBad() rewritten {
 			bad = true
 			return nil, false
 		}
-		return []any{failure(m.id, codeInternal, "no", nil)}, bad && m.id != nil
+		return []any{failure(m.id, wire.CodeInternal, "no", nil)}, bad && m.id != nil
 	}}
 }
 
@@ -192,7 +196,7 @@ func refusedUntil(before, method string) rewritten {
 		if m.method == before {
 			seen++
 		}
-		return []any{failure(m.id, codeInvalidRequest, "not discovered", nil)}, m.method == method && seen > 0
+		return []any{failure(m.id, wire.CodeInvalidRequest, "not discovered", nil)}, m.method == method && seen > 0
 	}}
 }
 
@@ -279,8 +283,8 @@ func headerRewrites() map[string]rewritten {
 	all := map[string]rewritten{}
 	// A server that does not look: any request with headers is as if it had those of its body.
 	lax := rewritten{http: func(next http.Handler) http.Handler {
-		mirrors := map[string][]mirror{"test_x_mcp_header": {
-			{path: []string{"region"}, header: "Region"}, {path: []string{"count"}, header: "Count"}, {path: []string{"urgent"}, header: "Urgent"},
+		mirrors := map[string][]wire.Mirror{"test_x_mcp_header": {
+			{Path: []string{"region"}, Header: "Region"}, {Path: []string{"count"}, Header: "Count"}, {Path: []string{"urgent"}, Header: "Urgent"},
 		}}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -291,12 +295,12 @@ func headerRewrites() map[string]rewritten {
 			m, _ := toFakeMessage(body)
 			if version, ok := metaOf(m)[mcp.MetaProtocolVersion].(string); ok {
 				for name := range r.Header {
-					if strings.HasPrefix(name, headerParam) {
+					if strings.HasPrefix(name, wire.HeaderParam) {
 						r.Header.Del(name)
 					}
 				}
-				r.Header.Set(headerRevision, version)
-				route(r.Header, body, mirrors)
+				r.Header.Set(wire.HeaderRevision, version)
+				wire.Route(r.Header, body, mirrors)
 			}
 			next.ServeHTTP(w, r)
 		})
@@ -317,15 +321,15 @@ func headerRewrites() map[string]rewritten {
 			all[word] = lax
 		}
 		all["HDR-05/"+kind+"-base64"] = strict(func(r *http.Request, _ fakeMessage) bool {
-			return strings.HasPrefix(r.Header.Get(headerName), "=?base64?")
+			return strings.HasPrefix(r.Header.Get(wire.HeaderName), "=?base64?")
 		})
 		all["HTTP-32/"+kind+"-status"] = restated(http.StatusBadRequest, http.StatusOK)
 	}
 	all["HTTP-32/status"] = restated(http.StatusBadRequest, http.StatusOK)
 	all["HDR-11/status"] = restated(http.StatusBadRequest, http.StatusOK)
-	all["HDR-11/unknown"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(headerParam+"Nobody-Knows") != "" })
+	all["HDR-11/unknown"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(wire.HeaderParam+"Nobody-Knows") != "" })
 	region := func(value string) rewritten {
-		return strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(headerParam+"Region") == value })
+		return strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(wire.HeaderParam+"Region") == value })
 	}
 	argument := func(name string, value any) rewritten {
 		return strict(func(_ *http.Request, m fakeMessage) bool {
@@ -341,9 +345,9 @@ func headerRewrites() map[string]rewritten {
 	all["HDR-11/absent"] = strict(func(_ *http.Request, m fakeMessage) bool {
 		return m.call == "test_x_mcp_header" && len(m.arguments) == 0
 	})
-	all["HDR-11/integer"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(headerParam+"Count") == "42" })
-	all["HDR-11/integer-numeric"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(headerParam+"Count") == "42.0" })
-	all["HDR-11/boolean"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(headerParam+"Urgent") == "true" })
+	all["HDR-11/integer"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(wire.HeaderParam+"Count") == "42" })
+	all["HDR-11/integer-numeric"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(wire.HeaderParam+"Count") == "42.0" })
+	all["HDR-11/boolean"] = strict(func(r *http.Request, _ fakeMessage) bool { return r.Header.Get(wire.HeaderParam+"Urgent") == "true" })
 	all["HTTP-11/lower-case"], all["HTTP-11/upper-case"] = unread("mcp-method"), unread("MCP-METHOD")
 	all["HDR-11/name-case"] = unread("mcp-param-region")
 	return all

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -120,25 +122,25 @@ func sameShape(got, want any) bool {
 			return true
 		}
 	}
-	return string(encode(got)) == string(encode(want))
+	return string(rawjson.Encode(got)) == string(rawjson.Encode(want))
 }
 
 // broke is the answer with what an expectation is about made wrong.
 func broke(m fakeMessage, r reply, want expectation) any {
-	in := received(encode(r), nil)
-	doc := outcomeOf(toAnswer(in))
+	in := wire.Received(rawjson.Encode(r), nil)
+	doc := outcomeOf(wire.ToAnswer(in))
 	if want.path == "" {
 		return answerOf(m, r, map[string]any{"isError": false, "payload": map[string]any{"spoiled": true}})
 	}
 	for _, wrong := range []any{nil, "spoiled", "", -4711.5, true, false, map[string]any{}, []any{}} {
 		for _, remove := range []bool{false, true} {
-			changed, ok := replaced(decoded(encode(doc)), strings.Split(want.path, "."), wrong, remove)
+			changed, ok := replaced(decoded(rawjson.Encode(doc)), strings.Split(want.path, "."), wrong, remove)
 			if !ok {
 				continue
 			}
 			members, _ := changed.(map[string]any)
 			answer := answerOf(m, r, members)
-			v, there := lookup(outcomeOf(toAnswer(received(encode(answer), nil))), want.path)
+			v, there := lookup(outcomeOf(wire.ToAnswer(wire.Received(rawjson.Encode(answer), nil))), want.path)
 			if !want.holds(v, there, map[string]any{"nonce": "none"}) {
 				return answer
 			}
@@ -194,7 +196,7 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 	out := reply{"jsonrpc": "2.0", "id": r["id"]}
 	if e, there := doc["error"].(map[string]any); there {
 		code, _ := e["code"].(float64)
-		out["error"] = &rpcError{Code: int64(code), Message: fmt.Sprint(e["message"]), Data: encode(e["data"])}
+		out["error"] = &wire.RPCError{Code: int64(code), Message: fmt.Sprint(e["message"]), Data: rawjson.Encode(e["data"])}
 		return out
 	}
 	result, _ := r["result"].(reply)
@@ -211,8 +213,8 @@ func answerOf(m fakeMessage, r reply, doc map[string]any) any {
 	text, isText := said.(string)
 	if payload, there := doc["payload"]; there && (isText || !hasText) {
 		old := decoded([]byte(text))
-		if text == "" || json.Valid([]byte(text)) && string(encode(old)) != string(encode(payload)) {
-			text = string(encode(payload))
+		if text == "" || json.Valid([]byte(text)) && string(rawjson.Encode(old)) != string(rawjson.Encode(payload)) {
+			text = string(rawjson.Encode(payload))
 		}
 		delete(changed, "structuredContent")
 	}

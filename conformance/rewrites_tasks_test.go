@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -84,7 +85,7 @@ func coreTaskRewrites() map[string]rewritten {
 			task["_meta"] = related(task["taskId"].(string))
 		}),
 		"TASK-02/parameter": tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeInvalidParams, "Task not found", nil)}, m.method == get && metaOf(m)[mcp.MetaRelatedTask] != nil
+			return []any{failure(m.id, wire.CodeInvalidParams, "Task not found", nil)}, m.method == get && metaOf(m)[mcp.MetaRelatedTask] != nil
 		}}),
 		"TASK-02/unknown": notFound(get),
 
@@ -98,14 +99,14 @@ func coreTaskRewrites() map[string]rewritten {
 		}),
 		"META-09/asks":    tasked(noting(mcp.MethodElicitationCreate, func(params reply) { delete(params, "_meta") })),
 		"META-09/status":  tasked(noting(mcp.MethodTasksStatus, func(params reply) { params["_meta"] = related(params["taskId"].(string)) })),
-		"TASK-02/resumes": tasked(rewritten{line: func(line []byte) ([]any, bool) { return nil, received(line, nil).isResponse() }}),
+		"TASK-02/resumes": tasked(rewritten{line: func(line []byte) ([]any, bool) { return nil, wire.Received(line, nil).IsResponse() }}),
 
 		"TASK-04/cancelled": taskChanged(cancel, func(task reply) { task["status"] = "working" }),
 		"TASK-04/again":     notFound(cancel),
 		"TASK-04/unknown":   notFound(cancel),
 		"TASK-04/over":      notFound(cancel),
 		"TASK-04/result": tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeMethodNotFound, "Method not found", nil)}, m.method == result
+			return []any{failure(m.id, wire.CodeMethodNotFound, "Method not found", nil)}, m.method == result
 		}}),
 		"TASK-04/stays": taskChanged(get, func(task reply) {
 			if task["status"] == "cancelled" {
@@ -123,7 +124,7 @@ func coreTaskRewrites() map[string]rewritten {
 		"TOOL-14/required":  running(called("only", false)),
 		"TOOL-14/forbidden": running(called("plain", true)),
 		"TOOL-14/ignored": {first: func(m fakeMessage) ([]any, bool) {
-			return []any{failure(m.id, codeMethodNotFound, "no tasks", nil)}, m.call != "" && m.params["task"] != nil
+			return []any{failure(m.id, wire.CodeMethodNotFound, "no tasks", nil)}, m.call != "" && m.params["task"] != nil
 		}},
 	}
 	n := 0
@@ -181,11 +182,11 @@ func extensionTaskRewrites() map[string]rewritten {
 			state["resultType"] = "task"
 			return []any{success(m.id, state)}, m.call == "work" && !tasks
 		}}),
-		"TASK-06/needed": undeclaredIs(codeInvalidRequest, asksFor(mcp.MethodToolsCall)),
-		"TASK-06/get":    undeclaredIs(codeInvalidParams, asksFor(get)),
-		"TASK-06/update": undeclaredIs(codeInvalidParams, asksFor(update)),
-		"TASK-06/cancel": undeclaredIs(codeInvalidParams, asksFor(cancel)),
-		"TASK-06/listen": undeclaredIs(codeInvalidParams, asksFor(listen)),
+		"TASK-06/needed": undeclaredIs(wire.CodeInvalidRequest, asksFor(mcp.MethodToolsCall)),
+		"TASK-06/get":    undeclaredIs(wire.CodeInvalidParams, asksFor(get)),
+		"TASK-06/update": undeclaredIs(wire.CodeInvalidParams, asksFor(update)),
+		"TASK-06/cancel": undeclaredIs(wire.CodeInvalidParams, asksFor(cancel)),
+		"TASK-06/listen": undeclaredIs(wire.CodeInvalidParams, asksFor(listen)),
 		"TASK-06/data": tasked(failing(missing, func(_ fakeMessage, e reply) {
 			e["data"] = reply{"requiredCapabilities": []any{mcp.ExtensionTasks}}
 		})),
@@ -209,7 +210,7 @@ func extensionTaskRewrites() map[string]rewritten {
 		"TASK-09/requests": inputs(func(requests reply) { requests["name"].(reply)["method"] = mcp.MethodRootsList }),
 		"TASK-09/ignored": tasked(rewritten{first: func(m fakeMessage) ([]any, bool) {
 			responses, _ := m.params["inputResponses"].(map[string]any)
-			return []any{failure(m.id, codeInvalidParams, "who asked?", nil)}, m.method == update && responses["mainstay-nobody-asked"] != nil
+			return []any{failure(m.id, wire.CodeInvalidParams, "who asked?", nil)}, m.method == update && responses["mainstay-nobody-asked"] != nil
 		}}),
 		"TASK-09/ack": empty(update),
 		"TASK-10/ack": empty(cancel),

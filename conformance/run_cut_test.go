@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -126,7 +127,7 @@ func TestRun_CutSoon(t *testing.T) {
 			_ = f.serve(ctx, in, out) // and then it stays
 			<-ctx.Done()
 			return ctx.Err()
-		}, endGrace}
+		}, wire.EndGrace}
 		var at time.Time
 		_, err := Run(ctx, subject, Options{Only: []string{"RPC-07/exclusive", "LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}, OnResult: func(Result) {
 			if at.IsZero() {
@@ -147,7 +148,7 @@ func TestRun_SlowStart(t *testing.T) {
 		f := newFake(defect{}, "", "", io.Discard)
 		subject := slowly{inProcess{func(ctx context.Context, in io.Reader, out io.Writer) error {
 			return f.serve(ctx, in, &slowFirst{out: out, wake: func() { time.Sleep(3 * time.Second) }})
-		}, endGrace}}
+		}, wire.EndGrace}}
 		report, err := Run(t.Context(), subject, Options{
 			Only: []string{"LC-01"}, Revisions: []mcp.Version{mcp.LatestSession}, Answer: 2 * time.Second, SideEffects: SideEffectsNone,
 		})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -201,7 +202,7 @@ func TestRun_Unreachable(t *testing.T) {
 	}, time.Second}
 	_, err = Run(t.Context(), silent, Options{StartTimeout: 50 * time.Millisecond})
 	require.ErrorAs(t, err, &unreachable)
-	require.ErrorIs(t, err, errNoAnswer)
+	require.ErrorIs(t, err, wire.ErrNoAnswer)
 
 	if runtime.GOOS != "windows" {
 		_, err = Run(t.Context(), Command([]string{"sh", "-c", "echo DB_URL is not set >&2; exit 3"}, nil), Options{})
@@ -331,7 +332,7 @@ func TestErrors(t *testing.T) {
 		want Status
 	}{
 		{ours(errors.New("disk full")), Error},
-		{errClosed, Unknown},
+		{wire.ErrClosed, Unknown},
 		{nil, Unknown},
 		{context.DeadlineExceeded, Unknown},
 	} {

@@ -1,6 +1,9 @@
 package conformance
 
-import "github.com/mainstay-mcp/mainstay/mcp"
+import (
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
 
 // SideEffects is how much the suite may do to a server by calling its tools.
 type SideEffects string
@@ -25,17 +28,6 @@ const (
 	// SuiteSeeds judges the 29 tools of the families artifact, coe, docling,
 	// preflights and assistant, which the reference server offers.
 	SuiteSeeds Suite = "seeds"
-)
-
-// TransportKind is how a subject is reached.
-type TransportKind string
-
-// The transports the suite drives.
-const (
-	TransportStdio TransportKind = "stdio"
-	TransportHTTP  TransportKind = "http"
-	// TransportSSE is the HTTP+SSE transport of revision 2024-11-05.
-	TransportSSE TransportKind = "sse"
 )
 
 // Scenario is one conversation with a server and the checks it decides.
@@ -73,7 +65,7 @@ func (sc *Scenario) Suite() Suite {
 // Needs is what a subject must offer for a scenario to run.
 type Needs struct {
 	// Transport is the only transport the scenario is about; empty for all.
-	Transport TransportKind
+	Transport wire.TransportKind
 	// Capability is a path into the server's capabilities, such as "tools".
 	Capability string
 	// Extension is the id of an extension in the server's capabilities.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -68,16 +70,16 @@ func runBadCalls(t *trial) error {
 		"TOOL-10/params-type", `["`+unknownTool+`"]`,
 	) {
 		t.step(s)
-		rpcID := s.newID()
-		a, err := s.provoke(t.ctx, rpcID, s.message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
+		rpcID := s.NewID()
+		a, err := s.Provoke(t.ctx, rpcID, s.Message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
 		if id == "TOOL-10/no-name" {
 			// Over HTTP a stateless server misses the header of that name first.
-			ok := a.hasCode(err, codeInvalidParams) || s.stateless != "" && a.hasCode(err, codeHeader)
-			t.check(id, ok, "error -32602", a.orError(err))
+			ok := a.HasCode(err, wire.CodeInvalidParams) || s.Stateless != "" && a.HasCode(err, wire.CodeHeader)
+			t.check(id, ok, "error -32602", a.OrError(err))
 		} else {
-			t.check(id, err == nil && a.err != nil, "an error", a.orError(err))
+			t.check(id, err == nil && a.Err != nil, "an error", a.OrError(err))
 		}
-		if err != nil && !errors.Is(err, errNoAnswer) {
+		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
 			return err
 		}
 	}
@@ -103,7 +105,7 @@ type schema struct {
 }
 
 // typed returns the one type of the schema, "" when it has none or several.
-func (s *schema) typed() string { return text(s.Type) }
+func (s *schema) typed() string { return rawjson.Text(s.Type) }
 
 func readSchema(raw json.RawMessage) *schema {
 	var s schema
@@ -193,7 +195,7 @@ func (t *trial) callable() []tool {
 // refused, and decides two checks by it.
 type refusals struct {
 	t     *trial
-	s     *session
+	s     *wire.Session
 	tried int
 	// accepted and odd are the first call that was not refused, and the first
 	// that was, otherwise than the family does.
@@ -216,16 +218,16 @@ func (r *refusals) try(tool, what string, arguments any) error {
 	if err != nil {
 		return fmt.Errorf("%s with %s: %w", tool, what, err)
 	}
-	result, _ := object(a.result)
+	result, _ := rawjson.Object(a.Result)
 	isError := string(result["isError"]) == "true"
 	switch {
-	case a.err == nil && !isError:
+	case a.Err == nil && !isError:
 		if r.accepted == "" {
-			r.accepted = tool + " with " + what + ": " + a.describe()
+			r.accepted = tool + " with " + what + ": " + a.Describe()
 		}
 	case !invalidArgument(r.t.leg.family(tool), a):
 		if r.odd == "" {
-			r.odd = tool + " with " + what + ": " + a.describe()
+			r.odd = tool + " with " + what + ": " + a.Describe()
 		}
 	}
 	return nil
@@ -235,7 +237,7 @@ func (r *refusals) decide(refused, code string, err error) {
 	switch {
 	case r.accepted != "":
 		r.t.fail(refused, "a refusal", "%s", r.accepted)
-	case errors.Is(err, errLate):
+	case errors.Is(err, wire.ErrLate):
 		return // not observed: a tool may wait for somebody, or the machine is slow
 	case err != nil:
 		r.t.fail(refused, "a refusal", "%s", err.Error())
@@ -284,7 +286,7 @@ func (t *trial) refuse(refused, code string, each func(*refusals, tool, *schema)
 	var late error // the other tools can be judged all the same
 	for _, tool := range tools {
 		err = each(r, tool, readSchema(tool.InputSchema))
-		if errors.Is(err, errLate) {
+		if errors.Is(err, wire.ErrLate) {
 			late, err = err, nil
 		}
 		if err != nil {
@@ -305,7 +307,7 @@ func runWrongTypes(t *trial) error {
 		return nil
 	}
 	late := t.refuse("X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool tool, s *schema) error {
-		for _, name := range sortedKeys(s.Properties) {
+		for _, name := range rawjson.SortedKeys(s.Properties) {
 			wrong, known := wrongFor[readSchema(s.Properties[name]).typed()]
 			if !known {
 				continue
@@ -318,7 +320,7 @@ func runWrongTypes(t *trial) error {
 		}
 		return nil
 	})
-	if late != nil && !errors.Is(late, errLate) {
+	if late != nil && !errors.Is(late, wire.ErrLate) {
 		return late
 	}
 	err := t.refuse("X-WIRE-09/arguments", "", func(r *refusals, tool tool, _ *schema) error {
@@ -333,7 +335,7 @@ func runLimits(t *trial) error {
 	}
 	outside := func(id string, value func(*schema) []any) error {
 		return t.refuse(id, "", func(r *refusals, tool tool, s *schema) error {
-			for _, name := range sortedKeys(s.Properties) {
+			for _, name := range rawjson.SortedKeys(s.Properties) {
 				for _, v := range value(readSchema(s.Properties[name])) {
 					arguments := s.sampleObject()
 					arguments[name] = v
@@ -394,7 +396,7 @@ func outsidePattern(s *schema) []any {
 
 func outsideEnum(s *schema) []any {
 	const outside = "mainstay-not-in-the-enum"
-	allStrings := !slices.ContainsFunc(s.Enum, func(v json.RawMessage) bool { return !isString(v) })
+	allStrings := !slices.ContainsFunc(s.Enum, func(v json.RawMessage) bool { return !rawjson.IsString(v) })
 	if len(s.Enum) > 0 && allStrings {
 		return []any{outside}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -106,7 +108,7 @@ func runApprove(t *trial) error {
 	}
 	got, a, err := t.approve(s, d.id)
 	t.check("S0-APPROVE-01/status", err == nil && got.Success && got.ID == d.id && got.Old == "Draft" && got.New == "Approved",
-		"success, Draft, Approved", "%s", a.orError(err))
+		"success, Draft, Approved", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the approval: %w", err)
 	}
@@ -169,7 +171,7 @@ func differingLine(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			return fmt.Sprintf("line %d is %q", i+1, clip(b[i], 120))
+			return fmt.Sprintf("line %d is %q", i+1, rawjson.Clip(b[i], 120))
 		}
 	}
 	return fmt.Sprintf("%d lines in place of %d", len(b), len(a))
@@ -186,7 +188,7 @@ func runApproveOrder(t *trial) error {
 	}
 	got, a, err := t.approve(s, d.id)
 	if err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	after, err := t.readBack(s, d.id)
 	if err != nil {
@@ -197,7 +199,7 @@ func runApproveOrder(t *trial) error {
 	second, _, _ := strings.Cut(rest, " ")
 	mapped := got.Mapping == nil || len(got.Mapping) == 2 && got.Mapping["HLS-BBB"] == first && got.Mapping["HLS-AAA"] == second
 	t.check("S0-APPROVE-03", mapped && inRow([]string{first, second}, "HLS") && slices.Equal(got.Detected, []string{first, second}),
-		"HLS-BBB with the lower number, in the text and in an id_mapping", "%s, id_mapping %s", line, encode(got.Mapping))
+		"HLS-BBB with the lower number, in the text and in an id_mapping", "%s, id_mapping %s", line, rawjson.Encode(got.Mapping))
 	t.check("S0-APPROVE-04", strings.Contains(line, ", HLS-AAAB and XHLS-AAA."), "HLS-AAAB and XHLS-AAA", "%s", line)
 	return nil
 }
@@ -213,10 +215,10 @@ func runApproveAlone(t *trial) error {
 		return err
 	}
 	got, a, err := t.approve(s, d.id)
-	t.check("S0-APPROVE-10", err == nil && got.New == "Approved", "an approval", "%s", a.orError(err))
-	members, _ := a.payload()
+	t.check("S0-APPROVE-10", err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
+	members, _ := a.Payload()
 	empty := string(members["sub_artifacts_detected"]) == "[]" && string(members["task_ids"]) == "[]" && got.Created == 0
-	t.check("S0-APPROVE-19/result", err == nil && got.New == "Approved" && empty, "Approved, with [] and 0", "%s", a.orError(err))
+	t.check("S0-APPROVE-19/result", err == nil && got.New == "Approved" && empty, "Approved, with [] and 0", "%s", a.OrError(err))
 	return nil
 }
 
@@ -234,7 +236,7 @@ func runApproveUnblocked(t *trial) error {
 			return err
 		}
 		got, a, err := t.approve(s, d.id)
-		t.check(check, err == nil && got.New == "Approved", "an approval", "%s", a.orError(err))
+		t.check(check, err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ func runApproveEpic(t *trial) error {
 	}
 	got, a, err := t.approve(s, d.id)
 	want := strings.Replace(d.id, "EPIC", "PRD", 1)
-	t.check("S0-APPROVE-18/child", err == nil && slices.Equal(got.Detected, []string{want}) && got.Created == 1, want+" and its task", "%s", a.orError(err))
+	t.check("S0-APPROVE-18/child", err == nil && slices.Equal(got.Detected, []string{want}) && got.Created == 1, want+" and its task", "%s", a.OrError(err))
 	return nil
 }
 
@@ -265,7 +267,7 @@ func runApproveHLS(t *trial) error {
 		return err
 	}
 	got, a, err := t.approve(s, d.id)
-	t.check("S0-APPROVE-20/ids", err == nil && len(got.Detected) == 2 && inRow(got.Detected, "US") && got.Created == 2, "two US ids and their tasks", "%s", a.orError(err))
+	t.check("S0-APPROVE-20/ids", err == nil && len(got.Detected) == 2 && inRow(got.Detected, "US") && got.Created == 2, "two US ids and their tasks", "%s", a.OrError(err))
 	return nil
 }
 
@@ -284,31 +286,31 @@ func runApproveTwice(t *trial) error {
 	}
 	done, refused := 0, 0
 	for _, a := range answers {
-		if a.err == nil {
+		if a.Err == nil {
 			done++
-		} else if a.says(nil, codeServer, "already approved") {
+		} else if saysCode(a, nil, codeServer, "already approved") {
 			refused++
 		}
 	}
-	said := answers[0].describe() + "; " + answers[1].describe()
+	said := answers[0].Describe() + "; " + answers[1].Describe()
 	t.check("S0-APPROVE-25/one", done == 1, "one success", "%s", said)
 	t.check("S0-APPROVE-25/other", refused == 1, `one -32000 "already approved"`, "%s", said)
 	return nil
 }
 
 // together makes calls of a tool at once and returns their answers in order.
-func (t *trial) together(s *session, tool string, arguments ...map[string]any) ([]answer, error) {
+func (t *trial) together(s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
 	ids := make([]string, len(arguments))
 	for i, a := range arguments {
-		id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(tool, a))
+		id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(tool, a))
 		if err != nil {
 			return nil, err
 		}
 		ids[i] = id
 	}
-	answers := make([]answer, len(ids))
+	answers := make([]wire.Answer, len(ids))
 	for i, id := range ids {
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		if err != nil {
 			return nil, fmt.Errorf("call %d of %d at once: %w", i+1, len(ids), err)
 		}
@@ -329,7 +331,7 @@ func runApproveVersion(t *trial) error {
 		return err
 	}
 	got, a, err := t.approve(s, first.id)
-	t.check("S0-APPROVE-29/path", err == nil && strings.HasSuffix(got.Path, "/"+first.id+"_v2.md"), "…/"+first.id+"_v2.md", "%s", a.orError(err))
+	t.check("S0-APPROVE-29/path", err == nil && strings.HasSuffix(got.Path, "/"+first.id+"_v2.md"), "…/"+first.id+"_v2.md", "%s", a.OrError(err))
 	old, err := t.readVersion(s, first.id, 1)
 	if err != nil {
 		return err
@@ -363,7 +365,7 @@ func runApproveChain(t *trial) error {
 		}
 		got, a, err := t.approve(s, below.id)
 		if err != nil || len(got.Detected) != 1 || got.Created != 1 {
-			failed = below.id + ": " + a.orError(err)
+			failed = below.id + ": " + a.OrError(err)
 			break
 		}
 		parent := below.id

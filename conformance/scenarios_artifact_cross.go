@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,7 +19,7 @@ import (
 func crossScenarios() []Scenario {
 	needs := workflowNeeds()
 	stdio := onServices()
-	stdio.Transport = TransportStdio
+	stdio.Transport = wire.TransportStdio
 	perf := func(id, requirement, title string) Check {
 		c := must(id, requirement, title)
 		c.Level = Advice // a slow machine is no broken server
@@ -64,9 +66,9 @@ func runAnnounced(t *trial) error {
 	if !t.forHouse("X-WIRE-07/announced") {
 		return nil
 	}
-	profiles, _ := object(t.leg.capabilities.at("experimental.errorProfiles"))
+	profiles, _ := rawjson.Object(t.leg.capabilities.at("experimental.errorProfiles"))
 	var missing []string
-	for _, name := range sortedKeys(profiles) {
+	for _, name := range rawjson.SortedKeys(profiles) {
 		// One of the official fixtures comes and goes.
 		if !isOfficial(name) && !slices.ContainsFunc(t.leg.tools, func(tool tool) bool { return tool.Name == name }) {
 			missing = append(missing, name)
@@ -94,17 +96,17 @@ func runClimbing(t *trial) error {
 		if err != nil {
 			return err
 		}
-		data, _ := object(a.errorData())
-		if !a.hasCode(nil, codeInvalidParams) {
-			through = id + ": " + a.describe()
-		} else if strings.Contains(id, "..") && text(data["validation_failed"]) != "path_traversal_check" {
-			bare = id + ": " + a.describe()
+		data, _ := rawjson.Object(a.ErrorData())
+		if !a.HasCode(nil, wire.CodeInvalidParams) {
+			through = id + ": " + a.Describe()
+		} else if strings.Contains(id, "..") && rawjson.Text(data["validation_failed"]) != "path_traversal_check" {
+			bare = id + ": " + a.Describe()
 		}
 		if a, err = t.call(s, toolAddTask, addArguments(newTask(id, input))); err != nil {
 			return err
 		}
-		if !a.hasCode(nil, codeInvalidParams) {
-			queued = id + ": " + a.describe()
+		if !a.HasCode(nil, wire.CodeInvalidParams) {
+			queued = id + ": " + a.Describe()
 		}
 	}
 	t.check("X-SEC-01/approve", through == "", "error -32602", "%s", through)
@@ -116,12 +118,12 @@ func runClimbing(t *trial) error {
 		"mcp://resources/validation/../../../../../etc/passwd", "mcp://resources/artifacts//etc/passwd",
 	} {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		if err != nil {
 			return err
 		}
-		if a.err == nil {
-			read = uri + ": " + a.describe()
+		if a.Err == nil {
+			read = uri + ": " + a.Describe()
 		}
 	}
 	t.check("X-SEC-01/read", read == "", "an error", "%s", read)
@@ -138,23 +140,23 @@ func runEndInCall(t *trial) error {
 		close(release)
 		return err
 	}
-	id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(toolNextID, nextArguments("prd", t.project())))
-	arrived := err == nil && eventually(t.ctx, s.wait, func() bool { return len(services.requests("GET /ids/next")) == 1 })
-	w, ok := s.wire.(interface{ closeInput() error })
+	id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(toolNextID, nextArguments("prd", t.project())))
+	arrived := err == nil && eventually(t.ctx, s.Wait, func() bool { return len(services.requests("GET /ids/next")) == 1 })
+	w, ok := s.Conn.(interface{ CloseInput() error })
 	if !ok || !arrived {
 		close(release)
 		return errors.Join(err, fmt.Errorf("the call did not reach its service: %v", arrived))
 	}
-	s.ended = true // what follows is the end that was asked for
-	err = w.closeInput()
+	s.Ended = true // what follows is the end that was asked for
+	err = w.CloseInput()
 	close(release)
 	if err != nil {
 		return err
 	}
-	a, err := s.await(t.ctx, id)
-	t.check("X-SHUT-01/call", err == nil && a.err == nil, "a result", "%s", a.orError(err))
-	end := s.close()
-	t.check("X-SHUT-01/ends", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	a, err := s.Await(t.ctx, id)
+	t.check("X-SHUT-01/call", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	end := s.Close()
+	t.check("X-SHUT-01/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 	return nil
 }
 
@@ -163,7 +165,7 @@ func runEndInCall(t *trial) error {
 type pace struct{ calls, controls []time.Duration }
 
 // measure times n calls, and a control after each.
-func (t *trial) measure(s *session, n int, call func() error) (pace, error) {
+func (t *trial) measure(s *wire.Session, n int, call func() error) (pace, error) {
 	var p pace
 	for range n {
 		for _, m := range []struct {
@@ -183,8 +185,8 @@ func (t *trial) measure(s *session, n int, call func() error) (pace, error) {
 }
 
 // control is a ping and a file written to the disk, where the artifacts are.
-func (t *trial) control(s *session) error {
-	if _, err := s.ping(t.ctx); err != nil {
+func (t *trial) control(s *wire.Session) error {
+	if _, err := s.Ping(t.ctx); err != nil {
 		return err
 	}
 	dir := ""
@@ -225,8 +227,8 @@ func runLatency(t *trial) error {
 	calling := func(tool string, arguments map[string]any) func() error {
 		return func() error {
 			a, err := t.call(s, tool, arguments)
-			if err == nil && a.err != nil && tool != toolAddTask {
-				err = errors.New(a.describe())
+			if err == nil && a.Err != nil && tool != toolAddTask {
+				err = errors.New(a.Describe())
 			}
 			return err
 		}
@@ -253,7 +255,7 @@ func runLatency(t *trial) error {
 
 // judgingTime measures batches that are refused for their last task, so that
 // only their judgement takes time.
-func (t *trial) judgingTime(s *session) error {
+func (t *trial) judgingTime(s *wire.Session) error {
 	input, err := t.approvedPRD(s)
 	if err != nil {
 		return err
@@ -282,6 +284,3 @@ func (t *trial) judgingTime(s *session) error {
 	t.pass("S0-ADD-24")
 	return nil
 }
-
-// closeInput ends what the server reads, and nothing else.
-func (w *lineWire) closeInput() error { return w.in.Close() }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -117,12 +119,12 @@ func reserveArguments(kind, project string, count any) map[string]any {
 	return arguments
 }
 
-func (t *trial) nextID(s *session, kind, project string) (nextID, answer, error) {
+func (t *trial) nextID(s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
 	t.step(s)
 	return called[nextID](t, s, toolNextID, nextArguments(kind, project))
 }
 
-func (t *trial) reserve(s *session, kind, project string, count int) (reserved, answer, error) {
+func (t *trial) reserve(s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
 	t.step(s)
 	return called[reserved](t, s, toolReserve, reserveArguments(kind, project, count))
 }
@@ -136,12 +138,12 @@ func runNextIDs(t *trial) error {
 	project := t.project()
 	expect := func(check, want string) error {
 		got, a, err := t.nextID(s, kind, project)
-		t.check(check, err == nil && got.Success && got.Type == kind && got.ID == want, fmt.Sprintf("%s of %s", want, kind), "%s", a.orError(err))
+		t.check(check, err == nil && got.Success && got.Type == kind && got.ID == want, fmt.Sprintf("%s of %s", want, kind), "%s", a.OrError(err))
 		return err
 	}
 	skipTo := func(count int) error {
 		if _, a, err := t.reserve(s, kind, project, count); err != nil {
-			return fmt.Errorf("%s: %s", toolReserve, a.orError(err))
+			return fmt.Errorf("%s: %s", toolReserve, a.OrError(err))
 		}
 		return nil
 	}
@@ -180,25 +182,25 @@ func runNextUnknown(t *trial) error {
 		return err
 	}
 	a, err := t.call(s, toolNextID, nextArguments("mainstay_no_such_type", t.project()))
-	t.check("S0-NEXT-04/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("S0-NEXT-04/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
 	t.step(s)
 	a, err = t.call(s, toolReserve, reserveArguments("mainstay_no_such_type", t.project(), 3))
-	t.check("S0-NEXT-04/reserve", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("S0-NEXT-04/reserve", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	return err
 }
 
 // allocated reads the ids of answers of both tools, in their order.
-func allocated(answers []answer) ([]string, error) {
+func allocated(answers []wire.Answer) ([]string, error) {
 	var ids []string
 	for _, a := range answers {
-		members, err := a.payload()
+		members, err := a.Payload()
 		if err != nil {
 			return nil, err
 		}
-		if id := text(members["next_id"]); id != "" {
+		if id := rawjson.Text(members["next_id"]); id != "" {
 			ids = append(ids, id)
 			continue
 		}
@@ -243,13 +245,13 @@ func runReserve(t *trial) error {
 	}
 	project := t.project()
 	if _, a, err := t.reserve(s, "hls", project, 11); err != nil {
-		t.fail("S0-RES-01/ids", "a range", "%s", a.orError(err))
+		t.fail("S0-RES-01/ids", "a range", "%s", a.OrError(err))
 		return err
 	}
 	got, a, err := t.reserve(s, "hls", project, 3)
-	t.check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.orError(err))
+	t.check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.OrError(err))
 	t.check("S0-RES-01/result", err == nil && got.Success && got.Type == "hls" && uuidText.MatchString(strings.ToLower(got.Reservation)),
-		`success, a UUID and "hls"`, "%s", a.orError(err))
+		`success, a UUID and "hls"`, "%s", a.OrError(err))
 	return err
 }
 
@@ -270,8 +272,8 @@ func runReserveSizes(t *trial) error {
 			if err != nil {
 				return err
 			}
-			if !a.hasCode(nil, codeInvalidParams) {
-				odd = fmt.Sprintf("count %v: %s", count, a.describe())
+			if !a.HasCode(nil, wire.CodeInvalidParams) {
+				odd = fmt.Sprintf("count %v: %s", count, a.Describe())
 			}
 		}
 		t.check(c.check, odd == "", "error -32602", "%s", odd)
@@ -280,9 +282,9 @@ func runReserveSizes(t *trial) error {
 	if err == nil {
 		var hundred reserved
 		hundred, a, err = t.reserve(s, "hls", project, 100)
-		t.check("S0-RES-02/inside", err == nil && len(one.IDs) == 1 && len(hundred.IDs) == 100, "1 id and 100 ids", "%s", a.orError(err))
+		t.check("S0-RES-02/inside", err == nil && len(one.IDs) == 1 && len(hundred.IDs) == 100, "1 id and 100 ids", "%s", a.OrError(err))
 	} else {
-		t.fail("S0-RES-02/inside", "1 id", "%s", a.orError(err))
+		t.fail("S0-RES-02/inside", "1 id", "%s", a.OrError(err))
 	}
 	return nil
 }
@@ -299,7 +301,7 @@ func runReserveParallel(t *trial) error {
 	}
 	broken := ""
 	for _, a := range answers {
-		ids, err := allocated([]answer{a})
+		ids, err := allocated([]wire.Answer{a})
 		if err != nil || len(ids) != 6 || !inRow(ids, "HLS") {
 			broken = fmt.Sprintf("%v %v", err, ids)
 		}
@@ -310,7 +312,7 @@ func runReserveParallel(t *trial) error {
 	}
 	t.check("S0-RES-03/ranges", broken == "", "5 ranges of 6 in a row, disjoint", "%s", broken)
 	next, a, err := t.nextID(s, "hls", project)
-	t.check("S0-RES-03/counter", err == nil && next.ID == "HLS-031", "HLS-031", "%s", a.orError(err))
+	t.check("S0-RES-03/counter", err == nil && next.ID == "HLS-031", "HLS-031", "%s", a.OrError(err))
 	return nil
 }
 
@@ -326,15 +328,15 @@ func runReserveMixed(t *trial) error {
 		if i%2 == 1 {
 			tool, arguments = toolReserve, reserveArguments("prd", project, 3)
 		}
-		id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(tool, arguments))
+		id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(tool, arguments))
 		if err != nil {
 			return err
 		}
 		sent[id] = true
 	}
-	var answers []answer
+	var answers []wire.Answer
 	for id := range sent {
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		if err != nil {
 			return err
 		}
@@ -351,7 +353,7 @@ func runNextFails(t *trial) error {
 		return err
 	}
 	a, err := t.call(s, toolNextID, nextArguments("prd", t.project()))
-	t.check("S0-NEXT-07/error", a.says(err, codeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.orError(err))
+	t.check("S0-NEXT-07/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
@@ -384,11 +386,11 @@ func runDeprecated(t *trial) error {
 	i := slices.IndexFunc(t.leg.tools, func(tool tool) bool { return tool.Name == old })
 	description := "not listed"
 	if i >= 0 {
-		description = text(t.leg.tools[i].members["description"])
+		description = rawjson.Text(t.leg.tools[i].members["description"])
 	}
-	t.check("S0-DEP-01/list", i < 0 || strings.Contains(strings.ToLower(description), "deprecated"), "no such tool, or one that is deprecated", "%s", clip(description, 200))
+	t.check("S0-DEP-01/list", i < 0 || strings.Contains(strings.ToLower(description), "deprecated"), "no such tool, or one that is deprecated", "%s", rawjson.Clip(description, 200))
 	a, err := t.call(s, old, map[string]any{})
-	ok := a.hasCode(err, codeInvalidParams) && (i < 0 || a.says(err, codeInvalidParams, toolApprove))
-	t.check("S0-DEP-01/call", ok, "error -32602", "%s", a.orError(err))
+	ok := a.HasCode(err, wire.CodeInvalidParams) && (i < 0 || saysCode(a, err, wire.CodeInvalidParams, toolApprove))
+	t.check("S0-DEP-01/call", ok, "error -32602", "%s", a.OrError(err))
 	return err
 }

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // artifactLogScenarios judge what the tools of the workflow write to the log.
@@ -75,16 +78,16 @@ func runApproveLog(t *trial) error {
 	workflow := t.workflow()
 	got, a, err := called[approval](t, s, toolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	if err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	line, found := t.logLine(s, toolApprove+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "timestamp", "artifact_id", "old_status", "new_status", "placeholder_ids_replaced", "id_mapping",
 		"reservation_id", "sub_artifacts_detected", "tasks_created", "task_ids", "success", "duration_ms")
 	var mapping map[string]string
 	_ = json.Unmarshal(line["id_mapping"], &mapping) // no mapping: not the one of the result
-	ok := found && missing == "" && len(mapping) == 3 && len(got.Detected) == 3 && mapping["HLS-AAA"] == got.Detected[0] && text(line["new_status"]) == "Approved"
+	ok := found && missing == "" && len(mapping) == 3 && len(got.Detected) == 3 && mapping["HLS-AAA"] == got.Detected[0] && rawjson.Text(line["new_status"]) == "Approved"
 	t.check("S0-APPROVE-28", ok, "the members, with the values of the result", "%s", lineFault(line, found, missing))
-	t.check("X-LOG-02/approve", !strings.Contains(s.wire.stderr(), marker), "no text of the artifact", "the planted words are in the log")
+	t.check("X-LOG-02/approve", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
 	return nil
 }
 
@@ -101,7 +104,7 @@ func runAddLog(t *trial) error {
 	arguments := addArguments(newTask(t.unused("HLS"), prd))
 	arguments["task_id"] = workflow
 	if _, a, err := called[added](t, s, toolAddTask, arguments); err != nil {
-		return fmt.Errorf("add_task: %s", a.orError(err))
+		return fmt.Errorf("add_task: %s", a.OrError(err))
 	}
 	line, found := t.logLine(s, toolAddTask+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "tasks_added", "artifact_ids", "generators", "task_ids", "inputs_validated",
@@ -122,14 +125,14 @@ func runReserveLog(t *trial) error {
 	arguments["task_id"] = workflow
 	got, a, err := called[reserved](t, s, toolReserve, arguments)
 	if err != nil {
-		return fmt.Errorf("%s: %s", toolReserve, a.orError(err))
+		return fmt.Errorf("%s: %s", toolReserve, a.OrError(err))
 	}
 	line, found := t.logLine(s, toolReserve+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "artifact_type", "count", "reserved_ids", "reservation_id", "duration_ms")
 	ids := restReply{members: line}.list("reserved_ids")
-	t.check("S0-RES-05", found && missing == "" && string(line["count"]) == "3" && slices.Equal(ids, got.IDs) && text(line["reservation_id"]) == got.Reservation,
+	t.check("S0-RES-05", found && missing == "" && string(line["count"]) == "3" && slices.Equal(ids, got.IDs) && rawjson.Text(line["reservation_id"]) == got.Reservation,
 		"the members, with the values of the result", "%s", lineFault(line, found, missing))
-	counts, odd := invocationLines(s.wire.stderr(), toolReserve, workflow)
+	counts, odd := invocationLines(s.Conn.Stderr(), toolReserve, workflow)
 	t.check("X-LOG-01/allocation", odd == "" && counts["started"] == 1 && counts["completed"] == 1 && counts["failed"] == 0,
 		"one started and one completed line", "%v %s", counts, odd)
 	return nil
@@ -140,8 +143,8 @@ func runReserveLog(t *trial) error {
 func invocationLines(stderr, tool, workflow string) (counts map[string]int, odd string) {
 	counts = map[string]int{}
 	for _, line := range logLines(stderr) {
-		kind, ok := strings.CutPrefix(text(line["event"]), tool+"_invocation_")
-		if !ok || text(line["task_id"]) != workflow {
+		kind, ok := strings.CutPrefix(rawjson.Text(line["event"]), tool+"_invocation_")
+		if !ok || rawjson.Text(line["task_id"]) != workflow {
 			continue
 		}
 		counts[kind]++
@@ -163,11 +166,11 @@ func runFailedLog(t *trial) error {
 	}
 	workflow := t.workflow()
 	a, err := t.call(s, toolApprove, map[string]any{"artifact_id": t.unused("PRD"), "task_id": workflow})
-	if err != nil || a.err == nil {
-		return fmt.Errorf("an approval of what is not there: %s", a.orError(err))
+	if err != nil || a.Err == nil {
+		return fmt.Errorf("an approval of what is not there: %s", a.OrError(err))
 	}
 	line, found := t.logLine(s, toolApprove+"_invocation_failed", "task_id", workflow)
-	counts, odd := invocationLines(s.wire.stderr(), toolApprove, workflow)
+	counts, odd := invocationLines(s.Conn.Stderr(), toolApprove, workflow)
 	t.check("X-LOG-01/failed", found && odd == "" && string(line["success"]) == "false" && counts["failed"] == 1 && counts["completed"] == 0,
 		"one failed line with success false", "%v %s %s", counts, odd, describeLine(line, found))
 	stage, staged := t.logLine(s, "artifact_not_found", "task_id", workflow)
@@ -184,8 +187,8 @@ func runTokenLog(t *trial) error {
 	if _, err := t.call(s, "save_artifact", map[string]any{"session_token": planted, "title": "A title", "content_markdown": "# Text\n"}); err != nil {
 		return err
 	}
-	logged := eventually(t.ctx, grace, func() bool { return strings.Contains(s.wire.stderr(), "save_artifact") })
-	t.check("X-LOG-02/token", logged && !strings.Contains(s.wire.stderr(), planted), "a line about the call, without the token", "the token is in the log, or no line is")
+	logged := eventually(t.ctx, wire.Lag, func() bool { return strings.Contains(s.Conn.Stderr(), "save_artifact") })
+	t.check("X-LOG-02/token", logged && !strings.Contains(s.Conn.Stderr(), planted), "a line about the call, without the token", "the token is in the log, or no line is")
 	return nil
 }
 
@@ -195,7 +198,7 @@ func runWorkflow(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	c, err := t.restOf(s)
@@ -216,10 +219,10 @@ func runWorkflow(t *trial) error {
 	arguments = storeArguments(d.text())
 	arguments["task_id"] = workflow
 	if _, a, err := called[stored](t, s, toolStore, arguments); err != nil {
-		return fmt.Errorf("%s: %s", toolStore, a.orError(err))
+		return fmt.Errorf("%s: %s", toolStore, a.OrError(err))
 	}
 	got, a, err := called[approval](t, s, toolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
-	t.check("S0-E2E-01/stored", err == nil && got.New == "Approved" && got.Created == 3, "Approved, with 3 tasks", "%s", a.orError(err))
+	t.check("S0-E2E-01/stored", err == nil && got.New == "Approved" && got.Created == 3, "Approved, with 3 tasks", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the approval: %w", err)
 	}
@@ -231,10 +234,10 @@ func runWorkflow(t *trial) error {
 			return err
 		}
 		task := r.member("task")
-		handed = append(handed, text(task["artifact_id"]))
+		handed = append(handed, rawjson.Text(task["artifact_id"]))
 		depends = depends && strings.Contains(string(task["inputs_json"]), d.id)
 		for _, status := range []string{"in_progress", "completed"} {
-			if _, err := c.setStatus(t, text(task["task_id"]), status); err != nil {
+			if _, err := c.setStatus(t, rawjson.Text(task["task_id"]), status); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // addTaskServiceScenarios judge what add_task asks of the Task Tracking
@@ -81,7 +84,7 @@ func runAddAsks(t *trial) error {
 	arguments := addArguments(task)
 	arguments["task_id"] = workflow
 	if _, a, err := called[added](t, s, toolAddTask, arguments); err != nil {
-		return fmt.Errorf("add_task: %s", a.orError(err))
+		return fmt.Errorf("add_task: %s", a.OrError(err))
 	}
 	batches := services.requests(batchEndpoint)
 	if len(batches) != 1 || len(batches[0].tasks()) != 1 {
@@ -91,11 +94,11 @@ func runAddAsks(t *trial) error {
 		return nil
 	}
 	got, sent := batches[0], batches[0].tasks()[0]
-	t.check("S0-ADD-12/project", text(got.body["project_id"]) == standInProject, standInProject, "%s", orAbsent(got.body["project_id"]))
+	t.check("S0-ADD-12/project", rawjson.Text(got.body["project_id"]) == standInProject, standInProject, "%s", rawjson.OrAbsent(got.body["project_id"]))
 	whole := len(sent.Inputs) == 1 && sent.Inputs[0].uri() == prd.MCPResourceURI && sent.Inputs[0].ResourcePath == prd.ResourcePath &&
 		sent.Inputs[0].Classification == "mandatory" && sent.Inputs[0].Status == "Approved"
 	t.check("S0-ADD-12/tasks", sent.ArtifactID == id && sent.Status == "pending" && sent.TaskID == "gen-001" && sent.Generator == "hls-generator" && whole,
-		"the task as it was given, pending", "%s", encode(sent))
+		"the task as it was given, pending", "%s", rawjson.Encode(sent))
 	t.check("S0-ADD-12/key", got.header.Get("Authorization") == "Bearer "+standInKey && got.header.Get("X-Task-Id") == workflow,
 		"Authorization with the API_KEY, X-Task-Id "+workflow, "Authorization of %d characters, X-Task-Id %q", len(got.header.Get("Authorization")), got.header.Get("X-Task-Id"))
 	want := "Generate " + id + " from " + prd.ArtifactID
@@ -152,7 +155,7 @@ func runAddComesBack(t *trial) error {
 	}
 	got, a, err := t.add(s, newTask(t.unused("HLS"), prd))
 	first := services.requests(batchEndpoint)
-	t.check("S0-ADD-13/success", err == nil && got.Added == 1 && len(first) == 3, "success at the third attempt", "%s, %d attempts", a.orError(err), len(first))
+	t.check("S0-ADD-13/success", err == nil && got.Added == 1 && len(first) == 3, "success at the third attempt", "%s, %d attempts", a.OrError(err), len(first))
 	if len(first) == 3 {
 		gaps := []time.Duration{first[1].at.Sub(first[0].at), first[2].at.Sub(first[1].at)}
 		t.check("S0-ADD-13/gaps", gaps[0] >= 100*time.Millisecond && gaps[1] >= 200*time.Millisecond, "at least 100 ms and 200 ms", "%v", gaps)
@@ -160,7 +163,7 @@ func runAddComesBack(t *trial) error {
 		t.fail("S0-ADD-13/gaps", "3 attempts", "%d", len(first))
 	}
 	if _, a, err := t.add(s, newTask(t.unused("HLS"), prd)); err != nil {
-		return fmt.Errorf("add_task: %s", a.orError(err))
+		return fmt.Errorf("add_task: %s", a.OrError(err))
 	}
 	var keys []string
 	for _, r := range services.requests(batchEndpoint) {
@@ -181,7 +184,7 @@ func runAddStaysAway(t *trial) error {
 		return err
 	}
 	a, err := t.call(s, toolAddTask, addArguments(newTask(t.unused("HLS"), prd)))
-	t.check("S0-ADD-14/error", a.says(err, codeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.orError(err))
+	t.check("S0-ADD-14/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
 	n := len(services.requests(batchEndpoint))
 	t.check("S0-ADD-14/attempts", n == 3, "3 attempts", "%d", n)
 	return err
@@ -202,13 +205,13 @@ func runAddServiceRefuses(t *trial) error {
 		code        int64
 		parts       []string
 	}{
-		{"S0-ADD-15", http.StatusBadRequest, codeInvalidParams, []string{"Invalid params: ", httpBody}},
+		{"S0-ADD-15", http.StatusBadRequest, wire.CodeInvalidParams, []string{"Invalid params: ", httpBody}},
 		{"S0-ADD-16", http.StatusUnauthorized, codeServer, []string{"Permission denied"}},
 	} {
 		services.begin(breaking(batchEndpoint, restRefusal(c.status, httpBody)))
 		t.step(s)
 		a, err := t.call(s, toolAddTask, addArguments(newTask(t.unused("HLS"), prd)))
-		t.check(c.requirement+"/error", a.says(err, c.code, c.parts...), fmt.Sprintf("error %d %s", c.code, strings.Join(c.parts, "… ")), "%s", a.orError(err))
+		t.check(c.requirement+"/error", saysCode(a, err, c.code, c.parts...), fmt.Sprintf("error %d %s", c.code, strings.Join(c.parts, "… ")), "%s", a.OrError(err))
 		n := len(services.requests(batchEndpoint))
 		t.check(c.requirement+"/attempts", n == 1, "1 attempt", "%d", n)
 		if err != nil {
@@ -231,6 +234,6 @@ func runAddLost(t *trial) error {
 	got, a, err := t.add(s, newTask(t.unused("HLS"), prd))
 	made := services.made() - before
 	t.check("S0-ADD-18/once", err == nil && len(got.TaskIDs) == 1 && made == 1 && slices.Equal(got.TaskIDs, []string{services.lastTask()}),
-		"one task, and its id", "%s, %d tasks made", a.orError(err), made)
+		"one task, and its id", "%s, %d tasks made", a.OrError(err), made)
 	return nil
 }

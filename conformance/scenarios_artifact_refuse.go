@@ -3,6 +3,8 @@ package conformance
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // approveRefusalScenarios judge what approve_artifact refuses. Where the server
@@ -68,22 +70,22 @@ func approveRefusalScenarios() []Scenario {
 const wantPrerequisite = "error %d with data.prerequisite %q"
 
 // checkPrerequisite decides a check by the prerequisite an approval fails at.
-func (t *trial) checkPrerequisite(check string, a answer, err error, code int64, name string, parts ...string) {
+func (t *trial) checkPrerequisite(check string, a wire.Answer, err error, code int64, name string, parts ...string) {
 	want := fmt.Sprintf(wantPrerequisite, code, name)
 	if len(parts) > 0 {
 		want += fmt.Sprintf(" and a message with %q", parts)
 	}
-	t.check(check, a.says(err, code, parts...) && a.prerequisite() == name, want, "%s", a.orError(err))
+	t.check(check, saysCode(a, err, code, parts...) && prerequisite(a) == name, want, "%s", a.OrError(err))
 }
 
 // tryApprove asks for an approval that is to be refused.
-func (t *trial) tryApprove(s *session, id string) (answer, error) {
+func (t *trial) tryApprove(s *wire.Session, id string) (wire.Answer, error) {
 	t.step(s)
 	return t.call(s, toolApprove, approveArguments(id))
 }
 
 // checkUnchanged decides a check by what resources/read gives for a document.
-func (t *trial) checkUnchanged(check string, s *session, d draft) error {
+func (t *trial) checkUnchanged(check string, s *wire.Session, d draft) error {
 	after, err := t.readBack(s, d.id)
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func runApproveAgain(t *trial) error {
 		return err
 	}
 	if _, a, err := t.approve(s, d.id); err != nil {
-		return fmt.Errorf("the first approval: %s", a.orError(err))
+		return fmt.Errorf("the first approval: %s", a.OrError(err))
 	}
 	before, err := t.readBack(s, d.id)
 	if err != nil {
@@ -155,7 +157,7 @@ func runApproveParentDraft(t *trial) error {
 		return err
 	}
 	_, a, err = t.approve(s, d.id)
-	t.check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.orError(err))
+	t.check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.OrError(err))
 	return nil
 }
 
@@ -233,7 +235,7 @@ func runApproveMany(t *trial) error {
 		return err
 	}
 	a, err := t.tryApprove(s, d.id)
-	t.check("S0-APPROVE-27/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("S0-APPROVE-27/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}

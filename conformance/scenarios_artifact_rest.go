@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 const areaTaskAPI = "tasks_api"
@@ -132,16 +134,16 @@ func runTaskNext(t *trial) error {
 	}
 	r, err := c.do(t.ctx, http.MethodGet, "/tasks/next?project="+project, nil)
 	task := r.member("task")
-	t.check("S0-TASKAPI-01/oldest", err == nil && r.status == http.StatusOK && text(task["task_id"]) == ids[1] && text(task["artifact_id"]) == artifacts[0],
+	t.check("S0-TASKAPI-01/oldest", err == nil && r.status == http.StatusOK && rawjson.Text(task["task_id"]) == ids[1] && rawjson.Text(task["artifact_id"]) == artifacts[0],
 		"200 with "+ids[1], "%s", r.describe(err))
 	if err != nil {
 		return err
 	}
 	missing := missingMembers(task, "task_id", "project_id", "artifact_id", "generator", "status", "description", "inputs_json", "created_at")
-	t.check("S0-TASKAPI-01/members", missing == "" && text(task["status"]) == "pending", "the members of a pending task", "no %s in %s", missing, r.describe(nil))
+	t.check("S0-TASKAPI-01/members", missing == "" && rawjson.Text(task["status"]) == "pending", "the members of a pending task", "no %s in %s", missing, r.describe(nil))
 	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next?project="+t.project(), nil)
 	t.check("S0-TASKAPI-02", err == nil && r.status == http.StatusOK && string(r.members["task"]) == "null" && string(r.members["success"]) == "true" &&
-		text(r.members["message"]) == "No pending tasks for project", `200 with task null and "No pending tasks for project"`, "%s", r.describe(err))
+		rawjson.Text(r.members["message"]) == "No pending tasks for project", `200 with task null and "No pending tasks for project"`, "%s", r.describe(err))
 	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next", nil)
 	t.check("S0-TASKAPI-03", r.says(err, http.StatusBadRequest, "Missing required parameter: project"), `400 "Missing required parameter: project"`, "%s", r.describe(err))
 	return err
@@ -163,15 +165,15 @@ func runTaskStatus(t *trial) error {
 	r, err = c.setStatus(t, ids[0], "mainstay-no-such-status")
 	t.check("S0-TASKAPI-05/unknown", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
 	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next?project="+project, nil)
-	pending := err == nil && text(r.member("task")["task_id"]) == ids[0]
+	pending := err == nil && rawjson.Text(r.member("task")["task_id"]) == ids[0]
 
 	r, err = c.setStatus(t, ids[0], "in_progress")
 	task := r.member("updated_task")
-	t.check("S0-TASKAPI-04/started", err == nil && r.status == http.StatusOK && text(task["status"]) == "in_progress" && text(task["started_at"]) != "",
+	t.check("S0-TASKAPI-04/started", err == nil && r.status == http.StatusOK && rawjson.Text(task["status"]) == "in_progress" && rawjson.Text(task["started_at"]) != "",
 		"200 with started_at", "%s", r.describe(err))
 	r, err = c.setStatus(t, ids[0], "completed")
 	task = r.member("updated_task")
-	t.check("S0-TASKAPI-04/completed", err == nil && text(task["status"]) == "completed" && text(task["completed_at"]) != "" && text(task["completion_notes"]) == "notes: größe",
+	t.check("S0-TASKAPI-04/completed", err == nil && rawjson.Text(task["status"]) == "completed" && rawjson.Text(task["completed_at"]) != "" && rawjson.Text(task["completion_notes"]) == "notes: größe",
 		"completed_at and the notes", "%s", r.describe(err))
 	r, err = c.setStatus(t, ids[0], "pending")
 	t.check("S0-TASKAPI-05/back", r.says(err, http.StatusBadRequest, transition), "400 "+transition, "%s", r.describe(err))

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const areaIDAPI = "ids_api"
@@ -98,8 +101,8 @@ func runIDNext(t *trial) error {
 	}
 	second, err := c.do(t.ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
 	said := func(r restReply, id, last string) bool {
-		return r.status == http.StatusOK && string(r.members["success"]) == "true" && text(r.members["artifact_type"]) == "US" &&
-			text(r.members["next_id"]) == id && string(r.members["last_assigned"]) == last
+		return r.status == http.StatusOK && string(r.members["success"]) == "true" && rawjson.Text(r.members["artifact_type"]) == "US" &&
+			rawjson.Text(r.members["next_id"]) == id && string(r.members["last_assigned"]) == last
 	}
 	t.check("S0-IDAPI-01/body", err == nil && said(first, "US-001", "null") && said(second, "US-002", `"US-001"`),
 		"US-001 after null, US-002 after US-001", "%s, then %s", first.describe(nil), second.describe(err))
@@ -118,7 +121,7 @@ func runIDNext(t *trial) error {
 // expiry is how long a reservation lives by the clock of its service, as far as
 // two clocks in one answer can say.
 func (r restReply) expiry() time.Duration {
-	expires, err := time.Parse(time.RFC3339, text(r.members["expires_at"]))
+	expires, err := time.Parse(time.RFC3339, rawjson.Text(r.members["expires_at"]))
 	now, dateErr := http.ParseTime(r.header.Get("Date"))
 	if err != nil || dateErr != nil {
 		return -1
@@ -137,13 +140,13 @@ func runIDReserve(t *trial) error {
 	}
 	project := t.project()
 	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, 3))
-	id := text(r.members["reservation_id"])
-	t.check("S0-IDAPI-03/body", err == nil && r.status == http.StatusOK && uuid.Validate(id) == nil && text(r.members["artifact_type"]) == "HLS" &&
+	id := rawjson.Text(r.members["reservation_id"])
+	t.check("S0-IDAPI-03/body", err == nil && r.status == http.StatusOK && uuid.Validate(id) == nil && rawjson.Text(r.members["artifact_type"]) == "HLS" &&
 		slices.Equal(r.list("reserved_ids"), []string{"HLS-001", "HLS-002", "HLS-003"}), "HLS-001 to HLS-003", "%s", r.describe(err))
 	if err != nil {
 		return err
 	}
-	t.check("S0-IDAPI-03/expiry", about(r.expiry(), 15*time.Minute), "15m0s", "%s after %s", text(r.members["expires_at"]), r.header.Get("Date"))
+	t.check("S0-IDAPI-03/expiry", about(r.expiry(), 15*time.Minute), "15m0s", "%s after %s", rawjson.Text(r.members["expires_at"]), r.header.Get("Date"))
 	odd := ""
 	for _, count := range []int{0, 101} {
 		if r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, count)); !r.says(err, http.StatusBadRequest, "Invalid count: must be between 1 and 100") {
@@ -156,7 +159,7 @@ func runIDReserve(t *trial) error {
 	}
 	for _, check := range []string{"S0-IDAPI-04/confirmed", "S0-IDAPI-04/again"} {
 		r, err := confirm(id)
-		t.check(check, err == nil && r.status == http.StatusOK && string(r.members["confirmed"]) == "true" && text(r.members["reservation_id"]) == id,
+		t.check(check, err == nil && r.status == http.StatusOK && string(r.members["confirmed"]) == "true" && rawjson.Text(r.members["reservation_id"]) == id,
 			"200 with confirmed true", "%s", r.describe(err))
 	}
 	r, err = confirm(uuid.NewString())
@@ -169,7 +172,7 @@ func runIDReserve(t *trial) error {
 	}
 	r, err = c.do(t.ctx, http.MethodDelete, "/ids/reservations/expired", nil)
 	kept := err == nil && r.status == http.StatusOK && r.members["deleted_count"] != nil
-	for _, id := range []string{id, text(live.members["reservation_id"])} {
+	for _, id := range []string{id, rawjson.Text(live.members["reservation_id"])} {
 		again, err := confirm(id)
 		kept = kept && err == nil && again.status == http.StatusOK
 	}
@@ -202,7 +205,7 @@ func runIDParallel(t *trial) error {
 		ids = append(ids, r.list("reserved_ids")...)
 	}
 	t.check("S0-IDAPI-11", failed == "", "50 times 200", "%s", failed)
-	t.check("S0-IDAPI-11/ranges", len(ids) == 2*callers && inRow(inOrder(ids), "US"), "100 ids in a row", "%d: %v", len(ids), clip(fmt.Sprint(inOrder(ids)), 300))
+	t.check("S0-IDAPI-11/ranges", len(ids) == 2*callers && inRow(inOrder(ids), "US"), "100 ids in a row", "%d: %v", len(ids), rawjson.Clip(fmt.Sprint(inOrder(ids)), 300))
 	return nil
 }
 
@@ -223,7 +226,7 @@ func runServiceSettings(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	c, err := t.restOf(s)
@@ -247,7 +250,7 @@ func runServiceSettings(t *trial) error {
 	c.key = standInKey
 	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("US", t.project(), 1))
 	t.check("S0-TASKAPI-15/right", err == nil && r.status == http.StatusOK, "200", "%s", r.describe(err))
-	t.check("S0-IDAPI-08", about(r.expiry(), 7*time.Minute), "expires_at in 7 minutes", "%s after %s", text(r.members["expires_at"]), r.header.Get("Date"))
+	t.check("S0-IDAPI-08", about(r.expiry(), 7*time.Minute), "expires_at in 7 minutes", "%s after %s", rawjson.Text(r.members["expires_at"]), r.header.Get("Date"))
 	sick := ""
 	for _, base := range []string{c.tasksURL, c.idsURL} {
 		if r, err := c.send(t.ctx, http.MethodGet, base+"/health", nil, ""); err != nil || r.status != http.StatusOK {
@@ -256,15 +259,15 @@ func runServiceSettings(t *trial) error {
 	}
 	t.check("S0-TASKAPI-15/health", sick == "", "200", "%s", sick)
 	if _, a, err := t.nextID(s, "prd", t.project()); err != nil {
-		return fmt.Errorf("%s: %s", toolNextID, a.orError(err))
+		return fmt.Errorf("%s: %s", toolNextID, a.OrError(err))
 	}
 	logged := false
-	eventually(t.ctx, min(s.wait, 2*grace), func() bool { // a log may lag behind the answer
-		logged = slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
-			return text(line["event"]) == toolNextID+"_invocation_completed"
+	eventually(t.ctx, min(s.Wait, 2*wire.Lag), func() bool { // a log may lag behind the answer
+		logged = slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
+			return rawjson.Text(line["event"]) == toolNextID+"_invocation_completed"
 		})
 		return logged
 	})
-	t.check("X-LOG-02/key", logged && !strings.Contains(s.wire.stderr(), standInKey), "a log without the key", "the key is in the log, or there is none")
+	t.check("X-LOG-02/key", logged && !strings.Contains(s.Conn.Stderr(), standInKey), "a log without the key", "the key is in the log, or there is none")
 	return nil
 }

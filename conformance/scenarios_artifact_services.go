@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // approveServiceScenarios judge what an approval asks of the two services, and
@@ -135,11 +138,11 @@ func runApproveAsks(t *trial) error {
 	}
 	got, a, err := t.approve(s, d.id)
 	if err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	reserves := services.requests("POST /ids/reserve")
-	t.check("S0-APPROVE-14", len(reserves) == 1 && text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
-		text(reserves[0].body["project_id"]) == standInProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
+	t.check("S0-APPROVE-14", len(reserves) == 1 && rawjson.Text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
+		rawjson.Text(reserves[0].body["project_id"]) == standInProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
 	batches := services.requests("POST /tasks/batch")
 	if len(batches) != 1 {
 		for _, check := range []string{"S0-APPROVE-15/tasks", "S0-APPROVE-15/mandatory", "S0-APPROVE-15/recommended"} {
@@ -149,7 +152,7 @@ func runApproveAsks(t *trial) error {
 	}
 	t.checkBatch(d, got, batches[0])
 	confirms := services.requests("POST /ids/confirm")
-	t.check("S0-APPROVE-17", len(confirms) == 1 && text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
+	t.check("S0-APPROVE-17", len(confirms) == 1 && rawjson.Text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
 		!confirms[0].at.Before(batches[0].at), "one confirmation of "+got.Reservation, "%s", describeRequests(confirms))
 	return nil
 }
@@ -165,18 +168,18 @@ func (t *trial) checkBatch(d draft, got approval, batch restRequest) {
 		}
 		prd, found := input(task, "prd")
 		if !found || prd.Classification != "mandatory" || prd.ArtifactID != d.id || prd.Status != "Approved" || prd.uri() != uriOf(d.id, 1) {
-			mandatory = string(encode(task.Inputs))
+			mandatory = string(rawjson.Encode(task.Inputs))
 		}
 		for name, file := range researchFiles {
 			in, found := input(task, name)
 			if !found || in.Classification != "recommended" || in.Status != "Finalized" || in.uri() != "mcp://resources/artifacts/research/"+file {
-				recommended = string(encode(task.Inputs))
+				recommended = string(rawjson.Encode(task.Inputs))
 			}
 		}
 	}
 	t.check("S0-APPROVE-15/tasks", len(tasks) == 3 && slices.Equal(ids, got.Detected), "tasks of the hls-generator for each sub-artifact", "%v", ids)
-	t.check("S0-APPROVE-15/mandatory", len(tasks) > 0 && mandatory == "", "the input prd, mandatory and Approved", "%s", clip(mandatory, 300))
-	t.check("S0-APPROVE-15/recommended", len(tasks) > 0 && recommended == "", "two recommended inputs, Finalized", "%s", clip(recommended, 300))
+	t.check("S0-APPROVE-15/mandatory", len(tasks) > 0 && mandatory == "", "the input prd, mandatory and Approved", "%s", rawjson.Clip(mandatory, 300))
+	t.check("S0-APPROVE-15/recommended", len(tasks) > 0 && recommended == "", "two recommended inputs, Finalized", "%s", rawjson.Clip(recommended, 300))
 }
 
 func input(task restTask, name string) (restInput, bool) {
@@ -201,7 +204,7 @@ func runApproveNoResearch(t *trial) error {
 	}
 	_, a, err := t.approve(s, d.id)
 	if err != nil {
-		t.fail("S0-APPROVE-16", "an approval", "%s", a.orError(err))
+		t.fail("S0-APPROVE-16", "an approval", "%s", a.OrError(err))
 		return nil
 	}
 	batches := services.requests("POST /tasks/batch")
@@ -230,14 +233,14 @@ func runApproveAsksNothing(t *trial) error {
 		return err
 	}
 	if _, a, err := t.approve(s, epic.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	reserves := services.requests("POST /ids/reserve")
 	t.check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
 	services.begin(nil)
 	t.step(s)
 	if _, a, err := t.approve(s, plain.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	all := services.requests("")
 	t.check("S0-APPROVE-19/no-requests", len(all) == 0, "no request", "%s", describeRequests(all))
@@ -254,7 +257,7 @@ func runApproveStories(t *trial) error {
 		return err
 	}
 	if _, a, err := t.approve(s, d.id); err != nil {
-		return fmt.Errorf("the approval: %s", a.orError(err))
+		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	batches := services.requests("POST /tasks/batch")
 	ok := len(batches) == 1 && len(batches[0].tasks()) == 2
@@ -308,7 +311,7 @@ func runApproveNoIDs(t *trial) error {
 		return err
 	}
 	a, err := t.tryApprove(s, d.id)
-	t.check("S0-APPROVE-21/error", a.hasCode(err, codeInternal, codeServer), "error -32603 or -32000", "%s", a.orError(err))
+	t.check("S0-APPROVE-21/error", a.HasCode(err, wire.CodeInternal, codeServer), "error -32603 or -32000", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
@@ -317,7 +320,7 @@ func runApproveNoIDs(t *trial) error {
 	}
 	services.begin(nil)
 	_, a, err = t.approve(s, d.id)
-	t.check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.orError(err))
+	t.check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.OrError(err))
 	return nil
 }
 
@@ -337,11 +340,11 @@ func runApproveNoTasks(t *trial) error {
 	if err != nil {
 		return err
 	}
-	data, _ := object(a.errorData())
-	t.check("S0-APPROVE-22/refused", a.hasCode(nil, codeInvalidParams) && string(data["rolled_back"]) == "true" && text(data["failed_step"]) != "",
-		"error -32602 with rolled_back true and failed_step", "%s", a.describe())
-	t.check("S0-ERR-02", a.err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
-		"none of status_code, detail", "%s", a.describe())
+	data, _ := rawjson.Object(a.ErrorData())
+	t.check("S0-APPROVE-22/refused", a.HasCode(nil, wire.CodeInvalidParams) && string(data["rolled_back"]) == "true" && rawjson.Text(data["failed_step"]) != "",
+		"error -32602 with rolled_back true and failed_step", "%s", a.Describe())
+	t.check("S0-ERR-02", a.Err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
+		"none of status_code, detail", "%s", a.Describe())
 	if err := t.checkUnchanged("S0-APPROVE-22/unchanged", s, d); err != nil {
 		return err
 	}
@@ -350,8 +353,8 @@ func runApproveNoTasks(t *trial) error {
 
 	services.begin(breaking("POST /tasks/batch", restRefusal(http.StatusInternalServerError, httpBody)))
 	a, err = t.tryApprove(s, d.id)
-	data, _ = object(a.errorData())
-	t.check("S0-APPROVE-22/failed", err == nil && a.err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.orError(err))
+	data, _ = rawjson.Object(a.ErrorData())
+	t.check("S0-APPROVE-22/failed", err == nil && a.Err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
@@ -359,14 +362,14 @@ func runApproveNoTasks(t *trial) error {
 	t.step(s)
 	next := fmt.Sprintf("HLS-%03d", services.given("HLS")+1)
 	got, a, err := t.approve(s, d.id)
-	t.check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.orError(err))
+	t.check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.OrError(err))
 	return nil
 }
 
 // hasMember reports whether the message or its error has a member of that name.
-func hasMember(a answer, name string) bool {
-	_, top := a.in.members[name]
-	inner, _ := object(a.in.members["error"])
+func hasMember(a wire.Answer, name string) bool {
+	_, top := a.In.Members[name]
+	inner, _ := rawjson.Object(a.In.Members["error"])
 	_, below := inner[name]
 	return top || below
 }
@@ -381,13 +384,13 @@ func runApproveUnconfirmed(t *trial) error {
 		return err
 	}
 	got, a, err := t.approve(s, d.id)
-	t.check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.orError(err))
+	t.check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the approval: %w", err)
 	}
-	warned := eventually(t.ctx, grace, func() bool {
-		return slices.ContainsFunc(logLines(s.wire.stderr()), func(line map[string]json.RawMessage) bool {
-			return text(line["level"]) == "WARN" && text(line["reservation_id"]) == got.Reservation
+	warned := eventually(t.ctx, wire.Lag, func() bool {
+		return slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
+			return rawjson.Text(line["level"]) == "WARN" && rawjson.Text(line["reservation_id"]) == got.Reservation
 		})
 	})
 	t.check("S0-APPROVE-24/warning", warned, "a warning about "+got.Reservation, "no such line")

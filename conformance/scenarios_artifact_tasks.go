@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const areaAddTask = "add_task"
@@ -104,13 +106,13 @@ func researchInput(status string) restInput {
 }
 
 // approvedPRD stores an approved PRD and returns its input.
-func (t *trial) approvedPRD(s *session) (restInput, error) {
+func (t *trial) approvedPRD(s *wire.Session) (restInput, error) {
 	d := newDraft(t.unused("PRD"))
 	d.parent, d.status = "", "Approved"
 	return prdInput(d.id), t.keep(s, d)
 }
 
-func (t *trial) add(s *session, tasks ...map[string]any) (added, answer, error) {
+func (t *trial) add(s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
 	return called[added](t, s, toolAddTask, addArguments(tasks...))
 }
 
@@ -127,14 +129,14 @@ func runAddThree(t *trial) error {
 	slices.Reverse(ids) // not in the order of their numbers
 	got, a, err := t.add(s, newTask(ids[0], prd), newTask(ids[1], prd), newTask(ids[2], prd))
 	t.check("S0-ADD-01/added", err == nil && got.Success && got.Added == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs),
-		"success, tasks_added 3, three task_ids", "%s", a.orError(err))
+		"success, tasks_added 3, three task_ids", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("add_task: %w", err)
 	}
 	t.check("S0-ADD-01/order", slices.Equal(got.ArtifactIDs, ids), fmt.Sprint(ids), "%v", got.ArtifactIDs)
 	t.step(s)
 	a, err = t.call(s, toolAddTask, addArguments(newTask(ids[1], prd)))
-	t.check("S0-ADD-19", a.says(err, codeInvalidParams, "already exists in queue", ids[1]), `error -32602 "… already exists in queue"`, "%s", a.orError(err))
+	t.check("S0-ADD-19", saysCode(a, err, wire.CodeInvalidParams, "already exists in queue", ids[1]), `error -32602 "… already exists in queue"`, "%s", a.OrError(err))
 	return err
 }
 
@@ -190,19 +192,19 @@ func runAddRefused(t *trial) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.check, err)
 		}
-		ok, want := a.says(nil, codeInvalidParams, c.parts...), "error -32602"
+		ok, want := saysCode(a, nil, wire.CodeInvalidParams, c.parts...), "error -32602"
 		if len(c.parts) > 0 {
 			want += fmt.Sprintf(" %q", c.parts)
 		}
 		switch c.check {
 		case "S0-ADD-11":
-			ok = ok && strings.Contains(a.err.Message+string(a.err.Data), id)
+			ok = ok && strings.Contains(a.Err.Message+string(a.Err.Data), id)
 			want += " and the id"
 		case "S0-ADD-22":
-			ok = ok && strings.Contains(a.err.Message+string(a.err.Data), "inputs")
+			ok = ok && strings.Contains(a.Err.Message+string(a.Err.Data), "inputs")
 			want += " with a word about inputs"
 		}
-		t.check(c.check, ok, want, "%s", a.describe())
+		t.check(c.check, ok, want, "%s", a.Describe())
 	}
 	return nil
 }
@@ -226,8 +228,8 @@ func runAddResearch(t *trial) error {
 		if err != nil {
 			return err
 		}
-		if !a.says(nil, codeInvalidParams, "Finalized") {
-			bad = status + ": " + a.describe()
+		if !saysCode(a, nil, wire.CodeInvalidParams, "Finalized") {
+			bad = status + ": " + a.Describe()
 		}
 	}
 	t.check("S0-ADD-10", bad == "", `error -32602 "… must have status='Finalized'"`, "%s", bad)
@@ -253,13 +255,13 @@ func runAddSizes(t *trial) error {
 	}{{"S0-ADD-21/none", nil}, {"S0-ADD-21/101", tasks}} {
 		t.step(s)
 		a, err := t.call(s, toolAddTask, addArguments(c.tasks...))
-		t.check(c.check, a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		t.check(c.check, a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 		if err != nil {
 			return err
 		}
 	}
 	t.step(s)
 	got, a, err := t.add(s, tasks[:100]...)
-	t.check("S0-ADD-21/100", err == nil && got.Added == 100, "tasks_added 100", "%s", a.orError(err))
+	t.check("S0-ADD-21/100", err == nil && got.Added == 100, "tasks_added 100", "%s", a.OrError(err))
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -110,7 +112,7 @@ func assistantTables() []table {
 		return save(word, title, file.with(members{"title": text}), succeeds(saved(text))...)
 	}
 	stranger := file.with(members{"session_token": "8f0c7f6e-1111-4222-8333-$nonce"})
-	refused := rpcCode(codeInvalidParams)
+	refused := rpcCode(wire.CodeInvalidParams)
 	arguments := []step{}
 	for _, name := range []string{"session_token", "title", "content_markdown"} {
 		arguments = append(arguments,
@@ -180,7 +182,7 @@ func assistantRowTables() []table {
 	const title, content = "A row | of the suite", "# A row\r\n\n\tGröße 漢字 🦊\n"
 	row := func(id, name string, steps ...step) table {
 		tb := savingTable(id, name, steps...)
-		tb.needs.Transport = TransportHTTP
+		tb.needs.Transport = wire.TransportHTTP
 		return tb
 	}
 	save := step{tool: toolSave, args: members{"session_token": "$token", "title": title, "content_markdown": content}, keep: map[string]string{"marker": "text"}}
@@ -210,7 +212,7 @@ func readRow(r *tableRun) error {
 	created, ok := markerOf(fmt.Sprint(r.kept["marker"]))
 	subject, isURL := r.leg.subject.(*URLSubject)
 	if !ok || !isURL {
-		return fmt.Errorf("%w: a marker in %s", errPrerequisite, clip(fmt.Sprint(r.kept["marker"]), 100))
+		return fmt.Errorf("%w: a marker in %s", errPrerequisite, rawjson.Clip(fmt.Sprint(r.kept["marker"]), 100))
 	}
 	u, err := url.Parse(subject.URL)
 	if err != nil {
@@ -235,7 +237,7 @@ func readRow(r *tableRun) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFrame))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxFrame))
 	if err != nil {
 		return err
 	}

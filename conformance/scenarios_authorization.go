@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -25,7 +27,7 @@ var resourceMetadata = regexp.MustCompile(`(?i)\bresource_metadata\s*=\s*(?:"([^
 // then is not.
 func authorizationScenarios() []Scenario {
 	const page = "basic/authorization"
-	needs := Needs{Transport: TransportHTTP}
+	needs := Needs{Transport: wire.TransportHTTP}
 	return []Scenario{{
 		ID: "AUTH-03", Area: "http", Title: "a server that asks for credentials", Since: mcp.Version2025_06_18, Needs: needs,
 		Checks: []Check{
@@ -45,52 +47,52 @@ func runAuthorization(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	endpoint, err := url.Parse(w.subject.URL)
+	endpoint, err := url.Parse(w.At.URL)
 	if err != nil {
 		return ours(err)
 	}
-	method, params := mcp.MethodInitialize, s.initializeParams(t.leg.asked)
-	if s.stateless != "" {
+	method, params := mcp.MethodInitialize, s.InitializeParams(t.leg.asked)
+	if s.Stateless != "" {
 		method, params = mcp.MethodDiscover, nil
 	}
-	ask := func(authorization ...string) (*httpAnswer, error) {
+	ask := func(authorization ...string) (*wire.HTTPAnswer, error) {
 		with := http.Header{}
-		for name := range w.subject.Header { // another key may be one of these
+		for name := range w.At.Header { // another key may be one of these
 			with[name] = nil
 		}
 		with["Authorization"] = authorization
-		return t.exchange(s, http.MethodPost, s.message(s.newID(), method, params), with)
+		return t.exchange(s, http.MethodPost, s.Message(s.NewID(), method, params), with)
 	}
 	a, err := ask()
 	if err != nil {
 		return err
 	}
-	if a.status != http.StatusUnauthorized {
-		t.skipAll(SkipNotDeclared, "no 401 without credentials: "+a.describe(nil))
+	if a.Status != http.StatusUnauthorized {
+		t.skipAll(SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
 		return nil
 	}
-	told := challenged(a.header)
+	told := challenged(a.Header)
 	if at, err := url.Parse(told); err == nil && at.Host != "" && (at.Host != endpoint.Host || at.Scheme != endpoint.Scheme) {
 		// A server behind a proxy has another name: what is there is not read.
 		if !t.decided("AUTH-03/challenge") {
 			t.pass("AUTH-03/challenge")
 		}
 		err := t.forged(ask)
-		t.skipAll(SkipControl, "the metadata are at "+clip(told, 200)+", and nothing is asked of another host")
+		t.skipAll(SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
 		return err
 	}
-	metadata := w.subject.metadata(t, endpoint, told)
-	t.check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+wellKnownResource, "WWW-Authenticate %q, and none", a.header.Values("WWW-Authenticate"))
+	metadata := metadata(w.At, t, endpoint, told)
+	t.check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+wellKnownResource, "WWW-Authenticate %q, and none", a.Header.Values("WWW-Authenticate"))
 	if metadata == nil {
 		t.skipAll(SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
 		return nil
 	}
 	if !t.decided("AUTH-03/challenge") {
-		t.check("AUTH-03/challenge", told != "", "resource_metadata", "WWW-Authenticate is %q", a.header.Values("WWW-Authenticate"))
+		t.check("AUTH-03/challenge", told != "", "resource_metadata", "WWW-Authenticate is %q", a.Header.Values("WWW-Authenticate"))
 	}
 	var servers []string
 	_ = json.Unmarshal(metadata["authorization_servers"], &servers) // not strings: none
@@ -100,10 +102,10 @@ func runAuthorization(t *trial) error {
 			fault = server + " is no URL"
 		}
 	}
-	t.check("AUTH-06/servers", len(servers) > 0 && fault == "", "a list of URLs", "authorization_servers is %s %s", orAbsent(metadata["authorization_servers"]), fault)
-	resource, err := url.Parse(text(metadata["resource"]))
-	whole := err == nil && resource.IsAbs() && resource.Host != "" && !strings.Contains(text(metadata["resource"]), "#")
-	if t.check("AUTH-05/resource", whole, "a URL", "resource is %s", orAbsent(metadata["resource"])) {
+	t.check("AUTH-06/servers", len(servers) > 0 && fault == "", "a list of URLs", "authorization_servers is %s %s", rawjson.OrAbsent(metadata["authorization_servers"]), fault)
+	resource, err := url.Parse(rawjson.Text(metadata["resource"]))
+	whole := err == nil && resource.IsAbs() && resource.Host != "" && !strings.Contains(rawjson.Text(metadata["resource"]), "#")
+	if t.check("AUTH-05/resource", whole, "a URL", "resource is %s", rawjson.OrAbsent(metadata["resource"])) {
 		t.check("AUTH-05/own", covers(resource, endpoint), endpoint.String(), "resource is %s", resource)
 	} else {
 		t.skip("AUTH-05/own", SkipPrerequisite, "no URL")
@@ -112,12 +114,12 @@ func runAuthorization(t *trial) error {
 }
 
 // forged judges the answer to a token that nobody issued.
-func (t *trial) forged(ask func(authorization ...string) (*httpAnswer, error)) error {
+func (t *trial) forged(ask func(authorization ...string) (*wire.HTTPAnswer, error)) error {
 	a, err := ask("Bearer mainstay-conformance-nobody-issued-this")
 	if err != nil {
 		return err
 	}
-	t.check("AUTH-02/invalid", a.is(err, http.StatusUnauthorized), "401", "%s", a.describe(err))
+	t.check("AUTH-02/invalid", a.Is(err, http.StatusUnauthorized), "401", "%s", a.Describe(err))
 	return nil
 }
 
@@ -141,7 +143,7 @@ func covers(resource, endpoint *url.URL) bool {
 
 // metadata reads the document at the URL a challenge names, else those at the
 // places known well; nil when there is none. Nothing is asked of another host.
-func (s *URLSubject) metadata(t *trial, endpoint *url.URL, told string) map[string]json.RawMessage {
+func metadata(s wire.Endpoint, t *trial, endpoint *url.URL, told string) map[string]json.RawMessage {
 	root := endpoint.Scheme + "://" + endpoint.Host + wellKnownResource
 	places := []string{root + strings.TrimSuffix(endpoint.Path, "/"), root}
 	if told != "" {
@@ -168,7 +170,7 @@ func (s *URLSubject) metadata(t *trial, endpoint *url.URL, told string) map[stri
 		}
 		data, err := io.ReadAll(io.LimitReader(resp.Body, mostMetadata))
 		_ = resp.Body.Close() // it has been read
-		if members, ok := object(data); ok && err == nil && resp.StatusCode == http.StatusOK {
+		if members, ok := rawjson.Object(data); ok && err == nil && resp.StatusCode == http.StatusOK {
 			return members
 		}
 	}

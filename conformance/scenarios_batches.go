@@ -2,10 +2,11 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -43,45 +44,45 @@ func batch(messages ...[]byte) []byte {
 
 // batched sends a batch and returns the responses that came for it and for
 // nothing else, with those without an id.
-func (t *trial) batched(s *session, ids []string, messages ...[]byte) ([]inbound, error) {
+func (t *trial) batched(s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
 	for _, id := range ids {
-		s.pending[id] = false
+		s.Pending[id] = false
 	}
-	sent, err := s.send(t.ctx, batch(messages...))
+	sent, err := s.Send(t.ctx, batch(messages...))
 	if err != nil {
 		return nil, err
 	}
-	var got []inbound
+	var got []wire.Inbound
 	due := len(ids)
 	if sent == nil && due == 0 {
-		return s.settle(t.ctx)
+		return s.Settle(t.ctx)
 	}
-	_, err = s.next1(t.ctx, func(in inbound) bool {
-		if in.isResponse() && (sent == nil && !isOurs(in) || sent != nil && in.to == sent.token) {
+	_, err = s.Next(t.ctx, func(in wire.Inbound) bool {
+		if in.IsResponse() && (sent == nil && !isOurs(in) || sent != nil && in.To == sent.Token) {
 			got = append(got, in)
 			due--
 		}
-		return sent != nil && in.ended && in.to == sent.token || sent == nil && due == 0
+		return sent != nil && in.Ended && in.To == sent.Token || sent == nil && due == 0
 	})
 	if err == nil && sent == nil { // more than was due would follow soon
-		var stray []inbound
-		stray, err = s.settle(t.ctx)
+		var stray []wire.Inbound
+		stray, err = s.Settle(t.ctx)
 		got = append(got, stray...)
 	}
-	s.stash = nil
+	s.Stash = nil
 	return got, err
 }
 
 // isOurs reports whether a response answers a sign of life.
-func isOurs(in inbound) bool { return bytes.HasPrefix(in.members["id"], []byte(`"c-`)) }
+func isOurs(in wire.Inbound) bool { return bytes.HasPrefix(in.Members["id"], []byte(`"c-`)) }
 
 func runBatches(t *trial) error {
 	s, err := t.fresh()
 	if err != nil {
 		return err
 	}
-	ping := func(id string) []byte { return message(id, mcp.MethodPing, nil) }
-	note := message("", "notifications/com.example/unknown", nil)
+	ping := func(id string) []byte { return wire.Message(id, mcp.MethodPing, nil) }
+	note := wire.Message("", "notifications/com.example/unknown", nil)
 	for _, c := range []struct {
 		check    string
 		ids      []string
@@ -91,7 +92,7 @@ func runBatches(t *trial) error {
 		{"RPC-15/requests", []string{`"b-1"`, `"b-2"`, `3`}, [][]byte{ping(`"b-1"`), ping(`"b-2"`), ping(`3`)}, nil},
 		{"RPC-15/mixed", []string{`"b-4"`}, [][]byte{note, ping(`"b-4"`), note}, nil},
 		{"RPC-15/notifications", nil, [][]byte{note, note}, nil},
-		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), message(`"b-6"`, unknownMethod, nil)}, []string{`"b-6"`}},
+		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), wire.Message(`"b-6"`, unknownMethod, nil)}, []string{`"b-6"`}},
 	} {
 		t.step(s)
 		got, err := t.batched(s, c.ids, c.messages...)
@@ -101,9 +102,9 @@ func runBatches(t *trial) error {
 		}
 		answered := map[string]int{}
 		for _, in := range got {
-			answered[in.id()]++
-			if failed := toAnswer(in).err != nil; failed != slices.Contains(c.errors, in.id()) {
-				fault = toAnswer(in).describe() + " to " + in.id()
+			answered[in.ID()]++
+			if failed := wire.ToAnswer(in).Err != nil; failed != slices.Contains(c.errors, in.ID()) {
+				fault = wire.ToAnswer(in).Describe() + " to " + in.ID()
 			}
 		}
 		for _, id := range c.ids {
@@ -118,12 +119,12 @@ func runBatches(t *trial) error {
 	}
 	t.step(s)
 	a, err := t.refusal(s, "", []byte("[]"))
-	t.checkUnserved("RPC-15/empty", a, err, codeInvalidRequest)
+	t.checkUnserved("RPC-15/empty", a, err, wire.CodeInvalidRequest)
 	t.step(s)
 	got, err := t.batched(s, []string{`"b-7"`, "null"}, []byte(`1`), ping(`"b-7"`))
-	served := slices.ContainsFunc(got, func(in inbound) bool { return in.id() == `"b-7"` && toAnswer(in).err == nil })
+	served := slices.ContainsFunc(got, func(in wire.Inbound) bool { return in.ID() == `"b-7"` && wire.ToAnswer(in).Err == nil })
 	t.check("RPC-15/part", served, "a result for the request in it", "%d answers, %v", len(got), err)
-	delete(s.pending, "null")
+	delete(s.Pending, "null")
 	return t.alive("RPC-15/alive", s)
 }
 
@@ -133,29 +134,14 @@ func runNoBatches(t *trial) error {
 		return err
 	}
 	const id = `"batched-1"`
-	s.pending[id] = false
-	a, err := t.refusal(s, id, batch(s.message(id, s.lifeSign(), nil)))
-	if a.in.http != nil && a.in.http.Status >= http.StatusInternalServerError {
-		t.fail("RPC-17/refused", "error -32600", "HTTP %d", a.in.http.Status)
+	s.Pending[id] = false
+	a, err := t.refusal(s, id, batch(s.Message(id, s.LifeSign(), nil)))
+	if a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusInternalServerError {
+		t.fail("RPC-17/refused", "error -32600", "HTTP %d", a.In.HTTP.Status)
 	}
-	if isArray(a.in.data) { // a batch of answers
-		t.fail("RPC-17/refused", "error -32600", "%s", clip(string(a.in.data), 160))
+	if rawjson.IsArray(a.In.Data) { // a batch of answers
+		t.fail("RPC-17/refused", "error -32600", "%s", rawjson.Clip(string(a.In.Data), 160))
 	}
-	t.checkUnserved("RPC-17/refused", a, err, codeInvalidRequest, codeParse, codeHeader)
+	t.checkUnserved("RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
 	return t.alive("RPC-17/alive", s)
-}
-
-// parts returns the messages of an array, each as if it had come alone.
-func (in inbound) parts() []inbound {
-	var raw []json.RawMessage
-	if !isArray(in.data) || json.Unmarshal(in.data, &raw) != nil {
-		return nil
-	}
-	var out []inbound
-	for _, data := range raw {
-		part := received(data, in.http)
-		part.to, part.event = in.to, in.event
-		out = append(out, part)
-	}
-	return out
 }

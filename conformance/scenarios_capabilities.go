@@ -3,6 +3,7 @@ package conformance
 import (
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -64,10 +65,10 @@ func runAbsent(t *trial) error { return t.eachFeature("LC-11/", false) }
 // nothingSuch begins the names of tools, prompts, resources and tasks that no server has.
 const nothingSuch = "mainstay-no"
 
-// unknownMethod reports whether an answer says that the method is unknown. Many
+// saysUnknown reports whether an answer says that the method is unknown. Many
 // servers answer -32601 to an unknown name, too, and say which.
-func (a answer) unknownMethod() bool {
-	return a.hasCode(nil, codeMethodNotFound) && !strings.Contains(a.err.Message+string(a.err.Data), nothingSuch)
+func saysUnknown(a wire.Answer) bool {
+	return a.HasCode(nil, wire.CodeMethodNotFound) && !strings.Contains(a.Err.Message+string(a.Err.Data), nothingSuch)
 }
 
 // eachFeature asks for the features that are declared, or that are not.
@@ -87,17 +88,17 @@ func (t *trial) eachFeature(prefix string, declared bool) error {
 			continue
 		}
 		t.step(s)
-		a, err := s.request(t.ctx, f.method, f.params)
-		if isLost(err) {
+		a, err := s.Request(t.ctx, f.method, f.params)
+		if wire.IsLost(err) {
 			return err // it says nothing of the feature
 		}
 		switch {
 		case declared && f.params == nil: // a list is a valid request, too
-			t.check(check, err == nil && !a.unknownMethod() && !a.hasCode(nil, codeInvalidRequest), "a result, or an error other than -32601 and -32600", "%s", a.orError(err))
+			t.check(check, err == nil && !saysUnknown(a) && !a.HasCode(nil, wire.CodeInvalidRequest), "a result, or an error other than -32601 and -32600", "%s", a.OrError(err))
 		case declared:
-			t.check(check, err == nil && !a.unknownMethod(), "a result, or an error other than -32601", "%s", a.orError(err))
+			t.check(check, err == nil && !saysUnknown(a), "a result, or an error other than -32601", "%s", a.OrError(err))
 		default:
-			t.check(check, a.hasCode(err, codeMethodNotFound), "error -32601", "%s", a.orError(err))
+			t.check(check, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s", a.OrError(err))
 		}
 	}
 	return nil

@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // validateChecklistScenarios judge validate_artifact with checklists of the
@@ -80,7 +83,7 @@ func runChecklistManual(t *trial) error {
 		return err
 	}
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CQ-04" })
-	t.check("S0-VAL-05/null", found && string(r.Passed) == "null" && r.ValidationType == "manual", "passed null", "%s", encode(r))
+	t.check("S0-VAL-05/null", found && string(r.Passed) == "null" && r.ValidationType == "manual", "passed null", "%s", rawjson.Encode(r))
 	t.check("S0-VAL-05/neutral", v.passed() && v.Rate == "2/2" && v.Agent != nil && *v.Agent == 1,
 		`passed true, "2/2", 1 agent criterion`, "%s", v.describe())
 	return nil
@@ -92,8 +95,8 @@ func runChecklistMissing(t *trial) error {
 		return err
 	}
 	a, err := t.call(s, toolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"))
-	ok := a.hasCode(err, codeNotFound) && strings.HasPrefix(a.err.Message, "Resource not found:")
-	t.check("S0-VAL-10", ok, `error -32001 "Resource not found: …"`, "%s", a.orError(err))
+	ok := a.HasCode(err, codeNotFound) && strings.HasPrefix(a.Err.Message, "Resource not found:")
+	t.check("S0-VAL-10", ok, `error -32001 "Resource not found: …"`, "%s", a.OrError(err))
 	return err
 }
 
@@ -105,7 +108,7 @@ func runChecklistBroken(t *trial) error {
 	for check, id := range pairs("S0-VAL-11/json", "HLS-001", "S0-VAL-11/schema", "TASK-001") {
 		t.step(s)
 		a, err := t.call(s, toolValidate, validateArguments(newDraft(id).text(), id))
-		t.check(check, a.hasCode(err, codeInternal), "error -32603", "%s", a.orError(err))
+		t.check(check, a.HasCode(err, wire.CodeInternal), "error -32603", "%s", a.OrError(err))
 		if err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func runChecklistBroken(t *trial) error {
 }
 
 func runChecklistEdited(t *trial) error {
-	return t.withCachedChecklist(func(s *session, path string) error {
+	return t.withCachedChecklist(func(s *wire.Session, path string) error {
 		if err := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)); err != nil {
 			return err
 		}
@@ -133,7 +136,7 @@ func runChecklistEdited(t *trial) error {
 }
 
 func runChecklistOnce(t *trial) error {
-	return t.withCachedChecklist(func(s *session, path string) error {
+	return t.withCachedChecklist(func(s *wire.Session, path string) error {
 		if err := os.Remove(path); err != nil {
 			return ours(err)
 		}
@@ -152,7 +155,7 @@ func runChecklistOnce(t *trial) error {
 
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
-func (t *trial) withCachedChecklist(f func(s *session, path string) error) error {
+func (t *trial) withCachedChecklist(f func(s *wire.Session, path string) error) error {
 	path := filepath.Join(t.leg.fixtures.Checklists, checklistCached+".json")
 	s, err := t.fresh() // the cache of another session may hold another state
 	if err != nil {
@@ -183,8 +186,8 @@ func runChecklistUnreadable(t *trial) error {
 		return ours(err)
 	}
 	a, err := t.call(s, toolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"))
-	ok := a.hasCode(err, codeServer) && strings.HasPrefix(a.err.Message, "Permission denied:")
-	t.check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.orError(err))
+	ok := a.HasCode(err, codeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
+	t.check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
 	if put := os.Chmod(path, 0o644); put != nil { //nolint:gosec // as the other checklists are
 		return ours(put)
 	}
@@ -203,7 +206,7 @@ func runChecklistUnknownCheck(t *trial) error {
 	}
 	r, found := v.with(func(r verdictResult) bool { return r.ID == "CC-01" })
 	t.check("S0-VAL-17/fails", found && string(r.Passed) == "false" && strings.Contains(r.Details, "Unknown check type"),
-		`passed false, "Unknown check type: …"`, "%s", encode(r))
+		`passed false, "Unknown check type: …"`, "%s", rawjson.Encode(r))
 	t.check("S0-VAL-17/only", v.Rate == "2/3" && !v.passed(), `"2/3"`, "%s", v.describe())
 	return nil
 }

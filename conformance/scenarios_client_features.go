@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -55,9 +57,9 @@ func clientFeatureScenarios() []Scenario {
 
 // exchangeOfFeature is a call during which the server asked the client.
 type exchangeOfFeature struct {
-	answer
-	asked []inbound
-	s     *session // nil when none was opened
+	wire.Answer
+	asked []wire.Inbound
+	s     *wire.Session // nil when none was opened
 }
 
 // checkAnswered decides that a call of a client that will not has an answer, whatever
@@ -67,52 +69,52 @@ func (t *trial) checkAnswered(id string, x exchangeOfFeature, err error) {
 		t.unknown(id, fmt.Sprint(err))
 		return
 	}
-	t.check(id, err == nil, "an answer", x.orError(err))
+	t.check(id, err == nil, "an answer", x.OrError(err))
 }
 
 // asking opens a session that declares capabilities and answers one method with
 // what reply says, and calls a tool on it.
-func (t *trial) asking(declares map[string]any, method string, reply func(inbound) (any, *rpcError), tool string, arguments any) (exchangeOfFeature, error) {
+func (t *trial) asking(declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
 	s, err := t.raw()
 	if err != nil {
 		return exchangeOfFeature{}, err
 	}
-	s.declares = declares
-	s.answers = map[string]func(inbound) (any, *rpcError){method: reply}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	s.Declares = declares
+	s.Answers = map[string]func(wire.Inbound) (any, *wire.RPCError){method: reply}
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return exchangeOfFeature{s: s}, err
 	}
 	t.step(s)
-	if w, ok := s.wire.(*httpWire); ok {
-		if w.sessionID() == "" {
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		if w.SessionID() == "" {
 			return exchangeOfFeature{}, errNoSession
 		}
 		// A server may ask on the stream of a GET, too, if it has one.
-		ctx, cancel := context.WithTimeout(t.ctx, grace)
-		_, _ = w.listen(ctx, "") // what comes of it is HTTP-19's
+		ctx, cancel := context.WithTimeout(t.ctx, wire.Lag)
+		_, _ = w.Listen(ctx, "") // what comes of it is HTTP-19's
 		cancel()
 	}
 	a, err := t.callListening(s, tool, arguments)
-	return exchangeOfFeature{a, s.noted(method), s}, err
+	return exchangeOfFeature{a, s.Noted(method), s}, err
 }
 
 // callListening calls a tool and answers what the server asks from the first
 // moment: it may ask elsewhere before it says how the call's own answer begins.
-func (t *trial) callListening(s *session, tool string, arguments any) (answer, error) {
-	id := s.newID()
-	data := s.message(id, mcp.MethodToolsCall, callParams(tool, arguments))
-	s.expect(data)
-	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+func (t *trial) callListening(s *wire.Session, tool string, arguments any) (wire.Answer, error) {
+	id := s.NewID()
+	data := s.Message(id, mcp.MethodToolsCall, callParams(tool, arguments))
+	s.Expect(data)
+	ctx, cancel := context.WithTimeout(t.ctx, s.Wait)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_, _ = s.wire.send(ctx, data) // await tells
+		_, _ = s.Conn.Send(ctx, data) // await tells
 	}()
-	a, err := s.await(t.ctx, id) // which has a limit of its own
+	a, err := s.Await(t.ctx, id) // which has a limit of its own
 	cancel()
 	<-sent
-	if err == nil && s.opened != nil {
-		t.leg.seen.callResult(a, s.opened.revision)
+	if err == nil && s.Opened != nil {
+		t.leg.seen.callResult(a, s.Opened.Revision)
 	}
 	return a, err
 }
@@ -123,7 +125,7 @@ var errNoSession = errors.New("the server gives no session over HTTP, so that no
 
 // unobserved reports whether an error says nothing about the server's asking.
 func unobserved(err error) bool {
-	return errors.Is(err, errNoSession) || errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, errNoSession) || errors.Is(err, wire.ErrLate) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // cannotAsk ends a scenario of which no call came back: skipped where a server
@@ -140,31 +142,31 @@ func (x exchangeOfFeature) params() map[string]json.RawMessage {
 	if len(x.asked) == 0 {
 		return nil
 	}
-	params, _ := object(x.asked[0].members["params"])
+	params, _ := rawjson.Object(x.asked[0].Members["params"])
 	return params
 }
 
 // userRefuses is a client that will not.
-func userRefuses(inbound) (any, *rpcError) {
-	return nil, &rpcError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
+func userRefuses(wire.Inbound) (any, *wire.RPCError) {
+	return nil, &wire.RPCError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
 }
 
 func runSampling(t *trial) error {
 	const method = mcp.MethodSamplingCreateMessage
 	declared := map[string]any{"sampling": struct{}{}}
 	arguments := map[string]any{"prompt": "What is the capital of France?"}
-	x, err := t.asking(declared, method, func(inbound) (any, *rpcError) { return modelSays, nil }, toolSampling, arguments)
+	x, err := t.asking(declared, method, func(wire.Inbound) (any, *wire.RPCError) { return modelSays, nil }, toolSampling, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
 		return t.cannotAsk(err)
 	}
-	t.check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.orError(err))
+	t.check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
 		t.skip("SAMP-01/shape", SkipPrerequisite, "it does not ask")
 		t.skip("SAMP-01/used", SkipPrerequisite, "it does not ask")
 	}
 	fault := samplingFault(x.params())
 	t.check("SAMP-01/shape", fault == "", "messages and maxTokens", "%s", fault)
-	t.check("SAMP-01/used", err == nil && strings.Contains(string(x.result), modelSaid), modelSaid+" in the result", x.orError(err))
+	t.check("SAMP-01/used", err == nil && strings.Contains(string(x.Result), modelSaid), modelSaid+" in the result", x.OrError(err))
 	x, err = t.asking(declared, method, userRefuses, toolSampling, arguments)
 	t.checkAnswered("SAMP-01/refused", x, err)
 	x, err = t.asking(nil, method, userRefuses, toolSampling, arguments)
@@ -179,22 +181,22 @@ func runElicitation(t *trial) error {
 	const method = mcp.MethodElicitationCreate
 	declared := map[string]any{"elicitation": struct{}{}}
 	arguments := map[string]any{"message": "Who are you?"}
-	accept := func(in inbound) (any, *rpcError) {
-		return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+	accept := func(in wire.Inbound) (any, *wire.RPCError) {
+		return map[string]any{"action": "accept", "content": asked{}.form(in.Members["params"])}, nil
 	}
 	x, err := t.asking(declared, method, accept, toolElicitation, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
 		return t.cannotAsk(err)
 	}
-	t.check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.orError(err))
+	t.check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
 		t.skip("ELIC-01/shape", SkipPrerequisite, "it does not ask")
 		t.skip("ELIC-01/used", SkipPrerequisite, "it does not ask")
 	}
 	fault := elicitationFault(x.params())
 	t.check("ELIC-01/shape", fault == "", "a message and a flat form", "%s", fault)
-	t.check("ELIC-01/used", err == nil && strings.Contains(string(x.result), userSays), userSays+" in the result", x.orError(err))
-	decline := func(inbound) (any, *rpcError) { return map[string]any{"action": "decline"}, nil }
+	t.check("ELIC-01/used", err == nil && strings.Contains(string(x.Result), userSays), userSays+" in the result", x.OrError(err))
+	decline := func(wire.Inbound) (any, *wire.RPCError) { return map[string]any{"action": "decline"}, nil }
 	x, err = t.asking(declared, method, decline, toolElicitation, arguments)
 	t.checkAnswered("ELIC-01/declined", x, err)
 	x, err = t.asking(declared, method, userRefuses, toolElicitation, arguments)
@@ -209,8 +211,8 @@ func runElicitation(t *trial) error {
 
 // formOf has a tool show its form and returns the properties.
 func (t *trial) formOf(tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
-	accept := func(in inbound) (any, *rpcError) {
-		return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+	accept := func(in wire.Inbound) (any, *wire.RPCError) {
+		return map[string]any{"action": "accept", "content": asked{}.form(in.Members["params"])}, nil
 	}
 	x, err := t.asking(map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
 	return readSchema(x.params()["requestedSchema"]).Properties, x, err
@@ -219,44 +221,44 @@ func (t *trial) formOf(tool string) (map[string]json.RawMessage, exchangeOfFeatu
 func runDefaults(t *trial) error {
 	properties, x, err := t.formOf(toolDefaults)
 	fault := ""
-	for _, name := range sortedKeys(properties) {
+	for _, name := range rawjson.SortedKeys(properties) {
 		s := readSchema(properties[name])
 		fits := map[string]bool{
-			"string": isString(s.Default), "integer": isInteger(s.Default), "boolean": string(s.Default) == "true" || string(s.Default) == "false",
-			"number": len(s.Default) > 0 && !isString(s.Default) && !isObject(s.Default),
+			"string": rawjson.IsString(s.Default), "integer": rawjson.IsInteger(s.Default), "boolean": string(s.Default) == "true" || string(s.Default) == "false",
+			"number": len(s.Default) > 0 && !rawjson.IsString(s.Default) && !rawjson.IsObject(s.Default),
 		}
 		if !fits[s.typed()] {
-			fault = name + ": default " + orAbsent(s.Default)
+			fault = name + ": default " + rawjson.OrAbsent(s.Default)
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
 		return t.cannotAsk(err)
 	}
-	t.check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.orError(err))
+	t.check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.OrError(err))
 	return nil
 }
 
 func runEnums(t *trial) error {
 	properties, x, err := t.formOf(toolEnums)
 	fault := ""
-	for _, name := range sortedKeys(properties) {
-		members, _ := object(properties[name])
+	for _, name := range rawjson.SortedKeys(properties) {
+		members, _ := rawjson.Object(properties[name])
 		if items, there := members["items"]; there {
-			members, _ = object(items)
+			members, _ = rawjson.Object(items)
 		}
 		choices := 0
 		for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
-			if isArray(members[keyword]) {
+			if rawjson.IsArray(members[keyword]) {
 				choices++
 			}
 		}
 		if choices == 0 {
-			fault = name + " is no choice: " + clip(string(properties[name]), 100)
+			fault = name + " is no choice: " + rawjson.Clip(string(properties[name]), 100)
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
 		return t.cannotAsk(err)
 	}
-	t.check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.orError(err))
+	t.check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.OrError(err))
 	return nil
 }

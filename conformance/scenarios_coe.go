@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // Tools of the coe family.
@@ -87,7 +89,7 @@ func (r *tableRun) newTask(priority string) (string, error) {
 	}
 	id := textAt(doc, "payload.newTaskCreated.taskId")
 	if id == "" {
-		return "", fmt.Errorf("%w: no task was created: %s", errPrerequisite, clip(string(encode(doc)), 200))
+		return "", fmt.Errorf("%w: no task was created: %s", errPrerequisite, rawjson.Clip(string(rawjson.Encode(doc)), 200))
 	}
 	return id, nil
 }

@@ -3,6 +3,8 @@ package conformance
 import (
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -109,10 +111,10 @@ func coeFaultScenarios() []Scenario {
 		),
 		coeTable("X-SEC-03", "a bug in a tool", coeNeeds(toolTicket),
 			arm(toolNext, "panic", 1, nil),
-			step{word: "numeric", title: "a panic is answered with -32603", tool: toolNext, want: rpcCode(codeInternal)},
+			step{word: "numeric", title: "a panic is answered with -32603", tool: toolNext, want: rpcCode(wire.CodeInternal)},
 			arm(toolTicket, "panic", 1, nil),
 			step{word: "envelope", title: "a panic in a later tool is answered with -32603 or INTERNAL_ERROR", tool: toolTicket, args: ticket, want: wants(that("-32603 or INTERNAL_ERROR", func(doc any, _ map[string]any) bool {
-				return numberAt(doc, "error.code") == codeInternal || textAt(doc, "payload.error.code") == "INTERNAL_ERROR"
+				return numberAt(doc, "error.code") == wire.CodeInternal || textAt(doc, "payload.error.code") == "INTERNAL_ERROR"
 			}))},
 			step{word: "alive", title: "the server goes on", tool: toolTicket, args: ticket, want: succeeds(is("payload.success", true))},
 		),
@@ -149,7 +151,7 @@ func runInjectRefused(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, methodInject, map[string]any{})
+	a, err := s.Request(t.ctx, methodInject, map[string]any{})
 	if err != nil {
 		return err
 	}
@@ -157,7 +159,7 @@ func runInjectRefused(t *trial) error {
 		t.skip("S1-INJ-02", SkipControl, "the server was started with the switch on")
 		return nil
 	}
-	t.check("S1-INJ-02", a.hasCode(nil, codeMethodNotFound), "error -32601", "%s", a.describe())
+	t.check("S1-INJ-02", a.HasCode(nil, wire.CodeMethodNotFound), "error -32601", "%s", a.Describe())
 	return nil
 }
 
@@ -202,7 +204,7 @@ func runDrain(t *trial) error {
 	if _, there := lookup(empty, "payload.nextTasksPreview"); !there {
 		ok = false
 	}
-	t.check("S1-NEXT-02/empty", ok, "success, task null, queueLength 0, nextTasksPreview []", "%s", clip(string(encode(empty)), 300))
+	t.check("S1-NEXT-02/empty", ok, "success, task null, queueLength 0, nextTasksPreview []", "%s", rawjson.Clip(string(rawjson.Encode(empty)), 300))
 	if ok, err := reset(); err != nil || !ok {
 		return errors.Join(err, errors.New("the second reset failed"))
 	}
@@ -210,8 +212,8 @@ func runDrain(t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.check("S1-TRANS-08/reset", string(encode(again["payload"])) == string(encode(start["payload"])), "the first task of before",
-		"%s", clip(string(encode(again)), 300))
+	t.check("S1-TRANS-08/reset", string(rawjson.Encode(again["payload"])) == string(rawjson.Encode(start["payload"])), "the first task of before",
+		"%s", rawjson.Clip(string(rawjson.Encode(again)), 300))
 	return nil
 }
 
@@ -236,7 +238,7 @@ func (r *tableRun) drain(doc map[string]any) (order, open string, end map[string
 			return order, open, end, err
 		}
 		if _, failed := end["error"]; failed {
-			return order, open, end, errors.New(toolDone + ": " + clip(string(encode(end)), 200))
+			return order, open, end, errors.New(toolDone + ": " + rawjson.Clip(string(rawjson.Encode(end)), 200))
 		}
 		ready := numberAt(doc, "payload.queueLength")
 		if doc, err = r.prepare(toolNext, nil); err != nil {

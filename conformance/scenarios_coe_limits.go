@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -25,7 +27,7 @@ const (
 
 func coeLimitScenarios() []Scenario {
 	overHTTP := coeReading()
-	overHTTP.Transport = TransportHTTP
+	overHTTP.Transport = wire.TransportHTTP
 	limited := func(id, req, title string) Check {
 		c := must(id, req, title)
 		c.Level, c.House = Should, Must
@@ -98,20 +100,20 @@ func runBurst(t *trial) error {
 }
 
 // tryBurst calls too often and judges what came of it, unless it took too long.
-func tryBurst(t *trial, s *session) (took time.Duration, _ error) {
+func tryBurst(t *trial, s *wire.Session) (took time.Duration, _ error) {
 	agent := "conform/burst/" + rand.Text()[:8]
 	start := time.Now()
-	answers := make([]answer, burst+1)
+	answers := make([]wire.Answer, burst+1)
 	for i := range answers {
 		var err error
-		if answers[i], err = s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})); err != nil {
+		if answers[i], err = s.Request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})); err != nil {
 			return 0, err
 		}
 		if usedUp(outcomeOf(answers[i])) {
 			return 0, errUsedUp
 		}
 	}
-	late, err := s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolTicket, members{"title": "too many"}))
+	late, err := s.Request(t.ctx, mcp.MethodToolsCall, asAgent(agent, toolTicket, members{"title": "too many"}))
 	if err != nil {
 		return 0, err
 	}
@@ -119,23 +121,23 @@ func tryBurst(t *trial, s *session) (took time.Duration, _ error) {
 		return took, nil
 	}
 	tenth, last := answers[burst-1], answers[burst]
-	t.check("S1-RATE-03/ten", tenth.err == nil, "a result", "%s", tenth.describe())
-	t.check("S1-RATE-03/refused", last.hasCode(nil, http.StatusTooManyRequests), "error 429", "%s", last.describe())
+	t.check("S1-RATE-03/ten", tenth.Err == nil, "a result", "%s", tenth.Describe())
+	t.check("S1-RATE-03/refused", last.HasCode(nil, http.StatusTooManyRequests), "error 429", "%s", last.Describe())
 	data, _ := lookup(outcomeOf(last), "error.data")
 	t.check("S1-RATE-03/data", textAt(data, "scope") == "burst" && numberAt(data, "limit") == burst && meets(data, is("remaining", 0)) && numberAt(data, "reset") > 0 && numberAt(data, "retry_after_seconds") >= 1,
-		"limit 10, remaining 0, reset, retry_after_seconds of 1 or more, scope burst", "%s", clip(string(encode(data)), 200))
+		"limit 10, remaining 0, reset, retry_after_seconds of 1 or more, scope burst", "%s", rawjson.Clip(string(rawjson.Encode(data)), 200))
 	doc := outcomeOf(late)
 	t.check("S1-RATE-03/envelope", textAt(doc, "payload.error.code") == "RATE_LIMIT" && numberAt(doc, "payload.error.retry_after_seconds") >= 1,
-		"RATE_LIMIT with retry_after_seconds of 1 or more", "%s", late.describe())
+		"RATE_LIMIT with retry_after_seconds of 1 or more", "%s", late.Describe())
 	r := &tableRun{trial: t, table: &table{}, s: s}
 	want, fault := r.judge(&step{want: defaults("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
 	t.check("S1-ERR-04/rate", fault == "", want, "%s", fault)
 	t.step(s)
-	other, err := s.request(t.ctx, mcp.MethodToolsCall, asAgent(agent+"/other", toolNext, members{}))
+	other, err := s.Request(t.ctx, mcp.MethodToolsCall, asAgent(agent+"/other", toolNext, members{}))
 	if err != nil {
 		return 0, err
 	}
-	t.check("S1-RATE-07", other.err == nil, "a result", "%s", other.describe())
+	t.check("S1-RATE-07", other.Err == nil, "a result", "%s", other.Describe())
 	return took, nil
 }
 
@@ -152,12 +154,12 @@ func runRateHeaders(t *trial) error {
 	}
 	agent := "conform/headers/" + rand.Text()[:8]
 	call := func() (http.Header, int, error) {
-		id := s.newID()
-		a, err := t.exchange(s, http.MethodPost, s.message(id, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})), nil)
+		id := s.NewID()
+		a, err := t.exchange(s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})), nil)
 		if err != nil {
 			return nil, 0, err
 		}
-		return a.header, a.status, nil
+		return a.Header, a.Status, nil
 	}
 	remaining := func(h http.Header) int {
 		n, err := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -203,28 +205,28 @@ func runRateHeaders(t *trial) error {
 // flood makes more calls at once than an agent may make in a second. It returns the
 // headers of those that were refused, and the status of the last of them. It fails when
 // none was and the calls took too long to tell why.
-func flood(t *trial, s *session, agent string) (refused []http.Header, status int, _ error) {
-	w, err := s.http()
+func flood(t *trial, s *wire.Session, agent string) (refused []http.Header, status int, _ error) {
+	w, err := httpOf(s)
 	if err != nil {
 		return nil, 0, err
 	}
 	t.step(s)
-	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	ctx, cancel := context.WithTimeout(t.ctx, s.Wait)
 	defer cancel()
-	answers, failures := make([]*httpAnswer, burst+2), make([]error, burst+2)
+	answers, failures := make([]*wire.HTTPAnswer, burst+2), make([]error, burst+2)
 	start := time.Now()
 	var calls sync.WaitGroup
 	for i := range answers {
-		body := s.message(s.newID(), mcp.MethodToolsCall, asAgent(agent, toolNext, members{}))
-		calls.Go(func() { answers[i], failures[i] = w.do(ctx, http.MethodPost, body, nil) })
+		body := s.Message(s.NewID(), mcp.MethodToolsCall, asAgent(agent, toolNext, members{}))
+		calls.Go(func() { answers[i], failures[i] = w.Do(ctx, http.MethodPost, body, nil) })
 	}
 	calls.Wait()
 	if err := errors.Join(failures...); err != nil {
 		return nil, 0, err
 	}
 	for _, a := range answers {
-		if a.header.Get("Retry-After") != "" {
-			refused, status = append(refused, a.header), a.status
+		if a.Header.Get("Retry-After") != "" {
+			refused, status = append(refused, a.Header), a.Status
 		}
 	}
 	if took := time.Since(start); len(refused) == 0 && took > burstTime {

@@ -1,5 +1,10 @@
 package conformance
 
+import (
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
 // coeReportScenarios are about observations, issues, completions, tickets and
 // agents.
 func coeReportScenarios() []Scenario {
@@ -107,12 +112,12 @@ func coeReportScenarios() []Scenario {
 		coeTable("S1-AGENT-02", "agents that are called wrongly", coeNeeds(toolAgent),
 			step{
 				word: "command", title: "an unknown command is refused with -32602 and the valid list", tool: toolAgent, args: members{"command": "dance", "args": members{}},
-				want: rpcCode(codeInvalidParams, that("plan, verify and ask in the message", namesCommands)),
+				want: rpcCode(wire.CodeInvalidParams, that("plan, verify and ask in the message", namesCommands)),
 			},
-			step{word: "args", title: "no args are refused with -32602 and the valid list", tool: toolAgent, args: members{"command": "plan"}, want: rpcCode(codeInvalidParams, that("plan, verify and ask in the message", namesCommands))},
+			step{word: "args", title: "no args are refused with -32602 and the valid list", tool: toolAgent, args: members{"command": "plan"}, want: rpcCode(wire.CodeInvalidParams, that("plan, verify and ask in the message", namesCommands))},
 			step{
 				word: "required", title: "args that lack what the command needs are refused with -32602", tool: toolAgent, args: members{"command": "verify", "args": members{"task": "x"}},
-				want: rpcCode(codeInvalidParams),
+				want: rpcCode(wire.CodeInvalidParams),
 			},
 		),
 	}
@@ -123,7 +128,7 @@ func coeReportScenarios() []Scenario {
 func namesCommands(doc any, _ map[string]any) bool {
 	text := textAt(doc, "error.message")
 	if data, there := lookup(doc, "error.data"); there {
-		text += string(encode(data))
+		text += string(rawjson.Encode(data))
 	}
 	for _, command := range []string{"plan", "verify", "ask"} {
 		if !containsWord(text, command) {

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func coeTransportScenarios() []Scenario {
 	lines := coeNeeds()
-	lines.Transport = TransportStdio
+	lines.Transport = wire.TransportStdio
 	orchestrated := coeTable("S1-TRANS-07", "a server without an orchestrator", coeReading(toolImmediate),
 		step{
 			word: "envelope", title: "getNextTask answers ORCHESTRATOR_NOT_INITIALIZED", tool: toolNext,
@@ -77,15 +79,15 @@ func runDirect(t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.check("S1-TRANS-01", meets(bare, is("payload.success", true)), "the payload as the result", "%s", clip(string(encode(bare)), 300))
+	t.check("S1-TRANS-01", meets(bare, is("payload.success", true)), "the payload as the result", "%s", rawjson.Clip(string(rawjson.Encode(bare)), 300))
 	wrapped, err := ask(nil, false)
 	if err != nil {
 		return err
 	}
-	t.check("S1-TRANS-02/payload", wrapped["payload"] != nil && reflect.DeepEqual(bare["payload"], wrapped["payload"]), clip(string(encode(bare["payload"])), 200),
-		"%s", clip(string(encode(wrapped["payload"])), 200))
+	t.check("S1-TRANS-02/payload", wrapped["payload"] != nil && reflect.DeepEqual(bare["payload"], wrapped["payload"]), rawjson.Clip(string(rawjson.Encode(bare["payload"])), 200),
+		"%s", rawjson.Clip(string(rawjson.Encode(wrapped["payload"])), 200))
 	structured, there := wrapped["structured"]
-	t.check("S1-TRANS-02/structured", !there || reflect.DeepEqual(structured, wrapped["payload"]), "the object in the text", "%s", clip(string(encode(structured)), 200))
+	t.check("S1-TRANS-02/structured", !there || reflect.DeepEqual(structured, wrapped["payload"]), "the object in the text", "%s", rawjson.Clip(string(rawjson.Encode(structured)), 200))
 	bad := members{"filter": "urgent"}
 	if bare, err = ask(bad, true); err != nil {
 		return err
@@ -93,8 +95,8 @@ func runDirect(t *trial) error {
 	if wrapped, err = ask(bad, false); err != nil {
 		return err
 	}
-	t.check("S1-TRANS-02/error", bare["error"] != nil && numberAt(bare, "error.code") == numberAt(wrapped, "error.code"), clip(string(encode(bare)), 200),
-		"%s", clip(string(encode(wrapped)), 200))
+	t.check("S1-TRANS-02/error", bare["error"] != nil && numberAt(bare, "error.code") == numberAt(wrapped, "error.code"), rawjson.Clip(string(rawjson.Encode(bare)), 200),
+		"%s", rawjson.Clip(string(rawjson.Encode(wrapped)), 200))
 	return nil
 }
 
@@ -103,11 +105,11 @@ func runCold(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, toolNext, map[string]any{"filter": "all"})
+	a, err := s.Request(t.ctx, toolNext, map[string]any{"filter": "all"})
 	if err == nil && usedUp(outcomeOf(a)) {
 		return errUsedUp
 	}
-	t.check("S1-TRANS-01/cold", err == nil && meets(outcomeOf(a), is("payload.success", true)), "the payload as the result", "%s", a.orError(err))
+	t.check("S1-TRANS-01/cold", err == nil && meets(outcomeOf(a), is("payload.success", true)), "the payload as the result", "%s", a.OrError(err))
 	return nil
 }
 
@@ -117,9 +119,9 @@ func runSplitText(t *trial) error {
 		return err
 	}
 	const words = "Größe 日本 🦊"
-	id := s.newID()
-	data := append(s.message(id, mcp.MethodToolsCall, asAgent("conform/split/"+rand.Text()[:8], toolAsk, members{"question": words})), '\n')
-	s.pending[id] = false
+	id := s.NewID()
+	data := append(s.Message(id, mcp.MethodToolsCall, asAgent("conform/split/"+rand.Text()[:8], toolAsk, members{"question": words})), '\n')
+	s.Pending[id] = false
 	for len(data) > 0 {
 		n := 1
 		if data[0] < 0x80 {
@@ -130,7 +132,7 @@ func runSplitText(t *trial) error {
 		}
 		data = data[n:]
 	}
-	a, err := s.await(t.ctx, id)
+	a, err := s.Await(t.ctx, id)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func runSplitText(t *trial) error {
 		return errUsedUp
 	}
 	got := textAt(doc, "payload.question")
-	t.check("S1-TRANS-04", got == words, words, "%s", a.describe())
+	t.check("S1-TRANS-04", got == words, words, "%s", a.Describe())
 	return nil
 }
 
@@ -154,16 +156,16 @@ func runManyTickets(t *trial) error {
 	agent := "conform/tickets/" + rand.Text()[:8]
 	var sent []string
 	for i := range ticketsAtOnce {
-		id, err := s.post(t.ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/callsPerAgent), toolTicket, members{"title": fmt.Sprintf("ticket %d", i)}))
+		id, err := s.Post(t.ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/callsPerAgent), toolTicket, members{"title": fmt.Sprintf("ticket %d", i)}))
 		if err != nil {
 			return err
 		}
 		sent = append(sent, id)
 	}
 	ids := map[string]bool{}
-	var bad answer
+	var bad wire.Answer
 	for _, id := range sent {
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func runManyTickets(t *trial) error {
 		}
 		ids[ticket] = true
 	}
-	t.check("S1-TICKET-06", len(ids) == ticketsAtOnce && bad.result == nil, "20 different ids", "%d ids, and %s", len(ids), bad.describe())
+	t.check("S1-TICKET-06", len(ids) == ticketsAtOnce && bad.Result == nil, "20 different ids", "%d ids, and %s", len(ids), bad.Describe())
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -50,13 +52,13 @@ const onTheWay = 64
 // side by side, for what sends one waits for its status, which a server that
 // answers in a JSON body gives with the answer. Time is over when no status came
 // for as long as one answer may take.
-func (s *session) volley(ctx context.Context, messages [][]byte) error {
+func volley(s *wire.Session, ctx context.Context, messages [][]byte) error {
 	for _, data := range messages {
-		s.expect(data)
+		s.Expect(data)
 	}
-	if s.wire.transport() != TransportHTTP {
+	if s.Conn.Transport() != wire.TransportHTTP {
 		for _, data := range messages {
-			if _, err := s.send(ctx, data); err != nil {
+			if _, err := s.Send(ctx, data); err != nil {
 				return err
 			}
 		}
@@ -68,7 +70,7 @@ func (s *session) volley(ctx context.Context, messages [][]byte) error {
 	for _, data := range messages {
 		go func() {
 			free <- struct{}{}
-			_, err := s.wire.send(ctx, data)
+			_, err := s.Conn.Send(ctx, data)
 			<-free
 			sent <- err
 		}()
@@ -78,24 +80,26 @@ func (s *session) volley(ctx context.Context, messages [][]byte) error {
 		select {
 		case err := <-sent:
 			first = cmp.Or(first, err)
-		case <-time.After(s.wait):
-			s.doubts(errLate)
-			return errLate
+		case <-time.After(s.Wait):
+			s.Doubts(wire.ErrLate)
+			return wire.ErrLate
 		}
 	}
-	s.doubts(first)
+	s.Doubts(first)
 	return first
 }
 
 // refused reports whether a request got no message but an HTTP status by which a
 // server, or what stands before it, turns it away: too many at once, say.
-func (a answer) refused() bool {
-	return a.in.ended && a.in.http != nil && a.in.http.Status >= http.StatusBadRequest && a.in.http.Status < http.StatusInternalServerError
+func refused(a wire.Answer) bool {
+	return a.In.Ended && a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusBadRequest && a.In.HTTP.Status < http.StatusInternalServerError
 }
 
-// busy reports whether an answer is an error of the server's own: too many at
+// overloaded reports whether an answer is an error of the server's own: too many at
 // once is no error of JSON-RPC.
-func (a answer) busy() bool { return a.err != nil && a.err.Code <= -32000 && a.err.Code >= -32099 }
+func overloaded(a wire.Answer) bool {
+	return a.Err != nil && a.Err.Code <= -32000 && a.Err.Code >= -32099
+}
 
 func runManyPings(t *trial) error {
 	s, err := t.shared()
@@ -105,21 +109,21 @@ func runManyPings(t *trial) error {
 	var ids []string
 	var pings [][]byte
 	for range inFlight {
-		id := s.newID()
-		ids, pings = append(ids, id), append(pings, s.message(id, s.lifeSign(), nil))
+		id := s.NewID()
+		ids, pings = append(ids, id), append(pings, s.Message(id, s.LifeSign(), nil))
 	}
-	if err := s.volley(t.ctx, pings); err != nil {
+	if err := volley(s, t.ctx, pings); err != nil {
 		t.fail("X-WIRE-12/pings", "200 answers", "not all could be sent: %v", err)
 		return err
 	}
 	served := 0
 	for i, id := range ids {
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		switch {
-		case err == nil && a.err == nil:
+		case err == nil && a.Err == nil:
 			served++
-		case err != nil && !a.refused() || err == nil && !a.busy():
-			t.fail("X-WIRE-12/pings", "200 answers", "request %d: %s", i+1, a.orError(err))
+		case err != nil && !refused(a) || err == nil && !overloaded(a):
+			t.fail("X-WIRE-12/pings", "200 answers", "request %d: %s", i+1, a.OrError(err))
 			return err
 		}
 	}
@@ -135,25 +139,25 @@ func runManyPings(t *trial) error {
 type kind struct {
 	method string
 	params any
-	is     func(a answer) bool
+	is     func(a wire.Answer) bool
 }
 
 // kinds are those that the server has.
-func (t *trial) kinds(s *session) []kind {
+func (t *trial) kinds(s *wire.Session) []kind {
 	list := func(method, member string) kind {
-		return kind{method, nil, func(a answer) bool {
-			result, ok := object(a.result)
-			return a.err != nil || ok && isArray(result[member])
+		return kind{method, nil, func(a wire.Answer) bool {
+			result, ok := rawjson.Object(a.Result)
+			return a.Err != nil || ok && rawjson.IsArray(result[member])
 		}}
 	}
 	all := []kind{
-		{s.lifeSign(), nil, func(a answer) bool { return a.busy() || a.err == nil && (t.leg.stateless() || a.isEmpty()) }},
-		{unknownMethod, nil, func(a answer) bool { return a.err != nil }},
+		{s.LifeSign(), nil, func(a wire.Answer) bool { return overloaded(a) || a.Err == nil && (t.leg.stateless() || isEmpty(a)) }},
+		{unknownMethod, nil, func(a wire.Answer) bool { return a.Err != nil }},
 	}
 	if t.leg.capabilities.has("tools") {
-		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, callParams(unknownTool, struct{}{}), func(a answer) bool {
-			result, _ := object(a.result)
-			return a.err != nil || isArray(result["content"])
+		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, callParams(unknownTool, struct{}{}), func(a wire.Answer) bool {
+			result, _ := rawjson.Object(a.Result)
+			return a.Err != nil || rawjson.IsArray(result["content"])
 		}})
 	}
 	if t.leg.capabilities.has("resources") {
@@ -172,8 +176,8 @@ func runMixed(t *trial) error {
 	if err != nil {
 		return err
 	}
-	over := s.newID()
-	if _, err := s.ask(t.ctx, over, s.message(over, s.lifeSign(), nil)); err != nil {
+	over := s.NewID()
+	if _, err := s.Ask(t.ctx, over, s.Message(over, s.LifeSign(), nil)); err != nil {
 		return err
 	}
 	t.step(s)
@@ -182,8 +186,8 @@ func runMixed(t *trial) error {
 	var ids []string
 	var messages [][]byte
 	for i := range rounds * len(kinds) {
-		k, id := kinds[i%len(kinds)], s.newID()
-		ids, messages = append(ids, id), append(messages, s.message(id, k.method, k.params))
+		k, id := kinds[i%len(kinds)], s.NewID()
+		ids, messages = append(ids, id), append(messages, s.Message(id, k.method, k.params))
 		if i%5 == 4 {
 			which := over
 			if i%2 == 0 {
@@ -192,21 +196,21 @@ func runMixed(t *trial) error {
 			messages = append(messages, cancellation(which))
 		}
 	}
-	if err := s.volley(t.ctx, messages); err != nil {
+	if err := volley(s, t.ctx, messages); err != nil {
 		t.fail("X-WIRE-12/mixed", "an answer to each", "not all could be sent: %v", err)
 		return nil
 	}
 	strange, answered := "", 0
 	for i, id := range ids {
 		k := kinds[i%len(kinds)]
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		switch {
 		case err == nil:
 			answered++
 			if !k.is(a) {
-				strange = k.method + ": " + a.describe()
+				strange = k.method + ": " + a.Describe()
 			}
-		case !a.refused(): // a status may be all that HTTP says of a refusal
+		case !refused(a): // a status may be all that HTTP says of a refusal
 			t.fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
 			return nil
 		}
@@ -240,27 +244,27 @@ func runManyCalls(t *trial) error {
 		if !good {
 			arguments["artifact_content"] = prdWithout(prdSection)
 		}
-		c := call{s.newID(), good}
-		calls, messages = append(calls, c), append(messages, s.message(c.id, mcp.MethodToolsCall, callParams(toolValidate, arguments)))
+		c := call{s.NewID(), good}
+		calls, messages = append(calls, c), append(messages, s.Message(c.id, mcp.MethodToolsCall, callParams(toolValidate, arguments)))
 	}
-	if err := s.volley(t.ctx, messages); err != nil {
+	if err := volley(s, t.ctx, messages); err != nil {
 		t.fail("X-WIRE-12/calls", "200 answers", "not all could be sent: %v", err)
 		return err
 	}
 	mixed := ""
 	for i, c := range calls {
-		a, err := s.await(t.ctx, c.id)
-		if err != nil || a.err != nil {
-			t.fail("X-WIRE-12/calls", "200 results", "call %d: %s", i+1, a.orError(err))
+		a, err := s.Await(t.ctx, c.id)
+		if err != nil || a.Err != nil {
+			t.fail("X-WIRE-12/calls", "200 results", "call %d: %s", i+1, a.OrError(err))
 			return err
 		}
-		got, err := a.payload()
+		got, err := a.Payload()
 		if err != nil {
 			return err
 		}
 		var passed bool
 		if json.Unmarshal(got["passed"], &passed) != nil || passed != c.pass {
-			mixed = fmt.Sprintf("call %d: passed %s", i+1, orAbsent(got["passed"]))
+			mixed = fmt.Sprintf("call %d: passed %s", i+1, rawjson.OrAbsent(got["passed"]))
 		}
 	}
 	t.pass("X-WIRE-12/calls")

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -54,13 +55,13 @@ func runDialect(t *trial) error {
 // lostKeywords names what the schema of the fixture has lost, "" for nothing:
 // of what 2025-11-25 speaks of, and of the rest.
 func lostKeywords(raw json.RawMessage) (dialect, keywords string) {
-	schema, _ := object(raw)
-	defs, _ := object(schema["$defs"])
-	address, _ := object(defs["address"])
+	schema, _ := rawjson.Object(raw)
+	defs, _ := rawjson.Object(schema["$defs"])
+	address, _ := rawjson.Object(defs["address"])
 	var all []entry
 	_ = json.Unmarshal(schema["allOf"], &all) // not there, then
 	switch {
-	case text(schema["$schema"]) != "https://json-schema.org/draft/2020-12/schema":
+	case rawjson.Text(schema["$schema"]) != "https://json-schema.org/draft/2020-12/schema":
 		dialect = "$schema"
 	case address == nil:
 		dialect = "$defs.address"
@@ -68,11 +69,11 @@ func lostKeywords(raw json.RawMessage) (dialect, keywords string) {
 		dialect = "additionalProperties"
 	}
 	switch {
-	case len(all) == 0 || !isArray(all[0]["anyOf"]):
+	case len(all) == 0 || !rawjson.IsArray(all[0]["anyOf"]):
 		keywords = "allOf with anyOf"
-	case !isObject(schema["if"]) || !isObject(schema["then"]) || !isObject(schema["else"]):
+	case !rawjson.IsObject(schema["if"]) || !rawjson.IsObject(schema["then"]) || !rawjson.IsObject(schema["else"]):
 		keywords = "if, then or else"
-	case text(address["$anchor"]) == "":
+	case rawjson.Text(address["$anchor"]) == "":
 		keywords = "$anchor"
 	}
 	return dialect, keywords

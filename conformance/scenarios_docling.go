@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -200,13 +201,13 @@ func convertInParallel(t *trial) error {
 		return callParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
 	}
 	result := func(ctx context.Context, id string) (string, error) {
-		a, err := s.await(ctx, id)
+		a, err := s.Await(ctx, id)
 		return textAt(outcomeOf(a), "text"), err
 	}
 	ask := func(j *job) error {
 		p, err := params(*j)
 		if err == nil {
-			j.id, err = s.post(t.ctx, mcp.MethodToolsCall, p)
+			j.id, err = s.Post(t.ctx, mcp.MethodToolsCall, p)
 		}
 		return err
 	}
@@ -234,7 +235,7 @@ func convertInParallel(t *trial) error {
 			return err
 		}
 		if got != j.want || got == "" {
-			wrong = append(wrong, fmt.Sprintf("%s: %s", j.name, clip(got, 100)))
+			wrong = append(wrong, fmt.Sprintf("%s: %s", j.name, rawjson.Clip(got, 100)))
 		}
 	}
 	t.check("S2-CONV-15", len(wrong) == 0, "the same documents", "%d of 8 differ: %s", len(wrong), strings.Join(wrong, "; "))

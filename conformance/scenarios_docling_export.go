@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // exportDocuments are what is exported, by name.
@@ -126,9 +128,9 @@ func doclingExportTables() []table {
 	for _, tool := range []string{toolMarkdown, toolHTML, toolJSON} {
 		word := strings.TrimPrefix(tool, "export_")
 		wrong = append(wrong,
-			refused(export(tool, "other"), word+"-schema", tool+" refuses a document of another schema_name with -32602", rpcCode(codeInvalidParams)),
-			refused(export(tool, "broken"), word+"-dangling", tool+" refuses a reference that leads nowhere", refusedAs(codeExport, codeInvalidParams)),
-			refused(export(tool, "cycle"), word+"-cycle", tool+" refuses a cycle", refusedAs(codeExport, codeInvalidParams)),
+			refused(export(tool, "other"), word+"-schema", tool+" refuses a document of another schema_name with -32602", rpcCode(wire.CodeInvalidParams)),
+			refused(export(tool, "broken"), word+"-dangling", tool+" refuses a reference that leads nowhere", refusedAs(codeExport, wire.CodeInvalidParams)),
+			refused(export(tool, "cycle"), word+"-cycle", tool+" refuses a cycle", refusedAs(codeExport, wire.CodeInvalidParams)),
 		)
 	}
 	all := doclingNeeds(toolHTML, toolJSON)

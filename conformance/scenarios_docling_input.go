@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // refusedAs expects an error with one of some codes.
@@ -68,18 +70,18 @@ func doclingInputTables() []table {
 	inline := step{tool: toolPDF, args: carried("report.pdf"), keep: map[string]string{"carried": "text"}}
 	files := doclingTable("S2-CONV-11", "files outside the folders of the server", doclingNeeds(), inline,
 		step{req: "S2-CONV-13", word: "file", title: "file_path gives what content_base64 gives", tool: toolPDF, args: inside, want: succeeds(is("text", "$carried"))},
-		bare("outside", "a file beside them is refused with -32602", members{"file_path": "$outside"}, rpcCode(codeInvalidParams)),
-		bare("link", "so is a link to it", members{"file_path": "$link"}, rpcCode(codeInvalidParams)),
+		bare("outside", "a file beside them is refused with -32602", members{"file_path": "$outside"}, rpcCode(wire.CodeInvalidParams)),
+		bare("link", "so is a link to it", members{"file_path": "$link"}, rpcCode(wire.CodeInvalidParams)),
 	)
 	files.suits = sharedInputs
 	return []table{
 		files,
 		doclingFailureTable(),
 		doclingTable("S2-CONV-13", "which form a call has", doclingNeeds(),
-			bare("both", "file_path and content_base64 together are -32602", carried("report.pdf").with(members{"file_path": "report.pdf"}), rpcCode(codeInvalidParams)),
-			bare("neither", "neither of them is -32602", members{"options": members{}}, rpcCode(codeInvalidParams)),
-			bare("nameless", "content without a filename is -32602", carried("report.pdf").without("filename"), rpcCode(codeInvalidParams)),
-			bare("encoding", "what is not base64 is -32602", members{"content_base64": "%%%", "filename": "e.pdf"}, rpcCode(codeInvalidParams)),
+			bare("both", "file_path and content_base64 together are -32602", carried("report.pdf").with(members{"file_path": "report.pdf"}), rpcCode(wire.CodeInvalidParams)),
+			bare("neither", "neither of them is -32602", members{"options": members{}}, rpcCode(wire.CodeInvalidParams)),
+			bare("nameless", "content without a filename is -32602", carried("report.pdf").without("filename"), rpcCode(wire.CodeInvalidParams)),
+			bare("encoding", "what is not base64 is -32602", members{"content_base64": "%%%", "filename": "e.pdf"}, rpcCode(wire.CodeInvalidParams)),
 		),
 	}
 }
@@ -91,13 +93,13 @@ func doclingFailureTable() table {
 	}
 	text := base64.StdEncoding.EncodeToString([]byte("just text\n"))
 	return doclingTable("S2-CONV-08", "files that will not do", doclingNeeds(toolDOCX),
-		bare("missing", "a file that is not there is refused", toolPDF, members{"file_path": "no-such-$nonce.pdf"}, refusedAs(codeInvalidParams, codeConversion)),
-		bare("traversal", "a path that leads upwards is refused", toolPDF, members{"file_path": "../../../../../../no-such-$nonce.pdf"}, refusedAs(codeInvalidParams)),
-		bare("nul", "a path with NUL is refused", toolPDF, members{"file_path": "report\x00.pdf"}, refusedAs(codeInvalidParams)),
+		bare("missing", "a file that is not there is refused", toolPDF, members{"file_path": "no-such-$nonce.pdf"}, refusedAs(wire.CodeInvalidParams, codeConversion)),
+		bare("traversal", "a path that leads upwards is refused", toolPDF, members{"file_path": "../../../../../../no-such-$nonce.pdf"}, refusedAs(wire.CodeInvalidParams)),
+		bare("nul", "a path with NUL is refused", toolPDF, members{"file_path": "report\x00.pdf"}, refusedAs(wire.CodeInvalidParams)),
 		bare("empty", "an empty file is -32002 with reason empty", toolPDF, members{"content_base64": "", "filename": "a.pdf"}, conversionFailed("empty")),
 		bare("magic", "a file that is not what its name says is -32002", toolPDF, members{"content_base64": text, "filename": "b.pdf"}, conversionFailed("unsupported", "corrupt")),
 		bare("other", "a PDF is no DOCX, whatever its name: -32002", toolDOCX, members{"content_base64": "$report.pdf", "filename": "c.docx"}, conversionFailed("unsupported", "corrupt")),
-		bare("extension", "a name of another format is -32602", toolPDF, members{"content_base64": "$report.pdf", "filename": "d.txt"}, refusedAs(codeInvalidParams, codeConversion)),
+		bare("extension", "a name of another format is -32602", toolPDF, members{"content_base64": "$report.pdf", "filename": "d.txt"}, refusedAs(wire.CodeInvalidParams, codeConversion)),
 	)
 }
 
@@ -218,7 +220,7 @@ func manyLaughs() string {
 // doclingURLTables are about what is fetched.
 func doclingURLTables() []table {
 	private := func(word, title, url string) step {
-		return step{word: word, title: title, tool: toolURL, args: members{"url": url}, want: refusedAs(codeInvalidParams, codeConversion)}
+		return step{word: word, title: title, tool: toolURL, args: members{"url": url}, want: refusedAs(wire.CodeInvalidParams, codeConversion)}
 	}
 	const paragraph = "text|paragraph"
 	page := doclingTable("S2-CONV-05", "a page", doclingNeeds(toolURL),
@@ -247,15 +249,15 @@ func doclingURLTables() []table {
 		doclingTable("S2-CONV-12", "addresses that are not public", doclingNeeds(toolURL),
 			step{
 				word: "loopback", title: "a site on this machine is refused, and no connection is made", tool: toolURL, args: members{"url": "$site"},
-				want: append(refusedAs(codeInvalidParams, codeConversion), that("no connection", func(doc any, kept map[string]any) bool {
+				want: append(refusedAs(wire.CodeInvalidParams, codeConversion), that("no connection", func(doc any, kept map[string]any) bool {
 					hits, _ := kept["hits"].(*atomic.Int64)
 					return numberAt(doc, "error.code") != 0 && hits != nil && hits.Load() == 0
 				})),
 			},
 			private("private", "an address of RFC 1918 is refused", "http://10.0.0.1/"), private("link-local", "an address that is link-local is refused", "http://169.254.169.254/latest/meta-data"), private("unique-local", "an address that is unique-local is refused", "http://[fd00::1]/"),
 			private("loopback6", "an address of IPv6 loopback is refused", "http://[::1]/"), private("number", "an address written as a number is refused", "http://2130706433/"),
-			step{word: "scheme", title: "another scheme than http and https is -32602", tool: toolURL, args: members{"url": "file:///etc/hosts"}, want: rpcCode(codeInvalidParams)},
-			step{word: "length", title: "a URL of more than 2048 characters is -32602", tool: toolURL, args: members{"url": "http://10.0.0.1/" + strings.Repeat("x", 2048)}, want: rpcCode(codeInvalidParams)},
+			step{word: "scheme", title: "another scheme than http and https is -32602", tool: toolURL, args: members{"url": "file:///etc/hosts"}, want: rpcCode(wire.CodeInvalidParams)},
+			step{word: "length", title: "a URL of more than 2048 characters is -32602", tool: toolURL, args: members{"url": "http://10.0.0.1/" + strings.Repeat("x", 2048)}, want: rpcCode(wire.CodeInvalidParams)},
 		),
 	}
 }

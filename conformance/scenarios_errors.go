@@ -1,6 +1,10 @@
 package conformance
 
-import "github.com/mainstay-mcp/mainstay/mcp"
+import (
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
 
 // Names no server has.
 const (
@@ -45,8 +49,8 @@ func runUnknownMethod(t *trial) error {
 	}
 	for id, method := range pairs("X-WIRE-03/method", unknownMethod, "X-WIRE-03/case", "Ping") {
 		t.step(s)
-		a, err := s.request(t.ctx, method, struct{}{})
-		t.check(id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
+		a, err := s.Request(t.ctx, method, struct{}{})
+		t.check(id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))
 		if err != nil {
 			return err
 		}
@@ -59,15 +63,15 @@ func runUnknownTool(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
 	if t.leg.house {
-		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+		t.check("X-WIRE-03/tool", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	} else {
-		t.check("X-WIRE-03/tool", a.hasCode(err, codeInvalidParams, codeMethodNotFound), "error -32602 (or -32601)", a.orError(err))
+		t.check("X-WIRE-03/tool", a.HasCode(err, wire.CodeInvalidParams, wire.CodeMethodNotFound), "error -32602 (or -32601)", a.OrError(err))
 	}
 	if t.forHouse("X-WIRE-03/tool-data") {
-		data, _ := object(a.errorData())
-		t.check("X-WIRE-03/tool-data", text(data["tool"]) == unknownTool, `data.tool "`+unknownTool+`"`, a.orError(err))
+		data, _ := rawjson.Object(a.ErrorData())
+		t.check("X-WIRE-03/tool-data", rawjson.Text(data["tool"]) == unknownTool, `data.tool "`+unknownTool+`"`, a.OrError(err))
 	}
 	return err
 }
@@ -86,8 +90,8 @@ func runUndeclared(t *trial) error {
 			continue
 		}
 		t.step(s)
-		a, err := s.request(t.ctx, c.method, nil)
-		t.check(c.id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
+		a, err := s.Request(t.ctx, c.method, nil)
+		t.check(c.id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))
 		if err != nil {
 			return err
 		}

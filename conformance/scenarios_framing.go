@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func framingScenarios() []Scenario {
@@ -41,7 +43,7 @@ func framingScenarios() []Scenario {
 		},
 		{
 			ID: "STDIO-02", Area: "stdio", Title: "lines of every kind",
-			Needs: Needs{Transport: TransportStdio},
+			Needs: Needs{Transport: wire.TransportStdio},
 			Checks: []Check{
 				{ID: "STDIO-02/large", Title: "a line of 1 MiB is read", Level: Advice, House: Must, Spec: Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
 				{ID: "STDIO-02/crlf", Title: "a line that ends in CR LF is read", Level: Advice, House: Must, Spec: Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
@@ -68,12 +70,12 @@ func runWrongEnvelope(t *trial) error {
 		{"X-WIRE-01/method", `"w-3"`, map[string]json.RawMessage{"method": json.RawMessage(`7`)}},
 	} {
 		t.step(s)
-		a, err := s.provoke(t.ctx, c.id, s.edited(c.id, s.lifeSign(), c.members))
-		ok := a.hasCode(err, codeInvalidRequest)
+		a, err := s.Provoke(t.ctx, c.id, edited(s, c.id, s.LifeSign(), c.members))
+		ok := a.HasCode(err, wire.CodeInvalidRequest)
 		if c.check != "X-WIRE-01/method" {
-			ok = ok && a.in.id() == c.id
+			ok = ok && a.In.ID() == c.id
 		}
-		t.check(c.check, ok, "error -32600 with the request's id", "%s", a.orError(err))
+		t.check(c.check, ok, "error -32600 with the request's id", "%s", a.OrError(err))
 	}
 	return t.alive("X-WIRE-01/alive", s)
 }
@@ -88,20 +90,20 @@ func runNotJSON(t *trial) error {
 		"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`,
 	) {
 		t.step(s)
-		a, err := s.provoke(t.ctx, "", []byte(frame))
-		rpcID, there := a.in.members["id"]
-		t.check(id, a.hasCode(err, codeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.orError(err))
+		a, err := s.Provoke(t.ctx, "", []byte(frame))
+		rpcID, there := a.In.Members["id"]
+		t.check(id, a.HasCode(err, wire.CodeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.OrError(err))
 	}
 	return t.alive("X-WIRE-02/alive", s)
 }
 
 // alive decides a check by a ping, and ends the scenario when the server is
 // lost.
-func (t *trial) alive(id string, s *session) error {
+func (t *trial) alive(id string, s *wire.Session) error {
 	t.step(s)
 	t.mark = t.began // what came before it is what it died of
-	a, err := s.ping(t.ctx)
-	t.check(id, err == nil && a.err == nil, "an answer to ping", a.orError(err))
+	a, err := s.Ping(t.ctx)
+	t.check(id, err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
 	return nil
 }
 
@@ -116,26 +118,26 @@ func runSpellings(t *trial) error {
 		spell func(message []byte) []byte
 	}{
 		{"RPC-01/escapes", func(m []byte) []byte {
-			return bytes.ReplaceAll(bytes.Replace(m, []byte(s.lifeSign()), []byte(strings.Replace(s.lifeSign(), "i", `\u0069`, 1)), 1),
+			return bytes.ReplaceAll(bytes.Replace(m, []byte(s.LifeSign()), []byte(strings.Replace(s.LifeSign(), "i", `\u0069`, 1)), 1),
 				[]byte(`"jsonrpc"`), []byte(`"\u006asonrpc"`))
 		}},
 		{"RPC-01/whitespace", func(m []byte) []byte {
 			return append(bytes.ReplaceAll(bytes.ReplaceAll(m, []byte(`":`), []byte("\" :\t")), []byte(`,"`), []byte(` ,  "`)), ' ')
 		}},
 		{"RPC-01/order", func(m []byte) []byte {
-			in := received(m, nil)
-			return fmt.Appendf(nil, `{"params":%s,"method":%s,"id":%s,"jsonrpc":"2.0"}`, in.members["params"], in.members["method"], in.members["id"])
+			in := wire.Received(m, nil)
+			return fmt.Appendf(nil, `{"params":%s,"method":%s,"id":%s,"jsonrpc":"2.0"}`, in.Members["params"], in.Members["method"], in.Members["id"])
 		}},
 		{"RPC-19/meta", func(m []byte) []byte { return m }},
 	} {
 		t.step(s)
-		rpcID := s.newID()
+		rpcID := s.NewID()
 		params := map[string]any{}
 		if c.check == "RPC-19/meta" {
 			params["_meta"] = map[string]any{"com.example/unknown": map[string]any{"x": []any{1, nil}}}
 		}
-		a, err := s.ask(t.ctx, rpcID, c.spell(s.message(rpcID, s.lifeSign(), params)))
-		t.check(c.check, err == nil && a.err == nil, "a result", "%s", a.orError(err))
+		a, err := s.Ask(t.ctx, rpcID, c.spell(s.Message(rpcID, s.LifeSign(), params)))
+		t.check(c.check, err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 		if err != nil { // the others are looked at all the same
 			if first == nil {
 				first = err
@@ -151,27 +153,27 @@ func runSpellings(t *trial) error {
 func runLines(t *trial) error {
 	for _, c := range []struct {
 		id    string
-		frame func(s *session, id string) error
+		frame func(s *wire.Session, id string) error
 	}{
-		{"STDIO-02/large", func(s *session, id string) error {
+		{"STDIO-02/large", func(s *wire.Session, id string) error {
 			meta := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
-			_, err := s.send(t.ctx, s.message(id, s.lifeSign(), meta))
+			_, err := s.Send(t.ctx, s.Message(id, s.LifeSign(), meta))
 			return err
 		}},
-		{"STDIO-02/crlf", func(s *session, id string) error {
-			_, err := s.send(t.ctx, append(s.message(id, s.lifeSign(), nil), '\r'))
+		{"STDIO-02/crlf", func(s *wire.Session, id string) error {
+			_, err := s.Send(t.ctx, append(s.Message(id, s.LifeSign(), nil), '\r'))
 			return err
 		}},
-		{"STDIO-02/blank", func(s *session, id string) error {
-			if _, err := s.send(t.ctx, nil); err != nil {
+		{"STDIO-02/blank", func(s *wire.Session, id string) error {
+			if _, err := s.Send(t.ctx, nil); err != nil {
 				return err
 			}
-			_, err := s.send(t.ctx, s.message(id, s.lifeSign(), nil))
+			_, err := s.Send(t.ctx, s.Message(id, s.LifeSign(), nil))
 			return err
 		}},
-		{"STDIO-02/pieces", func(s *session, id string) error {
-			s.pending[id] = false
-			line := append(s.message(id, s.lifeSign(), nil), '\n')
+		{"STDIO-02/pieces", func(s *wire.Session, id string) error {
+			s.Pending[id] = false
+			line := append(s.Message(id, s.LifeSign(), nil), '\n')
 			for i := range line {
 				if err := writeRaw(t, s, line[i:i+1]); err != nil {
 					return err
@@ -179,15 +181,15 @@ func runLines(t *trial) error {
 			}
 			return nil
 		}},
-		{"STDIO-02/together", func(s *session, id string) error {
-			first := s.newID()
-			s.pending[first], s.pending[id] = false, false
-			lines := append(s.message(first, s.lifeSign(), nil), '\n')
-			lines = append(append(lines, s.message(id, s.lifeSign(), nil)...), '\n')
+		{"STDIO-02/together", func(s *wire.Session, id string) error {
+			first := s.NewID()
+			s.Pending[first], s.Pending[id] = false, false
+			lines := append(s.Message(first, s.LifeSign(), nil), '\n')
+			lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
 			if err := writeRaw(t, s, lines); err != nil {
 				return err
 			}
-			_, err := s.await(t.ctx, first)
+			_, err := s.Await(t.ctx, first)
 			return err
 		}},
 	} {
@@ -195,13 +197,13 @@ func runLines(t *trial) error {
 		if err != nil {
 			return err
 		}
-		id := s.newID()
+		id := s.NewID()
 		err = c.frame(s, id)
-		a := answer{}
+		a := wire.Answer{}
 		if err == nil {
-			a, err = s.await(t.ctx, id)
+			a, err = s.Await(t.ctx, id)
 		}
-		t.check(c.id, err == nil && a.err == nil, "an answer to ping", a.orError(err))
+		t.check(c.id, err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
 		if err != nil {
 			t.leg.closeShared()
 		}
@@ -210,12 +212,12 @@ func runLines(t *trial) error {
 }
 
 // writeRaw writes bytes to a line wire without a line end.
-func writeRaw(t *trial, s *session, data []byte) error {
-	w, ok := s.wire.(*lineWire)
+func writeRaw(t *trial, s *wire.Session, data []byte) error {
+	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok {
-		return ours(fmt.Errorf("transport %s has no lines", s.wire.transport()))
+		return ours(fmt.Errorf("transport %s has no lines", s.Conn.Transport()))
 	}
-	return w.raw(t.ctx, data)
+	return w.Raw(t.ctx, data)
 }
 
 // pairs iterates over ids and their texts, in order.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -38,7 +40,7 @@ func runGate(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if s.wire.transport() == TransportHTTP {
+	if s.Conn.Transport() == wire.TransportHTTP {
 		// Without a session id a server may be a stateless one, which has no
 		// handshake to wait for.
 		t.skip("X-GATE-01/first", SkipTransport, "a request without a session may be served on HTTP")
@@ -47,42 +49,42 @@ func runGate(t *trial) error {
 			return err
 		}
 	}
-	if s.opened == nil {
-		if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
+	if s.Opened == nil {
+		if _, err := s.Initialize(t.ctx, t.leg.asked); err != nil {
 			return fmt.Errorf("initialize: %w", err)
 		}
 	}
 	if t.forHouse("X-GATE-01/list", "X-GATE-01/call") {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodToolsList, nil)
+		a, err := s.Request(t.ctx, mcp.MethodToolsList, nil)
 		t.checkNotInitialized("X-GATE-01/list", a, err)
 		t.step(s)
-		a, err = s.request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
+		a, err = s.Request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
 		t.checkNotInitialized("X-GATE-01/call", a, err)
 	}
 	t.step(s)
-	a, err := s.ping(t.ctx)
-	t.check("X-GATE-01/ping", err == nil && a.err == nil, "a result", a.orError(err))
-	if err := s.initialized(t.ctx); err != nil {
+	a, err := s.Ping(t.ctx)
+	t.check("X-GATE-01/ping", err == nil && a.Err == nil, "a result", a.OrError(err))
+	if err := s.Initialized(t.ctx); err != nil {
 		return err
 	}
 	t.step(s)
-	a, err = s.request(t.ctx, mcp.MethodToolsList, nil)
-	t.check("X-GATE-01/after", err == nil && a.err == nil, "a result", a.orError(err))
+	a, err = s.Request(t.ctx, mcp.MethodToolsList, nil)
+	t.check("X-GATE-01/after", err == nil && a.Err == nil, "a result", a.OrError(err))
 	return nil
 }
 
 // tooEarly asks for tools before initialize and returns a session to go on with.
 // Silence is a refusal, too, of a server that goes on to answer initialize: one
 // that has gone has refused nothing.
-func (t *trial) tooEarly(s *session) (*session, error) {
-	a, early := s.request(t.ctx, mcp.MethodToolsList, nil)
+func (t *trial) tooEarly(s *wire.Session) (*wire.Session, error) {
+	a, early := s.Request(t.ctx, mcp.MethodToolsList, nil)
 	if early == nil {
-		t.check("X-GATE-01/first", a.err != nil, "an error", "%s", a.describe())
+		t.check("X-GATE-01/first", a.Err != nil, "an error", "%s", a.Describe())
 		return s, nil
 	}
-	if errors.Is(early, errNoAnswer) {
-		if _, err := s.initialize(t.ctx, t.leg.asked); err == nil {
+	if errors.Is(early, wire.ErrNoAnswer) {
+		if _, err := s.Initialize(t.ctx, t.leg.asked); err == nil {
 			t.pass("X-GATE-01/first")
 			return s, nil
 		}
@@ -91,10 +93,10 @@ func (t *trial) tooEarly(s *session) (*session, error) {
 	return t.raw()
 }
 
-func (t *trial) checkNotInitialized(id string, a answer, err error) {
-	data, _ := object(a.errorData())
-	ok := err == nil && a.err != nil && a.err.Code == codeInvalidRequest && text(data["reason"]) == "not_initialized"
-	t.check(id, ok, `error -32600 with data.reason "not_initialized"`, a.orError(err))
+func (t *trial) checkNotInitialized(id string, a wire.Answer, err error) {
+	data, _ := rawjson.Object(a.ErrorData())
+	ok := err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest && rawjson.Text(data["reason"]) == "not_initialized"
+	t.check(id, ok, `error -32600 with data.reason "not_initialized"`, a.OrError(err))
 }
 
 func runSecondInitialize(t *trial) error {
@@ -102,39 +104,11 @@ func runSecondInitialize(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodInitialize, s.initializeParams(t.leg.asked))
+	a, err := s.Request(t.ctx, mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
 	if t.forHouse("X-GATE-02/refused") {
-		t.check("X-GATE-02/refused", err == nil && a.err != nil && a.err.Code == codeInvalidRequest, "error -32600", a.orError(err))
+		t.check("X-GATE-02/refused", err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest, "error -32600", a.OrError(err))
 	}
-	a, err = s.ping(t.ctx)
-	t.check("X-GATE-02/alive", err == nil && a.err == nil, "an answer to ping", a.orError(err))
+	a, err = s.Ping(t.ctx)
+	t.check("X-GATE-02/alive", err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
 	return nil
-}
-
-// orError describes what came: the answer, or why there is none.
-func (a answer) orError(err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return a.describe()
-}
-
-func (a answer) errorData() []byte {
-	if a.err == nil {
-		return nil
-	}
-	return a.err.Data
-}
-
-// hasCode reports whether the answer is an error with one of the codes.
-func (a answer) hasCode(err error, codes ...int64) bool {
-	if err != nil || a.err == nil {
-		return false
-	}
-	for _, c := range codes {
-		if a.err.Code == c {
-			return true
-		}
-	}
-	return false
 }

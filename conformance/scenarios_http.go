@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpScenarios() []Scenario {
-	needs := Needs{Transport: TransportHTTP}
+	needs := Needs{Transport: wire.TransportHTTP}
 	const (
 		sending   = "basic/transports#sending-messages-to-the-server"
 		listening = "basic/transports#listening-for-messages-from-the-server"
@@ -56,60 +57,31 @@ func httpScenarios() []Scenario {
 	}
 }
 
-// http returns the part of a session's wire that makes HTTP requests.
-func (s *session) http() (*httpWire, error) {
-	switch w := s.wire.(type) {
-	case *httpWire:
+// httpOf returns the part of a session's wire that makes HTTP requests.
+func httpOf(s *wire.Session) (*wire.HTTPConn, error) {
+	switch w := s.Conn.(type) {
+	case *wire.HTTPConn:
 		return w, nil
-	case *sseWire:
-		return w.httpWire, nil
+	case *wire.SSEConn:
+		return w.HTTPConn, nil
 	}
-	return nil, ours(fmt.Errorf("transport %s has no headers", s.wire.transport()))
+	return nil, ours(fmt.Errorf("transport %s has no headers", s.Conn.Transport()))
 }
 
 // exchange makes one HTTP request within the wait of an answer.
-func (t *trial) exchange(s *session, method string, body []byte, with http.Header) (*httpAnswer, error) {
-	w, err := s.http()
+func (t *trial) exchange(s *wire.Session, method string, body []byte, with http.Header) (*wire.HTTPAnswer, error) {
+	w, err := httpOf(s)
 	if err != nil {
 		return nil, err
 	}
 	t.step(s)
-	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	ctx, cancel := context.WithTimeout(t.ctx, s.Wait)
 	defer cancel()
-	return w.do(ctx, method, body, with)
+	return w.Do(ctx, method, body, with)
 }
 
 // pingBody is a ping with an id of its own, for answers that are read as HTTP.
-func (s *session) pingBody() []byte { return message(s.newID(), mcp.MethodPing, nil) }
-
-// describe says in a line what came over HTTP.
-func (a *httpAnswer) describe(err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	out := fmt.Sprintf("%d %s", a.status, a.header.Get("Content-Type"))
-	if len(a.body) > 0 {
-		out += ": " + clip(string(a.body), 120)
-	}
-	return strings.TrimSpace(out)
-}
-
-func (a *httpAnswer) is(err error, statuses ...int) bool {
-	if err != nil {
-		return false
-	}
-	for _, s := range statuses {
-		if a.status == s {
-			return true
-		}
-	}
-	return false
-}
-
-// served reports whether a request was answered with a response.
-func (a *httpAnswer) served(err error) bool {
-	return a.is(err, http.StatusOK) && received(a.body, nil).isResponse()
-}
+func pingBody(s *wire.Session) []byte { return wire.Message(s.NewID(), mcp.MethodPing, nil) }
 
 func runHTTPAnswers(t *trial) error {
 	s, err := t.shared()
@@ -117,34 +89,29 @@ func runHTTPAnswers(t *trial) error {
 		return err
 	}
 	// One that every server has to accept: what nobody knows may be refused.
-	note := message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
+	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
 	a, err := t.exchange(s, http.MethodPost, note, nil)
-	t.check("HTTP-04/accepted", a.is(err, http.StatusAccepted), "202", "%s", a.describe(err))
-	if a.is(err, http.StatusAccepted) {
-		t.check("HTTP-04/no-body", len(a.body) == 0, "no body", "%s", a.describe(err))
+	t.check("HTTP-04/accepted", a.Is(err, http.StatusAccepted), "202", "%s", a.Describe(err))
+	if a.Is(err, http.StatusAccepted) {
+		t.check("HTTP-04/no-body", len(a.Body) == 0, "no body", "%s", a.Describe(err))
 	} else {
 		t.skip("HTTP-04/no-body", SkipPrerequisite, "not accepted")
 	}
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
-	t.check("HTTP-03/request", a.served(err) && isAnswerType(a.header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Content-Type": {mediaJSON + "; charset=utf-8"}})
-	t.check("HTTP-03/parameters", a.served(err), "200 with a response", "%s", a.describe(err))
-	w, err := s.http()
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	t.check("HTTP-03/request", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	t.check("HTTP-03/parameters", a.Served(err), "200 with a response", "%s", a.Describe(err))
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	lower := http.Header{"content-type": {mediaJSON}, "accept": {acceptBoth}}
-	if id := w.sessionID(); id != "" {
+	lower := http.Header{"content-type": {wire.MediaJSON}, "accept": {wire.AcceptBoth}}
+	if id := w.SessionID(); id != "" {
 		lower["mcp-session-id"] = []string{id}
 	}
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), lower)
-	t.check("HTTP-11/case", a.served(err), "200 with a response", "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), lower)
+	t.check("HTTP-11/case", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
-}
-
-func isAnswerType(contentType string) bool {
-	media := mediaType(http.Header{"Content-Type": {contentType}})
-	return media == mediaJSON || media == mediaStream
 }
 
 // runRedirect is a warning only: no page speaks of redirects, but clients need
@@ -154,15 +121,13 @@ func runRedirect(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked)), nil)
+	a, err := t.exchange(s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked)), nil)
 	if err != nil {
 		return err
 	}
-	t.check("HTTP-07/redirect", a.status/100 != 3, "an answer", "%d to %s", a.status, clip(a.header.Get("Location"), 120))
-	if w, err := s.http(); err == nil && a.status < 300 {
-		w.mu.Lock()
-		w.session = a.header.Get(headerSession) // which close ends
-		w.mu.Unlock()
+	t.check("HTTP-07/redirect", a.Status/100 != 3, "an answer", "%d to %s", a.Status, rawjson.Clip(a.Header.Get("Location"), 120))
+	if w, err := httpOf(s); err == nil && a.Status < 300 {
+		w.SetSession(a.Header.Get(wire.HeaderSession)) // which close ends
 	}
 	return nil
 }
@@ -173,8 +138,8 @@ func runHTTPGet(t *trial) error {
 		return err
 	}
 	a, err := t.exchange(s, http.MethodGet, nil, nil)
-	ok := a.is(err, http.StatusMethodNotAllowed) || a.is(err, http.StatusOK) && mediaType(a.header) == mediaStream
-	t.check("HTTP-19/get", ok, "an event stream or 405", "%s", a.describe(err))
+	ok := a.Is(err, http.StatusMethodNotAllowed) || a.Is(err, http.StatusOK) && wire.MediaType(a.Header) == wire.MediaStream
+	t.check("HTTP-19/get", ok, "an event stream or 405", "%s", a.Describe(err))
 	return nil
 }
 
@@ -183,10 +148,10 @@ func runHTTPVersion(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {string(unknownVersion)}})
-	t.check("HTTP-15/invalid", a.is(err, http.StatusBadRequest), "400", "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {}})
-	t.check("HTTP-15/missing", a.served(err), "200 with a response", "%s", a.describe(err))
+	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {string(unknownVersion)}})
+	t.check("HTTP-15/invalid", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
+	t.check("HTTP-15/missing", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
 
@@ -195,14 +160,14 @@ func runHTTPOrigin(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Origin": {"http://evil.example"}})
-	refused := a.is(err, http.StatusForbidden)
-	if !s.opened.revision.AtLeast(mcp.Version2025_11_25) {
+	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Origin": {"http://evil.example"}})
+	refused := a.Is(err, http.StatusForbidden)
+	if !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
 		// The status is prescribed since that revision, the refusal before.
-		refused = err == nil && a.status >= 400 && a.status < 500
+		refused = err == nil && a.Status >= 400 && a.Status < 500
 	}
-	t.check("X-SEC-02/foreign", refused, "403", "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
-	t.check("X-SEC-02/none", a.served(err), "200 with a response", "%s", a.describe(err))
+	t.check("X-SEC-02/foreign", refused, "403", "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	t.check("X-SEC-02/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }

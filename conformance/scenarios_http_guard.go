@@ -6,11 +6,12 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpGuardScenarios() []Scenario {
-	needs := Needs{Transport: TransportHTTP}
+	needs := Needs{Transport: wire.TransportHTTP}
 	origin := Spec{Section: "basic/transports#security-warning", Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."}
 	version := Spec{Section: "basic/transports#protocol-version-header", Quote: "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request."}
 	return []Scenario{
@@ -47,46 +48,46 @@ func runForeignPages(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(w.subject.URL)
+	u, err := url.Parse(w.At.URL)
 	if err != nil {
 		return ours(err)
 	}
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
-	a, err := t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Host))
-	t.check("X-SEC-02/own", a.served(err), wantServed, "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), from("null"))
-	t.check("X-SEC-02/null", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	a, err := t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Host))
+	t.check("X-SEC-02/own", a.Served(err), wantServed, "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), from("null"))
+	t.check("X-SEC-02/null", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 
 	const evil = "http://evil.example"
-	if a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(evil)); !refusedOnly(a, err) {
+	if a, err = t.exchange(s, http.MethodPost, pingBody(s), from(evil)); !refusedOnly(a, err) {
 		for _, word := range []string{"prefix", "userinfo", "get", "delete", "initialize"} {
 			t.skip("X-SEC-02/"+word, SkipPrerequisite, "X-SEC-02/foreign: it is not refused at all")
 		}
 	} else {
-		a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
-		t.check("X-SEC-02/prefix", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
-		a, err = t.exchange(s, http.MethodPost, s.pingBody(), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
-		t.check("X-SEC-02/userinfo", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
+		t.check("X-SEC-02/prefix", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+		a, err = t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
+		t.check("X-SEC-02/userinfo", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		a, err = t.exchange(s, http.MethodGet, nil, from(evil))
-		t.check("X-SEC-02/get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
-		initialize := message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked))
-		a, err = t.exchange(s, http.MethodPost, initialize, http.Header{"Origin": {evil}, headerSession: {}, headerRevision: {}})
-		t.check("X-SEC-02/initialize", refusedOnly(a, err) && header(a, headerSession) == "", wantRefused, "%s", a.describe(err))
+		t.check("X-SEC-02/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+		initialize := wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
+		a, err = t.exchange(s, http.MethodPost, initialize, http.Header{"Origin": {evil}, wire.HeaderSession: {}, wire.HeaderRevision: {}})
+		t.check("X-SEC-02/initialize", refusedOnly(a, err) && header(a, wire.HeaderSession) == "", wantRefused, "%s", a.Describe(err))
 		a, err = t.exchange(s, http.MethodDelete, nil, from(evil))
-		after, afterErr := t.exchange(s, http.MethodPost, s.pingBody(), nil)
-		t.check("X-SEC-02/delete", refusedOnly(a, err) && after.served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.describe(err), after.describe(afterErr))
+		after, afterErr := t.exchange(s, http.MethodPost, pingBody(s), nil)
+		t.check("X-SEC-02/delete", refusedOnly(a, err) && after.Served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.Describe(err), after.Describe(afterErr))
 	}
 	// What a name far away stands for, a server there may know better.
 	if !onThisMachine(u) {
 		t.skip("X-SEC-02/host", SkipControl, "needs a server on this machine")
 		return nil
 	}
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Host": {"evil.example"}})
-	t.check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Host": {"evil.example"}})
+	t.check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }
 
@@ -101,24 +102,24 @@ func runOddVersionHeaders(t *trial) error {
 	if err != nil {
 		return err
 	}
-	named := func(v string) http.Header { return http.Header{headerRevision: {v}} }
+	named := func(v string) http.Header { return http.Header{wire.HeaderRevision: {v}} }
 	if t.leg.revision.AtLeast(mcp.Version2025_06_18) {
-		a, err := t.exchange(s, http.MethodPost, s.pingBody(), named(strings.Repeat("v", 2000)))
-		t.check("HTTP-15/garbage", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err := t.exchange(s, http.MethodPost, pingBody(s), named(strings.Repeat("v", 2000)))
+		t.check("HTTP-15/garbage", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		a, err = t.exchange(s, http.MethodGet, nil, named(string(unknownVersion)))
-		t.check("HTTP-15/get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		t.check("HTTP-15/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		other := mcp.Version2025_06_18
-		if s.opened.revision == other {
+		if s.Opened.Revision == other {
 			other = mcp.LatestSession
 		}
-		a, err = t.exchange(s, http.MethodPost, s.pingBody(), named(string(other)))
-		t.check("HTTP-15/other", eitherWay(a, err), wantEither, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodPost, pingBody(s), named(string(other)))
+		t.check("HTTP-15/other", eitherWay(a, err), wantEither, "%s", a.Describe(err))
 		a, err = t.exchange(s, http.MethodDelete, nil, named(string(unknownVersion)))
-		after, afterErr := t.exchange(s, http.MethodPost, s.pingBody(), nil)
-		t.check("HTTP-15/delete", refusedOnly(a, err) && after.served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.describe(err), after.describe(afterErr))
+		after, afterErr := t.exchange(s, http.MethodPost, pingBody(s), nil)
+		t.check("HTTP-15/delete", refusedOnly(a, err) && after.Served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.Describe(err), after.Describe(afterErr))
 		return nil
 	}
-	a, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerRevision: {}})
-	t.check("HTTP-14/none", a.served(err), wantServed, "%s", a.describe(err))
+	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
+	t.check("HTTP-14/none", a.Served(err), wantServed, "%s", a.Describe(err))
 	return nil
 }

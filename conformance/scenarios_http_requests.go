@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -22,25 +24,25 @@ type probe struct {
 	// empty sends no body at all.
 	empty  bool
 	header http.Header
-	ok     func(a *httpAnswer, err error) bool
+	ok     func(a *wire.HTTPAnswer, err error) bool
 	want   string
 }
 
 // What may be answered.
 var (
-	servedOnly = func(a *httpAnswer, err error) bool { return a.served(err) }
+	servedOnly = func(a *wire.HTTPAnswer, err error) bool { return a.Served(err) }
 	// refusedOnly is an error of the client, as its status says.
-	refusedOnly = func(a *httpAnswer, err error) bool { return err == nil && a.status >= 400 && a.status < 500 }
+	refusedOnly = func(a *wire.HTTPAnswer, err error) bool { return err == nil && a.Status >= 400 && a.Status < 500 }
 	// noCrash is any status but those of a server that does not work. 501 says that
 	// it does not know the method (RFC 9110, 9.1).
-	noCrash = func(a *httpAnswer, err error) bool {
-		return err == nil && (a.status < 500 || a.status == http.StatusNotImplemented)
+	noCrash = func(a *wire.HTTPAnswer, err error) bool {
+		return err == nil && (a.Status < 500 || a.Status == http.StatusNotImplemented)
 	}
-	noMethod = func(a *httpAnswer, err error) bool {
-		return a.is(err, http.StatusMethodNotAllowed) || a.is(err, http.StatusNotImplemented)
+	noMethod = func(a *wire.HTTPAnswer, err error) bool {
+		return a.Is(err, http.StatusMethodNotAllowed) || a.Is(err, http.StatusNotImplemented)
 	}
 	// eitherWay is served, or refused with a status that blames the client.
-	eitherWay = func(a *httpAnswer, err error) bool { return a.served(err) || refusedOnly(a, err) }
+	eitherWay = func(a *wire.HTTPAnswer, err error) bool { return a.Served(err) || refusedOnly(a, err) }
 )
 
 const (
@@ -61,19 +63,19 @@ func probes() map[string][]probe {
 	cannot := sending("If the server cannot accept the input, it MUST return an HTTP error status code (e.g., 400 Bad Request).")
 	rfc := func(section string) Spec { return Spec{Seed: "HTTP-11 (RFC 9110, " + section + ")"} }
 	header := func(name string, values ...string) http.Header { return http.Header{name: values} }
-	post, errorBody := http.MethodPost, func(codes ...int64) func(a *httpAnswer, err error) bool {
-		return func(a *httpAnswer, err error) bool {
-			return err == nil && a.status < 500 && toAnswer(received(a.body, nil)).hasCode(nil, codes...)
+	post, errorBody := http.MethodPost, func(codes ...int64) func(a *wire.HTTPAnswer, err error) bool {
+		return func(a *wire.HTTPAnswer, err error) bool {
+			return err == nil && a.Status < 500 && wire.ToAnswer(wire.Received(a.Body, nil)).HasCode(nil, codes...)
 		}
 	}
-	answer := message(`"never-asked"`, "", nil)
+	answer := wire.Message(`"never-asked"`, "", nil)
 	answer = []byte(strings.Replace(string(answer), `"method":""`, `"result":{}`, 1))
 	return map[string][]probe{
 		"HTTP-02": {
-			{Check: promised("HTTP-02/lines", "an Accept in two header lines is one list", rfc("5.3")), method: post, header: header("Accept", mediaJSON, mediaStream), ok: servedOnly, want: wantServed},
-			{Check: promised("HTTP-02/weights", "an Accept with weights is read", rfc("12.5.1")), method: post, header: header("Accept", mediaStream+";q=0.8, "+mediaJSON+";q=0.9"), ok: servedOnly, want: wantServed},
-			{Check: rule("HTTP-02/json", "an Accept of JSON alone is served or refused with 4xx", accept), method: post, header: header("Accept", mediaJSON), ok: eitherWay, want: wantEither},
-			{Check: rule("HTTP-02/stream", "an Accept of event streams alone is served or refused with 4xx", accept), method: post, header: header("Accept", mediaStream), ok: eitherWay, want: wantEither},
+			{Check: promised("HTTP-02/lines", "an Accept in two header lines is one list", rfc("5.3")), method: post, header: header("Accept", wire.MediaJSON, wire.MediaStream), ok: servedOnly, want: wantServed},
+			{Check: promised("HTTP-02/weights", "an Accept with weights is read", rfc("12.5.1")), method: post, header: header("Accept", wire.MediaStream+";q=0.8, "+wire.MediaJSON+";q=0.9"), ok: servedOnly, want: wantServed},
+			{Check: rule("HTTP-02/json", "an Accept of JSON alone is served or refused with 4xx", accept), method: post, header: header("Accept", wire.MediaJSON), ok: eitherWay, want: wantEither},
+			{Check: rule("HTTP-02/stream", "an Accept of event streams alone is served or refused with 4xx", accept), method: post, header: header("Accept", wire.MediaStream), ok: eitherWay, want: wantEither},
 			{Check: rule("HTTP-02/any", "an Accept of anything is served or refused with 4xx", accept), method: post, header: header("Accept", "*/*"), ok: eitherWay, want: wantEither},
 			{Check: rule("HTTP-02/none", "a request without Accept is served or refused with 4xx", accept), method: post, header: header("Accept"), ok: eitherWay, want: wantEither},
 			{Check: houseRule("HTTP-02/html", "an Accept of neither is refused with 4xx", accept), method: post, header: header("Accept", "text/html"), ok: refusedOnly, want: wantRefused},
@@ -83,31 +85,31 @@ func probes() map[string][]probe {
 			{Check: promised("HTTP-02/type-case", "the name of a media type has no case", rfc("8.3.1")), method: post, header: header("Content-Type", "Application/JSON"), ok: servedOnly, want: wantServed},
 		},
 		"HTTP-06": {
-			{Check: houseRule("HTTP-06/parse", "a body that is no JSON is answered with 400", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: func(a *httpAnswer, err error) bool { return a.is(err, http.StatusBadRequest) }, want: "400"},
-			{Check: houseRule("HTTP-06/parse-code", "and with error -32700", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: errorBody(codeParse), want: "error -32700"},
+			{Check: houseRule("HTTP-06/parse", "a body that is no JSON is answered with 400", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: func(a *wire.HTTPAnswer, err error) bool { return a.Is(err, http.StatusBadRequest) }, want: "400"},
+			{Check: houseRule("HTTP-06/parse-code", "and with error -32700", cannot), method: post, body: []byte(`{"jsonrpc":`), ok: errorBody(wire.CodeParse), want: "error -32700"},
 			{Check: houseRule("HTTP-06/empty", "a POST without a body is answered with 4xx", cannot), method: post, empty: true, ok: refusedOnly, want: wantRefused},
 			{Check: houseRule("HTTP-06/envelope", "JSON that is no message is answered with 4xx", cannot), method: post, body: []byte(`{"hello":"world"}`), ok: refusedOnly, want: wantRefused},
-			{Check: rule("HTTP-06/method", "an unknown method is answered with error -32601, and no 5xx", Spec{Section: "basic#responses", Quote: "Error codes MUST be integers."}), method: post, body: message(`"h-1"`, unknownMethod, nil), ok: errorBody(codeMethodNotFound), want: "error -32601"},
-			{Check: rule("HTTP-04/response", "a response nobody asked for is accepted with 202 or refused with 4xx", sending("If the input is a JSON-RPC response or notification: If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.")), method: post, body: answer, ok: func(a *httpAnswer, err error) bool {
-				return a.is(err, http.StatusAccepted) && len(a.body) == 0 || refusedOnly(a, err)
+			{Check: rule("HTTP-06/method", "an unknown method is answered with error -32601, and no 5xx", Spec{Section: "basic#responses", Quote: "Error codes MUST be integers."}), method: post, body: wire.Message(`"h-1"`, unknownMethod, nil), ok: errorBody(wire.CodeMethodNotFound), want: "error -32601"},
+			{Check: rule("HTTP-04/response", "a response nobody asked for is accepted with 202 or refused with 4xx", sending("If the input is a JSON-RPC response or notification: If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.")), method: post, body: answer, ok: func(a *wire.HTTPAnswer, err error) bool {
+				return a.Is(err, http.StatusAccepted) && len(a.Body) == 0 || refusedOnly(a, err)
 			}, want: "202 without a body, or a 4xx status"},
 		},
 		"HTTP-19-METHODS": {
 			{Check: promised("HTTP-19/put", "PUT is refused with 405, or not implemented", rfc("15.5.6")), method: http.MethodPut, ok: noMethod, want: wantNone},
 			{Check: promised("HTTP-19/patch", "PATCH is refused with 405, or not implemented", rfc("15.5.6")), method: http.MethodPatch, ok: noMethod, want: wantNone},
-			{Check: promised("HTTP-19/allow", "a 405 names in Allow what is allowed", rfc("15.5.6")), method: http.MethodPut, ok: func(a *httpAnswer, err error) bool {
-				return err == nil && (a.status != http.StatusMethodNotAllowed || strings.Contains(a.header.Get("Allow"), post))
+			{Check: promised("HTTP-19/allow", "a 405 names in Allow what is allowed", rfc("15.5.6")), method: http.MethodPut, ok: func(a *wire.HTTPAnswer, err error) bool {
+				return err == nil && (a.Status != http.StatusMethodNotAllowed || strings.Contains(a.Header.Get("Allow"), post))
 			}, want: "a header Allow with POST"},
 			{Check: advised("HTTP-19/head", "HEAD does not break the server", rfc("9.3.2")), method: http.MethodHead, empty: true, ok: noCrash, want: wantNoCrash},
 			{Check: advised("HTTP-19/options", "OPTIONS does not break the server", rfc("9.3.7")), method: http.MethodOptions, empty: true, ok: noCrash, want: wantNoCrash},
-			{Check: houseRule("HTTP-19/accept", "a GET that takes no event stream is refused with 4xx", Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The client MUST include an Accept header, listing text/event-stream as a supported content type."}), method: http.MethodGet, empty: true, header: header("Accept", mediaJSON), ok: refusedOnly, want: wantRefused},
+			{Check: houseRule("HTTP-19/accept", "a GET that takes no event stream is refused with 4xx", Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The client MUST include an Accept header, listing text/event-stream as a supported content type."}), method: http.MethodGet, empty: true, header: header("Accept", wire.MediaJSON), ok: refusedOnly, want: wantRefused},
 		},
 	}
 }
 
 func httpRequestScenarios() []Scenario {
 	titles := map[string]string{"HTTP-02": "what the headers of a POST say", "HTTP-06": "bodies that cannot be served", "HTTP-19-METHODS": "other methods of HTTP"}
-	needs := Needs{Transport: TransportHTTP}
+	needs := Needs{Transport: wire.TransportHTTP}
 	all := []Scenario{{
 		ID: "HTTP-01", Area: "http", Title: "how a POST travels", Needs: needs,
 		Checks: []Check{
@@ -140,10 +142,10 @@ func (t *trial) probe(list []probe) error {
 		p := &list[i]
 		body := p.body
 		if body == nil && !p.empty {
-			body = s.pingBody()
+			body = pingBody(s)
 		}
 		a, err := t.exchange(s, p.method, body, p.header)
-		t.check(p.ID, p.ok(a, err), p.want, "%s", a.describe(err))
+		t.check(p.ID, p.ok(a, err), p.want, "%s", a.Describe(err))
 	}
 	return nil
 }
@@ -153,53 +155,53 @@ func runUploads(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	ctx, cancel := context.WithTimeout(t.ctx, s.Wait)
 	defer cancel()
 	t.step(s)
 	// RFC 9112, 6.3: a server may ask for the length of a body.
-	chunked := func(a *httpAnswer, err error) bool { return a.served(err) || a.is(err, http.StatusLengthRequired) }
+	chunked := func(a *wire.HTTPAnswer, err error) bool { return a.Served(err) || a.Is(err, http.StatusLengthRequired) }
 	const want = wantServed + ", or 411"
-	a, err := w.upload(ctx, bytes.NewReader(s.pingBody()), "in chunks")
-	t.check("HTTP-01/chunked", chunked(a, err), want, "%s", a.describe(err))
+	a, err := w.Upload(ctx, bytes.NewReader(pingBody(s)), "in chunks")
+	t.check("HTTP-01/chunked", chunked(a, err), want, "%s", a.Describe(err))
 	t.step(s)
-	a, err = w.upload(ctx, &drip{ctx: ctx, rest: s.pingBody()}, "in pieces")
-	t.check("HTTP-01/slow", chunked(a, err), want, "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{"Accept-Encoding": {"identity"}})
+	a, err = w.Upload(ctx, &drip{ctx: ctx, rest: pingBody(s)}, "in pieces")
+	t.check("HTTP-01/slow", chunked(a, err), want, "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Accept-Encoding": {"identity"}})
 	coding := ""
 	if err == nil {
-		coding = a.header.Get("Content-Encoding")
+		coding = a.Header.Get("Content-Encoding")
 	}
-	t.check("HTTP-01/identity", a.served(err) && (coding == "" || coding == "identity"), "no Content-Encoding", "%s %s", coding, a.describe(err))
+	t.check("HTTP-01/identity", a.Served(err) && (coding == "" || coding == "identity"), "no Content-Encoding", "%s %s", coding, a.Describe(err))
 	_, charset, there := strings.Cut(strings.ToLower(header(a, "Content-Type")), "charset=")
-	t.check("HTTP-01/charset", !there || strings.Trim(charset, `" `) == "utf-8", "none, or utf-8", "%s", a.describe(err))
+	t.check("HTTP-01/charset", !there || strings.Trim(charset, `" `) == "utf-8", "none, or utf-8", "%s", a.Describe(err))
 
 	t.step(s)
 	const posts = 20
 	wrong := make([]string, posts)
 	var all sync.WaitGroup
 	for i := range posts {
-		id := s.newID()
+		id := s.NewID()
 		all.Go(func() {
-			a, err := w.do(ctx, http.MethodPost, message(id, mcp.MethodPing, nil), nil)
-			if !a.served(err) || received(a.body, nil).id() != id {
-				wrong[i] = fmt.Sprintf("to %s: %s", id, a.describe(err))
+			a, err := w.Do(ctx, http.MethodPost, wire.Message(id, mcp.MethodPing, nil), nil)
+			if !a.Served(err) || wire.Received(a.Body, nil).ID() != id {
+				wrong[i] = fmt.Sprintf("to %s: %s", id, a.Describe(err))
 			}
 		})
 	}
 	all.Wait()
-	t.check("HTTP-01/concurrent", strings.Join(wrong, "") == "", "20 responses, each with its id", "%s", clip(strings.Join(wrong, " "), 300))
+	t.check("HTTP-01/concurrent", strings.Join(wrong, "") == "", "20 responses, each with its id", "%s", rawjson.Clip(strings.Join(wrong, " "), 300))
 	return nil
 }
 
-func header(a *httpAnswer, name string) string {
+func header(a *wire.HTTPAnswer, name string) string {
 	if a == nil {
 		return ""
 	}
-	return a.header.Get(name)
+	return a.Header.Get(name)
 }
 
 // drip is a body that arrives in pieces.

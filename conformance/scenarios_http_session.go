@@ -5,11 +5,12 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpSessionScenarios() []Scenario {
-	needs := Needs{Transport: TransportHTTP}
+	needs := Needs{Transport: wire.TransportHTTP}
 	const section = "basic/transports#session-management"
 	ends := Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}
 	unique := Spec{Section: section, Quote: "The session ID SHOULD be globally unique and cryptographically secure"}
@@ -48,11 +49,11 @@ func runHTTPSessions(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := one.http()
+	w, err := httpOf(one)
 	if err != nil {
 		return err
 	}
-	id := w.sessionID()
+	id := w.SessionID()
 	if id == "" {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server gives no session id")
@@ -65,32 +66,32 @@ func runHTTPSessions(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if w, err = two.http(); err != nil {
+	if w, err = httpOf(two); err != nil {
 		return err
 	}
-	t.check("HTTP-12/distinct", w.sessionID() != id, "another id", "the same id")
+	t.check("HTTP-12/distinct", w.SessionID() != id, "another id", "the same id")
 
-	a, err := t.exchange(one, http.MethodPost, one.pingBody(), http.Header{headerSession: {}})
-	if a.served(err) && !t.leg.house {
+	a, err := t.exchange(one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {}})
+	if a.Served(err) && !t.leg.house {
 		t.skip("HTTP-12/required", SkipNotDeclared, "the server requires no session id")
 	} else {
-		t.check("HTTP-12/required", a.is(err, http.StatusBadRequest), "400", "%s", a.describe(err))
+		t.check("HTTP-12/required", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
 	}
-	a, err = t.exchange(one, http.MethodPost, one.pingBody(), http.Header{headerSession: {"mainstay-no-such-session"}})
-	t.check("HTTP-16/unknown", a.is(err, http.StatusNotFound), "404", "%s", a.describe(err))
+	a, err = t.exchange(one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	t.check("HTTP-16/unknown", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 
 	a, err = t.exchange(one, http.MethodDelete, nil, nil)
-	refused := a.is(err, http.StatusMethodNotAllowed)
-	ended := err == nil && a.status >= 200 && a.status < 300
-	t.check("HTTP-18/delete", ended || refused, "a 2xx status or 405", "%s", a.describe(err))
+	refused := a.Is(err, http.StatusMethodNotAllowed)
+	ended := err == nil && a.Status >= 200 && a.Status < 300
+	t.check("HTTP-18/delete", ended || refused, "a 2xx status or 405", "%s", a.Describe(err))
 	if ended {
-		a, err = t.exchange(one, http.MethodPost, one.pingBody(), nil)
-		t.check("HTTP-16/ended", a.is(err, http.StatusNotFound), "404", "%s", a.describe(err))
+		a, err = t.exchange(one, http.MethodPost, pingBody(one), nil)
+		t.check("HTTP-16/ended", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 	} else {
 		t.skip("HTTP-16/ended", SkipNotDeclared, "the server does not end sessions")
 	}
-	a, err = t.exchange(two, http.MethodPost, two.pingBody(), nil)
-	t.check("HTTP-16/others", a.served(err), "200 with a response", "%s", a.describe(err))
+	a, err = t.exchange(two, http.MethodPost, pingBody(two), nil)
+	t.check("HTTP-16/others", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
 
@@ -102,11 +103,11 @@ func runSessionIDs(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	id := w.sessionID()
+	id := w.SessionID()
 	if id == "" {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server gives no session id")
@@ -119,60 +120,60 @@ func runSessionIDs(t *trial) error {
 		if err != nil {
 			return err
 		}
-		if o, err := other.http(); err == nil {
-			ids = append(ids, o.sessionID())
+		if o, err := httpOf(other); err == nil {
+			ids = append(ids, o.SessionID())
 		}
 	}
 	t.step(s)
 	fault := guessable(ids)
 	t.check("HTTP-12/unguessable", fault == "", "ids of 16 bytes or more without a pattern", "%s", fault)
 
-	a, err := t.exchange(s, http.MethodPost, s.pingBody(), nil)
-	later := header(a, headerSession)
-	t.check("HTTP-12/stable", a.served(err) && (later == "" || later == id), "no session id, or the same", "another one: %s", a.describe(err))
+	a, err := t.exchange(s, http.MethodPost, pingBody(s), nil)
+	later := header(a, wire.HeaderSession)
+	t.check("HTTP-12/stable", a.Served(err) && (later == "" || later == id), "no session id, or the same", "another one: %s", a.Describe(err))
 
 	const made = "mainstay-made-this-up"
-	initialize := message(s.newID(), mcp.MethodInitialize, s.initializeParams(t.leg.asked))
-	a, err = t.exchange(s, http.MethodPost, initialize, http.Header{headerSession: {made}, headerRevision: {}})
-	taken := header(a, headerSession) == made
-	if !taken && a.served(err) { // it may take it over without a word
-		b, err := t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerSession: {made}})
-		taken = b.served(err)
+	initialize := wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
+	a, err = t.exchange(s, http.MethodPost, initialize, http.Header{wire.HeaderSession: {made}, wire.HeaderRevision: {}})
+	taken := header(a, wire.HeaderSession) == made
+	if !taken && a.Served(err) { // it may take it over without a word
+		b, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {made}})
+		taken = b.Served(err)
 	}
-	t.check("HTTP-12/fixation", !taken, "a refusal, or a session id of the server's own", "%s", a.describe(err))
+	t.check("HTTP-12/fixation", !taken, "a refusal, or a session id of the server's own", "%s", a.Describe(err))
 
 	if flipped := strings.Map(flip, id); flipped == id {
 		t.skip("HTTP-12/case", SkipNotDeclared, "the ids have no letters")
 	} else {
-		a, err = t.exchange(s, http.MethodPost, s.pingBody(), http.Header{headerSession: {flipped}})
-		t.check("HTTP-12/case", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+		a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {flipped}})
+		t.check("HTTP-12/case", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	}
-	a, err = t.exchange(s, http.MethodPost, message("", mcp.MethodInitialized, nil), http.Header{headerSession: {}})
-	t.check("HTTP-12/notification", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
-	never := http.Header{headerSession: {"mainstay-no-such-session"}}
+	a, err = t.exchange(s, http.MethodPost, wire.Message("", mcp.MethodInitialized, nil), http.Header{wire.HeaderSession: {}})
+	t.check("HTTP-12/notification", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	never := http.Header{wire.HeaderSession: {"mainstay-no-such-session"}}
 	a, err = t.exchange(s, http.MethodGet, nil, never)
-	t.check("HTTP-16/get", refusedOnly(a, err), "404 or 405", "%s", a.describe(err))
+	t.check("HTTP-16/get", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
 	a, err = t.exchange(s, http.MethodDelete, nil, never)
-	t.check("HTTP-18/unknown", refusedOnly(a, err), "404 or 405", "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{headerSession: {}})
-	t.check("HTTP-18/none", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	t.check("HTTP-18/unknown", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {}})
+	t.check("HTTP-18/none", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 
-	stream, err := w.listen(t.ctx, "")
-	open := stream.is(err, http.StatusOK)
+	stream, err := w.Listen(t.ctx, "")
+	open := stream.Is(err, http.StatusOK)
 	a, err = t.exchange(s, http.MethodDelete, nil, nil)
-	if ended := err == nil && a.status < 300; !ended {
+	if ended := err == nil && a.Status < 300; !ended {
 		t.skip("HTTP-18/again", SkipNotDeclared, "the server does not end sessions")
 		t.skip("HTTP-16/stream", SkipNotDeclared, "the server does not end sessions")
 		return nil
 	}
 	a, err = t.exchange(s, http.MethodDelete, nil, nil)
-	t.check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.describe(err))
+	t.check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.Describe(err))
 	if !open {
 		t.skip("HTTP-16/stream", SkipNotDeclared, "the server offers no stream")
 		return nil
 	}
-	s.wait = min(s.wait, grace)
-	_, err = s.next1(t.ctx, func(in inbound) bool { return in.to == stream.token && in.ended })
+	s.Wait = min(s.Wait, wire.Lag)
+	_, err = s.Next(t.ctx, func(in wire.Inbound) bool { return in.To == stream.Token && in.Ended })
 	t.check("HTTP-16/stream", err == nil, "the end of the stream", "%v", err)
 	return nil
 }

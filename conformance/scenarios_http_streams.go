@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -24,7 +26,7 @@ func httpStreamScenarios() []Scenario {
 		resuming  = "basic/transports#resumability-and-redelivery"
 	)
 	needs := func(tools ...string) Needs {
-		return Needs{Transport: TransportHTTP, Tools: tools, SideEffects: SideEffectsReadOnly}
+		return Needs{Transport: wire.TransportHTTP, Tools: tools, SideEffects: SideEffectsReadOnly}
 	}
 	return []Scenario{
 		{
@@ -63,16 +65,16 @@ func httpStreamScenarios() []Scenario {
 
 // events collects what comes in one answer until its end, or until enough says
 // so.
-func (t *trial) events(s *session, token string, enough func(in inbound) bool) ([]inbound, error) {
-	var all []inbound
-	_, err := s.next1(t.ctx, func(in inbound) bool {
-		if in.to != token {
+func (t *trial) events(s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
+	var all []wire.Inbound
+	_, err := s.Next(t.ctx, func(in wire.Inbound) bool {
+		if in.To != token {
 			return false
 		}
-		if !in.ended {
+		if !in.Ended {
 			all = append(all, in)
 		}
-		return in.ended || enough != nil && enough(in)
+		return in.Ended || enough != nil && enough(in)
 	})
 	return all, err
 }
@@ -82,50 +84,50 @@ func runOwnStream(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
-	stream, err := w.listen(t.ctx, "")
-	if !stream.is(err, http.StatusOK) || mediaType(stream.header) != mediaStream {
+	stream, err := w.Listen(t.ctx, "")
+	if !stream.Is(err, http.StatusOK) || wire.MediaType(stream.Header) != wire.MediaStream {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server offers no stream of its own")
 		}
 		return nil
 	}
-	second, err := w.listen(t.ctx, "")
-	t.check("HTTP-19/second", second.is(err, http.StatusOK) || refusedOnly(second, err), "an event stream or a 4xx status", "%s", second.describe(err))
+	second, err := w.Listen(t.ctx, "")
+	t.check("HTTP-19/second", second.Is(err, http.StatusOK) || refusedOnly(second, err), "an event stream or a 4xx status", "%s", second.Describe(err))
 
 	t.step(s)
 	change := func() error {
-		_, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(toolChange, struct{}{}))
+		_, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(toolChange, struct{}{}))
 		return err
 	}
 	if err := change(); err != nil {
 		return err
 	}
-	wait := s.wait
-	s.wait = min(wait, 2*grace)
-	_, err = s.note(t.ctx, func(in inbound) bool { return in.method() == mcp.MethodToolsListChanged })
+	wait := s.Wait
+	s.Wait = min(wait, 2*wire.Lag)
+	_, err = s.Note(t.ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodToolsListChanged })
 	if err != nil {
-		s.wait = wait
+		s.Wait = wait
 		t.skip("HTTP-21/once", SkipNotDeclared, "the server sends nothing of its own")
 	} else {
-		s.wait = min(wait, grace/2)
-		before := len(s.noted(mcp.MethodToolsListChanged))
-		_, _ = s.next1(t.ctx, func(in inbound) bool { // silence is what has to come
-			return in.method() == mcp.MethodToolsListChanged
+		s.Wait = min(wait, wire.Lag/2)
+		before := len(s.Noted(mcp.MethodToolsListChanged))
+		_, _ = s.Next(t.ctx, func(in wire.Inbound) bool { // silence is what has to come
+			return in.Method() == mcp.MethodToolsListChanged
 		})
-		s.wait = wait
-		t.check("HTTP-21/once", before == 1 && len(s.noted(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.noted(mcp.MethodToolsListChanged)))
+		s.Wait = wait
+		t.check("HTTP-21/once", before == 1 && len(s.Noted(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.Noted(mcp.MethodToolsListChanged)))
 	}
 	if err := change(); err != nil { // as it was
 		return err
 	}
 	astray := ""
-	for _, in := range slices.Concat(s.stash, s.notes) {
-		if in.isResponse() && (in.to == stream.token || second.is(nil, http.StatusOK) && in.to == second.token) {
-			astray = clip(string(in.data), 160)
+	for _, in := range slices.Concat(s.Stash, s.Notes) {
+		if in.IsResponse() && (in.To == stream.Token || second.Is(nil, http.StatusOK) && in.To == second.Token) {
+			astray = rawjson.Clip(string(in.Data), 160)
 		}
 	}
 	t.check("HTTP-21/no-response", astray == "", "requests and notifications alone", "%s", astray)
@@ -133,24 +135,24 @@ func runOwnStream(t *trial) error {
 }
 
 // progressing starts a call that takes a moment and reports progress.
-func (t *trial) progressing(s *session, token any) (string, error) {
+func (t *trial) progressing(s *wire.Session, token any) (string, error) {
 	params := callParams(toolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": token}
 	t.calls++
-	return s.post(t.ctx, mcp.MethodToolsCall, params)
+	return s.Post(t.ctx, mcp.MethodToolsCall, params)
 }
 
 // resume listens for what came after an event. A server that has not noticed yet
 // that the stream before is gone may say 409 for a while.
-func (t *trial) resume(w *httpWire, last string) (*httpAnswer, error) {
+func (t *trial) resume(w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
 	limit := time.After(t.leg.opts.Answer)
 	for {
-		back, err := w.listen(t.ctx, last)
-		if !back.is(err, http.StatusConflict) {
+		back, err := w.Listen(t.ctx, last)
+		if !back.Is(err, http.StatusConflict) {
 			return back, err
 		}
 		select {
-		case <-time.After(grace / 10):
+		case <-time.After(wire.Lag / 10):
 		case <-limit:
 			return back, err
 		case <-t.ctx.Done():
@@ -164,7 +166,7 @@ func runResume(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
@@ -177,17 +179,17 @@ func runResume(t *trial) error {
 		t.check("HTTP-03/ends", false, "the end of the stream", "%v", err)
 		return nil
 	}
-	if len(whole) == 0 || mediaType(http.Header{"Content-Type": {whole[0].http.ContentType}}) != mediaStream {
+	if len(whole) == 0 || wire.MediaType(http.Header{"Content-Type": {whole[0].HTTP.ContentType}}) != wire.MediaStream {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server answers without a stream")
 		}
 		return nil
 	}
-	t.check("HTTP-03/ends", whole[len(whole)-1].isResponse(), "the end of the stream after the response", "more after it, or no response")
+	t.check("HTTP-03/ends", whole[len(whole)-1].IsResponse(), "the end of the stream after the response", "more after it, or no response")
 	if t.leg.revision.AtLeast(mcp.Version2025_11_25) {
-		t.check("HTTP-26/priming", whole[0].priming && whole[0].event != "", "an event with an id and no data", "%s", clip(string(whole[0].data), 120))
+		t.check("HTTP-26/priming", whole[0].Priming && whole[0].Event != "", "an event with an id and no data", "%s", rawjson.Clip(string(whole[0].Data), 120))
 	}
-	if whole[0].event == "" {
+	if whole[0].Event == "" {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server's events have no ids")
 		}
@@ -198,23 +200,23 @@ func runResume(t *trial) error {
 	if err != nil {
 		return err
 	}
-	first, err := t.events(s, id, func(in inbound) bool { return in.method() == mcp.MethodProgress })
+	first, err := t.events(s, id, func(in wire.Inbound) bool { return in.Method() == mcp.MethodProgress })
 	if err != nil || len(first) == 0 {
 		return fmt.Errorf("the call that is left: %d events, %w", len(first), err)
 	}
-	w.abandon(id)
+	w.Abandon(id)
 	beside, err := t.progressing(s, "beside")
 	if err != nil {
 		return err
 	}
 	last := first[len(first)-1]
-	back, err := t.resume(w, last.event)
-	var rest []inbound
-	if back.is(err, http.StatusOK) {
-		rest, err = t.events(s, back.token, func(in inbound) bool { return in.isResponse() })
+	back, err := t.resume(w, last.Event)
+	var rest []wire.Inbound
+	if back.Is(err, http.StatusOK) {
+		rest, err = t.events(s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
 	}
-	response := slices.ContainsFunc(rest, func(in inbound) bool { return in.isResponse() && in.id() == id })
-	t.check("HTTP-23/rest", response, "the response to the call that was left", "%s, %d events, %v", back.describe(nil), len(rest), err)
+	response := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
+	t.check("HTTP-23/rest", response, "the response to the call that was left", "%s, %d events, %v", back.Describe(nil), len(rest), err)
 	if !response {
 		t.skip("HTTP-23/again", SkipNotDeclared, "streams are not taken up again")
 		t.skip("HTTP-23/only", SkipNotDeclared, "streams are not taken up again")
@@ -225,38 +227,38 @@ func runResume(t *trial) error {
 	}
 	repeated, foreign, seen := "", "", map[string]string{}
 	for _, in := range rest {
-		if slices.ContainsFunc(first, func(f inbound) bool { return f.event == in.event && in.event != "" }) {
-			repeated = clip(string(in.data), 160)
+		if slices.ContainsFunc(first, func(f wire.Inbound) bool { return f.Event == in.Event && in.Event != "" }) {
+			repeated = rawjson.Clip(string(in.Data), 160)
 		}
-		if token := progressToken(in); token != "" && token != `"left"` || in.isResponse() && in.id() != id {
-			foreign = clip(string(in.data), 160)
+		if token := progressToken(in); token != "" && token != `"left"` || in.IsResponse() && in.ID() != id {
+			foreign = rawjson.Clip(string(in.Data), 160)
 		}
 	}
 	if response {
-		t.check("HTTP-23/again", repeated == "", "what came after "+last.event, "%s", repeated)
+		t.check("HTTP-23/again", repeated == "", "what came after "+last.Event, "%s", repeated)
 		t.check("HTTP-23/only", foreign == "", "messages of the call that was left", "%s", foreign)
 	}
 	twice := ""
 	for _, in := range slices.Concat(whole, first, rest, side) {
-		if before, there := seen[in.event]; in.event != "" && there && before != string(in.data) {
-			twice = in.event
+		if before, there := seen[in.Event]; in.Event != "" && there && before != string(in.Data) {
+			twice = in.Event
 		}
-		seen[in.event] = string(in.data)
+		seen[in.Event] = string(in.Data)
 	}
 	t.check("HTTP-23/unique", twice == "", "ids of their own", "two events with the id %s", twice)
 	t.step(s)
-	a, err := w.listen(t.ctx, "mainstay-no-such-event")
-	t.check("HTTP-23/unknown", noCrash(a, err), wantNoCrash, "%s", a.describe(err))
+	a, err := w.Listen(t.ctx, "mainstay-no-such-event")
+	t.check("HTTP-23/unknown", noCrash(a, err), wantNoCrash, "%s", a.Describe(err))
 	return nil
 }
 
 // progressToken returns the token of a progress notification as JSON, "" for
 // anything else.
-func progressToken(in inbound) string {
-	if in.method() != mcp.MethodProgress {
+func progressToken(in wire.Inbound) string {
+	if in.Method() != mcp.MethodProgress {
 		return ""
 	}
-	params, _ := object(in.members["params"])
+	params, _ := rawjson.Object(in.Members["params"])
 	return string(params["progressToken"])
 }
 
@@ -265,12 +267,12 @@ func runHangUp(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
 	t.calls++
-	id, err := s.post(t.ctx, mcp.MethodToolsCall, callParams(toolReconnect, struct{}{}))
+	id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(toolReconnect, struct{}{}))
 	if err != nil {
 		return err
 	}
@@ -278,18 +280,18 @@ func runHangUp(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(events, func(in inbound) bool { return in.isResponse() }) {
+	if slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.IsResponse() }) {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNotDeclared, "the server does not hang up")
 		}
 		return nil
 	}
 	last := ""
-	waits := slices.ContainsFunc(events, func(in inbound) bool { return in.retry })
+	waits := slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.Retry })
 	t.check("HTTP-24/retry", waits, "an event with a retry field", "%d events without one", len(events))
 	for _, in := range events {
-		if in.event != "" {
-			last = in.event
+		if in.Event != "" {
+			last = in.Event
 		}
 	}
 	if !t.check("HTTP-24/event", last != "", "an event with an id", "%d events without one", len(events)) {
@@ -298,11 +300,11 @@ func runHangUp(t *trial) error {
 	}
 	t.step(s)
 	back, err := t.resume(w, last)
-	var rest []inbound
-	if back.is(err, http.StatusOK) {
-		rest, err = t.events(s, back.token, func(in inbound) bool { return in.isResponse() })
+	var rest []wire.Inbound
+	if back.Is(err, http.StatusOK) {
+		rest, err = t.events(s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
 	}
-	ok := slices.ContainsFunc(rest, func(in inbound) bool { return in.isResponse() && in.id() == id })
-	t.check("HTTP-24/answer", ok, "the response to the call", "%s, %d events, %v", back.describe(nil), len(rest), err)
+	ok := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
+	t.check("HTTP-24/answer", ok, "the response to the call", "%s, %d events, %v", back.Describe(nil), len(rest), err)
 	return nil
 }

@@ -2,6 +2,9 @@ package conformance
 
 import (
 	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func idScenarios() []Scenario {
@@ -37,30 +40,30 @@ func runIDs(t *trial) error {
 		"X-WIRE-04/unicode", `"größe-\"\\\u0001-日本-🦊"`,
 		"X-WIRE-04/error", `"e-1"`,
 	) {
-		method := s.lifeSign()
+		method := s.LifeSign()
 		if check == "X-WIRE-04/error" {
 			method = unknownMethod
 		}
 		t.step(s)
 		// Any response counts, for one with another id is what is looked for.
-		_, err := s.send(t.ctx, s.message(id, method, nil))
+		_, err := s.Send(t.ctx, s.Message(id, method, nil))
 		if err != nil {
 			return err
 		}
-		in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() || in.ended && in.to == id })
+		in, err := s.Next(t.ctx, func(in wire.Inbound) bool { return in.IsResponse() || in.Ended && in.To == id })
 		if err != nil {
 			t.fail(check, "a response with id "+id, err.Error())
 			return err
 		}
-		t.check(check, sameID(in.members["id"], id), "id "+id, "id %s", orAbsent(in.members["id"]))
+		t.check(check, sameID(in.Members["id"], id), "id "+id, "id %s", rawjson.OrAbsent(in.Members["id"]))
 	}
 	return nil
 }
 
 // sameID compares ids as JSON values: type and value, not spelling.
 func sameID(got json.RawMessage, want string) bool {
-	if isString(got) || want[0] == '"' {
-		return isString(got) && want[0] == '"' && text(got) == text(json.RawMessage(want))
+	if rawjson.IsString(got) || want[0] == '"' {
+		return rawjson.IsString(got) && want[0] == '"' && rawjson.Text(got) == rawjson.Text(json.RawMessage(want))
 	}
 	return string(got) == want
 }

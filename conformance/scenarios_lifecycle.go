@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -82,36 +84,36 @@ func runInitializeResult(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.initialize(t.ctx, t.leg.asked)
+	a, err := s.Initialize(t.ctx, t.leg.asked)
 	if err != nil {
 		t.fail("LC-01/answered", "a result", err.Error())
 		return err
 	}
-	if !t.check("LC-01/answered", s.opened != nil, "a result object", a.describe()) {
+	if !t.check("LC-01/answered", s.Opened != nil, "a result object", a.Describe()) {
 		return nil
 	}
-	result := s.opened.result
+	result := s.Opened.Result
 	capabilities := result["capabilities"]
-	if t.check("LC-01/capabilities", isObject(capabilities), "an object", orAbsent(capabilities)) {
+	if t.check("LC-01/capabilities", rawjson.IsObject(capabilities), "an object", rawjson.OrAbsent(capabilities)) {
 		var features map[string]json.RawMessage
 		if err := json.Unmarshal(capabilities, &features); err != nil {
 			return err
 		}
 		wrong := ""
-		for _, name := range sortedKeys(features) {
-			if !isObject(features[name]) {
-				wrong = "capabilities." + name + " is " + orAbsent(features[name])
+		for _, name := range rawjson.SortedKeys(features) {
+			if !rawjson.IsObject(features[name]) {
+				wrong = "capabilities." + name + " is " + rawjson.OrAbsent(features[name])
 			}
 		}
 		t.check("LC-01/features", wrong == "", "objects", wrong)
 	} else {
 		t.skip("LC-01/features", SkipPrerequisite, "no capabilities")
 	}
-	info, _ := object(result["serverInfo"])
-	t.check("LC-01/server-info", isString(info["name"]) && isString(info["version"]),
-		"strings", "serverInfo "+orAbsent(result["serverInfo"]))
+	info, _ := rawjson.Object(result["serverInfo"])
+	t.check("LC-01/server-info", rawjson.IsString(info["name"]) && rawjson.IsString(info["version"]),
+		"strings", "serverInfo "+rawjson.OrAbsent(result["serverInfo"]))
 	instructions, there := result["instructions"]
-	t.check("LC-01/instructions", !there || isString(instructions), "a string", orAbsent(instructions))
+	t.check("LC-01/instructions", !there || rawjson.IsString(instructions), "a string", rawjson.OrAbsent(instructions))
 	return nil
 }
 
@@ -120,20 +122,20 @@ func runVersions(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if s.opened == nil {
-		return errors.New("initialize: " + a.describe())
+	if s.Opened == nil {
+		return errors.New("initialize: " + a.Describe())
 	}
-	newest := s.opened.revision
+	newest := s.Opened.Revision
 	t.check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
 	if newest.Era() == mcp.EraSession {
 		s, a, err = t.offer(newest)
 		switch {
 		case err != nil:
 			t.fail("LC-03/same", string(newest), err.Error())
-		case s.opened == nil:
-			t.fail("LC-03/same", string(newest), a.describe())
+		case s.Opened == nil:
+			t.fail("LC-03/same", string(newest), a.Describe())
 		default:
-			t.check("LC-03/same", s.opened.revision == newest, string(newest), "%q", s.opened.revision)
+			t.check("LC-03/same", s.Opened.Revision == newest, string(newest), "%q", s.Opened.Revision)
 		}
 	}
 	s, a, err = t.offer(unknownVersion)
@@ -141,15 +143,15 @@ func runVersions(t *trial) error {
 	case err != nil:
 		t.fail("LC-03/unknown", "another version", err.Error())
 		t.unknown("LC-03/latest", err.Error())
-	case a.err != nil:
+	case a.Err != nil:
 		// The lifecycle page's own example of a failed negotiation is this
 		// error, so it is no less conforming than another version.
-		t.check("LC-03/unknown", a.err.Code == codeInvalidParams, "another version, or error -32602", a.describe())
+		t.check("LC-03/unknown", a.Err.Code == wire.CodeInvalidParams, "another version, or error -32602", a.Describe())
 		t.skip("LC-03/latest", SkipNotDeclared, "the server refuses unknown versions")
-	case s.opened == nil:
-		t.fail("LC-03/unknown", "another version", a.describe())
+	case s.Opened == nil:
+		t.fail("LC-03/unknown", "another version", a.Describe())
 	default:
-		got := s.opened.revision
+		got := s.Opened.Revision
 		t.check("LC-03/unknown", got != unknownVersion && got.Known(), "a version that exists", "%q", got)
 		if t.leg.asked != mcp.LatestSession {
 			t.skip("LC-03/latest", SkipExcluded, "an older revision was asked for")
@@ -165,28 +167,28 @@ func runPing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
+	if _, err := s.Initialize(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
-	a, err := s.ping(t.ctx)
+	a, err := s.Ping(t.ctx)
 	if err != nil {
 		t.fail("UTIL-01/handshake", "an answer", err.Error())
 	} else {
-		t.check("UTIL-01/handshake", a.err == nil && isObject(a.result), "a result", a.describe())
+		t.check("UTIL-01/handshake", a.Err == nil && rawjson.IsObject(a.Result), "a result", a.Describe())
 	}
-	if err := s.initialized(t.ctx); err != nil {
+	if err := s.Initialized(t.ctx); err != nil {
 		return err
 	}
 	t.step(s)
-	a, err = s.ping(t.ctx)
+	a, err = s.Ping(t.ctx)
 	if err != nil {
 		t.fail("UTIL-01/operation", "an answer", err.Error())
 		return nil
 	}
-	members, ok := object(a.result)
+	members, ok := rawjson.Object(a.Result)
 	for name := range members {
 		ok = ok && name == "_meta"
 	}
-	t.check("UTIL-01/operation", ok, "an empty result", a.describe())
+	t.check("UTIL-01/operation", ok, "an empty result", a.Describe())
 	return nil
 }

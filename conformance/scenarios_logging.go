@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -58,16 +60,16 @@ func runSetLevel(t *trial) error {
 	}
 	fault := ""
 	for _, level := range logLevels {
-		a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
-		if err != nil || !a.isEmpty() {
-			fault = level + ": " + a.orError(err)
+		a, err := s.Request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
+		if err != nil || !isEmpty(a) {
+			fault = level + ": " + a.OrError(err)
 		}
 	}
 	t.check("LOG-01/levels", fault == "", "an empty result for each", "%s", fault)
 	for id, level := range pairs("LOG-01/unknown", "loud", "LOG-01/capitals", "ERROR") {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
-		t.check(id, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+		a, err := s.Request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
+		t.check(id, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	}
 	return nil
 }
@@ -77,16 +79,16 @@ func runThreshold(t *trial) error {
 	if err != nil {
 		return err
 	}
-	at := func(level string) ([]inbound, error) {
+	at := func(level string) ([]wire.Inbound, error) {
 		t.step(s)
-		if _, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil {
+		if _, err := s.Request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil {
 			return nil, err
 		}
-		had := len(s.noted(mcp.MethodMessage))
+		had := len(s.Noted(mcp.MethodMessage))
 		if _, err := t.call(s, toolLogging, struct{}{}); err != nil {
 			return nil, err
 		}
-		return s.noted(mcp.MethodMessage)[had:], nil
+		return s.Noted(mcp.MethodMessage)[had:], nil
 	}
 	all, err := at("debug")
 	if err != nil {
@@ -95,9 +97,9 @@ func runThreshold(t *trial) error {
 	t.check("LOG-03/sent", len(all) > 0, mcp.MethodMessage, "none")
 	fault := ""
 	for _, in := range all {
-		_, data := object(in.members["params"])
-		if level := text(paramMember(in, "level")); !slices.Contains(logLevels, level) || len(paramMember(in, "data")) == 0 || !data {
-			fault = fmt.Sprintf("level %s, data %s", orAbsent(paramMember(in, "level")), orAbsent(paramMember(in, "data")))
+		_, data := rawjson.Object(in.Members["params"])
+		if level := rawjson.Text(paramMember(in, "level")); !slices.Contains(logLevels, level) || len(paramMember(in, "data")) == 0 || !data {
+			fault = fmt.Sprintf("level %s, data %s", rawjson.OrAbsent(paramMember(in, "level")), rawjson.OrAbsent(paramMember(in, "data")))
 		}
 	}
 	if len(all) > 0 {
@@ -109,7 +111,7 @@ func runThreshold(t *trial) error {
 	if err != nil {
 		return err
 	}
-	below := slices.ContainsFunc(few, func(in inbound) bool { return text(paramMember(in, "level")) != "emergency" })
+	below := slices.ContainsFunc(few, func(in wire.Inbound) bool { return rawjson.Text(paramMember(in, "level")) != "emergency" })
 	t.check("LOG-03/threshold", !below, "none below emergency", "%d messages", len(few))
 	return nil
 }
@@ -120,8 +122,8 @@ func (t *trial) unasked(list, tool, method string) error {
 	if err != nil {
 		return err
 	}
-	if w, ok := s.wire.(*httpWire); ok {
-		if _, err := w.listen(t.ctx, ""); err != nil {
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		if _, err := w.Listen(t.ctx, ""); err != nil {
 			return err
 		}
 	}
@@ -129,10 +131,10 @@ func (t *trial) unasked(list, tool, method string) error {
 	if _, err := t.call(s, tool, struct{}{}); err != nil {
 		return err
 	}
-	long := s.wait
-	s.wait = min(long, newsWait)
-	_, err = s.note(t.ctx, func(in inbound) bool { return in.method() == method })
-	s.wait = long
+	long := s.Wait
+	s.Wait = min(long, newsWait)
+	_, err = s.Note(t.ctx, func(in wire.Inbound) bool { return in.Method() == method })
+	s.Wait = long
 	t.check("CHG-01/"+list, err == nil, method, "%v", err)
 	_, err = t.call(s, tool, struct{}{}) // as it was
 	return err

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -28,31 +30,31 @@ func runNotifications(t *trial) error {
 	}
 	for id, frame := range pairs(
 		"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`,
-		"X-WIRE-05/request-method", string(message("", s.lifeSign(), nil)),
+		"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil)),
 		"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":{"not":"an id"}}}`,
 		"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":"never-sent","reason":"test"}}`,
 	) {
 		t.step(s)
-		answered, err := s.send(t.ctx, []byte(frame))
+		answered, err := s.Send(t.ctx, []byte(frame))
 		if err != nil {
 			t.fail(id, "silence", err.Error())
 			return err
 		}
-		if answered != nil && answered.status >= 300 && id != "X-WIRE-05/cancelled" {
+		if answered != nil && answered.Status >= 300 && id != "X-WIRE-05/cancelled" {
 			// HTTP lets a server refuse a notification with an error status.
 			t.pass(id)
 			continue
 		}
-		stray, err := s.settle(t.ctx)
+		stray, err := s.Settle(t.ctx)
 		if err != nil {
 			t.fail(id, "an answer to the ping after it", err.Error())
 			return err
 		}
 		got := ""
 		for _, in := range stray {
-			got = clip(string(in.data), 160)
+			got = rawjson.Clip(string(in.Data), 160)
 		}
-		s.stash = nil
+		s.Stash = nil
 		t.check(id, len(stray) == 0, "no answer", got)
 	}
 	return t.alive("X-WIRE-05/alive", s)

@@ -1,5 +1,7 @@
 package conformance
 
+import "github.com/mainstay-mcp/mainstay/conformance/wire"
+
 // SeenPrefix begins the ids of the scenarios that send nothing of their own and
 // judge what was seen in all others: they say nothing when they run alone.
 const SeenPrefix = "SEEN-"
@@ -40,13 +42,13 @@ func observedScenarios() []Scenario {
 		},
 	}
 	stdio := Scenario{
-		ID: "SEEN-STDIO", Area: "stdio", Title: "every line of standard output", Needs: Needs{Transport: TransportStdio},
+		ID: "SEEN-STDIO", Area: "stdio", Title: "every line of standard output", Needs: Needs{Transport: wire.TransportStdio},
 		Checks: []Check{
 			{ID: seenClean, Title: "standard output has only messages, one to a line", Level: Must, Spec: Spec{Section: "basic/transports#stdio", Quote: "The server MUST NOT write anything to its stdout that is not a valid MCP message."}},
 		},
 	}
 	http := Scenario{
-		ID: "SEEN-HTTP", Area: "http", Title: "every answer to a POST", Needs: Needs{Transport: TransportHTTP},
+		ID: "SEEN-HTTP", Area: "http", Title: "every answer to a POST", Needs: Needs{Transport: wire.TransportHTTP},
 		Checks: []Check{
 			{ID: seenMediaType, Title: "answers are application/json or text/event-stream", Level: Must, Spec: Spec{Section: "basic/transports#sending-messages-to-the-server", Quote: "the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."}},
 			rule(seenOne, "each JSON body is one message", Spec{Section: "basic/transports#sending-messages-to-the-server", Quote: "or Content-Type: application/json, to return one JSON object."}),
@@ -71,7 +73,7 @@ func runObserved(t *trial) error {
 		broken := seen.broken[c.ID]
 		switch {
 		case len(broken) > 0:
-			evidence := make([]Frame, len(broken))
+			evidence := make([]wire.Frame, len(broken))
 			for i, v := range broken {
 				evidence[i] = v.frame
 				evidence[i].Note = v.detail

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,7 +18,7 @@ func TestOfficialFixtures_OfStrangers(t *testing.T) {
 	harmless := careless("request_state", func(string) bool { return true })
 	// A tool that wants an arguments object, be it empty.
 	strict := rewritten{first: func(m fakeMessage) ([]any, bool) {
-		return []any{failure(m.id, codeInvalidParams, "no arguments", nil)}, m.call == toolProgress && m.params["arguments"] == nil
+		return []any{failure(m.id, wire.CodeInvalidParams, "no arguments", nil)}, m.call == toolProgress && m.params["arguments"] == nil
 	}}
 	strict.revision = mcp.LatestSession
 	// Subscriptions without a tool that changes the resource.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -42,8 +44,8 @@ func (t *trial) pages(word string, kind listKind) error {
 		t.disjoint("UTIL-14/"+word+"-disjoint", list.twice, nil)
 	}
 	t.step(s)
-	a, err := s.request(t.ctx, kind.method, map[string]any{"cursor": "mainstay-no-such-cursor"})
-	t.check("UTIL-15/"+word, a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	a, err := s.Request(t.ctx, kind.method, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.check("UTIL-15/"+word, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	return err
 }
 
@@ -87,10 +89,10 @@ func (t *trial) fixture(id, tool string, kinds []string) error {
 		return err
 	}
 	a, err := t.call(s, tool, struct{}{})
-	result, _ := object(a.result)
+	result, _ := rawjson.Object(a.Result)
 	found := map[string]bool{}
 	for _, block := range blocksOf(a) {
-		found[text(block["type"])] = true
+		found[rawjson.Text(block["type"])] = true
 	}
 	missing := ""
 	for _, kind := range kinds {
@@ -99,13 +101,13 @@ func (t *trial) fixture(id, tool string, kinds []string) error {
 		}
 	}
 	failed := string(result["isError"]) == "true"
-	t.check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.orError(err))
+	t.check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.OrError(err))
 	return err
 }
 
 // blocksOf returns the content of a call.
-func blocksOf(a answer) []entry {
-	result, _ := object(a.result)
+func blocksOf(a wire.Answer) []entry {
+	result, _ := rawjson.Object(a.Result)
 	var blocks []entry
 	_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
 	return blocks

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 const otherOption = "Other (specify)"
@@ -80,8 +82,8 @@ func clarifyTables() []table {
 		),
 		preflightsTable("S3-CLAR-05", "force_adr", forced[0], forced[1].named("adr", "force_adr makes an ADR of anything", hasType("adr", true))),
 		preflightsTable("S3-CLAR-06", "arguments",
-			step{word: "missing", title: "no user_intention is refused with -32602", tool: toolClarify, args: auth.without("user_intention"), want: rpcCode(codeInvalidParams)},
-			step{word: "type", title: "one that is no string is refused with -32602", tool: toolClarify, args: auth.with(members{"user_intention": 7}), want: rpcCode(codeInvalidParams)},
+			step{word: "missing", title: "no user_intention is refused with -32602", tool: toolClarify, args: auth.without("user_intention"), want: rpcCode(wire.CodeInvalidParams)},
+			step{word: "type", title: "one that is no string is refused with -32602", tool: toolClarify, args: auth.with(members{"user_intention": 7}), want: rpcCode(wire.CodeInvalidParams)},
 			step{word: "empty", title: "an empty one is VALIDATION_FAILED", tool: toolClarify, args: auth.with(members{"user_intention": ""}), want: preflightFault("VALIDATION_FAILED")},
 			step{
 				word: "null", title: "null is accepted for what is optional", tool: toolClarify,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -71,9 +73,9 @@ func runPrompts(t *trial) error {
 	seen := map[string]bool{}
 	got, needy := 0, ""
 	for _, e := range list.entries {
-		name := text(e["name"])
+		name := rawjson.Text(e["name"])
 		if name == "" {
-			names = "name is " + orAbsent(e["name"])
+			names = "name is " + rawjson.OrAbsent(e["name"])
 		}
 		if seen[name] {
 			twice = name
@@ -90,20 +92,20 @@ func runPrompts(t *trial) error {
 		switch {
 		case len(required) > 0 && needy == "":
 			needy = name
-			a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
-			if !a.hasCode(err, codeInvalidParams) {
-				refusals = name + ": " + a.orError(err)
+			a, err := s.Request(t.ctx, mcp.MethodPromptsGet, params)
+			if !a.HasCode(err, wire.CodeInvalidParams) {
+				refusals = name + ": " + a.OrError(err)
 			}
 		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, inputRequired):
 			got++
-			a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
-			if isLost(err) {
+			a, err := s.Request(t.ctx, mcp.MethodPromptsGet, params)
+			if wire.IsLost(err) {
 				return err
 			}
-			if a.denies(err) {
-				ungot = name + ": " + a.orError(err)
-			} else if a.err != nil {
-				failed = name + ": " + a.describe()
+			if denies(a, err) {
+				ungot = name + ": " + a.OrError(err)
+			} else if a.Err != nil {
+				failed = name + ": " + a.Describe()
 			}
 		}
 	}
@@ -118,25 +120,25 @@ func runPrompts(t *trial) error {
 	}
 	if list.has(promptKind, promptArguments) {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodPromptsGet, map[string]any{"name": promptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
-		both := strings.Contains(string(a.result), "mainstay-one") && strings.Contains(string(a.result), "mainstay-two")
-		t.check("PRM-01/values", err == nil && both, "both values in the messages", a.orError(err))
+		a, err := s.Request(t.ctx, mcp.MethodPromptsGet, map[string]any{"name": promptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
+		both := strings.Contains(string(a.Result), "mainstay-one") && strings.Contains(string(a.Result), "mainstay-two")
+		t.check("PRM-01/values", err == nil && both, "both values in the messages", a.OrError(err))
 	}
 	if list.has(promptKind, promptEmbedded) {
 		const uri = "test://example-resource"
 		blocks, a, err := t.prompted(s, promptEmbedded, map[string]any{"resourceUri": uri})
 		found := slices.ContainsFunc(blocks, func(b entry) bool {
-			resource, _ := object(b["resource"])
-			return text(b["type"]) == "resource" && text(resource["uri"]) == uri
+			resource, _ := rawjson.Object(b["resource"])
+			return rawjson.Text(b["type"]) == "resource" && rawjson.Text(resource["uri"]) == uri
 		})
-		t.check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.orError(err))
+		t.check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.OrError(err))
 	}
 	if list.has(promptKind, promptImage) {
 		blocks, a, err := t.prompted(s, promptImage, nil)
 		found := slices.ContainsFunc(blocks, func(b entry) bool {
-			return text(b["type"]) == "image" && text(b["data"]) != "" && text(b["mimeType"]) != ""
+			return rawjson.Text(b["type"]) == "image" && rawjson.Text(b["data"]) != "" && rawjson.Text(b["mimeType"]) != ""
 		})
-		t.check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.orError(err))
+		t.check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
 	}
 	t.skipAll(SkipNoFixture, "no such prompt") // what is left
 	return nil
@@ -144,8 +146,8 @@ func runPrompts(t *trial) error {
 
 // denies reports whether an answer says that there is no such thing, or that it
 // may not be asked for in this way, and not just that something went wrong.
-func (a answer) denies(err error) bool {
-	return err != nil || a.hasCode(nil, codeMethodNotFound, codeInvalidParams, mcp.CodeResourceNotFound)
+func denies(a wire.Answer, err error) bool {
+	return err != nil || a.HasCode(nil, wire.CodeMethodNotFound, wire.CodeInvalidParams, mcp.CodeResourceNotFound)
 }
 
 // offered decides that what is listed can be had. Any request may fail for reasons
@@ -159,18 +161,18 @@ func (t *trial) offered(id, expected, denied, failed string) {
 }
 
 // prompted gets a prompt and returns the blocks of its messages.
-func (t *trial) prompted(s *session, name string, arguments map[string]any) ([]entry, answer, error) {
+func (t *trial) prompted(s *wire.Session, name string, arguments map[string]any) ([]entry, wire.Answer, error) {
 	t.step(s)
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
 	}
-	a, err := s.request(t.ctx, mcp.MethodPromptsGet, params)
-	result, _ := object(a.result)
+	a, err := s.Request(t.ctx, mcp.MethodPromptsGet, params)
+	result, _ := rawjson.Object(a.Result)
 	var messages, blocks []entry
 	_ = json.Unmarshal(result["messages"], &messages) // PRM-01/messages judges it
 	for _, m := range messages {
-		if block, ok := object(m["content"]); ok {
+		if block, ok := rawjson.Object(m["content"]); ok {
 			blocks = append(blocks, block)
 		}
 	}
@@ -186,15 +188,15 @@ func promptArgumentsOf(e entry) (required []string, fault string) {
 	}
 	var arguments []entry
 	if json.Unmarshal(raw, &arguments) != nil {
-		return nil, "arguments is " + orAbsent(raw)
+		return nil, "arguments is " + rawjson.OrAbsent(raw)
 	}
 	for _, argument := range arguments {
 		need, said := argument["required"]
-		if text(argument["name"]) == "" || said && string(need) != "true" && string(need) != "false" {
-			fault = fmt.Sprintf("name %s, required %s", orAbsent(argument["name"]), orAbsent(need))
+		if rawjson.Text(argument["name"]) == "" || said && string(need) != "true" && string(need) != "false" {
+			fault = fmt.Sprintf("name %s, required %s", rawjson.OrAbsent(argument["name"]), rawjson.OrAbsent(need))
 		}
 		if string(need) == "true" {
-			required = append(required, text(argument["name"]))
+			required = append(required, rawjson.Text(argument["name"]))
 		}
 	}
 	return required, fault
@@ -213,37 +215,37 @@ func runCompletion(t *trial) error {
 	for _, e := range list.entries {
 		var arguments []entry
 		_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
-		if len(arguments) > 0 && (prompt == "" || text(e["name"]) == promptArguments) {
-			prompt, argument = text(e["name"]), text(arguments[0]["name"])
+		if len(arguments) > 0 && (prompt == "" || rawjson.Text(e["name"]) == promptArguments) {
+			prompt, argument = rawjson.Text(e["name"]), rawjson.Text(arguments[0]["name"])
 		}
 	}
 	t.step(s)
-	ask := func(prompt, argument string) (answer, error) {
-		return s.request(t.ctx, mcp.MethodCompletionComplete, map[string]any{
+	ask := func(prompt, argument string) (wire.Answer, error) {
+		return s.Request(t.ctx, mcp.MethodCompletionComplete, map[string]any{
 			"ref": map[string]any{"type": "ref/prompt", "name": prompt}, "argument": map[string]any{"name": argument, "value": ""},
 		})
 	}
 	a, err := ask("mainstay-no-such-prompt", "x")
-	t.check("CMP-01/unknown", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	t.check("CMP-01/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	if prompt == "" {
 		t.skipAll(SkipNoFixture, "no prompt with arguments")
 		return nil
 	}
 	t.step(s)
 	a, err = ask(prompt, argument)
-	if isLost(err) {
+	if wire.IsLost(err) {
 		return err // it says nothing of the values
 	}
-	if a.err != nil {
+	if a.Err != nil {
 		// Another required argument may be missing, or the argument have no values.
-		t.skipAll(SkipNoFixture, "no completion to look at: "+a.describe())
+		t.skipAll(SkipNoFixture, "no completion to look at: "+a.Describe())
 		return nil
 	}
-	result, _ := object(a.result)
-	completion, _ := object(result["completion"])
+	result, _ := rawjson.Object(a.Result)
+	completion, _ := rawjson.Object(result["completion"])
 	var values []string
 	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
-	t.check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", orAbsent(completion["values"]), a.orError(err))
+	t.check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", rawjson.OrAbsent(completion["values"]), a.OrError(err))
 	if !ok {
 		t.skipAll(SkipPrerequisite, "no values to count")
 		return err
@@ -252,8 +254,8 @@ func runCompletion(t *trial) error {
 	raw, there := completion["total"]
 	var total float64
 	_ = json.Unmarshal(raw, &total) // isInteger says whether it is one
-	t.check("CMP-02/total", !there || isInteger(raw) && int(total) >= len(values), "an integer, no less than there are", "total is %s of %d", orAbsent(raw), len(values))
+	t.check("CMP-02/total", !there || rawjson.IsInteger(raw) && int(total) >= len(values), "an integer, no less than there are", "total is %s of %d", rawjson.OrAbsent(raw), len(values))
 	raw, there = completion["hasMore"]
-	t.check("CMP-02/more", !there || string(raw) == "true" || string(raw) == "false", "a boolean", "hasMore is %s", orAbsent(raw))
+	t.check("CMP-02/more", !there || string(raw) == "true" || string(raw) == "false", "a boolean", "hasMore is %s", rawjson.OrAbsent(raw))
 	return err
 }

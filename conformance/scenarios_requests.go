@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -97,8 +99,8 @@ func requestScenarios() []Scenario {
 
 // edited returns a request as the revision has it, with other members: nil
 // removes one.
-func (s *session) edited(id, method string, members map[string]json.RawMessage) []byte {
-	all := received(s.message(id, method, nil), nil).members
+func edited(s *wire.Session, id, method string, members map[string]json.RawMessage) []byte {
+	all := wire.Received(s.Message(id, method, nil), nil).Members
 	for name, value := range members {
 		if value == nil {
 			delete(all, name)
@@ -106,17 +108,17 @@ func (s *session) edited(id, method string, members map[string]json.RawMessage) 
 			all[name] = value
 		}
 	}
-	return encode(all)
+	return rawjson.Encode(all)
 }
 
 // checkUnserved decides that a message that is no request was not taken for
 // one: an error, for servers that promise more one of the codes, or silence.
-func (t *trial) checkUnserved(id string, a answer, err error, codes ...int64) {
+func (t *trial) checkUnserved(id string, a wire.Answer, err error, codes ...int64) {
 	if t.leg.house {
-		t.check(id, a.hasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), "%s", a.orError(err))
+		t.check(id, a.HasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), "%s", a.OrError(err))
 		return
 	}
-	t.check(id, err != nil || a.err != nil, "an error, or no answer", "%s", a.orError(err))
+	t.check(id, err != nil || a.Err != nil, "an error, or no answer", "%s", a.OrError(err))
 }
 
 func runWrongIDs(t *trial) error {
@@ -126,9 +128,9 @@ func runWrongIDs(t *trial) error {
 	}
 	for check, id := range pairs("RPC-02/null", "null", "RPC-02/fraction", "1.5", "RPC-02/boolean", "true", "RPC-02/object", `{"a":1}`, "RPC-02/array", `[1]`) {
 		t.step(s)
-		data := s.edited(`"x"`, s.lifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
+		data := edited(s, `"x"`, s.LifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
 		a, err := t.refusal(s, id, data)
-		t.checkUnserved(check, a, err, codeInvalidRequest)
+		t.checkUnserved(check, a, err, wire.CodeInvalidRequest)
 	}
 	return t.alive("RPC-02/alive", s)
 }
@@ -136,34 +138,34 @@ func runWrongIDs(t *trial) error {
 // refusal sends a message that no server need answer and returns what it says:
 // with the id of the message or with null, for both are right for one whose id
 // is no id.
-func (t *trial) refusal(s *session, id string, data []byte) (answer, error) {
-	sent, err := s.send(t.ctx, data)
+func (t *trial) refusal(s *wire.Session, id string, data []byte) (wire.Answer, error) {
+	sent, err := s.Send(t.ctx, data)
 	if err != nil {
-		return answer{}, err
+		return wire.Answer{}, err
 	}
-	wait := s.wait
+	wait := s.Wait
 	if sent == nil {
-		if _, err := s.settle(t.ctx); err != nil {
-			return answer{}, fmt.Errorf("the ping after it: %w", err)
+		if _, err := s.Settle(t.ctx); err != nil {
+			return wire.Answer{}, fmt.Errorf("the ping after it: %w", err)
 		}
-		s.wait = min(wait, grace)
+		s.Wait = min(wait, wire.Lag)
 	}
-	in, err := s.next1(t.ctx, func(in inbound) bool {
+	in, err := s.Next(t.ctx, func(in wire.Inbound) bool {
 		if sent != nil {
-			return in.to == sent.token && (in.ended || in.isResponse())
+			return in.To == sent.Token && (in.Ended || in.IsResponse())
 		}
-		got := in.id()
-		return in.isResponse() && (got == "" || got == "null" || got == id)
+		got := in.ID()
+		return in.IsResponse() && (got == "" || got == "null" || got == id)
 	})
-	s.wait = wait
-	delete(s.pending, id)
+	s.Wait = wait
+	delete(s.Pending, id)
 	switch {
-	case err == nil && in.ended:
-		err = s.unanswered(in)
-	case sent == nil && errors.Is(err, errNoAnswer):
-		s.doubt = nil // the ping after it was answered
+	case err == nil && in.Ended:
+		err = s.Unanswered(in)
+	case sent == nil && errors.Is(err, wire.ErrNoAnswer):
+		s.Doubt = nil // the ping after it was answered
 	}
-	return toAnswer(in), err
+	return wire.ToAnswer(in), err
 }
 
 func runWrongParams(t *trial) error {
@@ -173,29 +175,29 @@ func runWrongParams(t *trial) error {
 	}
 	for check, params := range pairs("RPC-12/array", `["a"]`, "RPC-12/string", `"a"`, "RPC-12/number", `7`, "RPC-12/null", `null`, "RPC-12/meta", `{"_meta":7}`) {
 		t.step(s)
-		id := s.newID()
-		data := s.edited(id, s.lifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
-		a, err := s.provoke(t.ctx, id, data)
+		id := s.NewID()
+		data := edited(s, id, s.LifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
+		a, err := s.Provoke(t.ctx, id, data)
 		if check == "RPC-12/null" {
-			t.check(check, err == nil || a.turnedAway(), "an answer", "%s", a.orError(err))
+			t.check(check, err == nil || turnedAway(a), "an answer", "%s", a.OrError(err))
 			continue
 		}
-		codes := []int64{codeInvalidParams, codeInvalidRequest}
+		codes := []int64{wire.CodeInvalidParams, wire.CodeInvalidRequest}
 		switch {
 		case !t.leg.stateless():
-		case s.wire.transport() == TransportHTTP:
-			codes = append(codes, codeHeader) // the headers say more than the body
+		case s.Conn.Transport() == wire.TransportHTTP:
+			codes = append(codes, wire.CodeHeader) // the headers say more than the body
 		default:
 			// What says which revision it is of is missing, too: to a server
 			// of both eras it is a method of the other one.
-			codes = append(codes, codeMethodNotFound)
+			codes = append(codes, wire.CodeMethodNotFound)
 		}
 		if t.leg.house {
 			t.checkUnserved(check, a, err, codes...)
 			continue
 		}
 		// It has an id, so that silence is no answer to it.
-		t.check(check, err == nil && a.err != nil || a.turnedAway(), "an error", "%s", a.orError(err))
+		t.check(check, err == nil && a.Err != nil || turnedAway(a), "an error", "%s", a.OrError(err))
 	}
 	return t.alive("RPC-12/alive", s)
 }
@@ -203,8 +205,8 @@ func runWrongParams(t *trial) error {
 // turnedAway reports whether an answer is none but for its HTTP status, by which
 // what stands before a server refuses a body. 404 would say that the session is
 // gone (transports, "Session Management").
-func (a answer) turnedAway() bool {
-	return a.in.ended && a.in.http != nil && (a.in.http.Status == http.StatusBadRequest || a.in.http.Status == http.StatusRequestEntityTooLarge)
+func turnedAway(a wire.Answer) bool {
+	return a.In.Ended && a.In.HTTP != nil && (a.In.HTTP.Status == http.StatusBadRequest || a.In.HTTP.Status == http.StatusRequestEntityTooLarge)
 }
 
 func runEnvelopes(t *trial) error {
@@ -212,38 +214,38 @@ func runEnvelopes(t *trial) error {
 	if err != nil {
 		return err
 	}
-	method := json.RawMessage(encode(s.lifeSign()))
-	id := s.newID()
-	a, err := s.provoke(t.ctx, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
-	t.check("RPC-19/members", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	method := json.RawMessage(rawjson.Encode(s.LifeSign()))
+	id := s.NewID()
+	a, err := s.Provoke(t.ctx, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
+	t.check("RPC-19/members", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 
 	t.step(s)
-	id = s.newID()
-	a, err = t.refusal(s, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
-	t.checkUnserved("RPC-20/case", a, err, codeInvalidRequest)
+	id = s.NewID()
+	a, err = t.refusal(s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
+	t.checkUnserved("RPC-20/case", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
-	id = s.newID()
-	double := bytes.Replace(s.message(id, s.lifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, encode(unknownMethod)), 1)
+	id = s.NewID()
+	double := bytes.Replace(s.Message(id, s.LifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, rawjson.Encode(unknownMethod)), 1)
 	a, err = t.refusal(s, id, double)
 	if t.forHouse("RPC-20/twice") { // what it means is not settled, only that it is no good message
-		t.checkUnserved("RPC-20/twice", a, err, codeInvalidRequest)
+		t.checkUnserved("RPC-20/twice", a, err, wire.CodeInvalidRequest)
 	}
 
 	t.step(s)
-	id = s.newID()
-	a, err = t.refusal(s, id, s.edited(id, s.lifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
-	t.checkUnserved("RPC-07/result", a, err, codeInvalidRequest)
+	id = s.NewID()
+	a, err = t.refusal(s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
+	t.checkUnserved("RPC-07/result", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
 	a, err = t.refusal(s, "", []byte(`{}`))
-	t.checkUnserved("X-WIRE-01/empty", a, err, codeInvalidRequest)
+	t.checkUnserved("X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
 	for _, scalar := range []string{`"ping"`, `7`, `true`, `null`} {
 		a, err = t.refusal(s, "", []byte(scalar))
-		if t.leg.house && !a.hasCode(err, codeInvalidRequest) || err == nil && a.err == nil {
-			t.fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.orError(err))
+		if t.leg.house && !a.HasCode(err, wire.CodeInvalidRequest) || err == nil && a.Err == nil {
+			t.fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.OrError(err))
 		}
 	}
 	if !t.decided("X-WIRE-01/scalar") {
@@ -259,23 +261,23 @@ func runSizes(t *trial) error {
 	meta := func(value any) map[string]any {
 		return map[string]any{"_meta": map[string]any{"com.example/padding": value}}
 	}
-	ask := func(check, method string, params any, ok func(a answer, err error) bool, expected string) error {
+	ask := func(check, method string, params any, ok func(a wire.Answer, err error) bool, expected string) error {
 		s, err := t.shared()
 		if err != nil {
 			return err
 		}
-		id, wait := s.newID(), s.wait
-		s.wait = 3 * wait // what is large takes its time on a busy machine
-		a, err := s.ask(t.ctx, id, s.message(id, method, params))
-		s.wait = wait
-		t.check(check, ok(a, err), expected, "%s", a.orError(err))
+		id, wait := s.NewID(), s.Wait
+		s.Wait = 3 * wait // what is large takes its time on a busy machine
+		a, err := s.Ask(t.ctx, id, s.Message(id, method, params))
+		s.Wait = wait
+		t.check(check, ok(a, err), expected, "%s", a.OrError(err))
 		if err != nil {
 			t.leg.closeShared()
 		}
 		return nil
 	}
-	served := func(a answer, err error) bool { return err == nil && a.err == nil }
-	answered := func(a answer, err error) bool { return err == nil || a.turnedAway() }
+	served := func(a wire.Answer, err error) bool { return err == nil && a.Err == nil }
+	answered := func(a wire.Answer, err error) bool { return err == nil || turnedAway(a) }
 	sign := mcp.MethodPing
 	if t.leg.stateless() {
 		sign = mcp.MethodDiscover
@@ -287,13 +289,13 @@ func runSizes(t *trial) error {
 	for _, c := range []struct {
 		check, method string
 		params        any
-		ok            func(a answer, err error) bool
+		ok            func(a wire.Answer, err error) bool
 		expected      string
 	}{
 		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
 		{"RPC-22/large", sign, meta(strings.Repeat("x", t.leg.opts.largest)), answered, "an answer"},
 		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
-		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a answer, err error) bool { return a.hasCode(err, codeMethodNotFound) }, "error -32601"},
+		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a wire.Answer, err error) bool { return a.HasCode(err, wire.CodeMethodNotFound) }, "error -32601"},
 		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},
 	} {
 		if err := ask(c.check, c.method, c.params, c.ok, c.expected); err != nil {
@@ -304,13 +306,13 @@ func runSizes(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := string(encode("i-" + strings.Repeat("i", 4000)))
-	a, err := s.ask(t.ctx, id, s.message(id, sign, nil))
-	t.check("RPC-22/id", err == nil && a.in.id() == id, "an answer with that id", "%s", a.orError(err))
+	id := string(rawjson.Encode("i-" + strings.Repeat("i", 4000)))
+	a, err := s.Ask(t.ctx, id, s.Message(id, sign, nil))
+	t.check("RPC-22/id", err == nil && a.In.ID() == id, "an answer with that id", "%s", a.OrError(err))
 
 	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
-	id = s.newID()
-	s.pending[id] = false                                                                                        // expect cannot read what is nested so deep
-	_, _ = s.provoke(t.ctx, id, s.edited(id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
+	id = s.NewID()
+	s.Pending[id] = false                                                                                         // expect cannot read what is nested so deep
+	_, _ = s.Provoke(t.ctx, id, edited(s, id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
 	return t.alive("RPC-22/deep", s)
 }

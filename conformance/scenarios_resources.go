@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -79,9 +81,9 @@ func runResources(t *trial) error {
 	entries, members, twice := "", "", ""
 	seen := map[string]bool{}
 	for _, e := range list.entries {
-		uri := text(e["uri"])
-		if !isAbsoluteURI(uri) || text(e["name"]) == "" {
-			entries = fmt.Sprintf("uri %s, name %s", orAbsent(e["uri"]), orAbsent(e["name"]))
+		uri := rawjson.Text(e["uri"])
+		if !isAbsoluteURI(uri) || rawjson.Text(e["name"]) == "" {
+			entries = fmt.Sprintf("uri %s, name %s", rawjson.OrAbsent(e["uri"]), rawjson.OrAbsent(e["name"]))
 		}
 		if seen[uri] {
 			twice = uri
@@ -104,29 +106,29 @@ func runResources(t *trial) error {
 		}
 	}
 	t.step(s)
-	a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
+	a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
 	if t.leg.stateless() {
-		t.check("RES-03/code", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+		t.check("RES-03/code", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	} else {
-		t.check("RES-03/session-code", a.hasCode(err, mcp.CodeResourceNotFound), "error -32002", a.orError(err))
+		t.check("RES-03/session-code", a.HasCode(err, mcp.CodeResourceNotFound), "error -32002", a.OrError(err))
 	}
-	data, _ := object(a.errorData())
-	t.check("RES-03/data", text(data["uri"]) == unknown, "data.uri "+unknown, a.orError(err))
+	data, _ := rawjson.Object(a.ErrorData())
+	t.check("RES-03/data", rawjson.Text(data["uri"]) == unknown, "data.uri "+unknown, a.OrError(err))
 	return err
 }
 
 // resourceEntryFault says which optional member of a resource or template has
 // not its type, "" when each has.
 func resourceEntryFault(e entry) string {
-	if raw, there := e["size"]; there && (!isInteger(raw) || raw[0] == '-') {
-		return "size is " + orAbsent(raw)
+	if raw, there := e["size"]; there && (!rawjson.IsInteger(raw) || raw[0] == '-') {
+		return "size is " + rawjson.OrAbsent(raw)
 	}
-	if raw, there := e["mimeType"]; there && !isMIME(text(raw)) {
-		return "mimeType is " + orAbsent(raw)
+	if raw, there := e["mimeType"]; there && !isMIME(rawjson.Text(raw)) {
+		return "mimeType is " + rawjson.OrAbsent(raw)
 	}
 	for _, name := range []string{"title", "description"} {
-		if raw, there := e[name]; there && !isString(raw) {
-			return name + " is " + orAbsent(raw)
+		if raw, there := e[name]; there && !rawjson.IsString(raw) {
+			return name + " is " + rawjson.OrAbsent(raw)
 		}
 	}
 	if raw, there := e["annotations"]; there {
@@ -135,35 +137,35 @@ func resourceEntryFault(e entry) string {
 	return ""
 }
 
-func (t *trial) readEach(s *session, entries []entry) error {
+func (t *trial) readEach(s *wire.Session, entries []entry) error {
 	denied, failed, other, media := "", "", "", ""
 	read := 0
 	for _, e := range entries {
-		uri := text(e["uri"])
-		a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		uri := rawjson.Text(e["uri"])
+		a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		if err != nil {
 			return err
 		}
-		if a.isInputRequired() {
+		if a.IsInputRequired() {
 			continue
 		}
-		if a.err != nil {
-			if a.denies(nil) || uri == resourceStatic || uri == resourceBinary { // fixed contents need nothing that could be away
-				denied = uri + ": " + a.describe()
+		if a.Err != nil {
+			if denies(a, nil) || uri == resourceStatic || uri == resourceBinary { // fixed contents need nothing that could be away
+				denied = uri + ": " + a.Describe()
 			} else {
-				failed = uri + ": " + a.describe()
+				failed = uri + ": " + a.Describe()
 			}
 			continue
 		}
-		contents := a.contents()
+		contents := contents(a)
 		read += len(contents)
 		for _, c := range contents {
-			if got := text(c["uri"]); !strings.HasPrefix(got, uri) {
+			if got := rawjson.Text(c["uri"]); !strings.HasPrefix(got, uri) {
 				other = fmt.Sprintf("%s for %s", got, uri)
 			}
 			listed, there := e["mimeType"]
-			if got, has := c["mimeType"]; there && has && len(contents) == 1 && !strings.EqualFold(text(got), text(listed)) {
-				media = fmt.Sprintf("%s of %s, listed as %s", text(got), uri, text(listed))
+			if got, has := c["mimeType"]; there && has && len(contents) == 1 && !strings.EqualFold(rawjson.Text(got), rawjson.Text(listed)) {
+				media = fmt.Sprintf("%s of %s, listed as %s", rawjson.Text(got), uri, rawjson.Text(listed))
 			}
 		}
 	}
@@ -180,8 +182,8 @@ func (t *trial) readEach(s *session, entries []entry) error {
 }
 
 // contents returns those of an answer to resources/read.
-func (a answer) contents() []entry {
-	result, _ := object(a.result)
+func contents(a wire.Answer) []entry {
+	result, _ := rawjson.Object(a.Result)
 	var contents []entry
 	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
 	return contents
@@ -204,10 +206,10 @@ func runTemplates(t *trial) error {
 	fault := ""
 	official := false
 	for _, e := range list.entries {
-		template := text(e["uriTemplate"])
+		template := rawjson.Text(e["uriTemplate"])
 		official = official || template == "test://template/{id}/data"
-		if !isTemplate(template) || text(e["name"]) == "" || resourceEntryFault(e) != "" {
-			fault = fmt.Sprintf("uriTemplate %s, name %s %s", orAbsent(e["uriTemplate"]), orAbsent(e["name"]), resourceEntryFault(e))
+		if !isTemplate(template) || rawjson.Text(e["name"]) == "" || resourceEntryFault(e) != "" {
+			fault = fmt.Sprintf("uriTemplate %s, name %s %s", rawjson.OrAbsent(e["uriTemplate"]), rawjson.OrAbsent(e["name"]), resourceEntryFault(e))
 		}
 	}
 	t.check("RES-07/template", fault == "", "a template and a name", "%s", fault)
@@ -218,12 +220,12 @@ func runTemplates(t *trial) error {
 	for id, value := range pairs("RES-07/filled", "123", "RES-07/other", "mainstay7") {
 		t.step(s)
 		uri := "test://template/" + value + "/data"
-		a, err := s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		holds := false
-		for _, c := range a.contents() {
-			holds = holds || strings.Contains(text(c["text"]), value)
+		for _, c := range contents(a) {
+			holds = holds || strings.Contains(rawjson.Text(c["text"]), value)
 		}
-		t.check(id, err == nil && holds, value+" in the text", a.orError(err))
+		t.check(id, err == nil && holds, value+" in the text", a.OrError(err))
 	}
 	return nil
 }
@@ -270,46 +272,46 @@ func runSubscribe(t *trial) error {
 			return nil
 		}
 	}
-	if w, ok := s.wire.(*httpWire); ok {
-		if _, err := w.listen(t.ctx, ""); err != nil {
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		if _, err := w.Listen(t.ctx, ""); err != nil {
 			return err
 		}
 	}
 	t.step(s)
 	watched := map[string]any{"uri": resourceWatched}
-	a, err := s.request(t.ctx, mcp.MethodResourcesSubscribe, watched)
-	t.check("RES-04/subscribe", err == nil && a.isEmpty(), "an empty result", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodResourcesSubscribe, watched)
+	t.check("RES-04/subscribe", err == nil && isEmpty(a), "an empty result", a.OrError(err))
 	if !changes {
-		a, err = s.request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
-		t.check("RES-04/unsubscribe", err == nil && a.isEmpty(), "an empty result", a.orError(err))
+		a, err = s.Request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
+		t.check("RES-04/unsubscribe", err == nil && isEmpty(a), "an empty result", a.OrError(err))
 		t.skipAll(SkipNoFixture, "no tool "+toolChangeResource) // what is left
 		return nil
 	}
 	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	long := s.wait
-	s.wait = min(s.wait, newsWait)
-	in, err := s.note(t.ctx, func(in inbound) bool { return in.method() == mcp.MethodResourcesUpdated })
-	s.wait = long
-	t.check("RES-04/updated", err == nil && text(paramMember(in, "uri")) == resourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, orAbsent(paramMember(in, "uri")))
-	a, err = s.request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
-	t.check("RES-04/unsubscribe", err == nil && a.isEmpty(), "an empty result", a.orError(err))
-	had := len(s.noted(mcp.MethodResourcesUpdated))
+	long := s.Wait
+	s.Wait = min(s.Wait, newsWait)
+	in, err := s.Note(t.ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
+	s.Wait = long
+	t.check("RES-04/updated", err == nil && rawjson.Text(paramMember(in, "uri")) == resourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, rawjson.OrAbsent(paramMember(in, "uri")))
+	a, err = s.Request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
+	t.check("RES-04/unsubscribe", err == nil && isEmpty(a), "an empty result", a.OrError(err))
+	had := len(s.Noted(mcp.MethodResourcesUpdated))
 	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	if _, err := s.settle(t.ctx); err != nil {
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
-	more := len(s.noted(mcp.MethodResourcesUpdated)) - had
+	more := len(s.Noted(mcp.MethodResourcesUpdated)) - had
 	t.check("RES-04/stopped", more == 0, "no news", "%d notifications", more)
 	return nil
 }
 
 // isEmpty reports whether an answer is a result without members but _meta.
-func (a answer) isEmpty() bool {
-	result, ok := object(a.result)
+func isEmpty(a wire.Answer) bool {
+	result, ok := rawjson.Object(a.Result)
 	for name := range result {
 		ok = ok && (name == "_meta" || name == "resultType")
 	}

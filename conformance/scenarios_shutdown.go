@@ -3,12 +3,14 @@ package conformance
 import (
 	"fmt"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func shutdownScenarios() []Scenario {
 	spec := Spec{Section: "basic/lifecycle#stdio", Quote: "Waiting for the server to exit, or sending SIGTERM if the server does not exit within a reasonable time"}
-	stdio := Needs{Transport: TransportStdio}
+	stdio := Needs{Transport: wire.TransportStdio}
 	return []Scenario{
 		{
 			ID: "STDIO-08", Area: "stdio", Title: "the end of the input", Needs: stdio,
@@ -25,7 +27,7 @@ func shutdownScenarios() []Scenario {
 			run:    runEndWithCalls,
 		},
 		{
-			ID: "STDIO-06", Area: "stdio", Title: "an end from outside", Needs: Needs{Transport: TransportStdio, Process: true},
+			ID: "STDIO-06", Area: "stdio", Title: "an end from outside", Needs: Needs{Transport: wire.TransportStdio, Process: true},
 			Checks: []Check{{ID: "STDIO-06/term", Title: "the server ends within 5 s after it was told to terminate", Level: Advice, House: Must, Spec: spec}},
 			run:    runTerminate,
 		},
@@ -46,32 +48,32 @@ func runEndOfInput(t *trial) error {
 	if err != nil {
 		return err
 	}
-	end := s.close()
-	t.check("STDIO-08/ends", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	end := s.Close()
+	t.check("STDIO-08/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 	switch {
-	case !end.prompt:
+	case !end.Prompt:
 		t.skip("STDIO-08/status", SkipPrerequisite, "it did not end by itself")
-	case end.exit < 0:
-		t.check("STDIO-08/status", end.err == nil, "no error", "%v", end.err)
+	case end.Exit < 0:
+		t.check("STDIO-08/status", end.Err == nil, "no error", "%v", end.Err)
 	default:
-		t.check("STDIO-08/status", end.exit == 0, "status 0", "status %d", end.exit)
+		t.check("STDIO-08/status", end.Exit == 0, "status 0", "status %d", end.Exit)
 	}
 	s, err = t.raw()
 	if err != nil {
 		return err
 	}
-	if _, err := s.initialize(t.ctx, t.leg.asked); err != nil {
+	if _, err := s.Initialize(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
-	end = s.close()
-	t.check("STDIO-08/handshake", end.prompt, "an end within "+endGrace.String(), "it had to be stopped")
+	end = s.Close()
+	t.check("STDIO-08/handshake", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
 	return nil
 }
 
 // runTerminate is about the step after the end of the input: a server that did
 // not heed that ends by the signal (SIGTERM), or has to be killed.
 func runTerminate(t *trial) error {
-	if !canTerminate {
+	if !wire.CanTerminate {
 		t.skip("STDIO-06/term", SkipControl, "needs a system with SIGTERM")
 		return nil
 	}
@@ -79,11 +81,11 @@ func runTerminate(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, ok := s.wire.(*lineWire)
-	if !ok || w.terminate == nil {
-		return ours(fmt.Errorf("transport %s has no program", s.wire.transport()))
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok || w.Terminate == nil {
+		return ours(fmt.Errorf("transport %s has no program", s.Conn.Transport()))
 	}
-	t.check("STDIO-06/term", w.terminate(), "an end within "+endGrace.String(), "it had to be killed")
+	t.check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
 	return nil
 }
 
@@ -95,27 +97,27 @@ func runEndWithCalls(t *trial) error {
 	const calls = 20
 	open := map[string]bool{}
 	for range calls {
-		id, err := s.post(t.ctx, mcp.MethodPing, nil)
+		id, err := s.Post(t.ctx, mcp.MethodPing, nil)
 		if err != nil {
 			return err
 		}
 		open[id] = true
 	}
-	w, ok := s.wire.(*lineWire)
+	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok {
-		return ours(fmt.Errorf("transport %s has no end of input", s.wire.transport()))
+		return ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
 	}
-	s.ended = true // what follows is the end that was asked for
-	if err := w.in.Close(); err != nil {
+	s.Ended = true // what follows is the end that was asked for
+	if err := w.CloseInput(); err != nil {
 		return err
 	}
 	for len(open) > 0 {
-		in, err := s.next1(t.ctx, func(in inbound) bool { return open[in.id()] })
+		in, err := s.Next(t.ctx, func(in wire.Inbound) bool { return open[in.ID()] })
 		if err != nil {
 			t.fail("X-SHUT-01", "20 answers", "%d of 20, then: %v", calls-len(open), err)
 			return nil
 		}
-		delete(open, in.id())
+		delete(open, in.ID())
 	}
 	t.pass("X-SHUT-01")
 	return nil
@@ -126,10 +128,10 @@ func runOldRevision(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handshake(t.ctx, mcp.Version2024_11_05); err != nil {
+	if err := s.Handshake(t.ctx, mcp.Version2024_11_05); err != nil {
 		return err
 	}
-	if s.opened.revision.AtLeast(mcp.Version2025_06_18) {
+	if s.Opened.Revision.AtLeast(mcp.Version2025_06_18) {
 		t.skip("X-WIRE-13", SkipNotInRevision, "the server does not speak "+string(mcp.Version2024_11_05))
 		return nil
 	}
@@ -138,8 +140,8 @@ func runOldRevision(t *trial) error {
 	if err != nil {
 		return err
 	}
-	result, _ := object(a.result)
+	result, _ := rawjson.Object(a.Result)
 	structured, there := result["structuredContent"]
-	t.check("X-WIRE-13", !there, "no structuredContent", "%s", clip(string(structured), 120))
+	t.check("X-WIRE-13", !there, "no structuredContent", "%s", rawjson.Clip(string(structured), 120))
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -17,7 +19,7 @@ import (
 // page says little: what is not in it, and clients stand on, is promised only.
 func sseScenarios() []Scenario {
 	const page = "basic/transports#http-with-sse"
-	needs := Needs{Transport: TransportSSE}
+	needs := Needs{Transport: wire.TransportSSE}
 	endpoint := Spec{Section: page, Quote: "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages."}
 	posts := Spec{Section: page, Quote: "The server MUST provide two endpoints: … A regular HTTP POST endpoint for clients to send messages to the server"}
 	events := Spec{Section: page, Quote: "Server messages are sent as SSE message events, with the message content encoded as JSON in the event data."}
@@ -76,11 +78,11 @@ func sseScenarios() []Scenario {
 	}
 }
 
-// stream returns the wire of a session over HTTP+SSE.
-func (s *session) stream() (*sseWire, error) {
-	w, ok := s.wire.(*sseWire)
+// streamOf returns the wire of a session over HTTP+SSE.
+func streamOf(s *wire.Session) (*wire.SSEConn, error) {
+	w, ok := s.Conn.(*wire.SSEConn)
 	if !ok {
-		return nil, ours(errors.New("transport " + string(s.wire.transport()) + " has no one stream"))
+		return nil, ours(errors.New("transport " + string(s.Conn.Transport()) + " has no one stream"))
 	}
 	return w, nil
 }
@@ -90,55 +92,55 @@ func runEventStream(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.stream()
+	w, err := streamOf(s)
 	if err != nil {
 		return err
 	}
 	t.mark = 0 // the opening of the stream is what is looked at
-	t.check("OLD-01/first", w.first == eventEndpoint, "an event named endpoint", "%s", w.first)
-	t.check("OLD-01/uri", isURI(w.named), "a URI", "%q", clip(w.named, 200))
-	t.check("OLD-02/origin", !w.foreign, "the origin of "+t.leg.report.Target.URL, "%s", clip(w.named, 200))
-	if w.foreign {
-		return errForeignEndpoint
+	t.check("OLD-01/first", w.First == wire.EventEndpoint, "an event named endpoint", "%s", w.First)
+	t.check("OLD-01/uri", isURI(w.Named), "a URI", "%q", rawjson.Clip(w.Named, 200))
+	t.check("OLD-02/origin", !w.Foreign, "the origin of "+t.leg.report.Target.URL, "%s", rawjson.Clip(w.Named, 200))
+	if w.Foreign {
+		return wire.ErrForeignEndpoint
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	t.step(s)
-	id := s.newID()
-	refused, err := s.send(t.ctx, message(id, mcp.MethodPing, nil))
-	t.check("OLD-01/accepted", err == nil && refused == nil, "a 2xx status", "%s", refused.orTaken(err))
-	a, err := s.await(t.ctx, id)
-	if errors.Is(err, errLate) && !t.reachable() {
+	id := s.NewID()
+	refused, err := s.Send(t.ctx, wire.Message(id, mcp.MethodPing, nil))
+	t.check("OLD-01/accepted", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
+	a, err := s.Await(t.ctx, id)
+	if errors.Is(err, wire.ErrLate) && !t.reachable() {
 		return err
 	}
-	t.check("OLD-01/answer", err == nil && a.err == nil && a.in.to == "", "the answer to ping, as an event", "%s", a.orError(err))
+	t.check("OLD-01/answer", err == nil && a.Err == nil && a.In.To == "", "the answer to ping, as an event", "%s", a.OrError(err))
 	t.step(s)
-	note := message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the status"})
-	refused, err = s.send(t.ctx, note)
-	t.check("OLD-01/notification", err == nil && refused == nil, "a 2xx status", "%s", refused.orTaken(err))
+	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the status"})
+	refused, err = s.Send(t.ctx, note)
+	t.check("OLD-01/notification", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
 
-	body := s.pingBody()
-	s.expect(body)
-	taken, err := t.exchange(s, http.MethodPost, body, http.Header{"Content-Type": {mediaJSON + "; charset=utf-8"}})
-	t.check("OLD-01/parameters", err == nil && taken.status/100 == 2, "a 2xx status", "%s", taken.describe(err))
+	body := pingBody(s)
+	s.Expect(body)
+	taken, err := t.exchange(s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	t.check("OLD-01/parameters", err == nil && taken.Status/100 == 2, "a 2xx status", "%s", taken.Describe(err))
 
 	t.step(s)
 	const broken = `{"jsonrpc":"2.0","id":"cut`
 	taken, err = t.exchange(s, http.MethodPost, []byte(broken), nil)
 	ok := refusedOnly(taken, err)
-	said := taken.describe(err)
-	if err == nil && taken.status/100 == 2 {
-		a, err = s.awaitError(t.ctx, nil)
-		ok, said = a.hasCode(err, codeParse), said+", "+a.orError(err)
+	said := taken.Describe(err)
+	if err == nil && taken.Status/100 == 2 {
+		a, err = s.AwaitError(t.ctx, nil)
+		ok, said = a.HasCode(err, wire.CodeParse), said+", "+a.OrError(err)
 	}
 	t.check("OLD-01/malformed", ok, "a 4xx status, or error -32700 on the stream", "%s", said)
 
 	t.step(s)
-	id = s.newID()
+	id = s.NewID()
 	padding := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
-	a, err = s.ask(t.ctx, id, message(id, mcp.MethodPing, padding))
-	t.check("OLD-01/large", err == nil && a.err == nil, "an answer to ping", "%s", a.orError(err))
+	a, err = s.Ask(t.ctx, id, wire.Message(id, mcp.MethodPing, padding))
+	t.check("OLD-01/large", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
 	return nil
 }
 
@@ -152,11 +154,11 @@ func isURI(text string) bool {
 }
 
 // orTaken describes a refusal; nil is none.
-func (a *httpAnswer) orTaken(err error) string {
+func orTaken(a *wire.HTTPAnswer, err error) string {
 	if err == nil && a == nil {
 		return "taken"
 	}
-	return a.describe(err)
+	return a.Describe(err)
 }
 
 func runTwoStreams(t *trial) error {
@@ -173,29 +175,29 @@ func runTwoStreams(t *trial) error {
 	t.step(one)
 	var ids [2][]string
 	for i := range each {
-		for n, s := range []*session{one, two} {
+		for n, s := range []*wire.Session{one, two} {
 			id := strconv.Quote("stream-" + strconv.Itoa(n) + "-" + strconv.Itoa(i))
-			if _, err := s.send(t.ctx, message(id, mcp.MethodPing, nil)); err != nil {
+			if _, err := s.Send(t.ctx, wire.Message(id, mcp.MethodPing, nil)); err != nil {
 				return err
 			}
 			ids[n] = append(ids[n], id)
 		}
 	}
 	fault := ""
-	for n, s := range []*session{one, two} {
+	for n, s := range []*wire.Session{one, two} {
 		for _, id := range ids[n] {
-			a, err := s.await(t.ctx, id)
+			a, err := s.Await(t.ctx, id)
 			if t.unheard(s, err) {
 				return err
 			}
-			if err != nil || a.err != nil {
-				fault = id + " is not answered on its stream: " + a.orError(err)
+			if err != nil || a.Err != nil {
+				fault = id + " is not answered on its stream: " + a.OrError(err)
 				break
 			}
 		}
-		for _, in := range s.stash { // what came and nobody waited for
-			if slices.Contains(ids[1-n], in.id()) {
-				fault = in.id() + " is answered on the other stream"
+		for _, in := range s.Stash { // what came and nobody waited for
+			if slices.Contains(ids[1-n], in.ID()) {
+				fault = in.ID() + " is answered on the other stream"
 			}
 		}
 	}
@@ -205,41 +207,41 @@ func runTwoStreams(t *trial) error {
 		return err
 	}
 	t.step(two)
-	one.close()
-	var a answer
+	one.Close()
+	var a wire.Answer
 	for range 5 { // the server learns of the end some time
-		if a, err = two.ping(t.ctx); err != nil || a.err != nil {
+		if a, err = two.Ping(t.ctx); err != nil || a.Err != nil {
 			break
 		}
-		if err := pause(t.ctx, grace/5); err != nil {
+		if err := pause(t.ctx, wire.Lag/5); err != nil {
 			return err
 		}
 	}
-	if errors.Is(err, errLate) && !t.reachable() {
+	if errors.Is(err, wire.ErrLate) && !t.reachable() {
 		return err
 	}
-	t.check("OLD-01/others", err == nil && a.err == nil, "an answer to ping", "%s", a.orError(err))
+	t.check("OLD-01/others", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
 	return nil
 }
 
 // parallelPings posts 50 requests on connections of their own.
-func parallelPings(t *trial, s *session) error {
+func parallelPings(t *trial, s *wire.Session) error {
 	const many = 50
 	t.step(s)
 	ids := make([]string, many)
 	refusals := make(chan string, many)
-	ctx, cancel := context.WithTimeout(t.ctx, s.wait)
+	ctx, cancel := context.WithTimeout(t.ctx, s.Wait)
 	defer cancel()
 	for i := range ids {
-		ids[i] = s.newID()
-		body := message(ids[i], mcp.MethodPing, nil)
-		s.expect(body)
+		ids[i] = s.NewID()
+		body := wire.Message(ids[i], mcp.MethodPing, nil)
+		s.Expect(body)
 		go func() {
-			answer, err := s.wire.send(ctx, body)
+			answer, err := s.Conn.Send(ctx, body)
 			if err == nil && answer == nil {
 				refusals <- ""
 			} else {
-				refusals <- answer.orTaken(err)
+				refusals <- orTaken(answer, err)
 			}
 		}()
 	}
@@ -253,12 +255,12 @@ func parallelPings(t *trial, s *session) error {
 		if fault != "" {
 			break
 		}
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		if t.unheard(s, err) {
 			return err
 		}
-		if err != nil || a.err != nil {
-			fault = id + ": " + a.orError(err)
+		if err != nil || a.Err != nil {
+			fault = id + ": " + a.OrError(err)
 		}
 	}
 	t.check("OLD-01/parallel", fault == "", "50 answers", "%s", fault)
@@ -274,40 +276,40 @@ func runStreamSession(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := ended.stream()
+	w, err := streamOf(ended)
 	if err != nil {
 		return err
 	}
-	other, err := s.stream()
+	other, err := streamOf(s)
 	if err != nil {
 		return err
 	}
-	if w.post == other.post {
+	if w.PostURL == other.PostURL {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipControl, "the endpoint names no session: two streams have the same")
 		}
 		return nil
 	}
-	live := other.post
-	defer func() { other.post = live }()
+	live := other.PostURL
+	defer func() { other.PostURL = live }()
 
 	t.step(s)
-	ended.close()
-	other.post = w.post
+	ended.Close()
+	other.PostURL = w.PostURL
 	// The server learns of the end when it next looks at the connection.
-	var a *httpAnswer
-	for deadline := time.Now().Add(min(s.wait, 5*time.Second)); ; {
-		if a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
+	var a *wire.HTTPAnswer
+	for deadline := time.Now().Add(min(s.Wait, 5*time.Second)); ; {
+		if a, err = t.exchange(s, http.MethodPost, pingBody(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
 			break
 		}
 		if pause(t.ctx, 50*time.Millisecond) != nil {
 			break
 		}
 	}
-	t.check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
-	other.post = neverNamed(live)
-	a, err = t.exchange(s, http.MethodPost, s.pingBody(), nil)
-	t.check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	t.check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	other.PostURL = neverNamed(live)
+	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	t.check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }
 
@@ -333,22 +335,22 @@ func runForeignStreams(t *trial) error {
 	}
 	const evil = "http://evil.example"
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
-	post := func(with http.Header) (*httpAnswer, error) {
-		body := s.pingBody()
-		s.expect(body)
+	post := func(with http.Header) (*wire.HTTPAnswer, error) {
+		body := pingBody(s)
+		s.Expect(body)
 		return t.exchange(s, http.MethodPost, body, with)
 	}
 	a, err := t.exchange(s, http.MethodGet, nil, from(evil))
-	t.check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	t.check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	a, err = post(from(evil))
-	t.check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	t.check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	a, err = post(from(u.Scheme + "://" + u.Host))
-	t.check("X-SEC-02/sse-own", err == nil && a.status/100 == 2, "a 2xx status", "%s", a.describe(err))
+	t.check("X-SEC-02/sse-own", err == nil && a.Status/100 == 2, "a 2xx status", "%s", a.Describe(err))
 	if !onThisMachine(u) {
 		t.skip("X-SEC-02/sse-host", SkipControl, "needs a server on this machine")
 		return nil
 	}
 	a, err = t.exchange(s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
-	t.check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.describe(err))
+	t.check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -49,30 +51,30 @@ func (t *trial) hints(word, method string) error {
 		params = map[string]any{"uri": uri}
 	}
 	t.step(s)
-	a, err := s.request(t.ctx, method, params)
+	a, err := s.Request(t.ctx, method, params)
 	if err != nil {
 		return err
 	}
-	result, ok := object(a.result)
+	result, ok := rawjson.Object(a.Result)
 	if !ok {
-		t.skipAll(SkipPrerequisite, a.describe())
+		t.skipAll(SkipPrerequisite, a.Describe())
 		return nil
 	}
 	ttl := result["ttlMs"]
-	t.check("CACHE-01/"+word+"-ttl", isInteger(ttl) && ttl[0] != '-', "an integer, not below 0", "ttlMs is %s", orAbsent(ttl))
-	scope := text(result["cacheScope"])
-	t.check("CACHE-01/"+word+"-scope", scope == "public" || scope == "private", "public or private", "cacheScope is %s", orAbsent(result["cacheScope"]))
+	t.check("CACHE-01/"+word+"-ttl", rawjson.IsInteger(ttl) && ttl[0] != '-', "an integer, not below 0", "ttlMs is %s", rawjson.OrAbsent(ttl))
+	scope := rawjson.Text(result["cacheScope"])
+	t.check("CACHE-01/"+word+"-scope", scope == "public" || scope == "private", "public or private", "cacheScope is %s", rawjson.OrAbsent(result["cacheScope"]))
 	return nil
 }
 
 // firstResource returns the uri of the first resource, "" when there is none.
-func firstResource(ctx context.Context, s *session) (string, error) {
-	a, err := s.request(ctx, mcp.MethodResourcesList, nil)
-	result, _ := object(a.result)
+func firstResource(ctx context.Context, s *wire.Session) (string, error) {
+	a, err := s.Request(ctx, mcp.MethodResourcesList, nil)
+	result, _ := rawjson.Object(a.Result)
 	var resources []entry
 	_ = json.Unmarshal(result["resources"], &resources) // no list: no resources
 	if err != nil || len(resources) == 0 {
 		return "", err
 	}
-	return text(resources[0]["uri"]), nil
+	return rawjson.Text(resources[0]["uri"]), nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -85,43 +87,43 @@ func runDiscover(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodDiscover, nil)
-	result, ok := object(a.result)
-	if !t.check("DISC-01/answered", err == nil && ok, "a result", a.orError(err)) {
+	a, err := s.Request(t.ctx, mcp.MethodDiscover, nil)
+	result, ok := rawjson.Object(a.Result)
+	if !t.check("DISC-01/answered", err == nil && ok, "a result", a.OrError(err)) {
 		return err
 	}
 	var versions []string
 	ok = json.Unmarshal(result["supportedVersions"], &versions) == nil && len(versions) > 0
-	t.check("DISC-03/versions", ok, "an array of strings", "supportedVersions is %s", orAbsent(result["supportedVersions"]))
-	t.check("DISC-03/this-version", slices.Contains(versions, string(t.leg.revision)), string(t.leg.revision)+" among them", "supportedVersions is %s", orAbsent(result["supportedVersions"]))
+	t.check("DISC-03/versions", ok, "an array of strings", "supportedVersions is %s", rawjson.OrAbsent(result["supportedVersions"]))
+	t.check("DISC-03/this-version", slices.Contains(versions, string(t.leg.revision)), string(t.leg.revision)+" among them", "supportedVersions is %s", rawjson.OrAbsent(result["supportedVersions"]))
 	fault := capabilitiesFault(result["capabilities"])
 	t.check("DISC-03/capabilities", fault == "", "an object of objects", "%s", fault)
 	raw, there := result["instructions"]
-	t.check("DISC-03/instructions", !there || isString(raw), "a string, or none", "instructions is %s", orAbsent(raw))
+	t.check("DISC-03/instructions", !there || rawjson.IsString(raw), "a string, or none", "instructions is %s", rawjson.OrAbsent(raw))
 	raw, there = result["serverInfo"]
-	t.check("DISC-03/identity", !there, "no serverInfo at the top", "serverInfo is %s", orAbsent(raw))
-	meta, _ := object(result["_meta"])
-	info, _ := object(meta[mcp.MetaServerInfo])
-	t.check("META-07/server-info", isString(info["name"]) && isString(info["version"]), "name and version", "%s is %s", mcp.MetaServerInfo, orAbsent(meta[mcp.MetaServerInfo]))
+	t.check("DISC-03/identity", !there, "no serverInfo at the top", "serverInfo is %s", rawjson.OrAbsent(raw))
+	meta, _ := rawjson.Object(result["_meta"])
+	info, _ := rawjson.Object(meta[mcp.MetaServerInfo])
+	t.check("META-07/server-info", rawjson.IsString(info["name"]) && rawjson.IsString(info["version"]), "name and version", "%s is %s", mcp.MetaServerInfo, rawjson.OrAbsent(meta[mcp.MetaServerInfo]))
 	return nil
 }
 
 // capabilitiesFault says what is wrong with the capabilities of a server, "" when
 // nothing is. Ids of extensions have a prefix (DISC-16).
 func capabilitiesFault(raw json.RawMessage) string {
-	capabilities, ok := object(raw)
+	capabilities, ok := rawjson.Object(raw)
 	if !ok {
-		return "capabilities is " + orAbsent(raw)
+		return "capabilities is " + rawjson.OrAbsent(raw)
 	}
-	for _, name := range sortedKeys(capabilities) {
-		if !isObject(capabilities[name]) {
-			return name + " is " + orAbsent(capabilities[name])
+	for _, name := range rawjson.SortedKeys(capabilities) {
+		if !rawjson.IsObject(capabilities[name]) {
+			return name + " is " + rawjson.OrAbsent(capabilities[name])
 		}
 	}
-	extensions, _ := object(capabilities["extensions"])
-	for _, name := range sortedKeys(extensions) {
-		if prefix, _, slash := strings.Cut(name, "/"); !slash || prefix == "" || !isObject(extensions[name]) {
-			return fmt.Sprintf("the extension %q is %s", name, orAbsent(extensions[name]))
+	extensions, _ := rawjson.Object(capabilities["extensions"])
+	for _, name := range rawjson.SortedKeys(extensions) {
+		if prefix, _, slash := strings.Cut(name, "/"); !slash || prefix == "" || !rawjson.IsObject(extensions[name]) {
+			return fmt.Sprintf("the extension %q is %s", name, rawjson.OrAbsent(extensions[name]))
 		}
 	}
 	return ""
@@ -135,8 +137,8 @@ func runRequiredMeta(t *trial) error {
 	if err != nil {
 		return err
 	}
-	_, overHTTP := s.wire.(*httpWire)
-	full := func(meta map[string]any) any { return s.withMeta(map[string]any{"_meta": meta}) }
+	_, overHTTP := s.Conn.(*wire.HTTPConn)
+	full := func(meta map[string]any) any { return s.WithMeta(map[string]any{"_meta": meta}) }
 	statuses := ""
 	for _, c := range []struct {
 		id     string
@@ -155,15 +157,15 @@ func runRequiredMeta(t *trial) error {
 			continue
 		}
 		t.step(s)
-		a, err := s.lie(t.ctx, mcp.MethodDiscover, c.params, nil)
+		a, err := s.Misstate(t.ctx, mcp.MethodDiscover, c.params, nil)
 		if strings.HasSuffix(c.id, "-type") {
-			t.check(c.id, err == nil && a.err != nil, "an error", a.orError(err))
+			t.check(c.id, err == nil && a.Err != nil, "an error", a.OrError(err))
 		} else {
 			// A version that is missing in the body differs from that in the header, too.
-			ok := a.hasCode(err, codeInvalidParams) || c.id != "DISC-05/capabilities" && a.hasCode(err, codeHeader)
-			t.check(c.id, ok, "error -32602", a.orError(err))
-			if a.status() != 400 {
-				statuses = fmt.Sprintf("%s: HTTP %d", c.id, a.status())
+			ok := a.HasCode(err, wire.CodeInvalidParams) || c.id != "DISC-05/capabilities" && a.HasCode(err, wire.CodeHeader)
+			t.check(c.id, ok, "error -32602", a.OrError(err))
+			if a.Status() != 400 {
+				statuses = fmt.Sprintf("%s: HTTP %d", c.id, a.Status())
 			}
 		}
 	}
@@ -173,13 +175,13 @@ func runRequiredMeta(t *trial) error {
 		t.skip("DISC-05/status", SkipTransport, "a rule of http")
 	}
 	t.step(s)
-	a, err := s.lie(t.ctx, mcp.MethodDiscover, full(map[string]any{mcp.MetaClientInfo: nil}), nil)
-	t.check("META-05/anonymous", err == nil && a.result != nil, "a result", a.orError(err))
+	a, err := s.Misstate(t.ctx, mcp.MethodDiscover, full(map[string]any{mcp.MetaClientInfo: nil}), nil)
+	t.check("META-05/anonymous", err == nil && a.Result != nil, "a result", a.OrError(err))
 	t.step(s)
-	a, err = s.lie(t.ctx, mcp.MethodDiscover, full(map[string]any{
+	a, err = s.Misstate(t.ctx, mcp.MethodDiscover, full(map[string]any{
 		mcp.MetaTraceParent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", mcp.MetaBaggage: "a=1",
 	}), nil)
-	t.check("META-03/trace", err == nil && a.result != nil, "a result", a.orError(err))
+	t.check("META-03/trace", err == nil && a.Result != nil, "a result", a.OrError(err))
 	return err
 }
 
@@ -189,30 +191,30 @@ func runUnsupported(t *trial) error {
 		return err
 	}
 	const past = "1999-01-01"
-	params := s.withMeta(map[string]any{"_meta": map[string]any{mcp.MetaProtocolVersion: past}})
-	a, err := s.lie(t.ctx, mcp.MethodDiscover, params, map[string][]string{headerRevision: {past}})
-	if !t.check("DISC-06/code", a.hasCode(err, mcp.CodeUnsupportedProtocolVersion), "error -32022", a.orError(err)) {
+	params := s.WithMeta(map[string]any{"_meta": map[string]any{mcp.MetaProtocolVersion: past}})
+	a, err := s.Misstate(t.ctx, mcp.MethodDiscover, params, map[string][]string{wire.HeaderRevision: {past}})
+	if !t.check("DISC-06/code", a.HasCode(err, mcp.CodeUnsupportedProtocolVersion), "error -32022", a.OrError(err)) {
 		for _, id := range []string{"DISC-06/supported", "DISC-06/requested", "DISC-06/agrees"} {
 			t.skip(id, SkipPrerequisite, "no error -32022 to look at")
 		}
 	}
-	data, _ := object(a.errorData())
+	data, _ := rawjson.Object(a.ErrorData())
 	var supported, offered []string
 	readable := json.Unmarshal(data["supported"], &supported) == nil && slices.Contains(supported, string(t.leg.revision))
-	t.check("DISC-06/supported", readable, "an array with "+string(t.leg.revision), "data.supported is %s", orAbsent(data["supported"]))
-	t.check("DISC-06/requested", text(data["requested"]) == past, past, "data.requested is %s", orAbsent(data["requested"]))
-	if _, overHTTP := s.wire.(*httpWire); overHTTP {
-		t.check("DISC-06/status", a.status() == 400, "400", "HTTP %d", a.status())
+	t.check("DISC-06/supported", readable, "an array with "+string(t.leg.revision), "data.supported is %s", rawjson.OrAbsent(data["supported"]))
+	t.check("DISC-06/requested", rawjson.Text(data["requested"]) == past, past, "data.requested is %s", rawjson.OrAbsent(data["requested"]))
+	if _, overHTTP := s.Conn.(*wire.HTTPConn); overHTTP {
+		t.check("DISC-06/status", a.Status() == 400, "400", "HTTP %d", a.Status())
 	} else {
 		t.skip("DISC-06/status", SkipTransport, "a rule of http")
 	}
-	_ = json.Unmarshal(s.opened.result["supportedVersions"], &offered) // DISC-03/versions judges it
+	_ = json.Unmarshal(s.Opened.Result["supportedVersions"], &offered) // DISC-03/versions judges it
 	slices.Sort(supported)
 	slices.Sort(offered)
 	t.check("DISC-06/agrees", slices.Equal(supported, offered), strings.Join(offered, ", "), "%s", strings.Join(supported, ", "))
 	t.step(s)
-	a, err = s.ping(t.ctx)
-	t.check("DISC-06/next", err == nil && a.result != nil, "a result", a.orError(err))
+	a, err = s.Ping(t.ctx)
+	t.check("DISC-06/next", err == nil && a.Result != nil, "a result", a.OrError(err))
 	return err
 }
 
@@ -235,22 +237,22 @@ func runRemoved(t *trial) error {
 		{"DISC-14/unknown", unknownMethod, nil},
 	} {
 		t.step(s)
-		a, err := s.request(t.ctx, c.method, c.params)
-		t.check(c.id, a.hasCode(err, codeMethodNotFound), "error -32601", a.orError(err))
-		if a.status() != 404 {
-			statuses = fmt.Sprintf("%s: HTTP %d", c.method, a.status())
+		a, err := s.Request(t.ctx, c.method, c.params)
+		t.check(c.id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))
+		if a.Status() != 404 {
+			statuses = fmt.Sprintf("%s: HTTP %d", c.method, a.Status())
 		}
 	}
-	if _, overHTTP := s.wire.(*httpWire); overHTTP {
+	if _, overHTTP := s.Conn.(*wire.HTTPConn); overHTTP {
 		t.check("DISC-14/status", statuses == "", "404 for each", "%s", statuses)
 	} else {
 		t.skip("DISC-14/status", SkipTransport, "a rule of http")
 	}
 	t.step(s)
-	if _, err := s.send(t.ctx, message("", mcp.MethodInitialized, s.withMeta(nil))); err != nil {
+	if _, err := s.Send(t.ctx, wire.Message("", mcp.MethodInitialized, s.WithMeta(nil))); err != nil {
 		return err
 	}
-	stray, err := s.settle(t.ctx)
+	stray, err := s.Settle(t.ctx)
 	t.check("DISC-14/silent", err == nil && len(stray) == 0, "no answer", "%v", strayNote(stray, err))
 	return t.greetOldClient()
 }
@@ -261,17 +263,17 @@ func (t *trial) greetOldClient() error {
 	if err != nil {
 		return err
 	}
-	a, err := s.lie(t.ctx, mcp.MethodInitialize, s.initializeParams(mcp.LatestSession),
-		map[string][]string{headerRevision: {}, headerMethod: {}})
-	named := a.result != nil
+	a, err := s.Misstate(t.ctx, mcp.MethodInitialize, s.InitializeParams(mcp.LatestSession),
+		map[string][]string{wire.HeaderRevision: {}, wire.HeaderMethod: {}})
+	named := a.Result != nil
 	for _, v := range t.leg.report.Target.Offered {
-		named = named || a.err != nil && strings.Contains(a.err.Message+string(a.err.Data), v)
+		named = named || a.Err != nil && strings.Contains(a.Err.Message+string(a.Err.Data), v)
 	}
-	t.check("DISC-17/initialize", err == nil && named, "a result, or an error that names "+string(t.leg.revision), a.orError(err))
+	t.check("DISC-17/initialize", err == nil && named, "a result, or an error that names "+string(t.leg.revision), a.OrError(err))
 	return nil
 }
 
-func strayNote(stray []inbound, err error) string {
+func strayNote(stray []wire.Inbound, err error) string {
 	if err != nil || len(stray) > 0 {
 		return strayText(stray, err)
 	}

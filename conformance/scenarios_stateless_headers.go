@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -22,7 +24,7 @@ const (
 // statelessHeaderScenarios are about the headers of a POST that repeat what its
 // body says.
 func statelessHeaderScenarios() []Scenario {
-	overHTTP := Needs{Transport: TransportHTTP}
+	overHTTP := Needs{Transport: wire.TransportHTTP}
 	return []Scenario{
 		{
 			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
@@ -40,15 +42,15 @@ func statelessHeaderScenarios() []Scenario {
 			run: runMethodHeaders,
 		},
 		{
-			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "tools"},
+			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: Needs{Transport: wire.TransportHTTP, Capability: "tools"},
 			Checks: nameChecks("tool"), run: runToolName,
 		},
 		{
-			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "prompts"},
+			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: Needs{Transport: wire.TransportHTTP, Capability: "prompts"},
 			Checks: nameChecks("prompt"), run: runPromptName,
 		},
 		{
-			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: Needs{Transport: TransportHTTP, Capability: "resources"},
+			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: Needs{Transport: wire.TransportHTTP, Capability: "resources"},
 			Checks: nameChecks("resource"), run: runResourceName,
 		},
 	}
@@ -79,25 +81,25 @@ type headerCase struct {
 
 // headerCases decides a check for each case of one request, and the check of
 // the statuses, unless that is "".
-func (t *trial) headerCases(s *session, method string, params any, status string, cases ...headerCase) error {
+func (t *trial) headerCases(s *wire.Session, method string, params any, status string, cases ...headerCase) error {
 	wrong, refused := "", 0
 	for _, c := range cases {
 		t.step(s)
-		id := s.newID()
-		a, err := s.askWith(t.ctx, id, s.message(id, method, params), c.with)
+		id := s.NewID()
+		a, err := s.AskWith(t.ctx, id, s.Message(id, method, params), c.with)
 		if c.served {
 			// What it comes to is no matter of headers.
-			ok := err == nil && !a.hasCode(nil, codeHeader)
-			t.check(c.id, ok, "no refusal", "HTTP %d, %s", a.status(), a.orError(err))
+			ok := err == nil && !a.HasCode(nil, wire.CodeHeader)
+			t.check(c.id, ok, "no refusal", "HTTP %d, %s", a.Status(), a.OrError(err))
 			continue
 		}
-		t.check(c.id, a.hasCode(err, append(c.or, codeHeader)...), "error -32020", a.orError(err))
-		if err == nil && a.err == nil && a.status() < http.StatusMultipleChoices {
+		t.check(c.id, a.HasCode(err, append(c.or, wire.CodeHeader)...), "error -32020", a.OrError(err))
+		if err == nil && a.Err == nil && a.Status() < http.StatusMultipleChoices {
 			continue // it was not refused at all
 		}
 		refused++
-		if a.status() != http.StatusBadRequest {
-			wrong = fmt.Sprintf("%s: HTTP %d", c.id, a.status())
+		if a.Status() != http.StatusBadRequest {
+			wrong = fmt.Sprintf("%s: HTTP %d", c.id, a.Status())
 		}
 	}
 	if status != "" && refused == 0 {
@@ -115,44 +117,44 @@ func runMethodHeaders(t *trial) error {
 	}
 	spelled := func(spell func(string) string) http.Header {
 		return http.Header{
-			headerMethod: {}, headerRevision: {},
-			spell(headerMethod):   {mcp.MethodDiscover},
-			spell(headerRevision): {string(t.leg.revision)},
+			wire.HeaderMethod: {}, wire.HeaderRevision: {},
+			spell(wire.HeaderMethod):   {mcp.MethodDiscover},
+			spell(wire.HeaderRevision): {string(t.leg.revision)},
 		}
 	}
 	cases := []headerCase{
-		{id: "HTTP-30/missing", with: http.Header{headerMethod: {}}},
-		{id: "HTTP-30/other", with: http.Header{headerMethod: {mcp.MethodToolsList}}},
-		{id: "HTTP-30/case", with: http.Header{headerMethod: {"Server/Discover"}}},
-		{id: "HTTP-29/other", with: http.Header{headerRevision: {"1999-01-01"}}, or: []int64{mcp.CodeUnsupportedProtocolVersion}},
+		{id: "HTTP-30/missing", with: http.Header{wire.HeaderMethod: {}}},
+		{id: "HTTP-30/other", with: http.Header{wire.HeaderMethod: {mcp.MethodToolsList}}},
+		{id: "HTTP-30/case", with: http.Header{wire.HeaderMethod: {"Server/Discover"}}},
+		{id: "HTTP-29/other", with: http.Header{wire.HeaderRevision: {"1999-01-01"}}, or: []int64{mcp.CodeUnsupportedProtocolVersion}},
 		{id: "HTTP-11/lower-case", with: spelled(strings.ToLower), served: true},
 		{id: "HTTP-11/upper-case", with: spelled(strings.ToUpper), served: true},
-		{id: "HDR-11/unknown", with: http.Header{headerParam + "Nobody-Knows": {"x"}}, served: true},
+		{id: "HDR-11/unknown", with: http.Header{wire.HeaderParam + "Nobody-Knows": {"x"}}, served: true},
 	}
-	missing := headerCase{id: "HTTP-29/missing", with: http.Header{headerRevision: {}}}
+	missing := headerCase{id: "HTTP-29/missing", with: http.Header{wire.HeaderRevision: {}}}
 	if t.leg.speaksSessions() {
 		// It MAY take such a request for one of 2025-03-26, and may refuse it as that.
-		missing.or = []int64{codeInvalidRequest, codeInvalidParams, codeMethodNotFound, codeServer, codeNotFound}
+		missing.or = []int64{wire.CodeInvalidRequest, wire.CodeInvalidParams, wire.CodeMethodNotFound, codeServer, codeNotFound}
 	}
 	return t.headerCases(s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
 }
 
 // names decides the checks of Mcp-Name for one kind of thing.
-func (t *trial) names(s *session, kind, method, name string, params any) error {
+func (t *trial) names(s *wire.Session, kind, method, name string, params any) error {
 	in64 := func(text string) http.Header {
-		return http.Header{headerName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
+		return http.Header{wire.HeaderName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
 	}
 	other := strings.ToUpper(name)
 	if other == name {
 		other = strings.ToLower(name)
 	}
 	return t.headerCases(s, method, params, "HTTP-32/"+kind+"-status",
-		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{headerName: {}}},
-		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{headerName: {"mainstay-another"}}},
-		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{headerName: {other}}},
+		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{wire.HeaderName: {}}},
+		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{wire.HeaderName: {"mainstay-another"}}},
+		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{wire.HeaderName: {other}}},
 		headerCase{id: "HDR-05/" + kind + "-base64", with: in64(name), served: true},
 		headerCase{id: "HDR-05/" + kind + "-base64-other", with: in64("mainstay-another")},
-		headerCase{id: "HDR-05/" + kind + "-base64-bad", with: http.Header{headerName: {"=?base64?%%%?="}}},
+		headerCase{id: "HDR-05/" + kind + "-base64-bad", with: http.Header{wire.HeaderName: {"=?base64?%%%?="}}},
 	)
 }
 
@@ -203,7 +205,7 @@ func runPromptName(t *trial) error {
 		t.skipAll(SkipNoFixture, "no prompts")
 		return nil
 	}
-	name := text(prompts.entries[0]["name"])
+	name := rawjson.Text(prompts.entries[0]["name"])
 	return t.names(s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
 }
 
@@ -220,6 +222,6 @@ func runResourceName(t *trial) error {
 		t.skipAll(SkipNoFixture, "no resources")
 		return nil
 	}
-	uri := text(resources.entries[0]["uri"])
+	uri := rawjson.Text(resources.entries[0]["uri"])
 	return t.names(s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,8 +18,8 @@ func statelessHTTPScenarios() []Scenario {
 		warning = page + "#security-warning"
 		stream  = page + "#receiving-messages"
 	)
-	needs := Needs{Transport: TransportHTTP}
-	slow := Needs{Transport: TransportHTTP, Capability: "tools", Tools: []string{toolProgress}, SideEffects: SideEffectsReadOnly}
+	needs := Needs{Transport: wire.TransportHTTP}
+	slow := Needs{Transport: wire.TransportHTTP, Capability: "tools", Tools: []string{toolProgress}, SideEffects: SideEffectsReadOnly}
 	return []Scenario{
 		{
 			ID: "HTTP-28", Area: "http", Title: "POST and nothing else", Since: mcp.Version2026_07_28, Needs: needs,
@@ -62,38 +64,38 @@ func runPostOnly(t *trial) error {
 		return err
 	}
 	a, err := t.exchange(s, http.MethodGet, nil, nil)
-	t.earlier("HTTP-28/get", a.is(err, http.StatusMethodNotAllowed), "405", a.describe(err))
-	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{headerSession: {"mainstay-no-such-session"}})
-	t.earlier("HTTP-28/delete", a.is(err, http.StatusMethodNotAllowed), "405", a.describe(err))
+	t.earlier("HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
+	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	t.earlier("HTTP-28/delete", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
 
-	discover := func() []byte { return s.message(s.newID(), mcp.MethodDiscover, nil) }
-	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{headerSession: {"mainstay-no-such-session"}})
-	t.earlier("HTTP-28/session", a.served(err) && a.header.Get(headerSession) == "", "200 without a session id", a.describe(err))
+	discover := func() []byte { return s.Message(s.NewID(), mcp.MethodDiscover, nil) }
+	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	t.earlier("HTTP-28/session", a.Served(err) && a.Header.Get(wire.HeaderSession) == "", "200 without a session id", a.Describe(err))
 	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
-	t.earlier("HTTP-35/last-event", a.served(err), "200 with a response", a.describe(err))
+	t.earlier("HTTP-35/last-event", a.Served(err), "200 with a response", a.Describe(err))
 	a, err = t.exchange(s, http.MethodPost, discover(), nil)
-	t.check("HTTP-28/answer", a.served(err) && isAnswerType(a.header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.describe(err))
-	a, err = t.exchange(s, http.MethodPost, message("", "notifications/com.example/unknown", s.withMeta(nil)), nil)
-	accepted := a.is(err, http.StatusAccepted) && len(a.body) == 0
-	t.check("HTTP-28/notification", accepted || err == nil && a.status >= 400, "202 without a body, or an error status", "%s", a.describe(err))
+	t.check("HTTP-28/answer", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
+	a, err = t.exchange(s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
+	accepted := a.Is(err, http.StatusAccepted) && len(a.Body) == 0
+	t.check("HTTP-28/notification", accepted || err == nil && a.Status >= 400, "202 without a body, or an error status", "%s", a.Describe(err))
 	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
-	t.check("HTTP-05/foreign", a.is(err, http.StatusForbidden), "403", "%s", a.describe(err))
+	t.check("HTTP-05/foreign", a.Is(err, http.StatusForbidden), "403", "%s", a.Describe(err))
 	a, err = t.exchange(s, http.MethodPost, discover(), nil)
-	t.check("HTTP-05/none", a.served(err), "200 with a response", "%s", a.describe(err))
+	t.check("HTTP-05/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return t.buffering(s)
 }
 
 // buffering looks at an event stream: that of a listener is always one.
-func (t *trial) buffering(s *session) error {
+func (t *trial) buffering(s *wire.Session) error {
 	sub, err := t.listen(s, map[string]any{})
 	if err != nil {
 		return err
 	}
-	if sub.ack.http == nil || mediaType(sub.ack.http.Header) != mediaStream {
+	if sub.ack.HTTP == nil || wire.MediaType(sub.ack.HTTP.Header) != wire.MediaStream {
 		t.skip("HTTP-37/buffering", SkipPrerequisite, "no event stream")
 		return nil
 	}
-	t.check("HTTP-37/buffering", sub.ack.http.Header.Get("X-Accel-Buffering") == "no", "X-Accel-Buffering: no", "%q", sub.ack.http.Header.Get("X-Accel-Buffering"))
+	t.check("HTTP-37/buffering", sub.ack.HTTP.Header.Get("X-Accel-Buffering") == "no", "X-Accel-Buffering: no", "%q", sub.ack.HTTP.Header.Get("X-Accel-Buffering"))
 	return sub.end(t)
 }
 
@@ -106,14 +108,14 @@ func runStreamEnds(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.http()
+	w, err := httpOf(s)
 	if err != nil {
 		return err
 	}
 	call := func(token string) (string, error) {
 		params := callParams(toolProgress, struct{}{})
 		params["_meta"] = map[string]any{"progressToken": token}
-		return s.post(t.ctx, mcp.MethodToolsCall, params)
+		return s.Post(t.ctx, mcp.MethodToolsCall, params)
 	}
 	first, err := call("stream-1")
 	if err != nil {
@@ -124,21 +126,21 @@ func runStreamEnds(t *trial) error {
 		return err
 	}
 	for _, id := range []string{first, second} {
-		if _, err := s.await(t.ctx, id); err != nil {
+		if _, err := s.Await(t.ctx, id); err != nil {
 			return err
 		}
 	}
-	wait := s.wait
-	s.wait = min(wait, lingers)
-	_, err = s.next1(t.ctx, func(in inbound) bool { return in.ended && in.to == first })
-	s.wait = wait
+	wait := s.Wait
+	s.Wait = min(wait, lingers)
+	_, err = s.Next(t.ctx, func(in wire.Inbound) bool { return in.Ended && in.To == first })
+	s.Wait = wait
 	t.check("HTTP-36/ends", err == nil, "the end of the stream", "%v", err)
 	strange := ""
-	for _, in := range s.notes {
-		token, _ := object(in.members["params"])
-		owner := map[string]string{"stream-1": first, "stream-2": second}[text(token["progressToken"])]
-		if owner != "" && in.to != owner || owner == "" && in.method() == mcp.MethodProgress {
-			strange = clip(string(in.data), 160)
+	for _, in := range s.Notes {
+		token, _ := rawjson.Object(in.Members["params"])
+		owner := map[string]string{"stream-1": first, "stream-2": second}[rawjson.Text(token["progressToken"])]
+		if owner != "" && in.To != owner || owner == "" && in.Method() == mcp.MethodProgress {
+			strange = rawjson.Clip(string(in.Data), 160)
 		}
 	}
 	t.check("HTTP-36/related", strange == "", "news of its own request", "%s", strange)
@@ -152,8 +154,8 @@ func runStreamEnds(t *trial) error {
 	if err != nil {
 		return err
 	}
-	w.abandon(gone)
-	a, err := s.await(t.ctx, stays)
-	t.check("HTTP-34/alive", err == nil && a.err == nil, "the result of the other call", a.orError(err))
+	w.Abandon(gone)
+	a, err := s.Await(t.ctx, stays)
+	t.check("HTTP-34/alive", err == nil && a.Err == nil, "the result of the other call", a.OrError(err))
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -92,16 +94,16 @@ func clientEverything() map[string]any {
 
 // asked is an interim result.
 type asked struct {
-	answer
+	wire.Answer
 	requests map[string]json.RawMessage
 	state    json.RawMessage
 }
 
 // ask calls a tool and reads what it asks for.
-func (t *trial) askedBy(s *session, method string, params map[string]any) (asked, error) {
-	a, err := s.request(t.ctx, method, params)
-	result, _ := object(a.result)
-	requests, _ := object(result["inputRequests"])
+func (t *trial) askedBy(s *wire.Session, method string, params map[string]any) (asked, error) {
+	a, err := s.Request(t.ctx, method, params)
+	result, _ := rawjson.Object(a.Result)
+	requests, _ := rawjson.Object(result["inputRequests"])
 	return asked{a, requests, result["requestState"]}, err
 }
 
@@ -122,8 +124,8 @@ func (q asked) again(params map[string]any, responses map[string]any) map[string
 func (q asked) responses() map[string]any {
 	out := map[string]any{}
 	for key, raw := range q.requests {
-		request, _ := object(raw)
-		switch text(request["method"]) {
+		request, _ := rawjson.Object(raw)
+		switch rawjson.Text(request["method"]) {
 		case mcp.MethodElicitationCreate:
 			out[key] = map[string]any{"action": "accept", "content": q.form(request["params"])}
 		case mcp.MethodSamplingCreateMessage:
@@ -148,7 +150,7 @@ var modelSays = map[string]any{
 
 // form fills in each property of a form.
 func (q asked) form(params json.RawMessage) map[string]any {
-	members, _ := object(params)
+	members, _ := rawjson.Object(params)
 	out := map[string]any{}
 	for name, property := range readSchema(members["requestedSchema"]).Properties {
 		s := readSchema(property)
@@ -164,11 +166,11 @@ func (q asked) form(params json.RawMessage) map[string]any {
 // kindFault says which request is of none of the three kinds, "" when each is.
 func (q asked) kindFault() string {
 	for key, raw := range q.requests {
-		request, _ := object(raw)
-		switch text(request["method"]) {
+		request, _ := rawjson.Object(raw)
+		switch rawjson.Text(request["method"]) {
 		case mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage, mcp.MethodRootsList:
 		default:
-			return key + " is " + orAbsent(request["method"])
+			return key + " is " + rawjson.OrAbsent(request["method"])
 		}
 	}
 	return ""
@@ -178,8 +180,8 @@ func (q asked) kindFault() string {
 func (q asked) kinds() map[string]int {
 	out := map[string]int{}
 	for _, raw := range q.requests {
-		request, _ := object(raw)
-		out[text(request["method"])]++
+		request, _ := rawjson.Object(raw)
+		out[rawjson.Text(request["method"])]++
 	}
 	return out
 }
@@ -187,8 +189,8 @@ func (q asked) kinds() map[string]int {
 // one returns the params of the only request of a method.
 func (q asked) one(method string) map[string]json.RawMessage {
 	for _, raw := range q.requests {
-		if request, _ := object(raw); text(request["method"]) == method {
-			params, _ := object(request["params"])
+		if request, _ := rawjson.Object(raw); rawjson.Text(request["method"]) == method {
+			params, _ := rawjson.Object(request["params"])
 			return params
 		}
 	}
@@ -196,23 +198,23 @@ func (q asked) one(method string) map[string]json.RawMessage {
 }
 
 // notAsked decides a check that a client which declares nothing is not asked.
-func (t *trial) notAsked(s *session, id, name string) error {
-	s.declares = nil
-	defer func() { s.declares = clientEverything() }()
+func (t *trial) notAsked(s *wire.Session, id, name string) error {
+	s.Declares = nil
+	defer func() { s.Declares = clientEverything() }()
 	t.step(s)
 	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+name, struct{}{}))
-	t.check(id, err == nil && len(q.requests) == 0, "no input requests", q.orError(err))
+	t.check(id, err == nil && len(q.requests) == 0, "no input requests", q.OrError(err))
 	return err
 }
 
 // declaring opens a session that declares all a server may ask for.
-func (t *trial) declaring() (*session, error) {
+func (t *trial) declaring() (*wire.Session, error) {
 	s, err := t.raw()
 	if err != nil {
 		return nil, err
 	}
-	s.declares = clientEverything()
-	return s, s.handshake(t.ctx, t.leg.asked)
+	s.Declares = clientEverything()
+	return s, s.Handshake(t.ctx, t.leg.asked)
 }
 
 func runAskUser(t *trial) error {
@@ -224,74 +226,74 @@ func runAskUser(t *trial) error {
 	t.step(s)
 	params := callParams(inputRequired+name, struct{}{})
 	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
-	asks := err == nil && q.isInputRequired() && (len(q.requests) > 0 || isString(q.state))
-	if !t.check("MRTR-02/asks", asks, "resultType input_required", q.orError(err)) {
+	asks := err == nil && q.IsInputRequired() && (len(q.requests) > 0 || rawjson.IsString(q.state))
+	if !t.check("MRTR-02/asks", asks, "resultType input_required", q.OrError(err)) {
 		return err
 	}
 	t.check("MRTR-02/kind", q.kindFault() == "", "one of the three", "%s", q.kindFault())
 	fault := elicitationFault(q.one(mcp.MethodElicitationCreate))
 	t.check("MRTR-02/elicitation", fault == "", "a message and a form", "%s", fault)
-	result, _ := object(q.result)
+	result, _ := rawjson.Object(q.Result)
 	_, ttl := result["ttlMs"]
 	_, scope := result["cacheScope"]
-	t.check("MRTR-02/hints", !ttl && !scope, "neither ttlMs nor cacheScope", q.describe())
+	t.check("MRTR-02/hints", !ttl && !scope, "neither ttlMs nor cacheScope", q.Describe())
 
-	retry := func(s *session, responses map[string]any) (answer, error) {
+	retry := func(s *wire.Session, responses map[string]any) (wire.Answer, error) {
 		t.step(s)
-		return s.request(t.ctx, mcp.MethodToolsCall, q.again(params, responses))
+		return s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, responses))
 	}
 	a, err := retry(s, q.responses())
-	t.check("MRTR-04/complete", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
-	t.check("MRTR-04/used", strings.Contains(string(a.result), userSays), userSays+" in the result", a.orError(err))
+	t.check("MRTR-04/complete", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
+	t.check("MRTR-04/used", strings.Contains(string(a.Result), userSays), userSays+" in the result", a.OrError(err))
 	a, err = retry(s, map[string]any{"mainstay-another-key": map[string]any{"action": "accept", "content": map[string]any{}}})
-	t.check("MRTR-13/missing", err == nil && a.isInputRequired(), "resultType input_required", a.orError(err))
+	t.check("MRTR-13/missing", err == nil && a.IsInputRequired(), "resultType input_required", a.OrError(err))
 	more := q.responses()
 	more["mainstay-another-key"] = map[string]any{"action": "accept", "content": map[string]any{"x": 1}}
 	a, err = retry(s, more)
-	t.check("MRTR-13/extra", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	t.check("MRTR-13/extra", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
 	numbers := map[string]any{}
 	for key := range q.requests {
 		numbers[key] = 12345
 	}
 	a, err = retry(s, numbers)
-	t.check("MRTR-13/malformed", err == nil && resultType(a) != mcp.ResultComplete, "an error, or the same question", a.orError(err))
+	t.check("MRTR-13/malformed", err == nil && wire.ResultType(a) != mcp.ResultComplete, "an error, or the same question", a.OrError(err))
 	a, err = retry(s, nil)
-	t.check("MRTR-13/null", err == nil && resultType(a) != mcp.ResultComplete, "an error, or the same question", a.orError(err))
+	t.check("MRTR-13/null", err == nil && wire.ResultType(a) != mcp.ResultComplete, "an error, or the same question", a.OrError(err))
 	declined := map[string]any{}
 	for key := range q.requests {
 		declined[key] = map[string]any{"action": "decline"}
 	}
 	a, err = retry(s, declined)
-	t.check("MRTR-13/decline", err == nil, "an answer", a.orError(err))
+	t.check("MRTR-13/decline", err == nil, "an answer", a.OrError(err))
 	other, err := t.declaring()
 	if err != nil {
 		return err
 	}
 	a, err = retry(other, q.responses())
-	t.check("MRTR-13/anywhere", err == nil && resultType(a) == mcp.ResultComplete, "resultType complete", a.orError(err))
+	t.check("MRTR-13/anywhere", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
 	return t.notAsked(s, "MRTR-13/undeclared", name)
 }
 
 // elicitationFault says what is wrong with the params of an elicitation, "" when
 // nothing is (ELIC-01, ELIC-03).
 func elicitationFault(params map[string]json.RawMessage) string {
-	if !isString(params["message"]) {
-		return "message is " + orAbsent(params["message"])
+	if !rawjson.IsString(params["message"]) {
+		return "message is " + rawjson.OrAbsent(params["message"])
 	}
-	if text(params["mode"]) == "url" {
-		if !isAbsoluteURI(text(params["url"])) {
-			return "url is " + orAbsent(params["url"])
+	if rawjson.Text(params["mode"]) == "url" {
+		if !isAbsoluteURI(rawjson.Text(params["url"])) {
+			return "url is " + rawjson.OrAbsent(params["url"])
 		}
 		return ""
 	}
-	if text(readSchema(params["requestedSchema"]).Type) != "object" {
-		return "requestedSchema is " + orAbsent(params["requestedSchema"])
+	if rawjson.Text(readSchema(params["requestedSchema"]).Type) != "object" {
+		return "requestedSchema is " + rawjson.OrAbsent(params["requestedSchema"])
 	}
 	for name, property := range readSchema(params["requestedSchema"]).Properties {
 		switch readSchema(property).typed() {
 		case "string", "number", "integer", "boolean", "array":
 		default:
-			return fmt.Sprintf("%s of the form is %s", name, orAbsent(property))
+			return fmt.Sprintf("%s of the form is %s", name, rawjson.OrAbsent(property))
 		}
 	}
 	return ""
@@ -305,9 +307,9 @@ func runAskModel(t *trial) error {
 	params := callParams(inputRequired+"sampling", struct{}{})
 	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
 	fault := samplingFault(q.one(mcp.MethodSamplingCreateMessage))
-	t.check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.orError(err))
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
-	t.check("MRTR-03/sampling-used", strings.Contains(string(a.result), modelSaid), modelSaid+" in the result", a.orError(err))
+	t.check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.OrError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-03/sampling-used", strings.Contains(string(a.Result), modelSaid), modelSaid+" in the result", a.OrError(err))
 	return t.notAsked(s, "MRTR-13/sampling-undeclared", "sampling")
 }
 
@@ -319,18 +321,18 @@ func samplingFault(params map[string]json.RawMessage) string {
 		Content json.RawMessage
 	}
 	if json.Unmarshal(params["messages"], &messages) != nil || messages == nil {
-		return "messages is " + orAbsent(params["messages"])
+		return "messages is " + rawjson.OrAbsent(params["messages"])
 	}
 	for i, m := range messages {
 		if m.Role != "user" && m.Role != "assistant" {
 			return fmt.Sprintf("the role of message %d is %q", i, m.Role)
 		}
-		if !isObject(m.Content) && !isArray(m.Content) {
-			return fmt.Sprintf("the content of message %d is %s", i, orAbsent(m.Content))
+		if !rawjson.IsObject(m.Content) && !rawjson.IsArray(m.Content) {
+			return fmt.Sprintf("the content of message %d is %s", i, rawjson.OrAbsent(m.Content))
 		}
 	}
-	if !isInteger(params["maxTokens"]) {
-		return "maxTokens is " + orAbsent(params["maxTokens"])
+	if !rawjson.IsInteger(params["maxTokens"]) {
+		return "maxTokens is " + rawjson.OrAbsent(params["maxTokens"])
 	}
 	return ""
 }
@@ -342,8 +344,8 @@ func runAskRoots(t *trial) error {
 	}
 	params := callParams(inputRequired+"list_roots", struct{}{})
 	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
-	t.check("MRTR-03/roots", err == nil && q.kinds()[mcp.MethodRootsList] == 1, "roots/list", q.orError(err))
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
-	t.check("MRTR-03/roots-used", err == nil && resultType(a) == mcp.ResultComplete, "a result", a.orError(err))
+	t.check("MRTR-03/roots", err == nil && q.kinds()[mcp.MethodRootsList] == 1, "roots/list", q.OrError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-03/roots-used", err == nil && wire.ResultType(a) == mcp.ResultComplete, "a result", a.OrError(err))
 	return t.notAsked(s, "MRTR-13/roots-undeclared", "list_roots")
 }

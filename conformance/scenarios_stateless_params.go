@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -41,7 +42,7 @@ func statelessParamScenarios() []Scenario {
 		quoted(Must, "HDR-11/boolean-other", "the other boolean is refused with -32020", custom, compare),
 		quoted(Must, "HDR-11/typed-missing", "an integer without its header is refused with -32020", custom, "Client omits header but value is in body: Server MUST reject the request"),
 	}
-	needs := Needs{Transport: TransportHTTP, Capability: "tools"}
+	needs := Needs{Transport: wire.TransportHTTP, Capability: "tools"}
 	return []Scenario{
 		{ID: "HDR-11", Area: "http", Title: "texts that are repeated in headers", Since: mcp.Version2026_07_28, Needs: needs, Checks: checks, run: runMirroredText},
 		{ID: "HDR-11-TYPES", Area: "http", Title: "integers and booleans that are repeated in headers", Since: mcp.Version2026_07_28, Needs: needs, Checks: typed, run: runMirroredTypes},
@@ -50,20 +51,20 @@ func statelessParamScenarios() []Scenario {
 
 // mirrored returns a tool that may be called and repeats an argument of the
 // type in a header, and asks for no other argument.
-func (l *leg) mirrored(kind string) (string, mirror, bool) {
+func (l *leg) mirrored(kind string) (string, wire.Mirror, bool) {
 	for _, tool := range l.tools {
 		if !l.mayCall(tool.Name) {
 			continue
 		}
 		required := readSchema(tool.InputSchema).Required
-		for _, m := range mirrorsOf(tool.InputSchema) {
-			alone := len(required) == 0 || len(required) == 1 && required[0] == m.path[0]
-			if m.kind == kind && len(m.path) == 1 && alone {
+		for _, m := range wire.MirrorsOf(tool.InputSchema) {
+			alone := len(required) == 0 || len(required) == 1 && required[0] == m.Path[0]
+			if m.Kind == kind && len(m.Path) == 1 && alone {
 				return tool.Name, m, true
 			}
 		}
 	}
-	return "", mirror{}, false
+	return "", wire.Mirror{}, false
 }
 
 func inBase64(text string) string {
@@ -81,8 +82,8 @@ func runMirroredText(t *trial) error {
 		return err
 	}
 	const value = "Eu-West-1"
-	header := headerParam + m.header
-	params := func(value any) any { return callParams(name, map[string]any{m.path[0]: value}) }
+	header := wire.HeaderParam + m.Header
+	params := func(value any) any { return callParams(name, map[string]any{m.Path[0]: value}) }
 	as := func(value string) http.Header { return http.Header{header: {value}} }
 	err = t.headerCases(s, mcp.MethodToolsCall, params(value), "HDR-11/status",
 		headerCase{id: "HDR-11/equal", served: true},
@@ -115,21 +116,23 @@ func runMirroredTypes(t *trial) error {
 	if err != nil {
 		return err
 	}
-	is := func(m mirror, value string) http.Header { return http.Header{headerParam + m.header: {value}} }
+	is := func(m wire.Mirror, value string) http.Header {
+		return http.Header{wire.HeaderParam + m.Header: {value}}
+	}
 	if ok {
-		err := t.headerCases(s, mcp.MethodToolsCall, callParams(integer, map[string]any{n.path[0]: json.RawMessage("42")}), "",
+		err := t.headerCases(s, mcp.MethodToolsCall, callParams(integer, map[string]any{n.Path[0]: json.RawMessage("42")}), "",
 			headerCase{id: "HDR-11/integer", served: true},
 			headerCase{id: "HDR-11/integer-numeric", with: is(n, "42.0"), served: true},
 			headerCase{id: "HDR-11/integer-other", with: is(n, "43")},
 			headerCase{id: "HDR-11/integer-text", with: is(n, "forty-two")},
-			headerCase{id: "HDR-11/typed-missing", with: http.Header{headerParam + n.header: {}}},
+			headerCase{id: "HDR-11/typed-missing", with: http.Header{wire.HeaderParam + n.Header: {}}},
 		)
 		if err != nil {
 			return err
 		}
 	}
 	if also {
-		err := t.headerCases(s, mcp.MethodToolsCall, callParams(flag, map[string]any{b.path[0]: true}), "",
+		err := t.headerCases(s, mcp.MethodToolsCall, callParams(flag, map[string]any{b.Path[0]: true}), "",
 			headerCase{id: "HDR-11/boolean", served: true},
 			headerCase{id: "HDR-11/boolean-other", with: is(b, "false")},
 		)

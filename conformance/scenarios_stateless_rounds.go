@@ -3,6 +3,8 @@ package conformance
 import (
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,8 +18,8 @@ func runEchoState(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
-	t.check("MRTR-04/state", isString(q.state) && resultType(a) == mcp.ResultComplete, "a state, and a result for it", "requestState %s; %s", orAbsent(q.state), a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-04/state", rawjson.IsString(q.state) && wire.ResultType(a) == mcp.ResultComplete, "a state, and a result for it", "requestState %s; %s", rawjson.OrAbsent(q.state), a.OrError(err))
 	// Only where a state decides something must it be protected. The official
 	// suite says of this tool that it does.
 	t.step(s)
@@ -29,26 +31,26 @@ func runEchoState(t *trial) error {
 		return nil
 	}
 	params = callParams(guarded, struct{}{})
-	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
-	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.orError(err))
+	a, err = s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
+	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.OrError(err))
 	if q, err = t.askedBy(s, mcp.MethodToolsCall, params); err != nil {
 		return err
 	}
-	for id, state := range pairs("MRTR-13/tampered", flipped(text(q.state)), "MRTR-13/invented", "mainstay-never-given") {
+	for id, state := range pairs("MRTR-13/tampered", flipped(rawjson.Text(q.state)), "MRTR-13/invented", "mainstay-never-given") {
 		t.step(s)
 		retry := q.again(params, q.responses())
 		retry["requestState"] = state
-		a, err := s.request(t.ctx, mcp.MethodToolsCall, retry)
-		t.check(id, err == nil && refusedState(a), "a refusal", a.orError(err))
+		a, err := s.Request(t.ctx, mcp.MethodToolsCall, retry)
+		t.check(id, err == nil && refusedState(a), "a refusal", a.OrError(err))
 	}
 	return nil
 }
 
 // refusedState reports whether a retry was refused: by an error, by a result
 // that says so, or by beginning again.
-func refusedState(a answer) bool {
-	result, _ := object(a.result)
-	return a.err != nil || string(result["isError"]) == "true" || a.isInputRequired()
+func refusedState(a wire.Answer) bool {
+	result, _ := rawjson.Object(a.Result)
+	return a.Err != nil || string(result["isError"]) == "true" || a.IsInputRequired()
 }
 
 // flipped changes one character in the middle of a state.
@@ -85,20 +87,20 @@ func runAskThree(t *trial) error {
 	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
 	kinds := q.kinds()
 	three := kinds[mcp.MethodElicitationCreate] == 1 && kinds[mcp.MethodSamplingCreateMessage] == 1 && kinds[mcp.MethodRootsList] == 1
-	if !t.check("MRTR-03/three", err == nil && three, "one request of each kind", q.orError(err)) {
+	if !t.check("MRTR-03/three", err == nil && three, "one request of each kind", q.OrError(err)) {
 		return err
 	}
 	t.step(s)
 	all := q.responses()
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, q.again(params, all))
-	t.check("MRTR-03/three-used", resultType(a) == mcp.ResultComplete && strings.Contains(string(a.result), userSays), userSays+" in the result", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, all))
+	t.check("MRTR-03/three-used", wire.ResultType(a) == mcp.ResultComplete && strings.Contains(string(a.Result), userSays), userSays+" in the result", a.OrError(err))
 	t.step(s)
 	part := map[string]any{}
-	for _, key := range sortedKeys(all)[:1] {
+	for _, key := range rawjson.SortedKeys(all)[:1] {
 		part[key] = all[key]
 	}
-	a, err = s.request(t.ctx, mcp.MethodToolsCall, q.again(params, part))
-	t.check("MRTR-13/partial", err == nil && a.isInputRequired(), "resultType input_required", a.orError(err))
+	a, err = s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, part))
+	t.check("MRTR-13/partial", err == nil && a.IsInputRequired(), "resultType input_required", a.OrError(err))
 	return nil
 }
 
@@ -119,15 +121,15 @@ func runAskTwice(t *trial) error {
 			fresh = false
 		}
 	}
-	t.check("MRTR-07/second", err == nil && second.isInputRequired() && fresh, "other input requests", second.orError(err))
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, second.again(params, second.responses()))
-	t.check("MRTR-07/complete", err == nil && resultType(a) == mcp.ResultComplete && !isFailedCall(a), "resultType complete", a.orError(err))
+	t.check("MRTR-07/second", err == nil && second.IsInputRequired() && fresh, "other input requests", second.OrError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, second.again(params, second.responses()))
+	t.check("MRTR-07/complete", err == nil && wire.ResultType(a) == mcp.ResultComplete && !isFailedCall(a), "resultType complete", a.OrError(err))
 	return nil
 }
 
 // isFailedCall reports whether a result says isError.
-func isFailedCall(a answer) bool {
-	result, _ := object(a.result)
+func isFailedCall(a wire.Answer) bool {
+	result, _ := rawjson.Object(a.Result)
 	return string(result["isError"]) == "true"
 }
 
@@ -136,12 +138,12 @@ func runAskDeclared(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s.declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
+	s.Declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	t.step(s)
 	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+"capabilities", struct{}{}))
 	kinds := q.kinds()
 	only := kinds[mcp.MethodElicitationCreate] > 0 && len(kinds) == 1
-	t.check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.orError(err))
+	t.check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.OrError(err))
 	return t.notAsked(s, "MRTR-13/nothing", "capabilities")
 }
 
@@ -162,11 +164,11 @@ func runPromptAsks(t *trial) error {
 	t.step(s)
 	params := map[string]any{"name": name}
 	q, err := t.askedBy(s, mcp.MethodPromptsGet, params)
-	if err != nil || !q.isInputRequired() {
-		t.fail("MRTR-01/prompt", "resultType input_required", "%s", q.orError(err))
+	if err != nil || !q.IsInputRequired() {
+		t.fail("MRTR-01/prompt", "resultType input_required", "%s", q.OrError(err))
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodPromptsGet, q.again(params, q.responses()))
-	t.check("MRTR-01/prompt", err == nil && strings.Contains(string(a.result), userSays), userSays+" in the prompt", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodPromptsGet, q.again(params, q.responses()))
+	t.check("MRTR-01/prompt", err == nil && strings.Contains(string(a.Result), userSays), userSays+" in the prompt", a.OrError(err))
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -68,27 +70,27 @@ func runMissingCapability(t *trial) error {
 		return params
 	}
 	none, sampling := map[string]any{}, map[string]any{"sampling": map[string]any{}}
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, call(none))
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, call(none))
 	const missing = mcp.CodeMissingRequiredClientCapability
-	t.check("DISC-08/code", a.hasCode(err, missing), "error -32021", a.orError(err))
-	data, _ := object(a.errorData())
-	required, _ := object(data["requiredCapabilities"])
-	t.check("DISC-08/data", isObject(required["sampling"]), `{"sampling":{}}`, "data.requiredCapabilities is %s", orAbsent(data["requiredCapabilities"]))
-	if _, overHTTP := s.wire.(*httpWire); overHTTP {
-		t.check("DISC-08/status", a.status() == 400, "400", "HTTP %d", a.status())
+	t.check("DISC-08/code", a.HasCode(err, missing), "error -32021", a.OrError(err))
+	data, _ := rawjson.Object(a.ErrorData())
+	required, _ := rawjson.Object(data["requiredCapabilities"])
+	t.check("DISC-08/data", rawjson.IsObject(required["sampling"]), `{"sampling":{}}`, "data.requiredCapabilities is %s", rawjson.OrAbsent(data["requiredCapabilities"]))
+	if _, overHTTP := s.Conn.(*wire.HTTPConn); overHTTP {
+		t.check("DISC-08/status", a.Status() == 400, "400", "HTTP %d", a.Status())
 	} else {
 		t.skip("DISC-08/status", SkipTransport, "a rule of http")
 	}
 	t.step(s)
-	a, err = s.request(t.ctx, mcp.MethodToolsCall, call(sampling))
-	t.check("DISC-08/declared", err == nil && a.err == nil, "a result", a.orError(err))
-	a, err = s.request(t.ctx, mcp.MethodToolsCall, call(none))
-	t.check("DISC-11/capabilities", a.hasCode(err, missing), "error -32021", a.orError(err))
+	a, err = s.Request(t.ctx, mcp.MethodToolsCall, call(sampling))
+	t.check("DISC-08/declared", err == nil && a.Err == nil, "a result", a.OrError(err))
+	a, err = s.Request(t.ctx, mcp.MethodToolsCall, call(none))
+	t.check("DISC-11/capabilities", a.HasCode(err, missing), "error -32021", a.OrError(err))
 
 	t.step(s)
 	var ids []string
 	for i := range 6 {
-		id, err := s.post(t.ctx, mcp.MethodToolsCall, call([]map[string]any{none, sampling}[i%2]))
+		id, err := s.Post(t.ctx, mcp.MethodToolsCall, call([]map[string]any{none, sampling}[i%2]))
 		if err != nil {
 			return err
 		}
@@ -96,12 +98,12 @@ func runMissingCapability(t *trial) error {
 	}
 	mixed := ""
 	for i, id := range ids {
-		a, err := s.await(t.ctx, id)
+		a, err := s.Await(t.ctx, id)
 		if err != nil {
 			return err
 		}
-		if refused := a.hasCode(nil, missing); refused != (i%2 == 0) {
-			mixed = fmt.Sprintf("request %d of 6: %s", i+1, a.describe())
+		if refused := a.HasCode(nil, missing); refused != (i%2 == 0) {
+			mixed = fmt.Sprintf("request %d of 6: %s", i+1, a.Describe())
 		}
 	}
 	t.check("DISC-11/interleaved", mixed == "", "-32021 for those that do not declare it, a result for the others", "%s", mixed)
@@ -113,8 +115,8 @@ func runNoState(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := first.request(t.ctx, mcp.MethodToolsList, nil)
-	t.check("DISC-11/first", err == nil && a.result != nil, "a result", a.orError(err))
+	a, err := first.Request(t.ctx, mcp.MethodToolsList, nil)
+	t.check("DISC-11/first", err == nil && a.Result != nil, "a result", a.OrError(err))
 	lists := make([][]string, 3)
 	for i := range lists {
 		s, err := t.raw()
@@ -122,11 +124,11 @@ func runNoState(t *trial) error {
 			return err
 		}
 		if i == 2 {
-			s.declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
+			s.Declares = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}}
 			if _, err := walk(t.ctx, s, toolKind); err != nil {
 				return err
 			}
-			s.declares = nil
+			s.Declares = nil
 		}
 		tools, err := walk(t.ctx, s, toolKind)
 		if err != nil {
@@ -158,15 +160,15 @@ func runLogLevel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	call := func(level any) (answer, []inbound, error) {
+	call := func(level any) (wire.Answer, []wire.Inbound, error) {
 		t.step(s)
 		params := callParams(toolLogsOnce, struct{}{})
 		if level != nil {
 			params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
 		}
-		had := len(s.noted(mcp.MethodMessage))
-		a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
-		return a, s.noted(mcp.MethodMessage)[had:], err
+		had := len(s.Noted(mcp.MethodMessage))
+		a, err := s.Request(t.ctx, mcp.MethodToolsCall, params)
+		return a, s.Noted(mcp.MethodMessage)[had:], err
 	}
 	_, none, err := call(nil)
 	if err != nil {
@@ -177,7 +179,7 @@ func runLogLevel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.check("LOG-02/sent", len(some) > 0, "notifications/message", "%s", a.describe())
+	t.check("LOG-02/sent", len(some) > 0, "notifications/message", "%s", a.Describe())
 	_, leaked, err := call(nil)
 	if err != nil {
 		return err
@@ -187,37 +189,37 @@ func runLogLevel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	below := slices.ContainsFunc(low, func(in inbound) bool { return text(paramMember(in, "level")) != "emergency" })
+	below := slices.ContainsFunc(low, func(in wire.Inbound) bool { return rawjson.Text(paramMember(in, "level")) != "emergency" })
 	t.check("LOG-02/threshold", !below, "none below emergency", "%d messages", len(low))
 	a, _, err = call("loud")
-	t.check("LOG-02/unknown", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	t.check("LOG-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	return t.logStreams(s)
 }
 
 // logStreams makes two calls at once, of which one wants log messages.
-func (t *trial) logStreams(s *session) error {
-	if _, overHTTP := s.wire.(*httpWire); !overHTTP {
+func (t *trial) logStreams(s *wire.Session) error {
+	if _, overHTTP := s.Conn.(*wire.HTTPConn); !overHTTP {
 		t.skip("LOG-02/stream", SkipTransport, "a rule of http")
 		return nil
 	}
 	t.step(s)
-	had := len(s.noted(mcp.MethodMessage))
+	had := len(s.Noted(mcp.MethodMessage))
 	var ids []string
 	for _, level := range []any{"debug", nil} {
 		params := callParams(toolLogsOnce, struct{}{})
 		params["_meta"] = map[string]any{mcp.MetaLogLevel: level}
-		id, err := s.post(t.ctx, mcp.MethodToolsCall, params)
+		id, err := s.Post(t.ctx, mcp.MethodToolsCall, params)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		if _, err := s.await(t.ctx, id); err != nil {
+		if _, err := s.Await(t.ctx, id); err != nil {
 			return err
 		}
 	}
-	strange := slices.ContainsFunc(s.noted(mcp.MethodMessage)[had:], func(in inbound) bool { return in.to != ids[0] })
+	strange := slices.ContainsFunc(s.Noted(mcp.MethodMessage)[had:], func(in wire.Inbound) bool { return in.To != ids[0] })
 	t.check("LOG-02/stream", !strange, "messages on the stream of the first call", "one on the stream of the other")
 	return nil
 }

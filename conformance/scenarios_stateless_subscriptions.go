@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -94,30 +96,30 @@ func runListen(t *trial) error {
 		return err
 	}
 	const acknowledged = mcp.MethodSubscriptionsAcknowledged
-	if !t.check("CHG-04/first", err == nil && sub.ack.method() == acknowledged, acknowledged, "%s", sub.described(err)) {
+	if !t.check("CHG-04/first", err == nil && sub.ack.Method() == acknowledged, acknowledged, "%s", sub.described(err)) {
 		return err
 	}
-	t.check("CHG-04/id", string(sub.subscription(sub.ack)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(sub.ack)))
-	honoured, _ := object(paramMember(sub.ack, "notifications"))
+	t.check("CHG-04/id", string(sub.subscription(sub.ack)) == sub.id, sub.id, "%s", rawjson.OrAbsent(sub.subscription(sub.ack)))
+	honoured, _ := rawjson.Object(paramMember(sub.ack, "notifications"))
 	strange := ""
 	for name := range honoured {
 		if filter[name] == nil {
 			strange = name
 		}
 	}
-	t.check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", orAbsent(paramMember(sub.ack, "notifications")))
-	t.check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", orAbsent(paramMember(sub.ack, "notifications")))
+	t.check("CHG-04/subset", honoured != nil && strange == "", "a part of the filter", "notifications is %s", rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
+	t.check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 
 	t.step(s)
 	number, err := t.listenAs(s, "70001", map[string]any{})
-	t.check("CHG-04/integer", err == nil && sameID(number.subscription(number.ack), "70001"), "70001", "%s %s", orAbsent(number.subscription(number.ack)), number.described(err))
-	none, _ := object(paramMember(number.ack, "notifications"))
-	granted := slices.ContainsFunc(sortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
+	t.check("CHG-04/integer", err == nil && sameID(number.subscription(number.ack), "70001"), "70001", "%s %s", rawjson.OrAbsent(number.subscription(number.ack)), number.described(err))
+	none, _ := rawjson.Object(paramMember(number.ack, "notifications"))
+	granted := slices.ContainsFunc(rawjson.SortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
 	t.check("CHG-04/empty", none != nil && !granted, "an acknowledgment with an empty object", "%s", number.described(err))
-	if _, err := s.settle(t.ctx); err != nil {
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
-	answered := slices.ContainsFunc(s.stash, func(in inbound) bool { return in.to == sub.id || in.isResponse() && in.id() == sub.id })
+	answered := slices.ContainsFunc(s.Stash, func(in wire.Inbound) bool { return in.To == sub.id || in.IsResponse() && in.ID() == sub.id })
 	t.check("CHG-04/open", !answered, "no response", "the subscription was answered or closed")
 	for _, open := range []*subscription{sub, number} {
 		if err := open.end(t); err != nil {
@@ -125,24 +127,24 @@ func runListen(t *trial) error {
 		}
 	}
 	t.step(s)
-	a, err := s.ping(t.ctx)
-	t.check("CHG-07/closed", err == nil && a.err == nil, "a result", a.orError(err))
+	a, err := s.Ping(t.ctx)
+	t.check("CHG-07/closed", err == nil && a.Err == nil, "a result", a.OrError(err))
 	return nil
 }
 
 // unheard reports whether silence says nothing about the server: no answer came in
 // time, and none comes to a ping after it.
-func (t *trial) unheard(s *session, err error) bool {
-	if !errors.Is(err, errLate) {
+func (t *trial) unheard(s *wire.Session, err error) bool {
+	if !errors.Is(err, wire.ErrLate) {
 		return false
 	}
-	_, lost := s.ping(t.ctx)
+	_, lost := s.Ping(t.ctx)
 	return lost != nil
 }
 
 // paramMember returns a member of the params of a message.
-func paramMember(in inbound, name string) json.RawMessage {
-	params, _ := object(in.members["params"])
+func paramMember(in wire.Inbound, name string) json.RawMessage {
+	params, _ := rawjson.Object(in.Members["params"])
 	return params[name]
 }
 
@@ -151,10 +153,10 @@ func (sub *subscription) described(err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	if sub.ack.members == nil {
-		return fmt.Sprint(sub.ack.err)
+	if sub.ack.Members == nil {
+		return fmt.Sprint(sub.ack.Err)
 	}
-	return clip(string(sub.ack.data), 160)
+	return rawjson.Clip(string(sub.ack.Data), 160)
 }
 
 func runToolNews(t *trial) error {
@@ -180,18 +182,18 @@ func (t *trial) news(list, method, trigger string) error {
 		return err
 	}
 	if !sub.honours(list + "ListChanged") {
-		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+orAbsent(paramMember(sub.ack, "notifications")))
+		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 		return sub.end(t)
 	}
 	if _, err := t.call(s, trigger, struct{}{}); err != nil {
 		return err
 	}
-	s.wait = min(s.wait, newsWait)
+	s.Wait = min(s.Wait, newsWait)
 	in, err := sub.next(t, method)
 	if !t.check("CHG-03/"+list, err == nil, method, "%v", err) {
 		t.skip("META-08/"+list, SkipNoFixture, "no news to look at")
 	}
-	t.check("META-08/"+list, string(sub.subscription(in)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(in)))
+	t.check("META-08/"+list, string(sub.subscription(in)) == sub.id, sub.id, "%s", rawjson.OrAbsent(sub.subscription(in)))
 	if err := sub.end(t); err != nil {
 		return err
 	}
@@ -209,7 +211,7 @@ func runResourceNews(t *trial) error {
 		return err
 	}
 	if !sub.honours("resourceSubscriptions") {
-		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+orAbsent(paramMember(sub.ack, "notifications")))
+		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 		return sub.end(t)
 	}
 	other, err := t.listen(s, map[string]any{"resourceSubscriptions": []string{resourceStatic}})
@@ -219,15 +221,15 @@ func runResourceNews(t *trial) error {
 	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {
 		return err
 	}
-	s.wait = min(s.wait, newsWait)
+	s.Wait = min(s.Wait, newsWait)
 	in, err := sub.next(t, mcp.MethodResourcesUpdated)
 	if !t.check("CHG-05/updated", err == nil, mcp.MethodResourcesUpdated, "%v", err) {
 		t.skip("CHG-05/uri", SkipNoFixture, "no news to look at")
 		t.skip("CHG-05/id", SkipNoFixture, "no news to look at")
 	}
-	t.check("CHG-05/uri", text(paramMember(in, "uri")) == resourceWatched, resourceWatched, "uri is %s", orAbsent(paramMember(in, "uri")))
-	t.check("CHG-05/id", string(sub.subscription(in)) == sub.id, sub.id, "%s", orAbsent(sub.subscription(in)))
-	if _, err := s.settle(t.ctx); err != nil {
+	t.check("CHG-05/uri", rawjson.Text(paramMember(in, "uri")) == resourceWatched, resourceWatched, "uri is %s", rawjson.OrAbsent(paramMember(in, "uri")))
+	t.check("CHG-05/id", string(sub.subscription(in)) == sub.id, sub.id, "%s", rawjson.OrAbsent(sub.subscription(in)))
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
 	t.check("CHG-05/others", len(other.noted(mcp.MethodResourcesUpdated)) == 0, "nothing", "%s", mcp.MethodResourcesUpdated)
@@ -264,11 +266,11 @@ func runListenTwice(t *trial) error {
 	if err := closed.end(t); err != nil {
 		return err
 	}
-	if _, err := s.settle(t.ctx); err != nil {
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
-	quiet := len(s.notes)
-	s.wait = min(s.wait, newsWait)
+	quiet := len(s.Notes)
+	s.Wait = min(s.Wait, newsWait)
 	for _, trigger := range []string{toolChangeTools, toolChangePrompts} {
 		if _, err := t.call(s, trigger, struct{}{}); err != nil {
 			return err
@@ -284,7 +286,7 @@ func runListenTwice(t *trial) error {
 			break
 		}
 	}
-	if _, err := s.settle(t.ctx); err != nil {
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
 	for _, sub := range []*subscription{both, prompts} {
@@ -294,15 +296,15 @@ func runListenTwice(t *trial) error {
 	}
 	t.check("CHG-06/two", missing == "", "news once on each", "%s", missing)
 	t.check("CHG-03/unasked", len(prompts.noted(mcp.MethodToolsListChanged)) == 0, "no news of tools", "%s for %s", mcp.MethodToolsListChanged, prompts.id)
-	if s.wire.transport() != TransportStdio {
+	if s.Conn.Transport() != wire.TransportStdio {
 		t.skip("CHG-07/quiet", SkipTransport, "a stream that was closed carries nothing")
 	}
-	late := slices.ContainsFunc(s.notes[quiet:], closed.owns)
+	late := slices.ContainsFunc(s.Notes[quiet:], closed.owns)
 	t.check("CHG-07/quiet", !late, "nothing for "+closed.id, "a notification")
 	strange := ""
-	for _, in := range s.notes {
-		if (in.method() == mcp.MethodProgress || in.method() == mcp.MethodMessage) && (both.owns(in) || prompts.owns(in)) {
-			strange = in.method()
+	for _, in := range s.Notes {
+		if (in.Method() == mcp.MethodProgress || in.Method() == mcp.MethodMessage) && (both.owns(in) || prompts.owns(in)) {
+			strange = in.Method()
 		}
 	}
 	t.check("LOG-02/listen", strange == "", "neither", "%s", strange)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -90,17 +92,17 @@ type stored struct {
 }
 
 // store calls store_artifact.
-func (t *trial) store(s *session, content string) (stored, answer, error) {
+func (t *trial) store(s *wire.Session, content string) (stored, wire.Answer, error) {
 	var out stored
 	a, err := t.call(s, toolStore, storeArguments(content))
 	if err != nil {
 		return out, a, err
 	}
-	members, err := a.payload()
+	members, err := a.Payload()
 	if err != nil {
 		return out, a, err
 	}
-	if err := json.Unmarshal(encode(members), &out); err != nil {
+	if err := json.Unmarshal(rawjson.Encode(members), &out); err != nil {
 		return out, a, fmt.Errorf("the result: %w", err)
 	}
 	return out, a, nil
@@ -117,7 +119,7 @@ func runStoreResult(t *trial) error {
 	id := t.unused("EPIC")
 	got, a, err := t.store(s, newDraft(id).text())
 	if !t.check("S0-STORE-01/fields", err == nil && got.Success && got.ID == id && got.Path != "" && got.URI != "",
-		"the four fields", "%s", a.orError(err)) {
+		"the four fields", "%s", a.OrError(err)) {
 		return err
 	}
 	t.check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/"+id+"_v1.md"), "…/epic/"+id+"_v1.md", "%q", got.Path)
@@ -144,8 +146,8 @@ func runStoreMissing(t *trial) error {
 		c.strip(&d)
 		t.step(s)
 		a, err := t.call(s, toolStore, storeArguments(d.text()))
-		ok := a.hasCode(err, codeInvalidParams) && strings.Contains(a.err.Message, "Missing required metadata field")
-		t.check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.orError(err))
+		ok := a.HasCode(err, wire.CodeInvalidParams) && strings.Contains(a.Err.Message, "Missing required metadata field")
+		t.check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.OrError(err))
 		if err != nil {
 			return err
 		}
@@ -183,7 +185,7 @@ func runStoreVersions(t *trial) error {
 		}
 		t.step(s)
 		got, a, err := t.store(s, d.text())
-		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.orError(err))
+		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.OrError(err))
 	}
 	return nil
 }
@@ -199,7 +201,7 @@ func runStoreTypes(t *trial) error {
 		t.step(s)
 		got, a, err := t.store(s, newDraft(id).text())
 		if err != nil {
-			folder = id + ": " + a.orError(err)
+			folder = id + ": " + a.OrError(err)
 			uri = folder
 			break
 		}
@@ -223,17 +225,17 @@ func runStoreRead(t *trial) error {
 	content := newDraft(t.unused("SPEC")).text()
 	got, a, err := t.store(s, content)
 	if err != nil {
-		t.fail("S0-STORE-12", "a stored document", "%s", a.orError(err))
+		t.fail("S0-STORE-12", "a stored document", "%s", a.OrError(err))
 		return err
 	}
 	t.step(s)
-	a, err = s.request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": got.URI})
+	a, err = s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": got.URI})
 	var result struct {
 		Contents []struct{ URI, Text string } `json:"contents"`
 	}
-	ok := err == nil && a.err == nil && json.Unmarshal(a.result, &result) == nil &&
+	ok := err == nil && a.Err == nil && json.Unmarshal(a.Result, &result) == nil &&
 		len(result.Contents) == 1 && result.Contents[0].Text == content
-	t.check("S0-STORE-12", ok, "the content that was stored", "%s", a.orError(err))
+	t.check("S0-STORE-12", ok, "the content that was stored", "%s", a.OrError(err))
 	return err
 }
 
@@ -244,22 +246,22 @@ func runStoreOver(t *trial) error {
 	}
 	d := newDraft(t.unused("US"))
 	if _, a, err := t.store(s, d.text()); err != nil {
-		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.orError(err))
+		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.OrError(err))
 		return err
 	}
 	d.status, d.body = "Approved", "The second text.\n"
 	t.step(s)
 	_, a, err := t.store(s, d.text())
-	t.check("S0-STORE-14/draft", err == nil, "a result", "%s", a.orError(err))
+	t.check("S0-STORE-14/draft", err == nil, "a result", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the second store: %w", err)
 	}
 	d.body = "The third text.\n"
 	t.step(s)
 	a, err = t.call(s, toolStore, storeArguments(d.text()))
-	data, _ := object(a.errorData())
-	t.check("S0-STORE-14/approved", a.hasCode(err, codeServer) && text(data["reason"]) == "approved_immutable",
-		`error -32000 with data.reason "approved_immutable"`, "%s", a.orError(err))
+	data, _ := rawjson.Object(a.ErrorData())
+	t.check("S0-STORE-14/approved", a.HasCode(err, codeServer) && rawjson.Text(data["reason"]) == "approved_immutable",
+		`error -32000 with data.reason "approved_immutable"`, "%s", a.OrError(err))
 	return err
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -90,13 +92,13 @@ func (t *trial) artifact(folder, id string, meta bool) string {
 }
 
 // storeOr stores a document and fails the checks when that does not work.
-func (t *trial) storeOr(s *session, content string, checks ...string) (bool, error) {
+func (t *trial) storeOr(s *wire.Session, content string, checks ...string) (bool, error) {
 	_, a, err := t.store(s, content)
 	if err != nil {
 		for _, c := range checks {
-			t.fail(c, "a stored document", "%s", a.orError(err))
+			t.fail(c, "a stored document", "%s", a.OrError(err))
 		}
-		if errors.Is(err, errClosed) || errors.Is(err, errNoAnswer) {
+		if errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrNoAnswer) {
 			return false, err
 		}
 		return false, nil
@@ -142,12 +144,12 @@ func runFileMetadata(t *trial) error {
 		return nil
 	}
 	want := []string{"artifact_id", "artifact_type", "file_path", "parent_id", "size_bytes", "status", "title", "version"}
-	t.check("S0-STORE-03/keys", slices.Equal(sortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(sortedKeys(meta), ", "))
-	ok := text(meta["artifact_id"]) == d.id && text(meta["artifact_type"]) == "epic" && string(meta["version"]) == "1" &&
-		text(meta["status"]) == d.status && text(meta["parent_id"]) == d.parent && text(meta["title"]) == d.title &&
-		strings.HasSuffix(slash(text(meta["file_path"])), "epic/"+d.id+"_v1.md")
-	t.check("S0-STORE-03/values", ok, "those of the document", "%s", encode(meta))
-	t.check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", orAbsent(meta["size_bytes"]))
+	t.check("S0-STORE-03/keys", slices.Equal(rawjson.SortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(rawjson.SortedKeys(meta), ", "))
+	ok := rawjson.Text(meta["artifact_id"]) == d.id && rawjson.Text(meta["artifact_type"]) == "epic" && string(meta["version"]) == "1" &&
+		rawjson.Text(meta["status"]) == d.status && rawjson.Text(meta["parent_id"]) == d.parent && rawjson.Text(meta["title"]) == d.title &&
+		strings.HasSuffix(slash(rawjson.Text(meta["file_path"])), "epic/"+d.id+"_v1.md")
+	t.check("S0-STORE-03/values", ok, "those of the document", "%s", rawjson.Encode(meta))
+	t.check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", rawjson.OrAbsent(meta["size_bytes"]))
 
 	t.step(s)
 	orphan := newDraft(t.unused("EPIC"))
@@ -156,7 +158,7 @@ func runFileMetadata(t *trial) error {
 		return err
 	}
 	meta, err = readMetadata(t.artifact("epic", orphan.id, true))
-	t.check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, orAbsent(meta["parent_id"]))
+	t.check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, rawjson.OrAbsent(meta["parent_id"]))
 	return nil
 }
 
@@ -165,7 +167,7 @@ func readMetadata(path string) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, errors.Unwrap(err) // without the path, which differs from run to run
 	}
-	members, ok := object(data)
+	members, ok := rawjson.Object(data)
 	if !ok {
 		return nil, errors.New("the metadata are no JSON object")
 	}
@@ -209,8 +211,8 @@ func runFileBlocked(t *trial) error {
 		return ours(err)
 	}
 	a, err := t.call(s, toolStore, storeArguments(newDraft(id).text()))
-	result, _ := object(a.result)
-	t.check("S0-STORE-08/error", err == nil && (a.err != nil || string(result["isError"]) == "true"), "an error", "%s", a.orError(err))
+	result, _ := rawjson.Object(a.Result)
+	t.check("S0-STORE-08/error", err == nil && (a.Err != nil || string(result["isError"]) == "true"), "an error", "%s", a.OrError(err))
 	files, lookErr := names(t.leg.fixtures.Artifacts)
 	if lookErr != nil {
 		return lookErr
@@ -290,7 +292,7 @@ func runFileReaders(t *trial) error {
 		_, a, storeErr := t.store(s, texts[writes%2])
 		writing.Store(0)
 		if storeErr != nil {
-			err = fmt.Errorf("store %d: %s", writes, a.orError(storeErr))
+			err = fmt.Errorf("store %d: %s", writes, a.OrError(storeErr))
 			break
 		}
 	}
@@ -323,13 +325,13 @@ func runFileReadOnly(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	t.step(s)
 	a, err := t.call(s, toolStore, storeArguments(newDraft(t.unused("EPIC")).text()))
-	ok := a.hasCode(err, codeServer) && strings.HasPrefix(a.err.Message, "Permission denied:")
-	t.check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.orError(err))
+	ok := a.HasCode(err, codeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
+	t.check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
 	return err
 }
 
@@ -350,8 +352,8 @@ func runFileTraversal(t *trial) error {
 		if err != nil {
 			return err
 		}
-		if !a.hasCode(nil, codeInvalidParams) {
-			accepted = id + ": " + a.describe()
+		if !a.HasCode(nil, wire.CodeInvalidParams) {
+			accepted = id + ": " + a.Describe()
 		}
 	}
 	t.check("S0-STORE-13/refused", accepted == "", "error -32602", "%s", accepted)
@@ -384,13 +386,13 @@ func runFileParallel(t *trial) error {
 		d.title = fmt.Sprintf("Writer number %02d", i)
 		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
 		texts[i], titles[i] = d.text(), d.title
-		if ids[i], err = s.post(t.ctx, mcp.MethodToolsCall, callParams(toolStore, storeArguments(texts[i]))); err != nil {
+		if ids[i], err = s.Post(t.ctx, mcp.MethodToolsCall, callParams(toolStore, storeArguments(texts[i]))); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		if a, err := s.await(t.ctx, id); err != nil || a.err != nil {
-			return fmt.Errorf("a store: %s", a.orError(err))
+		if a, err := s.Await(t.ctx, id); err != nil || a.Err != nil {
+			return fmt.Errorf("a store: %s", a.OrError(err))
 		}
 	}
 	data, err := os.ReadFile(t.artifact("prd", id, false))
@@ -404,7 +406,7 @@ func runFileParallel(t *trial) error {
 		return nil
 	}
 	meta, err := readMetadata(t.artifact("prd", id, true))
-	t.check("S0-STORE-16/match", err == nil && text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
-		titles[winner], "%v %s", err, encode(meta))
+	t.check("S0-STORE-16/match", err == nil && rawjson.Text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
+		titles[winner], "%v %s", err, rawjson.Encode(meta))
 	return nil
 }

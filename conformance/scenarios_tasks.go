@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -104,8 +106,8 @@ func coreTaskScenarios() []Scenario {
 
 // supportOf is what a tool says of tasks; saying nothing forbids them.
 func supportOf(tool tool) string {
-	execution, _ := object(tool.members["execution"])
-	if support := text(execution["taskSupport"]); support != "" {
+	execution, _ := rawjson.Object(tool.members["execution"])
+	if support := rawjson.Text(execution["taskSupport"]); support != "" {
 		return support
 	}
 	return "forbidden"
@@ -166,11 +168,11 @@ func runTaskCreated(t *trial) error {
 		if err != nil {
 			return err
 		}
-		if a.err != nil { // that is not accepting it
+		if a.Err != nil { // that is not accepting it
 			continue
 		}
 		task, ok := taskOf(s, a)
-		if !t.check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.describe()) {
+		if !t.check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.Describe()) {
 			t.skipAll(SkipPrerequisite, "no task")
 			return nil
 		}
@@ -181,12 +183,12 @@ func runTaskCreated(t *trial) error {
 }
 
 // judgeNewTask judges a task as its creation tells of it.
-func (t *trial) judgeNewTask(s *session, by tool, task entry) error {
-	status := text(task["status"])
+func (t *trial) judgeNewTask(s *wire.Session, by tool, task entry) error {
+	status := rawjson.Text(task["status"])
 	if isFinal(status) || status == "input_required" {
 		t.skip("TASK-01/working", SkipNoFixture, "the task was "+status+" at once")
 	}
-	t.check("TASK-01/working", status == "working", "working", "status is %s", orAbsent(task["status"]))
+	t.check("TASK-01/working", status == "working", "working", "status is %s", rawjson.OrAbsent(task["status"]))
 	fault := timesFault(task)
 	t.check("TASK-01/times", fault == "", "two times", "%s", fault)
 	fault = lifetimeFault(task, "ttl", "pollInterval")
@@ -194,11 +196,11 @@ func (t *trial) judgeNewTask(s *session, by tool, task entry) error {
 	if u, ok := t.leg.subject.(*URLSubject); ok && (len(u.Header) > 0 || u.RoundTripper != nil) {
 		t.skip("TASK-01/unguessable", SkipControl, "the server may bind tasks to an authorization")
 	}
-	return t.judgeTaskIDs(s, by, text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
+	return t.judgeTaskIDs(s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
 }
 
 // judgeTaskIDs makes more tasks and judges their ids.
-func (t *trial) judgeTaskIDs(s *session, tool tool, first, unique, unguessable string) error {
+func (t *trial) judgeTaskIDs(s *wire.Session, tool tool, first, unique, unguessable string) error {
 	made := []string{first}
 	for range 3 {
 		a, err := t.asTask(s, tool, taskArguments(tool, false))
@@ -206,7 +208,7 @@ func (t *trial) judgeTaskIDs(s *session, tool tool, first, unique, unguessable s
 			return err
 		}
 		if task, ok := taskOf(s, a); ok { // a server may have a limit on tasks
-			made = append(made, text(task["taskId"]))
+			made = append(made, rawjson.Text(task["taskId"]))
 		}
 	}
 	if len(made) == 1 {
@@ -227,7 +229,7 @@ func runTaskState(t *trial) error {
 		return err
 	}
 	a, err := t.taskRequest(s, mcp.MethodTasksGet, noSuchTask)
-	t.check("TASK-02/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("TASK-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := t.taskTools(mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
@@ -240,27 +242,27 @@ func runTaskState(t *trial) error {
 		t.skipAll(SkipPrerequisite, "no call became a task")
 		return nil
 	}
-	id := text(made["taskId"])
+	id := rawjson.Text(made["taskId"])
 	a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
 	if err != nil {
 		return err
 	}
-	task, ok := object(a.result)
-	ok = ok && text(task["taskId"]) == id && isString(task["status"])
-	if !t.check("TASK-02/get", ok, "the task "+id, "%s", a.describe()) {
+	task, ok := rawjson.Object(a.Result)
+	ok = ok && rawjson.Text(task["taskId"]) == id && rawjson.IsString(task["status"])
+	if !t.check("TASK-02/get", ok, "the task "+id, "%s", a.Describe()) {
 		t.skipAll(SkipPrerequisite, "tasks/get does not give the task")
 		return nil
 	}
 	fault := lifetimeFault(task, "ttl", "pollInterval")
 	t.check("TASK-02/ttl", fault == "", "integers, or null for no limit", "%s", fault)
-	meta, _ := object(task["_meta"])
-	t.check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(meta[mcp.MetaRelatedTask]))
+	meta, _ := rawjson.Object(task["_meta"])
+	t.check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
 	t.step(s)
 	states, err := t.follow(s, id, nil)
 	states = append([]entry{made}, states...)
 	for _, state := range states {
 		if fault = timesFault(state); fault == "" && !sameTime(state["createdAt"], made["createdAt"]) {
-			fault = "createdAt was " + text(made["createdAt"]) + " and is " + text(state["createdAt"])
+			fault = "createdAt was " + rawjson.Text(made["createdAt"]) + " and is " + rawjson.Text(state["createdAt"])
 		}
 		if fault != "" {
 			break
@@ -272,29 +274,29 @@ func runTaskState(t *trial) error {
 	if err != nil {
 		return err
 	}
-	fault, err = t.stays(s, id, text(states[len(states)-1]["status"]))
+	fault, err = t.stays(s, id, rawjson.Text(states[len(states)-1]["status"]))
 	if err != nil {
 		return err
 	}
 	t.check("TASK-02/final", fault == "", "the same state", "%s", fault)
 	t.step(s)
-	a, err = s.request(t.ctx, mcp.MethodTasksGet, map[string]any{
+	a, err = s.Request(t.ctx, mcp.MethodTasksGet, map[string]any{
 		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": noSuchTask}},
 	})
 	if err != nil {
 		return err
 	}
-	if a.hasCode(nil, codeInvalidParams) { // the ttl is the server's to choose
+	if a.HasCode(nil, wire.CodeInvalidParams) { // the ttl is the server's to choose
 		plain, err := t.taskRequest(s, mcp.MethodTasksGet, id)
 		if err != nil {
 			return err
 		}
-		if plain.hasCode(nil, codeInvalidParams) {
+		if plain.HasCode(nil, wire.CodeInvalidParams) {
 			t.skip("TASK-02/parameter", SkipPrerequisite, "the task is forgotten")
 		}
 	}
-	task, _ = object(a.result)
-	t.check("TASK-02/parameter", text(task["taskId"]) == id, "the task "+id, "%s", a.describe())
+	task, _ = rawjson.Object(a.Result)
+	t.check("TASK-02/parameter", rawjson.Text(task["taskId"]) == id, "the task "+id, "%s", a.Describe())
 	return nil
 }
 
@@ -304,7 +306,7 @@ func runTaskCancel(t *trial) error {
 		return err
 	}
 	a, err := t.taskRequest(s, mcp.MethodTasksCancel, noSuchTask)
-	t.check("TASK-04/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("TASK-04/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := t.taskTools(mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
@@ -319,7 +321,7 @@ func runTaskCancel(t *trial) error {
 		if !ok {
 			continue
 		}
-		if err := t.cancelTask(s, text(task["taskId"])); err != nil {
+		if err := t.cancelTask(s, rawjson.Text(task["taskId"])); err != nil {
 			return err
 		}
 		if t.decided("TASK-04/cancelled") && t.decided("TASK-04/over") {
@@ -331,24 +333,24 @@ func runTaskCancel(t *trial) error {
 }
 
 // cancelTask cancels a task that is under way, and then one that is over.
-func (t *trial) cancelTask(s *session, id string) error {
+func (t *trial) cancelTask(s *wire.Session, id string) error {
 	a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
 	if err != nil {
 		return err
 	}
-	if a.hasCode(nil, codeInvalidParams) { // it may have been over
+	if a.HasCode(nil, wire.CodeInvalidParams) { // it may have been over
 		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
-		if state, _ := object(got.result); err == nil && isFinal(text(state["status"])) {
+		if state, _ := rawjson.Object(got.Result); err == nil && isFinal(rawjson.Text(state["status"])) {
 			t.check("TASK-04/over", true, "", "")
 			return nil
 		}
 	}
-	task, _ := object(a.result)
-	if t.check("TASK-04/cancelled", text(task["status"]) == "cancelled" && text(task["taskId"]) == id, "the task "+id+" as cancelled", "%s", a.describe()) {
+	task, _ := rawjson.Object(a.Result)
+	if t.check("TASK-04/cancelled", rawjson.Text(task["status"]) == "cancelled" && rawjson.Text(task["taskId"]) == id, "the task "+id+" as cancelled", "%s", a.Describe()) {
 		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
-		t.check("TASK-04/again", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		t.check("TASK-04/again", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 		a, err = t.resultOf(s, id) // -32602 is one that has forgotten it, which it may
-		t.check("TASK-04/result", err == nil && !a.hasCode(nil, codeMethodNotFound), "a result, or the error of the call", "%s", a.orError(err))
+		t.check("TASK-04/result", err == nil && !a.HasCode(nil, wire.CodeMethodNotFound), "a result, or the error of the call", "%s", a.OrError(err))
 	}
 	// Meanwhile what was cancelled has had the time to end by itself.
 	if err := t.cancelWhatIsOver(s); err != nil || !t.decided("TASK-04/again") {
@@ -363,7 +365,7 @@ func (t *trial) cancelTask(s *session, id string) error {
 }
 
 // cancelWhatIsOver lets a task end and cancels it then.
-func (t *trial) cancelWhatIsOver(s *session) error {
+func (t *trial) cancelWhatIsOver(s *wire.Session) error {
 	for _, tool := range t.taskTools(mayBeTasks) {
 		t.step(s)
 		a, err := t.asTask(s, tool, taskArguments(tool, false))
@@ -374,30 +376,30 @@ func (t *trial) cancelWhatIsOver(s *session) error {
 		if !ok {
 			continue
 		}
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		states, err := t.follow(s, id, asksForInput)
 		if err != nil {
 			return err
 		}
-		if !isFinal(text(states[len(states)-1]["status"])) {
+		if !isFinal(rawjson.Text(states[len(states)-1]["status"])) {
 			continue
 		}
 		a, err = t.taskRequest(s, mcp.MethodTasksCancel, id)
-		t.check("TASK-04/over", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		t.check("TASK-04/over", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 		return err
 	}
 	return nil
 }
 
-func asksForInput(task entry) bool { return text(task["status"]) == "input_required" }
+func asksForInput(task entry) bool { return rawjson.Text(task["status"]) == "input_required" }
 
 func runListOfTasks(t *trial) error {
 	s, err := t.shared()
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodTasksList, map[string]any{"cursor": "mainstay-no-such-cursor"})
-	t.check("TASK-04/list-cursor", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodTasksList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.check("TASK-04/list-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
@@ -413,7 +415,7 @@ func runListOfTasks(t *trial) error {
 			break
 		}
 		tools = []tool{by}
-		made = append(made, text(task["taskId"]))
+		made = append(made, rawjson.Text(task["taskId"]))
 	}
 	list, err := walk(t.ctx, s, taskKind)
 	if err != nil && !errors.Is(err, errEndless) {
@@ -428,14 +430,14 @@ func runListOfTasks(t *trial) error {
 		if list.has(taskKind, id) {
 			continue
 		}
-		if a, err := t.taskRequest(s, mcp.MethodTasksGet, id); err == nil && a.err == nil {
+		if a, err := t.taskRequest(s, mcp.MethodTasksGet, id); err == nil && a.Err == nil {
 			missing = id
 		}
 	}
 	for _, task := range list.entries {
 		switch {
-		case text(task["taskId"]) == "" || !slices.Contains(taskStatuses, text(task["status"])):
-			fault = clip(string(encode(task)), 160)
+		case rawjson.Text(task["taskId"]) == "" || !slices.Contains(taskStatuses, rawjson.Text(task["status"])):
+			fault = rawjson.Clip(string(rawjson.Encode(task)), 160)
 		case fault == "":
 			fault = timesFault(task)
 		}
@@ -456,16 +458,16 @@ func runTaskSupport(t *trial) error {
 	}
 	odd := ""
 	for _, tool := range t.leg.tools {
-		execution, _ := object(tool.members["execution"])
-		if said, there := execution["taskSupport"]; there && !slices.Contains([]string{"required", "optional", "forbidden"}, text(said)) {
-			odd = tool.Name + " has " + orAbsent(said)
+		execution, _ := rawjson.Object(tool.members["execution"])
+		if said, there := execution["taskSupport"]; there && !slices.Contains([]string{"required", "optional", "forbidden"}, rawjson.Text(said)) {
+			odd = tool.Name + " has " + rawjson.OrAbsent(said)
 		}
 	}
 	t.check("TOOL-14/values", odd == "", "one of three words", "%s", odd)
 	for _, tool := range first(t.taskTools([]string{"required"}, "TOOL-14/required")) {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
-		t.check("TOOL-14/required", a.hasCode(err, codeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.orError(err))
+		a, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		t.check("TOOL-14/required", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
 		if err != nil {
 			return err
 		}
@@ -473,7 +475,7 @@ func runTaskSupport(t *trial) error {
 	for _, tool := range first(t.taskTools([]string{"forbidden"}, "TOOL-14/forbidden")) {
 		t.step(s)
 		a, err := t.asTask(s, tool, taskArguments(tool, false))
-		t.check("TOOL-14/forbidden", a.hasCode(err, codeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.orError(err))
+		t.check("TOOL-14/forbidden", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
 		if err != nil {
 			return err
 		}
@@ -494,7 +496,7 @@ func runTaskIgnored(t *trial) error {
 		return err
 	}
 	for _, tool := range first(t.callable()) {
-		plain, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		plain, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {
 			return err
 		}
@@ -505,7 +507,7 @@ func runTaskIgnored(t *trial) error {
 		_, made := taskOf(s, a)
 		fault := outcomeFault(plain, a)
 		if !made && fault != "" { // a tool may have a state, or leave it to chance
-			once, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+			once, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 			if err != nil {
 				return err
 			}
@@ -514,7 +516,7 @@ func runTaskIgnored(t *trial) error {
 				continue
 			}
 		}
-		t.check("TOOL-14/ignored", !made && fault == "", "what the same call gives without it", "%s %s", fault, a.describe())
+		t.check("TOOL-14/ignored", !made && fault == "", "what the same call gives without it", "%s %s", fault, a.Describe())
 	}
 	return nil
 }

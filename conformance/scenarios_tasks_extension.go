@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -109,13 +111,13 @@ func extensionTaskScenarios() []Scenario {
 }
 
 // tasking returns a session that declares the extension.
-func (t *trial) tasking() (*session, error) {
+func (t *trial) tasking() (*wire.Session, error) {
 	s, err := t.raw()
 	if err != nil {
 		return nil, err
 	}
-	s.declares = declaringTasks
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	s.Declares = declaringTasks
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return nil, err
 	}
 	t.step(s)
@@ -125,7 +127,7 @@ func (t *trial) tasking() (*session, error) {
 // eachTask calls the tools there is leave to call, until use says that it is
 // done with a task that one of them made. Checks that are open then had no task
 // to judge, and are skipped for the reason given.
-func (t *trial) eachTask(s *session, otherwise string, use func(tool tool, task entry) (done bool, err error)) error {
+func (t *trial) eachTask(s *wire.Session, otherwise string, use func(tool tool, task entry) (done bool, err error)) error {
 	tools := t.callable()
 	for _, tool := range tools[:min(len(tools), mostTaskTools)] {
 		t.step(s)
@@ -153,14 +155,14 @@ func runExtensionTask(t *trial) error {
 		return err
 	}
 	return t.eachTask(s, noTasks, func(tool tool, task entry) (bool, error) {
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
-		same, _ := object(got.result)
-		t.check("TASK-07/durable", err == nil && text(same["taskId"]) == id, "the task "+id, "%s", got.orError(err))
+		same, _ := rawjson.Object(got.Result)
+		t.check("TASK-07/durable", err == nil && rawjson.Text(same["taskId"]) == id, "the task "+id, "%s", got.OrError(err))
 		if err != nil {
 			return true, err
 		}
-		t.check("TASK-07/flat", slices.Contains(taskStatuses, text(task["status"])), "a status", "status is %s", orAbsent(task["status"]))
+		t.check("TASK-07/flat", slices.Contains(taskStatuses, rawjson.Text(task["status"])), "a status", "status is %s", rawjson.OrAbsent(task["status"]))
 		fault := timesFault(task)
 		t.check("TASK-07/times", fault == "", "two times", "%s", fault)
 		fault = lifetimeFault(task, "ttlMs", "pollIntervalMs")
@@ -182,15 +184,15 @@ func runExtensionTaskState(t *trial) error {
 			params["inputResponses"] = struct{}{}
 		}
 		t.step(s)
-		a, err := s.request(t.ctx, c.method, params)
-		t.check(c.id, a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+		a, err := s.Request(t.ctx, c.method, params)
+		t.check(c.id, a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 		if err != nil {
 			return err
 		}
 	}
 	ends := map[string]bool{}
 	err = t.eachTask(s, "", func(_ tool, task entry) (bool, error) {
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		states, err := t.follow(s, id, asksForInput)
 		if len(states) == 0 && !errors.Is(err, errNoTask) {
 			return true, err
@@ -199,11 +201,11 @@ func runExtensionTaskState(t *trial) error {
 			return true, err
 		}
 		last := states[len(states)-1]
-		ends[text(last["status"])] = true
-		if !isFinal(text(last["status"])) {
+		ends[rawjson.Text(last["status"])] = true
+		if !isFinal(rawjson.Text(last["status"])) {
 			return false, nil
 		}
-		fault, err := t.stays(s, id, text(last["status"]))
+		fault, err := t.stays(s, id, rawjson.Text(last["status"]))
 		if fault != "" {
 			t.fail("TASK-08/path", "the same state", "%s", fault)
 		}
@@ -234,29 +236,29 @@ func (t *trial) judgeStates(id string, states []entry) bool {
 		return false
 	}
 	for _, state := range states {
-		if text(state["taskId"]) != id {
-			t.fail("TASK-08/get", "the task "+id, "taskId is %s", orAbsent(state["taskId"]))
+		if rawjson.Text(state["taskId"]) != id {
+			t.fail("TASK-08/get", "the task "+id, "taskId is %s", rawjson.OrAbsent(state["taskId"]))
 		}
-		if !slices.Contains(taskStatuses, text(state["status"])) {
-			t.fail("TASK-08/get", "one of the five states", "status is %s", orAbsent(state["status"]))
+		if !slices.Contains(taskStatuses, rawjson.Text(state["status"])) {
+			t.fail("TASK-08/get", "one of the five states", "status is %s", rawjson.OrAbsent(state["status"]))
 		}
-		if kind := text(state["resultType"]); kind != string(mcp.ResultComplete) {
-			t.fail("TASK-13/complete", "complete", "resultType is %s", orAbsent(state["resultType"]))
+		if kind := rawjson.Text(state["resultType"]); kind != string(mcp.ResultComplete) {
+			t.fail("TASK-13/complete", "complete", "resultType is %s", rawjson.OrAbsent(state["resultType"]))
 		}
 	}
 	if fault := pathFault(states); fault != "" {
 		t.fail("TASK-08/path", "the same state", "%s", fault)
 	}
 	last := states[len(states)-1]
-	switch text(last["status"]) {
+	switch rawjson.Text(last["status"]) {
 	case "completed":
-		result, ok := object(last["result"])
+		result, ok := rawjson.Object(last["result"])
 		if fault := contentShape(result["content"]); !ok || fault != "" {
-			t.fail("TASK-08/result", "a result of tools/call", "result is %s: %s", orAbsent(last["result"]), fault)
+			t.fail("TASK-08/result", "a result of tools/call", "result is %s: %s", rawjson.OrAbsent(last["result"]), fault)
 		}
 	case "failed":
 		if fault := errorShape(last["error"]); fault != "" || last["result"] != nil {
-			t.fail("TASK-08/error", "an error of JSON-RPC", "%s, result is %s", fault, orAbsent(last["result"]))
+			t.fail("TASK-08/error", "an error of JSON-RPC", "%s, result is %s", fault, rawjson.OrAbsent(last["result"]))
 		}
 	}
 	return true
@@ -268,7 +270,7 @@ func runExtensionTaskCancel(t *trial) error {
 		return err
 	}
 	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
 		if err != nil {
 			return true, err
@@ -276,9 +278,9 @@ func runExtensionTaskCancel(t *trial) error {
 		fault := ackFault(a)
 		t.check("TASK-10/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
 		a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
-		state, _ := object(a.result)
-		ok := a.hasCode(err, codeInvalidParams) || slices.Contains(taskStatuses, text(state["status"]))
-		t.check("TASK-10/path", ok, "a task, or -32602", "%s", a.orError(err))
+		state, _ := rawjson.Object(a.Result)
+		ok := a.HasCode(err, wire.CodeInvalidParams) || slices.Contains(taskStatuses, rawjson.Text(state["status"]))
+		t.check("TASK-10/path", ok, "a task, or -32602", "%s", a.OrError(err))
 		return true, err
 	})
 }
@@ -289,33 +291,33 @@ func runExtensionTaskNews(t *trial) error {
 		return err
 	}
 	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		sub, err := t.listen(s, map[string]any{"taskIds": []string{id}})
 		if err != nil {
 			return true, err
 		}
-		params, _ := object(sub.ack.members["params"])
-		agreed, _ := object(params["notifications"])
-		if sub.ack.method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
+		params, _ := rawjson.Object(sub.ack.Members["params"])
+		agreed, _ := rawjson.Object(params["notifications"])
+		if sub.ack.Method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
 			t.skipAll(SkipNotDeclared, "no news of tasks")
 			return true, sub.end(t)
 		}
 		var ids []string
 		read := json.Unmarshal(agreed["taskIds"], &ids)
-		t.check("TASK-12/agreed", read == nil && slices.Equal(ids, []string{id}), "the task "+id, "taskIds is %s", orAbsent(agreed["taskIds"]))
+		t.check("TASK-12/agreed", read == nil && slices.Equal(ids, []string{id}), "the task "+id, "taskIds is %s", rawjson.OrAbsent(agreed["taskIds"]))
 		states, err := t.follow(s, id, asksForInput)
 		if err != nil {
 			return true, err
 		}
 		last := states[len(states)-1]
-		long := s.wait
-		s.wait = min(long, grace) // the news of it may come after the answer to a poll
-		_, err = s.note(t.ctx, func(in inbound) bool {
-			params, _ := object(in.members["params"])
-			return in.method() == mcp.MethodTasks && sub.owns(in) && text(params["status"]) == text(last["status"])
+		long := s.Wait
+		s.Wait = min(long, wire.Lag) // the news of it may come after the answer to a poll
+		_, err = s.Note(t.ctx, func(in wire.Inbound) bool {
+			params, _ := rawjson.Object(in.Members["params"])
+			return in.Method() == mcp.MethodTasks && sub.owns(in) && rawjson.Text(params["status"]) == rawjson.Text(last["status"])
 		})
-		s.wait = long
-		if err != nil && !errors.Is(err, errNoAnswer) {
+		s.Wait = long
+		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
 			return true, err
 		}
 		t.judgeNews(sub, id, last)
@@ -331,21 +333,21 @@ func (t *trial) judgeNews(sub *subscription, id string, last entry) {
 	}
 	fault := ""
 	for _, in := range news {
-		params, _ := object(in.members["params"])
-		status := text(params["status"])
+		params, _ := rawjson.Object(in.Members["params"])
+		status := rawjson.Text(params["status"])
 		switch {
-		case text(params["taskId"]) != id:
-			fault = "taskId is " + orAbsent(params["taskId"])
+		case rawjson.Text(params["taskId"]) != id:
+			fault = "taskId is " + rawjson.OrAbsent(params["taskId"])
 		case !slices.Contains(taskStatuses, status):
-			fault = "status is " + orAbsent(params["status"])
+			fault = "status is " + rawjson.OrAbsent(params["status"])
 		case timesFault(params) != "":
 			fault = timesFault(params)
 		case lifetimeFault(params, "ttlMs", "pollIntervalMs") != "":
 			fault = lifetimeFault(params, "ttlMs", "pollIntervalMs")
 		}
 		for _, member := range []string{"result", "error", "inputRequests"} {
-			if status == text(last["status"]) && (params[member] == nil) != (last[member] == nil) {
-				fault = member + " is " + orAbsent(params[member]) + ", and in tasks/get " + orAbsent(last[member])
+			if status == rawjson.Text(last["status"]) && (params[member] == nil) != (last[member] == nil) {
+				fault = member + " is " + rawjson.OrAbsent(params[member]) + ", and in tasks/get " + rawjson.OrAbsent(last[member])
 			}
 		}
 	}

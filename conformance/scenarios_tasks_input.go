@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,7 +18,7 @@ func runExtensionTaskInput(t *trial) error {
 		return err
 	}
 	return t.eachTask(s, "no task asks for input", func(_ tool, task entry) (bool, error) {
-		id := text(task["taskId"])
+		id := rawjson.Text(task["taskId"])
 		states, err := t.follow(s, id, asksForInput)
 		if err != nil {
 			return true, err
@@ -29,36 +31,36 @@ func runExtensionTaskInput(t *trial) error {
 }
 
 // answerInput answers what a task asks, first with what it did not ask for.
-func (t *trial) answerInput(s *session, id string, state entry) error {
-	requests, _ := object(state["inputRequests"])
+func (t *trial) answerInput(s *wire.Session, id string, state entry) error {
+	requests, _ := rawjson.Object(state["inputRequests"])
 	kinds := []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage}
 	fault := ""
-	for _, key := range sortedKeys(requests) {
-		request, _ := object(requests[key])
-		if !slices.Contains(kinds, text(request["method"])) || !isObject(request["params"]) {
-			fault = fmt.Sprintf("%q is %s", key, orAbsent(requests[key]))
+	for _, key := range rawjson.SortedKeys(requests) {
+		request, _ := rawjson.Object(requests[key])
+		if !slices.Contains(kinds, rawjson.Text(request["method"])) || !rawjson.IsObject(request["params"]) {
+			fault = fmt.Sprintf("%q is %s", key, rawjson.OrAbsent(requests[key]))
 		}
 	}
-	if !t.check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", orAbsent(state["inputRequests"]), fault) {
+	if !t.check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", rawjson.OrAbsent(state["inputRequests"]), fault) {
 		t.skipAll(SkipPrerequisite, "nothing to answer")
 		return nil
 	}
-	update := func(responses map[string]any) (answer, error) {
-		return s.request(t.ctx, mcp.MethodTasksUpdate, map[string]any{"taskId": id, "inputResponses": responses})
+	update := func(responses map[string]any) (wire.Answer, error) {
+		return s.Request(t.ctx, mcp.MethodTasksUpdate, map[string]any{"taskId": id, "inputResponses": responses})
 	}
 	a, err := update(map[string]any{"mainstay-nobody-asked": map[string]any{"action": "cancel"}})
 	if err != nil {
 		return err
 	}
-	t.check("TASK-09/ignored", a.err == nil, "a result", "%s", a.describe())
+	t.check("TASK-09/ignored", a.Err == nil, "a result", "%s", a.Describe())
 	again, err := t.taskRequest(s, mcp.MethodTasksGet, id)
 	if err != nil {
 		return err
 	}
-	second, _ := object(again.result)
-	asked, _ := object(second["inputRequests"])
+	second, _ := rawjson.Object(again.Result)
+	asked, _ := rawjson.Object(second["inputRequests"])
 	fault = ""
-	for _, key := range sortedKeys(requests) {
+	for _, key := range rawjson.SortedKeys(requests) {
 		if raw, there := asked[key]; there && !sameResult(raw, requests[key]) {
 			fault = fmt.Sprintf("%q was %s and is %s", key, requests[key], raw)
 		}
@@ -70,9 +72,9 @@ func (t *trial) answerInput(s *session, id string, state entry) error {
 	if err != nil {
 		return err
 	}
-	if a.err != nil { // the rule is about success
-		t.unknown("TASK-09/ack", a.describe())
-		t.unknown("TASK-09/answered", "the answer was refused: "+a.describe())
+	if a.Err != nil { // the rule is about success
+		t.unknown("TASK-09/ack", a.Describe())
+		t.unknown("TASK-09/answered", "the answer was refused: "+a.Describe())
 		return nil
 	}
 	fault = ackFault(a)
@@ -83,19 +85,19 @@ func (t *trial) answerInput(s *session, id string, state entry) error {
 // watchKeys looks whether a task asks once more with the key of a request that
 // was answered. The acknowledgement is eventually consistent: until a request has
 // gone it may be the same one.
-func (t *trial) watchKeys(s *session, id string, requests map[string]json.RawMessage) error {
+func (t *trial) watchKeys(s *wire.Session, id string, requests map[string]json.RawMessage) error {
 	gone, reused := map[string]bool{}, ""
 	var settled time.Time
 	_, err := t.follow(s, id, func(task entry) bool {
-		asked, _ := object(task["inputRequests"])
-		for _, key := range sortedKeys(requests) {
+		asked, _ := rawjson.Object(task["inputRequests"])
+		for _, key := range rawjson.SortedKeys(requests) {
 			raw, there := asked[key]
 			if there && (gone[key] || !sameResult(raw, requests[key])) {
 				reused = fmt.Sprintf("%q is asked again: %s", key, raw)
 			}
 			gone[key] = gone[key] || !there
 		}
-		for _, key := range sortedKeys(requests) {
+		for _, key := range rawjson.SortedKeys(requests) {
 			if !gone[key] {
 				return reused != ""
 			}
@@ -120,8 +122,8 @@ func (t *trial) watchKeys(s *session, id string, requests map[string]json.RawMes
 func taskAnswers(requests map[string]json.RawMessage) map[string]any {
 	out := map[string]any{}
 	for key, request := range requests {
-		members, _ := object(request)
-		if text(members["method"]) == mcp.MethodSamplingCreateMessage {
+		members, _ := rawjson.Object(request)
+		if rawjson.Text(members["method"]) == mcp.MethodSamplingCreateMessage {
 			out[key] = modelSays
 		} else {
 			out[key] = map[string]any{"action": "accept", "content": asked{}.form(members["params"])}
@@ -132,14 +134,14 @@ func taskAnswers(requests map[string]json.RawMessage) map[string]any {
 
 // ackFault says why an answer is no empty result that is complete (_meta aside),
 // "" when it is one.
-func ackFault(a answer) string {
-	result, ok := object(a.result)
-	if !ok || text(result["resultType"]) != string(mcp.ResultComplete) {
-		return a.describe()
+func ackFault(a wire.Answer) string {
+	result, ok := rawjson.Object(a.Result)
+	if !ok || rawjson.Text(result["resultType"]) != string(mcp.ResultComplete) {
+		return a.Describe()
 	}
-	for _, name := range sortedKeys(result) {
+	for _, name := range rawjson.SortedKeys(result) {
 		if name != "resultType" && name != "_meta" {
-			return "it has " + name + ": " + a.describe()
+			return "it has " + name + ": " + a.Describe()
 		}
 	}
 	return ""

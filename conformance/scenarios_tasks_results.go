@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -50,14 +52,14 @@ func taskResultScenarios() []Scenario {
 // deferredOutcome is a task that has ended, and what tasks/result said.
 type deferredOutcome struct {
 	id, status string
-	result     answer
+	result     wire.Answer
 	early      string // the status tasks/get told after the answer had come
 	watched    bool   // it was seen before its end, while tasks/result had no answer or one too early
 }
 
 // conclude makes a task of a call, asks for its result at once and polls until
 // it is over. The outcome is nil for a task that cannot end without input.
-func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*deferredOutcome, error) {
+func (t *trial) conclude(s *wire.Session, tool tool, arguments map[string]any) (*deferredOutcome, error) {
 	a, err := t.asTask(s, tool, arguments)
 	if err != nil {
 		return nil, err
@@ -66,14 +68,14 @@ func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*defe
 	if !ok {
 		return nil, nil
 	}
-	out := &deferredOutcome{id: text(task["taskId"])}
+	out := &deferredOutcome{id: rawjson.Text(task["taskId"])}
 	waiting, err := t.postSoon(s, mcp.MethodTasksResult, map[string]any{"taskId": out.id})
 	if err != nil {
 		return nil, err
 	}
 	come := func() bool {
-		for _, in := range s.stash {
-			if in.isResponse() && in.id() == waiting {
+		for _, in := range s.Stash {
+			if in.IsResponse() && in.ID() == waiting {
 				return true
 			}
 		}
@@ -81,8 +83,8 @@ func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*defe
 	}
 	had := false
 	states, err := t.follow(s, out.id, func(task entry) bool {
-		if had && !isFinal(text(task["status"])) {
-			out.early = text(task["status"])
+		if had && !isFinal(rawjson.Text(task["status"])) {
+			out.early = rawjson.Text(task["status"])
 		}
 		had = come()
 		return asksForInput(task)
@@ -90,12 +92,12 @@ func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*defe
 	if err != nil {
 		return nil, err
 	}
-	out.status = text(states[len(states)-1]["status"])
+	out.status = rawjson.Text(states[len(states)-1]["status"])
 	if !isFinal(out.status) {
 		return nil, nil
 	}
 	out.watched = len(states) > 1
-	if out.result, err = s.await(t.ctx, waiting); cutShort(err) {
+	if out.result, err = s.Await(t.ctx, waiting); cutShort(err) {
 		out.result, err = t.resultOf(s, out.id)
 	}
 	return out, err
@@ -103,13 +105,13 @@ func (t *trial) conclude(s *session, tool tool, arguments map[string]any) (*defe
 
 // postSoon posts a request whose answer may take long: over HTTP not even the
 // headers of an answer need come before it.
-func (t *trial) postSoon(s *session, method string, params any) (string, error) {
-	long := s.wait
-	s.wait = min(long, grace)
-	id := s.newID()
-	_, err := s.send(t.ctx, s.message(id, method, params))
-	s.wait = long
-	if errors.Is(err, errNoAnswer) {
+func (t *trial) postSoon(s *wire.Session, method string, params any) (string, error) {
+	long := s.Wait
+	s.Wait = min(long, wire.Lag)
+	id := s.NewID()
+	_, err := s.Send(t.ctx, s.Message(id, method, params))
+	s.Wait = long
+	if errors.Is(err, wire.ErrNoAnswer) {
 		err = nil
 	}
 	return id, err
@@ -121,7 +123,7 @@ func runTaskResult(t *trial) error {
 		return err
 	}
 	a, err := t.taskRequest(s, mcp.MethodTasksResult, noSuchTask)
-	t.check("TASK-03/unknown", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("TASK-03/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	tools := t.taskTools(mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
@@ -130,7 +132,7 @@ func runTaskResult(t *trial) error {
 	for _, tool := range tools {
 		t.step(s)
 		out, err := t.conclude(s, tool, taskArguments(tool, false))
-		if errors.Is(err, errLate) && out != nil {
+		if errors.Is(err, wire.ErrLate) && out != nil {
 			t.fail("TASK-03/result", "an answer to tasks/result of a task that is "+out.status, "%v", err)
 		}
 		if err != nil {
@@ -176,8 +178,8 @@ func runTaskResult(t *trial) error {
 // sameOutcome reports whether a call ends without a task as it did with one, and
 // fails what tells that it does not. A tool may have a state, or leave its
 // outcome to chance: only one that ends twice the same as a task is judged.
-func (t *trial) sameOutcome(s *session, by tool, out *deferredOutcome) (bool, error) {
-	plain, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(by.Name, taskArguments(by, false)))
+func (t *trial) sameOutcome(s *wire.Session, by tool, out *deferredOutcome) (bool, error) {
+	plain, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(by.Name, taskArguments(by, false)))
 	if err != nil {
 		return false, err
 	}
@@ -196,38 +198,38 @@ func (t *trial) sameOutcome(s *session, by tool, out *deferredOutcome) (bool, er
 }
 
 // judgeOutcome fails what the end of one task breaks.
-func (t *trial) judgeOutcome(s *session, out *deferredOutcome) error {
+func (t *trial) judgeOutcome(s *wire.Session, out *deferredOutcome) error {
 	if out.early != "" {
 		t.fail("TASK-03/blocks", "no answer before the end", "tasks/result was answered, and the task then %s", out.early)
 	}
-	result, isResult := object(out.result.result)
+	result, isResult := rawjson.Object(out.result.Result)
 	fault := ""
 	if isResult {
 		fault = contentShape(result["content"])
 	}
-	if fault != "" || !isResult && out.result.err == nil {
-		t.fail("TASK-03/result", "a result of tools/call, or an error", "%s %s", fault, out.result.describe())
+	if fault != "" || !isResult && out.result.Err == nil {
+		t.fail("TASK-03/result", "a result of tools/call, or an error", "%s %s", fault, out.result.Describe())
 	}
 	if isResult {
-		meta, _ := object(result["_meta"])
-		of, _ := object(meta[mcp.MetaRelatedTask])
-		if text(of["taskId"]) != out.id {
-			t.fail("META-09/result", fmt.Sprintf(`{"taskId":%q}`, out.id), "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(meta[mcp.MetaRelatedTask]))
+		meta, _ := rawjson.Object(result["_meta"])
+		of, _ := rawjson.Object(meta[mcp.MetaRelatedTask])
+		if rawjson.Text(of["taskId"]) != out.id {
+			t.fail("META-09/result", fmt.Sprintf(`{"taskId":%q}`, out.id), "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
 		}
 	}
-	bad := out.result.err != nil || string(result["isError"]) == "true"
+	bad := out.result.Err != nil || string(result["isError"]) == "true"
 	if bad != (out.status == "failed") && out.status != "cancelled" {
-		t.fail("TASK-05/failed", "failed for an error or isError, else completed", "the task is %s: %s", out.status, out.result.describe())
+		t.fail("TASK-05/failed", "failed for an error or isError, else completed", "the task is %s: %s", out.status, out.result.Describe())
 	}
 	again, err := t.resultOf(s, out.id)
 	if err != nil {
 		return err
 	}
-	same := out.result.err == nil && again.err == nil && sameResult(out.result.result, again.result) ||
-		out.result.err != nil && again.err != nil && out.result.err.Code == again.err.Code
-	forgotten := again.hasCode(nil, codeInvalidParams) // the ttl is the server's to choose
+	same := out.result.Err == nil && again.Err == nil && sameResult(out.result.Result, again.Result) ||
+		out.result.Err != nil && again.Err != nil && out.result.Err.Code == again.Err.Code
+	forgotten := again.HasCode(nil, wire.CodeInvalidParams) // the ttl is the server's to choose
 	if !same && !forgotten {
-		t.fail("TASK-03/again", out.result.describe(), "%s", again.describe())
+		t.fail("TASK-03/again", out.result.Describe(), "%s", again.Describe())
 	}
 	return nil
 }
@@ -252,14 +254,14 @@ func runTaskAsks(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s.declares = map[string]any{"elicitation": struct{}{}, "sampling": struct{}{}}
-	s.answers = map[string]func(inbound) (any, *rpcError){
-		mcp.MethodSamplingCreateMessage: func(inbound) (any, *rpcError) { return modelSays, nil },
-		mcp.MethodElicitationCreate: func(in inbound) (any, *rpcError) {
-			return map[string]any{"action": "accept", "content": asked{}.form(in.members["params"])}, nil
+	s.Declares = map[string]any{"elicitation": struct{}{}, "sampling": struct{}{}}
+	s.Answers = map[string]func(wire.Inbound) (any, *wire.RPCError){
+		mcp.MethodSamplingCreateMessage: func(wire.Inbound) (any, *wire.RPCError) { return modelSays, nil },
+		mcp.MethodElicitationCreate: func(in wire.Inbound) (any, *wire.RPCError) {
+			return map[string]any{"action": "accept", "content": asked{}.form(in.Members["params"])}, nil
 		},
 	}
-	if err := s.handshake(t.ctx, t.leg.asked); err != nil {
+	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
 	t.step(s)
@@ -283,7 +285,7 @@ func runTaskAsks(t *trial) error {
 
 // answerTask runs one task whose questions are answered, and reports whether
 // there were any.
-func (t *trial) answerTask(s *session, tool tool, arguments map[string]any) (bool, error) {
+func (t *trial) answerTask(s *wire.Session, tool tool, arguments map[string]any) (bool, error) {
 	a, err := t.asTask(s, tool, arguments)
 	if err != nil {
 		return false, err
@@ -292,7 +294,7 @@ func (t *trial) answerTask(s *session, tool tool, arguments map[string]any) (boo
 	if !ok {
 		return false, nil
 	}
-	id := text(task["taskId"])
+	id := rawjson.Text(task["taskId"])
 	states, err := t.follow(s, id, asksForInput)
 	if err != nil {
 		return false, err
@@ -309,23 +311,23 @@ func (t *trial) answerTask(s *session, tool tool, arguments map[string]any) (boo
 		}
 		t.check("TASK-02/resumes", err == nil, "a task that goes on", "%v", err)
 	}
-	var questions []inbound
+	var questions []wire.Inbound
 	for _, method := range []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage} {
-		questions = append(questions, s.noted(method)...)
+		questions = append(questions, s.Noted(method)...)
 	}
 	if len(questions) == 0 {
 		return false, nil
 	}
-	t.check("TASK-02/input", waited, "input_required", "the task asked for %s and was never input_required", questions[0].method())
+	t.check("TASK-02/input", waited, "input_required", "the task asked for %s and was never input_required", questions[0].Method())
 	if !waited {
 		t.skip("TASK-02/resumes", SkipPrerequisite, "the task was never input_required")
 	}
 	for _, in := range questions {
-		params, _ := object(in.members["params"])
-		meta, _ := object(params["_meta"])
-		of, _ := object(meta[mcp.MetaRelatedTask])
-		if text(of["taskId"]) != id {
-			t.fail("META-09/asks", fmt.Sprintf(`{"taskId":%q}`, id), "_meta %s of %s is %s", mcp.MetaRelatedTask, in.method(), orAbsent(meta[mcp.MetaRelatedTask]))
+		params, _ := rawjson.Object(in.Members["params"])
+		meta, _ := rawjson.Object(params["_meta"])
+		of, _ := rawjson.Object(meta[mcp.MetaRelatedTask])
+		if rawjson.Text(of["taskId"]) != id {
+			t.fail("META-09/asks", fmt.Sprintf(`{"taskId":%q}`, id), "_meta %s of %s is %s", mcp.MetaRelatedTask, in.Method(), rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
 		}
 	}
 	t.pass("META-09/asks")
@@ -333,16 +335,16 @@ func (t *trial) answerTask(s *session, tool tool, arguments map[string]any) (boo
 }
 
 // judgeStatusNews looks at the news of tasks that came by themselves.
-func (t *trial) judgeStatusNews(s *session) error {
-	news := s.noted(mcp.MethodTasksStatus)
+func (t *trial) judgeStatusNews(s *wire.Session) error {
+	news := s.Noted(mcp.MethodTasksStatus)
 	if len(news) == 0 {
 		t.skip("META-09/status", SkipNotDeclared, "no "+mcp.MethodTasksStatus)
 	}
 	for _, in := range news {
-		params, _ := object(in.members["params"])
-		meta, _ := object(params["_meta"])
+		params, _ := rawjson.Object(in.Members["params"])
+		meta, _ := rawjson.Object(params["_meta"])
 		if raw, there := meta[mcp.MetaRelatedTask]; there {
-			t.fail("META-09/status", "nothing", "_meta %s is %s", mcp.MetaRelatedTask, orAbsent(raw))
+			t.fail("META-09/status", "nothing", "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(raw))
 		}
 	}
 	t.pass("META-09/status")

@@ -1,6 +1,10 @@
 package conformance
 
-import "github.com/mainstay-mcp/mainstay/mcp"
+import (
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
 
 func runTasksUndeclared(t *trial) error {
 	s, err := t.tasking()
@@ -20,24 +24,24 @@ func runTasksUndeclared(t *trial) error {
 	}
 	id := noSuchTask
 	if there {
-		id = text(task["taskId"])
+		id = rawjson.Text(task["taskId"])
 	}
-	s.declares = nil
+	s.Declares = nil
 	t.step(s)
 	const missing = mcp.CodeMissingRequiredClientCapability
 	data, told := "", 0
-	refused := func(check string, a answer, err error) {
-		ok := a.hasCode(err, missing) || check == "TASK-06/get" && !there && a.hasCode(err, codeInvalidParams)
-		t.check(check, ok, "error -32021", "%s", a.orError(err))
-		if !a.hasCode(err, missing) {
+	refused := func(check string, a wire.Answer, err error) {
+		ok := a.HasCode(err, missing) || check == "TASK-06/get" && !there && a.HasCode(err, wire.CodeInvalidParams)
+		t.check(check, ok, "error -32021", "%s", a.OrError(err))
+		if !a.HasCode(err, missing) {
 			return
 		}
 		told++
-		members, _ := object(a.errorData())
-		required, _ := object(members["requiredCapabilities"])
-		extensions, _ := object(required["extensions"])
-		if !isObject(extensions[mcp.ExtensionTasks]) && data == "" {
-			data = "data is " + orAbsent(a.errorData())
+		members, _ := rawjson.Object(a.ErrorData())
+		required, _ := rawjson.Object(members["requiredCapabilities"])
+		extensions, _ := rawjson.Object(required["extensions"])
+		if !rawjson.IsObject(extensions[mcp.ExtensionTasks]) && data == "" {
+			data = "data is " + rawjson.OrAbsent(a.ErrorData())
 		}
 	}
 	for _, c := range []struct{ id, method string }{
@@ -48,7 +52,7 @@ func runTasksUndeclared(t *trial) error {
 			params["inputResponses"] = struct{}{}
 		}
 		t.step(s)
-		a, err := s.request(t.ctx, c.method, params)
+		a, err := s.Request(t.ctx, c.method, params)
 		if refused(c.id, a, err); err != nil {
 			return err
 		}
@@ -58,8 +62,8 @@ func runTasksUndeclared(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a := toAnswer(sub.ack)
-	if a.hasCode(nil, codeMethodNotFound) {
+	a := wire.ToAnswer(sub.ack)
+	if a.HasCode(nil, wire.CodeMethodNotFound) {
 		t.skip("TASK-06/listen", SkipNotDeclared, "no subscriptions")
 	} else {
 		refused("TASK-06/listen", a, nil)
@@ -72,7 +76,7 @@ func runTasksUndeclared(t *trial) error {
 }
 
 // callUndeclared calls tools that make tasks for those who take them.
-func (t *trial) callUndeclared(s *session, refused func(check string, a answer, err error)) error {
+func (t *trial) callUndeclared(s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
 	takes, err := t.tasking()
 	if err != nil {
 		return err
@@ -81,16 +85,16 @@ func (t *trial) callUndeclared(s *session, refused func(check string, a answer, 
 	asked, needed := 0, 0
 	err = t.eachTask(takes, "", func(tool tool, _ entry) (bool, error) {
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
+		a, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {
 			return true, err
 		}
 		asked++
-		if _, made := taskOf(s, a); made || resultType(a) == mcp.ResultTask {
-			t.fail("TASK-06/call", "no task", "%s: %s", tool.Name, a.describe())
+		if _, made := taskOf(s, a); made || wire.ResultType(a) == mcp.ResultTask {
+			t.fail("TASK-06/call", "no task", "%s: %s", tool.Name, a.Describe())
 		}
 		// Another code is for what another thing has to do with, such as a limit.
-		if a.hasCode(nil, missing, codeMethodNotFound, codeInvalidRequest) {
+		if a.HasCode(nil, missing, wire.CodeMethodNotFound, wire.CodeInvalidRequest) {
 			needed++
 			refused("TASK-06/needed", a, nil)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -48,12 +50,12 @@ func runTexts(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodPromptsList, nil)
+	a, err := s.Request(t.ctx, mcp.MethodPromptsList, nil)
 	if err != nil {
 		return err
 	}
 	var listed struct{ Prompts []struct{ Name string } }
-	_ = json.Unmarshal(a.result, &listed) // what is no list has none
+	_ = json.Unmarshal(a.Result, &listed) // what is no list has none
 	if !slices.ContainsFunc(listed.Prompts, func(p struct{ Name string }) bool { return p.Name == echoPrompt }) {
 		for _, c := range t.scenario.Checks {
 			t.skip(c.ID, SkipNoFixture, "no prompt "+echoPrompt)
@@ -67,21 +69,21 @@ func runTexts(t *trial) error {
 			t.fail("RPC-01/text-"+c.word, c.spelled, "%s", err.Error())
 			return err
 		}
-		want := text(json.RawMessage(c.spelled))
-		t.check("RPC-01/text-"+c.word, strings.Contains(got, want), fmt.Sprintf("%q", want), "%q", clip(got, 200))
+		want := rawjson.Text(json.RawMessage(c.spelled))
+		t.check("RPC-01/text-"+c.word, strings.Contains(got, want), fmt.Sprintf("%q", want), "%q", rawjson.Clip(got, 200))
 	}
 	t.step(s)
 	large := strings.Repeat("0123456789abcdef", 1<<16)
-	got, err := t.echo(s, encode(large))
+	got, err := t.echo(s, rawjson.Encode(large))
 	if err != nil {
 		got = err.Error()
 	}
-	t.check("RPC-01/text-large", strings.Contains(got, large), "1,048,576 bytes of text", "%d bytes that begin %q", len(got), clip(got, 40))
+	t.check("RPC-01/text-large", strings.Contains(got, large), "1,048,576 bytes of text", "%d bytes that begin %q", len(got), rawjson.Clip(got, 40))
 	for check, spelled := range pairs("RPC-01/text-lone", `"a\ud83ez"`, "RPC-01/text-bytes", "\"a\xff\xfez\"") {
 		t.step(s)
-		id := s.newID()
-		data := s.message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
-		s.pending[id] = false                                                                 // the message may not be readable, and is a request
+		id := s.NewID()
+		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
+		s.Pending[id] = false                                                                 // the message may not be readable, and is a request
 		_, _ = t.refusal(s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
 		if err := t.alive(check, s); err != nil {
 			return err
@@ -95,16 +97,16 @@ func echoParams(value json.RawMessage) map[string]any {
 }
 
 // echo has the prompt repeat a text and returns all it says.
-func (t *trial) echo(s *session, value json.RawMessage) (string, error) {
-	a, err := s.request(t.ctx, mcp.MethodPromptsGet, echoParams(value))
+func (t *trial) echo(s *wire.Session, value json.RawMessage) (string, error) {
+	a, err := s.Request(t.ctx, mcp.MethodPromptsGet, echoParams(value))
 	if err != nil {
 		return "", err
 	}
 	var result struct {
 		Messages []struct{ Content struct{ Text string } }
 	}
-	if readable := a.err == nil && json.Unmarshal(a.result, &result) == nil; !readable {
-		return a.describe(), nil
+	if readable := a.Err == nil && json.Unmarshal(a.Result, &result) == nil; !readable {
+		return a.Describe(), nil
 	}
 	var out strings.Builder
 	for _, m := range result.Messages {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -58,19 +60,19 @@ func runToolsListed(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.request(t.ctx, mcp.MethodToolsList, nil)
+	a, err := s.Request(t.ctx, mcp.MethodToolsList, nil)
 	if err != nil {
 		return err
 	}
-	if a.err != nil {
-		t.unknown("TOOL-01/list", a.describe()) // LC-14 judges whether it may be
+	if a.Err != nil {
+		t.unknown("TOOL-01/list", a.Describe()) // LC-14 judges whether it may be
 	} else {
 		_, err = readPage(a)
 		t.check("TOOL-01/list", err == nil, "tools as an array of objects", "%v", err)
 	}
 	t.step(s)
-	b, err := s.request(t.ctx, mcp.MethodToolsList, struct{}{})
-	t.check("TOOL-01/params", err == nil && (a.err == nil) == (b.err == nil), "the same answer", b.orError(err))
+	b, err := s.Request(t.ctx, mcp.MethodToolsList, struct{}{})
+	t.check("TOOL-01/params", err == nil && (a.Err == nil) == (b.Err == nil), "the same answer", b.OrError(err))
 	return err
 }
 
@@ -94,16 +96,16 @@ func runToolEntries(t *trial) error {
 	}
 	seen := map[string]bool{}
 	for i, tool := range tools {
-		named := isString(tool.members["name"]) && tool.Name != ""
-		note("X-WIRE-07/names", named, "tools[%d].name is %s", i, orAbsent(tool.members["name"]))
+		named := rawjson.IsString(tool.members["name"]) && tool.Name != ""
+		note("X-WIRE-07/names", named, "tools[%d].name is %s", i, rawjson.OrAbsent(tool.members["name"]))
 		note("X-WIRE-07/unique", !named || !seen[tool.Name], "%q stands there twice", tool.Name)
 		seen[tool.Name] = true
-		note("TOOL-05/characters", !named || toolName.MatchString(tool.Name), "%q", clip(tool.Name, 140))
-		note("X-WIRE-07/description", text(tool.members["description"]) != "", "%s has none", tool.Name)
-		schema, isObject := object(tool.InputSchema)
-		note("TOOL-06/object", isObject, "inputSchema of %s is %s", tool.Name, orAbsent(tool.InputSchema))
+		note("TOOL-05/characters", !named || toolName.MatchString(tool.Name), "%q", rawjson.Clip(tool.Name, 140))
+		note("X-WIRE-07/description", rawjson.Text(tool.members["description"]) != "", "%s has none", tool.Name)
+		schema, isObject := rawjson.Object(tool.InputSchema)
+		note("TOOL-06/object", isObject, "inputSchema of %s is %s", tool.Name, rawjson.OrAbsent(tool.InputSchema))
 		if isObject {
-			note("TOOL-07/root", text(schema["type"]) == "object", "type of %s is %s", tool.Name, orAbsent(schema["type"]))
+			note("TOOL-07/root", rawjson.Text(schema["type"]) == "object", "type of %s is %s", tool.Name, rawjson.OrAbsent(schema["type"]))
 			err := compiles(tool.InputSchema)
 			note("X-WIRE-07/compiles", err == nil, "%s: %v", tool.Name, err)
 		}
@@ -117,7 +119,7 @@ func runToolEntries(t *trial) error {
 		}
 	}
 	for _, c := range t.scenario.Checks {
-		if c.ID == "TOOL-05/characters" && !s.opened.revision.AtLeast(mcp.Version2025_11_25) {
+		if c.ID == "TOOL-05/characters" && !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
 			t.skip(c.ID, SkipNotInRevision, "since "+string(mcp.Version2025_11_25))
 			continue
 		}
@@ -140,17 +142,17 @@ func compiles(raw json.RawMessage) error {
 }
 
 func annotationFault(raw json.RawMessage) string {
-	annotations, ok := object(raw)
+	annotations, ok := rawjson.Object(raw)
 	if !ok {
-		return "annotations is " + orAbsent(raw)
+		return "annotations is " + rawjson.OrAbsent(raw)
 	}
 	for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
 		if v, there := annotations[hint]; there && string(v) != "true" && string(v) != "false" {
-			return hint + " is " + orAbsent(v)
+			return hint + " is " + rawjson.OrAbsent(v)
 		}
 	}
-	if title, there := annotations["title"]; there && !isString(title) {
-		return "title is " + orAbsent(title)
+	if title, there := annotations["title"]; there && !rawjson.IsString(title) {
+		return "title is " + rawjson.OrAbsent(title)
 	}
 	return ""
 }
@@ -175,7 +177,7 @@ func runPages(t *trial) error {
 	on := map[string]int{}
 	for i, p := range pages {
 		for _, members := range p.tools {
-			name := text(members["name"])
+			name := rawjson.Text(members["name"])
 			if at, seen := on[name]; seen && at != i {
 				twice = fmt.Sprintf("%q on pages %d and %d", name, at+1, i+1)
 			}
@@ -188,7 +190,7 @@ func runPages(t *trial) error {
 		t.disjoint("UTIL-14/disjoint", twice, unread)
 	}
 	t.step(s)
-	a, err := s.request(t.ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
-	t.check("UTIL-15/bad-cursor", a.hasCode(err, codeInvalidParams), "error -32602", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -77,18 +79,18 @@ func utilityScenarios() []Scenario {
 }
 
 // moment waits for a moment and returns nothing: what comes is in notes.
-func (t *trial) moment(s *session) {
-	wait := s.wait
-	s.wait = min(wait, grace/2)
-	_, _ = s.next1(t.ctx, func(inbound) bool { return false }) // silence ends it
-	s.wait = wait
+func (t *trial) moment(s *wire.Session) {
+	wait := s.Wait
+	s.Wait = min(wait, wire.Lag/2)
+	_, _ = s.Next(t.ctx, func(wire.Inbound) bool { return false }) // silence ends it
+	s.Wait = wait
 }
 
 // progressOf returns the progress a session got for a token, as JSON.
-func progressOf(s *session, token string) []map[string]json.RawMessage {
+func progressOf(s *wire.Session, token string) []map[string]json.RawMessage {
 	var out []map[string]json.RawMessage
-	for _, in := range s.noted(mcp.MethodProgress) {
-		if params, ok := object(in.members["params"]); ok && (token == "" || sameID(params["progressToken"], token)) {
+	for _, in := range s.Noted(mcp.MethodProgress) {
+		if params, ok := rawjson.Object(in.Members["params"]); ok && (token == "" || sameID(params["progressToken"], token)) {
 			out = append(out, params)
 		}
 	}
@@ -101,13 +103,13 @@ func runProgress(t *trial) error {
 		return err
 	}
 	run := func(token any) error {
-		s.notes = nil
+		s.Notes = nil
 		t.step(s)
 		id, err := t.progressing(s, token)
 		if err != nil {
 			return err
 		}
-		_, err = s.await(t.ctx, id)
+		_, err = s.Await(t.ctx, id)
 		return err
 	}
 	if err := run("tok-1"); err != nil {
@@ -129,7 +131,7 @@ func runProgress(t *trial) error {
 		if err := run(c.token); err != nil {
 			return err
 		}
-		want := string(encode(c.token))
+		want := string(rawjson.Encode(c.token))
 		ok := len(progressOf(s, want)) > 0 && len(progressOf(s, want)) == len(progressOf(s, ""))
 		t.check(c.check, ok, "progress for "+want, "%s", progressText(s))
 	}
@@ -137,14 +139,14 @@ func runProgress(t *trial) error {
 	t.moment(s)
 	t.check("UTIL-08/after", len(progressOf(s, "")) == before, "silence after the answer", "%s", progressText(s))
 
-	s.notes = nil
+	s.Notes = nil
 	t.step(s)
 	if _, err := t.call(s, toolProgress, nil); err != nil {
 		return err
 	}
 	t.check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
 
-	s.notes = nil
+	s.Notes = nil
 	t.step(s)
 	one, err := t.progressing(s, "one")
 	if err != nil {
@@ -155,7 +157,7 @@ func runProgress(t *trial) error {
 		return err
 	}
 	for _, id := range []string{one, two} {
-		if _, err := s.await(t.ctx, id); err != nil {
+		if _, err := s.Await(t.ctx, id); err != nil {
 			return err
 		}
 	}
@@ -165,21 +167,21 @@ func runProgress(t *trial) error {
 }
 
 // progressShape judges the notifications of one call.
-func (t *trial) progressShape(s *session) {
+func (t *trial) progressShape(s *wire.Session) {
 	wrong, last := "", ""
 	before, increases := -1.0, true
 	for _, p := range progressOf(s, "") {
 		value, err := strconv.ParseFloat(string(p["progress"]), 64)
 		if err != nil {
-			wrong = "progress is " + orAbsent(p["progress"])
+			wrong = "progress is " + rawjson.OrAbsent(p["progress"])
 		}
 		if raw, there := p["total"]; there {
 			if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
-				wrong = "total is " + orAbsent(raw)
+				wrong = "total is " + rawjson.OrAbsent(raw)
 			}
 		}
-		if raw, there := p["message"]; there && !isString(raw) {
-			wrong = "message is " + orAbsent(raw)
+		if raw, there := p["message"]; there && !rawjson.IsString(raw) {
+			wrong = "message is " + rawjson.OrAbsent(raw)
 		}
 		if value <= before {
 			increases, last = false, fmt.Sprintf("%v after %v", value, before)
@@ -190,7 +192,7 @@ func (t *trial) progressShape(s *session) {
 	t.check("UTIL-08/increases", increases, "each more than the one before", "%s", last)
 }
 
-func progressText(s *session) string {
+func progressText(s *wire.Session) string {
 	var tokens []string
 	for _, p := range progressOf(s, "") {
 		tokens = append(tokens, string(p["progressToken"]))
@@ -199,8 +201,8 @@ func progressText(s *session) string {
 }
 
 // begun waits for the first progress of a call: it runs.
-func (t *trial) begun(s *session, token string) error {
-	_, err := s.note(t.ctx, func(in inbound) bool { return progressToken(in) == token })
+func (t *trial) begun(s *wire.Session, token string) error {
+	_, err := s.Note(t.ctx, func(in wire.Inbound) bool { return progressToken(in) == token })
 	if err != nil {
 		return fmt.Errorf("the first progress: %w", err)
 	}
@@ -209,11 +211,11 @@ func (t *trial) begun(s *session, token string) error {
 
 // cancellation cancels the request with an id.
 func cancellation(id string) []byte {
-	return message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "the test wants it"})
+	return wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "the test wants it"})
 }
 
-func (s *session) cancel(t *trial, id string) error {
-	_, err := s.send(t.ctx, cancellation(id))
+func cancelRequest(s *wire.Session, t *trial, id string) error {
+	_, err := s.Send(t.ctx, cancellation(id))
 	return err
 }
 
@@ -234,16 +236,16 @@ func runCancel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cancel(t, gone); err != nil {
+	if err := cancelRequest(s, t, gone); err != nil {
 		return err
 	}
-	a, err := s.await(t.ctx, stays)
-	t.check("UTIL-06/others", err == nil && a.err == nil, "a result", "%s", a.orError(err))
-	wait := s.wait
-	s.wait = min(wait, grace/2)
-	a, err = s.await(t.ctx, gone)
-	s.wait = wait
-	t.check("UTIL-06/silent", err != nil, "no answer", "%s", a.orError(err))
+	a, err := s.Await(t.ctx, stays)
+	t.check("UTIL-06/others", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	wait := s.Wait
+	s.Wait = min(wait, wire.Lag/2)
+	a, err = s.Await(t.ctx, gone)
+	s.Wait = wait
+	t.check("UTIL-06/silent", err != nil, "no answer", "%s", a.OrError(err))
 	done := slices.ContainsFunc(progressOf(s, `"gone"`), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
 	t.check("UTIL-06/stops", !done, "no progress to the end", "%s", progressText(s))
 
@@ -252,23 +254,23 @@ func runCancel(t *trial) error {
 	params := callParams(toolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": "typed"}
 	t.calls++
-	if _, err := s.send(t.ctx, s.message(number, mcp.MethodToolsCall, params)); err != nil {
+	if _, err := s.Send(t.ctx, s.Message(number, mcp.MethodToolsCall, params)); err != nil {
 		return err
 	}
 	if err := t.begun(s, `"typed"`); err != nil {
 		return err
 	}
-	if err := s.cancel(t, strconv.Quote(number)); err != nil {
+	if err := cancelRequest(s, t, strconv.Quote(number)); err != nil {
 		return err
 	}
-	a, err = s.await(t.ctx, number)
-	t.check("UTIL-06/type", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	a, err = s.Await(t.ctx, number)
+	t.check("UTIL-06/type", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 
 	t.step(s)
-	if err := s.cancel(t, number); err != nil {
+	if err := cancelRequest(s, t, number); err != nil {
 		return err
 	}
-	stray, err := s.settle(t.ctx)
+	stray, err := s.Settle(t.ctx)
 	t.check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", strayOr(stray, err))
 	return t.alive("UTIL-06/alive", s)
 }
@@ -290,20 +292,20 @@ func runSlow(t *trial) error {
 		if err := t.begun(s, strconv.Quote(token)); err != nil {
 			return err
 		}
-		ping, err := s.post(t.ctx, s.lifeSign(), nil)
+		ping, err := s.Post(t.ctx, s.LifeSign(), nil)
 		if err != nil {
 			return err
 		}
-		in, err := s.next1(t.ctx, func(in inbound) bool { return in.isResponse() && (in.id() == ping || in.id() == id) })
+		in, err := s.Next(t.ctx, func(in wire.Inbound) bool { return in.IsResponse() && (in.ID() == ping || in.ID() == id) })
 		if err != nil {
 			return err
 		}
-		passed = in.id() == ping
+		passed = in.ID() == ping
 		rest := id
 		if !passed {
 			rest = ping
 		}
-		if _, err := s.await(t.ctx, rest); err != nil {
+		if _, err := s.Await(t.ctx, rest); err != nil {
 			return err
 		}
 	}
@@ -320,7 +322,7 @@ func runSlow(t *trial) error {
 	if err := t.begun(s, `"twin"`); err != nil {
 		return err
 	}
-	sent, err := s.send(t.ctx, s.message(twin, s.lifeSign(), nil))
+	sent, err := s.Send(t.ctx, s.Message(twin, s.LifeSign(), nil))
 	if err != nil {
 		return err
 	}
@@ -328,28 +330,28 @@ func runSlow(t *trial) error {
 	var refused, served bool
 	what := "nothing"
 	for !refused || !served {
-		in, err := s.next1(t.ctx, func(in inbound) bool {
-			refusal := sent != nil && in.ended && in.to == twin && in.http.Status >= 400
-			return refusal || in.isResponse() && (in.id() == twin || in.id() == "null")
+		in, err := s.Next(t.ctx, func(in wire.Inbound) bool {
+			refusal := sent != nil && in.Ended && in.To == twin && in.HTTP.Status >= 400
+			return refusal || in.IsResponse() && (in.ID() == twin || in.ID() == "null")
 		})
-		if errors.Is(err, errNoAnswer) {
+		if errors.Is(err, wire.ErrNoAnswer) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		s.pending[twin] = false // each of the two may have an answer
-		a := toAnswer(in)
-		refused = refused || in.ended || a.err != nil
-		if a.result != nil {
+		s.Pending[twin] = false // each of the two may have an answer
+		a := wire.ToAnswer(in)
+		refused = refused || in.Ended || a.Err != nil
+		if a.Result != nil {
 			if served {
 				break // the second one, too
 			}
 			served = true
 		}
-		what = a.orError(in.err)
+		what = a.OrError(in.Err)
 	}
-	delete(s.pending, twin)
+	delete(s.Pending, twin)
 	t.check("RPC-03/duplicate", refused, "error -32600", "%s", what)
 	t.check("RPC-03/first", served, "a result", "%s", what)
 	return nil
@@ -367,32 +369,32 @@ func runTwoSessions(t *trial) error {
 	// The same id, and the answers tell which question they belong to.
 	t.step(one)
 	const id = `"same"`
-	for _, s := range []*session{one, two} {
+	for _, s := range []*wire.Session{one, two} {
 		method := mcp.MethodPing
 		if s == two {
 			method = mcp.MethodToolsList
 		}
-		if _, err := s.send(t.ctx, s.message(id, method, nil)); err != nil {
+		if _, err := s.Send(t.ctx, s.Message(id, method, nil)); err != nil {
 			return err
 		}
 	}
-	a, err := one.await(t.ctx, id)
-	b, errB := two.await(t.ctx, id)
-	_, pinged := object(a.result)
-	listed, _ := object(b.result)
-	t.check("X-ISO-01/ids", err == nil && pinged && errB == nil && isArray(listed["tools"]), "an answer to ping, and a list of tools in the other", "%s, %s", a.orError(err), b.orError(errB))
+	a, err := one.Await(t.ctx, id)
+	b, errB := two.Await(t.ctx, id)
+	_, pinged := rawjson.Object(a.Result)
+	listed, _ := rawjson.Object(b.Result)
+	t.check("X-ISO-01/ids", err == nil && pinged && errB == nil && rawjson.IsArray(listed["tools"]), "an answer to ping, and a list of tools in the other", "%s, %s", a.OrError(err), b.OrError(errB))
 
 	t.step(two)
 	var calls []string
-	for _, s := range []*session{one, two} {
+	for _, s := range []*wire.Session{one, two} {
 		call, err := t.progressing(s, "same")
 		if err != nil {
 			return err
 		}
 		calls = append(calls, call)
 	}
-	_, err = one.await(t.ctx, calls[0])
-	_, errB = two.await(t.ctx, calls[1])
+	_, err = one.Await(t.ctx, calls[0])
+	_, errB = two.Await(t.ctx, calls[1])
 	if err = errors.Join(err, errB); err != nil {
 		return err
 	}
@@ -401,19 +403,19 @@ func runTwoSessions(t *trial) error {
 	t.check("X-ISO-01/progress", (n == 0) == (m == 0), "progress here as there", "%d and %d notifications", n, m)
 
 	t.step(one)
-	for s, level := range map[*session]string{one: "emergency", two: "debug"} {
-		if a, err := s.request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.err != nil {
-			return fmt.Errorf("logging/setLevel: %s", a.orError(err))
+	for s, level := range map[*wire.Session]string{one: "emergency", two: "debug"} {
+		if a, err := s.Request(t.ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.Err != nil {
+			return fmt.Errorf("logging/setLevel: %s", a.OrError(err))
 		}
 	}
-	one.notes, two.notes = nil, nil
+	one.Notes, two.Notes = nil, nil
 	if _, err := t.call(two, toolLogging, struct{}{}); err != nil {
 		return err
 	}
-	if _, err := one.settle(t.ctx); err != nil {
+	if _, err := one.Settle(t.ctx); err != nil {
 		return err
 	}
-	heard, other := len(two.noted(mcp.MethodMessage)), len(one.noted(mcp.MethodMessage))
+	heard, other := len(two.Noted(mcp.MethodMessage)), len(one.Noted(mcp.MethodMessage))
 	t.check("X-ISO-01/log", other == 0, "no log messages in the session that did not call", "%d", other)
 	if heard == 0 {
 		t.skip("X-ISO-01/level", SkipNoFixture, "no log messages at debug")
@@ -422,7 +424,7 @@ func runTwoSessions(t *trial) error {
 	if _, err := t.call(one, toolLogging, struct{}{}); err != nil {
 		return err
 	}
-	other = len(one.noted(mcp.MethodMessage))
+	other = len(one.Noted(mcp.MethodMessage))
 	t.check("X-ISO-01/level", other == 0, "none at emergency", "%d, with debug set in the other session", other)
 	return nil
 }

@@ -3,8 +3,10 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // seed is the source of a requirement of the seed documents.
@@ -95,7 +97,7 @@ func validateScenarios() []Scenario {
 	}
 }
 
-func (t *trial) validate(s *session, content, id string) (verdict, answer, error) {
+func (t *trial) validate(s *wire.Session, content, id string) (verdict, wire.Answer, error) {
 	a, err := t.call(s, toolValidate, validateArguments(content, id))
 	v, err := readVerdict(a, err)
 	return v, a, err
@@ -124,23 +126,23 @@ func runValidateGood(t *trial) error {
 		kinds[r.ValidationType]++
 	}
 	t.check("S0-VAL-01/results", len(v.Results) == 26 && len(ids) == 26 && kinds["automated"] == 24 && kinds["agent"] == 2,
-		"26 results, 24 of them automated and 2 of an agent", "%d with %d ids: %s", len(v.Results), len(ids), encode(kinds))
+		"26 results, 24 of them automated and 2 of an agent", "%d with %d ids: %s", len(v.Results), len(ids), rawjson.Encode(kinds))
 	r, found := v.with(func(r verdictResult) bool { return r.ValidationType == "agent" })
 	t.check("S0-VAL-04", found && string(r.Passed) == "null" && r.AgentReview,
-		"passed null, requires_agent_review true", "%s", encode(r))
+		"passed null, requires_agent_review true", "%s", rawjson.Encode(r))
 	t.check("S0-VAL-06", v.passed() && v.Agent != nil && *v.Agent > 0, "passed true with agent criteria pending", "%s", v.describe())
 
-	result, _ := object(a.result)
+	result, _ := rawjson.Object(a.Result)
 	structured, there := result["structuredContent"]
 	if !there {
 		t.skip("X-WIRE-11", SkipNotInRevision, "no structuredContent")
 		return nil
 	}
-	members, err := a.payload()
+	members, err := a.Payload()
 	if err != nil {
 		return err
 	}
-	t.check("X-WIRE-11", sameJSON(structured, encode(members)), "the object of the text block", "%s", clip(string(structured), 160))
+	t.check("X-WIRE-11", sameJSON(structured, rawjson.Encode(members)), "the object of the text block", "%s", rawjson.Clip(string(structured), 160))
 	return nil
 }
 
@@ -150,7 +152,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		return false
 	}
-	return string(encode(x)) == string(encode(y))
+	return string(rawjson.Encode(x)) == string(rawjson.Encode(y))
 }
 
 func runValidateChecklistID(t *trial) error {
@@ -168,7 +170,7 @@ func runValidateChecklistID(t *trial) error {
 			continue
 		}
 		line, found := t.logLine(s, toolValidate+"_invocation_completed", "artifact_id", c.id)
-		t.check(c.check, found && text(line["checklist_id"]) == c.checklist,
+		t.check(c.check, found && rawjson.Text(line["checklist_id"]) == c.checklist,
 			"checklist_id "+c.checklist+" in the completed line", "%s", describeLine(line, found))
 	}
 	return nil
@@ -176,11 +178,11 @@ func runValidateChecklistID(t *trial) error {
 
 // logLine returns the last log line of an event in which a member has a value.
 // The line may come a moment after the answer.
-func (t *trial) logLine(s *session, event, member, value string) (map[string]json.RawMessage, bool) {
+func (t *trial) logLine(s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
 	var last map[string]json.RawMessage
-	eventually(t.ctx, min(s.wait, 2*grace), func() bool {
-		for _, line := range logLines(s.wire.stderr()) {
-			if text(line["event"]) == event && text(line[member]) == value {
+	eventually(t.ctx, min(s.Wait, 2*wire.Lag), func() bool {
+		for _, line := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(line["event"]) == event && rawjson.Text(line[member]) == value {
 				last = line
 			}
 		}
@@ -193,7 +195,7 @@ func describeLine(line map[string]json.RawMessage, found bool) string {
 	if !found {
 		return "no such line"
 	}
-	return clip(string(encode(line)), 300)
+	return rawjson.Clip(string(rawjson.Encode(line)), 300)
 }
 
 func runValidateMissingSection(t *trial) error {
@@ -202,12 +204,12 @@ func runValidateMissingSection(t *trial) error {
 		return err
 	}
 	v, a, err := t.validate(s, prdWithout(prdSection), idPRD)
-	if !t.check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.orError(err)) {
+	if !t.check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.OrError(err)) {
 		return err
 	}
 	r, found := v.with(func(r verdictResult) bool { return strings.Contains(r.Details, "Missing sections") })
 	t.check("S0-VAL-03/criterion", found && string(r.Passed) == "false" && strings.Contains(r.Details, prdSection),
-		`a failed criterion with "Missing sections: `+prdSection+`"`, "%s", encode(r))
+		`a failed criterion with "Missing sections: `+prdSection+`"`, "%s", rawjson.Encode(r))
 	t.check("S0-VAL-03/rate", v.Rate == "23/24", `"23/24"`, "%q", v.Rate)
 	t.check("S0-VAL-03/overall", v.Passed != nil && !*v.Passed, "passed false", "%s", v.describe())
 	return nil
@@ -226,7 +228,7 @@ func runValidatePlaceholders(t *trial) error {
 		return err
 	}
 	r, found := v.with(placeholder)
-	t.check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", encode(r))
+	t.check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", rawjson.Encode(r))
 	t.step(s)
 	open := strings.Replace(prd(), "## Executive Summary\n", "## Executive Summary\n\n[Fill in]\n", 1)
 	v, _, err = t.validate(s, open, idPRD)
@@ -253,9 +255,9 @@ func runValidateDeterminism(t *trial) error {
 			return err
 		}
 		if i == 0 {
-			first = string(a.result)
+			first = string(a.Result)
 		}
-		if string(a.result) != first {
+		if string(a.Result) != first {
 			t.fail("S0-VAL-08", "the bytes of the first answer", "other bytes in answer %d", i+1)
 			return nil
 		}
@@ -270,11 +272,11 @@ func runValidatePrefix(t *trial) error {
 		return err
 	}
 	a, err := t.call(s, toolValidate, validateArguments(prd(), "NOPE-001"))
-	ok := a.hasCode(err, codeInvalidParams) && strings.HasPrefix(a.err.Message, "Invalid params:")
+	ok := a.HasCode(err, wire.CodeInvalidParams) && strings.HasPrefix(a.Err.Message, "Invalid params:")
 	for _, known := range storedTypes {
-		ok = ok && strings.Contains(a.err.Message, known.prefix)
+		ok = ok && strings.Contains(a.Err.Message, known.prefix)
 	}
-	t.check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.orError(err))
+	t.check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.OrError(err))
 	return err
 }
 
@@ -298,15 +300,15 @@ func runValidateTraversal(t *trial) error {
 	}
 	const climbing = "../etc/passwd"
 	a, err := t.call(s, toolValidate, validateArguments(prd(), climbing))
-	t.check("S0-VAL-12/refused", a.hasCode(err, codeInvalidParams), "error -32602", "%s", a.orError(err))
+	t.check("S0-VAL-12/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if !t.leg.subject.isProcess() {
 		t.skip("S0-VAL-12/log", SkipControl, "needs a server the suite starts as a program")
 		return err
 	}
 	var line map[string]json.RawMessage
-	eventually(t.ctx, s.wait, func() bool {
-		for _, l := range logLines(s.wire.stderr()) {
-			if text(l["artifact_id"]) == climbing && text(l["tool_name"]) == toolValidate && strings.Contains(string(encode(l)), "traversal") {
+	eventually(t.ctx, s.Wait, func() bool {
+		for _, l := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(l["artifact_id"]) == climbing && rawjson.Text(l["tool_name"]) == toolValidate && strings.Contains(string(rawjson.Encode(l)), "traversal") {
 				line = l
 			}
 		}
@@ -321,7 +323,7 @@ func runValidateLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	marker := "planted-" + strconv.Itoa(s.next) + "-do-not-log"
+	marker := "planted-" + strings.Trim(s.NewID(), `"`) + "-do-not-log"
 	task := "log-" + taskID
 	arguments := validateArguments(prd()+"\n"+marker+"\n", idPRD)
 	arguments["task_id"] = task
@@ -334,15 +336,15 @@ func runValidateLog(t *trial) error {
 
 	counts := map[string]int{}
 	complete := true
-	for _, l := range logLines(s.wire.stderr()) {
-		if event := text(l["event"]); text(l["task_id"]) == task && strings.HasPrefix(event, toolValidate+"_invocation_") {
+	for _, l := range logLines(s.Conn.Stderr()) {
+		if event := rawjson.Text(l["event"]); rawjson.Text(l["task_id"]) == task && strings.HasPrefix(event, toolValidate+"_invocation_") {
 			counts[event]++
 			complete = complete && missingMembers(l, "timestamp", "event", "tool_name", "task_id") == ""
 		}
 	}
 	t.check("X-LOG-01/validate", complete && len(counts) == 2 && counts[toolValidate+"_invocation_started"] == 1 && counts[toolValidate+"_invocation_completed"] == 1,
 		"one started and one completed line", "%v", counts)
-	t.check("X-LOG-02/validate", !strings.Contains(s.wire.stderr(), marker), "no text of the artifact", "the planted words are in the log")
+	t.check("X-LOG-02/validate", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
 	return nil
 }
 
@@ -361,5 +363,5 @@ func lineFault(line map[string]json.RawMessage, found bool, missing string) stri
 	if !found {
 		return "no such line"
 	}
-	return "no " + missing + " in " + clip(string(encode(line)), 300)
+	return "no " + missing + " in " + rawjson.Clip(string(rawjson.Encode(line)), 300)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -59,7 +61,7 @@ func versionScenarios() []Scenario {
 			run: runInitializeDetails,
 		},
 		{
-			ID: "LC-07", Area: "lifecycle", Title: "messages before the handshake", Needs: Needs{Transport: TransportStdio},
+			ID: "LC-07", Area: "lifecycle", Title: "messages before the handshake", Needs: Needs{Transport: wire.TransportStdio},
 			Checks: []Check{
 				promised("UTIL-01/before", "a ping before initialize is answered", Spec{Section: "basic/lifecycle#initialization", Quote: "The client SHOULD NOT send requests other than pings before the server has responded to the initialize request."}),
 				rule("LC-07/early", "an initialized before initialize does not spoil the handshake", Spec{Section: "basic/lifecycle#initialization", Quote: "The initialization phase MUST be the first interaction between client and server."}),
@@ -71,21 +73,21 @@ func versionScenarios() []Scenario {
 }
 
 // offer opens a connection and offers a version, whatever it is.
-func (t *trial) offer(v mcp.Version) (*session, answer, error) {
+func (t *trial) offer(v mcp.Version) (*wire.Session, wire.Answer, error) {
 	s, err := t.raw()
 	if err != nil {
-		return nil, answer{}, err
+		return nil, wire.Answer{}, err
 	}
-	a, err := s.initialize(t.ctx, v)
+	a, err := s.Initialize(t.ctx, v)
 	return s, a, err
 }
 
 func runOffers(t *trial) error {
-	said := func(s *session, a answer, err error) string {
-		if err != nil || s.opened == nil {
-			return a.orError(err)
+	said := func(s *wire.Session, a wire.Answer, err error) string {
+		if err != nil || s.Opened == nil {
+			return a.OrError(err)
 		}
-		return fmt.Sprintf("%q", s.opened.revision)
+		return fmt.Sprintf("%q", s.Opened.Revision)
 	}
 	answered, kept, lost := map[mcp.Version]bool{}, map[mcp.Version]bool{}, map[mcp.Version]error{}
 	for _, c := range t.scenario.Checks {
@@ -94,25 +96,25 @@ func runOffers(t *trial) error {
 			continue
 		}
 		s, a, err := t.offer(v)
-		ok := err == nil && s.opened != nil && s.opened.revision.Known() && s.opened.revision.Era() == mcp.EraSession
+		ok := err == nil && s.Opened != nil && s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
 		if ok {
-			answered[s.opened.revision], kept[v] = true, s.opened.revision == v
+			answered[s.Opened.Revision], kept[v] = true, s.Opened.Revision == v
 		}
-		if isLost(err) {
+		if wire.IsLost(err) {
 			lost[v] = err
 		}
 		if t.leg.house {
-			ok = ok && s.opened.revision == v
+			ok = ok && s.Opened.Revision == v
 		}
 		t.check(c.ID, ok, string(v), "%s", said(s, a, err))
 	}
 	for check, v := range pairs("LC-03/future", "2099-12-31", "LC-03/stateless", string(mcp.Latest), "LC-03/words", "the newest, please") {
 		s, a, err := t.offer(mcp.Version(v))
 		// The lifecycle page's own example of a failed negotiation is this error.
-		ok := a.hasCode(err, codeInvalidParams) || err == nil && a.err != nil && a.err.Code == codeVersion
-		if err == nil && s.opened != nil {
-			ok = s.opened.revision.Known() && s.opened.revision.Era() == mcp.EraSession
-			answered[s.opened.revision] = true
+		ok := a.HasCode(err, wire.CodeInvalidParams) || err == nil && a.Err != nil && a.Err.Code == codeVersion
+		if err == nil && s.Opened != nil {
+			ok = s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
+			answered[s.Opened.Revision] = true
 		}
 		t.check(check, ok, "a revision of the session era, or error -32602", "%s", said(s, a, err))
 	}
@@ -133,7 +135,7 @@ func runOffers(t *trial) error {
 const codeVersion = -32022
 
 func runOddInitialize(t *trial) error {
-	good := map[string]any{"protocolVersion": t.leg.asked, "capabilities": map[string]any{}, "clientInfo": clientInfo}
+	good := map[string]any{"protocolVersion": t.leg.asked, "capabilities": map[string]any{}, "clientInfo": wire.ClientInfo}
 	with := func(name string, value any) any {
 		p := maps.Clone(good)
 		if p[name] = value; value == nil {
@@ -141,7 +143,7 @@ func runOddInitialize(t *trial) error {
 		}
 		return p
 	}
-	var s *session
+	var s *wire.Session
 	for _, c := range []struct {
 		check  string
 		params any
@@ -155,23 +157,23 @@ func runOddInitialize(t *trial) error {
 		{"LC-01/no-info", with("clientInfo", nil), true},
 		{"LC-01/no-capabilities", with("capabilities", nil), true},
 	} {
-		if s == nil || s.wire.transport() == TransportHTTP {
+		if s == nil || s.Conn.Transport() == wire.TransportHTTP {
 			var err error
 			if s, err = t.raw(); err != nil {
 				return err
 			}
 		}
 		t.step(s)
-		a, err := s.request(t.ctx, mcp.MethodInitialize, c.params)
-		refused := a.hasCode(err, codeInvalidParams, codeInvalidRequest)
-		if err != nil && a.in.http != nil { // the status alone may say it
-			refused = a.in.http.Status >= 400 && a.in.http.Status < 500
+		a, err := s.Request(t.ctx, mcp.MethodInitialize, c.params)
+		refused := a.HasCode(err, wire.CodeInvalidParams, wire.CodeInvalidRequest)
+		if err != nil && a.In.HTTP != nil { // the status alone may say it
+			refused = a.In.HTTP.Status >= 400 && a.In.HTTP.Status < 500
 		}
-		t.check(c.check, refused || c.good && err == nil && a.err == nil, "error -32602", "%s", a.orError(err))
-		if c.check == "LC-01/no-version" && (refused || a.err != nil) {
+		t.check(c.check, refused || c.good && err == nil && a.Err == nil, "error -32602", "%s", a.OrError(err))
+		if c.check == "LC-01/no-version" && (refused || a.Err != nil) {
 			t.step(s)
-			a, err = s.request(t.ctx, mcp.MethodInitialize, good)
-			t.check("LC-01/again", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+			a, err = s.Request(t.ctx, mcp.MethodInitialize, good)
+			t.check("LC-01/again", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 			s = nil
 		}
 		if !refused {
@@ -189,8 +191,8 @@ func runOddInitialize(t *trial) error {
 		"protocolVersion": t.leg.asked, "clientInfo": map[string]any{"name": "x", "version": "", "colour": "blue"}, "extra": map[string]any{"deep": []any{1, nil}},
 		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
 	}
-	a, err := s.request(t.ctx, mcp.MethodInitialize, strange)
-	t.check("LC-01/unknown", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	a, err := s.Request(t.ctx, mcp.MethodInitialize, strange)
+	t.check("LC-01/unknown", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	return nil
 }
 
@@ -199,20 +201,20 @@ func runInitializeDetails(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if s.opened == nil {
-		return fmt.Errorf("initialize: %s", a.describe())
+	if s.Opened == nil {
+		return fmt.Errorf("initialize: %s", a.Describe())
 	}
 	wrong := ""
-	info, _ := object(s.opened.result["serverInfo"])
+	info, _ := rawjson.Object(s.Opened.Result["serverInfo"])
 	for _, name := range []string{"title", "description", "websiteUrl"} {
-		if raw, there := info[name]; there && !isString(raw) {
-			wrong = "serverInfo." + name + " is " + orAbsent(raw)
+		if raw, there := info[name]; there && !rawjson.IsString(raw) {
+			wrong = "serverInfo." + name + " is " + rawjson.OrAbsent(raw)
 		}
 	}
 	if raw, there := info["icons"]; there {
 		var icons []struct{ Src *string }
 		if json.Unmarshal(raw, &icons) != nil {
-			wrong = "serverInfo.icons is " + orAbsent(raw)
+			wrong = "serverInfo.icons is " + rawjson.OrAbsent(raw)
 		}
 		for _, icon := range icons {
 			if icon.Src == nil {
@@ -223,39 +225,39 @@ func runInitializeDetails(t *trial) error {
 	t.check("LC-01/info-members", wrong == "", "texts, and icons with a src", "%s", wrong)
 	wrong = ""
 	capabilities := serverCapabilities{}
-	_ = json.Unmarshal(s.opened.capabilities, &capabilities) // judged by LC-01
+	_ = json.Unmarshal(s.Opened.Capabilities, &capabilities) // judged by LC-01
 	for _, path := range []string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"} {
 		if raw := capabilities.at(path); len(raw) > 0 && string(raw) != "true" && string(raw) != "false" {
-			wrong = "capabilities." + path + " is " + clip(string(raw), 40)
+			wrong = "capabilities." + path + " is " + rawjson.Clip(string(raw), 40)
 		}
 	}
 	t.check("LC-01/flags", wrong == "", "true or false", "%s", wrong)
 
-	if _, err := s.settle(t.ctx); err != nil {
+	if _, err := s.Settle(t.ctx); err != nil {
 		return err
 	}
 	early := ""
-	for _, in := range s.notes {
-		if in.method() != mcp.MethodPing && in.method() != mcp.MethodMessage {
-			early = clip(string(in.data), 160)
+	for _, in := range s.Notes {
+		if in.Method() != mcp.MethodPing && in.Method() != mcp.MethodMessage {
+			early = rawjson.Clip(string(in.Data), 160)
 		}
 	}
 	t.check("LC-09/quiet", early == "", "no request or notification but ping and notifications/message", "%s", early)
 	for range 2 {
-		if err := s.initialized(t.ctx); err != nil {
+		if err := s.Initialized(t.ctx); err != nil {
 			return err
 		}
 	}
-	stray, err := s.settle(t.ctx)
+	stray, err := s.Settle(t.ctx)
 	t.check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", strayOr(stray, err))
 	t.step(s)
-	a, err = s.request(t.ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
-	t.check("UTIL-01/params", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	a, err = s.Request(t.ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
+	t.check("UTIL-01/params", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	return nil
 }
 
 // strayOr describes what came uncalled for, or why nothing can come.
-func strayOr(stray []inbound, err error) string {
+func strayOr(stray []wire.Inbound, err error) string {
 	if err == nil && len(stray) == 0 {
 		return "silence"
 	}
@@ -267,30 +269,30 @@ func runBeforeHandshake(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.ping(t.ctx)
-	t.check("UTIL-01/before", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	a, err := s.Ping(t.ctx)
+	t.check("UTIL-01/before", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	if s, err = t.raw(); err != nil {
 		return err
 	}
-	if err := s.initialized(t.ctx); err != nil {
+	if err := s.Initialized(t.ctx); err != nil {
 		return err
 	}
-	err = s.handshake(t.ctx, t.leg.asked)
+	err = s.Handshake(t.ctx, t.leg.asked)
 	if err == nil {
-		_, err = s.ping(t.ctx)
+		_, err = s.Ping(t.ctx)
 	}
 	t.check("LC-07/early", err == nil, "a handshake, and an answer to ping", "%v", err)
 	if s, err = t.raw(); err != nil {
 		return err
 	}
-	id, err := s.post(t.ctx, mcp.MethodInitialize, s.initializeParams(t.leg.asked))
+	id, err := s.Post(t.ctx, mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
 	if err != nil {
 		return err
 	}
-	if _, err := s.send(t.ctx, message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"})); err != nil {
+	if _, err := s.Send(t.ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"})); err != nil {
 		return err
 	}
-	a, err = s.await(t.ctx, id)
-	t.check("LC-10/cancelled", err == nil && a.err == nil, "a result", "%s", a.orError(err))
+	a, err = s.Await(t.ctx, id)
+	t.check("LC-10/cancelled", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // schemaTypes are the types there are in JSON Schema, in every draft since 4.
@@ -22,21 +24,21 @@ var (
 // "simpleTypes", or an array of them). Of a schema that names a dialect of somebody
 // else nobody knows what its keywords mean.
 func checkTypes(raw json.RawMessage) error {
-	schema, ok := object(raw)
+	schema, ok := rawjson.Object(raw)
 	if !ok {
 		return nil // true, false, or what has been found wrong already
 	}
-	if dialect, there := schema["$schema"]; there && !strings.Contains(text(dialect), "//json-schema.org/") {
+	if dialect, there := schema["$schema"]; there && !strings.Contains(rawjson.Text(dialect), "//json-schema.org/") {
 		return nil
 	}
 	if named, there := schema["type"]; there {
 		var types []string
 		if json.Unmarshal(named, &types) != nil {
-			types = []string{text(named)}
+			types = []string{rawjson.Text(named)}
 		}
 		for _, name := range types {
 			if !slices.Contains(schemaTypes, name) {
-				return fmt.Errorf("the type %s is none of JSON Schema", clip(string(named), 100))
+				return fmt.Errorf("the type %s is none of JSON Schema", rawjson.Clip(string(named), 100))
 			}
 		}
 	}
@@ -51,8 +53,8 @@ func checkTypes(raw json.RawMessage) error {
 		}
 	}
 	for _, keyword := range schemasNamed {
-		members, _ := object(schema[keyword])
-		for _, name := range sortedKeys(members) {
+		members, _ := rawjson.Object(schema[keyword])
+		for _, name := range rawjson.SortedKeys(members) {
 			inner = append(inner, members[name])
 		}
 	}

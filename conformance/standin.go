@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // standIn plays the two services the artifact family stands on, Task Tracking
@@ -153,8 +156,8 @@ type restInput struct {
 // ServeHTTP implements http.Handler.
 func (s *standIn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := restRequest{method: req.Method, path: req.URL.Path, query: req.URL.Query(), header: req.Header.Clone(), at: time.Now()}
-	if data, err := io.ReadAll(io.LimitReader(req.Body, maxFrame)); err == nil {
-		r.body, _ = object(data)
+	if data, err := io.ReadAll(io.LimitReader(req.Body, wire.MaxFrame)); err == nil {
+		r.body, _ = rawjson.Object(data)
 	}
 	s.mu.Lock()
 	s.asked = append(s.asked, r)
@@ -185,9 +188,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		out = *planned
 	}
 	maps.Copy(w.Header(), out.header)
-	w.Header().Set("Content-Type", mediaJSON)
+	w.Header().Set("Content-Type", wire.MediaJSON)
 	w.WriteHeader(out.status)
-	_, _ = w.Write(encode(out.body)) // a server that has gone reads nothing
+	_, _ = w.Write(rawjson.Encode(out.body)) // a server that has gone reads nothing
 }
 
 // restRefusal is how a service says no: with the keys of both seeds.
@@ -236,7 +239,7 @@ func (s *standIn) nextID(r restRequest) (restAnswer, error) {
 
 func (s *standIn) reserve(r restRequest) (restAnswer, error) {
 	count := 0
-	prefix, project := text(r.body["type"]), text(r.body["project_id"])
+	prefix, project := rawjson.Text(r.body["type"]), rawjson.Text(r.body["project_id"])
 	if json.Unmarshal(r.body["count"], &count) != nil || count < 1 || count > 100 || prefix == "" || project == "" {
 		return restAnswer{}, errors.New("count must be between 1 and 100")
 	}
@@ -306,8 +309,8 @@ func describeRequests(requests []restRequest) string {
 	for i, r := range requests {
 		said[i] = r.endpoint()
 		if r.body != nil {
-			said[i] += " " + clip(string(encode(r.body)), 160)
+			said[i] += " " + rawjson.Clip(string(rawjson.Encode(r.body)), 160)
 		}
 	}
-	return fmt.Sprintf("%d requests: %s", len(requests), clip(strings.Join(said, "; "), 400))
+	return fmt.Sprintf("%d requests: %s", len(requests), rawjson.Clip(strings.Join(said, "; "), 400))
 }

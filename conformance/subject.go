@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // Subject is what a run judges: a program, a URL or a function. Make one with
@@ -17,7 +19,7 @@ type Subject interface {
 	// open starts a conversation from nothing: a new process, a new call of
 	// the function, a new set of HTTP requests. extra is added to the
 	// environment of a program.
-	open(ctx context.Context, tr *trace, extra []string) (wire, error)
+	open(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error)
 	// target describes the subject before it is reached.
 	target() Target
 	// isProcess reports whether open starts a program.
@@ -44,17 +46,21 @@ type CommandSubject struct {
 // Command returns the subject that starts argv for each conversation. env is
 // the whole environment; nil means that of this process.
 func Command(argv, env []string) *CommandSubject {
-	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env), grace: endGrace}
+	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env), grace: wire.EndGrace}
 }
 
 func (s *CommandSubject) target() Target {
-	return Target{Transport: TransportStdio, Argv: s.Argv, Tools: -1}
+	return Target{Transport: wire.TransportStdio, Argv: s.Argv, Tools: -1}
+}
+
+func (s *CommandSubject) program() wire.Program {
+	return wire.Program{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Stderr: s.Stderr, Grace: s.grace}
 }
 
 func (s *CommandSubject) isProcess() bool { return true }
 
-func (s *CommandSubject) open(_ context.Context, tr *trace, extra []string) (wire, error) {
-	return startProcess(s, tr, extra)
+func (s *CommandSubject) open(_ context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
+	return s.program().Start(tr, extra)
 }
 
 // URLSubject is a server at an HTTP endpoint.
@@ -64,7 +70,7 @@ type URLSubject struct {
 	// Transport is [TransportHTTP] or [TransportSSE]. Empty is streamable HTTP,
 	// or HTTP+SSE where the server answers initialize with 400, 404 or 405 and GET
 	// with a stream of it.
-	Transport TransportKind
+	Transport wire.TransportKind
 	// Header is sent with each request, for credentials above all.
 	Header http.Header
 	// RoundTripper carries the requests; nil means a transport of the
@@ -79,7 +85,7 @@ func URL(endpoint string, header http.Header) *URLSubject {
 }
 
 func (s *URLSubject) target() Target {
-	t := Target{Transport: cmp.Or(s.Transport, TransportHTTP), Tools: -1}
+	t := Target{Transport: cmp.Or(s.Transport, wire.TransportHTTP), Tools: -1}
 	if u, err := url.Parse(s.URL); err == nil {
 		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
 		t.URL = u.String()
@@ -87,9 +93,13 @@ func (s *URLSubject) target() Target {
 	return t
 }
 
+func (s *URLSubject) endpoint() wire.Endpoint {
+	return wire.Endpoint{URL: s.URL, Header: s.Header, RoundTripper: s.RoundTripper}
+}
+
 func (s *URLSubject) isProcess() bool { return false }
 
-func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, error) {
+func (s *URLSubject) open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -98,11 +108,11 @@ func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, err
 		return nil, fmt.Errorf("%q is not an http or https URL", s.URL)
 	}
 	switch s.Transport {
-	case "", TransportHTTP:
-		return newHTTPWire(ctx, s, tr), nil
-	case TransportSSE:
-		return openSSE(ctx, s, tr)
-	case TransportStdio:
+	case "", wire.TransportHTTP:
+		return wire.NewHTTPConn(ctx, s.endpoint(), tr), nil
+	case wire.TransportSSE:
+		return wire.OpenSSE(ctx, s.endpoint(), tr)
+	case wire.TransportStdio:
 	}
 	return nil, fmt.Errorf("transport %q: a URL is reached over http or sse", s.Transport)
 }
@@ -110,44 +120,34 @@ func (s *URLSubject) open(ctx context.Context, tr *trace, _ []string) (wire, err
 // older returns the subject over HTTP+SSE when a server that refused initialize
 // over streamable HTTP turns out to be of that transport, as the pages since
 // 2025-03-26 have it under "Backwards Compatibility"; else nil.
-func (s *URLSubject) older(ctx context.Context, refused answer) *URLSubject {
-	if s.Transport != "" || refused.in.http == nil ||
-		!slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.in.http.Status) {
+func (s *URLSubject) older(ctx context.Context, refused wire.Answer) *URLSubject {
+	if s.Transport != "" || refused.In.HTTP == nil ||
+		!slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.In.HTTP.Status) {
 		return nil
 	}
 	old := *s
-	old.Transport = TransportSSE
-	w, err := openSSE(ctx, &old, newTrace())
+	old.Transport = wire.TransportSSE
+	w, err := wire.OpenSSE(ctx, old.endpoint(), wire.NewTrace())
 	if err != nil {
 		return nil
 	}
-	w.close()
+	w.Close()
 	return &old
 }
 
-// Serve is a server as a function: it speaks newline-delimited JSON-RPC on in
-// and out until in ends or ctx is done, and then returns.
-type Serve func(ctx context.Context, in io.Reader, out io.Writer) error
-
 type inProcess struct {
-	serve Serve
+	serve wire.Serve
 	grace time.Duration // endGrace, but in tests
 }
 
 // InProcess returns the subject that calls serve, in a goroutine, for each
 // conversation. Nothing is started and nothing listens.
-func InProcess(serve Serve) Subject { return inProcess{serve, endGrace} }
+func InProcess(serve wire.Serve) Subject { return inProcess{serve, wire.EndGrace} }
 
-func (s inProcess) target() Target { return Target{Transport: TransportStdio, Tools: -1} }
+func (s inProcess) target() Target { return Target{Transport: wire.TransportStdio, Tools: -1} }
 
 func (s inProcess) isProcess() bool { return false }
 
-func (s inProcess) open(ctx context.Context, tr *trace, _ []string) (wire, error) {
-	return newPipeWire(ctx, s, tr), nil
-}
-
-// environ returns the environment of a program with extra on top: the last
-// value of a name wins, as exec.Cmd has it.
-func environ(base, extra []string) []string {
-	return append(slices.Clone(base), extra...)
+func (s inProcess) open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
+	return wire.NewPipeConn(ctx, s.serve, s.grace, nil, tr), nil
 }

@@ -4,36 +4,38 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // subscription is an open subscriptions/listen.
 type subscription struct {
-	s   *session
+	s   *wire.Session
 	id  string // of the request, as JSON
-	ack inbound
+	ack wire.Inbound
 }
 
 // listen opens a subscription with a filter and waits for what comes first.
-func (t *trial) listen(s *session, filter map[string]any) (*subscription, error) {
-	return t.listenAs(s, s.newID(), filter)
+func (t *trial) listen(s *wire.Session, filter map[string]any) (*subscription, error) {
+	return t.listenAs(s, s.NewID(), filter)
 }
 
 // listenAs is listen with an id of the caller's.
-func (t *trial) listenAs(s *session, id string, filter map[string]any) (*subscription, error) {
+func (t *trial) listenAs(s *wire.Session, id string, filter map[string]any) (*subscription, error) {
 	sub := &subscription{s: s, id: id}
-	seen := len(s.notes)
-	if _, err := s.send(t.ctx, s.message(id, mcp.MethodSubscriptionsListen, map[string]any{"notifications": filter})); err != nil {
+	seen := len(s.Notes)
+	if _, err := s.Send(t.ctx, s.Message(id, mcp.MethodSubscriptionsListen, map[string]any{"notifications": filter})); err != nil {
 		return sub, err
 	}
-	for _, in := range s.notes[seen:] {
+	for _, in := range s.Notes[seen:] {
 		if sub.owns(in) {
 			sub.ack = in
 			return sub, nil
 		}
 	}
-	in, err := s.next1(t.ctx, func(in inbound) bool {
-		return sub.owns(in) || in.isResponse() && in.id() == id || in.ended && in.to == id
+	in, err := s.Next(t.ctx, func(in wire.Inbound) bool {
+		return sub.owns(in) || in.IsResponse() && in.ID() == id || in.Ended && in.To == id
 	})
 	sub.ack = in
 	return sub, err
@@ -41,31 +43,31 @@ func (t *trial) listenAs(s *session, id string, filter map[string]any) (*subscri
 
 // owns reports whether a message of the server belongs to the subscription: by
 // the stream it came on, else by its id.
-func (sub *subscription) owns(in inbound) bool {
-	if in.members == nil || in.isResponse() {
+func (sub *subscription) owns(in wire.Inbound) bool {
+	if in.Members == nil || in.IsResponse() {
 		return false
 	}
-	return in.to == sub.id || in.to == "" && string(sub.subscription(in)) == sub.id
+	return in.To == sub.id || in.To == "" && string(sub.subscription(in)) == sub.id
 }
 
 // subscription returns the id that a notification, or the response that ends the
 // subscription, carries.
-func (sub *subscription) subscription(in inbound) json.RawMessage {
-	params, _ := object(in.members["params"])
-	if in.isResponse() {
-		params, _ = object(in.members["result"])
+func (sub *subscription) subscription(in wire.Inbound) json.RawMessage {
+	params, _ := rawjson.Object(in.Members["params"])
+	if in.IsResponse() {
+		params, _ = rawjson.Object(in.Members["result"])
 	}
-	meta, _ := object(params["_meta"])
+	meta, _ := rawjson.Object(params["_meta"])
 	return meta[mcp.MetaSubscriptionID]
 }
 
 // honours reports whether the acknowledgment, when there is one, has these parts of
 // the filter. That there is none is judged by CHG-04.
 func (sub *subscription) honours(parts ...string) bool {
-	if sub.ack.method() != mcp.MethodSubscriptionsAcknowledged {
+	if sub.ack.Method() != mcp.MethodSubscriptionsAcknowledged {
 		return true
 	}
-	honoured, _ := object(paramMember(sub.ack, "notifications"))
+	honoured, _ := rawjson.Object(paramMember(sub.ack, "notifications"))
 	return !slices.ContainsFunc(parts, func(part string) bool {
 		v := string(honoured[part])
 		return v == "" || v == "false" || v == "null" || v == "[]"
@@ -73,9 +75,9 @@ func (sub *subscription) honours(parts ...string) bool {
 }
 
 // noted returns the notifications of a method that came for the subscription.
-func (sub *subscription) noted(method string) []inbound {
-	var out []inbound
-	for _, in := range sub.s.noted(method) {
+func (sub *subscription) noted(method string) []wire.Inbound {
+	var out []wire.Inbound
+	for _, in := range sub.s.Noted(method) {
 		if sub.owns(in) {
 			out = append(out, in)
 		}
@@ -84,20 +86,20 @@ func (sub *subscription) noted(method string) []inbound {
 }
 
 // next waits for a notification of a method that has not come yet.
-func (sub *subscription) next(t *trial, method string) (inbound, error) {
+func (sub *subscription) next(t *trial, method string) (wire.Inbound, error) {
 	had := len(sub.noted(method))
 	if had > 0 {
 		return sub.noted(method)[had-1], nil
 	}
-	return sub.s.next1(t.ctx, func(in inbound) bool { return in.method() == method && sub.owns(in) })
+	return sub.s.Next(t.ctx, func(in wire.Inbound) bool { return in.Method() == method && sub.owns(in) })
 }
 
 // end closes the subscription the way of its transport (CHG-07).
 func (sub *subscription) end(t *trial) error {
-	if w, ok := sub.s.wire.(*httpWire); ok {
-		w.abandon(sub.id)
+	if w, ok := sub.s.Conn.(*wire.HTTPConn); ok {
+		w.Abandon(sub.id)
 		return nil
 	}
-	_, err := sub.s.send(t.ctx, message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(sub.id)}))
+	_, err := sub.s.Send(t.ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(sub.id)}))
 	return err
 }

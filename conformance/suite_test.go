@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -137,7 +138,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 			}
 		}
 		for _, c := range checks {
-			if _, there := elsewhere[c.ID]; there || c.ID == "STDIO-06/term" && !canTerminate {
+			if _, there := elsewhere[c.ID]; there || c.ID == "STDIO-06/term" && !wire.CanTerminate {
 				continue
 			}
 			if sc.run == nil {
@@ -181,7 +182,7 @@ func patience(name string) time.Duration {
 
 func endPatience(name string) time.Duration {
 	if name == "" {
-		return endGrace
+		return wire.EndGrace
 	}
 	return 300 * time.Millisecond
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -48,7 +49,7 @@ func stranger(capabilities string) func(message []byte) string {
 
 // bothWays is a server of those answers, over stdio and over HTTP. An empty answer
 // is none.
-func bothWays(t *testing.T, answer func(message []byte) string) map[TransportKind]Subject {
+func bothWays(t *testing.T, answer func(message []byte) string) map[wire.TransportKind]Subject {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -64,11 +65,11 @@ func bothWays(t *testing.T, answer func(message []byte) string) map[TransportKin
 		}
 	}))
 	t.Cleanup(srv.Close)
-	return map[TransportKind]Subject{TransportHTTP: URL(srv.URL, nil), TransportStdio: InProcess(inLines(answer))}
+	return map[wire.TransportKind]Subject{wire.TransportHTTP: URL(srv.URL, nil), wire.TransportStdio: InProcess(inLines(answer))}
 }
 
 // inLines is the server over stdio alone.
-func inLines(answer func(message []byte) string) Serve {
+func inLines(answer func(message []byte) string) wire.Serve {
 	return func(_ context.Context, in io.Reader, out io.Writer) error {
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, 64<<20)

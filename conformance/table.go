@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // members is a JSON object the suite sends. A string "$name" in it stands for
@@ -86,7 +89,7 @@ func (tb table) scenario() Scenario {
 type tableRun struct {
 	*trial
 	table *table
-	s     *session
+	s     *wire.Session
 	kept  map[string]any
 	// folders are removed at the end.
 	folders []string
@@ -191,9 +194,9 @@ func (r *tableRun) exchange(st *step) (map[string]any, error) {
 		args = map[string]any{}
 	}
 	r.step(r.s)
-	var a answer
+	var a wire.Answer
 	if st.direct {
-		a, err = r.s.request(r.ctx, st.tool, args)
+		a, err = r.s.Request(r.ctx, st.tool, args)
 	} else {
 		a, err = r.call(r.s, st.tool, args, st.meta)
 	}
@@ -222,7 +225,7 @@ func (r *tableRun) judge(st *step, doc map[string]any) (want, fault string) {
 		}
 		got := "absent"
 		if there {
-			got = clip(string(encode(v)), 200)
+			got = rawjson.Clip(string(rawjson.Encode(v)), 200)
 		}
 		want = e.want
 		if e.path != "" {
@@ -230,7 +233,7 @@ func (r *tableRun) judge(st *step, doc map[string]any) (want, fault string) {
 			got = e.path + " is " + got
 		}
 		if e.path != "" && !strings.HasPrefix(e.path, "error") {
-			got += ", in " + clip(string(encode(doc)), 300)
+			got += ", in " + rawjson.Clip(string(rawjson.Encode(doc)), 300)
 		}
 		return want, got
 	}
@@ -291,16 +294,16 @@ func (r *tableRun) value(name string) (any, error) {
 // outcomeOf reads an answer for the paths of expectations: error of a JSON-RPC
 // error; of a result text, isError, structured and the payload, which is the
 // JSON in the text or, of a direct method, the result itself.
-func outcomeOf(a answer) map[string]any {
+func outcomeOf(a wire.Answer) map[string]any {
 	doc := map[string]any{}
-	if a.err != nil {
-		doc["error"] = decoded(encode(a.err))
+	if a.Err != nil {
+		doc["error"] = decoded(rawjson.Encode(a.Err))
 		return doc
 	}
-	result, isObject := object(a.result)
+	result, isObject := rawjson.Object(a.Result)
 	var content []struct{ Type, Text string }
 	if !isObject || json.Unmarshal(result["content"], &content) != nil {
-		doc["payload"] = decoded(a.result)
+		doc["payload"] = decoded(a.Result)
 		return doc
 	}
 	doc["isError"] = string(result["isError"]) == "true"

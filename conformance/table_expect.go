@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // expectation is one thing an answer must hold.
@@ -52,12 +54,12 @@ func lookup(v any, path string) (any, bool) {
 }
 
 // normal is a value as JSON has it.
-func normal(v any) any { return decoded(encode(v)) }
+func normal(v any) any { return decoded(rawjson.Encode(v)) }
 
 // is expects a value; "$name" is one of the conversation.
 func is(path string, value any) expectation {
 	value = normal(value)
-	return expectation{path: path, want: string(encode(value)), holds: func(v any, there bool, kept map[string]any) bool {
+	return expectation{path: path, want: string(rawjson.Encode(value)), holds: func(v any, there bool, kept map[string]any) bool {
 		want := value
 		if s, isText := value.(string); isText {
 			if name, isName := strings.CutPrefix(s, "$"); isName {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -38,14 +40,14 @@ var (
 
 // taskOf reads the task in the answer to a call: below "task" in the session
 // era, the result itself in the extension. ok is false where there is none.
-func taskOf(s *session, a answer) (task entry, ok bool) {
-	result, _ := object(a.result)
-	if s.stateless == "" {
-		task, _ = object(result["task"])
-	} else if resultType(a) == mcp.ResultTask {
+func taskOf(s *wire.Session, a wire.Answer) (task entry, ok bool) {
+	result, _ := rawjson.Object(a.Result)
+	if s.Stateless == "" {
+		task, _ = rawjson.Object(result["task"])
+	} else if wire.ResultType(a) == mcp.ResultTask {
 		task = result
 	}
-	return task, text(task["taskId"]) != ""
+	return task, rawjson.Text(task["taskId"]) != ""
 }
 
 // taskArguments are arguments that fit a tool, for its first call: what is
@@ -53,7 +55,7 @@ func taskOf(s *session, a answer) (task entry, ok bool) {
 func taskArguments(tool tool, all bool) map[string]any {
 	schema := readSchema(tool.InputSchema)
 	arguments := schema.sampleObject()
-	for _, name := range sortedKeys(schema.Properties) {
+	for _, name := range rawjson.SortedKeys(schema.Properties) {
 		if all && readSchema(schema.Properties[name]).typed() == "boolean" {
 			arguments[name] = true
 		}
@@ -62,17 +64,17 @@ func taskArguments(tool tool, all bool) map[string]any {
 }
 
 // asTask calls a tool so that it may become a task.
-func (t *trial) asTask(s *session, tool tool, arguments map[string]any) (answer, error) {
+func (t *trial) asTask(s *wire.Session, tool tool, arguments map[string]any) (wire.Answer, error) {
 	params := callParams(tool.Name, arguments)
-	if s.stateless == "" {
+	if s.Stateless == "" {
 		params["task"] = map[string]any{"ttl": 60_000}
 	}
-	return s.request(t.ctx, mcp.MethodToolsCall, params)
+	return s.Request(t.ctx, mcp.MethodToolsCall, params)
 }
 
 // someTask has the first of some tools become a task that does; ok is false when
 // none does. A server may refuse a call, for its arguments or a limit on tasks.
-func (t *trial) someTask(s *session, tools []tool) (by tool, task entry, ok bool, err error) {
+func (t *trial) someTask(s *wire.Session, tools []tool) (by tool, task entry, ok bool, err error) {
 	for _, by = range tools {
 		t.step(s)
 		a, err := t.asTask(s, by, taskArguments(by, false))
@@ -87,13 +89,13 @@ func (t *trial) someTask(s *session, tools []tool) (by tool, task entry, ok bool
 }
 
 // taskRequest sends one of the methods of tasks.
-func (t *trial) taskRequest(s *session, method, id string) (answer, error) {
-	return s.request(t.ctx, method, map[string]any{"taskId": id})
+func (t *trial) taskRequest(s *wire.Session, method, id string) (wire.Answer, error) {
+	return s.Request(t.ctx, method, map[string]any{"taskId": id})
 }
 
 // resultOf asks for the result of a task that is over. A server MAY close a
 // stream before the answer, and is asked once more then.
-func (t *trial) resultOf(s *session, id string) (answer, error) {
+func (t *trial) resultOf(s *wire.Session, id string) (wire.Answer, error) {
 	a, err := t.taskRequest(s, mcp.MethodTasksResult, id)
 	if cutShort(err) {
 		a, err = t.taskRequest(s, mcp.MethodTasksResult, id)
@@ -102,30 +104,32 @@ func (t *trial) resultOf(s *session, id string) (answer, error) {
 }
 
 // cutShort: an HTTP answer ended without the response.
-func cutShort(err error) bool { return errors.Is(err, errNoAnswer) && !errors.Is(err, errLate) }
+func cutShort(err error) bool {
+	return errors.Is(err, wire.ErrNoAnswer) && !errors.Is(err, wire.ErrLate)
+}
 
 // follow polls a task until stop takes a state or the task is final, twice as
 // long as it would wait for an answer, and returns the states it was in, each as
 // received. The error is errNoTask or errOngoing where the server did answer.
-func (t *trial) follow(s *session, id string, stop func(task entry) bool) ([]entry, error) {
+func (t *trial) follow(s *wire.Session, id string, stop func(task entry) bool) ([]entry, error) {
 	var states []entry
-	patience := 2 * s.wait
+	patience := 2 * s.Wait
 	deadline := time.Now().Add(patience)
 	for {
 		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
-		task, ok := object(a.result)
+		task, ok := rawjson.Object(a.Result)
 		switch {
 		case err != nil:
 			return states, err
 		case !ok:
-			return states, fmt.Errorf("%w: tasks/get: %s", errNoTask, a.describe())
+			return states, fmt.Errorf("%w: tasks/get: %s", errNoTask, a.Describe())
 		}
 		states = append(states, task)
-		if isFinal(text(task["status"])) || stop != nil && stop(task) {
+		if isFinal(rawjson.Text(task["status"])) || stop != nil && stop(task) {
 			return states, nil
 		}
 		if time.Now().After(deadline) {
-			return states, fmt.Errorf("%w: it is %s after %s", errOngoing, orAbsent(task["status"]), patience)
+			return states, fmt.Errorf("%w: it is %s after %s", errOngoing, rawjson.OrAbsent(task["status"]), patience)
 		}
 		if err := pause(t.ctx, pollInterval(task)); err != nil {
 			return states, err
@@ -160,8 +164,8 @@ func pause(ctx context.Context, d time.Duration) error {
 // timesFault says what is wrong with the times of a task, "" when nothing is.
 func timesFault(task entry) string {
 	for _, name := range []string{"createdAt", "lastUpdatedAt"} {
-		if _, err := time.Parse(time.RFC3339, text(task[name])); err != nil {
-			return name + " is " + orAbsent(task[name])
+		if _, err := time.Parse(time.RFC3339, rawjson.Text(task[name])); err != nil {
+			return name + " is " + rawjson.OrAbsent(task[name])
 		}
 	}
 	return ""
@@ -169,8 +173,8 @@ func timesFault(task entry) string {
 
 // sameTime reports whether two times of ISO 8601 are the same, however written.
 func sameTime(a, b json.RawMessage) bool {
-	one, err := time.Parse(time.RFC3339, text(a))
-	other, wrong := time.Parse(time.RFC3339, text(b))
+	one, err := time.Parse(time.RFC3339, rawjson.Text(a))
+	other, wrong := time.Parse(time.RFC3339, rawjson.Text(b))
 	return err == nil && wrong == nil && one.Equal(other)
 }
 
@@ -178,11 +182,11 @@ func sameTime(a, b json.RawMessage) bool {
 // it wants to be asked for, "" when nothing is.
 func lifetimeFault(task entry, ttl, interval string) string {
 	kept, there := task[ttl]
-	if !there || string(kept) != "null" && (!isInteger(kept) || kept[0] == '-') {
-		return ttl + " is " + orAbsent(kept)
+	if !there || string(kept) != "null" && (!rawjson.IsInteger(kept) || kept[0] == '-') {
+		return ttl + " is " + rawjson.OrAbsent(kept)
 	}
-	if every, there := task[interval]; there && (!isInteger(every) || every[0] == '-') {
-		return interval + " is " + orAbsent(every)
+	if every, there := task[interval]; there && (!rawjson.IsInteger(every) || every[0] == '-') {
+		return interval + " is " + rawjson.OrAbsent(every)
 	}
 	return ""
 }
@@ -192,10 +196,10 @@ func lifetimeFault(task entry, ttl, interval string) string {
 func pathFault(states []entry) string {
 	last := "working"
 	for _, state := range states {
-		status := text(state["status"])
+		status := rawjson.Text(state["status"])
 		switch {
 		case !slices.Contains(taskStatuses, status):
-			return "status is " + orAbsent(state["status"])
+			return "status is " + rawjson.OrAbsent(state["status"])
 		case isFinal(last) && status != last:
 			return "from " + last + " to " + status
 		}
@@ -206,14 +210,14 @@ func pathFault(states []entry) string {
 
 // stays looks at a task that is over for a while and says what became of it, ""
 // when nothing did. A server may forget a task.
-func (t *trial) stays(s *session, id, status string) (string, error) {
+func (t *trial) stays(s *wire.Session, id, status string) (string, error) {
 	for range 4 {
 		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
 		if err != nil {
 			return "", err
 		}
-		if task, ok := object(a.result); ok && text(task["status"]) != status {
-			return "from " + status + " to " + orAbsent(task["status"]), nil
+		if task, ok := rawjson.Object(a.Result); ok && rawjson.Text(task["status"]) != status {
+			return "from " + status + " to " + rawjson.OrAbsent(task["status"]), nil
 		}
 		if err := pause(t.ctx, taskLinger/4); err != nil {
 			return "", err
@@ -224,12 +228,12 @@ func (t *trial) stays(s *session, id, status string) (string, error) {
 
 // outcomeFault says why two answers do not tell the same outcome of a call: a
 // result that failed, one that did not, or an error of one code.
-func outcomeFault(plain, deferred answer) string {
-	kind := func(a answer) string {
-		if a.err != nil {
-			return fmt.Sprintf("error %d", a.err.Code)
+func outcomeFault(plain, deferred wire.Answer) string {
+	kind := func(a wire.Answer) string {
+		if a.Err != nil {
+			return fmt.Sprintf("error %d", a.Err.Code)
 		}
-		result, _ := object(a.result)
+		result, _ := rawjson.Object(a.Result)
 		if string(result["isError"]) == "true" {
 			return "a result with isError"
 		}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -51,12 +53,12 @@ type page struct {
 const maxPages = 1000
 
 // listPages walks tools/list to its end.
-func listPages(ctx context.Context, s *session) ([]page, error) {
+func listPages(ctx context.Context, s *wire.Session) ([]page, error) {
 	var pages []page
 	params := map[string]any{}
 	seen := map[string]bool{}
 	for len(pages) < maxPages {
-		a, err := s.request(ctx, mcp.MethodToolsList, params)
+		a, err := s.Request(ctx, mcp.MethodToolsList, params)
 		if err != nil {
 			return pages, err
 		}
@@ -69,7 +71,7 @@ func listPages(ctx context.Context, s *session) ([]page, error) {
 			return pages, nil
 		}
 		if seen[*p.next] {
-			return pages, fmt.Errorf("%w: the cursor %q comes back", errEndless, clip(*p.next, 60))
+			return pages, fmt.Errorf("%w: the cursor %q comes back", errEndless, rawjson.Clip(*p.next, 60))
 		}
 		seen[*p.next] = true
 		params["cursor"] = *p.next
@@ -84,27 +86,27 @@ var (
 	errUnread = fmt.Errorf("the suite reads %d pages of a list and no more", maxPages)
 )
 
-func readPage(a answer) (page, error) {
+func readPage(a wire.Answer) (page, error) {
 	var p page
-	result, ok := object(a.result)
+	result, ok := rawjson.Object(a.Result)
 	if !ok {
-		return p, errors.New(a.describe())
+		return p, errors.New(a.Describe())
 	}
 	if err := json.Unmarshal(result["tools"], &p.tools); err != nil || p.tools == nil {
-		return p, fmt.Errorf("tools is %s, not an array of objects", orAbsent(result["tools"]))
+		return p, fmt.Errorf("tools is %s, not an array of objects", rawjson.OrAbsent(result["tools"]))
 	}
 	if next, there := result["nextCursor"]; there && string(next) != "null" {
-		if !isString(next) {
-			return p, fmt.Errorf("nextCursor is %s", orAbsent(next))
+		if !rawjson.IsString(next) {
+			return p, fmt.Errorf("nextCursor is %s", rawjson.OrAbsent(next))
 		}
-		cursor := text(next)
+		cursor := rawjson.Text(next)
 		p.next = &cursor
 	}
 	return p, nil
 }
 
 // listTools returns the tools of all pages, as far as they can be read.
-func listTools(ctx context.Context, s *session) ([]tool, error) {
+func listTools(ctx context.Context, s *wire.Session) ([]tool, error) {
 	pages, err := listPages(ctx, s)
 	if err != nil && !errors.Is(err, errEndless) && !errors.Is(err, errUnread) {
 		return nil, err
@@ -112,7 +114,7 @@ func listTools(ctx context.Context, s *session) ([]tool, error) {
 	var tools []tool
 	for _, p := range pages {
 		for _, members := range p.tools {
-			t := tool{members: members, Name: text(members["name"]), InputSchema: members["inputSchema"]}
+			t := tool{members: members, Name: rawjson.Text(members["name"]), InputSchema: members["inputSchema"]}
 			_ = json.Unmarshal(members["annotations"], &t.Annotations) // hints: unreadable means absent
 			tools = append(tools, t)
 		}
@@ -136,7 +138,7 @@ const callsPerAgent = 8
 // the families it is an agent of its own in every scenario, so that no limit
 // on one agent's calls decides about another scenario (decisions 30).
 // meta is added to the _meta of the call.
-func (t *trial) call(s *session, name string, arguments any, meta ...members) (answer, error) {
+func (t *trial) call(s *wire.Session, name string, arguments any, meta ...members) (wire.Answer, error) {
 	params := callParams(name, arguments)
 	all := map[string]any{}
 	if t.leg.family(name) != "" {
@@ -149,10 +151,10 @@ func (t *trial) call(s *session, name string, arguments any, meta ...members) (a
 	if len(all) > 0 {
 		params["_meta"] = all
 	}
-	a, err := s.request(t.ctx, mcp.MethodToolsCall, params)
-	if err == nil && s.opened != nil {
-		t.leg.seen.callResult(a, s.opened.revision)
-		if t.leg.family(name) != "" && a.err != nil {
+	a, err := s.Request(t.ctx, mcp.MethodToolsCall, params)
+	if err == nil && s.Opened != nil {
+		t.leg.seen.callResult(a, s.Opened.Revision)
+		if t.leg.family(name) != "" && a.Err != nil {
 			t.leg.seeProfile(name, a)
 		}
 	}
@@ -174,40 +176,14 @@ func usedUp(doc map[string]any) bool {
 
 // family returns the announced error profile of a tool, "" for none.
 func (l *leg) family(name string) string {
-	profiles, _ := object(l.capabilities.at("experimental.errorProfiles"))
-	return text(profiles[name])
+	profiles, _ := rawjson.Object(l.capabilities.at("experimental.errorProfiles"))
+	return rawjson.Text(profiles[name])
 }
 
-func (l *leg) seeProfile(name string, a answer) {
-	if a.err.Code == codeHeader {
+func (l *leg) seeProfile(name string, a wire.Answer) {
+	if a.Err.Code == wire.CodeHeader {
 		return // the transport's own, before any family
 	}
-	data, _ := object(a.errorData())
-	l.seen.see(seenProfile, text(data["profile"]) == l.family(name), a.in, "data.profile is %s", orAbsent(data["profile"]))
-}
-
-// payload reads the result of a call as the JSON object in its text block
-// (tools.md 1.1).
-func (a answer) payload() (map[string]json.RawMessage, error) {
-	if a.err != nil {
-		return nil, errors.New(a.describe())
-	}
-	var result struct {
-		Content []struct{ Type, Text string } `json:"content"`
-		IsError bool                          `json:"isError"`
-	}
-	if err := json.Unmarshal(a.result, &result); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	if result.IsError {
-		return nil, errors.New("a result with isError: " + clip(string(a.result), 160))
-	}
-	if len(result.Content) == 0 || result.Content[0].Type != "text" {
-		return nil, errors.New("no text block: " + clip(string(a.result), 160))
-	}
-	members, ok := object(json.RawMessage(result.Content[0].Text))
-	if !ok {
-		return nil, errors.New("the text is no JSON object: " + clip(result.Content[0].Text, 160))
-	}
-	return members, nil
+	data, _ := rawjson.Object(a.ErrorData())
+	l.seen.see(seenProfile, rawjson.Text(data["profile"]) == l.family(name), a.In, "data.profile is %s", rawjson.OrAbsent(data["profile"]))
 }

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // trial is one scenario being run. It belongs to one goroutine.
@@ -17,12 +19,12 @@ type trial struct {
 	calls    int // of tools, in this scenario
 
 	results []Result
-	own     []*session // opened for this scenario, closed at its end
-	ends    []func()   // run at its end
+	own     []*wire.Session // opened for this scenario, closed at its end
+	ends    []func()        // run at its end
 	// session is the one that is being judged, and the evidence is its traffic since
 	// the last send after the last decision.
-	session  *session
-	trace    *trace
+	session  *wire.Session
+	trace    *wire.Trace
 	mark     int
 	began    int // where the scenario began to speak on that session
 	lastTime time.Time
@@ -107,23 +109,23 @@ func (t *trial) decide(id string, status Status, r Result) {
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
 	if t.trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
-		r.Evidence = t.trace.since(t.mark)
+		r.Evidence = t.trace.Since(t.mark)
 	}
 	t.results = append(t.results, r)
 	t.leg.emit(r)
 }
 
 // step begins a new piece of evidence.
-func (t *trial) step(s *session) {
+func (t *trial) step(s *wire.Session) {
 	if t.session != s {
-		t.began = s.trace.mark()
+		t.began = s.Trace.Mark()
 	}
-	t.session, t.trace, t.mark = s, s.trace, s.trace.mark()
+	t.session, t.trace, t.mark = s, s.Trace, s.Trace.Mark()
 }
 
 // shared returns the session that scenarios share, initialized. What it needs
 // of it is undone when the scenario calls spoil.
-func (t *trial) shared() (*session, error) {
+func (t *trial) shared() (*wire.Session, error) {
 	s, err := t.leg.sharedSession(t.ctx, t.profile())
 	if err != nil {
 		return nil, err
@@ -133,7 +135,7 @@ func (t *trial) shared() (*session, error) {
 }
 
 // fresh returns a session of the scenario's own, initialized.
-func (t *trial) fresh() (*session, error) {
+func (t *trial) fresh() (*wire.Session, error) {
 	if err := t.leg.givenUp(); err != nil {
 		return nil, err
 	}
@@ -149,10 +151,10 @@ func (t *trial) fresh() (*session, error) {
 }
 
 // raw returns a connection of the scenario's own on which nothing was sent.
-func (t *trial) raw() (*session, error) { return t.open(nil) }
+func (t *trial) raw() (*wire.Session, error) { return t.open(nil) }
 
 // open is raw with more in the environment of the program.
-func (t *trial) open(extra []string) (*session, error) {
+func (t *trial) open(extra []string) (*wire.Session, error) {
 	s, err := t.leg.open(t.ctx, append(t.leg.profileEnv(t.profile()), extra...))
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -49,7 +51,7 @@ var schemasOf = sync.OnceValue(func() map[mcp.Version]*wireSchemas {
 		if doc["$defs"] != nil {
 			w.container = "$defs"
 		}
-		w.defs, _ = object(doc[w.container])
+		w.defs, _ = rawjson.Object(doc[w.container])
 		for name, raw := range w.defs {
 			var d struct {
 				Properties struct{ Method struct{ Const string } }
@@ -70,12 +72,12 @@ func resultFault(v mcp.Version, method string, result json.RawMessage) string {
 	if w == nil {
 		return ""
 	}
-	members, _ := object(result)
+	members, _ := rawjson.Object(result)
 	name := strings.TrimSuffix(w.byMethod[method], "Request") + "Result"
-	switch kind := text(members["resultType"]); {
+	switch kind := rawjson.Text(members["resultType"]); {
 	case w.byMethod[method] == "":
 		return ""
-	case v == mcp.Version2025_11_25 && method == mcp.MethodToolsCall && isObject(members["task"]):
+	case v == mcp.Version2025_11_25 && method == mcp.MethodToolsCall && rawjson.IsObject(members["task"]):
 		name = "CreateTaskResult"
 	case kind == "input_required":
 		name = "InputRequiredResult"
@@ -107,7 +109,7 @@ func (w *wireSchemas) fault(name string, data []byte) string {
 		return "" // judged elsewhere
 	}
 	if err := schema.Validate(value); err != nil {
-		return "no " + name + ": " + clip(innermost(err.Error()), 200)
+		return "no " + name + ": " + rawjson.Clip(innermost(err.Error()), 200)
 	}
 	return ""
 }
@@ -127,7 +129,7 @@ func (w *wireSchemas) compile(name string) (*jsonschema.Resolved, error) {
 		return r, nil
 	}
 	var s jsonschema.Schema
-	whole := encode(map[string]any{w.container: w.reachable(name), "allOf": []any{map[string]any{"$ref": "#/" + w.container + "/" + name}}})
+	whole := rawjson.Encode(map[string]any{w.container: w.reachable(name), "allOf": []any{map[string]any{"$ref": "#/" + w.container + "/" + name}}})
 	if err := json.Unmarshal(whole, &s); err != nil {
 		return nil, err
 	}
@@ -156,25 +158,25 @@ func (w *wireSchemas) reachable(name string) map[string]json.RawMessage {
 }
 
 // fits holds a message against the schema of the session's revision.
-func (o *observer) fits(s *session, in inbound) {
+func (o *observer) fits(s *wire.Session, in wire.Inbound) {
 	if o.unasked {
 		return
 	}
-	v := s.stateless
-	if v == "" && s.opened != nil {
-		v = s.opened.revision
+	v := s.Stateless
+	if v == "" && s.Opened != nil {
+		v = s.Opened.Revision
 	}
-	result, hasResult := in.members["result"]
+	result, hasResult := in.Members["result"]
 	switch {
-	case !in.isResponse():
+	case !in.IsResponse():
 		if v != "" {
-			reason := sentFault(v, in.method(), in.data)
+			reason := sentFault(v, in.Method(), in.Data)
 			o.see(seenSentSchema, reason == "", in, "%s", reason)
 		}
 	case hasResult:
-		method := s.asked[in.id()]
-		if members, ok := object(result); ok && method == mcp.MethodInitialize {
-			v = mcp.Version(text(members["protocolVersion"]))
+		method := s.Asked[in.ID()]
+		if members, ok := rawjson.Object(result); ok && method == mcp.MethodInitialize {
+			v = mcp.Version(rawjson.Text(members["protocolVersion"]))
 		}
 		if method != "" && v.Known() {
 			reason := resultFault(v, method, result)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -125,7 +126,7 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	if err != nil {
 		return err
 	}
-	subject, done, err := a.subject(t, conformance.TransportKind(o.transport))
+	subject, done, err := a.subject(t, wire.TransportKind(o.transport))
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ func (l *live) tell() {
 
 // subject is the server as the suite reaches it: with a wire of its own, not
 // with the client. kind is the transport of a URL, or auto.
-func (a *app) subject(t target, kind conformance.TransportKind) (conformance.Subject, func(), error) {
+func (a *app) subject(t target, kind wire.TransportKind) (conformance.Subject, func(), error) {
 	stderr, done, err := a.serverStderr()
 	if err != nil {
 		return nil, nil, err

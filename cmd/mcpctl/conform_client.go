@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -55,7 +56,7 @@ Exit code 0 passed, 1 failed, 10 a requirement is inconclusive.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "spec", "", "`revision` to test against; the newest of each era the client speaks")
-	f.Var(choice(&o.transport, "", string(conformance.TransportHTTP), string(conformance.TransportStdio)), "transport", "how the client reaches the server: http or stdio; by the arguments when not given")
+	f.Var(choice(&o.transport, "", string(wire.TransportHTTP), string(wire.TransportStdio)), "transport", "how the client reaches the server: http or stdio; by the arguments when not given")
 	o.outcomeOptions.add(f)
 	f.IntVar(&o.parallel, "parallel", clientsuite.DefaultParallel, "how many scenarios run at once")
 	f.DurationVar(&o.limit, "limit", clientsuite.DefaultTimeout, "how long one start of the client may take")
@@ -85,7 +86,7 @@ func (a *app) conformClient(cmd *cobra.Command, argv []string, o conformClientOp
 	}
 	defer cancel()
 	opts := clientsuite.Options{
-		Transport: conformance.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
+		Transport: wire.TransportKind(cmp.Or(o.transport, reachedBy(argv))), Only: o.only, Skip: o.skip,
 		Timeout: o.limit, Parallel: o.parallel, Expected: expected, Repeat: o.repeat, Strict: o.strict, Bridge: []string{self, "conform", "bridge"},
 	}
 	if o.spec = cmp.Or(o.spec, a.pinned()); o.spec != "" {
@@ -104,9 +105,9 @@ func reachedBy(argv []string) string {
 		return slices.ContainsFunc(argv[1:], func(arg string) bool { return strings.Contains(arg, mark) })
 	}
 	if has(clientsuite.CommandMark) && !has(clientsuite.URLMark) {
-		return string(conformance.TransportStdio)
+		return string(wire.TransportStdio)
 	}
-	return string(conformance.TransportHTTP)
+	return string(wire.TransportHTTP)
 }
 
 // conformEnv is the environment of a program that is judged.

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
-	overHTTP  = conformance.TransportHTTP
-	overStdio = conformance.TransportStdio
+	overHTTP  = wire.TransportHTTP
+	overStdio = wire.TransportStdio
 	session   = mcp.LatestSession
 	modern    = mcp.Latest
 )
@@ -24,7 +25,7 @@ const (
 // must catch it.
 type planted struct {
 	defect    string
-	transport conformance.TransportKind
+	transport wire.TransportKind
 	revision  mcp.Version
 	caught    string // ids, with blanks between them
 }
@@ -320,7 +321,7 @@ func TestDefects(t *testing.T) {
 // among the arguments. It is told what became of those it sent, and of no others.
 func TestLostDigits(t *testing.T) {
 	t.Parallel()
-	for _, way := range []conformance.TransportKind{overStdio, overHTTP} {
+	for _, way := range []wire.TransportKind{overStdio, overHTTP} {
 		for _, revision := range []mcp.Version{session, modern} {
 			t.Run(fmt.Sprintf("%s %s", way, revision), func(t *testing.T) {
 				t.Parallel()

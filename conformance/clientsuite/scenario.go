@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,7 +17,7 @@ type scenario struct {
 	// since and until bound the revisions, both included; empty means no bound.
 	since, until mcp.Version
 	// transport is the only one the scenario is about; empty for all.
-	transport conformance.TransportKind
+	transport wire.TransportKind
 	checks    []check
 	// play arranges the server, runs the client and judges. One of seen and play
 	// is set.
@@ -198,7 +199,7 @@ func (t *trial) find(id string) *check {
 
 // level is the level of a check where the client is.
 func (t *trial) level(c *check) conformance.Level {
-	if t.leg.opts.Transport == conformance.TransportHTTP && c.advice != (conformance.Spec{}) {
+	if t.leg.opts.Transport == wire.TransportHTTP && c.advice != (conformance.Spec{}) {
 		return conformance.Should
 	}
 	return c.Level

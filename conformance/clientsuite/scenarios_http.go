@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -198,7 +199,7 @@ func httpScenarios() []scenario {
 		},
 	}
 	for i := range all {
-		all[i].transport = conformance.TransportHTTP
+		all[i].transport = wire.TransportHTTP
 	}
 	return all
 }

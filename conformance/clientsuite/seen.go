@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -78,12 +79,12 @@ func (t *trial) observe(c seenCheck, all []*trial) {
 }
 
 // evidence is the message as a frame.
-func (m *message) evidence() []conformance.Frame {
-	f := conformance.Frame{At: m.at, Dir: conformance.ToServer, Data: m.data[:min(len(m.data), keptBytes)], Size: len(m.data)}
+func (m *message) evidence() []wire.Frame {
+	f := wire.Frame{At: m.at, Dir: wire.ToServer, Data: m.data[:min(len(m.data), keptBytes)], Size: len(m.data)}
 	if m.verb != "" {
-		f.HTTP = &conformance.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
+		f.HTTP = &wire.HTTPInfo{Method: m.verb, ContentType: m.header.Get("Content-Type"), Header: public(m.header)}
 	}
-	return []conformance.Frame{f}
+	return []wire.Frame{f}
 }
 
 // probing reports whether m is how a client of both eras finds out the era:

@@ -3,7 +3,7 @@ package clientsuite
 import (
 	"encoding/json"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -16,8 +16,8 @@ type Task struct {
 	Scenario string `json:"scenario"`
 	// Revision is the one to speak. A client that negotiates by itself may
 	// leave it alone: the server speaks no other.
-	Revision  mcp.Version               `json:"revision"`
-	Transport conformance.TransportKind `json:"transport"`
+	Revision  mcp.Version        `json:"revision"`
+	Transport wire.TransportKind `json:"transport"`
 	// Negotiate says that the client is to find out by itself what the server
 	// speaks, as one of both eras does: Revision is what it will find. A client of
 	// one era connects as ever, or reports this as unsupported.

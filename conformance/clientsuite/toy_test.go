@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // judgeToy runs the suite against the toy client in virtual time: the scenarios
 // of these checks, the whole of it where there are none or where one of them
 // judges all that was sent.
-func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, revision mcp.Version, checks ...string) (report *conformance.Report) {
+func judgeToy(t *testing.T, defect string, transport wire.TransportKind, revision mcp.Version, checks ...string) (report *conformance.Report) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
@@ -40,12 +41,12 @@ func judgeToy(t *testing.T, defect string, transport conformance.TransportKind, 
 // and over any transport.
 func TestToyWithoutDefect(t *testing.T) {
 	t.Parallel()
-	for _, transport := range []conformance.TransportKind{conformance.TransportHTTP, conformance.TransportStdio} {
+	for _, transport := range []wire.TransportKind{wire.TransportHTTP, wire.TransportStdio} {
 		for _, revision := range mcp.Versions() {
-			if transport == conformance.TransportHTTP && revision == mcp.Version2024_11_05 {
+			if transport == wire.TransportHTTP && revision == mcp.Version2024_11_05 {
 				continue // it has no streamable HTTP
 			}
-			if raced && revision != mcp.LatestSession && (revision != mcp.Latest || transport != conformance.TransportHTTP) {
+			if raced && revision != mcp.LatestSession && (revision != mcp.Latest || transport != wire.TransportHTTP) {
 				continue // the same goroutines
 			}
 			t.Run(string(transport)+" "+string(revision), func(t *testing.T) {

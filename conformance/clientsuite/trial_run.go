@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -105,7 +105,7 @@ func (r *run) doExactly(steps ...Step) {
 // open brings the server up.
 func (r *run) open() (*stage, *stdioStage, error) {
 	n := r.leg.program.network()
-	if r.leg.opts.Transport == conformance.TransportHTTP {
+	if r.leg.opts.Transport == wire.TransportHTTP {
 		var h http.Handler = r.peer
 		if r.proxy != nil {
 			h = r.proxy.Handler(h)
@@ -163,7 +163,7 @@ func (r *run) ending() []string {
 	return parts
 }
 
-func (r *run) evidence() []conformance.Frame { return r.tape.evidence() }
+func (r *run) evidence() []wire.Frame { return r.tape.evidence() }
 
 // sent are the messages of a method, in order.
 func (r *run) sent(method string) []*message {

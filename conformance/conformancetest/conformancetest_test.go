@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -33,12 +34,12 @@ func (o *told) Skip(args ...any)  { o.outcome, o.text = "skip", fmt.Sprint(args.
 
 func TestTell(t *testing.T) {
 	t.Parallel()
-	frame := conformance.Frame{Dir: conformance.FromServer, Data: []byte(`{"id":7}`), Size: 8}
+	frame := wire.Frame{Dir: wire.FromServer, Data: []byte(`{"id":7}`), Size: 8}
 	result := func(status conformance.Status, level conformance.Level, baseline conformance.Baseline) *conformance.Result {
 		return &conformance.Result{
 			Check:    conformance.Check{ID: "RPC-07/exclusive", Title: "every response has exactly one of result and error"},
 			Revision: mcp.LatestSession, Status: status, Level: level, Baseline: baseline,
-			Expected: "one", Actual: "both", Evidence: []conformance.Frame{frame},
+			Expected: "one", Actual: "both", Evidence: []wire.Frame{frame},
 		}
 	}
 	skip := result(conformance.Skip, conformance.Must, "")

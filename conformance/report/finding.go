@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -256,7 +257,7 @@ func parts(r *conformance.Report) []legArea {
 
 // kept is the bytes of a frame, without the part of a character that a cut went
 // through.
-func kept(f *conformance.Frame) []byte {
+func kept(f *wire.Frame) []byte {
 	data := f.Data
 	for f.Size > len(data) && len(data) > 0 && !utf8.Valid(data) && len(f.Data)-len(data) < utf8.UTFMax {
 		data = data[:len(data)-1]
@@ -267,8 +268,8 @@ func kept(f *conformance.Frame) []byte {
 	return data
 }
 
-// wire is a frame as one line of text, cut to n bytes.
-func wire(f *conformance.Frame, n int) string {
+// frameLine is a frame as one line of text, cut to n bytes.
+func frameLine(f *wire.Frame, n int) string {
 	var parts []string
 	if h := f.HTTP; h != nil {
 		if h.Method != "" {
@@ -292,8 +293,8 @@ func wire(f *conformance.Frame, n int) string {
 }
 
 // arrow is the direction of a frame.
-func arrow(f *conformance.Frame) string {
-	if f.Dir == conformance.FromServer {
+func arrow(f *wire.Frame) string {
+	if f.Dir == wire.FromServer {
 		return "←"
 	}
 	return "→"

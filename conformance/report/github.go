@@ -112,7 +112,7 @@ func githubItem(r *conformance.Report, res *conformance.Result) string {
 		// An indented block cannot be ended by what stands in it.
 		b.WriteString("  <details><summary>wire</summary>\n\n")
 		for i := range res.Evidence {
-			fmt.Fprintf(&b, "      %s %s\n", arrow(&res.Evidence[i]), wire(&res.Evidence[i], frameLimit))
+			fmt.Fprintf(&b, "      %s %s\n", arrow(&res.Evidence[i]), frameLine(&res.Evidence[i], frameLimit))
 		}
 		fmt.Fprintf(&b, "\n  %s\n  </details>\n", code(again(r, res)))
 	}

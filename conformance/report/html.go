@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -75,7 +76,7 @@ func trim(r *conformance.Report) *conformance.Report {
 		for at, f := range res.Evidence {
 			size += len(f.Data) + frameWeight
 			if size > evidenceLimit {
-				note := conformance.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
+				note := wire.Frame{At: f.At, Dir: f.Dir, Note: fmt.Sprintf("%d more frames are left out here", len(res.Evidence)-at)}
 				res.Evidence = append(res.Evidence[:at:at], note)
 				break
 			}

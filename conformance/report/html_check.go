@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // group is the checks of one kind, the worst kind first.
@@ -108,9 +109,9 @@ func checkViewOf(r *conformance.Report, res *conformance.Result, prefix string) 
 	return v
 }
 
-func frameViewOf(f *conformance.Frame) frameView {
+func frameViewOf(f *wire.Frame) frameView {
 	const line = 160
-	v := frameView{Line: arrow(f) + " " + wire(f, line), Note: visible(f.Note)}
+	v := frameView{Line: arrow(f) + " " + frameLine(f, line), Note: visible(f.Note)}
 	if f.HTTP != nil {
 		v.Headers = headers(f.HTTP)
 	}
@@ -128,7 +129,7 @@ func frameViewOf(f *conformance.Frame) frameView {
 }
 
 // headers writes what HTTP said, sorted by name.
-func headers(h *conformance.HTTPInfo) string {
+func headers(h *wire.HTTPInfo) string {
 	var names []string
 	for name := range h.Header {
 		names = append(names, name)

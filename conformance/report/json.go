@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -102,7 +103,7 @@ func checkJSON(r *conformance.Report, res *conformance.Result) jsonCheck {
 	return c
 }
 
-func frameJSON(f conformance.Frame) jsonFrame {
+func frameJSON(f wire.Frame) jsonFrame {
 	out := jsonFrame{AtMs: ms(f.At), Dir: f.Dir, Size: f.Size, Note: f.Note}
 	if data := kept(&f); utf8.Valid(data) {
 		out.Frame = string(data)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 func TestJSON(t *testing.T) {
@@ -77,8 +78,8 @@ func TestJSON(t *testing.T) {
 
 func TestFrameJSON_NotText(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "//4=", frameJSON(conformance.Frame{Data: []byte("\xff\xfe"), Size: 2}).Base64)
-	cut := frameJSON(conformance.Frame{Data: []byte("ab\xf0\x9f\xa6"), Size: 100})
+	require.Equal(t, "//4=", frameJSON(wire.Frame{Data: []byte("\xff\xfe"), Size: 2}).Base64)
+	cut := frameJSON(wire.Frame{Data: []byte("ab\xf0\x9f\xa6"), Size: 100})
 	require.Equal(t, "ab", cut.Frame, "a cut through a character is no reason for base64")
 }
 

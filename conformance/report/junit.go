@@ -175,7 +175,7 @@ func junitCaseOf(r *conformance.Report, res *conformance.Result, about string) j
 		c.Out = printable(fmt.Sprintf("WARN %s: %s\n", res.Level, said))
 	}
 	for i := range res.Evidence {
-		c.Out += printable(arrow(&res.Evidence[i])+" "+wire(&res.Evidence[i], frameLimit)) + "\n"
+		c.Out += printable(arrow(&res.Evidence[i])+" "+frameLine(&res.Evidence[i], frameLimit)) + "\n"
 	}
 	return c
 }

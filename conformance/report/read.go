@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -155,7 +156,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 		res.Reason, res.Detail = c.Skip.Reason, c.Skip.Detail
 	}
 	for _, f := range c.Evidence {
-		frame := conformance.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
+		frame := wire.Frame{At: duration(f.AtMs), Dir: f.Dir, Data: []byte(f.Frame), Size: f.Size, Note: f.Note}
 		if f.Base64 != "" {
 			data, err := base64.StdEncoding.DecodeString(f.Base64)
 			if err != nil {
@@ -164,7 +165,7 @@ func checkFrom(c *jsonCheck) (conformance.Result, error) {
 			frame.Data = data
 		}
 		if h := f.HTTP; h != nil {
-			frame.HTTP = &conformance.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
+			frame.HTTP = &wire.HTTPInfo{Method: h.Method, Status: h.Status, ContentType: h.ContentType, Header: h.Header}
 		}
 		res.Evidence = append(res.Evidence, frame)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
 
@@ -41,7 +42,7 @@ func TestRuns(t *testing.T) {
 	schema := schemaOf(t, true)
 	var both []*conformance.Report
 	for name, c := range map[string]struct {
-		serve  conformance.Serve
+		serve  wire.Serve
 		answer time.Duration
 		want   conformance.Verdict
 	}{"reference": {srv.ServeStdio, 0, conformance.Passed}, "sloppy": {sloppy, 100 * time.Millisecond, conformance.Failed}} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
 // TextOptions are the choices of the text report.
@@ -234,13 +235,13 @@ func Finding(r *conformance.Report, res *conformance.Result) string {
 }
 
 // frame writes one frame of evidence, cut to what a reader takes in.
-func (p *textReport) frame(f *conformance.Frame) {
+func (p *textReport) frame(f *wire.Frame) {
 	sign := arrow(f)
 	if p.o.ASCII {
 		sign = map[string]string{"←": "<-", "→": "->"}[sign]
 	}
 	const width = 300
-	p.printf("        %s %s\n", sign, wire(f, width))
+	p.printf("        %s %s\n", sign, frameLine(f, width))
 }
 
 func (p *textReport) foot() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -22,9 +23,9 @@ func Sample() *conformance.Report {
 	}
 	broken := result(check("RPC-07/exclusive", conformance.Must, "every response has exactly one of result and error"), "base", conformance.Fail)
 	broken.Expected, broken.Actual = "that of all", "both, with \x1b[31mcolour\x1b[0m"
-	broken.Evidence = []conformance.Frame{
-		{Dir: conformance.ToServer, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Size: 40},
-		{At: 2 * time.Millisecond, Dir: conformance.FromServer, Data: []byte("{\"id\":1,\"result\":{}\xff"), Size: 9000, HTTP: &conformance.HTTPInfo{Status: 200, ContentType: "application/json"}, Note: "cut"},
+	broken.Evidence = []wire.Frame{
+		{Dir: wire.ToServer, Data: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), Size: 40},
+		{At: 2 * time.Millisecond, Dir: wire.FromServer, Data: []byte("{\"id\":1,\"result\":{}\xff"), Size: 9000, HTTP: &wire.HTTPInfo{Status: 200, ContentType: "application/json"}, Note: "cut"},
 	}
 	warned := result(check("UTIL-15/bad-cursor", conformance.Should, "a cursor the server never gave is answered with -32602"), "tools", conformance.Warn)
 	warned.Expected, warned.Actual = "error -32602", "result {}"
@@ -39,7 +40,7 @@ func Sample() *conformance.Report {
 	return &conformance.Report{
 		StartedAt: time.Date(2026, 11, 20, 18, 4, 5, 120e6, time.UTC), Duration: 8123 * time.Millisecond,
 		Target: conformance.Target{
-			Transport: conformance.TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
+			Transport: wire.TransportStdio, Argv: []string{"./my server", "--flag"}, Name: "every\u202ething", Version: "2.0.0",
 			Revision: string(mcp.Version2025_11_25), Capabilities: json.RawMessage(`{"tools":{}}`), Tools: 16,
 		},
 		Policy: conformance.Policy{Revisions: []mcp.Version{mcp.Version2025_11_25}, SideEffects: conformance.SideEffectsAll, Granted: true},
@@ -57,7 +58,7 @@ const hostile = "</script><script>alert(1)</script>\x00\x1b[2J@all #1 `x` | [a](
 // its reader.
 func Wide() *conformance.Report {
 	r := Sample()
-	r.Target.Role, r.Target.Transport, r.Target.Argv, r.Target.URL = conformance.RoleServer, conformance.TransportHTTP, nil, "http://127.0.0.1:3000/mcp"
+	r.Target.Role, r.Target.Transport, r.Target.Argv, r.Target.URL = conformance.RoleServer, wire.TransportHTTP, nil, "http://127.0.0.1:3000/mcp"
 	r.Target.Name, r.Target.Revision, r.Target.Offered = hostile, string(mcp.Version2026_07_28), []string{string(mcp.Version2026_07_28), string(mcp.Version2025_11_25)}
 	r.Again = []string{"mcpctl", "conform", "server", ":3000/mcp"}
 	r.CI = conformance.CI{Provider: "github", Commit: "9f2c", Ref: "refs/pull/7/merge", URL: "https://example.com/run/1"}
@@ -89,11 +90,11 @@ func Wide() *conformance.Report {
 	}
 	session := &r.Results[1]
 	session.Actual = hostile
-	session.Evidence = append(session.Evidence, conformance.Frame{
-		At: time.Second, Dir: conformance.ToServer, Data: []byte(`{"a":"` + hostile + `"}`), Size: 100,
-		HTTP: &conformance.HTTPInfo{Method: "POST", ContentType: "application/json", Header: http.Header{"Accept": {"a", "b"}, "X-" + hostile: {hostile}}},
-	}, conformance.Frame{Dir: conformance.FromServer, Data: []byte("\xff\xfe"), Size: 2},
-		conformance.Frame{At: time.Second, Dir: conformance.FromServer, Data: []byte(strings.Repeat("é", 1000) + "\xc3"), Size: 5000})
+	session.Evidence = append(session.Evidence, wire.Frame{
+		At: time.Second, Dir: wire.ToServer, Data: []byte(`{"a":"` + hostile + `"}`), Size: 100,
+		HTTP: &wire.HTTPInfo{Method: "POST", ContentType: "application/json", Header: http.Header{"Accept": {"a", "b"}, "X-" + hostile: {hostile}}},
+	}, wire.Frame{Dir: wire.FromServer, Data: []byte("\xff\xfe"), Size: 2},
+		wire.Frame{At: time.Second, Dir: wire.FromServer, Data: []byte(strings.Repeat("é", 1000) + "\xc3"), Size: 5000})
 	r.Results = append(modern, r.Results...)
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -172,7 +173,7 @@ func (d Detector) subject(ctx context.Context, m Mutant) (conformance.Subject, f
 		if err != nil {
 			return nil, nil, err
 		}
-		return conformance.InProcess(conformance.Serve(m.Serve(server))), stop, nil
+		return conformance.InProcess(wire.Serve(m.Serve(server))), stop, nil
 	}
 	url, stop, err := d.Rig.Listen(ctx, m)
 	if err != nil {

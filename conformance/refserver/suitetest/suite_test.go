@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -138,23 +139,23 @@ func TestReferenceServer_SSE(t *testing.T) {
 	}
 	report, err := conformance.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
 	require.NoError(t, err)
-	require.Equal(t, conformance.TransportSSE, report.Target.Transport)
+	require.Equal(t, wire.TransportSSE, report.Target.Transport)
 	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared,
 		conformance.SkipNoFixture, conformance.SkipNotInRevision, conformance.SkipSideEffects)
 
 	at := conformance.URL(server.URL+refserver.SSEPath, nil)
-	at.Transport = conformance.TransportSSE
+	at.Transport = wire.TransportSSE
 	_, err = conformance.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
 	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
-	at.Transport = conformance.TransportHTTP
+	at.Transport = wire.TransportHTTP
 	report, err = conformance.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
-	at.URL, at.Transport = server.URL+refserver.Path, conformance.TransportSSE
+	at.URL, at.Transport = server.URL+refserver.Path, wire.TransportSSE
 	_, err = conformance.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "not answered with an event stream")
-	at.Transport = conformance.TransportStdio
+	at.Transport = wire.TransportStdio
 	_, err = conformance.Run(t.Context(), at, conformance.Options{})
 	require.ErrorContains(t, err, "http or sse")
 }

@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import (
 	"bytes"
@@ -15,29 +15,30 @@ import (
 )
 
 // endpointWait is how long a server may take to name the URL for messages
-// (OLD-03).
+// .
 const endpointWait = 10 * time.Second
 
-// eventEndpoint names the event that names the URL for messages.
-const eventEndpoint = "endpoint"
+// EventEndpoint names the event that names the URL for messages.
+const EventEndpoint = "endpoint"
 
-var errForeignEndpoint = errors.New("the endpoint is of another origin, where nothing is sent (OLD-02)")
+// ErrForeignEndpoint: nothing is sent to the origin that the endpoint event names.
+var ErrForeignEndpoint = errors.New("the endpoint is of another origin, where nothing is sent (OLD-02)")
 
-// sseWire speaks the HTTP+SSE transport of revision 2024-11-05: one event stream
+// SSEConn speaks the HTTP+SSE transport of revision 2024-11-05: one event stream
 // carries all that the server says, and messages are POSTed to the URL that its
-// first event names (OLD-01). Its httpWire makes the requests.
-type sseWire struct {
-	*httpWire
-	// first is the name of the first event, "" for none; named is what the
-	// endpoint event said, and foreign that it is of another origin.
-	first, named string
-	foreign      bool
+// first event names. Its HTTPConn makes the requests.
+type SSEConn struct {
+	*HTTPConn
+	// First is the name of the first event, "" for none; Named is what the
+	// endpoint event said, and Foreign that it is of another origin.
+	First, Named string
+	Foreign      bool
 	gone         chan struct{} // closed when the stream has ended
 }
 
-// openSSE opens the stream and waits for the endpoint event.
-func openSSE(ctx context.Context, s *URLSubject, tr *trace) (*sseWire, error) {
-	w := &sseWire{httpWire: newHTTPWire(ctx, s, tr), gone: make(chan struct{})}
+// OpenSSE opens the stream and waits for the endpoint event.
+func OpenSSE(ctx context.Context, at Endpoint, tr *Trace) (*SSEConn, error) {
+	w := &SSEConn{HTTPConn: NewHTTPConn(ctx, at, tr), gone: make(chan struct{})}
 	req, err := w.request(w.ctx, http.MethodGet, nil, nil)
 	if err != nil {
 		w.cancel()
@@ -65,34 +66,34 @@ func openSSE(ctx context.Context, s *URLSubject, tr *trace) (*sseWire, error) {
 	case !wanted:
 		return nil, ctx.Err()
 	case !inTime:
-		return nil, fmt.Errorf("%w: no endpoint event in %s", errNoAnswer, endpointWait)
+		return nil, fmt.Errorf("%w: no endpoint event in %s", ErrNoAnswer, endpointWait)
 	}
 	return nil, err
 }
 
 // stream makes the GET request and reads up to the endpoint event.
-func (w *sseWire) stream(req *http.Request) (*sse.Reader, *HTTPInfo, io.ReadCloser, error) {
-	w.trace.add(ToServer, nil, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, "")
+func (w *SSEConn) stream(req *http.Request) (*sse.Reader, *HTTPInfo, io.ReadCloser, error) {
+	w.trace.Add(ToServer, nil, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, "")
 	resp, err := w.exchange(req)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
-	if resp.StatusCode != http.StatusOK || mediaType(resp.Header) != mediaStream {
-		w.trace.add(FromServer, nil, info, "no event stream")
+	if resp.StatusCode != http.StatusOK || MediaType(resp.Header) != MediaStream {
+		w.trace.Add(FromServer, nil, info, "no event stream")
 		return nil, nil, resp.Body, fmt.Errorf("GET was not answered with an event stream: %w", &refusedError{info.Status, info.ContentType})
 	}
-	events := sse.NewReader(resp.Body, maxFrame, maxFrame)
+	events := sse.NewReader(resp.Body, MaxFrame, MaxFrame)
 	for {
 		e, err := events.Next()
 		if err != nil {
 			return nil, nil, resp.Body, fmt.Errorf("the event stream ended without an endpoint event: %w", err)
 		}
-		if w.first == "" {
-			w.first = nameOf(e)
+		if w.First == "" {
+			w.First = nameOf(e)
 		}
-		w.trace.add(FromServer, e.Data, info, "event "+nameOf(e))
-		if e.Name == eventEndpoint {
+		w.trace.Add(FromServer, e.Data, info, "event "+nameOf(e))
+		if e.Name == EventEndpoint {
 			w.adopt(string(e.Data))
 			return events, info, resp.Body, nil
 		}
@@ -108,25 +109,25 @@ func nameOf(e sse.Event) string {
 }
 
 // adopt sends messages to the URL that the server has named. Headers hold
-// credentials: they go to the origin of the stream only (OLD-02).
-func (w *sseWire) adopt(named string) {
-	w.named = named
-	base, err := url.Parse(w.subject.URL)
+// credentials: they go to the origin of the stream only.
+func (w *SSEConn) adopt(named string) {
+	w.Named = named
+	base, err := url.Parse(w.At.URL)
 	if err != nil {
 		return // newHTTPWire was given it
 	}
 	to, err := base.Parse(named)
 	if err != nil {
-		w.foreign = true
+		w.Foreign = true
 		return
 	}
-	w.foreign = !strings.EqualFold(to.Scheme, base.Scheme) || !strings.EqualFold(to.Host, base.Host)
-	w.post = to.String()
+	w.Foreign = !strings.EqualFold(to.Scheme, base.Scheme) || !strings.EqualFold(to.Host, base.Host)
+	w.PostURL = to.String()
 }
 
 // read delivers the events of the stream until it ends, and the conversation
-// with it (OLD-05).
-func (w *sseWire) read(events *sse.Reader, info *HTTPInfo, body io.Closer) {
+// with it.
+func (w *SSEConn) read(events *sse.Reader, info *HTTPInfo, body io.Closer) {
 	defer w.readers.Done()
 	defer close(w.gone)
 	defer func() {
@@ -140,42 +141,42 @@ func (w *sseWire) read(events *sse.Reader, info *HTTPInfo, body io.Closer) {
 		e, err := events.Next()
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
-			w.deliver(inbound{err: errTooLarge, http: info, name: nameOf(e)})
+			w.deliver(Inbound{Err: errTooLarge, HTTP: info, Name: nameOf(e)})
 		case err != nil:
 			return
 		case e.IsMessage():
-			in := received(bytes.Clone(e.Data), info)
-			in.event, in.name = e.ID, nameOf(e)
+			in := Received(bytes.Clone(e.Data), info)
+			in.Event, in.Name = e.ID, nameOf(e)
 			w.deliver(in)
-		case e.Name != "" && e.Name != eventEndpoint && received(e.Data, nil).members["jsonrpc"] != nil:
+		case e.Name != "" && e.Name != EventEndpoint && Received(e.Data, nil).Members["jsonrpc"] != nil:
 			// A client would pass it over; here it is judged, and the rest of the
 			// server after it.
-			in := received(bytes.Clone(e.Data), info)
-			in.name = e.Name
+			in := Received(bytes.Clone(e.Data), info)
+			in.Name = e.Name
 			w.deliver(in)
 		default: // signs of life
-			w.trace.add(FromServer, e.Data, info, "event "+nameOf(e))
+			w.trace.Add(FromServer, e.Data, info, "event "+nameOf(e))
 		}
 	}
 }
 
-// send posts one message. Accepted, it is answered by an event, and send returns
+// Send posts one message. Accepted, it is answered by an event, and send returns
 // nil; a refusal is returned, and what its body says goes to the inbox.
-func (w *sseWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
-	if w.foreign {
-		return nil, errForeignEndpoint
+func (w *SSEConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
+	if w.Foreign {
+		return nil, ErrForeignEndpoint
 	}
 	if !w.begin() {
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	req, err := w.request(w.ctx, http.MethodPost, data, nil)
 	if err != nil {
 		w.readers.Done()
 		return nil, err
 	}
-	w.trace.add(ToServer, data, &HTTPInfo{Method: http.MethodPost, Header: w.shown(req.Header)}, "")
+	w.trace.Add(ToServer, data, &HTTPInfo{Method: http.MethodPost, Header: w.shown(req.Header)}, "")
 	type outcome struct {
-		answer *httpAnswer
+		answer *HTTPAnswer
 		err    error
 	}
 	done := make(chan outcome, 1)
@@ -193,7 +194,7 @@ func (w *sseWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
 }
 
 // posted makes the request of a message. The body of an acceptance says nothing.
-func (w *sseWire) posted(req *http.Request, token string) (*httpAnswer, error) {
+func (w *SSEConn) posted(req *http.Request, token string) (*HTTPAnswer, error) {
 	resp, err := w.exchange(req)
 	if err != nil {
 		return nil, err
@@ -201,28 +202,29 @@ func (w *sseWire) posted(req *http.Request, token string) (*httpAnswer, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errClosed, err)
+		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-		w.trace.add(FromServer, body, info, "accepted")
+		w.trace.Add(FromServer, body, info, "accepted")
 		return nil, nil //nolint:nilnil // the answer is an event
 	}
-	if in := received(body, info); in.isResponse() && in.members["jsonrpc"] != nil {
-		in.to = token
+	if in := Received(body, info); in.IsResponse() && in.Members["jsonrpc"] != nil {
+		in.To = token
 		w.deliver(in)
 	} else {
-		w.trace.add(FromServer, body, info, "")
+		w.trace.Add(FromServer, body, info, "")
 	}
-	end := inbound{to: token, ended: true, http: info, data: body, err: &refusedError{info.Status, info.ContentType}}
+	end := Inbound{To: token, Ended: true, HTTP: info, Data: body, Err: &refusedError{info.Status, info.ContentType}}
 	w.box.put(end, w.ctx.Done())
-	return &httpAnswer{status: resp.StatusCode, header: resp.Header, body: body, token: token}, nil
+	return &HTTPAnswer{Status: resp.StatusCode, Header: resp.Header, Body: body, Token: token}, nil
 }
 
-func (w *sseWire) transport() TransportKind { return TransportSSE }
+// Transport implements Conn.
+func (w *SSEConn) Transport() TransportKind { return TransportSSE }
 
-// close ends the stream, and with it the session (OLD-05).
-func (w *sseWire) close() ending {
+// Close ends the stream, and with it the session.
+func (w *SSEConn) Close() Ending {
 	w.once.Do(func() {
 		w.mu.Lock()
 		w.closed = true
@@ -231,5 +233,5 @@ func (w *sseWire) close() ending {
 		w.readers.Wait()
 		w.idle()
 	})
-	return ending{prompt: true, exit: -1}
+	return Ending{Prompt: true, Exit: -1}
 }

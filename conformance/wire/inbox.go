@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import "sync"
 
@@ -15,7 +15,7 @@ const (
 // inbox holds what has arrived and was not taken yet. put may be called by several
 // goroutines; one takes.
 type inbox struct {
-	messages chan inbound
+	messages chan Inbound
 
 	mu    sync.Mutex
 	held  int
@@ -23,12 +23,12 @@ type inbox struct {
 }
 
 func newInbox() *inbox {
-	return &inbox{messages: make(chan inbound, inboxSize), freed: make(chan struct{}, 1)}
+	return &inbox{messages: make(chan Inbound, inboxSize), freed: make(chan struct{}, 1)}
 }
 
 // put waits for room, which an empty inbox has for any message, or for quit.
-func (b *inbox) put(in inbound, quit <-chan struct{}) {
-	for !b.reserve(len(in.data)) {
+func (b *inbox) put(in Inbound, quit <-chan struct{}) {
+	for !b.reserve(len(in.Data)) {
 		select {
 		case <-b.freed:
 		case <-quit:
@@ -53,9 +53,9 @@ func (b *inbox) reserve(n int) bool {
 }
 
 // took makes room for what comes after a message that was taken.
-func (b *inbox) took(in inbound) {
+func (b *inbox) took(in Inbound) {
 	b.mu.Lock()
-	b.held -= len(in.data)
+	b.held -= len(in.Data)
 	b.mu.Unlock()
 	b.wake()
 }

@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import (
 	"bufio"
@@ -9,63 +9,69 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 const (
-	// endGrace is how long a server may take to end after its input ended,
-	// and again after it was told to terminate (STDIO-06, STDIO-08).
-	endGrace  = 5 * time.Second
+	// EndGrace is how long a server may take to end after its input ended,
+	// and again after it was told to terminate.
+	EndGrace  = 5 * time.Second
 	termGrace = 2 * time.Second
 	// hurriedGrace is both for a program that is known not to end.
 	hurriedGrace = 200 * time.Millisecond
+	// KeptGreeting bounds what is kept of what is no message.
+	KeptGreeting = 64 << 10
 	// keptStderr bounds what is kept of a program's standard error.
 	keptStderr = 4 << 20
 )
 
-// lineWire speaks newline-delimited messages over a pair of streams.
-type lineWire struct {
+// StdioConn speaks newline-delimited messages over a pair of streams.
+type StdioConn struct {
 	in    io.WriteCloser
-	trace *trace
+	trace *Trace
 	box   *inbox
-	log   *tail
+	log   *Log
 	// unread is what came after the last newline.
 	unread *partLine
 	// stop ends the server: it waits for an orderly end first.
-	stop func() ending
-	// terminate tells a program to end, with its input open, and reports whether
+	stop func() Ending
+	// Terminate tells a program to end, with its input open, and reports whether
 	// it did in time. It is nil for a function.
-	terminate func() bool
+	Terminate func() bool
 
 	// hurry: nobody judges how it ends, and it is known to take its time.
 	hurry atomic.Bool
 
 	write sync.Mutex
 	once  sync.Once
-	end   ending
+	end   Ending
 	quit  chan struct{} // closed when nobody reads the inbox any more
 }
 
-func newLineWire(in io.WriteCloser, out io.Reader, tr *trace) *lineWire {
-	w := &lineWire{
-		in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: &tail{limit: keptStderr}, unread: &partLine{Reader: out},
+func newStdioConn(in io.WriteCloser, out io.Reader, tr *Trace) *StdioConn {
+	w := &StdioConn{
+		in: in, trace: tr, box: newInbox(), quit: make(chan struct{}), log: NewLog(nil), unread: &partLine{Reader: out},
 	}
 	go w.read(w.unread)
 	return w
 }
 
 // read delivers lines until the stream ends.
-func (w *lineWire) read(out io.Reader) {
+func (w *StdioConn) read(out io.Reader) {
 	defer close(w.box.messages)
 	r := bufio.NewReaderSize(out, 64<<10)
 	for {
-		line, err := readLine(r, maxFrame)
+		line, err := readLine(r, MaxFrame)
 		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errTooLarge) {
-			in := received(bytes.TrimRight(line, "\r\n"), nil)
+			in := Received(bytes.TrimRight(line, "\r\n"), nil)
 			if err != nil && !errors.Is(err, io.EOF) {
-				in.err, in.members = err, nil
+				in.Err, in.Members = err, nil
 			}
 			w.deliver(in)
 		}
@@ -75,7 +81,7 @@ func (w *lineWire) read(out io.Reader) {
 	}
 }
 
-func (w *lineWire) deliver(in inbound) {
+func (w *StdioConn) deliver(in Inbound) {
 	w.trace.received(in)
 	w.box.put(in, w.quit)
 }
@@ -102,14 +108,15 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-func (w *lineWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
-	w.trace.add(ToServer, data, nil, "")
-	return nil, w.raw(ctx, append(bytes.Clone(data), '\n'))
+// Send writes data as one line. Its answer is always nil.
+func (w *StdioConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
+	w.trace.Add(ToServer, data, nil, "")
+	return nil, w.Raw(ctx, append(bytes.Clone(data), '\n'))
 }
 
-// raw writes bytes as they are. A server that does not read holds a goroutine
+// Raw writes bytes as they are. A server that does not read holds a goroutine
 // until the wire is closed, and never the suite.
-func (w *lineWire) raw(ctx context.Context, data []byte) error {
+func (w *StdioConn) Raw(ctx context.Context, data []byte) error {
 	done := make(chan error, 1)
 	go func() {
 		w.write.Lock()
@@ -120,7 +127,7 @@ func (w *lineWire) raw(ctx context.Context, data []byte) error {
 	select {
 	case err := <-done:
 		if err != nil {
-			return errClosed
+			return ErrClosed
 		}
 		return nil
 	case <-ctx.Done():
@@ -128,13 +135,16 @@ func (w *lineWire) raw(ctx context.Context, data []byte) error {
 	}
 }
 
-func (w *lineWire) inbox() *inbox { return w.box }
+func (w *StdioConn) inbox() *inbox { return w.box }
 
-func (w *lineWire) stderr() string { return w.log.String() }
+// Stderr implements Conn.
+func (w *StdioConn) Stderr() string { return w.log.String() }
 
-func (w *lineWire) transport() TransportKind { return TransportStdio }
+// Transport implements Conn.
+func (w *StdioConn) Transport() TransportKind { return TransportStdio }
 
-func (w *lineWire) close() ending {
+// Close ends the input, waits, and then stops the server.
+func (w *StdioConn) Close() Ending {
 	w.once.Do(func() {
 		close(w.quit)
 		w.end = w.stop()
@@ -144,49 +154,76 @@ func (w *lineWire) close() ending {
 	return w.end
 }
 
+// Hurry has the server end in 200 ms: nobody judges how, and it is known to take its time.
+func (w *StdioConn) Hurry() { w.hurry.Store(true) }
+
+// Unterminated returns what came after the last newline, at most 64 KiB.
+func (w *StdioConn) Unterminated() []byte { return w.unread.bytes() }
+
 // patience is how long an end may take that has grace.
-func (w *lineWire) patience(grace time.Duration) time.Duration {
+func (w *StdioConn) patience(grace time.Duration) time.Duration {
 	if w.hurry.Load() {
 		return min(grace, hurriedGrace)
 	}
 	return grace
 }
 
-// newPipeWire runs the function of s on a pair of pipes.
-func newPipeWire(ctx context.Context, s inProcess, tr *trace) *lineWire {
+// Serve is a server as a function: it speaks newline-delimited JSON-RPC on in
+// and out until in ends or ctx is done, and then returns.
+type Serve func(ctx context.Context, in io.Reader, out io.Writer) error
+
+// NewPipeConn runs serve on a pair of pipes. It has grace to end in. log is what
+// Stderr reads; nil means that there is none.
+func NewPipeConn(ctx context.Context, serve Serve, grace time.Duration, log *Log, tr *Trace) *StdioConn {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() {
-		err := s.serve(ctx, serverIn, serverOut)
+		err := serve(ctx, serverIn, serverOut)
 		_ = serverIn.CloseWithError(io.ErrClosedPipe)
 		_ = serverOut.Close()
 		done <- err
 	}()
-	w := newLineWire(clientOut, clientIn, tr)
-	w.stop = func() ending {
+	w := newStdioConn(clientOut, clientIn, tr)
+	if log != nil {
+		w.log = log
+	}
+	w.stop = func() Ending {
 		defer cancel()
 		begin := time.Now()
 		_ = clientOut.Close()
-		timer := time.NewTimer(w.patience(s.grace))
+		timer := time.NewTimer(w.patience(grace))
 		defer timer.Stop()
 		select {
 		case err := <-done:
-			return ending{prompt: true, took: time.Since(begin), exit: -1, err: err}
+			return Ending{Prompt: true, took: time.Since(begin), Exit: -1, Err: err}
 		case <-timer.C:
 		}
 		// A function cannot be killed: it loses its context and its pipes.
 		cancel()
 		_ = serverIn.CloseWithError(io.ErrClosedPipe)
 		_ = clientIn.CloseWithError(io.ErrClosedPipe)
-		return ending{took: time.Since(begin), exit: -1}
+		return Ending{took: time.Since(begin), Exit: -1}
 	}
 	return w
 }
 
-// startProcess starts the program of s in a process group of its own.
-func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, error) {
+// Program is a server to start, which speaks over its standard input and output.
+type Program struct {
+	// Argv is the program and its arguments, Env its whole environment, Dir the
+	// folder it runs in. A nil Env and an empty Dir are those of this process.
+	Argv, Env []string
+	Dir       string
+	// Stderr, when set, gets a copy of what the program writes to its standard error.
+	Stderr io.Writer
+	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	Grace time.Duration
+}
+
+// Start starts the program in a process group of its own, with extra in its
+// environment, too: the last value of a name counts.
+func (s Program) Start(tr *Trace, extra []string) (*StdioConn, error) {
 	if len(s.Argv) == 0 {
 		return nil, errors.New("no program given")
 	}
@@ -204,7 +241,7 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	if err != nil {
 		return nil, err
 	}
-	log := &tail{limit: keptStderr, copy: s.Stderr}
+	log := NewLog(s.Stderr)
 	cmd.Stdout, cmd.Stderr = outw, log
 	// Grandchildren may hold the standard error open; they are killed soon
 	// after, and Wait must not hang on them.
@@ -217,61 +254,61 @@ func startProcess(s *CommandSubject, tr *trace, extra []string) (*lineWire, erro
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	w := newLineWire(stdin, out, tr)
+	w := newStdioConn(stdin, out, tr)
 	w.log = log
-	w.stop = func() ending {
+	w.stop = func() Ending {
 		defer func() { _ = out.Close() }()
-		return stopProcess(cmd, stdin, done, w.patience(cmp.Or(s.grace, endGrace)), w.patience(termGrace))
+		return stopProcess(cmd, stdin, done, w.patience(cmp.Or(s.Grace, EndGrace)), w.patience(termGrace))
 	}
-	w.terminate = func() bool {
+	w.Terminate = func() bool {
 		terminateGroup(cmd)
 		select {
 		case err := <-done:
 			done <- err // for stop
 			return true
-		case <-time.After(cmp.Or(s.grace, endGrace)):
+		case <-time.After(cmp.Or(s.Grace, EndGrace)):
 			return false
 		}
 	}
 	return w, nil
 }
 
-func (s *CommandSubject) environment(extra []string) []string {
+func (s Program) environment(extra []string) []string {
 	base := s.Env
 	if base == nil {
 		base = os.Environ()
 	}
-	return environ(base, extra)
+	return append(slices.Clone(base), extra...)
 }
 
 // stopProcess ends a program in the order of the specification: close its
 // input, wait, terminate, wait, kill. What is left of its group is killed in
 // any case.
-func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term time.Duration) ending {
+func stopProcess(cmd *exec.Cmd, stdin io.Closer, done <-chan error, grace, term time.Duration) Ending {
 	begin := time.Now()
 	_ = stdin.Close()
-	end := ending{}
+	end := Ending{}
 	waited := func(d time.Duration) bool {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
-		case end.err = <-done:
+		case end.Err = <-done:
 			return true
 		case <-timer.C:
 			return false
 		}
 	}
-	end.prompt = waited(grace)
-	if !end.prompt {
+	end.Prompt = waited(grace)
+	if !end.Prompt {
 		terminateGroup(cmd)
 		if !waited(term) {
 			killGroup(cmd)
-			end.err = <-done
+			end.Err = <-done
 		}
 	}
 	killGroup(cmd)
 	end.took = time.Since(begin)
-	end.exit = cmd.ProcessState.ExitCode()
+	end.Exit = cmd.ProcessState.ExitCode()
 	return end
 }
 
@@ -292,7 +329,7 @@ func (u *partLine) Read(p []byte) (int, error) {
 	if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
 		u.buf, part = u.buf[:0], part[i+1:]
 	}
-	if room := keptGreeting - len(u.buf); room > 0 {
+	if room := KeptGreeting - len(u.buf); room > 0 {
 		u.buf = append(u.buf, part[:min(len(part), room)]...)
 	}
 	return n, err
@@ -304,8 +341,8 @@ func (u *partLine) bytes() []byte {
 	return bytes.Clone(u.buf)
 }
 
-// tail keeps the end of what is written to it. Safe for concurrent use.
-type tail struct {
+// Log keeps the end of what is written to it. Safe for concurrent use.
+type Log struct {
 	limit int
 	copy  io.Writer
 
@@ -313,7 +350,12 @@ type tail struct {
 	buf []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+// NewLog returns a log that keeps the last 4 MiB, and copies everything to to
+// unless that is nil.
+func NewLog(to io.Writer) *Log { return &Log{limit: keptStderr, copy: to} }
+
+// Write implements io.Writer.
+func (t *Log) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	t.buf = append(t.buf, p...)
 	if extra := len(t.buf) - t.limit; extra > 0 {
@@ -326,8 +368,19 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// String returns what is kept.
+func (t *Log) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
+}
+
+// CloseInput ends what the server reads, and nothing else.
+func (w *StdioConn) CloseInput() error { return w.in.Close() }
+
+// LastLines returns the last lines of a program's standard error.
+func LastLines(stderr string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimRight(stderr, "\n"), "\n")
+	return rawjson.Clip(strings.Join(lines[max(0, len(lines)-most):], "\n"), 4000)
 }

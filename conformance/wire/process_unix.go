@@ -1,14 +1,14 @@
 //go:build unix
 
-package conformance
+package wire
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// canTerminate reports whether a program can be told to end.
-const canTerminate = true
+// CanTerminate reports whether a program can be told to end.
+const CanTerminate = true
 
 // ownGroup makes the program the leader of a process group, so that what it
 // starts ends with it: `go run`, `npx` and shells are only wrappers.

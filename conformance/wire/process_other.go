@@ -1,11 +1,11 @@
 //go:build !unix
 
-package conformance
+package wire
 
 import "os/exec"
 
-// canTerminate: there is no signal that a program could heed.
-const canTerminate = false
+// CanTerminate: there is no signal that a program could heed.
+const CanTerminate = false
 
 // ownGroup does nothing where there are no process groups: children of the
 // program are its own business there.

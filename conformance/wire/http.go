@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import (
 	"bytes"
@@ -14,29 +14,40 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // The headers of the transport, in the specification's spelling.
 const (
-	headerSession  = "Mcp-Session-Id"
-	headerRevision = "Mcp-Protocol-Version"
-	headerMethod   = "Mcp-Method"
-	headerName     = "Mcp-Name"
-	headerParam    = "Mcp-Param-"
-	mediaJSON      = "application/json"
-	mediaStream    = "text/event-stream"
-	acceptBoth     = mediaJSON + ", " + mediaStream
+	HeaderSession  = "Mcp-Session-Id"
+	HeaderRevision = "Mcp-Protocol-Version"
+	HeaderMethod   = "Mcp-Method"
+	HeaderName     = "Mcp-Name"
+	HeaderParam    = "Mcp-Param-"
+	MediaJSON      = "application/json"
+	MediaStream    = "text/event-stream"
+	AcceptBoth     = MediaJSON + ", " + MediaStream
 )
 
-// httpWire speaks streamable HTTP: each message is a POST of its own, its
+// Endpoint is a server to reach over HTTP.
+type Endpoint struct {
+	// URL is where messages go: over HTTP+SSE the URL of the event stream.
+	URL string
+	// Header is sent with each request, and never shown in a [Frame].
+	Header http.Header
+	// RoundTripper carries the requests; nil means a transport of the connection's own.
+	RoundTripper http.RoundTripper
+}
+
+// HTTPConn speaks streamable HTTP: each message is a POST of its own, its
 // answer is one JSON body or an event stream.
-type httpWire struct {
-	subject *URLSubject
+type HTTPConn struct {
+	At      Endpoint
 	client  *http.Client
-	trace   *trace
-	post    string // where messages go, "" for the URL of the subject
+	trace   *Trace
+	PostURL string // where messages go, "" for the URL of the subject
 	box     *inbox
 	ctx     context.Context // ends every request when the wire closes
 	cancel  context.CancelFunc
@@ -48,55 +59,56 @@ type httpWire struct {
 	session  string // the session id, from the answer to initialize
 	nameless int
 	revision string              // the negotiated revision, sent with each request once set
-	routes   bool                // headers name the method and what it is about (HTTP-31)
-	mirrors  map[string][]mirror // of the arguments of each tool (HDR-01)
+	routes   bool                // headers name the method and what it is about
+	mirrors  map[string][]Mirror // of the arguments of each tool
 	streams  map[string]context.CancelFunc
 }
 
-func newHTTPWire(ctx context.Context, s *URLSubject, tr *trace) *httpWire {
-	rt := s.RoundTripper
+// NewHTTPConn returns a connection to an endpoint. It ends with Close, not with ctx.
+func NewHTTPConn(ctx context.Context, at Endpoint, tr *Trace) *HTTPConn {
+	rt := at.RoundTripper
 	if rt == nil {
 		rt = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second}
 	}
 	// HTTP-07: a redirect is an answer to judge, not one to follow.
 	client := &http.Client{Transport: rt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	w := &httpWire{subject: s, client: client, trace: tr, box: newInbox(), streams: map[string]context.CancelFunc{}}
+	w := &HTTPConn{At: at, client: client, trace: tr, box: newInbox(), streams: map[string]context.CancelFunc{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return w
 }
 
 // request builds a request with the headers of the conversation; the headers
 // in with take their place, spelled as they are, and an empty list removes one.
-func (w *httpWire) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
-	target := w.subject.URL
+func (w *HTTPConn) request(ctx context.Context, method string, body []byte, with http.Header) (*http.Request, error) {
+	target := w.At.URL
 	if method == http.MethodPost {
-		target = cmp.Or(w.post, target)
+		target = cmp.Or(w.PostURL, target)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range w.subject.Header {
+	for name, values := range w.At.Header {
 		req.Header[name] = values
 	}
 	w.mu.Lock()
 	session, revision, routes, mirrors := w.session, w.revision, w.routes, w.mirrors
 	w.mu.Unlock()
 	if session != "" {
-		req.Header.Set(headerSession, session)
+		req.Header.Set(HeaderSession, session)
 	}
 	if revision != "" {
-		req.Header.Set(headerRevision, revision)
+		req.Header.Set(HeaderRevision, revision)
 	}
 	switch method {
 	case http.MethodPost:
-		req.Header.Set("Accept", acceptBoth)
-		req.Header.Set("Content-Type", mediaJSON)
+		req.Header.Set("Accept", AcceptBoth)
+		req.Header.Set("Content-Type", MediaJSON)
 		if routes {
-			route(req.Header, body, mirrors)
+			Route(req.Header, body, mirrors)
 		}
 	case http.MethodGet:
-		req.Header.Set("Accept", mediaStream)
+		req.Header.Set("Accept", MediaStream)
 	}
 	for name := range with {
 		req.Header.Del(name)
@@ -112,20 +124,20 @@ func (w *httpWire) request(ctx context.Context, method string, body []byte, with
 	return req, nil
 }
 
-// send posts one message. The messages of the answer go to the inbox.
-func (w *httpWire) send(ctx context.Context, data []byte) (*httpAnswer, error) {
+// Send posts one message. The messages of the answer go to the inbox.
+func (w *HTTPConn) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
 	if !w.begin() {
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	return w.open(ctx, http.MethodPost, data, nil, w.token(data))
 }
 
-// listen opens a stream of the server's own with GET (HTTP-19), after the event
-// with the given id unless that is empty (HTTP-25). Its messages go to the inbox
+// Listen opens a stream of the server's own with GET, after the event
+// with the given id unless that is empty. Its messages go to the inbox
 // until the server or abandon ends it; their token is that of the answer.
-func (w *httpWire) listen(ctx context.Context, last string) (*httpAnswer, error) {
+func (w *HTTPConn) Listen(ctx context.Context, last string) (*HTTPAnswer, error) {
 	if !w.begin() {
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	with := http.Header{}
 	if last != "" {
@@ -136,7 +148,7 @@ func (w *httpWire) listen(ctx context.Context, last string) (*httpAnswer, error)
 
 // open makes one request and returns when its status is there. A reader was
 // counted in.
-func (w *httpWire) open(ctx context.Context, method string, data []byte, with http.Header, to string) (*httpAnswer, error) {
+func (w *HTTPConn) open(ctx context.Context, method string, data []byte, with http.Header, to string) (*HTTPAnswer, error) {
 	// The request outlives this call, for its answer may be a stream: it ends
 	// with the wire. The caller waits for the status only.
 	life, end := context.WithCancel(w.ctx)
@@ -146,18 +158,18 @@ func (w *httpWire) open(ctx context.Context, method string, data []byte, with ht
 		w.readers.Done()
 		return nil, err
 	}
-	w.trace.add(ToServer, data, &HTTPInfo{Method: method, Header: w.shown(req.Header)}, "")
+	w.trace.Add(ToServer, data, &HTTPInfo{Method: method, Header: w.shown(req.Header)}, "")
 	w.mu.Lock()
 	w.streams[to] = end
 	w.mu.Unlock()
 	type outcome struct {
-		answer *httpAnswer
+		answer *HTTPAnswer
 		err    error
 	}
 	done := make(chan outcome, 1)
 	go func() {
 		defer w.readers.Done()
-		defer w.abandon(to)
+		defer w.Abandon(to)
 		resp, err := w.exchange(req)
 		if err != nil {
 			done <- outcome{nil, err}
@@ -165,7 +177,7 @@ func (w *httpWire) open(ctx context.Context, method string, data []byte, with ht
 		}
 		defer func() { _ = resp.Body.Close() }()
 		w.learn(resp)
-		done <- outcome{&httpAnswer{status: resp.StatusCode, header: resp.Header, token: to}, nil}
+		done <- outcome{&HTTPAnswer{Status: resp.StatusCode, Header: resp.Header, Token: to}, nil}
 		w.readAnswer(resp, to)
 	}()
 	select {
@@ -176,9 +188,9 @@ func (w *httpWire) open(ctx context.Context, method string, data []byte, with ht
 	}
 }
 
-// abandon ends the request with this token by closing its connection, which is
-// how the stateless era cancels (HTTP-34).
-func (w *httpWire) abandon(token string) {
+// Abandon ends the request with this token by closing its connection, which is
+// how the stateless era cancels.
+func (w *HTTPConn) Abandon(token string) {
 	w.mu.Lock()
 	end := w.streams[token]
 	delete(w.streams, token)
@@ -189,8 +201,8 @@ func (w *httpWire) abandon(token string) {
 }
 
 // token names the answer to a message: by its id, or by a number of our own.
-func (w *httpWire) token(data []byte) string {
-	if id := received(data, nil).id(); id != "" {
+func (w *HTTPConn) token(data []byte) string {
+	if id := Received(data, nil).ID(); id != "" {
 		return id
 	}
 	w.mu.Lock()
@@ -200,7 +212,7 @@ func (w *httpWire) token(data []byte) string {
 }
 
 // begin counts a reader in, unless the wire is closed.
-func (w *httpWire) begin() bool {
+func (w *HTTPConn) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -211,54 +223,61 @@ func (w *httpWire) begin() bool {
 }
 
 // learn takes the session id from the first answer that has one: that to
-// initialize (HTTP-12, HTTP-13).
-func (w *httpWire) learn(resp *http.Response) {
+// initialize.
+func (w *HTTPConn) learn(resp *http.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if id := resp.Header.Get(headerSession); w.session == "" && resp.StatusCode < 300 {
+	if id := resp.Header.Get(HeaderSession); w.session == "" && resp.StatusCode < 300 {
 		w.session = id
 	}
 }
 
-// sessionID returns the session id, "" when the server gave none.
-func (w *httpWire) sessionID() string {
+// SessionID returns the session id, "" when the server gave none.
+func (w *HTTPConn) SessionID() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.session
 }
 
-// negotiated sets the revision that later requests name (HTTP-14).
-func (w *httpWire) negotiated(revision string) {
+// SetSession sets the session id that later requests name, and that close ends.
+func (w *HTTPConn) SetSession(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session = id
+}
+
+// negotiated sets the revision that later requests name.
+func (w *HTTPConn) negotiated(revision string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.revision = revision
 }
 
 // routed has later requests name their method in a header.
-func (w *httpWire) routed() {
+func (w *HTTPConn) routed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.routes = true
 }
 
-// mirroring has later calls repeat arguments in headers, by tool.
-func (w *httpWire) mirroring(mirrors map[string][]mirror) {
+// SetMirrors has later calls repeat arguments in headers, by tool.
+func (w *HTTPConn) SetMirrors(mirrors map[string][]Mirror) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mirrors = mirrors
 }
 
-// route sets the headers that repeat what a message is about (HTTP-30, HTTP-31,
+// Route sets the headers that repeat what a message is about (HTTP-30, HTTP-31,
 // HDR-01).
-func route(h http.Header, data []byte, mirrors map[string][]mirror) {
-	in := received(data, nil)
-	if in.method() == "" {
+func Route(h http.Header, data []byte, mirrors map[string][]Mirror) {
+	in := Received(data, nil)
+	if in.Method() == "" {
 		return
 	}
-	h.Set(headerMethod, in.method())
-	params, _ := object(in.members["params"])
+	h.Set(HeaderMethod, in.Method())
+	params, _ := rawjson.Object(in.Members["params"])
 	name := params["name"]
-	switch in.method() {
+	switch in.Method() {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 	case mcp.MethodResourcesRead:
 		name = params["uri"]
@@ -267,13 +286,13 @@ func route(h http.Header, data []byte, mirrors map[string][]mirror) {
 	default:
 		return
 	}
-	if isString(name) {
-		h.Set(headerName, headerValue(text(name)))
+	if rawjson.IsString(name) {
+		h.Set(HeaderName, headerValue(rawjson.Text(name)))
 	}
-	if in.method() == mcp.MethodToolsCall {
-		for _, m := range mirrors[text(name)] {
+	if in.Method() == mcp.MethodToolsCall {
+		for _, m := range mirrors[rawjson.Text(name)] {
 			if value, ok := m.value(params["arguments"]); ok {
-				h[headerParam+m.header] = []string{value}
+				h[HeaderParam+m.Header] = []string{value}
 			}
 		}
 	}
@@ -281,10 +300,10 @@ func route(h http.Header, data []byte, mirrors map[string][]mirror) {
 
 // readAnswer delivers the messages of an answer, and then its end: a request
 // whose answer ended without a response will not get one any more.
-func (w *httpWire) readAnswer(resp *http.Response, to string) {
+func (w *HTTPConn) readAnswer(resp *http.Response, to string) {
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
-	end := inbound{to: to, ended: true, http: info, err: &refusedError{info.Status, info.ContentType}}
-	if mediaType(resp.Header) == mediaStream && resp.StatusCode < 300 {
+	end := Inbound{To: to, Ended: true, HTTP: info, Err: &refusedError{info.Status, info.ContentType}}
+	if MediaType(resp.Header) == MediaStream && resp.StatusCode < 300 {
 		w.readStream(resp.Body, info, to)
 	} else {
 		w.readBody(resp, info, &end)
@@ -293,59 +312,59 @@ func (w *httpWire) readAnswer(resp *http.Response, to string) {
 }
 
 // readBody delivers a body that is one message.
-func (w *httpWire) readBody(resp *http.Response, info *HTTPInfo, end *inbound) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFrame+1))
-	in := inbound{data: body, http: info, to: end.to}
+func (w *HTTPConn) readBody(resp *http.Response, info *HTTPInfo, end *Inbound) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxFrame+1))
+	in := Inbound{Data: body, HTTP: info, To: end.To}
 	switch {
-	case len(body) > maxFrame:
-		in.err = errTooLarge
+	case len(body) > MaxFrame:
+		in.Err = errTooLarge
 	case err != nil:
-		in.err = err
+		in.Err = err
 	case len(bytes.TrimSpace(body)) == 0:
-		w.trace.add(FromServer, nil, info, "no body")
+		w.trace.Add(FromServer, nil, info, "no body")
 		return
 	default:
-		in = received(body, info)
-		in.to = end.to
+		in = Received(body, info)
+		in.To = end.To
 	}
-	if in.err != nil && resp.StatusCode >= 300 {
+	if in.Err != nil && resp.StatusCode >= 300 {
 		// The text around a refusal is no message and need not be one.
-		w.trace.add(FromServer, body, info, "")
-		end.data = body
+		w.trace.Add(FromServer, body, info, "")
+		end.Data = body
 		return
 	}
 	w.deliver(in)
 }
 
-func (w *httpWire) readStream(body io.Reader, info *HTTPInfo, to string) {
-	events := sse.NewReader(body, maxFrame, maxFrame)
+func (w *HTTPConn) readStream(body io.Reader, info *HTTPInfo, to string) {
+	events := sse.NewReader(body, MaxFrame, MaxFrame)
 	for {
 		e, err := events.Next()
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
-			w.deliver(inbound{err: errTooLarge, http: info, to: to})
+			w.deliver(Inbound{Err: errTooLarge, HTTP: info, To: to})
 		case err != nil:
 			return // the end of the stream, or of the wire
 		case e.IsMessage():
-			in := received(bytes.Clone(e.Data), info)
-			in.to, in.event, in.retry = to, e.ID, e.HasRetry
+			in := Received(bytes.Clone(e.Data), info)
+			in.To, in.Event, in.Retry = to, e.ID, e.HasRetry
 			w.deliver(in)
 		case e.HasID || e.HasRetry:
-			w.trace.add(FromServer, nil, info, "an event without data, id "+strconv.Quote(e.ID))
-			in := inbound{http: info, to: to, event: e.ID, priming: true, retry: e.HasRetry}
+			w.trace.Add(FromServer, nil, info, "an event without data, id "+strconv.Quote(e.ID))
+			in := Inbound{HTTP: info, To: to, Event: e.ID, Priming: true, Retry: e.HasRetry}
 			w.box.put(in, w.ctx.Done())
 		}
 	}
 }
 
-func (w *httpWire) deliver(in inbound) {
+func (w *HTTPConn) deliver(in Inbound) {
 	w.trace.received(in)
 	w.box.put(in, w.ctx.Done())
 }
 
-// do makes one request and reads its whole answer, of a stream only what is
+// Do makes one request and reads its whole answer, of a stream only what is
 // there when ctx ends or one event came. with is as for request.
-func (w *httpWire) do(ctx context.Context, method string, body []byte, with http.Header) (*httpAnswer, error) {
+func (w *HTTPConn) Do(ctx context.Context, method string, body []byte, with http.Header) (*HTTPAnswer, error) {
 	req, err := w.request(ctx, method, body, with)
 	if err != nil {
 		return nil, err
@@ -353,8 +372,8 @@ func (w *httpWire) do(ctx context.Context, method string, body []byte, with http
 	return w.finish(req, body, describeHeaders(with))
 }
 
-// upload posts a body of unknown length, as it comes.
-func (w *httpWire) upload(ctx context.Context, body io.Reader, note string) (*httpAnswer, error) {
+// Upload posts a body of unknown length, as it comes.
+func (w *HTTPConn) Upload(ctx context.Context, body io.Reader, note string) (*HTTPAnswer, error) {
 	req, err := w.request(ctx, http.MethodPost, nil, nil)
 	if err != nil {
 		return nil, err
@@ -364,37 +383,37 @@ func (w *httpWire) upload(ctx context.Context, body io.Reader, note string) (*ht
 }
 
 // finish makes a request and reads its answer as do has it.
-func (w *httpWire) finish(req *http.Request, body []byte, note string) (*httpAnswer, error) {
-	w.trace.add(ToServer, body, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, note)
+func (w *HTTPConn) finish(req *http.Request, body []byte, note string) (*HTTPAnswer, error) {
+	w.trace.Add(ToServer, body, &HTTPInfo{Method: req.Method, Header: w.shown(req.Header)}, note)
 	resp, err := w.exchange(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer := &httpAnswer{status: resp.StatusCode, header: resp.Header}
+	answer := &HTTPAnswer{Status: resp.StatusCode, Header: resp.Header}
 	info := &HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Header: shownHeader(resp.Header)}
-	if mediaType(resp.Header) == mediaStream {
+	if MediaType(resp.Header) == MediaStream {
 		if req.Method != http.MethodGet { // a GET stream may stay silent for ever
-			events := sse.NewReader(resp.Body, maxFrame, maxFrame)
+			events := sse.NewReader(resp.Body, MaxFrame, MaxFrame)
 			for {
 				e, err := events.Next()
 				if err != nil {
 					break
 				}
 				if e.IsMessage() {
-					answer.body = bytes.Clone(e.Data)
+					answer.Body = bytes.Clone(e.Data)
 					break
 				}
 			}
 		}
 	} else {
-		answer.body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a cut body is judged as what came
+		answer.Body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a cut body is judged as what came
 	}
-	w.trace.add(FromServer, answer.body, info, "")
+	w.trace.Add(FromServer, answer.Body, info, "")
 	return answer, nil
 }
 
-// headerValue spells text as a header has it (HDR-04): as it is when it is plain,
+// headerValue spells text as a header has it: as it is when it is plain,
 // else in base64.
 func headerValue(text string) string {
 	plain := text != "" && strings.TrimSpace(text) == text && !strings.HasPrefix(text, "=?base64?") &&
@@ -405,7 +424,8 @@ func headerValue(text string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
 }
 
-func mediaType(h http.Header) string {
+// MediaType returns the media type of a Content-Type header, "" when it has none.
+func MediaType(h http.Header) string {
 	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
 		return ""
@@ -413,14 +433,16 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-func (w *httpWire) inbox() *inbox { return w.box }
+func (w *HTTPConn) inbox() *inbox { return w.box }
 
-func (w *httpWire) stderr() string { return "" }
+// Stderr implements Conn: there is none.
+func (w *HTTPConn) Stderr() string { return "" }
 
-func (w *httpWire) transport() TransportKind { return TransportHTTP }
+// Transport implements Conn.
+func (w *HTTPConn) Transport() TransportKind { return TransportHTTP }
 
-// close ends the session with DELETE (HTTP-18) and every request under way.
-func (w *httpWire) close() ending {
+// Close ends the session with DELETE and every request under way.
+func (w *HTTPConn) Close() Ending {
 	w.once.Do(func() {
 		w.mu.Lock()
 		session := w.session
@@ -442,12 +464,12 @@ func (w *httpWire) close() ending {
 		close(w.box.messages)
 		w.idle()
 	})
-	return ending{prompt: true, exit: -1}
+	return Ending{Prompt: true, Exit: -1}
 }
 
 // idle closes the connections that are the wire's own.
-func (w *httpWire) idle() {
-	if w.subject.RoundTripper == nil {
+func (w *HTTPConn) idle() {
+	if w.At.RoundTripper == nil {
 		w.client.CloseIdleConnections()
 	}
 }

@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 )
 
 // notShown stands in a trace where a secret was.
@@ -13,23 +15,23 @@ const notShown = "(not shown)"
 
 // exchange makes a request. Its error does not say the URL, in which secrets may
 // stand, and is an errClosed.
-func (w *httpWire) exchange(req *http.Request) (*http.Response, error) {
+func (w *HTTPConn) exchange(req *http.Request) (*http.Response, error) {
 	resp, err := w.client.Do(req)
 	var named *url.Error
 	if errors.As(err, &named) {
 		err = named.Err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errClosed, err)
+		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return resp, nil
 }
 
 // shown is the header of a request as a trace has it: without what the caller
 // gave for every request, which is for credentials.
-func (w *httpWire) shown(h http.Header) http.Header {
+func (w *HTTPConn) shown(h http.Header) http.Header {
 	out := shownHeader(h)
-	for name := range w.subject.Header {
+	for name := range w.At.Header {
 		if _, there := out[name]; there {
 			out[name] = []string{notShown}
 		}
@@ -42,7 +44,7 @@ func shownHeader(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
 		switch http.CanonicalHeaderKey(name) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", headerSession:
+		case "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", HeaderSession:
 			out[name] = []string{notShown}
 		case "Date", "Content-Length", "Accept-Encoding", "User-Agent":
 		default:
@@ -56,11 +58,11 @@ func shownHeader(h http.Header) http.Header {
 // them.
 func describeHeaders(h http.Header) string {
 	var notes []string
-	for _, name := range sortedKeys(h) {
+	for _, name := range rawjson.SortedKeys(h) {
 		switch values := h[name]; {
 		case len(values) == 0:
 			notes = append(notes, "no "+name)
-		case strings.EqualFold(name, headerSession):
+		case strings.EqualFold(name, HeaderSession):
 			notes = append(notes, name+": a session id")
 		case strings.EqualFold(name, "Authorization"):
 			notes = append(notes, name+": "+notShown)
@@ -81,8 +83,8 @@ func (e *refusedError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, e.contentType))
 }
 
-// statusOf is the HTTP status that err is, else 0.
-func statusOf(err error) int {
+// StatusOf is the HTTP status that err is, else 0.
+func StatusOf(err error) int {
 	var refused *refusedError
 	if errors.As(err, &refused) {
 		return refused.status

@@ -1,0 +1,421 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Session is one conversation with the subject, in one goroutine. It gives
+// requests ids, finds their answers among whatever else arrives, and answers
+// what a server may ask of any client.
+type Session struct {
+	Conn  Conn
+	Trace *Trace
+	// seen looks at every message that comes.
+	seen func(*Session, Inbound)
+	// Wait bounds the wait for one answer.
+	Wait time.Duration
+
+	// Declares is what the suite says it can do, as a client; nil is nothing.
+	Declares map[string]any
+	// Answers are how it answers what the server asks of a client, by method.
+	// What is not in it is refused as unknown.
+	Answers map[string]func(Inbound) (any, *RPCError)
+
+	// next is the number in the last id.
+	next    int
+	Pending map[string]bool   // ids sent; true once answered
+	Asked   map[string]string // the methods of the requests sent, by id
+	// Malformed: an id that is no string, integer or null was sent.
+	Malformed bool
+	// Arrays: an array was sent.
+	Arrays  bool
+	Stash   []Inbound // responses nobody waited for yet
+	batched []Inbound // what is left of an array that came
+	Notes   []Inbound // notifications and requests of the server, as they came
+	Opened  *Opening  // set once initialized
+	// Doubt is why it is not known that the server is still there: what was
+	// asked of it last has no answer. An answer clears it.
+	Doubt error
+	// Answered: a response came.
+	Answered bool
+	// Extra is what was added to the environment of the program.
+	Extra []string
+	// Start says how the program ended while it started, once that was looked at.
+	Start *string
+	// Starts is how much longer the first answer may take, heard that something came:
+	// a program has to start.
+	Starts time.Duration
+	heard  bool
+	// kept counts the messages that are kept for later and their bytes; Flooded: it
+	// was too much, and what is missing may be among what was not kept.
+	kept, keptBytes int
+	Flooded         bool
+	// Ended: the suite has closed the conversation itself.
+	Ended bool
+	// Stateless is the revision when it has no sessions: each request carries
+	// what initialize says elsewhere.
+	Stateless mcp.Version
+}
+
+// ErrNoAnswer: the deadline of a wait passed.
+var ErrNoAnswer = errors.New("no answer")
+
+// ErrLate: nothing came in time, which may be the machine's doing. It is an
+// [ErrNoAnswer] that nothing else confirms.
+var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
+
+// NewSession returns a session on a connection. seen looks at every message that comes;
+// wait bounds the wait for one answer.
+func NewSession(w Conn, tr *Trace, seen func(*Session, Inbound), wait time.Duration) *Session {
+	return &Session{Conn: w, Trace: tr, seen: seen, Wait: wait, Pending: map[string]bool{}, Asked: map[string]string{}}
+}
+
+// Message builds a JSON-RPC message; nil params are left out.
+func Message(id, method string, params any) []byte {
+	m := map[string]any{"jsonrpc": "2.0", "method": method}
+	if id != "" {
+		m["id"] = json.RawMessage(id)
+	}
+	if params != nil {
+		m["params"] = params
+	}
+	return rawjson.Encode(m)
+}
+
+// NewID returns an id never used in this session.
+func (s *Session) NewID() string {
+	s.next++
+	return strconv.Quote("c-" + strconv.Itoa(s.next))
+}
+
+// Send puts bytes on the wire, whatever they are.
+func (s *Session) Send(ctx context.Context, data []byte) (*HTTPAnswer, error) {
+	s.Expect(data)
+	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	defer cancel()
+	answer, err := s.Conn.Send(ctx, data)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = ErrLate
+	}
+	s.Doubts(err)
+	return answer, err
+}
+
+// Expect remembers what a message asks for.
+func (s *Session) Expect(data []byte) {
+	s.Arrays = s.Arrays || rawjson.IsArray(data)
+	if in := Received(data, nil); in.Members != nil && in.ID() != "" {
+		s.Pending[in.ID()] = false
+		s.Asked[in.ID()] = in.Method()
+		s.Malformed = s.Malformed || in.ID() != "null" && !rawjson.IsID(in.Members["id"])
+	}
+}
+
+// Post sends a request and returns its id without waiting.
+func (s *Session) Post(ctx context.Context, method string, params any) (string, error) {
+	id := s.NewID()
+	_, err := s.Send(ctx, s.Message(id, method, params))
+	return id, err
+}
+
+// Message builds a message as the revision of the session has it.
+func (s *Session) Message(id, method string, params any) []byte {
+	if s.Stateless != "" && id != "" {
+		params = s.WithMeta(params)
+	}
+	return Message(id, method, params)
+}
+
+// Request sends a request and waits for its answer.
+func (s *Session) Request(ctx context.Context, method string, params any) (Answer, error) {
+	id, err := s.Post(ctx, method, params)
+	if err != nil {
+		return Answer{}, err
+	}
+	return s.Await(ctx, id)
+}
+
+// Ask sends bytes that hold a request with the given id and waits for its
+// answer.
+func (s *Session) Ask(ctx context.Context, id string, data []byte) (Answer, error) {
+	if _, err := s.Send(ctx, data); err != nil {
+		return Answer{}, err
+	}
+	return s.Await(ctx, id)
+}
+
+// Initialized tells the server that the handshake is done.
+func (s *Session) Initialized(ctx context.Context) error {
+	_, err := s.Send(ctx, Message("", mcp.MethodInitialized, nil))
+	return err
+}
+
+// Await returns the response with the given id.
+func (s *Session) Await(ctx context.Context, id string) (Answer, error) {
+	id = SpelledID(json.RawMessage(id))
+	in, err := s.Next(ctx, func(in Inbound) bool {
+		return in.IsResponse() && in.ID() == id || in.To == id && (in.Ended || in.IsResponse())
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	if in.Ended {
+		return Answer{In: in}, s.Unanswered(in)
+	}
+	return ToAnswer(in), nil
+}
+
+// Lag is how long an answer may lag behind that to a later request before it
+// counts as not given.
+const Lag = 500 * time.Millisecond
+
+// Provoke sends bytes a server need not answer and returns the answer, if any:
+// to the request with the given id, or with "" to a message whose id cannot be
+// read. A server that answers the ping after it and not the message has passed
+// it over, so that silence costs little time.
+func (s *Session) Provoke(ctx context.Context, id string, data []byte) (Answer, error) {
+	sent, err := s.Send(ctx, data)
+	if err != nil {
+		return Answer{}, err
+	}
+	wait := func() (Answer, error) {
+		if id == "" {
+			return s.AwaitError(ctx, sent)
+		}
+		return s.Await(ctx, id)
+	}
+	if sent != nil { // over HTTP the end of the answer tells
+		return wait()
+	}
+	for range 2 {
+		if _, err := s.Ping(ctx); err != nil {
+			return Answer{}, fmt.Errorf("the ping after it: %w", err)
+		}
+	}
+	long := s.Wait
+	s.Wait = min(long, Lag)
+	a, err := wait()
+	s.Wait = long
+	if errors.Is(err, ErrNoAnswer) {
+		s.Doubt = nil
+		err = fmt.Errorf("%w, though the ping after it was answered", ErrNoAnswer)
+	}
+	return a, err
+}
+
+// AwaitError returns the next error response for a message whose id cannot be
+// read: the id is null or absent. sent is what send returned for the message.
+func (s *Session) AwaitError(ctx context.Context, sent *HTTPAnswer) (Answer, error) {
+	in, err := s.Next(ctx, func(in Inbound) bool {
+		if sent != nil {
+			return in.To == sent.Token && (in.Ended || in.IsResponse())
+		}
+		id := in.ID()
+		return in.IsResponse() && (id == "" || id == "null")
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	if in.Ended {
+		return Answer{In: in}, s.Unanswered(in)
+	}
+	return ToAnswer(in), nil
+}
+
+// Next returns the first message, kept or new, that want takes. Responses it
+// does not take are kept for others.
+func (s *Session) Next(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
+	for i, in := range s.Stash {
+		if want(in) {
+			s.Stash = append(s.Stash[:i], s.Stash[i+1:]...)
+			s.kept--
+			s.keptBytes -= len(in.Data)
+			return in, nil
+		}
+	}
+	wait := s.Wait
+	if !s.heard {
+		wait += s.Starts
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		in, err := s.arrival(ctx, timer, wait)
+		if err != nil {
+			s.Doubts(err)
+			return Inbound{}, err
+		}
+		s.take(ctx, in)
+		s.Answered = s.Answered || in.IsResponse()
+		if in.IsResponse() && (in.HTTP == nil || in.HTTP.Status < http.StatusInternalServerError) {
+			s.Doubt = nil
+		}
+		if want(in) {
+			return in, nil
+		}
+		if (in.IsResponse() || in.Ended) && s.keep(in) {
+			s.Stash = append(s.Stash, in)
+		}
+	}
+}
+
+// arrival returns the next message, those of a batch one by one after it.
+func (s *Session) arrival(ctx context.Context, timer *time.Timer, wait time.Duration) (Inbound, error) {
+	if len(s.batched) > 0 {
+		in := s.batched[0]
+		s.batched = s.batched[1:]
+		return in, nil
+	}
+	select {
+	case in, ok := <-s.Conn.inbox().messages:
+		if !ok {
+			return Inbound{}, ErrClosed
+		}
+		s.Conn.inbox().took(in)
+		s.batched = in.parts()
+		return in, nil
+	case <-timer.C:
+		return Inbound{}, fmt.Errorf("%w in %s", ErrLate, wait)
+	case <-ctx.Done():
+		return Inbound{}, ctx.Err()
+	}
+}
+
+// take looks at every message once, and answers requests of the server: a ping
+// with a result, the rest as a client without those features does.
+func (s *Session) take(ctx context.Context, in Inbound) {
+	s.heard = true
+	if in.Ended || in.Priming {
+		return
+	}
+	s.seen(s, in)
+	if in.Members == nil || in.IsResponse() {
+		return
+	}
+	if s.keep(in) {
+		s.Notes = append(s.Notes, in)
+	}
+	// MUST NOT in the stateless era: RPC-14.
+	if in.ID() == "" || s.Stateless != "" {
+		return
+	}
+	reply := map[string]any{"jsonrpc": "2.0", "id": in.Members["id"]}
+	answer := s.Answers[in.Method()]
+	switch {
+	case answer != nil:
+		if result, err := answer(in); err != nil {
+			reply["error"] = err
+		} else {
+			reply["result"] = result
+		}
+	case in.Method() == mcp.MethodPing:
+		reply["result"] = struct{}{}
+	default:
+		reply["error"] = &RPCError{Code: CodeMethodNotFound, Message: "Method not found"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Wait)
+	defer cancel()
+	_, _ = s.Conn.Send(ctx, rawjson.Encode(reply)) // the server's loss
+}
+
+// Settle takes what arrives until a ping is answered twice over, so that
+// answers to what was sent before have had their chance, and returns the
+// responses that nobody asked for. An HTTP status that refuses a message may
+// have an error without id around it, which is none.
+func (s *Session) Settle(ctx context.Context) ([]Inbound, error) {
+	for range 2 {
+		if _, err := s.Ping(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var stray []Inbound
+	for _, in := range s.Stash {
+		refusal := in.HTTP != nil && in.HTTP.Status >= 400 && (in.ID() == "" || in.ID() == "null")
+		if _, asked := s.Pending[in.ID()]; !asked && in.IsResponse() && !refusal {
+			stray = append(stray, in)
+		}
+	}
+	return stray, nil
+}
+
+// Ping asks for a sign of life: the stateless era has no ping, every server of
+// it answers server/discover.
+func (s *Session) Ping(ctx context.Context) (Answer, error) {
+	return s.Request(ctx, s.LifeSign(), nil)
+}
+
+// LifeSign is the method that every server of the session's era answers.
+func (s *Session) LifeSign() string {
+	if s.Stateless != "" {
+		return mcp.MethodDiscover
+	}
+	return mcp.MethodPing
+}
+
+// keep reports whether there is room for one more message that nobody waits for.
+// Of a server that sends without end some is lost.
+func (s *Session) keep(in Inbound) bool {
+	if s.kept >= keptMessages || s.keptBytes+len(in.Data) > keptInAll {
+		s.Flooded = true
+		return false
+	}
+	s.kept++
+	s.keptBytes += len(in.Data)
+	return true
+}
+
+// Note returns the first notification or request of the server that want takes,
+// one that has come or the next that comes. It stays in notes.
+func (s *Session) Note(ctx context.Context, want func(Inbound) bool) (Inbound, error) {
+	for _, in := range s.Notes {
+		if want(in) {
+			return in, nil
+		}
+	}
+	return s.Next(ctx, func(in Inbound) bool { return in.Members != nil && !in.IsResponse() && want(in) })
+}
+
+// Noted returns the notifications and requests of a method that have come.
+func (s *Session) Noted(method string) []Inbound {
+	var out []Inbound
+	for _, in := range s.Notes {
+		if in.Method() == method {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// Close ends the conversation and looks at what was left unread.
+func (s *Session) Close() Ending {
+	s.Ended = true
+	s.drain()
+	return s.Conn.Close()
+}
+
+// drain looks at what has arrived and waits for nothing.
+func (s *Session) drain() {
+	for {
+		select {
+		case in, ok := <-s.Conn.inbox().messages:
+			if !ok {
+				return
+			}
+			s.Conn.inbox().took(in)
+			if !in.Ended && !in.Priming {
+				s.seen(s, in)
+			}
+		default:
+			return
+		}
+	}
+}
