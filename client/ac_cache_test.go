@@ -176,7 +176,7 @@ func TestAC_004_3_RefreshOnExpiry(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 3, s.count("tools/list"))
 		before := s.count("tools/call")
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(call("echo")), "a tool that is gone disappears")
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(call("echo")), "a tool that is gone disappears")
 		require.Equal(t, before, s.count("tools/call"))
 
 		s.on("tools/list", func(json.RawMessage) any { return toolList("echo") })
@@ -193,13 +193,13 @@ func TestAC_004_4_GetToolSchemaRefreshesOnceForUnknownNames(t *testing.T) {
 		_, err := c.GetToolSchema(t.Context(), "nope")
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, mcperrors.E204, e.Code)
+		require.Equal(t, mcperrors.CodeToolNotFound, e.Code)
 		require.Equal(t, "Unknown tool: nope", e.Message)
 		require.Equal(t, mcperrors.NotSent, e.Delivery)
 		require.Equal(t, 2, s.count("tools/list"))
 
 		_, err = c.CallTool(t.Context(), "nope", nil)
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 		require.Equal(t, 2, s.count("tools/list"), "not again within a second")
 		require.Zero(t, s.count("tools/call"), "and the call is not sent")
 
@@ -319,7 +319,7 @@ func TestArgumentsAreCheckedBeforeSending(t *testing.T) {
 		_, err := c.CallTool(ctx, "echo", tt.args)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e, tt.name)
-		require.Equal(t, mcperrors.E203, e.Code, tt.name)
+		require.Equal(t, mcperrors.CodeInvalidRequest, e.Code, tt.name)
 		require.Equal(t, mcperrors.KindInvalidArguments, e.Kind, tt.name)
 		require.Equal(t, mcperrors.NotSent, e.Delivery, tt.name)
 		require.Contains(t, e.Error(), tt.contains, tt.name)
@@ -372,7 +372,7 @@ func TestUnknownToolAnswersDoubtTheListNowAndThen(t *testing.T) {
 		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "Unknown tool: echo", nil) })
 		for range 20 {
 			_, err := c.CallTool(t.Context(), "echo", hello)
-			require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+			require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 			getSchema(t, c, "echo")
 		}
 		require.Equal(t, 2, s.count("tools/list"))

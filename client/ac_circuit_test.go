@@ -105,7 +105,7 @@ func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 					sent := len(s.heard())
 					err := circuit.use(t, c)
 					require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
-					require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err))
+					require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(err))
 					require.Len(t, s.heard(), sent, "and keeps requests from the server")
 				})
 			})

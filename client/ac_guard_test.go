@@ -40,7 +40,7 @@ func TestAC_006_3_OpenBreakerRefusesWithE201(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "echo", hello)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, mcperrors.E201, e.Code)
+		require.Equal(t, mcperrors.CodeUnavailable, e.Code)
 		require.Equal(t, mcperrors.KindCircuitOpen, e.Kind)
 		require.Equal(t, "Service temporarily unavailable (circuit open)", e.Message)
 		require.Equal(t, mcperrors.NotSent, e.Delivery)
@@ -170,7 +170,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := c.CallTool(ctx, "echo", hello)
 			cancel()
-			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+			require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 		}
@@ -215,14 +215,14 @@ func TestErrorProfiles(t *testing.T) {
 	c, err := client.Connect(t.Context(), tr, sessionEra)
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "store", nil)
-	require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err), "announced is not obeyed")
+	require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(err), "announced is not obeyed")
 	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
-	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 	s.on("tools/call", func(jsonrpc.Request) any {
 		return jsonrpc.NewError(-32001, "gone", map[string]any{"profile": "artifact"})
 	})
 	_, err = c.CallTool(t.Context(), "convert_pdf", nil)
-	require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 	require.NoError(t, c.Close())
 
 	tr, s = newFake(t)
@@ -232,7 +232,7 @@ func TestErrorProfiles(t *testing.T) {
 	require.NoError(t, err)
 	for _, tool := range []string{"store", "convert_pdf"} {
 		_, err = c.CallTool(t.Context(), tool, nil)
-		require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err), tool)
+		require.Equal(t, mcperrors.CodeResourceNotFound, mcperrors.CodeOf(err), tool)
 	}
 	require.NoError(t, c.Close())
 }

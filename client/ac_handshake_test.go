@@ -223,7 +223,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	_, err := client.Connect(t.Context(), tr, sessionEra)
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, mcperrors.E205, e.Code)
+	require.Equal(t, mcperrors.CodeMissingCapability, e.Code)
 	require.Equal(t, "MCP server does not support tools capability", e.Message)
 	require.Equal(t, []string{"initialize"}, s.methods(), "no notification, no tools/list")
 
@@ -233,7 +233,7 @@ func TestAC_003_2_MissingToolsCapabilityIsE205(t *testing.T) {
 	c, err := client.Connect(t.Context(), tr, sessionEra, client.WithRequiredCapabilities())
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", nil)
-	require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), "refused here, without traffic")
+	require.Equal(t, mcperrors.CodeMissingCapability, mcperrors.CodeOf(err), "refused here, without traffic")
 	require.NoError(t, c.Ping(t.Context()))
 	require.Equal(t, []string{"initialize", "notifications/initialized", "ping"}, s.methods())
 	require.NoError(t, c.Close())

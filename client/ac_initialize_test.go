@@ -63,7 +63,7 @@ func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 			require.Nil(t, caps.Prompts)
 			before := len(s.heard())
 			_, err := c.ListPrompts(t.Context(), nil)
-			require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), "what was not declared is not asked for")
+			require.Equal(t, mcperrors.CodeMissingCapability, mcperrors.CodeOf(err), "what was not declared is not asked for")
 			require.ErrorContains(t, err, "prompts")
 			require.Len(t, s.heard(), before)
 			_, err = c.ListResources(t.Context(), nil)
@@ -76,15 +76,15 @@ func TestAC_002_2_InitializeResponseIsChecked(t *testing.T) {
 		kind         mcperrors.Kind
 		says         string
 	}{
-		{"no tools", `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E205, mcperrors.KindUnsupported, "MCP server does not support tools capability"},
-		{"tools is null", `{"protocolVersion":"2025-11-25","capabilities":{"tools":null},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E205, mcperrors.KindUnsupported, "tools capability"},
-		{"no capabilities", `{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"}}`, mcperrors.E205, mcperrors.KindUnsupported, "tools capability"},
-		{"capabilities of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":[],"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol, "initialize"},
-		{"tools of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":{"tools":"yes"},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol, "tools"},
-		{"no version", `{"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E203, mcperrors.KindProtocol, "protocolVersion"},
-		{"unknown version", `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion, "1999-01-01"},
-		{"a stateless revision", `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.E209, mcperrors.KindVersion, "2026-07-28"},
-		{"not an object", `"hello"`, mcperrors.E203, mcperrors.KindProtocol, "initialize"},
+		{"no tools", `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "MCP server does not support tools capability"},
+		{"tools is null", `{"protocolVersion":"2025-11-25","capabilities":{"tools":null},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "tools capability"},
+		{"no capabilities", `{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "tools capability"},
+		{"capabilities of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":[],"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, "initialize"},
+		{"tools of a wrong type", `{"protocolVersion":"2025-11-25","capabilities":{"tools":"yes"},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, "tools"},
+		{"no version", `{"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, "protocolVersion"},
+		{"unknown version", `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeIncompatible, mcperrors.KindVersion, "1999-01-01"},
+		{"a stateless revision", `{"protocolVersion":"2026-07-28","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, mcperrors.CodeIncompatible, mcperrors.KindVersion, "2026-07-28"},
+		{"not an object", `"hello"`, mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, "initialize"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,11 +209,11 @@ func TestAC_002_7_InitializationErrorsAreDescriptive(t *testing.T) {
 		says     string
 		original int64 // of the server's JSON-RPC error
 	}{
-		{"an error of the server", refusal{Code: -32603, Message: "no database", Data: "db1"}, mcperrors.E201, mcperrors.KindServer, "no database", -32603},
-		{"an error without a meaning", refusal{Code: 7, Message: "seven"}, mcperrors.E201, mcperrors.KindApp, "seven", 7},
-		{"not a result", json.RawMessage(`[1,2]`), mcperrors.E203, mcperrors.KindProtocol, "initialize", 0},
-		{"no tools", json.RawMessage(strings.Replace(good, `{"tools":{}}`, `{}`, 1)), mcperrors.E205, mcperrors.KindUnsupported, "MCP server does not support tools capability", 0},
-		{"silence", nil, mcperrors.E202, mcperrors.KindTimeout, "no answer", 0},
+		{"an error of the server", refusal{Code: -32603, Message: "no database", Data: "db1"}, mcperrors.CodeUnavailable, mcperrors.KindServer, "no database", -32603},
+		{"an error without a meaning", refusal{Code: 7, Message: "seven"}, mcperrors.CodeUnavailable, mcperrors.KindApp, "seven", 7},
+		{"not a result", json.RawMessage(`[1,2]`), mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, "initialize", 0},
+		{"no tools", json.RawMessage(strings.Replace(good, `{"tools":{}}`, `{}`, 1)), mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, "MCP server does not support tools capability", 0},
+		{"silence", nil, mcperrors.CodeTimeout, mcperrors.KindTimeout, "no answer", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -83,7 +83,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	p.counted = true
 	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) && !cl.purpose.Opens() {
 		c.happened(RefusedFull, cl.subject(), 0, "in flight")
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent,
 			"too many calls in flight to this server", nil))
 	}
 	if b != nil {
@@ -239,7 +239,7 @@ func (c *Client) whileHeld(cl *call) error {
 
 // leftAlone is the error of what is not sent before a server's Retry-After is over.
 func leftAlone(left time.Duration) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E601, mcperrors.KindOverloaded, mcperrors.NotSent,
+	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent,
 		"the server is asked too often and wants to be left alone", nil)
 	e.RetryAfter = left
 	return e
@@ -263,7 +263,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 		wait, ok := l.rate.Reserve(time.Now(), c.mostWait(ctx, cl))
 		if !ok {
 			c.happened(RefusedRate, cl.subject(), wait, "")
-			e := mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls a second to this server", nil)
+			e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls a second to this server", nil)
 			e.RetryAfter = wait
 			return c.about(cl.subject(), e)
 		}
@@ -306,7 +306,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	switch {
 	case errors.Is(err, resilience.ErrFull), errors.Is(err, resilience.ErrQueueTime):
 		c.happened(RefusedFull, cl.subject(), time.Since(began), err.Error())
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E201, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
 }

@@ -62,13 +62,13 @@ func TestBadInputNothingIsSent(t *testing.T) {
 		args       any
 		want       wantError
 	}{
-		{"wrong tool name", "ecko", map[string]any{"message": "m"}, wantError{mcperrors.E204, mcperrors.KindNotFound, local, []string{"ecko"}}},
-		{"wrong argument type", "echo", map[string]any{"message": 7}, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"message", "string"}}},
-		{"missing argument", "echo", map[string]any{}, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"message"}}},
-		{"no arguments", "echo", nil, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"message"}}},
-		{"a list for an object", "echo", []string{"message"}, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"object"}}},
-		{"no JSON", "echo", json.RawMessage(`{"message":`), wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"cannot be encoded"}}},
-		{"what cannot be encoded", "echo", map[string]any{"message": func() {}}, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, local, []string{"cannot be encoded"}}},
+		{"wrong tool name", "ecko", map[string]any{"message": "m"}, wantError{mcperrors.CodeToolNotFound, mcperrors.KindNotFound, local, []string{"ecko"}}},
+		{"wrong argument type", "echo", map[string]any{"message": 7}, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"message", "string"}}},
+		{"missing argument", "echo", map[string]any{}, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"message"}}},
+		{"no arguments", "echo", nil, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"message"}}},
+		{"a list for an object", "echo", []string{"message"}, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"object"}}},
+		{"no JSON", "echo", json.RawMessage(`{"message":`), wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"cannot be encoded"}}},
+		{"what cannot be encoded", "echo", map[string]any{"message": func() {}}, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, local, []string{"cannot be encoded"}}},
 	}
 	check := func(t *testing.T, c *client.Client, sent func() []string) {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestBadInputPrograms(t *testing.T) {
 	}{
 		{
 			"exit",
-			wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"stopped before it answered", "exited with status 3", "API key is missing"}},
+			wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, either, []string{"stopped before it answered", "exited with status 3", "API key is missing"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) {
 				require.True(t, p.Exited)
 				require.Equal(t, 3, p.Exit)
@@ -134,16 +134,16 @@ func TestBadInputPrograms(t *testing.T) {
 		},
 		{
 			"HTML",
-			wantError{mcperrors.E201, mcperrors.KindTransport, either, []string{"exited with status 0", "<html>"}},
+			wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, either, []string{"exited with status 0", "<html>"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.Contains(t, p.Noise, "<html>") },
 		},
 		{
 			"silent",
-			wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
+			wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}},
 			func(t *testing.T, p *mcperrors.ProcessEvidence) { require.False(t, p.Exited) },
 		},
-		{"truncated", wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Answered), []string{"not a JSON-RPC message", "2025"}}, nil},
-		{"huge", wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than"}}, nil},
+		{"truncated", wantError{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, one(mcperrors.Answered), []string{"not a JSON-RPC message", "2025"}}, nil},
+		{"huge", wantError{mcperrors.CodeIncompatible, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than"}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.program, func(t *testing.T) {
@@ -164,12 +164,12 @@ func TestBadInputPrograms(t *testing.T) {
 	t.Run("missing", func(t *testing.T) {
 		t.Parallel()
 		_, err := client.DialCommand(t.Context(), []string{filepath.Join(t.TempDir(), "no-such-server")}, sessionEra)
-		wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-server"}}.check(t, err)
+		wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-server"}}.check(t, err)
 	})
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		_, err := client.DialCommand(t.Context(), nil, sessionEra)
-		wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"no program"}}.check(t, err)
+		wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"no program"}}.check(t, err)
 	})
 }
 
@@ -242,16 +242,16 @@ func TestBadInputAddresses(t *testing.T) {
 		status    int // of the evidence
 		want      wantError
 	}{
-		{"closed port", "http://127.0.0.1:1", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"cannot be reached", "refused"}}},
-		{"no address", "", 0, wantError{mcperrors.E203, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"https://host/path"}}},
-		{"no such name", "http://no-such-host.invalid", 0, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-host.invalid"}}},
-		{"HTML", replying(200, "text/html", "<html><h1>Portal</h1>"), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"text/html", "MCP endpoint"}}},
-		{"404", replying(404, "text/plain", "404 page not found"), 404, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Rejected), []string{"check the URL", "404"}}},
-		{"401", replying(401, "text/plain", ""), 401, wantError{mcperrors.E208, mcperrors.KindAuth, one(mcperrors.Rejected), []string{"401"}}},
-		{"truncated JSON", replying(200, "application/json", `{"jsonrpc":"2.0","id":"`), 200, wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"not a JSON-RPC message"}}},
-		{"huge", replying(200, "application/json", strings.Repeat("x", 100<<10)), 200, wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Unknown), []string{"larger than 64 KiB"}}},
-		{"redirect", replying(302, "text/html", "", "Location", "/login?secret=1"), 302, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"/login"}}},
-		{"empty stream", replying(200, "text/event-stream", ""), 200, wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"ended before the answer"}}},
+		{"closed port", "http://127.0.0.1:1", 0, wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"cannot be reached", "refused"}}},
+		{"no address", "", 0, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, one(mcperrors.NotSent), []string{"https://host/path"}}},
+		{"no such name", "http://no-such-host.invalid", 0, wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.NotSent), []string{"no-such-host.invalid"}}},
+		{"HTML", replying(200, "text/html", "<html><h1>Portal</h1>"), 200, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"text/html", "MCP endpoint"}}},
+		{"404", replying(404, "text/plain", "404 page not found"), 404, wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Rejected), []string{"check the URL", "404"}}},
+		{"401", replying(401, "text/plain", ""), 401, wantError{mcperrors.CodePermissionDenied, mcperrors.KindAuth, one(mcperrors.Rejected), []string{"401"}}},
+		{"truncated JSON", replying(200, "application/json", `{"jsonrpc":"2.0","id":"`), 200, wantError{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, one(mcperrors.Unknown), []string{"not a JSON-RPC message"}}},
+		{"huge", replying(200, "application/json", strings.Repeat("x", 100<<10)), 200, wantError{mcperrors.CodeIncompatible, mcperrors.KindTooLarge, one(mcperrors.Unknown), []string{"larger than 64 KiB"}}},
+		{"redirect", replying(302, "text/html", "", "Location", "/login?secret=1"), 302, wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"/login"}}},
+		{"empty stream", replying(200, "text/event-stream", ""), 200, wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"ended before the answer"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestMethodsAreNames(t *testing.T) {
 		for _, err := range []error{err, c.Notify(t.Context(), method, nil)} {
 			var e *mcperrors.Error
 			require.ErrorAs(t, err, &e, "%q", method)
-			require.Equal(t, mcperrors.E203, e.Code)
+			require.Equal(t, mcperrors.CodeInvalidRequest, e.Code)
 			require.Equal(t, mcperrors.KindInvalidArguments, e.Kind)
 			require.Equal(t, mcperrors.NotSent, e.Delivery)
 			require.False(t, e.Retryable)

@@ -29,7 +29,7 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 		opts []client.Option
 		want mcperrors.Code
 	}{
-		"by default it fails": {nil, mcperrors.E201},
+		"by default it fails": {nil, mcperrors.CodeUnavailable},
 		"the option":          {[]client.Option{staleIsGood}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 				res, err2 := c.ReadResource(t.Context(), "x:/a", client.WithFreshness(&resource))
 				require.Len(t, s.received(), sent)
 				for _, st := range []toolcache.Freshness{schema, resource} {
-					require.Equal(t, mcperrors.E201, mcperrors.CodeOf(st.Cause))
+					require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(st.Cause))
 				}
 				if tt.want != "" {
 					require.Equal(t, tt.want, mcperrors.CodeOf(err))
@@ -71,9 +71,9 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 
 				time.Sleep(time.Hour + 1)
 				_, err = c.GetToolSchema(t.Context(), "echo")
-				require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err), "for an hour")
+				require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(err), "for an hour")
 				_, err = c.ReadResource(t.Context(), "x:/a")
-				require.Equal(t, mcperrors.E201, mcperrors.CodeOf(err))
+				require.Equal(t, mcperrors.CodeUnavailable, mcperrors.CodeOf(err))
 			})
 		})
 	}
@@ -221,7 +221,7 @@ func TestCacheCommitsOnePass(t *testing.T) {
 		getSchema(t, c, "echo")
 		require.Equal(t, 4, asked)
 		_, err := c.GetToolSchema(t.Context(), "gone")
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	})
 }
 

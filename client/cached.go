@@ -131,7 +131,7 @@ func marked(err error) error {
 		return fmt.Errorf("%w: %w", toolcache.ErrRefused, err)
 	case mcperrors.KindUnsupported:
 		// Not the 501 of a gateway, which may be gone in a moment.
-		if code := mcperrors.CodeOf(err); code == mcperrors.E204 || code == mcperrors.E205 {
+		if code := mcperrors.CodeOf(err); code == mcperrors.CodeToolNotFound || code == mcperrors.CodeMissingCapability {
 			return fmt.Errorf("%w: %w", toolcache.ErrAbsent, err)
 		}
 	default:

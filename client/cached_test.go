@@ -248,7 +248,7 @@ func TestCached_CACHE_07_OneRequest(t *testing.T) {
 		synctest.Wait()
 		_, err := c.ReadResource(t.Context(), "x:/b")
 		require.NoError(t, err)
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(<-gone))
+		require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(<-gone))
 	})
 }
 

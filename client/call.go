@@ -226,7 +226,7 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 func errClosed() *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
 	e.Retryable = false // it stays closed
 	return e
 }
@@ -272,14 +272,14 @@ func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {
 // checkObject refuses what was appended from start on unless it is an object.
 func checkObject(dst []byte, start int, what string, err error) ([]byte, error) {
 	if err != nil {
-		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" cannot be encoded: "+err.Error(), err)
 	}
 	if string(dst[start:]) == "null" { // a nil map or pointer
 		return dst[:start], nil
 	}
 	if object.First(dst[start:]) != '{' {
-		return dst[:start], mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return dst[:start], mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the "+what+" must be a JSON object", nil)
 	}
 	return dst, nil

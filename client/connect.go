@@ -90,7 +90,7 @@ func dialConfig(opts []Option) *config {
 }
 
 func badOption(err error) error {
-	return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }
 
 func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client, error) {

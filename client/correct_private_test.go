@@ -64,7 +64,7 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		conn := &versionConn{}
 		c.live.Use(conn)
 		cl := &call{method: tt.method, link: &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}}
-		refused := mcperrors.New(mcperrors.E209, mcperrors.KindVersion, tt.delivery, "no", rpc)
+		refused := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
 			again, err := c.renewVersion(cl, refused)
 			require.NoError(t, err, "%+v", tt)
@@ -86,7 +86,7 @@ func TestMissingCapabilitiesAreBounded(t *testing.T) {
 	skipLarge(t)
 	cause := func(members string) *MissingCapabilityError {
 		rpc := &jsonrpc.Error{Data: []byte(`{"requiredCapabilities":{` + members + `}}`)}
-		err := missing(mcperrors.New(mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
+		err := missing(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Rejected, "no", rpc))
 		var e *MissingCapabilityError
 		require.ErrorAs(t, err, &e)
 		return e

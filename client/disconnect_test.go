@@ -46,7 +46,7 @@ func TestProgramThatEndsIsToldOf(t *testing.T) {
 		_, err = c.CallTool(t.Context(), "echo", message, client.WithoutValidation())
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, err)
+		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, err)
 		require.True(t, strings.HasPrefix(e.Message, "the server has ended"), e.Message)
 		require.Zero(t, e.RetryAfter)
 	}
@@ -104,7 +104,7 @@ func TestMissingProgramIsNotTriedAgain(t *testing.T) {
 		_, err := client.DialCommand(t.Context(), []string{argv}, sessionEra)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, []any{mcperrors.E201, mcperrors.NotSent, false}, []any{e.Code, e.Delivery, e.Retryable}, err)
+		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.NotSent, false}, []any{e.Code, e.Delivery, e.Retryable}, err)
 		require.ErrorContains(t, err, "the program cannot be started")
 		require.ErrorContains(t, err, "check the command")
 	}

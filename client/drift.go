@@ -205,7 +205,7 @@ func (c *Client) checkPin(ctx context.Context, cl *call) error {
 		return nil
 	}
 	fault := &PinError{Tool: cl.tool, Pinned: pin, Current: current}
-	return c.about(cl.subject(), mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fault.Error(), fault))
+	return c.about(cl.subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fault.Error(), fault))
 }
 
 // fingerprint is the tool's, from memory when it was listed like this.

@@ -102,7 +102,7 @@ func TestToolPins(t *testing.T) {
 					require.Equal(t, client.PinError{Tool: "x", Pinned: pins["x"], Current: seen[0].New}, *fault)
 					var e *mcperrors.Error
 					require.ErrorAs(t, err, &e)
-					require.Equal(t, []any{mcperrors.E205, mcperrors.NotSent}, []any{e.Code, e.Delivery})
+					require.Equal(t, []any{mcperrors.CodeMissingCapability, mcperrors.NotSent}, []any{e.Code, e.Delivery})
 					require.Zero(t, s.count("tools/call"))
 				}
 				// In the caller's own words it is the same call.

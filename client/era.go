@@ -365,7 +365,7 @@ func fallbackOf(t transport.Transport) transport.Transport {
 // mismatch is the error of a server with which no revision is shared (NEG-06).
 func (n *negotiation) mismatch(asked mcp.Version, ours []mcp.Version, r *reply) error {
 	e := &VersionError{Requested: asked, Supported: ours, Listed: r.listed}
-	out := mcperrors.New(mcperrors.E209, mcperrors.KindVersion, mcperrors.Answered, e.Error(), e)
+	out := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered, e.Error(), e)
 	if r.err != nil {
 		out.RPC, out.OriginalMCPCode, out.HTTP = r.err.RPC, r.err.OriginalMCPCode, r.err.HTTP
 	}

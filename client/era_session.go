@@ -89,12 +89,12 @@ func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
 func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(raw, &res); err != nil {
-		return nil, c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		return nil, c.local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 			"the answer to initialize is not what the protocol asks for: "+err.Error(), err), mcp.MethodInitialize)
 	}
 	if res.ProtocolVersion.Era() != mcp.EraSession {
 		mismatch := &VersionError{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()}
-		return nil, c.local(mcperrors.New(mcperrors.E209, mcperrors.KindVersion, mcperrors.Answered,
+		return nil, c.local(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered,
 			mismatch.Error(), mismatch), mcp.MethodInitialize)
 	}
 	if res.ProtocolVersion != offered {
@@ -114,7 +114,7 @@ func (c *Client) checkInitialize(raw json.RawMessage, offered mcp.Version) (*lin
 func (c *Client) checkRequired(caps mcp.ServerCapabilities, method string) error {
 	for _, name := range c.cfg.required {
 		if !caps.Has(name) {
-			return c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.Answered,
+			return c.local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered,
 				fmt.Sprintf("MCP server does not support %s capability", name), nil), method)
 		}
 	}
@@ -151,12 +151,12 @@ func sessionVersions() []mcp.Version {
 // it is (HTTP-31).
 func reserved(method string) error {
 	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			fmt.Sprintf("%q is not the name of a method: want visible ASCII", jsonrpc.Printable(method, 100)), nil)
 	}
 	switch method {
 	case mcp.MethodInitialize, mcp.MethodInitialized:
-		return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the session is open already; connect again for another one", nil)
 	}
 	return nil

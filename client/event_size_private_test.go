@@ -16,7 +16,7 @@ import (
 func longEvents(text string) []Event {
 	refused := mcperrors.Map(&jsonrpc.Error{Code: -32603, Message: text}, mcperrors.MapOptions{})
 	data := mcperrors.Map(&jsonrpc.Error{Code: -32603, Data: []byte(`"` + text + `"`)}, mcperrors.MapOptions{})
-	died := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
+	died := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
 	died.Process = &mcperrors.ProcessEvidence{Stderr: []string{text}}
 	shown := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: 500, Body: text}, 0)
 	server, tool := mcp.Implementation{Name: text}, mcp.Tool{Description: text}

@@ -60,6 +60,6 @@ func (c *Client) local(err error, method string) error {
 
 // undecodable is the error of a result that is not what the protocol asks for.
 func (c *Client) undecodable(s subject, err error) error {
-	return c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+	return c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the result of "+s.method+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
 }

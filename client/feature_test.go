@@ -183,7 +183,7 @@ func TestFeaturesBadInput(t *testing.T) {
 		read, prompt, c.SetLogLevel(ctx, "loud"), complete(prompted, ""), complete(mcp.CompletionReference{}, "x"),
 		complete(mcp.CompletionReference{Type: mcp.RefPrompt}, "x"), complete(mcp.CompletionReference{Type: mcp.RefResource, Name: "n"}, "x"),
 	} {
-		require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 	}
 	require.Equal(t, before, s.asked())

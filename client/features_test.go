@@ -48,7 +48,7 @@ func TestCallAs(t *testing.T) {
 
 	structured(s, `{"content":[{"type":"text","text":"plain words"}]}`)
 	_, err = client.CallAs[sum](ctx, c, "echo", hello)
-	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 
 	structured(s, `{"content":[{"type":"text","text":"disk full"}],"isError":true}`)
@@ -68,7 +68,7 @@ func TestCallAsTakesFakes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Hello!", text)
 	_, err = client.CallAs[int](t.Context(), canned{"Hello!"}, "greet", nil)
-	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 	_, err = client.CallAs[int](t.Context(), refusing{}, "greet", nil)
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
@@ -149,7 +149,7 @@ func TestRawCallAndNotify(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"b":1.0,"a":1e400}`, string(raw), "order and digits stay")
 	_, err = c.Call(t.Context(), "custom/none", nil)
-	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 	_, err = c.Call(t.Context(), "custom/echo", []int{1})
 	require.ErrorContains(t, err, "must be a JSON object")

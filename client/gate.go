@@ -19,7 +19,7 @@ func (c *Client) gate(s subject) error {
 		if other := replacement[s.method]; other != "" {
 			text += "; use " + other
 		}
-		return c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
+		return c.about(s, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
 	case ok && info.Sender == mcp.FromServer:
 		return c.misused(s, "is for servers to send")
 	case ok && info.Notification:
@@ -44,7 +44,7 @@ func (c *Client) gateNotification(method string) error {
 }
 
 func (c *Client) misused(s subject, why string) error {
-	return c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, s.method+" "+why, nil))
+	return c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, s.method+" "+why, nil))
 }
 
 func inSomeRevision(method string) bool {

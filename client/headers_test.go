@@ -62,7 +62,7 @@ func TestHeaderFunc(t *testing.T) {
 	}
 	require.EqualValues(t, 2, lists.Load(), "a list for each, the first of them Dial's")
 	_, err = c.GetToolSchema(asUser(t, "bob"), "of-ann")
-	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	require.EqualValues(t, 3, lists.Load())
 
 	c.InvalidateTools()

@@ -92,7 +92,7 @@ func TestHostileHTTPNothingToCancel(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err = client.Dial(ctx, s.url, sessionEra)
-	wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), nil}.check(t, err)
+	wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), nil}.check(t, err)
 	require.Len(t, s.received(), 1)
 }
 
@@ -116,7 +116,7 @@ func TestHostileHTTPCloseInFlight(t *testing.T) {
 	<-begun
 	began := time.Now()
 	require.NoError(t, c.Close())
-	wantError{mcperrors.E201, mcperrors.KindClosed, one(mcperrors.Unknown), nil}.check(t, <-done)
+	wantError{mcperrors.CodeUnavailable, mcperrors.KindClosed, one(mcperrors.Unknown), nil}.check(t, <-done)
 	require.Less(t, time.Since(began), 5*time.Second)
 	got := s.received()
 	require.Empty(t, got[len(got)-1], "DELETE comes last")
@@ -135,15 +135,15 @@ func TestHostileHTTPStatus(t *testing.T) {
 		again    bool // Retryable
 		after    time.Duration
 	}{
-		{400, "", mcperrors.E203, mcperrors.KindProtocol, mcperrors.Unknown, false, 0},
-		{401, "", mcperrors.E208, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
-		{403, "", mcperrors.E208, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
-		{404, "", mcperrors.E501, mcperrors.KindSessionLost, mcperrors.Rejected, false, 0}, // there is a session
-		{405, "", mcperrors.E201, mcperrors.KindTransport, mcperrors.Rejected, false, 0},
-		{429, "7", mcperrors.E601, mcperrors.KindOverloaded, mcperrors.Rejected, true, 7 * time.Second},
-		{500, "", mcperrors.E201, mcperrors.KindServer, mcperrors.Unknown, true, 0},
-		{501, "", mcperrors.E209, mcperrors.KindUnsupported, mcperrors.Unknown, false, 0},
-		{503, "3", mcperrors.E201, mcperrors.KindServer, mcperrors.Unknown, true, 3 * time.Second},
+		{400, "", mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, false, 0},
+		{401, "", mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
+		{403, "", mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, false, 0},
+		{404, "", mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.Rejected, false, 0}, // there is a session
+		{405, "", mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Rejected, false, 0},
+		{429, "7", mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, true, 7 * time.Second},
+		{500, "", mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, true, 0},
+		{501, "", mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Unknown, false, 0},
+		{503, "3", mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, true, 3 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {

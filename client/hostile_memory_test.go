@@ -285,7 +285,7 @@ func TestNoRoomInTime(t *testing.T) {
 			var e *mcperrors.Error
 			require.ErrorAs(t, <-errs, &e)
 			if kinds[e.Kind]++; e.Kind == mcperrors.KindOverloaded {
-				require.Equal(t, mcperrors.E209, e.Code)
+				require.Equal(t, mcperrors.CodeIncompatible, e.Code)
 				require.Equal(t, mcperrors.Answered, e.Delivery)
 				require.False(t, e.Retryable)
 				require.ErrorContains(t, e, "there is no room for the answer")

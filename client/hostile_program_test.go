@@ -21,11 +21,11 @@ func TestHostileOrphan(t *testing.T) {
 	began := time.Now()
 	_, err = c.CallTool(t.Context(), "echo", message)
 	require.Less(t, time.Since(began), 5*time.Second)
-	e := wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"stopped before it answered", "status 1"}}.in(t, err)
+	e := wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"stopped before it answered", "status 1"}}.in(t, err)
 	require.Equal(t, 1, e.Process.Exit)
 	require.True(t, e.Retryable)
 	_, err = c.CallTool(t.Context(), "echo", message)
-	wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"status 1"}}.check(t, err) // of the next one
+	wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"status 1"}}.check(t, err) // of the next one
 }
 
 // Connecting to a program that says nothing ends with its context, soon after
@@ -41,7 +41,7 @@ func TestHostileSilentProgram(t *testing.T) {
 	_, err := client.DialCommand(ctx, programArgv("silent"), sessionEra, client.WithCommand(transport.Command{
 		Env: []string{"GORACE=atexit_sleep_ms=0"}, StopGrace: 50 * time.Millisecond, KillGrace: 50 * time.Millisecond,
 	}))
-	e := wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.in(t, err)
+	e := wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"no answer"}}.in(t, err)
 	require.ErrorIs(t, e, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 5*time.Second)
 }

@@ -96,9 +96,9 @@ func TestHostileAnswers(t *testing.T) {
 // unusable is the error of an answer whose id was read, and no more.
 func unusable(says string) wantError {
 	if says == "deeper" || strings.HasPrefix(says, "larger") {
-		return wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{says, "raise Limits."}}
+		return wantError{mcperrors.CodeIncompatible, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{says, "raise Limits."}}
 	}
-	return wantError{mcperrors.E203, mcperrors.KindProtocol, one(mcperrors.Answered), []string{says}}
+	return wantError{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, one(mcperrors.Answered), []string{says}}
 }
 
 // Members are matched by their exact names inside a result too.
@@ -160,7 +160,7 @@ func TestHostileOtherID(t *testing.T) {
 		answerRaw(s, `{"jsonrpc":"2.0","id":"else","result":{"content":[]}}`)
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E202, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"idle timeout"}}.check(t, err)
+		wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), []string{"idle timeout"}}.check(t, err)
 		require.Equal(t, client.DefaultIdleTimeout, time.Since(began))
 	})
 }
@@ -184,12 +184,12 @@ func TestHostileCloseInFlight(t *testing.T) {
 		closed := make(chan error, 1)
 		go func() { closed <- c.Close() }()
 		err := <-done
-		wantError{mcperrors.E201, mcperrors.KindClosed, one(mcperrors.Unknown), []string{"closed"}}.check(t, err)
+		wantError{mcperrors.CodeUnavailable, mcperrors.KindClosed, one(mcperrors.Unknown), []string{"closed"}}.check(t, err)
 		require.Zero(t, time.Since(began))
 		require.NoError(t, <-closed)
 		require.LessOrEqual(t, time.Since(began), time.Second)
 		_, err = c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E201, mcperrors.KindClosed, one(mcperrors.NotSent), []string{"closed"}}.check(t, err)
+		wantError{mcperrors.CodeUnavailable, mcperrors.KindClosed, one(mcperrors.NotSent), []string{"closed"}}.check(t, err)
 		close(stuck)
 	})
 }

@@ -81,7 +81,7 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 		} else {
 			id, err := uuid.NewV7()
 			if err != nil {
-				return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "no idempotency key could be made", err))
+				return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "no idempotency key could be made", err))
 			}
 			cl.key = id.String()
 		}

@@ -87,7 +87,7 @@ func (e *InputRequired) Unwrap() error { return e.Reason }
 
 // inputRequired is the error of a call that needs an answer first.
 func inputRequired(need *InputRequired) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindInputRequired, mcperrors.Answered, need.Error(), need)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindInputRequired, mcperrors.Answered, need.Error(), need)
 	e.Retryable = false // it would ask again
 	e.SuggestedAction = "Answer what the server asks"
 	return e

@@ -8,7 +8,7 @@ import (
 
 // misplaced is the error of a result of a type that the call cannot have.
 func (c *Client) misplaced(cl *call, kind mcp.ResultType) error {
-	return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+	return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server answered with a result of a type that does not belong here, "+jsonrpc.Printable(string(kind), 40), nil))
 }
 
@@ -16,7 +16,7 @@ func (c *Client) misplaced(cl *call, kind mcp.ResultType) error {
 // wants servers to be exact (DISC-13).
 func (c *Client) acceptUntyped(cl *call) error {
 	if c.cfg.strict {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 			"the server's result does not say its type", nil))
 	}
 	if c.untyped.CompareAndSwap(false, true) {

@@ -109,7 +109,7 @@ func (c *Client) whyEnded(l *link.Link, killed error) error {
 	if killed == nil {
 		return c.failed(subject{}, f)
 	}
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
 		"the server did not work any more and was ended: "+killed.Error(), killed)
 	e.Process = f.Process
 	return c.about(subject{}, e)

@@ -65,7 +65,7 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 			return l, nil
 		}
 		if err = l.err; err == nil {
-			err = s.c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			err = s.c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				"the server ended the subscription without having acknowledged it", nil))
 		}
 	case <-ctx.Done():
@@ -103,7 +103,7 @@ func (l *listening) attempt(cl *call) outcome.Outcome {
 	c := l.s.c
 	cl.id, cl.link = c.cfg.nextID(), c.live.Load()
 	if cl.link.Agreed.Era != mcp.EraStateless { // since Subscribe looked, or the stream before
-		e := mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
+		e := mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, errOtherEra.Error(), errOtherEra)
 		e.Retryable = true
 		return outcome.Refused(c.about(cl.subject(), e))
 	}

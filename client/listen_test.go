@@ -566,17 +566,17 @@ func TestSubscribeBadFilters(t *testing.T) {
 		filter mcp.SubscriptionFilter
 		code   mcperrors.Code
 	}{
-		"nothing":            {mcp.SubscriptionFilter{}, mcperrors.E203},
-		"an empty URI":       {mcp.SubscriptionFilter{ResourceSubscriptions: []string{""}}, mcperrors.E203},
-		"not declared":       {mcp.SubscriptionFilter{PromptsListChanged: true}, mcperrors.E205},
-		"resource, likewise": {mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/"}}, mcperrors.E205},
+		"nothing":            {mcp.SubscriptionFilter{}, mcperrors.CodeInvalidRequest},
+		"an empty URI":       {mcp.SubscriptionFilter{ResourceSubscriptions: []string{""}}, mcperrors.CodeInvalidRequest},
+		"not declared":       {mcp.SubscriptionFilter{PromptsListChanged: true}, mcperrors.CodeMissingCapability},
+		"resource, likewise": {mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/"}}, mcperrors.CodeMissingCapability},
 	} {
 		_, err := c.Subscribe(t.Context(), tt.filter, (&record{}).change)
 		require.Equal(t, tt.code, mcperrors.CodeOf(err), name)
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), name)
 	}
 	_, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}, nil)
-	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 	for _, m := range s.methods() {
 		require.False(t, strings.HasPrefix(m, "resources/") || strings.HasPrefix(m, "subscriptions/"), m)
 	}

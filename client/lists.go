@@ -46,7 +46,7 @@ func pages[T any](ctx context.Context, c *Client, method string, fetch func(cont
 			return err
 		}
 		if !c.budget.Take(p.bytes) {
-			return c.local(mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, mcperrors.Answered,
+			return c.local(mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, mcperrors.Answered,
 				"there is no room for the list beside what else the server makes this client hold; see WithMemoryLimit", nil), method)
 		}
 		count, bytes = count+len(p.items), bytes+p.bytes
@@ -110,7 +110,7 @@ func badCursor(err error) bool {
 }
 
 func (c *Client) endless(method string) error {
-	return c.local(mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+	return c.local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 		"the server's list does not end", nil), method)
 }
 
@@ -133,6 +133,6 @@ func (c *Client) require(s subject, capability string) error {
 	if agreed := c.live.Agreed(); !agreed.Declared || agreed.Capabilities.Has(capability) {
 		return nil
 	}
-	return c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+	return c.about(s, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 		"MCP server does not support "+capability+" capability", nil))
 }

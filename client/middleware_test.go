@@ -190,7 +190,7 @@ func TestMeterOfCalls(t *testing.T) {
 	require.Equal(t, 1, m.calls[0].Attempts)
 	require.Equal(t, "echo", m.calls[0].Name)
 	require.Positive(t, m.calls[0].Elapsed)
-	require.Equal(t, mcperrors.E203, m.calls[1].Err.Code)
+	require.Equal(t, mcperrors.CodeInvalidRequest, m.calls[1].Err.Code)
 }
 
 func TestOccurrenceNames(t *testing.T) {

@@ -100,7 +100,7 @@ func (c *Client) mirrorArguments(ctx context.Context, cl *call) error {
 	}
 	params, err := schema.params(cl.arguments())
 	if err != nil {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	cl.schema, cl.mirrored = schema, params
 	return nil

@@ -63,7 +63,7 @@ func TestMirror_HDR_01_Arguments(t *testing.T) {
 
 	sent := len(s.of("tools/call"))
 	_, err := c.CallTool(t.Context(), "deploy", json.RawMessage(`{"count":9007199254740992}`))
-	require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 	require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 	require.ErrorContains(t, err, "count")
 	require.Len(t, s.of("tools/call"), sent)
@@ -117,7 +117,7 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Tools, 1)
 	_, err = c.GetToolSchema(t.Context(), "bad")
-	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	require.Equal(t, 1, strings.Count(log.String(), "tool=bad"), log.String())
 	require.Contains(t, log.String(), "property a")
 
@@ -171,7 +171,7 @@ func TestMirror_HDR_10_OnceACall(t *testing.T) {
 	_, err := c.CallTool(t.Context(), "echo", map[string]string{"region": "x"})
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, mcperrors.E209, e.Code)
+	require.Equal(t, mcperrors.CodeIncompatible, e.Code)
 	require.Equal(t, 2, e.Attempts)
 	require.Equal(t, mcperrors.Rejected, e.Delivery)
 	require.Equal(t, http.StatusBadRequest, e.HTTP.Status)

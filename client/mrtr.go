@@ -39,7 +39,7 @@ type givenInput struct {
 func (c *Client) resume(cl *call) error {
 	agreed := c.live.Agreed()
 	if !ask.CanAsk(cl.method, agreed.Version) {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			fmt.Sprintf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", cl.method, agreed.Version), nil))
 	}
 	round, err := ask.Encode(cl.opts.input.responses, cl.opts.input.state)
@@ -47,7 +47,7 @@ func (c *Client) resume(cl *call) error {
 		err = errInputTwice
 	}
 	if err != nil {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
 	}
 	cl.round = round
 	return nil

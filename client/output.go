@@ -81,7 +81,7 @@ func (c *Client) checkOutput(ctx context.Context, cl *call, agreed *link.Agreeme
 		return nil
 	}
 	reason := "the result of " + jsonrpc.Printable(cl.tool, 100) + " does not fit its output schema: " + misfit.Error()
-	return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered, reason,
+	return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered, reason,
 		&OutputError{Result: res, Reason: reason}))
 }
 

@@ -65,7 +65,7 @@ func TestOutputValidation(t *testing.T) {
 			require.NotNil(t, misfit.Result, "the tool has answered")
 			var e *mcperrors.Error
 			require.ErrorAs(t, err, &e)
-			require.Equal(t, []any{mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered, "x"}, []any{e.Code, e.Kind, e.Delivery, e.Tool})
+			require.Equal(t, []any{mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered, "x"}, []any{e.Code, e.Kind, e.Delivery, e.Tool})
 		})
 	}
 }

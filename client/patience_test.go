@@ -243,7 +243,7 @@ func TestCallersOfABusyProgramQueue(t *testing.T) {
 		defer cancel()
 		err := work(short, c, 0)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 		require.Equal(t, 34*time.Second, time.Since(began))
 		for range cap(calls) {
 			require.NoError(t, <-calls)
@@ -269,7 +269,7 @@ func TestQueuedCallsThatTimeOutOpenNoCircuit(t *testing.T) {
 			}
 			for range cap(queued) {
 				err := <-queued
-				require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err), err)
+				require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
 				require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 			}
 			require.Equal(t, breaker.Closed, c.Breaker().State())
@@ -301,7 +301,7 @@ func TestProgramThatHangsIsFound(t *testing.T) {
 			pass(time.Second)
 			require.Less(t, time.Since(began), 10*time.Minute)
 		}
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(<-first), "after a minute")
+		require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(<-first), "after a minute")
 		require.Greater(t, opened, time.Minute)
 		require.LessOrEqual(t, opened, time.Minute+15*time.Second+4*time.Second, "as soon as the caller at that time looks")
 		require.Len(t, p.all(), 2)

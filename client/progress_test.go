@@ -66,7 +66,7 @@ func TestMaxTimeHoldsInSpiteOfProgress(t *testing.T) {
 		})
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "echo", hello, client.WithProgress(func(mcp.ProgressParams) {}))
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 		require.Equal(t, 10*time.Minute, time.Since(began))
 		close(stop)
 	})
@@ -221,7 +221,7 @@ func TestProgressThatNobodyListensToKeepsACallAlive(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := connect(t, client.WithProtocolVersion(version), client.WithProgressTokens(false))
 					began := time.Now()
-					require.Equal(t, mcperrors.E202, mcperrors.CodeOf(callOnce(t.Context(), c)))
+					require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(callOnce(t.Context(), c)))
 					require.Equal(t, time.Minute, time.Since(began))
 				})
 			})

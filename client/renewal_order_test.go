@@ -98,10 +98,10 @@ func TestNewSessionWaitsForRetryAfter(t *testing.T) {
 		synctest.Wait()
 		s.status("tools/call", 429)
 		_, err := c.CallTool(t.Context(), "echo", nil, client.WithRetryPolicy(client.RetryNever))
-		require.Equal(t, mcperrors.E601, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeRateLimited, mcperrors.CodeOf(err))
 		s.status("tools/call", 0)
 		err = <-pinged
-		require.Equal(t, mcperrors.E601, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeRateLimited, mcperrors.CodeOf(err))
 		require.Equal(t, 2500*time.Millisecond, mcperrors.RetryAfter(err))
 		require.True(t, mcperrors.SafeToRetry(err))
 		require.Equal(t, 1, s.count("initialize"))

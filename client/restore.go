@@ -113,7 +113,7 @@ func (s *Subscription) toSession(t *subscriptions) {
 	s.moves++
 	s.mu.Unlock()
 	if empty(filter) {
-		s.fail(s.c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		s.fail(s.c.local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"the server was started again and does not tell of any change that was asked for", nil), subscribeName))
 		return
 	}

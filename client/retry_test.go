@@ -182,7 +182,7 @@ func TestRetryAfterBeyondTheDeadline(t *testing.T) {
 			_, err = c.CallTool(ctx, "deploy", nil, client.WithoutValidation())
 			cancel()
 			require.Zero(t, time.Since(began))
-			require.Equal(t, mcperrors.E601, mcperrors.CodeOf(err))
+			require.Equal(t, mcperrors.CodeRateLimited, mcperrors.CodeOf(err))
 			require.GreaterOrEqual(t, mcperrors.RetryAfter(err), 7*time.Second)
 			require.Len(t, s.of("tools/call"), 1)
 			require.Equal(t, breaker.Closed, c.Breaker().State())
@@ -232,7 +232,7 @@ func TestRetryLocked(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "echo", hello)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, mcperrors.E401, e.Code)
+		require.Equal(t, mcperrors.CodeDatabaseUnavailable, e.Code)
 		require.Equal(t, mcperrors.Rejected, e.Delivery)
 		require.Equal(t, 2*time.Second, e.RetryAfter)
 		require.Len(t, asked, 5)

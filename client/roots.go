@@ -24,7 +24,7 @@ func (c *Client) SetRoots(ctx context.Context, roots ...mcp.Root) error {
 	case err != nil:
 		return badOption(err)
 	case c.cfg.offer.Roots == nil:
-		return c.local(mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		return c.local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"the server was not told of roots; connect with WithRoots", nil), mcp.MethodRootsListChanged)
 	case c.isClosed():
 		return c.local(errClosed(), mcp.MethodRootsListChanged)

@@ -30,7 +30,7 @@ func TestSharedCacheKeepsServersApart(t *testing.T) {
 	getSchema(t, a, "echo")
 	getSchema(t, b, "other")
 	_, err = b.GetToolSchema(t.Context(), "echo")
-	require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+	require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	require.NoError(t, b.Close())
 }
 

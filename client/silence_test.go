@@ -234,7 +234,7 @@ func TestCircuitOfATool(t *testing.T) {
 		require.ErrorIs(t, err, mcperrors.ErrCircuitOpen)
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, mcperrors.E201, e.Code)
+		require.Equal(t, mcperrors.CodeUnavailable, e.Code)
 		require.Equal(t, "bad", e.Tool)
 		require.Equal(t, 30*time.Second, e.RetryAfter)
 		require.Contains(t, e.Message, "circuit of the tool")

@@ -93,7 +93,7 @@ func TestOverTheLimitHoldsUpNobody(t *testing.T) {
 		}()
 		answerRaw(s, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+strings.Repeat("x", 16<<20)+`"}]}}`)
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than 16 MiB; raise Limits.MessageBytes"}}.check(t, err)
+		wantError{mcperrors.CodeIncompatible, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"the answer is larger than 16 MiB; raise Limits.MessageBytes"}}.check(t, err)
 		require.Equal(t, 200*time.Millisecond, <-beside)
 		s.result("tools/call", `{"content":[]}`)
 		_, err = c.CallTool(t.Context(), "echo", message)
@@ -258,7 +258,7 @@ func TestTenMegabytesOfBrackets(t *testing.T) {
 	} {
 		answerRaw(s, line)
 		_, err := c.CallTool(t.Context(), "echo", message)
-		wantError{mcperrors.E209, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"nested deeper than 512 levels; raise Limits.Depth"}}.check(t, err)
+		wantError{mcperrors.CodeIncompatible, mcperrors.KindTooLarge, one(mcperrors.Answered), []string{"nested deeper than 512 levels; raise Limits.Depth"}}.check(t, err)
 	}
 	require.NoError(t, c.Ping(t.Context()))
 }

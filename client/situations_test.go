@@ -75,7 +75,7 @@ func probeKills(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = dialSituation(t, "exits on anything")
-	e := wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"API key is missing"}}.in(t, err)
+	e := wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), []string{"API key is missing"}}.in(t, err)
 	require.Equal(t, 3, e.Process.Exit, "what the program said and how it ended are not lost")
 }
 
@@ -133,7 +133,7 @@ func overloaded(t *testing.T) {
 			c, err := s.dial(over)
 			require.NoError(t, err)
 			_, err = c.CallTool(t.Context(), "echo", message)
-			e := wantError{mcperrors.E601, mcperrors.KindOverloaded, one(mcperrors.Rejected), []string{"429"}}.in(t, err)
+			e := wantError{mcperrors.CodeRateLimited, mcperrors.KindOverloaded, one(mcperrors.Rejected), []string{"429"}}.in(t, err)
 			require.Equal(t, 7*time.Second, e.RetryAfter)
 			require.Equal(t, http.StatusTooManyRequests, e.HTTP.Status)
 			require.True(t, e.Retryable)
@@ -202,7 +202,7 @@ func droppedAfterwards(t *testing.T) {
 					c, err := s.dial(over)
 					require.NoError(t, err)
 					_, err = c.CallTool(t.Context(), "echo", message)
-					wantError{mcperrors.E201, mcperrors.KindTransport, one(mcperrors.Unknown), nil}.check(t, err)
+					wantError{mcperrors.CodeUnavailable, mcperrors.KindTransport, one(mcperrors.Unknown), nil}.check(t, err)
 					require.False(t, mcperrors.SafeToRetry(err))
 					var rpc *jsonrpc.Error
 					require.NotErrorAs(t, err, &rpc)

@@ -244,7 +244,7 @@ func TestProgramThatNeverStarts(t *testing.T) {
 			p := &starters{t: t, say: func(int) *starter { return &starter{starts: time.Hour} }}
 			began := time.Now()
 			_, err := find(t, p, client.WithRestart(client.Restart{StartTimeout: start}), client.WithResilience(client.Resilience{}))
-			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err), err)
+			require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
 			require.ErrorContains(t, err, (want - 10*time.Second).String())
 			require.Equal(t, want, time.Since(began))
 			require.Len(t, p.runs, 1)

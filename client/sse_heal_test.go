@@ -138,7 +138,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				synctest.Wait()
 				s.leave(false)
 				err = <-under
-				require.Equal(t, []any{mcperrors.E201, mcperrors.Unknown}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.Unknown}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
 				began := time.Now()
 				require.NoError(t, callOnce(t.Context(), c))
 				require.Less(t, time.Since(began), time.Second)
@@ -158,7 +158,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				s.leave(true)
 				pass(10 * time.Second)
 				err = callOnce(t.Context(), c)
-				require.Equal(t, []any{mcperrors.E201, mcperrors.NotSent}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.NotSent}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
 				require.ErrorContains(t, err, "it is connected again in")
 				require.Equal(t, client.StateHeld, c.State())
 				require.Positive(t, mcperrors.RetryAfter(err))
@@ -242,7 +242,7 @@ func TestHTTPSSESessionLostLate(t *testing.T) {
 		s.mu.Unlock()
 		for range 3 {
 			err := callOnce(t.Context(), c)
-			require.Equal(t, []any{mcperrors.E201, mcperrors.Rejected}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
+			require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.Rejected}, []any{mcperrors.CodeOf(err), mcperrors.DeliveryOf(err)}, err)
 		}
 		require.Equal(t, 1, s.seen()[0])
 		require.ErrorIs(t, <-taken, context.DeadlineExceeded)

@@ -46,7 +46,7 @@ func useAll(t *testing.T, c *client.Client) {
 	for _, old := range []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list", "tasks/result"} {
 		_, err = c.Call(ctx, old, nil)
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), old)
-		require.Equal(t, mcperrors.E205, mcperrors.CodeOf(err), old)
+		require.Equal(t, mcperrors.CodeMissingCapability, mcperrors.CodeOf(err), old)
 	}
 	for _, old := range []string{"initialize", "sampling/createMessage"} {
 		_, err = c.Call(ctx, old, nil)
@@ -261,7 +261,7 @@ func TestStateless_DISC_07_UnsupportedVersion(t *testing.T) {
 			var e *mcperrors.Error
 			require.ErrorAs(t, err, &e)
 			require.ErrorContains(t, err, tt.err)
-			require.Equal(t, mcperrors.E209, e.Code)
+			require.Equal(t, mcperrors.CodeIncompatible, e.Code)
 			require.Equal(t, mcperrors.KindVersion, e.Kind)
 			require.Equal(t, tt.attempts, e.Attempts)
 			require.False(t, e.Retryable)
@@ -284,7 +284,7 @@ func TestStateless_DISC_09_MissingCapability(t *testing.T) {
 	_, err := c.CallTool(t.Context(), "echo", nil)
 	var e *mcperrors.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, mcperrors.E209, e.Code)
+	require.Equal(t, mcperrors.CodeIncompatible, e.Code)
 	require.Equal(t, mcperrors.KindUnsupported, e.Kind)
 	require.Equal(t, mcperrors.Rejected, e.Delivery)
 	require.False(t, e.Retryable)
@@ -323,7 +323,7 @@ func TestStateless_DISC_12_ResultType(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, tt.err)
-			require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+			require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 			require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 			require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
 		})
@@ -350,7 +350,7 @@ func TestStateless_DISC_14_UnknownMethod(t *testing.T) {
 	_, err := c.Call(t.Context(), "com.example/nothing", nil)
 	require.Equal(t, mcperrors.KindUnsupported, mcperrors.KindOf(err))
 	require.Equal(t, mcperrors.Answered, mcperrors.DeliveryOf(err))
-	for method, code := range map[string]mcperrors.Code{"tools/call": mcperrors.E203, "resources/read": mcperrors.E206} {
+	for method, code := range map[string]mcperrors.Code{"tools/call": mcperrors.CodeInvalidRequest, "resources/read": mcperrors.CodeResourceNotFound} {
 		// -32602 means what the method makes of it (trap 31).
 		s.on(method, script(jsonrpc.NewError(-32602, "no", json.RawMessage(`{"uri":"a:b"}`))))
 		_, err = c.Call(t.Context(), method, map[string]any{"name": "echo", "uri": "a:b"})
@@ -421,7 +421,7 @@ func TestStateless_UTIL_04_Pipe(t *testing.T) {
 		s.notify("notifications/cancelled", `{"requestId":"unknown"}`)
 		synctest.Wait()
 		require.Empty(t, got, "a server does not cancel calls")
-		require.Equal(t, mcperrors.E202, mcperrors.CodeOf(<-got))
+		require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(<-got))
 		synctest.Wait()
 		lines = s.received()
 		require.Contains(t, lines[len(lines)-1], `"method":"notifications/cancelled","params":{"requestId":"`+req.ID+`"`)
@@ -449,7 +449,7 @@ func TestStateless_HTTP_34_Cancel(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := c.CallTool(ctx, "echo", nil)
-			require.Equal(t, mcperrors.E202, mcperrors.CodeOf(err))
+			require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err))
 			require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err))
 			<-gone
 			synctest.Wait()

@@ -120,7 +120,7 @@ func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter
 	}
 	defer give(s.turn)
 	if s.isOver() {
-		return s.c.local(mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return s.c.local(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the subscription has ended; open another one", nil), subscribeName)
 	}
 	if s.c.live.Agreed().Era == mcp.EraStateless {
@@ -239,16 +239,16 @@ var allLists = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged
 func (c *Client) subscribable(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
 	s := subject{method: subscribeName}
 	if slices.Contains(filter.ResourceSubscriptions, "") || slices.Contains(filter.TaskIDs, "") {
-		return filter, c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"a URI or task to subscribe to must not be empty", nil))
 	}
 	if empty(filter) {
-		return filter, c.about(s, mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the filter names nothing to be told of", nil))
 	}
 	offered := c.declared(filter)
 	if empty(offered) {
-		return filter, c.about(s, mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+		return filter, c.about(s, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 			"MCP server does not tell of any change that was asked for", nil))
 	}
 	return offered, nil

@@ -217,7 +217,7 @@ func TestCrashLoopIsHeld(t *testing.T) {
 		err := callOnce(t.Context(), c) // waits until there is a hold
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
+		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 		require.Equal(t, 60*time.Second, e.RetryAfter)
 		require.Contains(t, e.Message, "it is started again in 1m0s")
 		require.ErrorContains(t, e, "status 3")
@@ -262,7 +262,7 @@ func TestProgramThatIsGoneIsNotTriedAgain(t *testing.T) {
 		for range 10 {
 			var e *mcperrors.Error
 			require.ErrorAs(t, callOnce(t.Context(), c), &e)
-			require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
+			require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, false}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 			require.Contains(t, e.Message, "check the command")
 		}
 		pass(time.Hour)
@@ -287,12 +287,12 @@ func TestCallsWaitWithinBounds(t *testing.T) {
 		defer cancel()
 		var e *mcperrors.Error
 		require.ErrorAs(t, callOnce(ctx, c), &e)
-		require.Equal(t, []any{mcperrors.E202, mcperrors.NotSent}, []any{e.Code, e.Delivery}, e)
+		require.Equal(t, []any{mcperrors.CodeTimeout, mcperrors.NotSent}, []any{e.Code, e.Delivery}, e)
 		require.Equal(t, time.Second, time.Since(began))
 
 		began = time.Now()
 		require.ErrorAs(t, callOnce(t.Context(), c), &e)
-		require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
+		require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, true}, []any{e.Code, e.Kind, e.Delivery, e.Retryable}, e)
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.Equal(t, client.StateRestarting, c.State())
 		pass(50 * time.Second)

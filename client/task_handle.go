@@ -37,7 +37,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 		}
 	}
 	if id == "" {
-		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
 	}
 	if err := c.gate(cl.subject()); err != nil {
 		return nil, err

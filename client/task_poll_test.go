@@ -85,7 +85,7 @@ func TestTaskPollFailures(t *testing.T) {
 		require.Equal(t, 12, s.count("tasks/get"))
 		var e *mcperrors.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, mcperrors.E204, e.Code)
+		require.Equal(t, mcperrors.CodeToolNotFound, e.Code)
 
 		s.script(strings.Replace(s.task("working", ""), "t-1", "t-2", 1))
 		_, err = c.ResumeTask("x", "t-1").Wait(t.Context())

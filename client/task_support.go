@@ -37,7 +37,7 @@ func (c *Client) offersTasks() bool {
 }
 
 func withoutTasks() *mcperrors.Error {
-	return mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent,
+	return mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
 		"tasks of the stateless era need the option WithTasks", nil)
 }
 
@@ -58,7 +58,7 @@ func (c *Client) obeyTaskSupport(ctx context.Context, cl *call) {
 func (c *Client) askTask(ctx context.Context, cl *call) error {
 	agreed := c.live.Agreed()
 	refuse := func(format string, args ...any) error {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E205, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
 	case agreed.Era == mcp.EraStateless && !c.offersTasks():

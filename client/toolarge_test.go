@@ -146,7 +146,7 @@ func TestResultOverTheLimit(t *testing.T) {
 							break
 						}
 						require.Equal(t, mcperrors.KindTooLarge, e.Kind, err)
-						require.Equal(t, mcperrors.E209, e.Code)
+						require.Equal(t, mcperrors.CodeIncompatible, e.Code)
 						require.Contains(t, e.Error(), "the answer is larger than 128 KiB; raise Limits.MessageBytes")
 						require.NotContains(t, e.Error(), "not a JSON-RPC message")
 						require.False(t, e.Retryable)

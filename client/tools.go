@@ -110,7 +110,7 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 		err = decodeText(res, &out)
 	}
 	if err != nil {
-		e := mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+		e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err)
 		e.Method, e.Tool = mcp.MethodToolsCall, tool
 		if own, ok := c.(*Client); ok {
@@ -392,11 +392,11 @@ func (c *Client) cacheError(err error, tool string) error {
 		own := *already // others may have been given the same
 		return &own
 	case errors.As(err, &refused):
-		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.NotSent,
+		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
 			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
 				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
 	case errors.Is(err, toolcache.ErrUnknownTool):
-		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
+		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
 	}
 	return c.local(err, mcp.MethodToolsList)
 }

@@ -36,6 +36,6 @@ func TestGetToolSchemaTakesOptions(t *testing.T) {
 			require.Len(t, s.of("tools/list"), step.want)
 		}
 		_, err := c.GetToolSchema(t.Context(), "none", client.WithCache(client.CacheBypass))
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 	})
 }

@@ -105,7 +105,7 @@ func (c *Client) checkArguments(ctx context.Context, cl *call, args json.RawMess
 			c.log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.server, "tool", cl.tool, "error", err)
 			return nil
 		}
-		return c.about(cl.subject(), mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			fmt.Sprintf("the arguments do not fit %s: %s", jsonrpc.Printable(cl.tool, 100), err), err))
 	}
 	return nil

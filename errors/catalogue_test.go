@@ -1,7 +1,13 @@
 package mcperrors_test
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,7 +62,7 @@ func TestCatalogueIsACopy(t *testing.T) {
 	t.Parallel()
 	mcperrors.Catalogue()[0].Code = "X"
 	mcperrors.Categories()[0].Name = "X"
-	require.Equal(t, mcperrors.E001, mcperrors.Catalogue()[0].Code)
+	require.Equal(t, mcperrors.CodeFileTooLarge, mcperrors.Catalogue()[0].Code)
 	require.Equal(t, "File Errors", mcperrors.Categories()[0].Name)
 }
 
@@ -82,4 +88,29 @@ func TestKindNames(t *testing.T) {
 		require.Equal(t, name, string(text))
 	}
 	require.Len(t, want, 18, "the closed list of decisions 14, and KindTooLarge")
+}
+
+// The names of the constants and the page about them.
+func TestEveryCodeIsNamedOnThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/errors.md")
+	require.NoError(t, err)
+	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	require.NoError(t, err)
+	names := map[mcperrors.Code]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			names[mcperrors.Code(code)] = v.Names[0].Name
+		}
+		return true
+	})
+	entries := mcperrors.Catalogue()
+	require.Len(t, names, len(entries))
+	for _, e := range entries {
+		require.Contains(t, string(page), fmt.Sprintf("\n| `%s` | %s | %s | %s | %s |\n",
+			names[e.Code], e.Code, e.UserMessage, e.SuggestedAction, map[bool]string{true: "yes", false: "no"}[e.Retryable]))
+	}
+	require.Equal(t, len(entries), strings.Count(string(page), "\n| `Code"))
 }

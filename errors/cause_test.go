@@ -39,7 +39,7 @@ func TestReasonOfAProgramThatFailed(t *testing.T) {
 			got := p.Reason(3)
 			require.Len(t, got, 3)
 			require.Contains(t, strings.Join(got, "\n"), tt.reason)
-			e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "the server stopped before it answered", nil)
+			e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "the server stopped before it answered", nil)
 			e.Process = p
 			require.Contains(t, e.Error(), tt.reason)
 			require.Equal(t, tt.lines, p.Reason(100))

@@ -1,44 +1,63 @@
 package mcperrors
 
-// Code is an application code: E and three digits, the first of which is the
-// category. What each means is in [Catalogue].
+// Code is an application code: the letter E and three digits. The first digit is
+// the category. [Catalogue] has the texts of every code.
 type Code string
 
-// The codes. E201 to E205, E302 and E303 are the seed's (GEO-1.5a-005); E206 to
-// E209 extend it; the others belong to the applications around it.
+// Codes for files. A client returns one only if the server's [Profile] maps an error
+// to it.
 const (
-	E001 Code = "E001" // file too large
-	E002 Code = "E002" // file type not supported
-	E003 Code = "E003" // file cannot be read
-	E004 Code = "E004" // file is corrupted
-	E005 Code = "E005" // storage unavailable
-
-	E101 Code = "E101" // URL is not valid
-	E102 Code = "E102" // URL cannot be reached
-	E103 Code = "E103" // URL took too long
-	E104 Code = "E104" // URL is blocked
-
-	E201 Code = "E201" // service unavailable; every unknown error
-	E202 Code = "E202" // timeout
-	E203 Code = "E203" // invalid request or parameters, undecodable answer
-	E204 Code = "E204" // no such tool or method
-	E205 Code = "E205" // a required capability is missing
-	E206 Code = "E206" // no such resource
-	E207 Code = "E207" // state conflict
-	E208 Code = "E208" // permission denied
-	E209 Code = "E209" // revision, header or capability the two ends do not share
-
-	E301 Code = "E301" // processing timeout
-	E302 Code = "E302" // document conversion failed
-	E303 Code = "E303" // export generation failed
-	E304 Code = "E304" // partial failure
-
-	E401 Code = "E401" // database cannot be reached or is locked
-	E402 Code = "E402" // database query timeout
-	E403 Code = "E403" // database write failed
-
-	E501 Code = "E501" // session expired
-	E502 Code = "E502" // session not valid
-
-	E601 Code = "E601" // rate limit exceeded
+	CodeFileTooLarge       Code = "E001" // the file is too large
+	CodeFileUnsupported    Code = "E002" // the file type is not supported
+	CodeFileUnreadable     Code = "E003" // the file cannot be read
+	CodeFileCorrupted      Code = "E004" // the file is corrupted
+	CodeStorageUnavailable Code = "E005" // the storage is unavailable
 )
+
+// Codes for URLs that an application accepts. A client never returns them.
+const (
+	CodeURLInvalid     Code = "E101" // the URL is not valid
+	CodeURLUnreachable Code = "E102" // the URL cannot be reached
+	CodeURLTimeout     Code = "E103" // the URL took too long to answer
+	CodeURLBlocked     Code = "E104" // the URL is not allowed
+)
+
+// Codes for the communication with an MCP server.
+const (
+	CodeUnavailable       Code = "E201" // the server is unavailable, or the error is unknown
+	CodeTimeout           Code = "E202" // a deadline or a timeout passed
+	CodeInvalidRequest    Code = "E203" // the request or its parameters are invalid, or the answer cannot be decoded
+	CodeToolNotFound      Code = "E204" // the server does not have the tool or the method
+	CodeMissingCapability Code = "E205" // the server lacks a required capability
+	CodeResourceNotFound  Code = "E206" // the server does not have the resource
+	CodeConflict          Code = "E207" // the state of the server does not allow the call
+	CodePermissionDenied  Code = "E208" // the server denies access
+	CodeIncompatible      Code = "E209" // client and server do not share a revision, a header or a capability
+)
+
+// Codes for the processing of documents. A client returns one only if the server's
+// [Profile] maps an error to it.
+const (
+	CodeProcessingTimeout Code = "E301" // processing took too long
+	CodeConversionFailed  Code = "E302" // a document could not be converted
+	CodeExportFailed      Code = "E303" // an export could not be generated
+	CodePartialFailure    Code = "E304" // only a part was processed
+)
+
+// Codes for the database of a server. A client returns one only if the server's
+// [Profile] maps an error to it.
+const (
+	CodeDatabaseUnavailable Code = "E401" // the database cannot be reached, or is locked
+	CodeDatabaseTimeout     Code = "E402" // a query took too long
+	CodeDatabaseWriteFailed Code = "E403" // a write failed
+)
+
+// Codes for the sessions of an application, which are not MCP sessions. A client
+// returns one only if the server's [Profile] maps an error to it.
+const (
+	CodeSessionExpired Code = "E501" // the session has expired
+	CodeSessionInvalid Code = "E502" // the session is not valid
+)
+
+// CodeRateLimited reports that the server limits the rate of calls.
+const CodeRateLimited Code = "E601"

@@ -17,7 +17,7 @@ func TestE209IsNotRetryable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	check := func(what string, e *mcperrors.Error) {
-		if e.Code == mcperrors.E209 {
+		if e.Code == mcperrors.CodeIncompatible {
 			seen[what] = true
 			require.False(t, e.Retryable, "%s: %v", what, e)
 			require.Zero(t, e.RetryAfter, "%s: %v", what, e)
@@ -48,7 +48,7 @@ func TestE209IsNotRetryable(t *testing.T) {
 		check("a status", mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 5))
 	}
 	for kind := mcperrors.Kind(0); kind <= 50; kind++ {
-		check("a kind", mcperrors.New(mcperrors.E209, kind, mcperrors.Unknown, "no", nil))
+		check("a kind", mcperrors.New(mcperrors.CodeIncompatible, kind, mcperrors.Unknown, "no", nil))
 	}
 	check("a limit", mcperrors.TooLarge(mcperrors.Answered, "too large", nil))
 	require.Subset(t, keys(seen), []string{"an error", "a status", "a kind", "a limit"})

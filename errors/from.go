@@ -42,7 +42,7 @@ func From(err error, delivery Delivery) *Error {
 		}
 		return e
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return New(E201, KindClosed, delivery, "the client is closed", err)
+		return New(CodeUnavailable, KindClosed, delivery, "the client is closed", err)
 	case errors.Is(err, context.Canceled):
 		return Canceled(delivery, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
@@ -52,14 +52,14 @@ func From(err error, delivery Delivery) *Error {
 	case errors.Is(err, jsonrpc.ErrTooLarge):
 		return TooLarge(delivery, "the peer sent "+err.Error(), err)
 	case errors.Is(err, jsonrpc.ErrInvalid):
-		return New(E203, KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
+		return New(CodeInvalidRequest, KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
 	default:
-		return New(E201, KindTransport, delivery, "the connection failed", err)
+		return New(CodeUnavailable, KindTransport, delivery, "the connection failed", err)
 	}
 }
 
 func fromOpen(err error) *Error {
-	e := New(E201, KindCircuitOpen, NotSent, breaker.ErrOpen.Error(), err)
+	e := New(CodeUnavailable, KindCircuitOpen, NotSent, breaker.ErrOpen.Error(), err)
 	var open *breaker.OpenError
 	if errors.As(err, &open) {
 		e.Server = open.Name
@@ -86,38 +86,38 @@ func FromHTTP(evidence HTTPEvidence, retryAfter time.Duration) *Error {
 func httpError(status int) *Error {
 	switch status {
 	case http.StatusUnauthorized:
-		return New(E208, KindAuth, Rejected, "the server wants to know who is asking: set an Authorization header that it accepts", nil)
+		return New(CodePermissionDenied, KindAuth, Rejected, "the server wants to know who is asking: set an Authorization header that it accepts", nil)
 	case http.StatusForbidden:
-		return New(E208, KindAuth, Rejected, "the server does not allow it", nil)
+		return New(CodePermissionDenied, KindAuth, Rejected, "the server does not allow it", nil)
 	case http.StatusTooManyRequests:
-		return New(E601, KindOverloaded, Rejected, "the server is asked too often", nil)
+		return New(CodeRateLimited, KindOverloaded, Rejected, "the server is asked too often", nil)
 	case http.StatusRequestTimeout:
-		return New(E202, KindServer, Unknown, "the server gave up waiting for the request", nil)
+		return New(CodeTimeout, KindServer, Unknown, "the server gave up waiting for the request", nil)
 	case http.StatusTooEarly:
-		return New(E201, KindServer, Rejected, "the server wants the request again, later", nil)
+		return New(CodeUnavailable, KindServer, Rejected, "the server wants the request again, later", nil)
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return New(E209, KindUnsupported, Unknown, "the server does not support it", nil)
+		return New(CodeIncompatible, KindUnsupported, Unknown, "the server does not support it", nil)
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
 		return noEndpoint(Rejected)
 	case http.StatusGone:
 		return noEndpoint(Unknown)
 	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
-		return New(E203, KindProtocol, Rejected, "the server did not accept the request", nil)
+		return New(CodeInvalidRequest, KindProtocol, Rejected, "the server did not accept the request", nil)
 	}
 	switch {
 	case status >= 500:
-		return New(E201, KindServer, Unknown, "the server failed", nil)
+		return New(CodeUnavailable, KindServer, Unknown, "the server failed", nil)
 	case status >= 400:
 		// A bare 400 proves nothing: an application may say it half-way.
-		return New(E203, KindProtocol, Unknown, "the server did not accept the request", nil)
+		return New(CodeInvalidRequest, KindProtocol, Unknown, "the server did not accept the request", nil)
 	default:
-		return New(E203, KindProtocol, Unknown, "the answer is not MCP", nil)
+		return New(CodeInvalidRequest, KindProtocol, Unknown, "the answer is not MCP", nil)
 	}
 }
 
 // noEndpoint is the error of an address where nobody speaks MCP.
 func noEndpoint(delivery Delivery) *Error {
-	e := New(E201, KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
+	e := New(CodeUnavailable, KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
 	e.Retryable, e.SuggestedAction = false, actionSupport
 	return e
 }

@@ -179,10 +179,10 @@ func TestQuestionsAboutForeignErrors(t *testing.T) {
 	require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(context.DeadlineExceeded))
 	require.True(t, mcperrors.FromPeer(&jsonrpc.Error{Code: 1}))
 	require.False(t, mcperrors.FromPeer(mcperrors.From(io.EOF, mcperrors.Unknown)))
-	e := mcperrors.New(mcperrors.E601, mcperrors.KindOverloaded, mcperrors.Rejected, "m", nil)
+	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, "m", nil)
 	e.RetryAfter = time.Second
 	wrapped := fmt.Errorf("outer: %w", e)
-	require.Equal(t, mcperrors.E601, mcperrors.CodeOf(wrapped))
+	require.Equal(t, mcperrors.CodeRateLimited, mcperrors.CodeOf(wrapped))
 	require.True(t, mcperrors.SafeToRetry(wrapped))
 	require.True(t, mcperrors.Retryable(wrapped))
 	require.Equal(t, time.Second, mcperrors.RetryAfter(wrapped))

@@ -80,10 +80,10 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 	if p == Plain { // the payload may be anybody's text
 		h = hints{message: h.message, recovery: h.recovery}
 	}
-	r := rule{code: E201, user: "The tool reported an error", action: "Read what the tool says"}
+	r := rule{code: CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}
 	switch {
 	case p == Assistant && strings.HasPrefix(text, "Error: session context not found"):
-		r = rule{code: E502}
+		r = rule{code: CodeSessionInvalid}
 	case h.code != "":
 		var ok bool
 		if r, ok = textRule(p, h.code); !ok {
@@ -117,7 +117,7 @@ func (r rule) apply(h hints, o MapOptions) *Error {
 	}
 	retryable, action := r.retryable, r.action
 	// What the two ends do not share they will not share later, whatever a server says.
-	if h.retryable != nil && *h.retryable != retryable && r.code != E209 {
+	if h.retryable != nil && *h.retryable != retryable && r.code != CodeIncompatible {
 		retryable, action = *h.retryable, ""
 	}
 	if action == "" && retryable != e.Retryable {

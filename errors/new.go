@@ -35,14 +35,14 @@ func Timeout(delivery Delivery, what string, after time.Duration, cause error) *
 	if after > 0 {
 		what = fmt.Sprintf("%s within %s", what, after)
 	}
-	return New(E202, KindTimeout, delivery, what, cause)
+	return New(CodeTimeout, KindTimeout, delivery, what, cause)
 }
 
 // TooLarge is the error of a call whose answer is over a limit of this side.
 // message names the limit. The same call would give the same answer, so it is not
 // retryable.
 func TooLarge(delivery Delivery, message string, cause error) *Error {
-	e := New(E209, KindTooLarge, delivery, message, cause)
+	e := New(CodeIncompatible, KindTooLarge, delivery, message, cause)
 	e.UserMessage, e.SuggestedAction = "The answer is too large", "Ask for less at once"
 	return e
 }

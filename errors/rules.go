@@ -35,20 +35,20 @@ type rule struct {
 
 // unexpected is AC-005.5: whatever no table knows.
 func unexpected(kind Kind) rule {
-	return rule{E201, kind, "An unexpected error occurred", actionLater, true, 0}
+	return rule{CodeUnavailable, kind, "An unexpected error occurred", actionLater, true, 0}
 }
 
 // standardRule has the five codes of JSON-RPC, which mean the same everywhere.
 func standardRule(code int64) (rule, bool) {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
-		return rule{code: E203, kind: KindProtocol}, true
+		return rule{code: CodeInvalidRequest, kind: KindProtocol}, true
 	case jsonrpc.CodeMethodNotFound:
-		return rule{code: E204, kind: KindUnsupported}, true
+		return rule{code: CodeToolNotFound, kind: KindUnsupported}, true
 	case jsonrpc.CodeInvalidParams:
-		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
 	case jsonrpc.CodeInternalError:
-		return rule{code: E201, kind: KindServer, user: "Processing service error", retryable: true}, true
+		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error", retryable: true}, true
 	}
 	return rule{}, false
 }
@@ -58,29 +58,29 @@ func standardRule(code int64) (rule, bool) {
 func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
 	switch rpc.Code {
 	case codeHeaderMismatch:
-		return rule{code: E209, kind: KindProtocol}, true
+		return rule{code: CodeIncompatible, kind: KindProtocol}, true
 	case codeMissingCapability:
-		return rule{code: E209, kind: KindUnsupported}, true
+		return rule{code: CodeIncompatible, kind: KindUnsupported}, true
 	case codeUnsupportedVersion:
-		return rule{code: E209, kind: KindVersion}, true
+		return rule{code: CodeIncompatible, kind: KindVersion}, true
 	case codeElicitationNeeded:
 		if !o.NoElicitationCode {
 			// The same call would be refused again.
-			return rule{code: E201, kind: KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
+			return rule{code: CodeUnavailable, kind: KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
 		}
 	case codeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
 		// -32001 is how the artifact seed says it, -32602 the stateless era.
 		if o.Method == methodReadResource && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
-			return rule{code: E206, kind: KindNotFound}, true
+			return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
 		}
 	}
 	if rpc.Code == jsonrpc.CodeInvalidParams && strings.HasPrefix(o.Method, "tasks/") && o.Method != "tasks/list" {
 		// All there is to be wrong is the id: unknown, or expired (TASK-04).
-		return rule{code: E204, kind: KindNotFound, user: "The task is not there any more"}, true
+		return rule{code: CodeToolNotFound, kind: KindNotFound, user: "The task is not there any more"}, true
 	}
 	if (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeMethodNotFound) &&
 		(o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
-		return rule{code: E204, kind: KindNotFound}, true
+		return rule{code: CodeToolNotFound, kind: KindNotFound}, true
 	}
 	return rule{}, false
 }
@@ -159,7 +159,7 @@ func numberRule(p Profile, rpc *jsonrpc.Error, h hints) rule {
 		r, ok = coeNumberRule(rpc.Code)
 	case Plain, Preflights, Assistant:
 		if rpc.Code == -32000 {
-			r, ok = rule{code: E201, kind: KindServer, retryable: true}, true
+			r, ok = rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
 		}
 	case Docling:
 		r, ok = doclingRule(rpc.Code)
@@ -177,13 +177,13 @@ func numberRule(p Profile, rpc *jsonrpc.Error, h hints) rule {
 func doclingRule(code int64) (rule, bool) {
 	switch code {
 	case -32000:
-		return rule{code: E201, kind: KindServer, retryable: true}, true
+		return rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
 	case -32001:
-		return rule{code: E202, kind: KindTimeout, retryable: true}, true
+		return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
 	case -32002, codeConversionStateless:
-		return rule{code: E302, kind: KindServer, retryable: true}, true
+		return rule{code: CodeConversionFailed, kind: KindServer, retryable: true}, true
 	case -32003:
-		return rule{code: E303, kind: KindServer, retryable: true}, true
+		return rule{code: CodeExportFailed, kind: KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }
@@ -191,20 +191,20 @@ func doclingRule(code int64) (rule, bool) {
 func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
 	switch rpc.Code {
 	case -32001:
-		return rule{code: E206, kind: KindNotFound}, true
+		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
 	case -32000:
 		// data.reason decides; the message does where the server gives none.
 		switch {
 		case h.reason == "permission":
-			return rule{code: E208, kind: KindAuth}, true
+			return rule{code: CodePermissionDenied, kind: KindAuth}, true
 		case h.reason == "timeout":
-			return rule{code: E202, kind: KindTimeout, retryable: true}, true
+			return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
 		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Permission denied:"):
-			return rule{code: E208, kind: KindAuth}, true
+			return rule{code: CodePermissionDenied, kind: KindAuth}, true
 		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Request timeout:"):
-			return rule{code: E202, kind: KindTimeout, retryable: true}, true
+			return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
 		}
-		return rule{code: E207, kind: KindApp}, true
+		return rule{code: CodeConflict, kind: KindApp}, true
 	}
 	return rule{}, false
 }
@@ -212,19 +212,19 @@ func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
 func coeNumberRule(code int64) (rule, bool) {
 	switch code {
 	case 400:
-		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
 	case 403:
-		return rule{code: E208, kind: KindAuth}, true
+		return rule{code: CodePermissionDenied, kind: KindAuth}, true
 	case 404:
-		return rule{code: E206, kind: KindNotFound}, true
+		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
 	case 409:
-		return rule{code: E207, kind: KindApp}, true
+		return rule{code: CodeConflict, kind: KindApp}, true
 	case 429:
-		return rule{code: E601, kind: KindOverloaded, retryable: true}, true
+		return rule{code: CodeRateLimited, kind: KindOverloaded, retryable: true}, true
 	case 500:
-		return rule{code: E201, kind: KindServer, user: "Processing service error", retryable: true}, true
+		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error", retryable: true}, true
 	case 503:
-		return rule{code: E201, kind: KindServer, retryable: true}, true
+		return rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }
@@ -244,23 +244,23 @@ func textRule(p Profile, code string) (rule, bool) {
 func coeTextRule(code string) (rule, bool) {
 	switch code {
 	case "INVALID_PARAM", "SCHEMA_VALIDATION_FAILED", "INVALID_FILTER", "TOKEN_LIMIT_EXCEEDED":
-		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
 	case "TIMEOUT":
-		return rule{code: E202, kind: KindTimeout, retryable: true}, true
+		return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
 	case codeRateLimit:
-		return rule{code: E601, kind: KindOverloaded, retryable: true}, true
+		return rule{code: CodeRateLimited, kind: KindOverloaded, retryable: true}, true
 	case "RESOURCE_NOT_FOUND":
-		return rule{code: E206, kind: KindNotFound}, true
+		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
 	case "INVALID_STATE":
-		return rule{code: E207, kind: KindApp}, true
+		return rule{code: CodeConflict, kind: KindApp}, true
 	case codeDBLocked:
-		return rule{code: E401, kind: KindServer, retryable: true, after: 2 * time.Second}, true
+		return rule{code: CodeDatabaseUnavailable, kind: KindServer, retryable: true, after: 2 * time.Second}, true
 	case "INTERNAL_ERROR", "ORCHESTRATOR_NOT_INITIALIZED":
-		return rule{code: E201, kind: KindServer, user: "Processing service error"}, true
+		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error"}, true
 	case "AUTH_ERROR":
-		return rule{code: E208, kind: KindAuth}, true
+		return rule{code: CodePermissionDenied, kind: KindAuth}, true
 	case "TOOL_NOT_FOUND":
-		return rule{code: E204, kind: KindNotFound}, true
+		return rule{code: CodeToolNotFound, kind: KindNotFound}, true
 	}
 	return rule{}, false
 }
@@ -268,19 +268,19 @@ func coeTextRule(code string) (rule, bool) {
 func preflightsRule(code string) (rule, bool) {
 	switch code {
 	case "VALIDATION_FAILED":
-		return rule{code: E203, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
 	case "PARSE_ERROR":
-		return rule{code: E004, kind: KindApp}, true
+		return rule{code: CodeFileCorrupted, kind: KindApp}, true
 	case "REPO_NOT_FOUND":
-		return rule{code: E206, kind: KindNotFound}, true
+		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
 	case "SESSION_EXPIRED":
-		return rule{code: E501, kind: KindSessionLost}, true
+		return rule{code: CodeSessionExpired, kind: KindSessionLost}, true
 	case "SESSION_NOT_FOUND":
-		return rule{code: E502, kind: KindSessionLost}, true
+		return rule{code: CodeSessionInvalid, kind: KindSessionLost}, true
 	case "FILESYSTEM_ERROR":
-		return rule{code: E005, kind: KindServer, retryable: true}, true
+		return rule{code: CodeStorageUnavailable, kind: KindServer, retryable: true}, true
 	case "PATCH_EXTRACTION_FAILED":
-		return rule{code: E302, kind: KindServer, retryable: true}, true
+		return rule{code: CodeConversionFailed, kind: KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }

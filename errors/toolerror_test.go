@@ -121,8 +121,8 @@ func TestAssistantSaysItInText(t *testing.T) {
 	t.Parallel()
 	o := mcperrors.MapOptions{Profile: mcperrors.Assistant}
 	e := mcperrors.MapToolError("Error: session context not found", nil, o)
-	require.Equal(t, mcperrors.E502, e.Code)
+	require.Equal(t, mcperrors.CodeSessionInvalid, e.Code)
 	require.False(t, e.Retryable)
 	e = mcperrors.MapToolError("Error: failed to save artifact", nil, o)
-	require.Equal(t, mcperrors.E201, e.Code)
+	require.Equal(t, mcperrors.CodeUnavailable, e.Code)
 }

@@ -50,7 +50,7 @@ func TestReadServers(t *testing.T) {
 	for text, want := range map[string]string{"": "the file is empty", "{": "ends too early", `{"mcpServers":{"a":{},"a":{}}}`: "twice"} {
 		_, _, err = pool.ReadServers(serverFile(t, text), nil)
 		require.ErrorContains(t, err, want)
-		require.Equal(t, mcperrors.E203, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeInvalidRequest, mcperrors.CodeOf(err))
 		_, err = pool.Load(t.Context(), serverFile(t, text))
 		require.ErrorContains(t, err, want)
 	}

@@ -248,7 +248,7 @@ func (m *member) unavailable() error {
 		text, again = "the server is being connected to", true
 	case Failed:
 	}
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, text, h.LastError)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, text, h.LastError)
 	e.Server, e.Retryable = m.server.Name, again
 	if !h.NextAttempt.IsZero() {
 		e.RetryAfter = max(time.Until(h.NextAttempt), 0)

@@ -66,7 +66,7 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	c, err := newConfig(nil)
 	require.NoError(t, err)
-	again := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "gone", nil)
+	again := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "gone", nil)
 	lasting := *again
 	lasting.Retryable = false
 	for failures, want := range map[int]int{0: 1, 1: 2, 3: 8, 5: 32, 6: 60, 39: 60, 40: 60, 1000: 60} {

@@ -53,7 +53,7 @@ func TestPool(t *testing.T) {
 		require.Equal(t, "search", schema.Name)
 		_, err = p.CallTool(t.Context(), "search", nil)
 		require.True(t, mcperrors.IsNotFound(err), "%v", err)
-		require.Equal(t, mcperrors.E204, mcperrors.CodeOf(err))
+		require.Equal(t, mcperrors.CodeToolNotFound, mcperrors.CodeOf(err))
 		_, err = p.Client("nobody")
 		require.ErrorContains(t, err, `the pool has no server "nobody"; it has files, web, prompts`)
 		c, err := p.Client("prompts")

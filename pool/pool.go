@@ -223,7 +223,7 @@ func unusableFor(kind mcperrors.Kind, text string, members []*member, cause erro
 			again = again || mcperrors.Retryable(err)
 		}
 	}
-	e := mcperrors.New(mcperrors.E201, kind, mcperrors.NotSent, text, errors.Join(reasons...))
+	e := mcperrors.New(mcperrors.CodeUnavailable, kind, mcperrors.NotSent, text, errors.Join(reasons...))
 	e.Retryable = again
 	return e
 }
@@ -320,12 +320,12 @@ func (p *Pool) String() string {
 
 // badOption is the error of an option or an argument that is wrong.
 func badOption(err error) error {
-	return mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
 }
 
 // closed is the error of everything that is asked of a closed pool.
 func closed() error {
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the pool is closed", jsonrpc.ErrClosed)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the pool is closed", jsonrpc.ErrClosed)
 	e.Retryable = false // it stays closed
 	return e
 }

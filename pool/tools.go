@@ -192,7 +192,7 @@ func (p *Pool) unknown(name string) error {
 	if len(away) > 0 {
 		text += "; not connected: " + strings.Join(away, ", ")
 	}
-	e := mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.NotSent, text, nil)
+	e := mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, text, nil)
 	e.Method, e.Tool, e.Retryable = mcp.MethodToolsCall, name, len(away) > 0
 	return e
 }

@@ -54,7 +54,7 @@ func TestHumanFaceMarksControlCharacters(t *testing.T) {
 func TestMachineFace(t *testing.T) {
 	t.Parallel()
 	code := int64(-32001)
-	e := mcperrors.New(mcperrors.E202, mcperrors.KindTimeout, mcperrors.Unknown, "no answer", nil)
+	e := mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindTimeout, mcperrors.Unknown, "no answer", nil)
 	e.Server, e.Method, e.Tool, e.Attempts, e.OriginalMCPCode = "db", "tools/call", "pay", 1, &code
 	e.Process = &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Age: 5120 * time.Millisecond, Stderr: []string{"Segmentation fault"}}
 	var got struct{ Error map[string]any }

@@ -63,7 +63,7 @@ func TestStatelessOfTheReferenceServer(t *testing.T) {
 			_, err = c.ReadResource(ctx, "test://static-text")
 			require.NoError(t, err)
 			_, err = c.ReadResource(ctx, "test://nothing")
-			require.Equal(t, mcperrors.E206, mcperrors.CodeOf(err), "decisions 29: %v", err)
+			require.Equal(t, mcperrors.CodeResourceNotFound, mcperrors.CodeOf(err), "decisions 29: %v", err)
 			_, err = c.ListPrompts(ctx, nil)
 			require.NoError(t, err)
 			_, err = c.GetPrompt(ctx, "test_simple_prompt", nil)

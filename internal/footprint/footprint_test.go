@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 func TestOf(t *testing.T) {
 	t.Parallel()
-	died := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
+	died := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
 	died.Process = &mcperrors.ProcessEvidence{Stderr: []string{"out of", "luck"}}
 	tool := mcp.Tool{Name: "echo"}
 	alone := footprint.Tool(&tool)

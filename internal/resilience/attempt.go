@@ -138,7 +138,7 @@ func classOf(e *mcperrors.Error) Class {
 	if e.HTTP != nil && (e.RPC == nil || (decides(e.HTTP.Status) && !defined(code))) {
 		return OfStatus(e.HTTP.Status)
 	}
-	if e.Code == mcperrors.E401 { // the only rule of an answer with this code is DB_LOCKED's
+	if e.Code == mcperrors.CodeDatabaseUnavailable { // the only rule of an answer with this code is DB_LOCKED's
 		return ClassLocked
 	}
 	switch code {
@@ -158,11 +158,11 @@ func classOf(e *mcperrors.Error) Class {
 		return ClassServerError
 	case mcperrors.KindServer:
 		switch {
-		case code == jsonrpc.CodeInternalError && e.Code == mcperrors.E201:
+		case code == jsonrpc.CodeInternalError && e.Code == mcperrors.CodeUnavailable:
 			return ClassInternal
 		case code >= -32099 && code <= -32020:
 			return ClassApp // reserved by MCP and not given a meaning yet: it has none (ERR-05)
-		case e.Code == mcperrors.E201:
+		case e.Code == mcperrors.CodeUnavailable:
 			return ClassServerError
 		}
 		return ClassApp // E3xx is the server's word on one document

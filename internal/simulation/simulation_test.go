@@ -82,8 +82,8 @@ func TestSoak(t *testing.T) {
 // A checker that cannot fail proves nothing.
 func TestCheckerCatches(t *testing.T) {
 	t.Parallel()
-	lost := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "lost", nil)
-	notSent := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "not sent", nil)
+	lost := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Unknown, "lost", nil)
+	notSent := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "not sent", nil)
 	for _, tt := range []struct {
 		name string
 		do   func(h *history)

@@ -120,7 +120,7 @@ func (k *Keeper) Await(ctx context.Context) *mcperrors.Error {
 				return sessionless(ctx, g.err, mcperrors.NotSent)
 			}
 		case <-late:
-			return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent,
+			return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
 				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
 		case <-ctx.Done():
 			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
@@ -205,7 +205,7 @@ func (k *Keeper) refusal(g *gap) *mcperrors.Error {
 		return nil
 	}
 	<-g.reported
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "", g.cause)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "", g.cause)
 	var cause *mcperrors.Error
 	if errors.As(g.cause, &cause) {
 		e.Process, e.Message, e.Cause = cause.Process, cause.Message, cause.Cause // one line, each thing once

@@ -141,7 +141,7 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 		if life.Err() == nil {
 			return nil
 		}
-		return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
 	}
 	set := keeper.Config{
 		Links: &h.links, Server: "s", Log: slog.New(slog.DiscardHandler), Life: life, Closed: closed,
@@ -195,17 +195,17 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 }
 
 var (
-	errTry    = mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.Unknown, "it stopped", errors.New("gone"))
+	errTry    = mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Unknown, "it stopped", errors.New("gone"))
 	errAbsent = func() *mcperrors.Error {
-		e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent, "no such program",
+		e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "no such program",
 			&transport.Failure{Reason: transport.ReasonUnavailable, NotSent: true, Err: errors.New("not found")})
 		e.Retryable = false
 		return e
 	}()
 	errSlow   = errors.New("it takes an hour")
 	errAtOnce = errors.New("it fails at once")
-	errHeld   = mcperrors.New(mcperrors.E601, mcperrors.KindOverloaded, mcperrors.NotSent, "asked too often", nil)
-	errOpen   = mcperrors.New(mcperrors.E201, mcperrors.KindCircuitOpen, mcperrors.NotSent, "the circuit is open", nil)
+	errHeld   = mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent, "asked too often", nil)
+	errOpen   = mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCircuitOpen, mcperrors.NotSent, "the circuit is open", nil)
 )
 
 // The order rules. What happens to a link, to the state and to calls happens in
@@ -450,7 +450,7 @@ func TestRefusal(t *testing.T) {
 				e := h.Await(t.Context())
 				require.NotNil(t, e)
 				require.Equal(t, e, h.Refusal())
-				require.Equal(t, []any{mcperrors.E201, mcperrors.KindTransport, mcperrors.NotSent}, []any{e.Code, e.Kind, e.Delivery})
+				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent}, []any{e.Code, e.Kind, e.Delivery})
 				require.Equal(t, []any{tt.message, tt.after, tt.state == keeper.Held}, []any{e.Message, e.RetryAfter, e.Retryable})
 				if !tt.plain {
 					require.Same(t, process, e.Process)

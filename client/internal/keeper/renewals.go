@@ -79,7 +79,7 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	}
 	began := time.Now()
 	if wait := k.set.Renewals.Schedule.Wait(began); wait > 0 {
-		e := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, mcperrors.NotSent,
+		e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.NotSent,
 			"sessions are lost too often; the next is not opened yet", k.renewals.reason)
 		e.Retryable, e.RetryAfter = true, wait
 		return nil, e
@@ -183,7 +183,7 @@ func sessionless(ctx context.Context, cause error, delivery mcperrors.Delivery) 
 			return &e
 		}
 	}
-	lost := mcperrors.New(mcperrors.E501, mcperrors.KindSessionLost, delivery,
+	lost := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, delivery,
 		"the session was lost and no new one could be opened: "+e.Message, cause)
 	lost.Retryable, lost.RetryAfter, lost.SuggestedAction = e.Retryable, e.RetryAfter, e.SuggestedAction
 	lost.HTTP, lost.Process = e.HTTP, e.Process

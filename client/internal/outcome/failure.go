@@ -37,19 +37,19 @@ var reasons = [...]row{
 	transport.ReasonLost:        {classify: lostClass, make: lost},
 	transport.ReasonClosed:      {class: resilience.ClassLocal, make: closed},
 	transport.ReasonStatus:      {classify: statusClass, make: byStatus},
-	transport.ReasonSession:     {class: resilience.ClassSessionLost, code: mcperrors.E501, kind: mcperrors.KindSessionLost},
-	transport.ReasonProtocol:    {class: resilience.ClassBrokenResult, code: mcperrors.E203, kind: mcperrors.KindProtocol},
+	transport.ReasonSession:     {class: resilience.ClassSessionLost, code: mcperrors.CodeSessionExpired, kind: mcperrors.KindSessionLost},
+	transport.ReasonProtocol:    {class: resilience.ClassBrokenResult, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol},
 	transport.ReasonTooLarge:    {class: resilience.ClassTooLarge, make: tooLarge},
 	transport.ReasonConfig:      {classify: configClass, make: misconfigured},
-	transport.ReasonOption:      {class: resilience.ClassRefused, code: mcperrors.E203, kind: mcperrors.KindInvalidArguments},
-	transport.ReasonNotMCP:      {class: resilience.ClassNotMCP, code: mcperrors.E203, kind: mcperrors.KindProtocol},
-	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.E201, kind: mcperrors.KindTransport, text: "the server did not take the request: "},
+	transport.ReasonOption:      {class: resilience.ClassRefused, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments},
+	transport.ReasonNotMCP:      {class: resilience.ClassNotMCP, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol},
+	transport.ReasonUnprocessed: {class: resilience.ClassUnprocessed, code: mcperrors.CodeUnavailable, kind: mcperrors.KindTransport, text: "the server did not take the request: "},
 	transport.ReasonNoRoom:      {class: resilience.ClassTooLarge, make: noRoom},
 	transport.ReasonCallback:    {class: resilience.ClassLocal, make: callbackFailed},
 }
 
 // unknown is the row of a reason that the table does not have.
-var unknown = row{class: resilience.ClassNone, code: mcperrors.E203, kind: mcperrors.KindProtocol}
+var unknown = row{class: resilience.ClassNone, code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol}
 
 func rowOf(f *transport.Failure) *row {
 	if f.Reason == 0 || int(f.Reason) >= len(reasons) {
@@ -161,9 +161,9 @@ func unavailableClass(f *transport.Failure) resilience.Class {
 // not exist will not exist the next time either.
 func unavailable(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	if f.Process == nil {
-		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the server cannot be reached: "+f.Err.Error(), f)
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the server cannot be reached: "+f.Err.Error(), f)
 	}
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the program cannot be started: "+f.Err.Error(), f)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the program cannot be started: "+f.Err.Error(), f)
 	for _, lasting := range []error{exec.ErrNotFound, fs.ErrNotExist, fs.ErrPermission} {
 		if errors.Is(f.Err, lasting) {
 			e.Message += "; check the command"
@@ -185,15 +185,15 @@ func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	text := "the connection was lost before the answer: "
 	switch {
 	case f.Process != nil && f.Process.Exited:
-		return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, "the server stopped before it answered", f)
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the server stopped before it answered", f)
 	case f.NotSent:
 		text = "the connection is lost: "
 	}
-	return mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, text+f.Err.Error(), f)
+	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, text+f.Err.Error(), f)
 }
 
 func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, d, "the client was closed", f)
+	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, d, "the client was closed", f)
 }
 
 func statusClass(f *transport.Failure) resilience.Class { return resilience.OfStatus(f.HTTP.Status) }
@@ -217,14 +217,14 @@ func configClass(f *transport.Failure) resilience.Class {
 
 // misconfigured is the error of what would fail the same way again.
 func misconfigured(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E201, mcperrors.KindTransport, d, f.Err.Error(), f)
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, f.Err.Error(), f)
 	e.Retryable = false
 	e.SuggestedAction = "Contact support"
 	return e
 }
 
 func noRoom(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E209, mcperrors.KindOverloaded, d, f.Err.Error(), f)
+	e := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindOverloaded, d, f.Err.Error(), f)
 	e.UserMessage, e.SuggestedAction = "Too many large answers at once", "Make fewer such calls at once, or raise WithMemoryLimit"
 	return e
 }
@@ -236,7 +236,7 @@ func callbackFailed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error
 // CallbackFailed returns the error of a call that a function of the application
 // failed.
 func CallbackFailed(cause error, d mcperrors.Delivery) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.E203, mcperrors.KindApp, d, cause.Error(), cause)
+	e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindApp, d, cause.Error(), cause)
 	e.SuggestedAction = "Fix the function; the log has its stack"
 	return e
 }

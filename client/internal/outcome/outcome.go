@@ -132,7 +132,7 @@ func (s *Sent) locked(raw json.RawMessage) *mcperrors.Error {
 	e := mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
 		Method: mcp.MethodToolsCall, Tool: s.Tool, Profile: s.Profile,
 	})
-	if e.Code != mcperrors.E401 || e.Delivery != mcperrors.Rejected {
+	if e.Code != mcperrors.CodeDatabaseUnavailable || e.Delivery != mcperrors.Rejected {
 		return nil
 	}
 	return e

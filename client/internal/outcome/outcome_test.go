@@ -150,7 +150,7 @@ func TestE209IsNotRetryable(t *testing.T) {
 		for _, f := range []transport.Failure{{}, {NotSent: true}, {Rejected: true}, {Answered: true}, {RetryAfter: 1}} {
 			for _, status := range []int{200, 400, 429, 501, 503, 505} {
 				f.Reason, f.Err, f.HTTP = reason, errors.New("no"), &mcperrors.HTTPEvidence{Status: status}
-				if e := ErrorOf(&f); e.Code == mcperrors.E209 {
+				if e := ErrorOf(&f); e.Code == mcperrors.CodeIncompatible {
 					seen++
 					require.False(t, e.Retryable, "reason %d: %v", reason, e)
 				}

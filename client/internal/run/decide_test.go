@@ -25,7 +25,7 @@ func TestDecide(t *testing.T) {
 		return outcome.Outcome{Result: []byte(`{}`), Kind: kind, Typed: kind != ""}
 	}
 	answer := func(code int64, d mcperrors.Delivery) outcome.Outcome {
-		e := mcperrors.New(mcperrors.E203, mcperrors.KindApp, d, "no", nil)
+		e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindApp, d, "no", nil)
 		e.RPC = jsonrpc.NewError(code, "no", nil)
 		e.Cause = e.RPC
 		return outcome.Outcome{Err: e}
@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 		return outcome.OfFailure(&outcome.Sent{Restarts: true}, &f)
 	}
 	refused := func(kind mcperrors.Kind) outcome.Outcome {
-		return outcome.Refused(mcperrors.New(mcperrors.E201, kind, mcperrors.NotSent, "no", nil))
+		return outcome.Refused(mcperrors.New(mcperrors.CodeUnavailable, kind, mcperrors.NotSent, "no", nil))
 	}
 	lost := transport.Failure{Reason: transport.ReasonLost}
 	unsent := transport.Failure{Reason: transport.ReasonLost, NotSent: true}

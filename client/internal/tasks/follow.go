@@ -59,7 +59,7 @@ func (t *Task) poll(ctx context.Context) error {
 			wait = max(wait, min(mcperrors.RetryAfter(err), maxPoll))
 		}
 		if r.TTL != nil && !since.IsZero() && time.Since(since)-wait > *r.TTL {
-			return t.name(mcperrors.New(mcperrors.E204, mcperrors.KindNotFound, mcperrors.Unknown,
+			return t.name(mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.Unknown,
 				fmt.Sprintf("the task did not end within the %v the server keeps it", *r.TTL), nil))
 		}
 		if err := t.pause(ctx, wait, hint); err != nil {

@@ -104,7 +104,7 @@ func (t *Task) answerNew(ctx context.Context, requests mcp.InputRequests) error 
 			return nil // the server has the answers and takes its time
 		}
 		if len(t.inputs.answered)+len(unanswered) > maxInputs {
-			return t.name(t.follower.About(t.Tool, mcperrors.New(mcperrors.E203, mcperrors.KindProtocol, mcperrors.Answered,
+			return t.name(t.follower.About(t.Tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
 				fmt.Sprintf("the task wants to know more than %d things", maxInputs), nil)))
 		}
 		responses, err := t.Handle.Answer(ctx, unanswered)
@@ -130,7 +130,7 @@ var errNoAnswers = errors.New("there are no input responses to tell the task")
 // update sends answers. The holder of the turn calls it.
 func (t *Task) update(ctx context.Context, responses mcp.InputResponses) error {
 	if len(responses) == 0 {
-		return t.name(mcperrors.New(mcperrors.E203, mcperrors.KindInvalidArguments, mcperrors.NotSent, errNoAnswers.Error(), errNoAnswers))
+		return t.name(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, errNoAnswers.Error(), errNoAnswers))
 	}
 	if _, err := t.send(ctx, mcp.MethodTasksUpdate, responses); err != nil {
 		return err

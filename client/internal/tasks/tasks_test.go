@@ -39,13 +39,13 @@ func following(t *testing.T, stateless bool, answers ...string) (*server, *Task)
 		Server: "srv", Log: slog.New(slog.DiscardHandler), Life: life,
 		Behind: func(f func(context.Context)) { f(life) },
 		Closed: func() *mcperrors.Error {
-			return mcperrors.New(mcperrors.E201, mcperrors.KindClosed, mcperrors.NotSent, "closed", nil)
+			return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", nil)
 		},
 		Name:        func(r Ref, err error) error { return mcperrors.From(err, mcperrors.Unknown) },
 		About:       func(_ string, e *mcperrors.Error) *mcperrors.Error { return e },
 		Undecodable: func(_ string, err error) error { return failure(mcperrors.KindProtocol, err.Error()) },
 		Refused: func(_ string, rpc *jsonrpc.Error) *mcperrors.Error {
-			return mcperrors.New(mcperrors.E301, mcperrors.KindServer, mcperrors.Rejected, rpc.Message, rpc)
+			return mcperrors.New(mcperrors.CodeProcessingTimeout, mcperrors.KindServer, mcperrors.Rejected, rpc.Message, rpc)
 		},
 	})
 	task := f.Known(Handle{
@@ -56,7 +56,7 @@ func following(t *testing.T, stateless bool, answers ...string) (*server, *Task)
 }
 
 func failure(kind mcperrors.Kind, text string) *mcperrors.Error {
-	return mcperrors.New(mcperrors.E201, kind, mcperrors.Answered, text, errors.New(text))
+	return mcperrors.New(mcperrors.CodeUnavailable, kind, mcperrors.Answered, text, errors.New(text))
 }
 
 func (s *server) send(_ context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
