@@ -26,7 +26,7 @@ const (
 var unwrapped = []string{
 	"CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "docs/generated/conformance-agreement.md",
 	"docs/conformance-clients.md", "docs/conformance-findings.md", "docs/generated/conformance-mutants.md", "docs/conformance.md",
-	"docs/decisions.md", "docs/dependencies.md", "docs/design.md", "docs/performance.md", "docs/refserver.md",
+	"docs/decisions.md", "docs/dependencies.md", "docs/design.md", "docs/performance.md",
 }
 
 // inputs are folders with pages that are data: what programs are tried on.
