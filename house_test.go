@@ -89,6 +89,14 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
+		pkg: "client/internal/inbox", may: []string{"client/transport", "internal/callback"},
+		why: "a queue knows of its items what they weigh",
+	},
+	{
+		pkg: "client/internal/progress", may: []string{"client/internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/callback"},
+		why: "progress belongs to requests, whoever sends them",
+	},
+	{
 		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors"},
 		why: "following a task is a loop over requests that others send",
 	},

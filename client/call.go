@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -109,12 +110,12 @@ type call struct {
 	// tasks.
 	uncancelled bool
 	task        taskPart
-	progress    *progressCall // nil unless progress was asked for
+	progress    *progress.Call // nil unless progress was asked for
 	// token says that the request asks for progress that nobody listens to: it
 	// shows that the server works on. The request's id is the token. follows is
 	// the same for a request about a task, which has no token of its own.
 	token    bool
-	follows  *progressCall
+	follows  *progress.Call
 	link     *link.Link // of the last attempt
 	id       jsonrpc.ID // of the last attempt
 	attempts int

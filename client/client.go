@@ -11,8 +11,10 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -45,9 +47,9 @@ type Client struct {
 
 	subscriptions lazy[subscriptions]
 	definitions   lazy[definitions]
-	progress      lazy[progressTable]
-	tasks         lazy[tasks.Follower] // see follower
-	inbox         lazy[inbox]
+	progress      lazy[progress.Table]    // see progressTable
+	tasks         lazy[tasks.Follower]    // see follower
+	inbox         lazy[inbox.Queue[item]] // see handlers
 
 	asks   lazy[ask.Dispatcher] // see dispatcher
 	budget transport.Budget     // of what the server makes this side hold
@@ -133,7 +135,7 @@ func (c *Client) Close() error {
 		if l != nil {
 			c.err = l.Conn.Close()
 		}
-		c.inbox.get().stop(c)
+		c.handlers().Stop()
 		if !waitFor(&c.work, closeTimeout) {
 			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -112,10 +113,10 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 	definition := mcp.Tool{Name: "x", Description: text}
 	tests := map[string]func(c *Client){
 		"notifications": func(c *Client) {
-			c.inbox.get().put(c, item{n: jsonrpc.Notification{Method: "acme/x", Params: []byte(text)}})
+			c.handlers().Put(item{n: jsonrpc.Notification{Method: "acme/x", Params: []byte(text)}})
 		},
 		"progress with members of its own": func(c *Client) {
-			c.onProgress(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})
+			c.progressTable().Notify(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})
 		},
 		"definitions that changed": func(c *Client) { c.emit(ToolDrift{Before: &mcp.Tool{}, After: definition}) },
 		"definitions of before":    func(c *Client) { c.emit(ToolDrift{Before: &definition}) },
@@ -123,22 +124,24 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 	for name, put := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := newConfig([]Option{OnEvent(func(context.Context, Event) {})})
+			slow := make(chan struct{})
+			cfg, err := newConfig([]Option{
+				OnEvent(func(context.Context, Event) { <-slow }),
+				OnNotification(func(context.Context, jsonrpc.Notification) { <-slow }),
+			})
 			require.NoError(t, err)
 			c := newClient(cfg, &transport.Stream{})
 			c.live.Use(&versionConn{})
-			c.progress.get().add(func(mcp.ProgressParams) {})
-			box := c.inbox.get()
-			box.running = true // nobody takes anything
-			for range inboxBytes/one + 2 {
+			c.progressTable().Add(func(mcp.ProgressParams) { <-slow })
+			for range inbox.MaxBytes/one + 2 {
 				put(c)
 			}
-			require.LessOrEqual(t, box.bytes, inboxBytes)
-			require.LessOrEqual(t, len(box.queue), inboxBytes/one)
-			for len(box.queue) > 0 {
-				box.take(c)
-			}
-			require.Zero(t, box.bytes)
+			held := c.budget.Held()
+			require.LessOrEqual(t, held, int64(inbox.MaxBytes))
+			require.Greater(t, held, int64(inbox.MaxBytes-2*one))
+			close(slow)
+			c.work.Wait()
+			require.Zero(t, c.budget.Held())
 		})
 	}
 }

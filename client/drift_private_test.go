@@ -17,7 +17,7 @@ func observer(t *testing.T) *Client {
 	cfg, err := newConfig([]Option{OnEvent(func(context.Context, Event) {})})
 	require.NoError(t, err)
 	c := newClient(cfg, &transport.Stream{})
-	c.inbox.get().running = true // nobody takes the events
+	t.Cleanup(c.work.Wait) // the events are taken
 	return c
 }
 
@@ -48,7 +48,7 @@ func TestObservedToolsAreOwn(t *testing.T) {
 	again := readTool(t, text)
 	c.observe("", &again)
 	require.Same(t, first, c.definitions.get().seen[shownTool{"", "x"}])
-	require.Empty(t, c.inbox.get().queue)
+	require.Nil(t, c.inbox.peek(), "no event")
 }
 
 // A server whose names change with every list does not fill the memory (SEC-10).

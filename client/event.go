@@ -219,6 +219,6 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.inbox.get().put(c, item{event: e.hidden(c.secrets())})
+		c.handlers().Put(item{event: e.hidden(c.secrets())})
 	}
 }

@@ -41,9 +41,9 @@ func TestSizeOfEvents(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 10_000)
 	for _, e := range longEvents(text) {
-		size := item{event: e}.size()
+		size := item{event: e}.Size()
 		require.GreaterOrEqual(t, size, len(text), "%T", e)
 		require.Less(t, size, 2*len(text)+2_000, "%T", e)
 	}
-	require.Zero(t, item{event: LivenessFailed{}}.size())
+	require.Zero(t, item{event: LivenessFailed{}}.Size())
 }

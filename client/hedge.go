@@ -198,7 +198,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		if won.second {
 			lost, cl.progress = cl.progress, lost
 		}
-		c.progress.get().remove(lost)
+		c.progressTable().Remove(lost)
 	}
 	if cl.id = won.id; !won.good() {
 		won.notBefore(max(wish, wishOther))
@@ -214,8 +214,8 @@ func (c *Client) besides(cl *call) *call {
 	second := *cl
 	second.id, second.kept = c.cfg.nextID(), true
 	if cl.progress != nil {
-		second.progress = c.progress.get().beside(cl.progress)
-		second.progress.keepAlive(second.id)
+		second.progress = c.progressTable().Beside(cl.progress)
+		second.progress.Sending(second.id)
 	}
 	return &second
 }

@@ -127,7 +127,7 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 	}
 	switch {
 	case n.Method == mcp.MethodProgress:
-		c.onProgress(n)
+		c.progressTable().Notify(n)
 		return
 	case n.Method == mcp.MethodCancelled:
 		if d := c.asks.peek(); d != nil {
@@ -163,9 +163,6 @@ func (c *Client) wanted(method string) bool {
 // goroutine does not stop the next.
 func (c *Client) deliver(it item) {
 	switch {
-	case it.progress != nil:
-		c.guarded("WithProgress", func() { it.progress.deliver(it.params) })
-		return
 	case it.event != nil:
 		told := c.callbackFailed
 		if e, ok := it.event.(CallbackFailed); ok && e.Callback == callback.LogHandler {

@@ -105,7 +105,7 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 	cl.round = members
 	cl.key, cl.earlier = "", cl.attempts // the next round is another request: its answer is not this one's
 	if cl.progress != nil {
-		c.progress.get().renew(cl.progress) // MRTR-05
+		c.progressTable().Renew(cl.progress) // MRTR-05
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (cl *call) seal() json.RawMessage {
 		out = object.Append(out, era)
 		switch token := []byte(`"progressToken":`); {
 		case cl.progress != nil:
-			out = cl.progress.token.AppendJSON(object.Append(out, token))
+			out = cl.progress.Token().AppendJSON(object.Append(out, token))
 		case cl.token:
 			out = cl.id.AppendJSON(object.Append(out, token))
 		}

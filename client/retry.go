@@ -193,7 +193,7 @@ func (c *Client) denied(ctx context.Context, cl *call, out *outcome.Outcome) err
 		return c.refusedAgain(cl, e)
 	}
 	if cl.progress != nil {
-		c.progress.get().renew(cl.progress)
+		c.progressTable().Renew(cl.progress)
 	}
 	return nil
 }

@@ -128,10 +128,10 @@ func (c *Client) do(ctx context.Context, cl *call) outcome.Outcome {
 	}
 	cl.id = c.cfg.nextID()
 	if cl.progress != nil {
-		cl.progress.keepAlive(cl.id)
+		cl.progress.Sending(cl.id)
 	}
 	if cl.follows != nil {
-		cl.follows.keepAlive(cl.id)
+		cl.follows.Sending(cl.id)
 	}
 	if cl.link = c.live.Load(); cl.purpose == link.Handshake {
 		cl.link = c.live.Newest()

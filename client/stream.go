@@ -80,7 +80,7 @@ func (c *Client) enqueue(n jsonrpc.Notification) {
 			return
 		}
 	}
-	c.inbox.get().put(c, it)
+	c.handlers().Put(it)
 }
 
 // tellListsChanged tells OnListChanged of lists that may have changed unheard.
@@ -97,7 +97,7 @@ func (c *Client) tellListsChanged(f mcp.SubscriptionFilter) {
 		{mcp.MethodResourcesListChanged, f.ResourcesListChanged},
 	} {
 		if mark := c.marks.of(list.method); list.on && !mark.Swap(true) {
-			c.inbox.get().put(c, item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
+			c.handlers().Put(item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -45,11 +46,11 @@ type Task struct {
 	opts     callOptions
 	output   json.RawMessage // the tool's output schema, as in call
 	listed   bool
-	progress *progressCall // nil unless progress was asked for
+	progress *progress.Call // nil unless progress was asked for
 	// token is that of the call that made the task, follows is what progress with
 	// the token counts for (UTIL-10).
 	token   jsonrpc.ID
-	follows *progressCall
+	follows *progress.Call
 }
 
 // TaskState is how far a task has come, as its server last said.
@@ -125,7 +126,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	}
 	cl.task |= taskHandle
 	if cl.opts.progress != nil {
-		cl.progress = c.progress.get().add(cl.opts.progress)
+		cl.progress = c.progressTable().Add(cl.opts.progress)
 	}
 	raw, err := c.converse(ctx, &cl)
 	var t *Task
@@ -134,8 +135,8 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	}
 	if err != nil {
 		if cl.progress != nil {
-			c.progress.get().remove(cl.progress)
-			cl.progress.listener.finish(ctx, c)
+			c.progressTable().Remove(cl.progress)
+			cl.progress.Finish(ctx)
 		}
 		return nil, err
 	}

@@ -47,8 +47,8 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	}
 	cl.open = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
 	if cl.follows = t.follows; cl.follows == nil && !t.token.IsZero() {
-		cl.follows = c.progress.get().follow(t.token)
-		defer c.progress.get().remove(cl.follows)
+		cl.follows = c.progressTable().Follow(t.token)
+		defer c.progressTable().Remove(cl.follows)
 	}
 	return c.converse(ctx, &cl)
 }
@@ -71,8 +71,8 @@ func (t *Task) answerAll(ctx context.Context, requests mcp.InputRequests) (mcp.I
 // once Wait has returned.
 func (t *Task) ended(ctx context.Context) {
 	if t.progress != nil {
-		t.c.progress.get().remove(t.progress)
-		t.progress.listener.finish(ctx, t.c)
+		t.c.progressTable().Remove(t.progress)
+		t.progress.Finish(ctx)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -131,17 +132,17 @@ func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json
 }
 
 // taskOf makes the task of a call's result. A result without a task is a task that
-// has ended. progress ends with the task, nil for none.
-func (c *Client) taskOf(cl *call, progress *progressCall, raw json.RawMessage) (*Task, error) {
-	t := &Task{c: c, opts: cl.opts, output: cl.output, listed: cl.listed, progress: progress, follows: cl.progress}
+// has ended. reports are those of the task until it ends, nil for none.
+func (c *Client) taskOf(cl *call, reports *progress.Call, raw json.RawMessage) (*Task, error) {
+	t := &Task{c: c, opts: cl.opts, output: cl.output, listed: cl.listed, progress: reports, follows: cl.progress}
 	if cl.token {
 		t.token = cl.id
 	}
 	made := cl.task&taskMade != 0
 	if !made && (cl.task&taskAsked == 0 || !object.Has(raw, "task")) {
 		t.task = c.follower().Answered(t.handle("", cl.tool), raw)
-		if progress != nil {
-			c.progress.get().remove(progress)
+		if reports != nil {
+			c.progressTable().Remove(reports)
 		}
 		return t, nil
 	}

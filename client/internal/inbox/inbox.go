@@ -1,0 +1,135 @@
+// Package inbox queues what a server sends for the application's handlers, which
+// may be slow: in order, within bounds, and never on the goroutine that reads.
+package inbox
+
+import (
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+)
+
+// How many items wait for a slow handler, and how many bytes of them. The oldest
+// go first (UTIL-09).
+const (
+	MaxItems = 1024
+	MaxBytes = 16 << 20
+)
+
+// Item is what a queue holds.
+type Item interface {
+	// Size is about what the item holds in memory, in bytes.
+	Size() int
+	// Drop says that no handler will see the item.
+	Drop()
+}
+
+// Host is what queues need of the client.
+type Host[T Item] struct {
+	// Budget counts the memory of the items.
+	Budget *transport.Budget
+	// Go runs f on a goroutine that Close waits for.
+	Go func(f func())
+	// Deliver runs the handlers for one item.
+	Deliver func(T)
+	// Dropped reports how many items were dropped since the last report.
+	Dropped func(count int)
+}
+
+// Queue hands items to handlers, in order. Its goroutine lives while items wait,
+// so that an idle client has none. Its methods may be called from many goroutines
+// at once.
+type Queue[T Item] struct {
+	host Host[T]
+
+	mu      sync.Mutex
+	items   []sized[T]
+	bytes   int // of all items
+	dropped int
+	running bool
+	stopped bool
+}
+
+// sized is an item with the bytes that it takes from the budget.
+type sized[T Item] struct {
+	item  T
+	bytes int
+}
+
+// New returns an empty queue.
+func New[T Item](h Host[T]) *Queue[T] { return &Queue[T]{host: h} }
+
+// Put queues one item. It never waits.
+func (q *Queue[T]) Put(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped {
+		item.Drop()
+		return
+	}
+	size := item.Size()
+	for len(q.items) > 0 && (len(q.items) >= MaxItems || q.bytes+size > MaxBytes) {
+		q.take().Drop()
+		q.dropped++
+	}
+	if q.host.Budget.Take(size) {
+		q.items = append(q.items, sized[T]{item, size})
+		q.bytes += size
+	} else {
+		q.dropped++
+		item.Drop()
+	}
+	if !q.running {
+		q.running = true
+		q.host.Go(q.run) // under the lock: not once Stop was called
+	}
+}
+
+func (q *Queue[T]) run() {
+	callback.InTurn(q.host.Go, func() bool {
+		item, dropped, ok := q.next()
+		if dropped > 0 {
+			q.host.Dropped(dropped)
+		}
+		if ok {
+			q.host.Deliver(item)
+		}
+		return ok
+	})
+}
+
+func (q *Queue[T]) next() (item T, dropped int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	dropped, q.dropped = q.dropped, 0
+	if len(q.items) == 0 {
+		q.items, q.running = nil, false
+		return item, dropped, false
+	}
+	return q.take(), dropped, true
+}
+
+// take removes the oldest item. Requires q.mu.
+func (q *Queue[T]) take() T {
+	oldest := q.items[0]
+	q.items[0] = sized[T]{}
+	q.items = q.items[1:]
+	q.bytes -= oldest.bytes
+	q.host.Budget.Give(oldest.bytes)
+	return oldest.item
+}
+
+// Stop drops all items, and every item that comes after that.
+func (q *Queue[T]) Stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped {
+		return
+	}
+	q.stopped = true
+	for _, s := range q.items {
+		s.item.Drop()
+	}
+	q.host.Budget.Give(q.bytes)
+	q.items, q.bytes = nil, 0
+}

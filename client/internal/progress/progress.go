@@ -1,0 +1,305 @@
+// Package progress knows which request a progress token belongs to, resets the
+// idle timeout of that request and hands progress to the application.
+package progress
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Config is what a [Table] is made of. It does not change.
+type Config struct {
+	// Server is what this side calls the server, for the log.
+	Server string
+	Log    *slog.Logger
+	// Budget counts the memory of progress that waits for a handler.
+	Budget *transport.Budget
+	// Go runs f on a goroutine that Close waits for.
+	Go func(f func())
+	// Touch resets the idle timeout of a request.
+	Touch func(id jsonrpc.ID)
+	// Failed reports a function of the application that panicked or ended its
+	// goroutine.
+	Failed func(*callback.Error)
+}
+
+// Table knows the requests of one client that asked for progress. Tokens are
+// integers that never repeat on a connection (UTIL-08). Its methods may be called
+// from many goroutines at once.
+type Table struct {
+	Config
+
+	mu    sync.Mutex
+	last  int64
+	calls map[jsonrpc.ID]*Call
+}
+
+// New returns an empty table.
+func New(c Config) *Table { return &Table{Config: c} }
+
+// Call is a request that asked for progress.
+type Call struct {
+	token jsonrpc.ID
+	id    atomic.Pointer[jsonrpc.ID] // of the request
+	// listener hears of the progress, nil for nobody. The two requests of a hedged
+	// call share one.
+	listener *listener
+	last     float64 // progress of the request so far; guarded by listener.mu
+}
+
+// listener is the application's function for the progress of one call.
+type listener struct {
+	f     func(mcp.ProgressParams)
+	table *Table
+
+	mu sync.Mutex
+	// queue is the call's own: f and the other handlers do not wait for each other,
+	// and one of them may make calls with progress. It is nil before the first report.
+	queue   *inbox.Queue[report]
+	pending int           // reports queued for f
+	ended   bool          // f does not start any more
+	flagged bool          // the log says that progress does not grow
+	quiet   chan struct{} // closed when nothing is pending; nil when nobody waits
+}
+
+// report is a notification on its way to a listener.
+type report struct {
+	to     *listener
+	params mcp.ProgressParams
+	bytes  int // of the message that params share the memory of
+}
+
+// Size implements [inbox.Item].
+func (r report) Size() int { return r.bytes }
+
+// Drop implements [inbox.Item].
+func (r report) Drop() { r.to.settled() }
+
+// nothingYet is less than any progress.
+var nothingYet = math.Inf(-1)
+
+// Token returns the progress token of the request.
+func (p *Call) Token() jsonrpc.ID { return p.token }
+
+// Sending makes id the request whose idle timeout progress of the call resets.
+func (p *Call) Sending(id jsonrpc.ID) { p.id.Store(&id) }
+
+// Add returns what a call with progress needs, for its first request.
+func (t *Table) Add(f func(mcp.ProgressParams)) *Call {
+	both := &struct { // one allocation
+		Call
+		listener
+	}{}
+	both.f, both.table = f, t
+	both.Call.listener = &both.listener
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(&both.Call)
+	return &both.Call
+}
+
+// Beside returns what a second request beside that of p needs.
+func (t *Table) Beside(p *Call) *Call {
+	second := &Call{listener: p.listener}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(second)
+	return second
+}
+
+// Renew gives a call a token of its own for one more request.
+func (t *Table) Renew(p *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, p.token)
+	t.put(p)
+}
+
+// put gives p the next token. Requires t.mu.
+func (t *Table) put(p *Call) {
+	t.last++
+	p.token = jsonrpc.IntID(t.last)
+	t.keep(p)
+	p.listener.mu.Lock()
+	defer p.listener.mu.Unlock()
+	p.last = nothingYet
+}
+
+// keep enters p under its token. Requires t.mu.
+func (t *Table) keep(p *Call) {
+	if t.calls == nil {
+		t.calls = make(map[jsonrpc.ID]*Call)
+	}
+	t.calls[p.token] = p
+}
+
+// Remove ends the life of a token.
+func (t *Table) Remove(p *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.calls, p.token)
+}
+
+// Follow makes progress with a token that nobody listens to count for other
+// requests, until the token is removed.
+func (t *Table) Follow(token jsonrpc.ID) *Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &Call{token: token}
+	t.keep(p)
+	return p
+}
+
+func (t *Table) find(token jsonrpc.ID) *Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls[token]
+}
+
+// grace is how long [Call.Finish] waits for the listener.
+const grace = time.Second
+
+// Finish waits, for a second at most, until the listener has seen what came before
+// the answer. It does not start any more after that.
+func (p *Call) Finish(ctx context.Context) {
+	l := p.listener
+	l.mu.Lock()
+	if l.pending > 0 && ctx.Err() == nil {
+		l.quiet = make(chan struct{})
+		quiet := l.quiet
+		l.mu.Unlock()
+		timer := time.NewTimer(grace)
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		l.mu.Lock()
+	}
+	l.ended = true
+	queue := l.queue
+	l.mu.Unlock()
+	if queue != nil {
+		queue.Stop() // which calls settled
+	}
+}
+
+// Notify takes a progress notification: it resets the idle timeout of its request
+// at once, and queues the progress for its listener. Progress with a token of no
+// call is dropped; progress that does not grow is delivered, and logged once a
+// call (UTIL-09).
+func (t *Table) Notify(n jsonrpc.Notification) {
+	token, err := tokenOf(n)
+	var p *Call
+	if err == nil {
+		p = t.find(token)
+	}
+	if err == nil && (p == nil || p.listener == nil) { // nobody listens: the rest is not decoded
+		t.touch(p, token)
+		return
+	}
+	var params mcp.ProgressParams
+	if err == nil {
+		err = mcp.Unmarshal([]byte(n.Params), &params)
+	}
+	if err != nil {
+		t.Log.Warn("[MCP] a progress notification of the server cannot be read", "server", t.Server, "error", err)
+		return
+	}
+	t.touch(p, token)
+	queue, odd := p.queued(params.Progress)
+	if odd {
+		t.Log.Warn("[MCP] the progress of a call does not grow", "server", t.Server)
+	}
+	queue.Put(report{to: p.listener, params: params, bytes: len(n.Params)})
+}
+
+var errNoToken = errors.New("it has no progressToken")
+
+func tokenOf(n jsonrpc.Notification) (token jsonrpc.ID, err error) {
+	err = errNoToken
+	if e := jsonrpc.Members(n.Params, func(name, value []byte) bool {
+		if string(name) == mcp.MetaProgressToken {
+			token, err = jsonrpc.ParseID(string(value))
+			return false
+		}
+		return true
+	}); e != nil {
+		err = e
+	}
+	return token, err
+}
+
+// touch resets the idle timeout of the request that progress is about. A token that
+// is not in the table may be a request's id.
+func (t *Table) touch(p *Call, token jsonrpc.ID) {
+	if p != nil {
+		id := p.id.Load()
+		if id == nil {
+			return
+		}
+		token = *id
+	}
+	t.Touch(token)
+}
+
+// host is what the queue of a listener needs.
+func (t *Table) host() inbox.Host[report] {
+	return inbox.Host[report]{
+		Budget: t.Budget, Go: t.Go,
+		Deliver: func(r report) {
+			callback.Run("WithProgress", t.Failed, func() { r.to.deliver(r.params) })
+		},
+		Dropped: func(count int) {
+			t.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", t.Server, "count", count)
+		},
+	}
+}
+
+// queued notes one report for the listener. odd is true for the first of the call
+// whose progress does not grow.
+func (p *Call) queued(progress float64) (queue *inbox.Queue[report], odd bool) {
+	l := p.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue == nil {
+		l.queue = inbox.New(l.table.host())
+	}
+	l.pending++
+	odd = !l.flagged && progress <= p.last
+	l.flagged = l.flagged || odd
+	p.last = progress
+	return l.queue, odd
+}
+
+// settled says that one queued report was delivered or dropped.
+func (l *listener) settled() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending--; l.pending == 0 && l.quiet != nil {
+		close(l.quiet)
+		l.quiet = nil
+	}
+}
+
+func (l *listener) deliver(params mcp.ProgressParams) {
+	defer l.settled()
+	l.mu.Lock()
+	ended := l.ended
+	l.mu.Unlock()
+	if !ended {
+		l.f(params)
+	}
+}
