@@ -43,14 +43,12 @@ const (
 // doclingSamples are documents that office programs wrote, the ones the
 // reference server's own tests convert.
 //
-//go:embed refserver/docling/testdata/corpus/report.pdf refserver/docling/testdata/corpus/encrypted.pdf
-//go:embed refserver/docling/testdata/corpus/handbook.docx refserver/docling/testdata/corpus/timetable.docx
-//go:embed refserver/docling/testdata/corpus/budget.xlsx refserver/docling/testdata/corpus/talk.pptx
+//go:embed fixtures/documents
 var doclingSamples embed.FS
 
 // sample returns a document by its name.
 func sample(name string) ([]byte, error) {
-	data, err := doclingSamples.ReadFile("refserver/docling/testdata/corpus/" + name)
+	data, err := doclingSamples.ReadFile("fixtures/documents/" + name)
 	return data, ours(err)
 }
 

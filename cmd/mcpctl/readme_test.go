@@ -30,8 +30,7 @@ func TestREADMELinesRun(t *testing.T) {
 	require.NoError(t, err)
 	require.NotRegexp(t, "mainstay/cmd/[a-z]+@", string(readme), "no release is published: a version cannot be installed")
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/refserver")
-	build.Dir = root
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../refserver")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	ran := 0
