@@ -65,7 +65,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 				return c.refusedOpen(cl, err)
 			}
 		}
-		if b := c.toolBreaker(cl); b != nil {
+		if b := c.toolBreaker(cl.tool); b != nil {
 			if err := b.Peek(); err != nil {
 				return c.refusedTool(cl, err)
 			}
@@ -107,7 +107,7 @@ func (c *Client) enterServer(ctx context.Context, cl *call, b *breaker.Breaker, 
 		if err != nil {
 			return c.refusedOpen(cl, err)
 		}
-		if !permit.Probe() || probes(cl) {
+		if !permit.Probe() || probes(cl.method) {
 			if permit.Probe() {
 				permit.Lease(probeLease)
 			}
@@ -125,19 +125,19 @@ func (c *Client) enterServer(ctx context.Context, cl *call, b *breaker.Breaker, 
 
 // toolBreaker is the circuit of a call's tool, nil for none: then the tool has not
 // failed yet.
-func (c *Client) toolBreaker(cl *call) *breaker.Breaker {
-	if cl.tool == "" {
+func (c *Client) toolBreaker(tool string) *breaker.Breaker {
+	if tool == "" {
 		return nil
 	}
 	if group := c.toolsThatFailed(); group != nil {
-		return group.Find(cl.tool)
+		return group.Find(tool)
 	}
 	return nil
 }
 
 // enterTool asks the tool's circuit, if it has one.
 func (c *Client) enterTool(cl *call, p *permits) error {
-	b := c.toolBreaker(cl)
+	b := c.toolBreaker(cl.tool)
 	if b == nil {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (c *Client) bulkhead() *resilience.Bulkhead { return c.cfg.lanes.bulkhead }
 
 // queue waits for the call's turn: first by the rate, then for a place.
 func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
-	if l := c.cfg.lanes; l.rate != nil && !ofProtocol(cl) {
+	if l := c.cfg.lanes; l.rate != nil && !ofProtocol(cl.method) {
 		wait, ok := l.rate.Reserve(time.Now(), c.mostWait(ctx, cl))
 		if !ok {
 			c.happened(RefusedRate, cl.subject(), wait, "")
@@ -280,7 +280,7 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 	if h == nil {
 		return nil
 	}
-	if p.slot = h.TryEnter(ofProtocol(cl)); p.slot != resilience.NoSlot {
+	if p.slot = h.TryEnter(ofProtocol(cl.method)); p.slot != resilience.NoSlot {
 		return nil
 	}
 	cl.waited = true
@@ -351,8 +351,8 @@ func (c *Client) remaining(ctx context.Context, cl *call) time.Duration {
 
 // ofProtocol reports the requests that have a lane of their own: a server whose
 // tools are all busy still says that it lives.
-func ofProtocol(cl *call) bool {
-	switch cl.method {
+func ofProtocol(method string) bool {
+	switch method {
 	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodSubscriptionsListen, mcp.MethodTasksCancel:
 		return true
 	}

@@ -30,7 +30,7 @@ func TestImpatienceIsNoVerdict(t *testing.T) {
 		{"a shorter idle time", callOptions{timesSet: true, idle: time.Second}, breaker.Neutral},
 		{"a shorter maximum", callOptions{timesSet: true, max: time.Second}, breaker.Neutral},
 	} {
-		cl := &call{opts: tt.opts, link: &link.Link{Agreed: link.Nothing}}
+		cl := &call{request: request{opts: tt.opts}, attempt: attempt{link: &link.Link{Agreed: link.Nothing}}}
 		out := c.outcomeOf(cl, transport.Answer{}, &transport.Failure{Reason: transport.ReasonTimeout, Err: errors.New("x")})
 		require.Equal(t, tt.want, serverVerdict(out.Record), tt.name)
 	}

@@ -68,70 +68,100 @@ func WithoutValidation() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.unverified = true })
 }
 
-// call is one request of the application on its way, through all its attempts.
-type call struct {
+// request is what is asked of the server. It stays as it is once the call has begun.
+type request struct {
 	method string
 	tool   string // for tools/call
-	// listed says that the tool's definition is known: its output schema, and how
-	// it may be run.
-	listed    bool
-	output    json.RawMessage
-	execution *mcp.ToolExecution
-	// name is what the request is about, for headers: the tool, prompt, URI or
-	// task (HTTP-31).
+	// name is what the request names, for headers: the tool, prompt, URI or task
+	// (HTTP-31).
 	name string
-	// open is the params as the caller gave them: an object without its closing
-	// brace and without _meta; nil for none. meta is the caller's members of
-	// _meta, without braces.
-	open, meta []byte
-	// repaired are the arguments to send in place of those of the caller, nil for
-	// these.
-	repaired json.RawMessage
-	// stamp is what an attempt says of itself in _meta, key what makes all attempts
-	// of a round one, of which earlier were of the rounds before; see
-	// [WithIdempotencyKeys].
-	stamp   []byte
-	key     string
-	earlier int
-	// kept says that the transport holds on to the params of the last attempt,
-	// which stand in the memory of open: they are too large to be copied.
-	kept bool
-	// round is what an attempt adds to the params, members without braces: the
-	// answers to what the server asked (MRTR-04).
-	round []byte
-	// mirrored are the arguments that headers repeat (HDR-01), and schema what
-	// they were found by.
-	mirrored []transport.Param
-	schema   *mirrored
-	opts     callOptions
-	purpose  link.Purpose
+	// meta is the caller's members of _meta, without braces.
+	meta    []byte
+	opts    callOptions
+	purpose link.Purpose
 	// uncancelled says that giving the call up sends no notification, because a
 	// task is behind it (UTIL-03, TASK-10). task is what else it has to do with
 	// tasks.
 	uncancelled bool
 	task        taskPart
-	progress    *progress.Call // nil unless progress was asked for
-	// token says that the request asks for progress that nobody listens to: it
-	// shows that the server works on. The request's id is the token. follows is
-	// the same for a request about a task, which has no token of its own.
-	token    bool
-	follows  *progress.Call
-	link     *link.Link // of the last attempt
-	id       jsonrpc.ID // of the last attempt
-	attempts int
-	restartPart
-	began   time.Time // zero for what is one attempt only
-	waited  bool      // for a place, a session or the like, before an attempt
-	repairs run.Repairs
-	asked   ask.Tally
-	retry   *retrying // nil before something failed
+	// known is the definition of the tool, as far as it matters.
+	known
 }
 
-// cancelable reports whether giving the call up is told to the server.
-func (cl *call) cancelable() bool { return cl.purpose != link.Handshake && !cl.uncancelled }
+// known is what a tool's definition says about calls of it. listed is false while
+// it is not known.
+type known struct {
+	listed    bool
+	output    json.RawMessage
+	execution *mcp.ToolExecution
+}
+
+// attempt is one request on the wire: the last of a call.
+type attempt struct {
+	link *link.Link // nil before the first
+	id   jsonrpc.ID
+	// stamp is what it says of itself in _meta; see [WithIdempotencyKeys].
+	stamp []byte
+	// kept says that the transport holds on to its params, which are in the memory
+	// of open: they are too large to be copied.
+	kept bool
+	// mirrored are the arguments that headers repeat (HDR-01), and schema what
+	// they were found by.
+	mirrored []transport.Param
+	schema   *mirrored
+	// progress is nil unless progress was asked for. token says that the request
+	// asks for progress that nobody listens to: it shows that the server works.
+	// The id is the token. follows is the same for a request about a task, which
+	// has no token of its own.
+	progress *progress.Call
+	token    bool
+	follows  *progress.Call
+}
+
+// call is a request on its way, through all its attempts.
+type call struct {
+	request
+	attempt
+	// open is the params as the caller gave them: an object without its closing
+	// brace and without _meta; nil for none. Attempts are written behind it.
+	open []byte
+	// repaired are the arguments to send in place of the caller's, nil for those.
+	repaired json.RawMessage
+	// round is what the last round adds to the params, members without braces: the
+	// answers to what the server asked (MRTR-04).
+	round []byte
+	asked ask.Tally
+	// key is that of all attempts of a round, and earlier are the attempts of the
+	// rounds before.
+	key      string
+	earlier  int
+	attempts int
+	began    time.Time // zero for what is one attempt only
+	waited   bool      // for a place, a session or the like, before an attempt
+	repairs  run.Repairs
+	retry    *retrying // nil before something failed
+	restartPart
+}
+
+// cancelable reports whether giving the request up is told to the server.
+func (q *request) cancelable() bool { return q.purpose != link.Handshake && !q.uncancelled }
+
+// begin makes the next attempt of a call, over l.
+func (cl *call) begin(l *link.Link, id jsonrpc.ID) {
+	cl.link, cl.id = l, id
+	if cl.progress != nil {
+		cl.progress.Sending(id)
+	}
+	if cl.follows != nil {
+		cl.follows.Sending(id)
+	}
+}
+
+// callOf makes a call without options.
+func callOf(method string) call { return call{request: request{method: method}} }
 
 func newCall(method string, opts []CallOption) call {
-	cl := call{method: method}
+	cl := callOf(method)
 	if len(opts) > 0 { // without options nothing escapes to the heap
 		cl.opts = collect(opts)
 	}
@@ -198,7 +228,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if err := c.gateNotification(method); err != nil {
 		return err
 	}
-	cl := call{method: method}
+	cl := callOf(method)
 	if err := c.awaitLink(ctx, &cl); err != nil {
 		return err
 	}
@@ -218,7 +248,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // Ping asks the server for a sign of life. Revisions of the stateless era have no
 // ping: [Client.Alive] asks servers of both eras.
 func (c *Client) Ping(ctx context.Context) error {
-	cl := call{method: mcp.MethodPing}
+	cl := callOf(mcp.MethodPing)
 	if err := c.gate(cl.subject()); err != nil {
 		return err
 	}

@@ -64,7 +64,8 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		c := newClient(cfg, &transport.Stream{})
 		conn := &versionConn{}
 		c.live.Use(conn)
-		cl := &call{method: tt.method, link: &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}}
+		cl := &call{request: request{method: tt.method}}
+		cl.link = &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}
 		refused := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
 			again, err := c.renewVersion(cl, refused)

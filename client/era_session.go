@@ -57,7 +57,9 @@ func (c *Client) initialize(ctx context.Context, offered mcp.Version, opts callO
 	if err != nil {
 		return nil, badOption(err)
 	}
-	out := c.do(ctx, &call{method: mcp.MethodInitialize, open: object.Open(params), purpose: link.Handshake, opts: opts})
+	out := c.do(ctx, &call{
+		request: request{method: mcp.MethodInitialize, purpose: link.Handshake, opts: opts}, open: object.Open(params),
+	})
 	return out.Result, out.Error()
 }
 

@@ -25,8 +25,8 @@ const (
 )
 
 // probes reports the requests that are a probe themselves.
-func probes(cl *call) bool {
-	switch cl.method {
+func probes(method string) bool {
+	switch method {
 	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodInitialize, mcp.MethodToolsList,
 		mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList:
 		return true
@@ -162,7 +162,8 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 func (c *Client) signOfLife(ctx context.Context, id jsonrpc.ID, bound time.Duration) outcome.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
 	defer cancel()
-	cl := &call{method: mcp.MethodPing, id: id, link: c.live.Load(), purpose: link.Liveness}
+	cl := &call{request: request{method: mcp.MethodPing, purpose: link.Liveness}}
+	cl.begin(c.live.Load(), id)
 	cl.opts = callOptions{max: bound, timesSet: true}
 	if cl.link.Agreed.Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover

@@ -52,11 +52,11 @@ const (
 )
 
 // hedgeKey is what latencies are kept by.
-func (cl *call) hedgeKey() string {
-	if cl.tool != "" {
-		return cl.tool
+func (q *request) hedgeKey() string {
+	if q.tool != "" {
+		return q.tool
 	}
-	return cl.method
+	return q.method
 }
 
 // hedge sends the request of an attempt, and perhaps a second one beside it.
@@ -119,11 +119,11 @@ func (c *Client) roomFor(cl *call, p *permits) bool {
 		return true
 	}
 	if lanes.bulkhead != nil {
-		if p.slot = lanes.bulkhead.TryEnter(ofProtocol(cl)); p.slot == resilience.NoSlot {
+		if p.slot = lanes.bulkhead.TryEnter(ofProtocol(cl.method)); p.slot == resilience.NoSlot {
 			return false
 		}
 	}
-	if lanes.rate == nil || ofProtocol(cl) {
+	if lanes.rate == nil || ofProtocol(cl.method) {
 		return true
 	}
 	_, ok := lanes.rate.Reserve(time.Now(), 0)

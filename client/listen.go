@@ -47,7 +47,7 @@ var (
 func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter) (*listening, error) {
 	l := &listening{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(s.ctx)
-	cl := call{method: mcp.MethodSubscriptionsListen}
+	cl := callOf(mcp.MethodSubscriptionsListen)
 	if err := s.c.params(&cl, &mcp.SubscriptionsListenParams{Notifications: filter}); err != nil {
 		return nil, err
 	}

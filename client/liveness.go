@@ -69,7 +69,9 @@ func (c *Client) Alive(ctx context.Context) error {
 
 // askForLife returns why there was no answer.
 func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
-	cl := call{method: mcp.MethodPing, purpose: link.Liveness, opts: callOptions{idle: bound, max: bound, timesSet: true}}
+	cl := call{request: request{
+		method: mcp.MethodPing, purpose: link.Liveness, opts: callOptions{idle: bound, max: bound, timesSet: true},
+	}}
 	if c.live.Agreed().Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}

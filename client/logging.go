@@ -75,7 +75,8 @@ func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 		return true
 	}
 	out := c.do(ctx, &call{
-		method: mcp.MethodLoggingSetLevel, open: jsonrpc.AppendString([]byte(`{"level":`), string(*level)), purpose: link.Restore,
+		request: request{method: mcp.MethodLoggingSetLevel, purpose: link.Restore},
+		open:    jsonrpc.AppendString([]byte(`{"level":`), string(*level)),
 	})
 	err := out.Error()
 	switch {

@@ -23,23 +23,23 @@ func WithMeta(key string, value any) CallOption {
 }
 
 // addMeta adds the members that options set to those in the params.
-func (cl *call) addMeta() error {
-	raw, err := jsonrpc.Marshal(cl.opts.meta)
+func (q *request) addMeta() error {
+	raw, err := jsonrpc.Marshal(q.opts.meta)
 	if err != nil {
 		return badOption(err)
 	}
 	if err := mcp.CheckMeta(raw); err != nil {
 		return badOption(err)
 	}
-	cl.meta = object.Append(append([]byte{'{'}, raw[1:len(raw)-1]...), cl.meta)[1:]
+	q.meta = object.Append(append([]byte{'{'}, raw[1:len(raw)-1]...), q.meta)[1:]
 	return nil
 }
 
 // checkMeta refuses members of _meta that are there twice: among the caller's,
 // or the token that [WithProgress] brings.
-func (cl *call) checkMeta() error {
-	all := object.Append([]byte{'{'}, cl.meta)
-	if cl.opts.progress != nil {
+func (q *request) checkMeta() error {
+	all := object.Append([]byte{'{'}, q.meta)
+	if q.opts.progress != nil {
 		all = object.Append(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
 	}
 	if err := jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true }); err != nil {
@@ -49,22 +49,22 @@ func (cl *call) checkMeta() error {
 }
 
 // checkedMeta is what send does for a call with members of _meta.
-func (cl *call) checkedMeta() error {
-	if cl.opts.meta != nil {
-		if err := cl.addMeta(); err != nil {
+func (q *request) checkedMeta() error {
+	if q.opts.meta != nil {
+		if err := q.addMeta(); err != nil {
 			return err
 		}
-		cl.opts.meta = nil // once
+		q.opts.meta = nil // once
 	}
-	return cl.checkMeta()
+	return q.checkMeta()
 }
 
 // hasToken reports whether the caller's members of _meta ask for progress.
-func (cl *call) hasToken() (has bool) {
-	if cl.meta == nil {
+func (q *request) hasToken() (has bool) {
+	if q.meta == nil {
 		return false
 	}
-	_ = jsonrpc.Members(append(object.Append([]byte{'{'}, cl.meta), '}'), func(name, _ []byte) bool { // they were checked
+	_ = jsonrpc.Members(append(object.Append([]byte{'{'}, q.meta), '}'), func(name, _ []byte) bool { // they were checked
 		has = has || string(name) == mcp.MetaProgressToken
 		return !has
 	})

@@ -114,6 +114,6 @@ func (c *Client) outputMisfit(cl *call, era mcp.Era, content json.RawMessage) er
 }
 
 // knows notes what a tool's definition says about calls of it.
-func (cl *call) knows(tool *mcp.Tool) {
-	cl.listed, cl.output, cl.execution = true, tool.OutputSchema, tool.Execution
+func (k *known) knows(tool *mcp.Tool) {
+	k.listed, k.output, k.execution = true, tool.OutputSchema, tool.Execution
 }

@@ -66,11 +66,11 @@ func (c *Client) newProbe(version mcp.Version, wait jsonrpc.Wait) (*probeCall, e
 			return nil, c.local(err, mcp.MethodDiscover)
 		}
 	}
-	l := c.live.Newest()
-	return &probeCall{reply: r, cl: &call{
-		method: mcp.MethodDiscover, id: c.cfg.nextID(), opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
-		link: l.With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta}),
-	}}, nil
+	cl := &call{request: request{
+		method: mcp.MethodDiscover, opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
+	}}
+	cl.begin(c.live.Newest().With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta}), c.cfg.nextID())
+	return &probeCall{reply: r, cl: cl}, nil
 }
 
 // sendProbe sends a probe and reads what comes of it.

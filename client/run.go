@@ -126,16 +126,11 @@ func (c *Client) do(ctx context.Context, cl *call) outcome.Outcome {
 	if err := c.admit(ctx, cl, &p); err != nil {
 		return outcome.Refused(err)
 	}
-	cl.id = c.cfg.nextID()
-	if cl.progress != nil {
-		cl.progress.Sending(cl.id)
+	l := c.live.Load()
+	if cl.purpose == link.Handshake {
+		l = c.live.Newest()
 	}
-	if cl.follows != nil {
-		cl.follows.Sending(cl.id)
-	}
-	if cl.link = c.live.Load(); cl.purpose == link.Handshake {
-		cl.link = c.live.Newest()
-	}
+	cl.begin(l, c.cfg.nextID())
 	if err := c.stamp(ctx, cl); err != nil {
 		return outcome.Refused(err)
 	}

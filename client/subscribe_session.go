@@ -140,7 +140,7 @@ func (c *Client) watch(ctx context.Context, uris []string) error {
 }
 
 func watchCall(method, uri string) call {
-	return call{method: method, open: jsonrpc.AppendString([]byte(`{"uri":`), uri)}
+	return call{request: request{method: method}, open: jsonrpc.AppendString([]byte(`{"uri":`), uri)}
 }
 
 func (t *subscriptions) use(uri string) int {

@@ -178,7 +178,7 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := call{method: mcp.MethodToolsCall, tool: t.task.Tool, output: t.output, listed: t.listed, opts: t.opts}
+	cl := call{request: request{method: mcp.MethodToolsCall, tool: t.task.Tool, known: known{output: t.output, listed: t.listed}, opts: t.opts}}
 	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
 }
 

@@ -27,7 +27,7 @@ func (t *Task) handle(id, tool string) tasks.Handle {
 // TASK-10), but for tasks/result, which waits there.
 func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	c, id := t.c, t.task.ID
-	cl := call{method: method, tool: t.task.Tool, name: id, uncancelled: method != mcp.MethodTasksResult}
+	cl := call{request: request{method: method, tool: t.task.Tool, name: id, uncancelled: method != mcp.MethodTasksResult}}
 	cl.opts.idle, cl.opts.max, cl.opts.timesSet = t.opts.idle, t.opts.max, t.opts.timesSet
 	var members []byte
 	if answers != nil {
