@@ -74,14 +74,14 @@ func approveArguments(id string) map[string]any {
 	return map[string]any{"artifact_id": id, "task_id": taskID}
 }
 
-func (t *trial) approve(s *wire.Session, id string) (approval, wire.Answer, error) {
+func approve(t *trial, s *wire.Session, id string) (approval, wire.Answer, error) {
 	return called[approval](t, s, toolApprove, approveArguments(id))
 }
 
 // keep stores documents that the scenario builds on.
-func (t *trial) keep(s *wire.Session, documents ...draft) error {
+func keep(t *trial, s *wire.Session, documents ...draft) error {
 	for _, d := range documents {
-		if _, a, err := t.store(s, d.text()); err != nil {
+		if _, a, err := store(t, s, d.text()); err != nil {
 			return fmt.Errorf("storing %s: %s", d.id, a.OrError(err))
 		}
 	}
@@ -91,10 +91,10 @@ func (t *trial) keep(s *wire.Session, documents ...draft) error {
 
 // family of documents: an approved parent and a draft below it, with ids of
 // their own and a body.
-func (t *trial) child(parentPrefix, prefix, body string) (parent, d draft) {
-	parent = newDraft(t.unused(parentPrefix))
+func child(t *trial, parentPrefix, prefix, body string) (parent, d draft) {
+	parent = newDraft(unusedID(t, parentPrefix))
 	parent.parent, parent.status = "", "Approved"
-	d = newDraft(t.unused(prefix))
+	d = newDraft(unusedID(t, prefix))
 	d.parent, d.body = parent.id, body
 	return parent, d
 }
@@ -103,9 +103,9 @@ func (t *trial) child(parentPrefix, prefix, body string) (parent, d draft) {
 const threeStories = "## Decomposition\n\n- HLS-AAA: first\n- HLS-BBB: second, after HLS-AAA\n- HLS-CCC: third\n\n## Dependencies\n\nHLS-CCC needs HLS-BBB.\n"
 
 // storedPRD stores a PRD draft with a body below an approved epic.
-func (t *trial) storedPRD(s *wire.Session, body string) (draft, error) {
-	epic, d := t.child("EPIC", "PRD", body)
-	return d, t.keep(s, epic, d)
+func storedPRD(t *trial, s *wire.Session, body string) (draft, error) {
+	epic, d := child(t, "EPIC", "PRD", body)
+	return d, keep(t, s, epic, d)
 }
 
 // uriOf is the resource of a version of an artifact.
@@ -120,9 +120,9 @@ func uriOf(id string, version int) string {
 }
 
 // readBack reads version 1 of an artifact.
-func (t *trial) readBack(s *wire.Session, id string) (string, error) { return t.readVersion(s, id, 1) }
+func readBack(t *trial, s *wire.Session, id string) (string, error) { return readVersion(t, s, id, 1) }
 
-func (t *trial) readVersion(s *wire.Session, id string, version int) (string, error) {
+func readVersion(t *trial, s *wire.Session, id string, version int) (string, error) {
 	a, err := s.Request(t.ctx, mcp.MethodResourcesRead, map[string]any{"uri": uriOf(id, version)})
 	var result struct {
 		Contents []struct{ Text string } `json:"contents"`
@@ -135,7 +135,7 @@ func (t *trial) readVersion(s *wire.Session, id string, version int) (string, er
 
 // playing returns the session on the services of the suite, and these, with
 // nothing asked and the faults given.
-func (t *trial) playing(fault func(restRequest) *restAnswer) (*wire.Session, *standIn, error) {
+func playing(t *trial, fault func(restRequest) *restAnswer) (*wire.Session, *standIn, error) {
 	s, err := t.shared()
 	if err != nil {
 		return nil, nil, err

@@ -36,20 +36,20 @@ const maxService = 4 << 20
 
 // rest returns a client of the server's services, and nil with a skip of all
 // checks when nothing says where they are.
-func (t *trial) rest() (*restClient, error) {
+func rest(t *trial) (*restClient, error) {
 	f := t.leg.fixtures
 	if f.TasksURL != "" && f.IDsURL != "" {
-		return t.reach(&restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
+		return reach(t, &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
 	}
 	s, err := t.shared()
 	if err != nil {
 		return nil, err
 	}
-	return t.restOf(s)
+	return restOf(t, s)
 }
 
 // restOf is rest for the services of one session's program.
-func (t *trial) restOf(s *wire.Session) (*restClient, error) {
+func restOf(t *trial, s *wire.Session) (*restClient, error) {
 	c := &restClient{}
 	c.learn(t.ctx, s)
 	if c.tasksURL == "" || c.idsURL == "" {
@@ -58,11 +58,11 @@ func (t *trial) restOf(s *wire.Session) (*restClient, error) {
 		}
 		return nil, nil //nolint:nilnil // all checks are decided
 	}
-	return t.reach(c), nil
+	return reach(t, c), nil
 }
 
 // reach makes a client ready whose services are known.
-func (t *trial) reach(c *restClient) *restClient {
+func reach(t *trial, c *restClient) *restClient {
 	c.wait, c.trace, c.http = t.leg.opts.Answer, wire.NewTrace(), &http.Client{Transport: &http.Transport{}}
 	t.onFinish(c.http.CloseIdleConnections)
 	t.trace, t.mark = c.trace, 0

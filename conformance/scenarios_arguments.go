@@ -83,7 +83,7 @@ func runBadCalls(t *trial) error {
 			return err
 		}
 	}
-	return t.alive("TOOL-10/alive", s)
+	return alive(t, "TOOL-10/alive", s)
 }
 
 // schema is as much of an input schema as the suite makes arguments from.
@@ -172,7 +172,7 @@ func (s *schema) sampleObject() map[string]any {
 
 // callable returns the tools there is leave to call; without any it skips all
 // checks of the scenario.
-func (t *trial) callable() []tool {
+func callable(t *trial) []tool {
 	var out []tool
 	for _, tool := range t.leg.tools {
 		if t.leg.mayCall(tool.Name) {
@@ -260,7 +260,7 @@ func (r *refusals) decide(refused, code string, err error) {
 }
 
 func runMissingArguments(t *trial) error {
-	return t.refuse("X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool tool, s *schema) error {
+	return refuse(t, "X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool tool, s *schema) error {
 		for _, name := range s.Required {
 			arguments := s.sampleObject()
 			delete(arguments, name)
@@ -273,8 +273,8 @@ func runMissingArguments(t *trial) error {
 }
 
 // refuse runs each over the tools there is leave to call and decides.
-func (t *trial) refuse(refused, code string, each func(*refusals, tool, *schema) error) error {
-	tools := t.callable()
+func refuse(t *trial, refused, code string, each func(*refusals, tool, *schema) error) error {
+	tools := callable(t)
 	if len(tools) == 0 {
 		return nil
 	}
@@ -303,10 +303,10 @@ var wrongFor = map[string]any{
 }
 
 func runWrongTypes(t *trial) error {
-	if len(t.callable()) == 0 {
+	if len(callable(t)) == 0 {
 		return nil
 	}
-	late := t.refuse("X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool tool, s *schema) error {
+	late := refuse(t, "X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool tool, s *schema) error {
 		for _, name := range rawjson.SortedKeys(s.Properties) {
 			wrong, known := wrongFor[readSchema(s.Properties[name]).typed()]
 			if !known {
@@ -323,18 +323,18 @@ func runWrongTypes(t *trial) error {
 	if late != nil && !errors.Is(late, wire.ErrLate) {
 		return late
 	}
-	err := t.refuse("X-WIRE-09/arguments", "", func(r *refusals, tool tool, _ *schema) error {
+	err := refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool tool, _ *schema) error {
 		return r.try(tool.Name, "arguments that are a list", []any{1})
 	})
 	return cmp.Or(err, late)
 }
 
 func runLimits(t *trial) error {
-	if len(t.callable()) == 0 {
+	if len(callable(t)) == 0 {
 		return nil
 	}
 	outside := func(id string, value func(*schema) []any) error {
-		return t.refuse(id, "", func(r *refusals, tool tool, s *schema) error {
+		return refuse(t, id, "", func(r *refusals, tool tool, s *schema) error {
 			for _, name := range rawjson.SortedKeys(s.Properties) {
 				for _, v := range value(readSchema(s.Properties[name])) {
 					arguments := s.sampleObject()
@@ -361,7 +361,7 @@ func runLimits(t *trial) error {
 			return err
 		}
 	}
-	return t.refuse("X-WIRE-10/additional", "", func(r *refusals, tool tool, s *schema) error {
+	return refuse(t, "X-WIRE-10/additional", "", func(r *refusals, tool tool, s *schema) error {
 		if string(s.AdditionalProperties) != "false" {
 			return nil
 		}

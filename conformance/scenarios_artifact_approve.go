@@ -102,11 +102,11 @@ func runApprove(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	t.check("S0-APPROVE-01/status", err == nil && got.Success && got.ID == d.id && got.Old == "Draft" && got.New == "Approved",
 		"success, Draft, Approved", "%s", a.OrError(err))
 	if err != nil {
@@ -116,7 +116,7 @@ func runApprove(t *trial) error {
 	t.check("S0-APPROVE-01/tasks", got.Created == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs), "3 tasks", "tasks_created %d, task_ids %v", got.Created, got.TaskIDs)
 	t.check("S0-APPROVE-01/path", strings.HasPrefix(got.Path, "artifacts/") && strings.HasSuffix(got.Path, "/"+d.id+"_v1.md"),
 		"artifacts/…/"+d.id+"_v1.md", "%q", got.Path)
-	after, err := t.readBack(s, d.id)
+	after, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
 	}
@@ -182,15 +182,15 @@ func runApproveOrder(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
+	d, err := storedPRD(t, s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
 	if err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	if err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
-	after, err := t.readBack(s, d.id)
+	after, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
 	}
@@ -209,12 +209,12 @@ func runApproveAlone(t *trial) error {
 	if err != nil {
 		return err
 	}
-	_, d := t.child("EPIC", "PRD", "")
+	_, d := child(t, "EPIC", "PRD", "")
 	d.parent = ""
-	if err := t.keep(s, d); err != nil {
+	if err := keep(t, s, d); err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	t.check("S0-APPROVE-10", err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
 	members, _ := a.Payload()
 	empty := string(members["sub_artifacts_detected"]) == "[]" && string(members["task_ids"]) == "[]" && got.Created == 0
@@ -231,11 +231,11 @@ func runApproveUnblocked(t *trial) error {
 		"S0-APPROVE-12/lead", "## Open Questions\n\n- Who decides? [REQUIRES TECH LEAD]\n",
 		"S0-APPROVE-12/outside", "## Open Questions\n\nNone.\n\n## Notes\n\n- Later: [REQUIRES SPIKE]\n",
 	) {
-		d, err := t.storedPRD(s, body)
+		d, err := storedPRD(t, s, body)
 		if err != nil {
 			return err
 		}
-		got, a, err := t.approve(s, d.id)
+		got, a, err := approve(t, s, d.id)
 		t.check(check, err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
 	}
 	return nil
@@ -246,12 +246,12 @@ func runApproveEpic(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft(t.unused("EPIC"))
+	d := newDraft(unusedID(t, "EPIC"))
 	d.parent = ""
-	if err := t.keep(s, d); err != nil {
+	if err := keep(t, s, d); err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	want := strings.Replace(d.id, "EPIC", "PRD", 1)
 	t.check("S0-APPROVE-18/child", err == nil && slices.Equal(got.Detected, []string{want}) && got.Created == 1, want+" and its task", "%s", a.OrError(err))
 	return nil
@@ -262,11 +262,11 @@ func runApproveHLS(t *trial) error {
 	if err != nil {
 		return err
 	}
-	prd, d := t.child("PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
-	if err := t.keep(s, prd, d); err != nil {
+	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
+	if err := keep(t, s, prd, d); err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	t.check("S0-APPROVE-20/ids", err == nil && len(got.Detected) == 2 && inRow(got.Detected, "US") && got.Created == 2, "two US ids and their tasks", "%s", a.OrError(err))
 	return nil
 }
@@ -276,11 +276,11 @@ func runApproveTwice(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	answers, err := t.together(s, toolApprove, approveArguments(d.id), approveArguments(d.id))
+	answers, err := together(t, s, toolApprove, approveArguments(d.id), approveArguments(d.id))
 	if err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func runApproveTwice(t *trial) error {
 }
 
 // together makes calls of a tool at once and returns their answers in order.
-func (t *trial) together(s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
+func together(t *trial, s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
 	ids := make([]string, len(arguments))
 	for i, a := range arguments {
 		id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(tool, a))
@@ -324,19 +324,19 @@ func runApproveVersion(t *trial) error {
 	if err != nil {
 		return err
 	}
-	epic, first := t.child("EPIC", "PRD", "The first version.\n")
+	epic, first := child(t, "EPIC", "PRD", "The first version.\n")
 	second := first
 	second.version, second.body = "2", "The second version.\n"
-	if err := t.keep(s, epic, first, second); err != nil {
+	if err := keep(t, s, epic, first, second); err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, first.id)
+	got, a, err := approve(t, s, first.id)
 	t.check("S0-APPROVE-29/path", err == nil && strings.HasSuffix(got.Path, "/"+first.id+"_v2.md"), "…/"+first.id+"_v2.md", "%s", a.OrError(err))
-	old, err := t.readVersion(s, first.id, 1)
+	old, err := readVersion(t, s, first.id, 1)
 	if err != nil {
 		return err
 	}
-	now, err := t.readVersion(s, first.id, 2)
+	now, err := readVersion(t, s, first.id, 2)
 	if err != nil {
 		return err
 	}
@@ -350,20 +350,20 @@ func runApproveChain(t *trial) error {
 	if err != nil {
 		return err
 	}
-	epic := newDraft(t.unused("EPIC"))
+	epic := newDraft(unusedID(t, "EPIC"))
 	epic.parent = ""
-	if err := t.keep(s, epic); err != nil {
+	if err := keep(t, s, epic); err != nil {
 		return err
 	}
 	below, failed := epic, ""
 	for _, next := range []struct{ placeholder string }{{""}, {"HLS-AAA"}, {"US-AAA"}, {"SPEC-AAA"}} {
 		if next.placeholder != "" {
 			below.body = "## Breakdown\n\n- " + next.placeholder + "\n"
-			if err := t.keep(s, below); err != nil {
+			if err := keep(t, s, below); err != nil {
 				return err
 			}
 		}
-		got, a, err := t.approve(s, below.id)
+		got, a, err := approve(t, s, below.id)
 		if err != nil || len(got.Detected) != 1 || got.Created != 1 {
 			failed = below.id + ": " + a.OrError(err)
 			break

@@ -86,13 +86,13 @@ func runClimbing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	input, err := t.approvedPRD(s)
+	input, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
 	through, queued, bare := "", "", ""
 	for _, id := range climbing {
-		a, err := t.tryApprove(s, id)
+		a, err := tryApprove(t, s, id)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func runEndInCall(t *trial) error {
 		close(release)
 		return err
 	}
-	id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(toolNextID, nextArguments("prd", t.project())))
+	id, err := s.Post(t.ctx, mcp.MethodToolsCall, callParams(toolNextID, nextArguments("prd", newProject(t))))
 	arrived := err == nil && eventually(t.ctx, s.Wait, func() bool { return len(services.requests("GET /ids/next")) == 1 })
 	w, ok := s.Conn.(interface{ CloseInput() error })
 	if !ok || !arrived {
@@ -165,13 +165,13 @@ func runEndInCall(t *trial) error {
 type pace struct{ calls, controls []time.Duration }
 
 // measure times n calls, and a control after each.
-func (t *trial) measure(s *wire.Session, n int, call func() error) (pace, error) {
+func measure(t *trial, s *wire.Session, n int, call func() error) (pace, error) {
 	var p pace
 	for range n {
 		for _, m := range []struct {
 			to *[]time.Duration
 			do func() error
-		}{{&p.calls, call}, {&p.controls, func() error { return t.control(s) }}} {
+		}{{&p.calls, call}, {&p.controls, func() error { return control(t, s) }}} {
 			begin := time.Now()
 			if err := m.do(); err != nil {
 				return p, err
@@ -185,7 +185,7 @@ func (t *trial) measure(s *wire.Session, n int, call func() error) (pace, error)
 }
 
 // control is a ping and a file written to the disk, where the artifacts are.
-func (t *trial) control(s *wire.Session) error {
+func control(t *trial, s *wire.Session) error {
 	if _, err := s.Ping(t.ctx); err != nil {
 		return err
 	}
@@ -205,9 +205,9 @@ func (t *trial) control(s *wire.Session) error {
 // cannot be what made the call slow.
 const busy = 4
 
-// within judges a duration by its limit. Where the control was slow, too, it may be
+// judgeWithin judges a duration by its limit. Where the control was slow, too, it may be
 // that of a busy machine, and nothing is known.
-func (t *trial) within(id, what string, took, control, limit time.Duration) {
+func judgeWithin(t *trial, id, what string, took, control, limit time.Duration) {
 	if took >= limit && control*busy >= took {
 		t.unknown(id, fmt.Sprintf("%s took %s, and a ping and a file written beside it %s: the machine is too busy to tell", what, took, control))
 		return
@@ -220,7 +220,7 @@ func runLatency(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
@@ -243,20 +243,20 @@ func runLatency(t *trial) error {
 		{"X-PERF-01/store", toolStore, storeArguments(d.text()), 20, 500 * time.Millisecond},
 		{"S0-APPROVE-30", toolApprove, approveArguments(d.id), 1, 2 * time.Second},
 	} {
-		p, err := t.measure(s, c.calls, calling(c.tool, c.arguments))
+		p, err := measure(t, s, c.calls, calling(c.tool, c.arguments))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.tool, err)
 		}
 		at := c.calls - 1 - c.calls/20 // the slowest but for one in twenty
-		t.within(c.check, c.tool, p.calls[at], p.controls[at], c.limit)
+		judgeWithin(t, c.check, c.tool, p.calls[at], p.controls[at], c.limit)
 	}
-	return t.judgingTime(s)
+	return judgingTime(t, s)
 }
 
 // judgingTime measures batches that are refused for their last task, so that
 // only their judgement takes time.
-func (t *trial) judgingTime(s *wire.Session) error {
-	input, err := t.approvedPRD(s)
+func judgingTime(t *trial, s *wire.Session) error {
+	input, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
@@ -266,10 +266,10 @@ func (t *trial) judgingTime(s *wire.Session) error {
 	}{{1, 50 * time.Millisecond}, {10, 200 * time.Millisecond}, {100, time.Second}} {
 		var tasks []map[string]any
 		for range c.tasks {
-			tasks = append(tasks, newTask(t.unused("HLS"), input))
+			tasks = append(tasks, newTask(unusedID(t, "HLS"), input))
 		}
 		tasks[c.tasks-1]["generator"] = "mainstay-no-such-generator"
-		p, err := t.measure(s, 3, func() error {
+		p, err := measure(t, s, 3, func() error {
 			_, err := t.call(s, toolAddTask, addArguments(tasks...))
 			return err
 		})
@@ -277,7 +277,7 @@ func (t *trial) judgingTime(s *wire.Session) error {
 			return err
 		}
 		if p.calls[0] >= c.limit {
-			t.within("S0-ADD-24", fmt.Sprintf("%d tasks", c.tasks), p.calls[0], p.controls[0], c.limit)
+			judgeWithin(t, "S0-ADD-24", fmt.Sprintf("%d tasks", c.tasks), p.calls[0], p.controls[0], c.limit)
 			return nil
 		}
 	}

@@ -119,12 +119,12 @@ func reserveArguments(kind, project string, count any) map[string]any {
 	return arguments
 }
 
-func (t *trial) nextID(s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
+func giveNextID(t *trial, s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
 	t.step(s)
 	return called[nextID](t, s, toolNextID, nextArguments(kind, project))
 }
 
-func (t *trial) reserve(s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
+func reserve(t *trial, s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
 	t.step(s)
 	return called[reserved](t, s, toolReserve, reserveArguments(kind, project, count))
 }
@@ -135,14 +135,14 @@ func runNextIDs(t *trial) error {
 		return err
 	}
 	const kind = "backlog_story"
-	project := t.project()
+	project := newProject(t)
 	expect := func(check, want string) error {
-		got, a, err := t.nextID(s, kind, project)
+		got, a, err := giveNextID(t, s, kind, project)
 		t.check(check, err == nil && got.Success && got.Type == kind && got.ID == want, fmt.Sprintf("%s of %s", want, kind), "%s", a.OrError(err))
 		return err
 	}
 	skipTo := func(count int) error {
-		if _, a, err := t.reserve(s, kind, project, count); err != nil {
+		if _, a, err := reserve(t, s, kind, project, count); err != nil {
 			return fmt.Errorf("%s: %s", toolReserve, a.OrError(err))
 		}
 		return nil
@@ -159,11 +159,11 @@ func runNextIDs(t *trial) error {
 	if err := expect("S0-NEXT-01/registry", "US-072"); err != nil {
 		return err
 	}
-	other, _, err := t.nextID(s, kind, t.project())
+	other, _, err := giveNextID(t, s, kind, newProject(t))
 	if err != nil {
 		return err
 	}
-	hls, _, err := t.nextID(s, "hls", project)
+	hls, _, err := giveNextID(t, s, "hls", project)
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,13 @@ func runNextUnknown(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.call(s, toolNextID, nextArguments("mainstay_no_such_type", t.project()))
+	a, err := t.call(s, toolNextID, nextArguments("mainstay_no_such_type", newProject(t)))
 	t.check("S0-NEXT-04/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
 	t.step(s)
-	a, err = t.call(s, toolReserve, reserveArguments("mainstay_no_such_type", t.project(), 3))
+	a, err = t.call(s, toolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3))
 	t.check("S0-NEXT-04/reserve", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	return err
 }
@@ -225,7 +225,7 @@ func runNextParallel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	answers, err := t.together(s, toolNextID, repeated(50, nextArguments("task", t.project()))...)
+	answers, err := together(t, s, toolNextID, repeated(50, nextArguments("task", newProject(t)))...)
 	if err != nil {
 		return err
 	}
@@ -243,12 +243,12 @@ func runReserve(t *trial) error {
 	if err != nil {
 		return err
 	}
-	project := t.project()
-	if _, a, err := t.reserve(s, "hls", project, 11); err != nil {
+	project := newProject(t)
+	if _, a, err := reserve(t, s, "hls", project, 11); err != nil {
 		t.fail("S0-RES-01/ids", "a range", "%s", a.OrError(err))
 		return err
 	}
-	got, a, err := t.reserve(s, "hls", project, 3)
+	got, a, err := reserve(t, s, "hls", project, 3)
 	t.check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.OrError(err))
 	t.check("S0-RES-01/result", err == nil && got.Success && got.Type == "hls" && uuidText.MatchString(strings.ToLower(got.Reservation)),
 		`success, a UUID and "hls"`, "%s", a.OrError(err))
@@ -260,7 +260,7 @@ func runReserveSizes(t *trial) error {
 	if err != nil {
 		return err
 	}
-	project := t.project()
+	project := newProject(t)
 	for _, c := range []struct {
 		check  string
 		counts []any
@@ -278,10 +278,10 @@ func runReserveSizes(t *trial) error {
 		}
 		t.check(c.check, odd == "", "error -32602", "%s", odd)
 	}
-	one, a, err := t.reserve(s, "hls", project, 1)
+	one, a, err := reserve(t, s, "hls", project, 1)
 	if err == nil {
 		var hundred reserved
-		hundred, a, err = t.reserve(s, "hls", project, 100)
+		hundred, a, err = reserve(t, s, "hls", project, 100)
 		t.check("S0-RES-02/inside", err == nil && len(one.IDs) == 1 && len(hundred.IDs) == 100, "1 id and 100 ids", "%s", a.OrError(err))
 	} else {
 		t.fail("S0-RES-02/inside", "1 id", "%s", a.OrError(err))
@@ -294,8 +294,8 @@ func runReserveParallel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	project := t.project()
-	answers, err := t.together(s, toolReserve, repeated(5, reserveArguments("hls", project, 6))...)
+	project := newProject(t)
+	answers, err := together(t, s, toolReserve, repeated(5, reserveArguments("hls", project, 6))...)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func runReserveParallel(t *trial) error {
 		broken = fmt.Sprint(inOrder(ids))
 	}
 	t.check("S0-RES-03/ranges", broken == "", "5 ranges of 6 in a row, disjoint", "%s", broken)
-	next, a, err := t.nextID(s, "hls", project)
+	next, a, err := giveNextID(t, s, "hls", project)
 	t.check("S0-RES-03/counter", err == nil && next.ID == "HLS-031", "HLS-031", "%s", a.OrError(err))
 	return nil
 }
@@ -321,7 +321,7 @@ func runReserveMixed(t *trial) error {
 	if err != nil {
 		return err
 	}
-	project := t.project()
+	project := newProject(t)
 	sent := map[string]bool{}
 	for i := range 20 {
 		tool, arguments := toolNextID, nextArguments("prd", project)
@@ -348,11 +348,11 @@ func runReserveMixed(t *trial) error {
 }
 
 func runNextFails(t *trial) error {
-	s, services, err := t.playing(breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
+	s, services, err := playing(t, breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
 	if err != nil {
 		return err
 	}
-	a, err := t.call(s, toolNextID, nextArguments("prd", t.project()))
+	a, err := t.call(s, toolNextID, nextArguments("prd", newProject(t)))
 	t.check("S0-NEXT-07/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
 	if err != nil {
 		return err
@@ -363,8 +363,8 @@ func runNextFails(t *trial) error {
 		check, tool string
 		arguments   map[string]any
 	}{
-		{"S0-NEXT-04/no-request", toolNextID, nextArguments("mainstay_no_such_type", t.project())},
-		{"S0-RES-02/no-request", toolReserve, reserveArguments("prd", t.project(), 101)},
+		{"S0-NEXT-04/no-request", toolNextID, nextArguments("mainstay_no_such_type", newProject(t))},
+		{"S0-RES-02/no-request", toolReserve, reserveArguments("prd", newProject(t), 101)},
 	} {
 		services.begin(nil)
 		t.step(s)

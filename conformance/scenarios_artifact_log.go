@@ -71,16 +71,16 @@ func runApproveLog(t *trial) error {
 		return err
 	}
 	const marker = "planted-approval-do-not-log"
-	d, err := t.storedPRD(s, threeStories+"\n"+marker+"\n")
+	d, err := storedPRD(t, s, threeStories+"\n"+marker+"\n")
 	if err != nil {
 		return err
 	}
-	workflow := t.workflow()
+	workflow := newWorkflow(t)
 	got, a, err := called[approval](t, s, toolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
 	if err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
-	line, found := t.logLine(s, toolApprove+"_invocation_completed", "task_id", workflow)
+	line, found := logLine(t, s, toolApprove+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "timestamp", "artifact_id", "old_status", "new_status", "placeholder_ids_replaced", "id_mapping",
 		"reservation_id", "sub_artifacts_detected", "tasks_created", "task_ids", "success", "duration_ms")
 	var mapping map[string]string
@@ -96,17 +96,17 @@ func runAddLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	workflow := t.workflow()
-	arguments := addArguments(newTask(t.unused("HLS"), prd))
+	workflow := newWorkflow(t)
+	arguments := addArguments(newTask(unusedID(t, "HLS"), prd))
 	arguments["task_id"] = workflow
 	if _, a, err := called[added](t, s, toolAddTask, arguments); err != nil {
 		return fmt.Errorf("add_task: %s", a.OrError(err))
 	}
-	line, found := t.logLine(s, toolAddTask+"_invocation_completed", "task_id", workflow)
+	line, found := logLine(t, s, toolAddTask+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "tasks_added", "artifact_ids", "generators", "task_ids", "inputs_validated",
 		"mandatory_inputs_count", "recommended_inputs_count", "success", "duration_ms")
 	ok := found && missing == "" && string(line["inputs_validated"]) == "true" && string(line["mandatory_inputs_count"]) == "1" &&
@@ -120,14 +120,14 @@ func runReserveLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	workflow := t.workflow()
-	arguments := reserveArguments("hls", t.project(), 3)
+	workflow := newWorkflow(t)
+	arguments := reserveArguments("hls", newProject(t), 3)
 	arguments["task_id"] = workflow
 	got, a, err := called[reserved](t, s, toolReserve, arguments)
 	if err != nil {
 		return fmt.Errorf("%s: %s", toolReserve, a.OrError(err))
 	}
-	line, found := t.logLine(s, toolReserve+"_invocation_completed", "task_id", workflow)
+	line, found := logLine(t, s, toolReserve+"_invocation_completed", "task_id", workflow)
 	missing := missingMembers(line, "artifact_type", "count", "reserved_ids", "reservation_id", "duration_ms")
 	ids := restReply{members: line}.list("reserved_ids")
 	t.check("S0-RES-05", found && missing == "" && string(line["count"]) == "3" && slices.Equal(ids, got.IDs) && rawjson.Text(line["reservation_id"]) == got.Reservation,
@@ -164,16 +164,16 @@ func runFailedLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	workflow := t.workflow()
-	a, err := t.call(s, toolApprove, map[string]any{"artifact_id": t.unused("PRD"), "task_id": workflow})
+	workflow := newWorkflow(t)
+	a, err := t.call(s, toolApprove, map[string]any{"artifact_id": unusedID(t, "PRD"), "task_id": workflow})
 	if err != nil || a.Err == nil {
 		return fmt.Errorf("an approval of what is not there: %s", a.OrError(err))
 	}
-	line, found := t.logLine(s, toolApprove+"_invocation_failed", "task_id", workflow)
+	line, found := logLine(t, s, toolApprove+"_invocation_failed", "task_id", workflow)
 	counts, odd := invocationLines(s.Conn.Stderr(), toolApprove, workflow)
 	t.check("X-LOG-01/failed", found && odd == "" && string(line["success"]) == "false" && counts["failed"] == 1 && counts["completed"] == 0,
 		"one failed line with success false", "%v %s %s", counts, odd, describeLine(line, found))
-	stage, staged := t.logLine(s, "artifact_not_found", "task_id", workflow)
+	stage, staged := logLine(t, s, "artifact_not_found", "task_id", workflow)
 	t.check("X-LOG-01/stage", staged, "a line artifact_not_found", "%s", describeLine(stage, staged))
 	return nil
 }
@@ -193,7 +193,7 @@ func runTokenLog(t *trial) error {
 }
 
 func runWorkflow(t *trial) error {
-	project, workflow := t.project(), t.workflow()
+	project, workflow := newProject(t), newWorkflow(t)
 	s, err := t.open([]string{"PROJECT_ID=" + project})
 	if err != nil {
 		return err
@@ -201,12 +201,12 @@ func runWorkflow(t *trial) error {
 	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
-	c, err := t.restOf(s)
+	c, err := restOf(t, s)
 	if c == nil {
 		return err
 	}
 	t.step(s)
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func runWorkflow(t *trial) error {
 	t.check("S0-E2E-01/inputs", depends, "inputs with "+d.id, "a task without")
 	lacking := ""
 	for _, tool := range []string{toolValidate, toolStore, toolApprove} {
-		if _, found := t.logLine(s, tool+"_invocation_completed", "task_id", workflow); !found {
+		if _, found := logLine(t, s, tool+"_invocation_completed", "task_id", workflow); !found {
 			lacking = tool
 		}
 	}

@@ -70,15 +70,15 @@ func addTaskServiceScenarios() []Scenario {
 const batchEndpoint = "POST /tasks/batch"
 
 func runAddAsks(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	id, workflow := t.unused("HLS"), t.workflow()
+	id, workflow := unusedID(t, "HLS"), newWorkflow(t)
 	task := newTask(id, prd)
 	task["task_id"] = "gen-001"
 	arguments := addArguments(task)
@@ -107,19 +107,19 @@ func runAddAsks(t *trial) error {
 }
 
 func runAddRefusedFirst(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	id := t.unused("HLS")
+	id := unusedID(t, "HLS")
 	bad := prd
 	bad.MCPResourceURI = "http://127.0.0.1/x.md"
 	for _, tasks := range [][]map[string]any{
-		{newTask("hls-1", prd)}, {newTask(id)}, {newTask(id, prd), newTask(id, prd)}, {newTask(t.unused("HLS"), prd), newTask(id, bad)},
+		{newTask("hls-1", prd)}, {newTask(id)}, {newTask(id, prd), newTask(id, prd)}, {newTask(unusedID(t, "HLS"), prd), newTask(id, bad)},
 	} {
 		if _, err := t.call(s, toolAddTask, addArguments(tasks...)); err != nil {
 			return err
@@ -145,15 +145,15 @@ func times(n int, endpoint string, answer restAnswer) func(restRequest) *restAns
 }
 
 func runAddComesBack(t *trial) error {
-	s, services, err := t.playing(times(2, batchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
+	s, services, err := playing(t, times(2, batchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	got, a, err := t.add(s, newTask(t.unused("HLS"), prd))
+	got, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd))
 	first := services.requests(batchEndpoint)
 	t.check("S0-ADD-13/success", err == nil && got.Added == 1 && len(first) == 3, "success at the third attempt", "%s, %d attempts", a.OrError(err), len(first))
 	if len(first) == 3 {
@@ -162,7 +162,7 @@ func runAddComesBack(t *trial) error {
 	} else {
 		t.fail("S0-ADD-13/gaps", "3 attempts", "%d", len(first))
 	}
-	if _, a, err := t.add(s, newTask(t.unused("HLS"), prd)); err != nil {
+	if _, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd)); err != nil {
 		return fmt.Errorf("add_task: %s", a.OrError(err))
 	}
 	var keys []string
@@ -175,15 +175,15 @@ func runAddComesBack(t *trial) error {
 }
 
 func runAddStaysAway(t *trial) error {
-	s, services, err := t.playing(breaking(batchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
+	s, services, err := playing(t, breaking(batchEndpoint, restRefusal(http.StatusServiceUnavailable, "try again later")))
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	a, err := t.call(s, toolAddTask, addArguments(newTask(t.unused("HLS"), prd)))
+	a, err := t.call(s, toolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd)))
 	t.check("S0-ADD-14/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
 	n := len(services.requests(batchEndpoint))
 	t.check("S0-ADD-14/attempts", n == 3, "3 attempts", "%d", n)
@@ -191,11 +191,11 @@ func runAddStaysAway(t *trial) error {
 }
 
 func runAddServiceRefuses(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func runAddServiceRefuses(t *trial) error {
 	} {
 		services.begin(breaking(batchEndpoint, restRefusal(c.status, httpBody)))
 		t.step(s)
-		a, err := t.call(s, toolAddTask, addArguments(newTask(t.unused("HLS"), prd)))
+		a, err := t.call(s, toolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd)))
 		t.check(c.requirement+"/error", saysCode(a, err, c.code, c.parts...), fmt.Sprintf("error %d %s", c.code, strings.Join(c.parts, "… ")), "%s", a.OrError(err))
 		n := len(services.requests(batchEndpoint))
 		t.check(c.requirement+"/attempts", n == 1, "1 attempt", "%d", n)
@@ -222,16 +222,16 @@ func runAddServiceRefuses(t *trial) error {
 }
 
 func runAddLost(t *trial) error {
-	s, services, err := t.playing(times(1, batchEndpoint, restAnswer{after: true}))
+	s, services, err := playing(t, times(1, batchEndpoint, restAnswer{after: true}))
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
 	before := services.made()
-	got, a, err := t.add(s, newTask(t.unused("HLS"), prd))
+	got, a, err := add(t, s, newTask(unusedID(t, "HLS"), prd))
 	made := services.made() - before
 	t.check("S0-ADD-18/once", err == nil && len(got.TaskIDs) == 1 && made == 1 && slices.Equal(got.TaskIDs, []string{services.lastTask()}),
 		"one task, and its id", "%s, %d tasks made", a.OrError(err), made)

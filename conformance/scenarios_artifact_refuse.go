@@ -70,7 +70,7 @@ func approveRefusalScenarios() []Scenario {
 const wantPrerequisite = "error %d with data.prerequisite %q"
 
 // checkPrerequisite decides a check by the prerequisite an approval fails at.
-func (t *trial) checkPrerequisite(check string, a wire.Answer, err error, code int64, name string, parts ...string) {
+func checkPrerequisite(t *trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
 	want := fmt.Sprintf(wantPrerequisite, code, name)
 	if len(parts) > 0 {
 		want += fmt.Sprintf(" and a message with %q", parts)
@@ -79,14 +79,14 @@ func (t *trial) checkPrerequisite(check string, a wire.Answer, err error, code i
 }
 
 // tryApprove asks for an approval that is to be refused.
-func (t *trial) tryApprove(s *wire.Session, id string) (wire.Answer, error) {
+func tryApprove(t *trial, s *wire.Session, id string) (wire.Answer, error) {
 	t.step(s)
 	return t.call(s, toolApprove, approveArguments(id))
 }
 
 // checkUnchanged decides a check by what resources/read gives for a document.
-func (t *trial) checkUnchanged(check string, s *wire.Session, d draft) error {
-	after, err := t.readBack(s, d.id)
+func checkUnchanged(t *trial, check string, s *wire.Session, d draft) error {
+	after, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func runApproveMissing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := t.unused("PRD")
-	a, err := t.tryApprove(s, id)
-	t.checkPrerequisite("S0-APPROVE-06/refused", a, err, codeNotFound, "artifact_exists", id)
+	id := unusedID(t, "PRD")
+	a, err := tryApprove(t, s, id)
+	checkPrerequisite(t, "S0-APPROVE-06/refused", a, err, codeNotFound, "artifact_exists", id)
 	return err
 }
 
@@ -110,23 +110,23 @@ func runApproveAgain(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, "Nothing below it.\n")
+	d, err := storedPRD(t, s, "Nothing below it.\n")
 	if err != nil {
 		return err
 	}
-	if _, a, err := t.approve(s, d.id); err != nil {
+	if _, a, err := approve(t, s, d.id); err != nil {
 		return fmt.Errorf("the first approval: %s", a.OrError(err))
 	}
-	before, err := t.readBack(s, d.id)
+	before, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-07/refused", a, err, codeServer, "status_draft", d.id, "already approved")
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-07/refused", a, err, codeServer, "status_draft", d.id, "already approved")
 	if err != nil {
 		return err
 	}
-	after, err := t.readBack(s, d.id)
+	after, err := readBack(t, s, d.id)
 	if err != nil {
 		return err
 	}
@@ -139,24 +139,24 @@ func runApproveParentDraft(t *trial) error {
 	if err != nil {
 		return err
 	}
-	epic, d := t.child("EPIC", "PRD", "Nothing below it.\n")
+	epic, d := child(t, "EPIC", "PRD", "Nothing below it.\n")
 	epic.status = "Draft"
-	if err := t.keep(s, epic, d); err != nil {
+	if err := keep(t, s, epic, d); err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-08/refused", a, err, codeServer, "parent_approved", epic.id)
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-08/refused", a, err, codeServer, "parent_approved", epic.id)
 	if err != nil {
 		return err
 	}
-	if err := t.checkUnchanged("S0-APPROVE-08/unchanged", s, d); err != nil {
+	if err := checkUnchanged(t, "S0-APPROVE-08/unchanged", s, d); err != nil {
 		return err
 	}
 	epic.status = "Approved"
-	if err := t.keep(s, epic); err != nil {
+	if err := keep(t, s, epic); err != nil {
 		return err
 	}
-	_, a, err = t.approve(s, d.id)
+	_, a, err = approve(t, s, d.id)
 	t.check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.OrError(err))
 	return nil
 }
@@ -166,12 +166,12 @@ func runApproveParentMissing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	epic, d := t.child("EPIC", "PRD", "")
-	if err := t.keep(s, d); err != nil {
+	epic, d := child(t, "EPIC", "PRD", "")
+	if err := keep(t, s, d); err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-09", a, err, codeServer, "parent_approved", epic.id)
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-09", a, err, codeServer, "parent_approved", epic.id)
 	return err
 }
 
@@ -183,20 +183,20 @@ func runApproveBlocked(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, twoSpikes)
+	d, err := storedPRD(t, s, twoSpikes)
 	if err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-11", a, err, codeServer, "open_questions", "2 open questions")
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-11", a, err, codeServer, "open_questions", "2 open questions")
 	if err != nil {
 		return err
 	}
-	if d, err = t.storedPRD(s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n"); err != nil {
+	if d, err = storedPRD(t, s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n"); err != nil {
 		return err
 	}
-	a, err = t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-12/adr", a, err, codeServer, "open_questions", "1 open question")
+	a, err = tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-12/adr", a, err, codeServer, "open_questions", "1 open question")
 	return err
 }
 
@@ -205,23 +205,23 @@ func runApprovePrecedence(t *trial) error {
 	if err != nil {
 		return err
 	}
-	epic, d := t.child("EPIC", "PRD", twoSpikes)
+	epic, d := child(t, "EPIC", "PRD", twoSpikes)
 	d.status = "Approved"
-	if err := t.keep(s, epic, d); err != nil {
+	if err := keep(t, s, epic, d); err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-13/status", a, err, codeServer, "status_draft")
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-13/status", a, err, codeServer, "status_draft")
 	if err != nil {
 		return err
 	}
-	epic, d = t.child("EPIC", "PRD", twoSpikes)
+	epic, d = child(t, "EPIC", "PRD", twoSpikes)
 	epic.status = "Draft"
-	if err := t.keep(s, epic, d); err != nil {
+	if err := keep(t, s, epic, d); err != nil {
 		return err
 	}
-	a, err = t.tryApprove(s, d.id)
-	t.checkPrerequisite("S0-APPROVE-13/parent", a, err, codeServer, "parent_approved")
+	a, err = tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-13/parent", a, err, codeServer, "parent_approved")
 	return err
 }
 
@@ -230,16 +230,16 @@ func runApproveMany(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, placeholders("HLS", 101))
+	d, err := storedPRD(t, s, placeholders("HLS", 101))
 	if err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
+	a, err := tryApprove(t, s, d.id)
 	t.check("S0-APPROVE-27/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
-	return t.checkUnchanged("S0-APPROVE-27/unchanged", s, d)
+	return checkUnchanged(t, "S0-APPROVE-27/unchanged", s, d)
 }
 
 // placeholders is a section with n placeholders: AAA, AAB and so on.

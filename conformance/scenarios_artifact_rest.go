@@ -104,7 +104,7 @@ func restBatch(project string, inputs []map[string]any, artifacts ...string) map
 }
 
 // queue adds tasks for artifacts and returns their ids.
-func (t *trial) queue(c *restClient, project string, artifacts ...string) ([]string, error) {
+func queue(t *trial, c *restClient, project string, artifacts ...string) ([]string, error) {
 	r, err := c.do(t.ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), artifacts...))
 	ids := r.list("task_ids")
 	if err != nil || r.status != http.StatusCreated || len(ids) != len(artifacts) {
@@ -118,15 +118,15 @@ func (c *restClient) setStatus(t *trial, id, status string) (restReply, error) {
 }
 
 func runTaskNext(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project := t.project()
-	artifacts := []string{t.unused("HLS"), t.unused("HLS")}
+	project := newProject(t)
+	artifacts := []string{unusedID(t, "HLS"), unusedID(t, "HLS")}
 	var ids []string
-	for i, p := range []string{t.project(), project, project} {
-		got, err := t.queue(c, p, []string{t.unused("HLS"), artifacts[0], artifacts[1]}[i])
+	for i, p := range []string{newProject(t), project, project} {
+		got, err := queue(t, c, p, []string{unusedID(t, "HLS"), artifacts[0], artifacts[1]}[i])
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func runTaskNext(t *trial) error {
 	}
 	missing := missingMembers(task, "task_id", "project_id", "artifact_id", "generator", "status", "description", "inputs_json", "created_at")
 	t.check("S0-TASKAPI-01/members", missing == "" && rawjson.Text(task["status"]) == "pending", "the members of a pending task", "no %s in %s", missing, r.describe(nil))
-	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next?project="+t.project(), nil)
+	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next?project="+newProject(t), nil)
 	t.check("S0-TASKAPI-02", err == nil && r.status == http.StatusOK && string(r.members["task"]) == "null" && string(r.members["success"]) == "true" &&
 		rawjson.Text(r.members["message"]) == "No pending tasks for project", `200 with task null and "No pending tasks for project"`, "%s", r.describe(err))
 	r, err = c.do(t.ctx, http.MethodGet, "/tasks/next", nil)
@@ -150,12 +150,12 @@ func runTaskNext(t *trial) error {
 }
 
 func runTaskStatus(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project := t.project()
-	ids, err := t.queue(c, project, t.unused("HLS"))
+	project := newProject(t)
+	ids, err := queue(t, c, project, unusedID(t, "HLS"))
 	if err != nil {
 		return err
 	}
@@ -197,17 +197,17 @@ func (r restReply) artifactsOf() []string {
 }
 
 func runTaskList(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project, input := t.project(), t.unused("PRD")
-	a, b, other, depends := t.unused("HLS"), t.unused("HLS"), t.unused("HLS"), t.unused("HLS")
-	ids, err := t.queue(c, project, a, b)
+	project, input := newProject(t), unusedID(t, "PRD")
+	a, b, other, depends := unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS")
+	ids, err := queue(t, c, project, a, b)
 	if err != nil {
 		return err
 	}
-	if _, err := t.queue(c, t.project(), other); err != nil {
+	if _, err := queue(t, c, newProject(t), other); err != nil {
 		return err
 	}
 	if r, err := c.do(t.ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs(input), depends)); err != nil || r.status != http.StatusCreated {
@@ -232,26 +232,26 @@ func runTaskList(t *trial) error {
 }
 
 func runTaskBatch(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project := t.project()
-	first := t.unused("HLS")
-	r, err := c.do(t.ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), first, t.unused("HLS")))
+	project := newProject(t)
+	first := unusedID(t, "HLS")
+	r, err := c.do(t.ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), first, unusedID(t, "HLS")))
 	ids := r.list("task_ids")
 	t.check("S0-TASKAPI-08/created", err == nil && r.status == http.StatusCreated && string(r.members["tasks_added"]) == "2" && len(ids) == 2 && string(r.members["success"]) == "true",
 		"201 with tasks_added 2", "%s", r.describe(err))
 	if err != nil {
 		return err
 	}
-	more, err := t.queue(c, t.project(), first)
+	more, err := queue(t, c, newProject(t), first)
 	if err != nil {
 		return err
 	}
 	t.check("S0-TASKAPI-08/unique", distinct(append(ids, more...)), "three ids", "%v", append(ids, more...))
 
-	fine := t.unused("HLS")
+	fine := unusedID(t, "HLS")
 	r, err = c.do(t.ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), fine, "bad id"))
 	refused := err == nil && r.status == http.StatusBadRequest
 	list, listErr := c.do(t.ctx, http.MethodGet, "/tasks?project="+project+"&artifact_id="+fine, nil)
@@ -266,11 +266,11 @@ func runTaskBatch(t *trial) error {
 }
 
 func runTaskWorkers(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	ids, err := t.queue(c, t.project(), t.unused("HLS"))
+	ids, err := queue(t, c, newProject(t), unusedID(t, "HLS"))
 	if err != nil {
 		return err
 	}

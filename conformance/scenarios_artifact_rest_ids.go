@@ -90,11 +90,11 @@ func reserveBody(prefix, project string, count int) map[string]any {
 }
 
 func runIDNext(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project := t.project()
+	project := newProject(t)
 	first, err := c.do(t.ctx, http.MethodGet, "/ids/next?type=US&project="+project, nil)
 	if err != nil {
 		return err
@@ -134,11 +134,11 @@ func (r restReply) expiry() time.Duration {
 func about(got, want time.Duration) bool { return got > want-3*time.Second && got < want+3*time.Second }
 
 func runIDReserve(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
-	project := t.project()
+	project := newProject(t)
 	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("HLS", project, 3))
 	id := rawjson.Text(r.members["reservation_id"])
 	t.check("S0-IDAPI-03/body", err == nil && r.status == http.StatusOK && uuid.Validate(id) == nil && rawjson.Text(r.members["artifact_type"]) == "HLS" &&
@@ -181,12 +181,12 @@ func runIDReserve(t *trial) error {
 }
 
 func runIDParallel(t *trial) error {
-	c, err := t.rest()
+	c, err := rest(t)
 	if c == nil {
 		return err
 	}
 	const callers = 50
-	project := t.project()
+	project := newProject(t)
 	replies := make([]restReply, callers)
 	errs := make([]error, callers)
 	var wait sync.WaitGroup
@@ -229,7 +229,7 @@ func runServiceSettings(t *trial) error {
 	if err := s.Handshake(t.ctx, t.leg.asked); err != nil {
 		return err
 	}
-	c, err := t.restOf(s)
+	c, err := restOf(t, s)
 	if c == nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func runServiceSettings(t *trial) error {
 		t.check(check, open == "", "401 for all of them", "%s", open)
 	}
 	c.key = standInKey
-	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("US", t.project(), 1))
+	r, err := c.do(t.ctx, http.MethodPost, "/ids/reserve", reserveBody("US", newProject(t), 1))
 	t.check("S0-TASKAPI-15/right", err == nil && r.status == http.StatusOK, "200", "%s", r.describe(err))
 	t.check("S0-IDAPI-08", about(r.expiry(), 7*time.Minute), "expires_at in 7 minutes", "%s after %s", rawjson.Text(r.members["expires_at"]), r.header.Get("Date"))
 	sick := ""
@@ -258,7 +258,7 @@ func runServiceSettings(t *trial) error {
 		}
 	}
 	t.check("S0-TASKAPI-15/health", sick == "", "200", "%s", sick)
-	if _, a, err := t.nextID(s, "prd", t.project()); err != nil {
+	if _, a, err := giveNextID(t, s, "prd", newProject(t)); err != nil {
 		return fmt.Errorf("%s: %s", toolNextID, a.OrError(err))
 	}
 	logged := false

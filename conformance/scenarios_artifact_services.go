@@ -107,7 +107,7 @@ var researchFiles = map[string]string{
 
 // writeResearch puts both research documents into the artifacts folder, with a
 // status, or takes them away with "".
-func (t *trial) writeResearch(status string) error {
+func writeResearch(t *trial, status string) error {
 	dir := filepath.Join(t.leg.fixtures.Artifacts, "research")
 	if status == "" {
 		return ours(os.RemoveAll(dir))
@@ -125,18 +125,18 @@ func (t *trial) writeResearch(status string) error {
 }
 
 func runApproveAsks(t *trial) error {
-	if err := t.writeResearch("Finalized"); err != nil {
+	if err := writeResearch(t, "Finalized"); err != nil {
 		return err
 	}
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	if err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
@@ -150,14 +150,14 @@ func runApproveAsks(t *trial) error {
 		}
 		return nil
 	}
-	t.checkBatch(d, got, batches[0])
+	checkBatch(t, d, got, batches[0])
 	confirms := services.requests("POST /ids/confirm")
 	t.check("S0-APPROVE-17", len(confirms) == 1 && rawjson.Text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
 		!confirms[0].at.Before(batches[0].at), "one confirmation of "+got.Reservation, "%s", describeRequests(confirms))
 	return nil
 }
 
-func (t *trial) checkBatch(d draft, got approval, batch restRequest) {
+func checkBatch(t *trial, d draft, got approval, batch restRequest) {
 	tasks := batch.tasks()
 	var ids []string
 	mandatory, recommended := "", ""
@@ -191,18 +191,18 @@ func input(task restTask, name string) (restInput, bool) {
 }
 
 func runApproveNoResearch(t *trial) error {
-	if err := t.writeResearch(""); err != nil {
+	if err := writeResearch(t, ""); err != nil {
 		return err
 	}
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	_, a, err := t.approve(s, d.id)
+	_, a, err := approve(t, s, d.id)
 	if err != nil {
 		t.fail("S0-APPROVE-16", "an approval", "%s", a.OrError(err))
 		return nil
@@ -219,27 +219,27 @@ func runApproveNoResearch(t *trial) error {
 }
 
 func runApproveAsksNothing(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	epic := newDraft(t.unused("EPIC"))
+	epic := newDraft(unusedID(t, "EPIC"))
 	epic.parent = ""
-	plain, err := t.storedPRD(s, "Nothing below it.\n")
+	plain, err := storedPRD(t, s, "Nothing below it.\n")
 	if err != nil {
 		return err
 	}
-	if err := t.keep(s, epic); err != nil {
+	if err := keep(t, s, epic); err != nil {
 		return err
 	}
-	if _, a, err := t.approve(s, epic.id); err != nil {
+	if _, a, err := approve(t, s, epic.id); err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	reserves := services.requests("POST /ids/reserve")
 	t.check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
 	services.begin(nil)
 	t.step(s)
-	if _, a, err := t.approve(s, plain.id); err != nil {
+	if _, a, err := approve(t, s, plain.id); err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	all := services.requests("")
@@ -248,15 +248,15 @@ func runApproveAsksNothing(t *trial) error {
 }
 
 func runApproveStories(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	prd, d := t.child("PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
-	if err := t.keep(s, prd, d); err != nil {
+	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
+	if err := keep(t, s, prd, d); err != nil {
 		return err
 	}
-	if _, a, err := t.approve(s, d.id); err != nil {
+	if _, a, err := approve(t, s, d.id); err != nil {
 		return fmt.Errorf("the approval: %s", a.OrError(err))
 	}
 	batches := services.requests("POST /tasks/batch")
@@ -272,27 +272,27 @@ func runApproveStories(t *trial) error {
 }
 
 func runApproveRefusedFirst(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	done := newDraft(t.unused("PRD"))
+	done := newDraft(unusedID(t, "PRD"))
 	done.parent, done.status, done.body = "", "Approved", threeStories
-	epic, below := t.child("EPIC", "PRD", threeStories)
+	epic, below := child(t, "EPIC", "PRD", threeStories)
 	epic.status = "Draft"
-	many, err := t.storedPRD(s, placeholders("HLS", 101))
+	many, err := storedPRD(t, s, placeholders("HLS", 101))
 	if err != nil {
 		return err
 	}
-	if err := t.keep(s, done, epic, below); err != nil {
+	if err := keep(t, s, done, epic, below); err != nil {
 		return err
 	}
 	for check, id := range pairs(
-		"S0-APPROVE-06/no-reserve", t.unused("PRD"), "S0-APPROVE-07/no-reserve", done.id,
+		"S0-APPROVE-06/no-reserve", unusedID(t, "PRD"), "S0-APPROVE-07/no-reserve", done.id,
 		"S0-APPROVE-08/no-reserve", below.id, "S0-APPROVE-27/no-reserve", many.id,
 	) {
 		services.begin(nil)
-		if _, err := t.tryApprove(s, id); err != nil {
+		if _, err := tryApprove(t, s, id); err != nil {
 			return err
 		}
 		all := services.requests("")
@@ -302,24 +302,24 @@ func runApproveRefusedFirst(t *trial) error {
 }
 
 func runApproveNoIDs(t *trial) error {
-	s, services, err := t.playing(breaking("POST /ids/reserve", restAnswer{lose: true}))
+	s, services, err := playing(t, breaking("POST /ids/reserve", restAnswer{lose: true}))
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
+	a, err := tryApprove(t, s, d.id)
 	t.check("S0-APPROVE-21/error", a.HasCode(err, wire.CodeInternal, codeServer), "error -32603 or -32000", "%s", a.OrError(err))
 	if err != nil {
 		return err
 	}
-	if err := t.checkUnchanged("S0-APPROVE-21/unchanged", s, d); err != nil {
+	if err := checkUnchanged(t, "S0-APPROVE-21/unchanged", s, d); err != nil {
 		return err
 	}
 	services.begin(nil)
-	_, a, err = t.approve(s, d.id)
+	_, a, err = approve(t, s, d.id)
 	t.check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.OrError(err))
 	return nil
 }
@@ -328,15 +328,15 @@ func runApproveNoIDs(t *trial) error {
 const httpBody = "a sentence of the service"
 
 func runApproveNoTasks(t *trial) error {
-	s, services, err := t.playing(breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
+	s, services, err := playing(t, breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	a, err := t.tryApprove(s, d.id)
+	a, err := tryApprove(t, s, d.id)
 	if err != nil {
 		return err
 	}
@@ -345,14 +345,14 @@ func runApproveNoTasks(t *trial) error {
 		"error -32602 with rolled_back true and failed_step", "%s", a.Describe())
 	t.check("S0-ERR-02", a.Err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
 		"none of status_code, detail", "%s", a.Describe())
-	if err := t.checkUnchanged("S0-APPROVE-22/unchanged", s, d); err != nil {
+	if err := checkUnchanged(t, "S0-APPROVE-22/unchanged", s, d); err != nil {
 		return err
 	}
 	confirms := services.requests("POST /ids/confirm")
 	t.check("S0-APPROVE-23/unconfirmed", len(confirms) == 0, "no confirmation", "%s", describeRequests(confirms))
 
 	services.begin(breaking("POST /tasks/batch", restRefusal(http.StatusInternalServerError, httpBody)))
-	a, err = t.tryApprove(s, d.id)
+	a, err = tryApprove(t, s, d.id)
 	data, _ = rawjson.Object(a.ErrorData())
 	t.check("S0-APPROVE-22/failed", err == nil && a.Err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.OrError(err))
 	if err != nil {
@@ -361,7 +361,7 @@ func runApproveNoTasks(t *trial) error {
 	services.begin(nil)
 	t.step(s)
 	next := fmt.Sprintf("HLS-%03d", services.given("HLS")+1)
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	t.check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.OrError(err))
 	return nil
 }
@@ -375,15 +375,15 @@ func hasMember(a wire.Answer, name string) bool {
 }
 
 func runApproveUnconfirmed(t *trial) error {
-	s, _, err := t.playing(breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
+	s, _, err := playing(t, breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	got, a, err := t.approve(s, d.id)
+	got, a, err := approve(t, s, d.id)
 	t.check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the approval: %w", err)
@@ -398,15 +398,15 @@ func runApproveUnconfirmed(t *trial) error {
 }
 
 func runApproveTwiceAsks(t *trial) error {
-	s, services, err := t.playing(nil)
+	s, services, err := playing(t, nil)
 	if err != nil {
 		return err
 	}
-	d, err := t.storedPRD(s, threeStories)
+	d, err := storedPRD(t, s, threeStories)
 	if err != nil {
 		return err
 	}
-	if _, err := t.together(s, toolApprove, approveArguments(d.id), approveArguments(d.id)); err != nil {
+	if _, err := together(t, s, toolApprove, approveArguments(d.id), approveArguments(d.id)); err != nil {
 		return err
 	}
 	reserves := services.requests("POST /ids/reserve")

@@ -106,13 +106,13 @@ func researchInput(status string) restInput {
 }
 
 // approvedPRD stores an approved PRD and returns its input.
-func (t *trial) approvedPRD(s *wire.Session) (restInput, error) {
-	d := newDraft(t.unused("PRD"))
+func approvedPRD(t *trial, s *wire.Session) (restInput, error) {
+	d := newDraft(unusedID(t, "PRD"))
 	d.parent, d.status = "", "Approved"
-	return prdInput(d.id), t.keep(s, d)
+	return prdInput(d.id), keep(t, s, d)
 }
 
-func (t *trial) add(s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
+func add(t *trial, s *wire.Session, tasks ...map[string]any) (added, wire.Answer, error) {
 	return called[added](t, s, toolAddTask, addArguments(tasks...))
 }
 
@@ -121,13 +121,13 @@ func runAddThree(t *trial) error {
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	ids := []string{t.unused("HLS"), t.unused("HLS"), t.unused("HLS")}
+	ids := []string{unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS")}
 	slices.Reverse(ids) // not in the order of their numbers
-	got, a, err := t.add(s, newTask(ids[0], prd), newTask(ids[1], prd), newTask(ids[2], prd))
+	got, a, err := add(t, s, newTask(ids[0], prd), newTask(ids[1], prd), newTask(ids[2], prd))
 	t.check("S0-ADD-01/added", err == nil && got.Success && got.Added == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs),
 		"success, tasks_added 3, three task_ids", "%s", a.OrError(err))
 	if err != nil {
@@ -145,16 +145,16 @@ func runAddRefused(t *trial) error {
 	if err != nil {
 		return err
 	}
-	good, err := t.approvedPRD(s)
+	good, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
-	open := newDraft(t.unused("PRD"))
+	open := newDraft(unusedID(t, "PRD"))
 	open.parent = ""
-	if err := t.keep(s, open); err != nil {
+	if err := keep(t, s, open); err != nil {
 		return err
 	}
-	id := t.unused("HLS")
+	id := unusedID(t, "HLS")
 	with := func(change func(*restInput)) map[string]any {
 		in := good
 		change(&in)
@@ -179,7 +179,7 @@ func runAddRefused(t *trial) error {
 		{"S0-ADD-07/http", []string{badURI}, []map[string]any{uri("http://127.0.0.1/artifacts/prds/x.md")}},
 		{"S0-ADD-07/relative", []string{badURI}, []map[string]any{uri("artifacts/prds/x.md")}},
 		{"S0-ADD-07/file", []string{badURI}, []map[string]any{uri("file:///artifacts/prds/x.md")}},
-		{"S0-ADD-08/missing", []string{notFound}, []map[string]any{path("artifacts/prds/" + t.unused("PRD") + "_v1.md")}},
+		{"S0-ADD-08/missing", []string{notFound}, []map[string]any{path("artifacts/prds/" + unusedID(t, "PRD") + "_v1.md")}},
 		{"S0-ADD-08/directory", []string{notFound}, []map[string]any{path("artifacts/prds")}},
 		{"S0-ADD-09", []string{open.id + " not approved"}, []map[string]any{newTask(id, prdInput(open.id))}},
 		{"S0-ADD-11", []string{"Duplicate artifact_id in batch"}, []map[string]any{newTask(id, good), newTask(id, good)}},
@@ -210,21 +210,21 @@ func runAddRefused(t *trial) error {
 }
 
 func runAddResearch(t *trial) error {
-	if err := t.writeResearch("Draft"); err != nil {
+	if err := writeResearch(t, "Draft"); err != nil {
 		return err
 	}
 	s, err := t.shared()
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
 	bad := ""
 	for _, status := range []string{"Draft", "Finalized"} {
 		t.step(s)
-		a, err := t.call(s, toolAddTask, addArguments(newTask(t.unused("HLS"), prd, researchInput(status))))
+		a, err := t.call(s, toolAddTask, addArguments(newTask(unusedID(t, "HLS"), prd, researchInput(status))))
 		if err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func runAddResearch(t *trial) error {
 		}
 	}
 	t.check("S0-ADD-10", bad == "", `error -32602 "… must have status='Finalized'"`, "%s", bad)
-	return t.writeResearch("")
+	return writeResearch(t, "")
 }
 
 func runAddSizes(t *trial) error {
@@ -241,13 +241,13 @@ func runAddSizes(t *trial) error {
 	if err != nil {
 		return err
 	}
-	prd, err := t.approvedPRD(s)
+	prd, err := approvedPRD(t, s)
 	if err != nil {
 		return err
 	}
 	var tasks []map[string]any
 	for range 101 {
-		tasks = append(tasks, newTask(t.unused("HLS"), prd))
+		tasks = append(tasks, newTask(unusedID(t, "HLS"), prd))
 	}
 	for _, c := range []struct {
 		check string
@@ -261,7 +261,7 @@ func runAddSizes(t *trial) error {
 		}
 	}
 	t.step(s)
-	got, a, err := t.add(s, tasks[:100]...)
+	got, a, err := add(t, s, tasks[:100]...)
 	t.check("S0-ADD-21/100", err == nil && got.Added == 100, "tasks_added 100", "%s", a.OrError(err))
 	return nil
 }

@@ -65,14 +65,14 @@ func runAuthorization(t *trial) error {
 			with[name] = nil
 		}
 		with["Authorization"] = authorization
-		return t.exchange(s, http.MethodPost, s.Message(s.NewID(), method, params), with)
+		return exchange(t, s, http.MethodPost, s.Message(s.NewID(), method, params), with)
 	}
 	a, err := ask()
 	if err != nil {
 		return err
 	}
 	if a.Status != http.StatusUnauthorized {
-		t.skipAll(SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
+		skipAll(t, SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
 		return nil
 	}
 	told := challenged(a.Header)
@@ -81,14 +81,14 @@ func runAuthorization(t *trial) error {
 		if !t.decided("AUTH-03/challenge") {
 			t.pass("AUTH-03/challenge")
 		}
-		err := t.forged(ask)
-		t.skipAll(SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
+		err := forged(t, ask)
+		skipAll(t, SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
 		return err
 	}
 	metadata := metadata(w.At, t, endpoint, told)
 	t.check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+wellKnownResource, "WWW-Authenticate %q, and none", a.Header.Values("WWW-Authenticate"))
 	if metadata == nil {
-		t.skipAll(SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
+		skipAll(t, SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
 		return nil
 	}
 	if !t.decided("AUTH-03/challenge") {
@@ -110,11 +110,11 @@ func runAuthorization(t *trial) error {
 	} else {
 		t.skip("AUTH-05/own", SkipPrerequisite, "no URL")
 	}
-	return t.forged(ask)
+	return forged(t, ask)
 }
 
 // forged judges the answer to a token that nobody issued.
-func (t *trial) forged(ask func(authorization ...string) (*wire.HTTPAnswer, error)) error {
+func forged(t *trial, ask func(authorization ...string) (*wire.HTTPAnswer, error)) error {
 	a, err := ask("Bearer mainstay-conformance-nobody-issued-this")
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func batch(messages ...[]byte) []byte {
 
 // batched sends a batch and returns the responses that came for it and for
 // nothing else, with those without an id.
-func (t *trial) batched(s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
+func batched(t *trial, s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
 	for _, id := range ids {
 		s.Pending[id] = false
 	}
@@ -95,7 +95,7 @@ func runBatches(t *trial) error {
 		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), wire.Message(`"b-6"`, unknownMethod, nil)}, []string{`"b-6"`}},
 	} {
 		t.step(s)
-		got, err := t.batched(s, c.ids, c.messages...)
+		got, err := batched(t, s, c.ids, c.messages...)
 		fault := ""
 		if err != nil {
 			fault = err.Error()
@@ -118,14 +118,14 @@ func runBatches(t *trial) error {
 		t.check(c.check, fault == "", "one answer to each request", "%s", fault)
 	}
 	t.step(s)
-	a, err := t.refusal(s, "", []byte("[]"))
-	t.checkUnserved("RPC-15/empty", a, err, wire.CodeInvalidRequest)
+	a, err := refusalOf(t, s, "", []byte("[]"))
+	checkUnserved(t, "RPC-15/empty", a, err, wire.CodeInvalidRequest)
 	t.step(s)
-	got, err := t.batched(s, []string{`"b-7"`, "null"}, []byte(`1`), ping(`"b-7"`))
+	got, err := batched(t, s, []string{`"b-7"`, "null"}, []byte(`1`), ping(`"b-7"`))
 	served := slices.ContainsFunc(got, func(in wire.Inbound) bool { return in.ID() == `"b-7"` && wire.ToAnswer(in).Err == nil })
 	t.check("RPC-15/part", served, "a result for the request in it", "%d answers, %v", len(got), err)
 	delete(s.Pending, "null")
-	return t.alive("RPC-15/alive", s)
+	return alive(t, "RPC-15/alive", s)
 }
 
 func runNoBatches(t *trial) error {
@@ -135,13 +135,13 @@ func runNoBatches(t *trial) error {
 	}
 	const id = `"batched-1"`
 	s.Pending[id] = false
-	a, err := t.refusal(s, id, batch(s.Message(id, s.LifeSign(), nil)))
+	a, err := refusalOf(t, s, id, batch(s.Message(id, s.LifeSign(), nil)))
 	if a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusInternalServerError {
 		t.fail("RPC-17/refused", "error -32600", "HTTP %d", a.In.HTTP.Status)
 	}
 	if rawjson.IsArray(a.In.Data) { // a batch of answers
 		t.fail("RPC-17/refused", "error -32600", "%s", rawjson.Clip(string(a.In.Data), 160))
 	}
-	t.checkUnserved("RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
-	return t.alive("RPC-17/alive", s)
+	checkUnserved(t, "RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
+	return alive(t, "RPC-17/alive", s)
 }

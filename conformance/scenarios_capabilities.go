@@ -58,9 +58,9 @@ func capabilityScenarios() []Scenario {
 	return []Scenario{declared, absent}
 }
 
-func runDeclared(t *trial) error { return t.eachFeature("LC-14/", true) }
+func runDeclared(t *trial) error { return eachFeature(t, "LC-14/", true) }
 
-func runAbsent(t *trial) error { return t.eachFeature("LC-11/", false) }
+func runAbsent(t *trial) error { return eachFeature(t, "LC-11/", false) }
 
 // nothingSuch begins the names of tools, prompts, resources and tasks that no server has.
 const nothingSuch = "mainstay-no"
@@ -72,7 +72,7 @@ func saysUnknown(a wire.Answer) bool {
 }
 
 // eachFeature asks for the features that are declared, or that are not.
-func (t *trial) eachFeature(prefix string, declared bool) error {
+func eachFeature(t *trial, prefix string, declared bool) error {
 	s, err := t.shared()
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func runChecklistManual(t *trial) error {
 	if err != nil {
 		return err
 	}
-	v, _, err := t.validate(s, newDraft("US-040").text(), "US-040")
+	v, _, err := validate(t, s, newDraft("US-040").text(), "US-040")
 	if err != nil {
 		t.fail("S0-VAL-05/null", "a verdict", "%v", err)
 		return err
@@ -118,31 +118,31 @@ func runChecklistBroken(t *trial) error {
 		return err
 	}
 	t.step(s)
-	v, _, err := t.validate(s, newDraft("HLS-001").text(), "HLS-001")
+	v, _, err := validate(t, s, newDraft("HLS-001").text(), "HLS-001")
 	t.check("S0-VAL-11/mended", err == nil && v.Rate == "2/2", "a verdict", "%v %s", err, v.describe())
 	// The scenario can run again in the folder a caller gave.
 	return writeFile(dir, checklistBroken+".json", []byte("{"))
 }
 
 func runChecklistEdited(t *trial) error {
-	return t.withCachedChecklist(func(s *wire.Session, path string) error {
+	return withCachedChecklist(t, func(s *wire.Session, path string) error {
 		if err := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)); err != nil {
 			return err
 		}
-		v, _, err := t.validate(s, newDraft("EPIC-006").text(), "EPIC-006")
+		v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
 		t.check("S0-VAL-13/within", err == nil && v.passed() && v.Rate == "2/2", "the verdict of the checklist before", "%v %s", err, v.describe())
 		return err
 	})
 }
 
 func runChecklistOnce(t *trial) error {
-	return t.withCachedChecklist(func(s *wire.Session, path string) error {
+	return withCachedChecklist(t, func(s *wire.Session, path string) error {
 		if err := os.Remove(path); err != nil {
 			return ours(err)
 		}
 		for i := range 100 {
 			t.step(s)
-			v, _, err := t.validate(s, newDraft("EPIC-006").text(), "EPIC-006")
+			v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
 			if err != nil || !v.passed() {
 				t.fail("S0-VAL-14", "the verdict of the checklist read once", "call %d: %v %s", i+1, err, v.describe())
 				return err
@@ -155,13 +155,13 @@ func runChecklistOnce(t *trial) error {
 
 // withCachedChecklist calls f after the server has read a checklist, and puts
 // the file back.
-func (t *trial) withCachedChecklist(f func(s *wire.Session, path string) error) error {
+func withCachedChecklist(t *trial, f func(s *wire.Session, path string) error) error {
 	path := filepath.Join(t.leg.fixtures.Checklists, checklistCached+".json")
 	s, err := t.fresh() // the cache of another session may hold another state
 	if err != nil {
 		return err
 	}
-	if _, _, err := t.validate(s, newDraft("EPIC-006").text(), "EPIC-006"); err != nil {
+	if _, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006"); err != nil {
 		return err
 	}
 	t.step(s)
@@ -199,7 +199,7 @@ func runChecklistUnknownCheck(t *trial) error {
 	if err != nil {
 		return err
 	}
-	v, _, err := t.validate(s, newDraft("SPIKE-001").text(), "SPIKE-001")
+	v, _, err := validate(t, s, newDraft("SPIKE-001").text(), "SPIKE-001")
 	if err != nil {
 		t.fail("S0-VAL-17/fails", "a verdict", "%v", err)
 		return err

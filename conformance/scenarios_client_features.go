@@ -62,19 +62,19 @@ type exchangeOfFeature struct {
 	s     *wire.Session // nil when none was opened
 }
 
-// checkAnswered decides that a call of a client that will not has an answer, whatever
+// judgeAnswered decides that a call of a client that will not has an answer, whatever
 // it is. Silence counts while the server answers other requests.
-func (t *trial) checkAnswered(id string, x exchangeOfFeature, err error) {
-	if x.s == nil || t.unheard(x.s, err) {
+func judgeAnswered(t *trial, id string, x exchangeOfFeature, err error) {
+	if x.s == nil || unheard(t, x.s, err) {
 		t.unknown(id, fmt.Sprint(err))
 		return
 	}
 	t.check(id, err == nil, "an answer", x.OrError(err))
 }
 
-// asking opens a session that declares capabilities and answers one method with
+// askFeature opens a session that declares capabilities and answers one method with
 // what reply says, and calls a tool on it.
-func (t *trial) asking(declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
+func askFeature(t *trial, declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
 	s, err := t.raw()
 	if err != nil {
 		return exchangeOfFeature{}, err
@@ -94,13 +94,13 @@ func (t *trial) asking(declares map[string]any, method string, reply func(wire.I
 		_, _ = w.Listen(ctx, "") // what comes of it is HTTP-19's
 		cancel()
 	}
-	a, err := t.callListening(s, tool, arguments)
+	a, err := callListening(t, s, tool, arguments)
 	return exchangeOfFeature{a, s.Noted(method), s}, err
 }
 
 // callListening calls a tool and answers what the server asks from the first
 // moment: it may ask elsewhere before it says how the call's own answer begins.
-func (t *trial) callListening(s *wire.Session, tool string, arguments any) (wire.Answer, error) {
+func callListening(t *trial, s *wire.Session, tool string, arguments any) (wire.Answer, error) {
 	id := s.NewID()
 	data := s.Message(id, mcp.MethodToolsCall, callParams(tool, arguments))
 	s.Expect(data)
@@ -130,11 +130,11 @@ func unobserved(err error) bool {
 
 // cannotAsk ends a scenario of which no call came back: skipped where a server
 // cannot ask, not established where nothing came in time.
-func (t *trial) cannotAsk(err error) error {
+func cannotAsk(t *trial, err error) error {
 	if !errors.Is(err, errNoSession) {
 		return err
 	}
-	t.skipAll(SkipTransport, err.Error())
+	skipAll(t, SkipTransport, err.Error())
 	return nil
 }
 
@@ -155,9 +155,9 @@ func runSampling(t *trial) error {
 	const method = mcp.MethodSamplingCreateMessage
 	declared := map[string]any{"sampling": struct{}{}}
 	arguments := map[string]any{"prompt": "What is the capital of France?"}
-	x, err := t.asking(declared, method, func(wire.Inbound) (any, *wire.RPCError) { return modelSays, nil }, toolSampling, arguments)
+	x, err := askFeature(t, declared, method, func(wire.Inbound) (any, *wire.RPCError) { return modelSays, nil }, toolSampling, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
-		return t.cannotAsk(err)
+		return cannotAsk(t, err)
 	}
 	t.check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
@@ -167,9 +167,9 @@ func runSampling(t *trial) error {
 	fault := samplingFault(x.params())
 	t.check("SAMP-01/shape", fault == "", "messages and maxTokens", "%s", fault)
 	t.check("SAMP-01/used", err == nil && strings.Contains(string(x.Result), modelSaid), modelSaid+" in the result", x.OrError(err))
-	x, err = t.asking(declared, method, userRefuses, toolSampling, arguments)
-	t.checkAnswered("SAMP-01/refused", x, err)
-	x, err = t.asking(nil, method, userRefuses, toolSampling, arguments)
+	x, err = askFeature(t, declared, method, userRefuses, toolSampling, arguments)
+	judgeAnswered(t, "SAMP-01/refused", x, err)
+	x, err = askFeature(t, nil, method, userRefuses, toolSampling, arguments)
 	if err != nil && len(x.asked) == 0 {
 		return err
 	}
@@ -184,9 +184,9 @@ func runElicitation(t *trial) error {
 	accept := func(in wire.Inbound) (any, *wire.RPCError) {
 		return map[string]any{"action": "accept", "content": asked{}.form(in.Members["params"])}, nil
 	}
-	x, err := t.asking(declared, method, accept, toolElicitation, arguments)
+	x, err := askFeature(t, declared, method, accept, toolElicitation, arguments)
 	if len(x.asked) == 0 && unobserved(err) {
-		return t.cannotAsk(err)
+		return cannotAsk(t, err)
 	}
 	t.check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
 	if len(x.asked) == 0 {
@@ -197,11 +197,11 @@ func runElicitation(t *trial) error {
 	t.check("ELIC-01/shape", fault == "", "a message and a flat form", "%s", fault)
 	t.check("ELIC-01/used", err == nil && strings.Contains(string(x.Result), userSays), userSays+" in the result", x.OrError(err))
 	decline := func(wire.Inbound) (any, *wire.RPCError) { return map[string]any{"action": "decline"}, nil }
-	x, err = t.asking(declared, method, decline, toolElicitation, arguments)
-	t.checkAnswered("ELIC-01/declined", x, err)
-	x, err = t.asking(declared, method, userRefuses, toolElicitation, arguments)
-	t.checkAnswered("ELIC-01/refused", x, err)
-	x, err = t.asking(nil, method, userRefuses, toolElicitation, arguments)
+	x, err = askFeature(t, declared, method, decline, toolElicitation, arguments)
+	judgeAnswered(t, "ELIC-01/declined", x, err)
+	x, err = askFeature(t, declared, method, userRefuses, toolElicitation, arguments)
+	judgeAnswered(t, "ELIC-01/refused", x, err)
+	x, err = askFeature(t, nil, method, userRefuses, toolElicitation, arguments)
 	if err != nil && len(x.asked) == 0 {
 		return err
 	}
@@ -210,16 +210,16 @@ func runElicitation(t *trial) error {
 }
 
 // formOf has a tool show its form and returns the properties.
-func (t *trial) formOf(tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
+func formOf(t *trial, tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
 	accept := func(in wire.Inbound) (any, *wire.RPCError) {
 		return map[string]any{"action": "accept", "content": asked{}.form(in.Members["params"])}, nil
 	}
-	x, err := t.asking(map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
+	x, err := askFeature(t, map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
 	return readSchema(x.params()["requestedSchema"]).Properties, x, err
 }
 
 func runDefaults(t *trial) error {
-	properties, x, err := t.formOf(toolDefaults)
+	properties, x, err := formOf(t, toolDefaults)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
 		s := readSchema(properties[name])
@@ -232,14 +232,14 @@ func runDefaults(t *trial) error {
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
-		return t.cannotAsk(err)
+		return cannotAsk(t, err)
 	}
 	t.check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.OrError(err))
 	return nil
 }
 
 func runEnums(t *trial) error {
-	properties, x, err := t.formOf(toolEnums)
+	properties, x, err := formOf(t, toolEnums)
 	fault := ""
 	for _, name := range rawjson.SortedKeys(properties) {
 		members, _ := rawjson.Object(properties[name])
@@ -257,7 +257,7 @@ func runEnums(t *trial) error {
 		}
 	}
 	if len(properties) == 0 && unobserved(err) {
-		return t.cannotAsk(err)
+		return cannotAsk(t, err)
 	}
 	t.check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.OrError(err))
 	return nil

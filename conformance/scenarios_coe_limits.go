@@ -155,7 +155,7 @@ func runRateHeaders(t *trial) error {
 	agent := "conform/headers/" + rand.Text()[:8]
 	call := func() (http.Header, int, error) {
 		id := s.NewID()
-		a, err := t.exchange(s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})), nil)
+		a, err := exchange(t, s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, toolNext, members{})), nil)
 		if err != nil {
 			return nil, 0, err
 		}

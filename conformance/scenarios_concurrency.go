@@ -142,8 +142,8 @@ type kind struct {
 	is     func(a wire.Answer) bool
 }
 
-// kinds are those that the server has.
-func (t *trial) kinds(s *wire.Session) []kind {
+// kindsOf are those that the server has.
+func kindsOf(t *trial, s *wire.Session) []kind {
 	list := func(method, member string) kind {
 		return kind{method, nil, func(a wire.Answer) bool {
 			result, ok := rawjson.Object(a.Result)
@@ -181,7 +181,7 @@ func runMixed(t *trial) error {
 		return err
 	}
 	t.step(s)
-	kinds := t.kinds(s)
+	kinds := kindsOf(t, s)
 	const rounds = 20
 	var ids []string
 	var messages [][]byte

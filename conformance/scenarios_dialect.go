@@ -48,7 +48,7 @@ func runDialect(t *trial) error {
 			return nil
 		}
 	}
-	t.skipAll(SkipNoFixture, "no tool "+toolDialect)
+	skipAll(t, SkipNoFixture, "no tool "+toolDialect)
 	return nil
 }
 

@@ -77,7 +77,7 @@ func runWrongEnvelope(t *trial) error {
 		}
 		t.check(c.check, ok, "error -32600 with the request's id", "%s", a.OrError(err))
 	}
-	return t.alive("X-WIRE-01/alive", s)
+	return alive(t, "X-WIRE-01/alive", s)
 }
 
 func runNotJSON(t *trial) error {
@@ -94,12 +94,12 @@ func runNotJSON(t *trial) error {
 		rpcID, there := a.In.Members["id"]
 		t.check(id, a.HasCode(err, wire.CodeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.OrError(err))
 	}
-	return t.alive("X-WIRE-02/alive", s)
+	return alive(t, "X-WIRE-02/alive", s)
 }
 
 // alive decides a check by a ping, and ends the scenario when the server is
 // lost.
-func (t *trial) alive(id string, s *wire.Session) error {
+func alive(t *trial, id string, s *wire.Session) error {
 	t.step(s)
 	t.mark = t.began // what came before it is what it died of
 	a, err := s.Ping(t.ctx)

@@ -45,7 +45,7 @@ func runGate(t *trial) error {
 		// handshake to wait for.
 		t.skip("X-GATE-01/first", SkipTransport, "a request without a session may be served on HTTP")
 	} else {
-		if s, err = t.tooEarly(s); err != nil {
+		if s, err = tooEarly(t, s); err != nil {
 			return err
 		}
 	}
@@ -57,10 +57,10 @@ func runGate(t *trial) error {
 	if t.forHouse("X-GATE-01/list", "X-GATE-01/call") {
 		t.step(s)
 		a, err := s.Request(t.ctx, mcp.MethodToolsList, nil)
-		t.checkNotInitialized("X-GATE-01/list", a, err)
+		checkNotInitialized(t, "X-GATE-01/list", a, err)
 		t.step(s)
 		a, err = s.Request(t.ctx, mcp.MethodToolsCall, callParams(unknownTool, nil))
-		t.checkNotInitialized("X-GATE-01/call", a, err)
+		checkNotInitialized(t, "X-GATE-01/call", a, err)
 	}
 	t.step(s)
 	a, err := s.Ping(t.ctx)
@@ -77,7 +77,7 @@ func runGate(t *trial) error {
 // tooEarly asks for tools before initialize and returns a session to go on with.
 // Silence is a refusal, too, of a server that goes on to answer initialize: one
 // that has gone has refused nothing.
-func (t *trial) tooEarly(s *wire.Session) (*wire.Session, error) {
+func tooEarly(t *trial, s *wire.Session) (*wire.Session, error) {
 	a, early := s.Request(t.ctx, mcp.MethodToolsList, nil)
 	if early == nil {
 		t.check("X-GATE-01/first", a.Err != nil, "an error", "%s", a.Describe())
@@ -93,7 +93,7 @@ func (t *trial) tooEarly(s *wire.Session) (*wire.Session, error) {
 	return t.raw()
 }
 
-func (t *trial) checkNotInitialized(id string, a wire.Answer, err error) {
+func checkNotInitialized(t *trial, id string, a wire.Answer, err error) {
 	data, _ := rawjson.Object(a.ErrorData())
 	ok := err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest && rawjson.Text(data["reason"]) == "not_initialized"
 	t.check(id, ok, `error -32600 with data.reason "not_initialized"`, a.OrError(err))

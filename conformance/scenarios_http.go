@@ -69,7 +69,7 @@ func httpOf(s *wire.Session) (*wire.HTTPConn, error) {
 }
 
 // exchange makes one HTTP request within the wait of an answer.
-func (t *trial) exchange(s *wire.Session, method string, body []byte, with http.Header) (*wire.HTTPAnswer, error) {
+func exchange(t *trial, s *wire.Session, method string, body []byte, with http.Header) (*wire.HTTPAnswer, error) {
 	w, err := httpOf(s)
 	if err != nil {
 		return nil, err
@@ -90,16 +90,16 @@ func runHTTPAnswers(t *trial) error {
 	}
 	// One that every server has to accept: what nobody knows may be refused.
 	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the answer"})
-	a, err := t.exchange(s, http.MethodPost, note, nil)
+	a, err := exchange(t, s, http.MethodPost, note, nil)
 	t.check("HTTP-04/accepted", a.Is(err, http.StatusAccepted), "202", "%s", a.Describe(err))
 	if a.Is(err, http.StatusAccepted) {
 		t.check("HTTP-04/no-body", len(a.Body) == 0, "no body", "%s", a.Describe(err))
 	} else {
 		t.skip("HTTP-04/no-body", SkipPrerequisite, "not accepted")
 	}
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), nil)
 	t.check("HTTP-03/request", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
 	t.check("HTTP-03/parameters", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	w, err := httpOf(s)
 	if err != nil {
@@ -109,7 +109,7 @@ func runHTTPAnswers(t *trial) error {
 	if id := w.SessionID(); id != "" {
 		lower["mcp-session-id"] = []string{id}
 	}
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), lower)
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), lower)
 	t.check("HTTP-11/case", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
@@ -121,7 +121,7 @@ func runRedirect(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked)), nil)
+	a, err := exchange(t, s, http.MethodPost, wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked)), nil)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func runHTTPGet(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodGet, nil, nil)
+	a, err := exchange(t, s, http.MethodGet, nil, nil)
 	ok := a.Is(err, http.StatusMethodNotAllowed) || a.Is(err, http.StatusOK) && wire.MediaType(a.Header) == wire.MediaStream
 	t.check("HTTP-19/get", ok, "an event stream or 405", "%s", a.Describe(err))
 	return nil
@@ -148,9 +148,9 @@ func runHTTPVersion(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {string(unknownVersion)}})
+	a, err := exchange(t, s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {string(unknownVersion)}})
 	t.check("HTTP-15/invalid", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
 	t.check("HTTP-15/missing", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
@@ -160,14 +160,14 @@ func runHTTPOrigin(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Origin": {"http://evil.example"}})
+	a, err := exchange(t, s, http.MethodPost, pingBody(s), http.Header{"Origin": {"http://evil.example"}})
 	refused := a.Is(err, http.StatusForbidden)
 	if !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
 		// The status is prescribed since that revision, the refusal before.
 		refused = err == nil && a.Status >= 400 && a.Status < 500
 	}
 	t.check("X-SEC-02/foreign", refused, "403", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), nil)
 	t.check("X-SEC-02/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }

@@ -57,28 +57,28 @@ func runForeignPages(t *trial) error {
 		return ours(err)
 	}
 	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
-	a, err := t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Host))
+	a, err := exchange(t, s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Host))
 	t.check("X-SEC-02/own", a.Served(err), wantServed, "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), from("null"))
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), from("null"))
 	t.check("X-SEC-02/null", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 
 	const evil = "http://evil.example"
-	if a, err = t.exchange(s, http.MethodPost, pingBody(s), from(evil)); !refusedOnly(a, err) {
+	if a, err = exchange(t, s, http.MethodPost, pingBody(s), from(evil)); !refusedOnly(a, err) {
 		for _, word := range []string{"prefix", "userinfo", "get", "delete", "initialize"} {
 			t.skip("X-SEC-02/"+word, SkipPrerequisite, "X-SEC-02/foreign: it is not refused at all")
 		}
 	} else {
-		a, err = t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
+		a, err = exchange(t, s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+".evil.example"))
 		t.check("X-SEC-02/prefix", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-		a, err = t.exchange(s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
+		a, err = exchange(t, s, http.MethodPost, pingBody(s), from(u.Scheme+"://"+u.Hostname()+"@evil.example"))
 		t.check("X-SEC-02/userinfo", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-		a, err = t.exchange(s, http.MethodGet, nil, from(evil))
+		a, err = exchange(t, s, http.MethodGet, nil, from(evil))
 		t.check("X-SEC-02/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		initialize := wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
-		a, err = t.exchange(s, http.MethodPost, initialize, http.Header{"Origin": {evil}, wire.HeaderSession: {}, wire.HeaderRevision: {}})
+		a, err = exchange(t, s, http.MethodPost, initialize, http.Header{"Origin": {evil}, wire.HeaderSession: {}, wire.HeaderRevision: {}})
 		t.check("X-SEC-02/initialize", refusedOnly(a, err) && header(a, wire.HeaderSession) == "", wantRefused, "%s", a.Describe(err))
-		a, err = t.exchange(s, http.MethodDelete, nil, from(evil))
-		after, afterErr := t.exchange(s, http.MethodPost, pingBody(s), nil)
+		a, err = exchange(t, s, http.MethodDelete, nil, from(evil))
+		after, afterErr := exchange(t, s, http.MethodPost, pingBody(s), nil)
 		t.check("X-SEC-02/delete", refusedOnly(a, err) && after.Served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.Describe(err), after.Describe(afterErr))
 	}
 	// What a name far away stands for, a server there may know better.
@@ -86,7 +86,7 @@ func runForeignPages(t *trial) error {
 		t.skip("X-SEC-02/host", SkipControl, "needs a server on this machine")
 		return nil
 	}
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Host": {"evil.example"}})
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), http.Header{"Host": {"evil.example"}})
 	t.check("X-SEC-02/host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }
@@ -104,22 +104,22 @@ func runOddVersionHeaders(t *trial) error {
 	}
 	named := func(v string) http.Header { return http.Header{wire.HeaderRevision: {v}} }
 	if t.leg.revision.AtLeast(mcp.Version2025_06_18) {
-		a, err := t.exchange(s, http.MethodPost, pingBody(s), named(strings.Repeat("v", 2000)))
+		a, err := exchange(t, s, http.MethodPost, pingBody(s), named(strings.Repeat("v", 2000)))
 		t.check("HTTP-15/garbage", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
-		a, err = t.exchange(s, http.MethodGet, nil, named(string(unknownVersion)))
+		a, err = exchange(t, s, http.MethodGet, nil, named(string(unknownVersion)))
 		t.check("HTTP-15/get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 		other := mcp.Version2025_06_18
 		if s.Opened.Revision == other {
 			other = mcp.LatestSession
 		}
-		a, err = t.exchange(s, http.MethodPost, pingBody(s), named(string(other)))
+		a, err = exchange(t, s, http.MethodPost, pingBody(s), named(string(other)))
 		t.check("HTTP-15/other", eitherWay(a, err), wantEither, "%s", a.Describe(err))
-		a, err = t.exchange(s, http.MethodDelete, nil, named(string(unknownVersion)))
-		after, afterErr := t.exchange(s, http.MethodPost, pingBody(s), nil)
+		a, err = exchange(t, s, http.MethodDelete, nil, named(string(unknownVersion)))
+		after, afterErr := exchange(t, s, http.MethodPost, pingBody(s), nil)
 		t.check("HTTP-15/delete", refusedOnly(a, err) && after.Served(afterErr), "a 4xx status, and a session that goes on", "%s, then %s", a.Describe(err), after.Describe(afterErr))
 		return nil
 	}
-	a, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
+	a, err := exchange(t, s, http.MethodPost, pingBody(s), http.Header{wire.HeaderRevision: {}})
 	t.check("HTTP-14/none", a.Served(err), wantServed, "%s", a.Describe(err))
 	return nil
 }

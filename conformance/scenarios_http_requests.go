@@ -123,7 +123,7 @@ func httpRequestScenarios() []Scenario {
 	}}
 	for _, id := range []string{"HTTP-02", "HTTP-06", "HTTP-19-METHODS"} {
 		list := probes()[id]
-		sc := Scenario{ID: id, Area: "http", Title: titles[id], Needs: needs, run: func(t *trial) error { return t.probe(list) }}
+		sc := Scenario{ID: id, Area: "http", Title: titles[id], Needs: needs, run: func(t *trial) error { return probeAll(t, list) }}
 		for i := range list {
 			sc.Checks = append(sc.Checks, list[i].Check)
 		}
@@ -132,8 +132,8 @@ func httpRequestScenarios() []Scenario {
 	return all
 }
 
-// probe makes the requests in the shared session.
-func (t *trial) probe(list []probe) error {
+// probeAll makes the requests in the shared session.
+func probeAll(t *trial, list []probe) error {
 	s, err := t.shared()
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (t *trial) probe(list []probe) error {
 		if body == nil && !p.empty {
 			body = pingBody(s)
 		}
-		a, err := t.exchange(s, p.method, body, p.header)
+		a, err := exchange(t, s, p.method, body, p.header)
 		t.check(p.ID, p.ok(a, err), p.want, "%s", a.Describe(err))
 	}
 	return nil
@@ -170,7 +170,7 @@ func runUploads(t *trial) error {
 	t.step(s)
 	a, err = w.Upload(ctx, &drip{ctx: ctx, rest: pingBody(s)}, "in pieces")
 	t.check("HTTP-01/slow", chunked(a, err), want, "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{"Accept-Encoding": {"identity"}})
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), http.Header{"Accept-Encoding": {"identity"}})
 	coding := ""
 	if err == nil {
 		coding = a.Header.Get("Content-Encoding")

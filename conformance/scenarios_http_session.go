@@ -71,26 +71,26 @@ func runHTTPSessions(t *trial) error {
 	}
 	t.check("HTTP-12/distinct", w.SessionID() != id, "another id", "the same id")
 
-	a, err := t.exchange(one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {}})
+	a, err := exchange(t, one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {}})
 	if a.Served(err) && !t.leg.house {
 		t.skip("HTTP-12/required", SkipNotDeclared, "the server requires no session id")
 	} else {
 		t.check("HTTP-12/required", a.Is(err, http.StatusBadRequest), "400", "%s", a.Describe(err))
 	}
-	a, err = t.exchange(one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	a, err = exchange(t, one, http.MethodPost, pingBody(one), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
 	t.check("HTTP-16/unknown", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 
-	a, err = t.exchange(one, http.MethodDelete, nil, nil)
+	a, err = exchange(t, one, http.MethodDelete, nil, nil)
 	refused := a.Is(err, http.StatusMethodNotAllowed)
 	ended := err == nil && a.Status >= 200 && a.Status < 300
 	t.check("HTTP-18/delete", ended || refused, "a 2xx status or 405", "%s", a.Describe(err))
 	if ended {
-		a, err = t.exchange(one, http.MethodPost, pingBody(one), nil)
+		a, err = exchange(t, one, http.MethodPost, pingBody(one), nil)
 		t.check("HTTP-16/ended", a.Is(err, http.StatusNotFound), "404", "%s", a.Describe(err))
 	} else {
 		t.skip("HTTP-16/ended", SkipNotDeclared, "the server does not end sessions")
 	}
-	a, err = t.exchange(two, http.MethodPost, pingBody(two), nil)
+	a, err = exchange(t, two, http.MethodPost, pingBody(two), nil)
 	t.check("HTTP-16/others", a.Served(err), "200 with a response", "%s", a.Describe(err))
 	return nil
 }
@@ -116,7 +116,7 @@ func runSessionIDs(t *trial) error {
 	}
 	ids := []string{id}
 	for range sessions - 1 {
-		other, _, err := t.offer(t.leg.asked)
+		other, _, err := offer(t, t.leg.asked)
 		if err != nil {
 			return err
 		}
@@ -128,16 +128,16 @@ func runSessionIDs(t *trial) error {
 	fault := guessable(ids)
 	t.check("HTTP-12/unguessable", fault == "", "ids of 16 bytes or more without a pattern", "%s", fault)
 
-	a, err := t.exchange(s, http.MethodPost, pingBody(s), nil)
+	a, err := exchange(t, s, http.MethodPost, pingBody(s), nil)
 	later := header(a, wire.HeaderSession)
 	t.check("HTTP-12/stable", a.Served(err) && (later == "" || later == id), "no session id, or the same", "another one: %s", a.Describe(err))
 
 	const made = "mainstay-made-this-up"
 	initialize := wire.Message(s.NewID(), mcp.MethodInitialize, s.InitializeParams(t.leg.asked))
-	a, err = t.exchange(s, http.MethodPost, initialize, http.Header{wire.HeaderSession: {made}, wire.HeaderRevision: {}})
+	a, err = exchange(t, s, http.MethodPost, initialize, http.Header{wire.HeaderSession: {made}, wire.HeaderRevision: {}})
 	taken := header(a, wire.HeaderSession) == made
 	if !taken && a.Served(err) { // it may take it over without a word
-		b, err := t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {made}})
+		b, err := exchange(t, s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {made}})
 		taken = b.Served(err)
 	}
 	t.check("HTTP-12/fixation", !taken, "a refusal, or a session id of the server's own", "%s", a.Describe(err))
@@ -145,28 +145,28 @@ func runSessionIDs(t *trial) error {
 	if flipped := strings.Map(flip, id); flipped == id {
 		t.skip("HTTP-12/case", SkipNotDeclared, "the ids have no letters")
 	} else {
-		a, err = t.exchange(s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {flipped}})
+		a, err = exchange(t, s, http.MethodPost, pingBody(s), http.Header{wire.HeaderSession: {flipped}})
 		t.check("HTTP-12/case", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	}
-	a, err = t.exchange(s, http.MethodPost, wire.Message("", mcp.MethodInitialized, nil), http.Header{wire.HeaderSession: {}})
+	a, err = exchange(t, s, http.MethodPost, wire.Message("", mcp.MethodInitialized, nil), http.Header{wire.HeaderSession: {}})
 	t.check("HTTP-12/notification", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	never := http.Header{wire.HeaderSession: {"mainstay-no-such-session"}}
-	a, err = t.exchange(s, http.MethodGet, nil, never)
+	a, err = exchange(t, s, http.MethodGet, nil, never)
 	t.check("HTTP-16/get", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodDelete, nil, never)
+	a, err = exchange(t, s, http.MethodDelete, nil, never)
 	t.check("HTTP-18/unknown", refusedOnly(a, err), "404 or 405", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {}})
+	a, err = exchange(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {}})
 	t.check("HTTP-18/none", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 
 	stream, err := w.Listen(t.ctx, "")
 	open := stream.Is(err, http.StatusOK)
-	a, err = t.exchange(s, http.MethodDelete, nil, nil)
+	a, err = exchange(t, s, http.MethodDelete, nil, nil)
 	if ended := err == nil && a.Status < 300; !ended {
 		t.skip("HTTP-18/again", SkipNotDeclared, "the server does not end sessions")
 		t.skip("HTTP-16/stream", SkipNotDeclared, "the server does not end sessions")
 		return nil
 	}
-	a, err = t.exchange(s, http.MethodDelete, nil, nil)
+	a, err = exchange(t, s, http.MethodDelete, nil, nil)
 	t.check("HTTP-18/again", refusedOnly(a, err), "404", "%s", a.Describe(err))
 	if !open {
 		t.skip("HTTP-16/stream", SkipNotDeclared, "the server offers no stream")

@@ -63,9 +63,9 @@ func httpStreamScenarios() []Scenario {
 	}
 }
 
-// events collects what comes in one answer until its end, or until enough says
+// eventsOf collects what comes in one answer until its end, or until enough says
 // so.
-func (t *trial) events(s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
+func eventsOf(t *trial, s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
 	var all []wire.Inbound
 	_, err := s.Next(t.ctx, func(in wire.Inbound) bool {
 		if in.To != token {
@@ -135,7 +135,7 @@ func runOwnStream(t *trial) error {
 }
 
 // progressing starts a call that takes a moment and reports progress.
-func (t *trial) progressing(s *wire.Session, token any) (string, error) {
+func progressing(t *trial, s *wire.Session, token any) (string, error) {
 	params := callParams(toolProgress, struct{}{})
 	params["_meta"] = map[string]any{"progressToken": token}
 	t.calls++
@@ -144,7 +144,7 @@ func (t *trial) progressing(s *wire.Session, token any) (string, error) {
 
 // resume listens for what came after an event. A server that has not noticed yet
 // that the stream before is gone may say 409 for a while.
-func (t *trial) resume(w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
+func resume(t *trial, w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
 	limit := time.After(t.leg.opts.Answer)
 	for {
 		back, err := w.Listen(t.ctx, last)
@@ -170,11 +170,11 @@ func runResume(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id, err := t.progressing(s, "whole")
+	id, err := progressing(t, s, "whole")
 	if err != nil {
 		return err
 	}
-	whole, err := t.events(s, id, nil)
+	whole, err := eventsOf(t, s, id, nil)
 	if err != nil {
 		t.check("HTTP-03/ends", false, "the end of the stream", "%v", err)
 		return nil
@@ -196,24 +196,24 @@ func runResume(t *trial) error {
 		return nil
 	}
 	// The second call is left after its first progress; a third one runs beside it.
-	id, err = t.progressing(s, "left")
+	id, err = progressing(t, s, "left")
 	if err != nil {
 		return err
 	}
-	first, err := t.events(s, id, func(in wire.Inbound) bool { return in.Method() == mcp.MethodProgress })
+	first, err := eventsOf(t, s, id, func(in wire.Inbound) bool { return in.Method() == mcp.MethodProgress })
 	if err != nil || len(first) == 0 {
 		return fmt.Errorf("the call that is left: %d events, %w", len(first), err)
 	}
 	w.Abandon(id)
-	beside, err := t.progressing(s, "beside")
+	beside, err := progressing(t, s, "beside")
 	if err != nil {
 		return err
 	}
 	last := first[len(first)-1]
-	back, err := t.resume(w, last.Event)
+	back, err := resume(t, w, last.Event)
 	var rest []wire.Inbound
 	if back.Is(err, http.StatusOK) {
-		rest, err = t.events(s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
+		rest, err = eventsOf(t, s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
 	}
 	response := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
 	t.check("HTTP-23/rest", response, "the response to the call that was left", "%s, %d events, %v", back.Describe(nil), len(rest), err)
@@ -221,7 +221,7 @@ func runResume(t *trial) error {
 		t.skip("HTTP-23/again", SkipNotDeclared, "streams are not taken up again")
 		t.skip("HTTP-23/only", SkipNotDeclared, "streams are not taken up again")
 	}
-	side, err := t.events(s, beside, nil)
+	side, err := eventsOf(t, s, beside, nil)
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func runHangUp(t *trial) error {
 	if err != nil {
 		return err
 	}
-	events, err := t.events(s, id, nil)
+	events, err := eventsOf(t, s, id, nil)
 	if err != nil {
 		return err
 	}
@@ -299,10 +299,10 @@ func runHangUp(t *trial) error {
 		return nil
 	}
 	t.step(s)
-	back, err := t.resume(w, last)
+	back, err := resume(t, w, last)
 	var rest []wire.Inbound
 	if back.Is(err, http.StatusOK) {
-		rest, err = t.events(s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
+		rest, err = eventsOf(t, s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
 	}
 	ok := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
 	t.check("HTTP-24/answer", ok, "the response to the call", "%s, %d events, %v", back.Describe(nil), len(rest), err)

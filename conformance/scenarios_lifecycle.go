@@ -118,7 +118,7 @@ func runInitializeResult(t *trial) error {
 }
 
 func runVersions(t *trial) error {
-	s, a, err := t.offer(t.leg.asked)
+	s, a, err := offer(t, t.leg.asked)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func runVersions(t *trial) error {
 	newest := s.Opened.Revision
 	t.check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
 	if newest.Era() == mcp.EraSession {
-		s, a, err = t.offer(newest)
+		s, a, err = offer(t, newest)
 		switch {
 		case err != nil:
 			t.fail("LC-03/same", string(newest), err.Error())
@@ -138,7 +138,7 @@ func runVersions(t *trial) error {
 			t.check("LC-03/same", s.Opened.Revision == newest, string(newest), "%q", s.Opened.Revision)
 		}
 	}
-	s, a, err = t.offer(unknownVersion)
+	s, a, err = offer(t, unknownVersion)
 	switch {
 	case err != nil:
 		t.fail("LC-03/unknown", "another version", err.Error())

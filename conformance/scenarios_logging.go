@@ -21,7 +21,7 @@ func loggingScenarios() []Scenario {
 			Needs: Needs{Capability: list + ".listChanged", Tools: []string{tool}, SideEffects: SideEffectsReadOnly},
 			Checks: []Check{quoted(Should, "CHG-01/"+list, "a change of the "+list+" is told to who is connected", "server/"+list+"#list-changed-notification",
 				"When the list of available "+list+" changes, servers that declared the listChanged capability SHOULD send a notification")},
-			run: func(t *trial) error { return t.unasked(list, tool, method) },
+			run: func(t *trial) error { return unasked(t, list, tool, method) },
 		}
 	}
 	return []Scenario{
@@ -117,7 +117,7 @@ func runThreshold(t *trial) error {
 }
 
 // unasked changes a list and waits for the news a session gets of itself.
-func (t *trial) unasked(list, tool, method string) error {
+func unasked(t *trial, list, tool, method string) error {
 	s, err := t.fresh()
 	if err != nil {
 		return err

@@ -57,5 +57,5 @@ func runNotifications(t *trial) error {
 		s.Stash = nil
 		t.check(id, len(stray) == 0, "no answer", got)
 	}
-	return t.alive("X-WIRE-05/alive", s)
+	return alive(t, "X-WIRE-05/alive", s)
 }

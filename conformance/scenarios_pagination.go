@@ -20,13 +20,13 @@ func paginationScenarios() []Scenario {
 				quoted(Advice, "UTIL-14/"+word+"-disjoint", "nothing stands on two pages", page, "Pagination allows servers to yield results in smaller chunks rather than all at once."),
 				quoted(Should, "UTIL-15/"+word, "a cursor the server never gave is refused with -32602", page+"#error-handling", "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."),
 			},
-			run: func(t *trial) error { return t.pages(word, kind) },
+			run: func(t *trial) error { return pages(t, word, kind) },
 		}
 	}
 	return []Scenario{one("prompts", promptKind), one("resources", resourceKind), one("templates", templateKind)}
 }
 
-func (t *trial) pages(word string, kind listKind) error {
+func pages(t *trial, word string, kind listKind) error {
 	s, err := t.shared()
 	if err != nil {
 		return err
@@ -35,13 +35,13 @@ func (t *trial) pages(word string, kind listKind) error {
 	switch {
 	case errors.Is(err, errUnread):
 		t.unknown("UTIL-14/"+word+"-ends", err.Error())
-		t.disjoint("UTIL-14/"+word+"-disjoint", list.twice, err)
+		disjoint(t, "UTIL-14/"+word+"-disjoint", list.twice, err)
 	case err != nil && !errors.Is(err, errEndless):
-		t.skipAll(SkipPrerequisite, err.Error())
+		skipAll(t, SkipPrerequisite, err.Error())
 		return nil
 	default:
 		t.check("UTIL-14/"+word+"-ends", err == nil, "an end", "%v", err)
-		t.disjoint("UTIL-14/"+word+"-disjoint", list.twice, nil)
+		disjoint(t, "UTIL-14/"+word+"-disjoint", list.twice, nil)
 	}
 	t.step(s)
 	a, err := s.Request(t.ctx, kind.method, map[string]any{"cursor": "mainstay-no-such-cursor"})
@@ -51,7 +51,7 @@ func (t *trial) pages(word string, kind listKind) error {
 
 // disjoint decides that nothing stands twice in a list: of one that was read in
 // part only what was seen twice is certain.
-func (t *trial) disjoint(id, twice string, unread error) {
+func disjoint(t *trial, id, twice string, unread error) {
 	if unread != nil && twice == "" {
 		t.unknown(id, unread.Error())
 		return
@@ -68,7 +68,7 @@ func fixtureScenarios() []Scenario {
 				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: Must,
 				Spec: Spec{Section: "server/tools#tool-result", Quote: "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"},
 			}},
-			run: func(t *trial) error { return t.fixture("TOOL-13/"+word, tool, kinds) },
+			run: func(t *trial) error { return fixture(t, "TOOL-13/"+word, tool, kinds) },
 		}
 	}
 	audio := one("audio", "test_audio_content", "audio")
@@ -83,7 +83,7 @@ func fixtureScenarios() []Scenario {
 	}
 }
 
-func (t *trial) fixture(id, tool string, kinds []string) error {
+func fixture(t *trial, id, tool string, kinds []string) error {
 	s, err := t.shared()
 	if err != nil {
 		return err

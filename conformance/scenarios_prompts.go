@@ -65,7 +65,7 @@ func runPrompts(t *trial) error {
 		return err
 	}
 	if len(list.entries) == 0 {
-		t.skipAll(SkipNoFixture, "no prompts")
+		skipAll(t, SkipNoFixture, "no prompts")
 		return nil
 	}
 	names, arguments, twice, refusals := "", "", "", ""
@@ -113,7 +113,7 @@ func runPrompts(t *trial) error {
 	t.check("PRM-01/unique", twice == "", "each name once", "%s", twice)
 	t.check("PRM-01/arguments", arguments == "", "a name and a boolean", "%s", arguments)
 	if got > 0 {
-		t.offered("PRM-01/get", "messages", ungot, failed)
+		offered(t, "PRM-01/get", "messages", ungot, failed)
 	}
 	if needy != "" {
 		t.check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
@@ -126,7 +126,7 @@ func runPrompts(t *trial) error {
 	}
 	if list.has(promptKind, promptEmbedded) {
 		const uri = "test://example-resource"
-		blocks, a, err := t.prompted(s, promptEmbedded, map[string]any{"resourceUri": uri})
+		blocks, a, err := prompted(t, s, promptEmbedded, map[string]any{"resourceUri": uri})
 		found := slices.ContainsFunc(blocks, func(b entry) bool {
 			resource, _ := rawjson.Object(b["resource"])
 			return rawjson.Text(b["type"]) == "resource" && rawjson.Text(resource["uri"]) == uri
@@ -134,13 +134,13 @@ func runPrompts(t *trial) error {
 		t.check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.OrError(err))
 	}
 	if list.has(promptKind, promptImage) {
-		blocks, a, err := t.prompted(s, promptImage, nil)
+		blocks, a, err := prompted(t, s, promptImage, nil)
 		found := slices.ContainsFunc(blocks, func(b entry) bool {
 			return rawjson.Text(b["type"]) == "image" && rawjson.Text(b["data"]) != "" && rawjson.Text(b["mimeType"]) != ""
 		})
 		t.check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
 	}
-	t.skipAll(SkipNoFixture, "no such prompt") // what is left
+	skipAll(t, SkipNoFixture, "no such prompt") // what is left
 	return nil
 }
 
@@ -152,7 +152,7 @@ func denies(a wire.Answer, err error) bool {
 
 // offered decides that what is listed can be had. Any request may fail for reasons
 // of its own, a network that is not there, so that only a denial speaks against it.
-func (t *trial) offered(id, expected, denied, failed string) {
+func offered(t *trial, id, expected, denied, failed string) {
 	if denied == "" && failed != "" {
 		t.unknown(id, failed)
 		return
@@ -161,7 +161,7 @@ func (t *trial) offered(id, expected, denied, failed string) {
 }
 
 // prompted gets a prompt and returns the blocks of its messages.
-func (t *trial) prompted(s *wire.Session, name string, arguments map[string]any) ([]entry, wire.Answer, error) {
+func prompted(t *trial, s *wire.Session, name string, arguments map[string]any) ([]entry, wire.Answer, error) {
 	t.step(s)
 	params := map[string]any{"name": name}
 	if arguments != nil {
@@ -228,7 +228,7 @@ func runCompletion(t *trial) error {
 	a, err := ask("mainstay-no-such-prompt", "x")
 	t.check("CMP-01/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	if prompt == "" {
-		t.skipAll(SkipNoFixture, "no prompt with arguments")
+		skipAll(t, SkipNoFixture, "no prompt with arguments")
 		return nil
 	}
 	t.step(s)
@@ -238,7 +238,7 @@ func runCompletion(t *trial) error {
 	}
 	if a.Err != nil {
 		// Another required argument may be missing, or the argument have no values.
-		t.skipAll(SkipNoFixture, "no completion to look at: "+a.Describe())
+		skipAll(t, SkipNoFixture, "no completion to look at: "+a.Describe())
 		return nil
 	}
 	result, _ := rawjson.Object(a.Result)
@@ -247,7 +247,7 @@ func runCompletion(t *trial) error {
 	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
 	t.check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", rawjson.OrAbsent(completion["values"]), a.OrError(err))
 	if !ok {
-		t.skipAll(SkipPrerequisite, "no values to count")
+		skipAll(t, SkipPrerequisite, "no values to count")
 		return err
 	}
 	t.check("CMP-02/hundred", len(values) <= 100, "100 at most", "%d", len(values))

@@ -113,7 +113,7 @@ func edited(s *wire.Session, id, method string, members map[string]json.RawMessa
 
 // checkUnserved decides that a message that is no request was not taken for
 // one: an error, for servers that promise more one of the codes, or silence.
-func (t *trial) checkUnserved(id string, a wire.Answer, err error, codes ...int64) {
+func checkUnserved(t *trial, id string, a wire.Answer, err error, codes ...int64) {
 	if t.leg.house {
 		t.check(id, a.HasCode(err, codes...), fmt.Sprintf("error %d", codes[0]), "%s", a.OrError(err))
 		return
@@ -129,16 +129,16 @@ func runWrongIDs(t *trial) error {
 	for check, id := range pairs("RPC-02/null", "null", "RPC-02/fraction", "1.5", "RPC-02/boolean", "true", "RPC-02/object", `{"a":1}`, "RPC-02/array", `[1]`) {
 		t.step(s)
 		data := edited(s, `"x"`, s.LifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
-		a, err := t.refusal(s, id, data)
-		t.checkUnserved(check, a, err, wire.CodeInvalidRequest)
+		a, err := refusalOf(t, s, id, data)
+		checkUnserved(t, check, a, err, wire.CodeInvalidRequest)
 	}
-	return t.alive("RPC-02/alive", s)
+	return alive(t, "RPC-02/alive", s)
 }
 
-// refusal sends a message that no server need answer and returns what it says:
+// refusalOf sends a message that no server need answer and returns what it says:
 // with the id of the message or with null, for both are right for one whose id
 // is no id.
-func (t *trial) refusal(s *wire.Session, id string, data []byte) (wire.Answer, error) {
+func refusalOf(t *trial, s *wire.Session, id string, data []byte) (wire.Answer, error) {
 	sent, err := s.Send(t.ctx, data)
 	if err != nil {
 		return wire.Answer{}, err
@@ -193,13 +193,13 @@ func runWrongParams(t *trial) error {
 			codes = append(codes, wire.CodeMethodNotFound)
 		}
 		if t.leg.house {
-			t.checkUnserved(check, a, err, codes...)
+			checkUnserved(t, check, a, err, codes...)
 			continue
 		}
 		// It has an id, so that silence is no answer to it.
 		t.check(check, err == nil && a.Err != nil || turnedAway(a), "an error", "%s", a.OrError(err))
 	}
-	return t.alive("RPC-12/alive", s)
+	return alive(t, "RPC-12/alive", s)
 }
 
 // turnedAway reports whether an answer is none but for its HTTP status, by which
@@ -221,29 +221,29 @@ func runEnvelopes(t *trial) error {
 
 	t.step(s)
 	id = s.NewID()
-	a, err = t.refusal(s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
-	t.checkUnserved("RPC-20/case", a, err, wire.CodeInvalidRequest)
+	a, err = refusalOf(t, s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
+	checkUnserved(t, "RPC-20/case", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
 	id = s.NewID()
 	double := bytes.Replace(s.Message(id, s.LifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, rawjson.Encode(unknownMethod)), 1)
-	a, err = t.refusal(s, id, double)
+	a, err = refusalOf(t, s, id, double)
 	if t.forHouse("RPC-20/twice") { // what it means is not settled, only that it is no good message
-		t.checkUnserved("RPC-20/twice", a, err, wire.CodeInvalidRequest)
+		checkUnserved(t, "RPC-20/twice", a, err, wire.CodeInvalidRequest)
 	}
 
 	t.step(s)
 	id = s.NewID()
-	a, err = t.refusal(s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
-	t.checkUnserved("RPC-07/result", a, err, wire.CodeInvalidRequest)
+	a, err = refusalOf(t, s, id, edited(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
+	checkUnserved(t, "RPC-07/result", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
-	a, err = t.refusal(s, "", []byte(`{}`))
-	t.checkUnserved("X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
+	a, err = refusalOf(t, s, "", []byte(`{}`))
+	checkUnserved(t, "X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
 
 	t.step(s)
 	for _, scalar := range []string{`"ping"`, `7`, `true`, `null`} {
-		a, err = t.refusal(s, "", []byte(scalar))
+		a, err = refusalOf(t, s, "", []byte(scalar))
 		if t.leg.house && !a.HasCode(err, wire.CodeInvalidRequest) || err == nil && a.Err == nil {
 			t.fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.OrError(err))
 		}
@@ -251,7 +251,7 @@ func runEnvelopes(t *trial) error {
 	if !t.decided("X-WIRE-01/scalar") {
 		t.pass("X-WIRE-01/scalar")
 	}
-	return t.alive("RPC-20/alive", s)
+	return alive(t, "RPC-20/alive", s)
 }
 
 // largest is the size of the padding in RPC-22/large, in bytes.
@@ -314,5 +314,5 @@ func runSizes(t *trial) error {
 	id = s.NewID()
 	s.Pending[id] = false                                                                                         // expect cannot read what is nested so deep
 	_, _ = s.Provoke(t.ctx, id, edited(s, id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
-	return t.alive("RPC-22/deep", s)
+	return alive(t, "RPC-22/deep", s)
 }

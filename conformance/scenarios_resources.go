@@ -101,7 +101,7 @@ func runResources(t *trial) error {
 		t.check("RES-02/entries", entries == "", "an absolute uri and a name", "%s", entries)
 		t.check("RES-02/unique", twice == "", "each uri once", "%s", twice)
 		t.check("RES-07/members", members == "", "the types of the schema", "%s", members)
-		if err := t.readEach(s, list.entries[:min(10, len(list.entries))]); err != nil {
+		if err := readEach(t, s, list.entries[:min(10, len(list.entries))]); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func resourceEntryFault(e entry) string {
 	return ""
 }
 
-func (t *trial) readEach(s *wire.Session, entries []entry) error {
+func readEach(t *trial, s *wire.Session, entries []entry) error {
 	denied, failed, other, media := "", "", "", ""
 	read := 0
 	for _, e := range entries {
@@ -169,7 +169,7 @@ func (t *trial) readEach(s *wire.Session, entries []entry) error {
 			}
 		}
 	}
-	t.offered("RES-02/read", "contents", denied, failed)
+	offered(t, "RES-02/read", "contents", denied, failed)
 	if read == 0 {
 		for _, id := range []string{"RES-02/uri", "RES-02/mime"} {
 			t.skip(id, SkipNoFixture, "no contents to look at")
@@ -196,11 +196,11 @@ func runTemplates(t *trial) error {
 	}
 	list, err := walk(t.ctx, s, templateKind)
 	if err != nil {
-		t.skipAll(SkipPrerequisite, err.Error())
+		skipAll(t, SkipPrerequisite, err.Error())
 		return nil // a server need not have templates; LC-14 judges the method
 	}
 	if len(list.entries) == 0 {
-		t.skipAll(SkipNoFixture, "no templates")
+		skipAll(t, SkipNoFixture, "no templates")
 		return nil
 	}
 	fault := ""
@@ -214,7 +214,7 @@ func runTemplates(t *trial) error {
 	}
 	t.check("RES-07/template", fault == "", "a template and a name", "%s", fault)
 	if !official {
-		t.skipAll(SkipNoFixture, "no template test://template/{id}/data")
+		skipAll(t, SkipNoFixture, "no template test://template/{id}/data")
 		return nil
 	}
 	for id, value := range pairs("RES-07/filled", "123", "RES-07/other", "mainstay7") {
@@ -261,14 +261,14 @@ func runSubscribe(t *trial) error {
 	if err != nil {
 		return err
 	}
-	changes := t.leg.lists(toolChangeResource) && t.leg.mayCall(toolChangeResource)
+	changes := lists(t.leg, toolChangeResource) && t.leg.mayCall(toolChangeResource)
 	if !changes {
 		list, err := walk(t.ctx, s, resourceKind)
 		if err != nil {
 			return err
 		}
 		if !list.has(resourceKind, resourceWatched) {
-			t.skipAll(SkipNoFixture, "no resource "+resourceWatched)
+			skipAll(t, SkipNoFixture, "no resource "+resourceWatched)
 			return nil
 		}
 	}
@@ -284,7 +284,7 @@ func runSubscribe(t *trial) error {
 	if !changes {
 		a, err = s.Request(t.ctx, mcp.MethodResourcesUnsubscribe, watched)
 		t.check("RES-04/unsubscribe", err == nil && isEmpty(a), "an empty result", a.OrError(err))
-		t.skipAll(SkipNoFixture, "no tool "+toolChangeResource) // what is left
+		skipAll(t, SkipNoFixture, "no tool "+toolChangeResource) // what is left
 		return nil
 	}
 	if _, err := t.call(s, toolChangeResource, struct{}{}); err != nil {

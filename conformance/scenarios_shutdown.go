@@ -136,7 +136,7 @@ func runOldRevision(t *trial) error {
 		return nil
 	}
 	t.step(s)
-	_, a, err := t.validate(s, prd(), idPRD)
+	_, a, err := validate(t, s, prd(), idPRD)
 	if err != nil {
 		return err
 	}

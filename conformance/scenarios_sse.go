@@ -122,12 +122,12 @@ func runEventStream(t *trial) error {
 
 	body := pingBody(s)
 	s.Expect(body)
-	taken, err := t.exchange(s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	taken, err := exchange(t, s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
 	t.check("OLD-01/parameters", err == nil && taken.Status/100 == 2, "a 2xx status", "%s", taken.Describe(err))
 
 	t.step(s)
 	const broken = `{"jsonrpc":"2.0","id":"cut`
-	taken, err = t.exchange(s, http.MethodPost, []byte(broken), nil)
+	taken, err = exchange(t, s, http.MethodPost, []byte(broken), nil)
 	ok := refusedOnly(taken, err)
 	said := taken.Describe(err)
 	if err == nil && taken.Status/100 == 2 {
@@ -187,7 +187,7 @@ func runTwoStreams(t *trial) error {
 	for n, s := range []*wire.Session{one, two} {
 		for _, id := range ids[n] {
 			a, err := s.Await(t.ctx, id)
-			if t.unheard(s, err) {
+			if unheard(t, s, err) {
 				return err
 			}
 			if err != nil || a.Err != nil {
@@ -256,7 +256,7 @@ func parallelPings(t *trial, s *wire.Session) error {
 			break
 		}
 		a, err := s.Await(t.ctx, id)
-		if t.unheard(s, err) {
+		if unheard(t, s, err) {
 			return err
 		}
 		if err != nil || a.Err != nil {
@@ -299,7 +299,7 @@ func runStreamSession(t *trial) error {
 	// The server learns of the end when it next looks at the connection.
 	var a *wire.HTTPAnswer
 	for deadline := time.Now().Add(min(s.Wait, 5*time.Second)); ; {
-		if a, err = t.exchange(s, http.MethodPost, pingBody(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
+		if a, err = exchange(t, s, http.MethodPost, pingBody(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.ctx.Err() != nil {
 			break
 		}
 		if pause(t.ctx, 50*time.Millisecond) != nil {
@@ -308,7 +308,7 @@ func runStreamSession(t *trial) error {
 	}
 	t.check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	other.PostURL = neverNamed(live)
-	a, err = t.exchange(s, http.MethodPost, pingBody(s), nil)
+	a, err = exchange(t, s, http.MethodPost, pingBody(s), nil)
 	t.check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }
@@ -338,9 +338,9 @@ func runForeignStreams(t *trial) error {
 	post := func(with http.Header) (*wire.HTTPAnswer, error) {
 		body := pingBody(s)
 		s.Expect(body)
-		return t.exchange(s, http.MethodPost, body, with)
+		return exchange(t, s, http.MethodPost, body, with)
 	}
-	a, err := t.exchange(s, http.MethodGet, nil, from(evil))
+	a, err := exchange(t, s, http.MethodGet, nil, from(evil))
 	t.check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	a, err = post(from(evil))
 	t.check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
@@ -350,7 +350,7 @@ func runForeignStreams(t *trial) error {
 		t.skip("X-SEC-02/sse-host", SkipControl, "needs a server on this machine")
 		return nil
 	}
-	a, err = t.exchange(s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
+	a, err = exchange(t, s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
 	t.check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
 	return nil
 }

@@ -23,7 +23,7 @@ func cacheScenarios() []Scenario {
 		return Scenario{
 			ID: "CACHE-01-" + word, Area: "caching", Title: "what caches are told of " + method, Since: mcp.Version2026_07_28,
 			Needs: Needs{Capability: capability}, Checks: checks,
-			run: func(t *trial) error { return t.hints(word, method) },
+			run: func(t *trial) error { return cacheHints(t, word, method) },
 		}
 	}
 	return []Scenario{
@@ -33,7 +33,7 @@ func cacheScenarios() []Scenario {
 	}
 }
 
-func (t *trial) hints(word, method string) error {
+func cacheHints(t *trial, word, method string) error {
 	s, err := t.shared()
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (t *trial) hints(word, method string) error {
 			return err
 		}
 		if uri == "" {
-			t.skipAll(SkipNoFixture, "no resources")
+			skipAll(t, SkipNoFixture, "no resources")
 			return nil
 		}
 		params = map[string]any{"uri": uri}
@@ -57,7 +57,7 @@ func (t *trial) hints(word, method string) error {
 	}
 	result, ok := rawjson.Object(a.Result)
 	if !ok {
-		t.skipAll(SkipPrerequisite, a.Describe())
+		skipAll(t, SkipPrerequisite, a.Describe())
 		return nil
 	}
 	ttl := result["ttlMs"]

@@ -254,11 +254,11 @@ func runRemoved(t *trial) error {
 	}
 	stray, err := s.Settle(t.ctx)
 	t.check("DISC-14/silent", err == nil && len(stray) == 0, "no answer", "%v", strayNote(stray, err))
-	return t.greetOldClient()
+	return greetOldClient(t)
 }
 
 // greetOldClient says initialize as a client does that knows no better.
-func (t *trial) greetOldClient() error {
+func greetOldClient(t *trial) error {
 	s, err := t.raw()
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ type headerCase struct {
 
 // headerCases decides a check for each case of one request, and the check of
 // the statuses, unless that is "".
-func (t *trial) headerCases(s *wire.Session, method string, params any, status string, cases ...headerCase) error {
+func headerCases(t *trial, s *wire.Session, method string, params any, status string, cases ...headerCase) error {
 	wrong, refused := "", 0
 	for _, c := range cases {
 		t.step(s)
@@ -136,11 +136,11 @@ func runMethodHeaders(t *trial) error {
 		// It MAY take such a request for one of 2025-03-26, and may refuse it as that.
 		missing.or = []int64{wire.CodeInvalidRequest, wire.CodeInvalidParams, wire.CodeMethodNotFound, codeServer, codeNotFound}
 	}
-	return t.headerCases(s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
+	return headerCases(t, s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
 }
 
-// names decides the checks of Mcp-Name for one kind of thing.
-func (t *trial) names(s *wire.Session, kind, method, name string, params any) error {
+// headerNames decides the checks of Mcp-Name for one kind of thing.
+func headerNames(t *trial, s *wire.Session, kind, method, name string, params any) error {
 	in64 := func(text string) http.Header {
 		return http.Header{wire.HeaderName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
 	}
@@ -148,7 +148,7 @@ func (t *trial) names(s *wire.Session, kind, method, name string, params any) er
 	if other == name {
 		other = strings.ToLower(name)
 	}
-	return t.headerCases(s, method, params, "HTTP-32/"+kind+"-status",
+	return headerCases(t, s, method, params, "HTTP-32/"+kind+"-status",
 		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{wire.HeaderName: {}}},
 		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{wire.HeaderName: {"mainstay-another"}}},
 		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{wire.HeaderName: {other}}},
@@ -159,21 +159,21 @@ func (t *trial) names(s *wire.Session, kind, method, name string, params any) er
 }
 
 func runToolName(t *trial) error {
-	name, ok := t.leg.bareTool()
+	name, ok := bareTool(t.leg)
 	if !ok {
-		t.skipAll(SkipSideEffects, "no tool that may be called without arguments")
+		skipAll(t, SkipSideEffects, "no tool that may be called without arguments")
 		return nil
 	}
 	s, err := t.fresh()
 	if err != nil {
 		return err
 	}
-	return t.names(s, "tool", mcp.MethodToolsCall, name, callParams(name, struct{}{}))
+	return headerNames(t, s, "tool", mcp.MethodToolsCall, name, callParams(name, struct{}{}))
 }
 
 // bareTool returns a tool that may be called and asks for no arguments; the
 // official fixture of that kind when it is there.
-func (l *leg) bareTool() (string, bool) {
+func bareTool(l *leg) (string, bool) {
 	found := ""
 	for _, tool := range l.tools {
 		if !l.mayCall(tool.Name) || len(readSchema(tool.InputSchema).Required) > 0 || strings.HasPrefix(tool.Name, "test_trigger_") {
@@ -186,7 +186,7 @@ func (l *leg) bareTool() (string, bool) {
 	return found, found != ""
 }
 
-func (t *trial) skipAll(reason SkipReason, detail string) {
+func skipAll(t *trial, reason SkipReason, detail string) {
 	for _, c := range t.scenario.Checks {
 		t.skip(c.ID, reason, detail)
 	}
@@ -202,11 +202,11 @@ func runPromptName(t *trial) error {
 		return err
 	}
 	if len(prompts.entries) == 0 {
-		t.skipAll(SkipNoFixture, "no prompts")
+		skipAll(t, SkipNoFixture, "no prompts")
 		return nil
 	}
 	name := rawjson.Text(prompts.entries[0]["name"])
-	return t.names(s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
+	return headerNames(t, s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
 }
 
 func runResourceName(t *trial) error {
@@ -219,9 +219,9 @@ func runResourceName(t *trial) error {
 		return err
 	}
 	if len(resources.entries) == 0 {
-		t.skipAll(SkipNoFixture, "no resources")
+		skipAll(t, SkipNoFixture, "no resources")
 		return nil
 	}
 	uri := rawjson.Text(resources.entries[0]["uri"])
-	return t.names(s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
+	return headerNames(t, s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
 }

@@ -50,7 +50,7 @@ func statelessHTTPScenarios() []Scenario {
 
 // earlier decides a check about traffic of earlier revisions, which binds a server
 // that speaks none of them.
-func (t *trial) earlier(id string, ok bool, expected, actual string) {
+func earlier(t *trial, id string, ok bool, expected, actual string) {
 	if !ok && t.leg.speaksSessions() {
 		t.skip(id, SkipNotInRevision, "the server speaks revisions with sessions, too: "+actual)
 		return
@@ -63,31 +63,31 @@ func runPostOnly(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.exchange(s, http.MethodGet, nil, nil)
-	t.earlier("HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
-	a, err = t.exchange(s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
-	t.earlier("HTTP-28/delete", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
+	a, err := exchange(t, s, http.MethodGet, nil, nil)
+	earlier(t, "HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
+	a, err = exchange(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	earlier(t, "HTTP-28/delete", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
 
 	discover := func() []byte { return s.Message(s.NewID(), mcp.MethodDiscover, nil) }
-	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
-	t.earlier("HTTP-28/session", a.Served(err) && a.Header.Get(wire.HeaderSession) == "", "200 without a session id", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
-	t.earlier("HTTP-35/last-event", a.Served(err), "200 with a response", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, discover(), nil)
+	a, err = exchange(t, s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	earlier(t, "HTTP-28/session", a.Served(err) && a.Header.Get(wire.HeaderSession) == "", "200 without a session id", a.Describe(err))
+	a, err = exchange(t, s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
+	earlier(t, "HTTP-35/last-event", a.Served(err), "200 with a response", a.Describe(err))
+	a, err = exchange(t, s, http.MethodPost, discover(), nil)
 	t.check("HTTP-28/answer", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
+	a, err = exchange(t, s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
 	accepted := a.Is(err, http.StatusAccepted) && len(a.Body) == 0
 	t.check("HTTP-28/notification", accepted || err == nil && a.Status >= 400, "202 without a body, or an error status", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
+	a, err = exchange(t, s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
 	t.check("HTTP-05/foreign", a.Is(err, http.StatusForbidden), "403", "%s", a.Describe(err))
-	a, err = t.exchange(s, http.MethodPost, discover(), nil)
+	a, err = exchange(t, s, http.MethodPost, discover(), nil)
 	t.check("HTTP-05/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
-	return t.buffering(s)
+	return buffering(t, s)
 }
 
 // buffering looks at an event stream: that of a listener is always one.
-func (t *trial) buffering(s *wire.Session) error {
-	sub, err := t.listen(s, map[string]any{})
+func buffering(t *trial, s *wire.Session) error {
+	sub, err := listen(t, s, map[string]any{})
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ type asked struct {
 }
 
 // ask calls a tool and reads what it asks for.
-func (t *trial) askedBy(s *wire.Session, method string, params map[string]any) (asked, error) {
+func askedBy(t *trial, s *wire.Session, method string, params map[string]any) (asked, error) {
 	a, err := s.Request(t.ctx, method, params)
 	result, _ := rawjson.Object(a.Result)
 	requests, _ := rawjson.Object(result["inputRequests"])
@@ -198,17 +198,17 @@ func (q asked) one(method string) map[string]json.RawMessage {
 }
 
 // notAsked decides a check that a client which declares nothing is not asked.
-func (t *trial) notAsked(s *wire.Session, id, name string) error {
+func notAsked(t *trial, s *wire.Session, id, name string) error {
 	s.Declares = nil
 	defer func() { s.Declares = clientEverything() }()
 	t.step(s)
-	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+name, struct{}{}))
+	q, err := askedBy(t, s, mcp.MethodToolsCall, callParams(inputRequired+name, struct{}{}))
 	t.check(id, err == nil && len(q.requests) == 0, "no input requests", q.OrError(err))
 	return err
 }
 
 // declaring opens a session that declares all a server may ask for.
-func (t *trial) declaring() (*wire.Session, error) {
+func declaring(t *trial) (*wire.Session, error) {
 	s, err := t.raw()
 	if err != nil {
 		return nil, err
@@ -219,13 +219,13 @@ func (t *trial) declaring() (*wire.Session, error) {
 
 func runAskUser(t *trial) error {
 	const name = "elicitation"
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	t.step(s)
 	params := callParams(inputRequired+name, struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	asks := err == nil && q.IsInputRequired() && (len(q.requests) > 0 || rawjson.IsString(q.state))
 	if !t.check("MRTR-02/asks", asks, "resultType input_required", q.OrError(err)) {
 		return err
@@ -265,13 +265,13 @@ func runAskUser(t *trial) error {
 	}
 	a, err = retry(s, declined)
 	t.check("MRTR-13/decline", err == nil, "an answer", a.OrError(err))
-	other, err := t.declaring()
+	other, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	a, err = retry(other, q.responses())
 	t.check("MRTR-13/anywhere", err == nil && wire.ResultType(a) == mcp.ResultComplete, "resultType complete", a.OrError(err))
-	return t.notAsked(s, "MRTR-13/undeclared", name)
+	return notAsked(t, s, "MRTR-13/undeclared", name)
 }
 
 // elicitationFault says what is wrong with the params of an elicitation, "" when
@@ -300,17 +300,17 @@ func elicitationFault(params map[string]json.RawMessage) string {
 }
 
 func runAskModel(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	params := callParams(inputRequired+"sampling", struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	fault := samplingFault(q.one(mcp.MethodSamplingCreateMessage))
 	t.check("MRTR-03/sampling", err == nil && fault == "", "messages and maxTokens", "%s %s", fault, q.OrError(err))
 	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
 	t.check("MRTR-03/sampling-used", strings.Contains(string(a.Result), modelSaid), modelSaid+" in the result", a.OrError(err))
-	return t.notAsked(s, "MRTR-13/sampling-undeclared", "sampling")
+	return notAsked(t, s, "MRTR-13/sampling-undeclared", "sampling")
 }
 
 // samplingFault says what is wrong with the params of a request for the model,
@@ -338,14 +338,14 @@ func samplingFault(params map[string]json.RawMessage) string {
 }
 
 func runAskRoots(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	params := callParams(inputRequired+"list_roots", struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	t.check("MRTR-03/roots", err == nil && q.kinds()[mcp.MethodRootsList] == 1, "roots/list", q.OrError(err))
 	a, err := s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
 	t.check("MRTR-03/roots-used", err == nil && wire.ResultType(a) == mcp.ResultComplete, "a result", a.OrError(err))
-	return t.notAsked(s, "MRTR-13/roots-undeclared", "list_roots")
+	return notAsked(t, s, "MRTR-13/roots-undeclared", "list_roots")
 }

@@ -51,7 +51,7 @@ func statelessParamScenarios() []Scenario {
 
 // mirrored returns a tool that may be called and repeats an argument of the
 // type in a header, and asks for no other argument.
-func (l *leg) mirrored(kind string) (string, wire.Mirror, bool) {
+func mirrored(l *leg, kind string) (string, wire.Mirror, bool) {
 	for _, tool := range l.tools {
 		if !l.mayCall(tool.Name) {
 			continue
@@ -72,9 +72,9 @@ func inBase64(text string) string {
 }
 
 func runMirroredText(t *trial) error {
-	name, m, ok := t.leg.mirrored("string")
+	name, m, ok := mirrored(t.leg, "string")
 	if !ok {
-		t.skipAll(SkipNoFixture, "no tool that may be called repeats a text in a header")
+		skipAll(t, SkipNoFixture, "no tool that may be called repeats a text in a header")
 		return nil
 	}
 	s, err := t.fresh()
@@ -85,7 +85,7 @@ func runMirroredText(t *trial) error {
 	header := wire.HeaderParam + m.Header
 	params := func(value any) any { return callParams(name, map[string]any{m.Path[0]: value}) }
 	as := func(value string) http.Header { return http.Header{header: {value}} }
-	err = t.headerCases(s, mcp.MethodToolsCall, params(value), "HDR-11/status",
+	err = headerCases(t, s, mcp.MethodToolsCall, params(value), "HDR-11/status",
 		headerCase{id: "HDR-11/equal", served: true},
 		headerCase{id: "HDR-11/other", with: as("Eu-West-2")},
 		headerCase{id: "HDR-11/case", with: as(strings.ToLower(value))},
@@ -99,19 +99,19 @@ func runMirroredText(t *trial) error {
 		return err
 	}
 	for id, value := range pairs("HDR-11/unicode", "Hello, 世界", "HDR-11/sentinel", "=?base64?literal?=") {
-		if err := t.headerCases(s, mcp.MethodToolsCall, params(value), "", headerCase{id: id, served: true}); err != nil {
+		if err := headerCases(t, s, mcp.MethodToolsCall, params(value), "", headerCase{id: id, served: true}); err != nil {
 			return err
 		}
 	}
-	if err := t.headerCases(s, mcp.MethodToolsCall, params(nil), "", headerCase{id: "HDR-11/null", served: true}); err != nil {
+	if err := headerCases(t, s, mcp.MethodToolsCall, params(nil), "", headerCase{id: "HDR-11/null", served: true}); err != nil {
 		return err
 	}
-	return t.headerCases(s, mcp.MethodToolsCall, callParams(name, struct{}{}), "", headerCase{id: "HDR-11/absent", served: true})
+	return headerCases(t, s, mcp.MethodToolsCall, callParams(name, struct{}{}), "", headerCase{id: "HDR-11/absent", served: true})
 }
 
 func runMirroredTypes(t *trial) error {
-	integer, n, ok := t.leg.mirrored("integer")
-	flag, b, also := t.leg.mirrored("boolean")
+	integer, n, ok := mirrored(t.leg, "integer")
+	flag, b, also := mirrored(t.leg, "boolean")
 	s, err := t.fresh()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func runMirroredTypes(t *trial) error {
 		return http.Header{wire.HeaderParam + m.Header: {value}}
 	}
 	if ok {
-		err := t.headerCases(s, mcp.MethodToolsCall, callParams(integer, map[string]any{n.Path[0]: json.RawMessage("42")}), "",
+		err := headerCases(t, s, mcp.MethodToolsCall, callParams(integer, map[string]any{n.Path[0]: json.RawMessage("42")}), "",
 			headerCase{id: "HDR-11/integer", served: true},
 			headerCase{id: "HDR-11/integer-numeric", with: is(n, "42.0"), served: true},
 			headerCase{id: "HDR-11/integer-other", with: is(n, "43")},
@@ -132,7 +132,7 @@ func runMirroredTypes(t *trial) error {
 		}
 	}
 	if also {
-		err := t.headerCases(s, mcp.MethodToolsCall, callParams(flag, map[string]any{b.Path[0]: true}), "",
+		err := headerCases(t, s, mcp.MethodToolsCall, callParams(flag, map[string]any{b.Path[0]: true}), "",
 			headerCase{id: "HDR-11/boolean", served: true},
 			headerCase{id: "HDR-11/boolean-other", with: is(b, "false")},
 		)
@@ -140,6 +140,6 @@ func runMirroredTypes(t *trial) error {
 			return err
 		}
 	}
-	t.skipAll(SkipNoFixture, "no tool that may be called repeats one in a header") // what is left
+	skipAll(t, SkipNoFixture, "no tool that may be called repeats one in a header") // what is left
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 )
 
 func runEchoState(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	params := callParams(inputRequired+"request_state", struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func runEchoState(t *trial) error {
 	// suite says of this tool that it does.
 	t.step(s)
 	const guarded = inputRequired + "tampered_state"
-	if !t.leg.lists(guarded) {
+	if !lists(t.leg, guarded) {
 		for _, id := range []string{"MRTR-13/tampered", "MRTR-13/invented", "MRTR-13/swapped"} {
 			t.skip(id, SkipNoFixture, "no tool "+guarded)
 		}
@@ -33,7 +33,7 @@ func runEchoState(t *trial) error {
 	params = callParams(guarded, struct{}{})
 	a, err = s.Request(t.ctx, mcp.MethodToolsCall, q.again(params, q.responses()))
 	t.check("MRTR-13/swapped", err == nil && refusedState(a), "a refusal", a.OrError(err))
-	if q, err = t.askedBy(s, mcp.MethodToolsCall, params); err != nil {
+	if q, err = askedBy(t, s, mcp.MethodToolsCall, params); err != nil {
 		return err
 	}
 	for id, state := range pairs("MRTR-13/tampered", flipped(rawjson.Text(q.state)), "MRTR-13/invented", "mainstay-never-given") {
@@ -69,7 +69,7 @@ func flipped(state string) string {
 }
 
 // lists reports whether the server has a tool.
-func (l *leg) lists(name string) bool {
+func lists(l *leg, name string) bool {
 	for _, tool := range l.tools {
 		if tool.Name == name {
 			return true
@@ -79,12 +79,12 @@ func (l *leg) lists(name string) bool {
 }
 
 func runAskThree(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	params := callParams(inputRequired+"multiple_inputs", struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	kinds := q.kinds()
 	three := kinds[mcp.MethodElicitationCreate] == 1 && kinds[mcp.MethodSamplingCreateMessage] == 1 && kinds[mcp.MethodRootsList] == 1
 	if !t.check("MRTR-03/three", err == nil && three, "one request of each kind", q.OrError(err)) {
@@ -105,16 +105,16 @@ func runAskThree(t *trial) error {
 }
 
 func runAskTwice(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	params := callParams(inputRequired+"multi_round", struct{}{})
-	q, err := t.askedBy(s, mcp.MethodToolsCall, params)
+	q, err := askedBy(t, s, mcp.MethodToolsCall, params)
 	if err != nil {
 		return err
 	}
-	second, err := t.askedBy(s, mcp.MethodToolsCall, q.again(params, q.responses()))
+	second, err := askedBy(t, s, mcp.MethodToolsCall, q.again(params, q.responses()))
 	fresh := len(second.requests) > 0
 	for key := range second.requests {
 		if _, same := q.requests[key]; same {
@@ -134,21 +134,21 @@ func isFailedCall(a wire.Answer) bool {
 }
 
 func runAskDeclared(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
 	s.Declares = map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	t.step(s)
-	q, err := t.askedBy(s, mcp.MethodToolsCall, callParams(inputRequired+"capabilities", struct{}{}))
+	q, err := askedBy(t, s, mcp.MethodToolsCall, callParams(inputRequired+"capabilities", struct{}{}))
 	kinds := q.kinds()
 	only := kinds[mcp.MethodElicitationCreate] > 0 && len(kinds) == 1
 	t.check("MRTR-13/only-declared", err == nil && only, "elicitation/create alone", q.OrError(err))
-	return t.notAsked(s, "MRTR-13/nothing", "capabilities")
+	return notAsked(t, s, "MRTR-13/nothing", "capabilities")
 }
 
 func runPromptAsks(t *trial) error {
-	s, err := t.declaring()
+	s, err := declaring(t)
 	if err != nil {
 		return err
 	}
@@ -158,12 +158,12 @@ func runPromptAsks(t *trial) error {
 		return err
 	}
 	if !prompts.has(promptKind, name) {
-		t.skipAll(SkipNoFixture, "no prompt "+name)
+		skipAll(t, SkipNoFixture, "no prompt "+name)
 		return nil
 	}
 	t.step(s)
 	params := map[string]any{"name": name}
-	q, err := t.askedBy(s, mcp.MethodPromptsGet, params)
+	q, err := askedBy(t, s, mcp.MethodPromptsGet, params)
 	if err != nil || !q.IsInputRequired() {
 		t.fail("MRTR-01/prompt", "resultType input_required", "%s", q.OrError(err))
 		return err

@@ -193,11 +193,11 @@ func runLogLevel(t *trial) error {
 	t.check("LOG-02/threshold", !below, "none below emergency", "%d messages", len(low))
 	a, _, err = call("loud")
 	t.check("LOG-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
-	return t.logStreams(s)
+	return logStreams(t, s)
 }
 
 // logStreams makes two calls at once, of which one wants log messages.
-func (t *trial) logStreams(s *wire.Session) error {
+func logStreams(t *trial, s *wire.Session) error {
 	if _, overHTTP := s.Conn.(*wire.HTTPConn); !overHTTP {
 		t.skip("LOG-02/stream", SkipTransport, "a rule of http")
 		return nil

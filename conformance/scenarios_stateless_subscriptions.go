@@ -91,8 +91,8 @@ func runListen(t *trial) error {
 		return err
 	}
 	filter := map[string]any{"toolsListChanged": true}
-	sub, err := t.listen(s, filter)
-	if t.unheard(s, err) {
+	sub, err := listen(t, s, filter)
+	if unheard(t, s, err) {
 		return err
 	}
 	const acknowledged = mcp.MethodSubscriptionsAcknowledged
@@ -111,7 +111,7 @@ func runListen(t *trial) error {
 	t.check("CHG-04/honoured", string(honoured["toolsListChanged"]) == "true", "toolsListChanged", "notifications is %s", rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 
 	t.step(s)
-	number, err := t.listenAs(s, "70001", map[string]any{})
+	number, err := listenAs(t, s, "70001", map[string]any{})
 	t.check("CHG-04/integer", err == nil && sameID(number.subscription(number.ack), "70001"), "70001", "%s %s", rawjson.OrAbsent(number.subscription(number.ack)), number.described(err))
 	none, _ := rawjson.Object(paramMember(number.ack, "notifications"))
 	granted := slices.ContainsFunc(rawjson.SortedKeys(none), func(name string) bool { v := string(none[name]); return v != "false" && v != "[]" && v != "null" })
@@ -134,7 +134,7 @@ func runListen(t *trial) error {
 
 // unheard reports whether silence says nothing about the server: no answer came in
 // time, and none comes to a ping after it.
-func (t *trial) unheard(s *wire.Session, err error) bool {
+func unheard(t *trial, s *wire.Session, err error) bool {
 	if !errors.Is(err, wire.ErrLate) {
 		return false
 	}
@@ -160,11 +160,11 @@ func (sub *subscription) described(err error) string {
 }
 
 func runToolNews(t *trial) error {
-	return t.news("tools", mcp.MethodToolsListChanged, toolChangeTools)
+	return news(t, "tools", mcp.MethodToolsListChanged, toolChangeTools)
 }
 
 func runPromptNews(t *trial) error {
-	return t.news("prompts", mcp.MethodPromptsListChanged, toolChangePrompts)
+	return news(t, "prompts", mcp.MethodPromptsListChanged, toolChangePrompts)
 }
 
 // newsWait is how long news may take. That none came is seen by waiting alone:
@@ -172,17 +172,17 @@ func runPromptNews(t *trial) error {
 const newsWait = 5 * time.Second
 
 // news changes a list twice, so that it is as before, and looks at what is told.
-func (t *trial) news(list, method, trigger string) error {
+func news(t *trial, list, method, trigger string) error {
 	s, err := t.fresh()
 	if err != nil {
 		return err
 	}
-	sub, err := t.listen(s, map[string]any{list + "ListChanged": true})
+	sub, err := listen(t, s, map[string]any{list + "ListChanged": true})
 	if err != nil {
 		return err
 	}
 	if !sub.honours(list + "ListChanged") {
-		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
+		skipAll(t, SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 		return sub.end(t)
 	}
 	if _, err := t.call(s, trigger, struct{}{}); err != nil {
@@ -206,15 +206,15 @@ func runResourceNews(t *trial) error {
 	if err != nil {
 		return err
 	}
-	sub, err := t.listen(s, map[string]any{"resourceSubscriptions": []string{resourceWatched}})
+	sub, err := listen(t, s, map[string]any{"resourceSubscriptions": []string{resourceWatched}})
 	if err != nil {
 		return err
 	}
 	if !sub.honours("resourceSubscriptions") {
-		t.skipAll(SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
+		skipAll(t, SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(paramMember(sub.ack, "notifications")))
 		return sub.end(t)
 	}
-	other, err := t.listen(s, map[string]any{"resourceSubscriptions": []string{resourceStatic}})
+	other, err := listen(t, s, map[string]any{"resourceSubscriptions": []string{resourceStatic}})
 	if err != nil {
 		return err
 	}
@@ -241,25 +241,25 @@ func runResourceNews(t *trial) error {
 
 func runListenTwice(t *trial) error {
 	if !t.leg.capabilities.has("tools.listChanged") { // the scenario needs both
-		t.skipAll(SkipNotDeclared, "capabilities.tools.listChanged absent")
+		skipAll(t, SkipNotDeclared, "capabilities.tools.listChanged absent")
 		return nil
 	}
 	s, err := t.fresh()
 	if err != nil {
 		return err
 	}
-	both, err := t.listen(s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	both, err := listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
 	if err != nil {
 		return err
 	}
-	prompts, err := t.listen(s, map[string]any{"promptsListChanged": true})
+	prompts, err := listen(t, s, map[string]any{"promptsListChanged": true})
 	if err != nil {
 		return err
 	}
 	if !both.honours("toolsListChanged", "promptsListChanged") || !prompts.honours("promptsListChanged") {
 		t.skip("CHG-06/two", SkipNoFixture, "the server does not agree to tell all of it")
 	}
-	closed, err := t.listen(s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
+	closed, err := listen(t, s, map[string]any{"toolsListChanged": true, "promptsListChanged": true})
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ type stored struct {
 }
 
 // store calls store_artifact.
-func (t *trial) store(s *wire.Session, content string) (stored, wire.Answer, error) {
+func store(t *trial, s *wire.Session, content string) (stored, wire.Answer, error) {
 	var out stored
 	a, err := t.call(s, toolStore, storeArguments(content))
 	if err != nil {
@@ -116,8 +116,8 @@ func runStoreResult(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := t.unused("EPIC")
-	got, a, err := t.store(s, newDraft(id).text())
+	id := unusedID(t, "EPIC")
+	got, a, err := store(t, s, newDraft(id).text())
 	if !t.check("S0-STORE-01/fields", err == nil && got.Success && got.ID == id && got.Path != "" && got.URI != "",
 		"the four fields", "%s", a.OrError(err)) {
 		return err
@@ -133,7 +133,7 @@ func runStoreMissing(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := t.unused("PRD")
+	id := unusedID(t, "PRD")
 	for _, c := range []struct {
 		check string
 		strip func(*draft)
@@ -175,7 +175,7 @@ func runStoreVersions(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := t.unused("HLS")
+	id := unusedID(t, "HLS")
 	for check, version := range pairs("S0-STORE-06/default", "", "S0-STORE-06/given", "3") {
 		d := newDraft(id)
 		d.version = version
@@ -184,7 +184,7 @@ func runStoreVersions(t *trial) error {
 			want = "_v1.md"
 		}
 		t.step(s)
-		got, a, err := t.store(s, d.text())
+		got, a, err := store(t, s, d.text())
 		t.check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.OrError(err))
 	}
 	return nil
@@ -197,9 +197,9 @@ func runStoreTypes(t *trial) error {
 	}
 	folder, uri := "", ""
 	for _, kind := range storedTypes {
-		id := t.unused(kind.prefix)
+		id := unusedID(t, kind.prefix)
 		t.step(s)
-		got, a, err := t.store(s, newDraft(id).text())
+		got, a, err := store(t, s, newDraft(id).text())
 		if err != nil {
 			folder = id + ": " + a.OrError(err)
 			uri = folder
@@ -222,8 +222,8 @@ func runStoreRead(t *trial) error {
 	if err != nil {
 		return err
 	}
-	content := newDraft(t.unused("SPEC")).text()
-	got, a, err := t.store(s, content)
+	content := newDraft(unusedID(t, "SPEC")).text()
+	got, a, err := store(t, s, content)
 	if err != nil {
 		t.fail("S0-STORE-12", "a stored document", "%s", a.OrError(err))
 		return err
@@ -244,14 +244,14 @@ func runStoreOver(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft(t.unused("US"))
-	if _, a, err := t.store(s, d.text()); err != nil {
+	d := newDraft(unusedID(t, "US"))
+	if _, a, err := store(t, s, d.text()); err != nil {
 		t.fail("S0-STORE-14/draft", "a stored draft", "%s", a.OrError(err))
 		return err
 	}
 	d.status, d.body = "Approved", "The second text.\n"
 	t.step(s)
-	_, a, err := t.store(s, d.text())
+	_, a, err := store(t, s, d.text())
 	t.check("S0-STORE-14/draft", err == nil, "a result", "%s", a.OrError(err))
 	if err != nil {
 		return fmt.Errorf("the second store: %w", err)
@@ -270,16 +270,16 @@ func runStoreLog(t *trial) error {
 	if err != nil {
 		return err
 	}
-	arguments := storeArguments(newDraft(t.unused("TASK")).text())
+	arguments := storeArguments(newDraft(unusedID(t, "TASK")).text())
 	task := "log-store-" + taskID
 	arguments["task_id"] = task
 	if _, err := t.call(s, toolStore, arguments); err != nil {
 		return err
 	}
-	line, found := t.logLine(s, toolStore+"_invocation_completed", "task_id", task)
+	line, found := logLine(t, s, toolStore+"_invocation_completed", "task_id", task)
 	missing := missingMembers(line, "artifact_id", "artifact_type", "version", "size_bytes", "resource_uri", "duration_ms")
 	t.check("S0-STORE-15/completed", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
-	line, found = t.logLine(s, toolStore+"_invocation_started", "task_id", task)
+	line, found = logLine(t, s, toolStore+"_invocation_started", "task_id", task)
 	missing = missingMembers(line, "tool_name", "content_size")
 	t.check("S0-STORE-15/started", found && missing == "", "the members of a started line", "%s", lineFault(line, found, missing))
 	return nil

@@ -83,7 +83,7 @@ func storeFileScenarios() []Scenario {
 }
 
 // artifact returns the path of a stored file, of its metadata with meta.
-func (t *trial) artifact(folder, id string, meta bool) string {
+func artifact(t *trial, folder, id string, meta bool) string {
 	name := id + "_v1.md"
 	if meta {
 		name = id + "_v1_metadata.json"
@@ -92,8 +92,8 @@ func (t *trial) artifact(folder, id string, meta bool) string {
 }
 
 // storeOr stores a document and fails the checks when that does not work.
-func (t *trial) storeOr(s *wire.Session, content string, checks ...string) (bool, error) {
-	_, a, err := t.store(s, content)
+func storeOr(t *trial, s *wire.Session, content string, checks ...string) (bool, error) {
+	_, a, err := store(t, s, content)
 	if err != nil {
 		for _, c := range checks {
 			t.fail(c, "a stored document", "%s", a.OrError(err))
@@ -111,12 +111,12 @@ func runFileContent(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft(t.unused("EPIC"))
+	d := newDraft(unusedID(t, "EPIC"))
 	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
-	if ok, err := t.storeOr(s, d.text(), "S0-STORE-02"); !ok {
+	if ok, err := storeOr(t, s, d.text(), "S0-STORE-02"); !ok {
 		return err
 	}
-	got, err := os.ReadFile(t.artifact("epic", d.id, false))
+	got, err := os.ReadFile(artifact(t, "epic", d.id, false))
 	switch {
 	case err != nil:
 		t.fail("S0-STORE-02", "the file", "%v", errors.Unwrap(err))
@@ -131,12 +131,12 @@ func runFileMetadata(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft(t.unused("EPIC"))
+	d := newDraft(unusedID(t, "EPIC"))
 	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
-	if ok, err := t.storeOr(s, d.text(), all...); !ok {
+	if ok, err := storeOr(t, s, d.text(), all...); !ok {
 		return err
 	}
-	meta, err := readMetadata(t.artifact("epic", d.id, true))
+	meta, err := readMetadata(artifact(t, "epic", d.id, true))
 	if err != nil {
 		for _, c := range all {
 			t.fail(c, "the metadata file", "%v", err)
@@ -152,12 +152,12 @@ func runFileMetadata(t *trial) error {
 	t.check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", rawjson.OrAbsent(meta["size_bytes"]))
 
 	t.step(s)
-	orphan := newDraft(t.unused("EPIC"))
+	orphan := newDraft(unusedID(t, "EPIC"))
 	orphan.parent = ""
-	if ok, err := t.storeOr(s, orphan.text(), "S0-STORE-07"); !ok {
+	if ok, err := storeOr(t, s, orphan.text(), "S0-STORE-07"); !ok {
 		return err
 	}
-	meta, err = readMetadata(t.artifact("epic", orphan.id, true))
+	meta, err = readMetadata(artifact(t, "epic", orphan.id, true))
 	t.check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, rawjson.OrAbsent(meta["parent_id"]))
 	return nil
 }
@@ -189,11 +189,11 @@ func runFileFolder(t *trial) error {
 	if err != nil {
 		return err
 	}
-	d := newDraft(t.unused("SPIKE"))
-	if ok, err := t.storeOr(s, d.text(), "S0-STORE-04"); !ok {
+	d := newDraft(unusedID(t, "SPIKE"))
+	if ok, err := storeOr(t, s, d.text(), "S0-STORE-04"); !ok {
 		return err
 	}
-	_, err = os.Stat(t.artifact("spike", d.id, false))
+	_, err = os.Stat(artifact(t, "spike", d.id, false))
 	t.check("S0-STORE-04", err == nil, "the folder and the file", "no file")
 	return nil
 }
@@ -205,8 +205,8 @@ func runFileBlocked(t *trial) error {
 	if err != nil {
 		return err
 	}
-	id := t.unused("ADR")
-	path := t.artifact("adr", id, false)
+	id := unusedID(t, "ADR")
+	path := artifact(t, "adr", id, false)
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
 		return ours(err)
 	}
@@ -246,16 +246,16 @@ func runFileReaders(t *trial) error {
 	if err != nil {
 		return err
 	}
-	texts, id := [2]string{}, t.unused("US")
+	texts, id := [2]string{}, unusedID(t, "US")
 	for i := range texts {
 		d := newDraft(id)
 		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
 		texts[i] = d.text()
 	}
-	if ok, err := t.storeOr(s, texts[0], "S0-STORE-09"); !ok {
+	if ok, err := storeOr(t, s, texts[0], "S0-STORE-09"); !ok {
 		return err
 	}
-	path := t.artifact("backlog_story", id, false)
+	path := artifact(t, "backlog_story", id, false)
 	stop := make(chan struct{})
 	found := make(chan string, 1)
 	var writing atomic.Int64 // the number of the write under way
@@ -289,7 +289,7 @@ func runFileReaders(t *trial) error {
 		}
 		writes++
 		writing.Store(int64(writes))
-		_, a, storeErr := t.store(s, texts[writes%2])
+		_, a, storeErr := store(t, s, texts[writes%2])
 		writing.Store(0)
 		if storeErr != nil {
 			err = fmt.Errorf("store %d: %s", writes, a.OrError(storeErr))
@@ -329,7 +329,7 @@ func runFileReadOnly(t *trial) error {
 		return err
 	}
 	t.step(s)
-	a, err := t.call(s, toolStore, storeArguments(newDraft(t.unused("EPIC")).text()))
+	a, err := t.call(s, toolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()))
 	ok := a.HasCode(err, codeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
 	t.check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
 	return err
@@ -380,7 +380,7 @@ func runFileParallel(t *trial) error {
 	texts := make([]string, stores)
 	titles := make([]string, stores)
 	ids := make([]string, stores)
-	id := t.unused("PRD")
+	id := unusedID(t, "PRD")
 	for i := range texts {
 		d := newDraft(id)
 		d.title = fmt.Sprintf("Writer number %02d", i)
@@ -395,7 +395,7 @@ func runFileParallel(t *trial) error {
 			return fmt.Errorf("a store: %s", a.OrError(err))
 		}
 	}
-	data, err := os.ReadFile(t.artifact("prd", id, false))
+	data, err := os.ReadFile(artifact(t, "prd", id, false))
 	if err != nil {
 		t.fail("S0-STORE-16/whole", "the file", "%v", errors.Unwrap(err))
 		return nil
@@ -405,7 +405,7 @@ func runFileParallel(t *trial) error {
 		t.skip("S0-STORE-16/match", SkipPrerequisite, "the file is none of the inputs")
 		return nil
 	}
-	meta, err := readMetadata(t.artifact("prd", id, true))
+	meta, err := readMetadata(artifact(t, "prd", id, true))
 	t.check("S0-STORE-16/match", err == nil && rawjson.Text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
 		titles[winner], "%v %s", err, rawjson.Encode(meta))
 	return nil

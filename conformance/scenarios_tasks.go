@@ -116,7 +116,7 @@ func supportOf(tool tool) string {
 // taskTools returns the tools that support tasks in one of the ways given and
 // that there is leave to call; without any it skips the checks named, or all. A
 // client MUST NOT ask for tasks where the server does not declare them for calls.
-func (t *trial) taskTools(support []string, checks ...string) []tool {
+func taskTools(t *trial, support []string, checks ...string) []tool {
 	declared := t.leg.capabilities.has(tasksOfCalls)
 	var out []tool
 	there := false
@@ -158,13 +158,13 @@ func runTaskCreated(t *trial) error {
 	if err != nil {
 		return err
 	}
-	tools := t.taskTools(mayBeTasks)
+	tools := taskTools(t, mayBeTasks)
 	if len(tools) == 0 {
 		return nil
 	}
 	for _, tool := range tools {
 		t.step(s)
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}
@@ -173,17 +173,17 @@ func runTaskCreated(t *trial) error {
 		}
 		task, ok := taskOf(s, a)
 		if !t.check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.Describe()) {
-			t.skipAll(SkipPrerequisite, "no task")
+			skipAll(t, SkipPrerequisite, "no task")
 			return nil
 		}
-		return t.judgeNewTask(s, tool, task)
+		return judgeNewTask(t, s, tool, task)
 	}
-	t.skipAll(SkipNoFixture, "every call that was to be a task was refused")
+	skipAll(t, SkipNoFixture, "every call that was to be a task was refused")
 	return nil
 }
 
 // judgeNewTask judges a task as its creation tells of it.
-func (t *trial) judgeNewTask(s *wire.Session, by tool, task entry) error {
+func judgeNewTask(t *trial, s *wire.Session, by tool, task entry) error {
 	status := rawjson.Text(task["status"])
 	if isFinal(status) || status == "input_required" {
 		t.skip("TASK-01/working", SkipNoFixture, "the task was "+status+" at once")
@@ -196,14 +196,14 @@ func (t *trial) judgeNewTask(s *wire.Session, by tool, task entry) error {
 	if u, ok := t.leg.subject.(*URLSubject); ok && (len(u.Header) > 0 || u.RoundTripper != nil) {
 		t.skip("TASK-01/unguessable", SkipControl, "the server may bind tasks to an authorization")
 	}
-	return t.judgeTaskIDs(s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
+	return judgeTaskIDs(t, s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
 }
 
 // judgeTaskIDs makes more tasks and judges their ids.
-func (t *trial) judgeTaskIDs(s *wire.Session, tool tool, first, unique, unguessable string) error {
+func judgeTaskIDs(t *trial, s *wire.Session, tool tool, first, unique, unguessable string) error {
 	made := []string{first}
 	for range 3 {
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}
@@ -228,29 +228,29 @@ func runTaskState(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.taskRequest(s, mcp.MethodTasksGet, noSuchTask)
+	a, err := taskRequest(t, s, mcp.MethodTasksGet, noSuchTask)
 	t.check("TASK-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	tools := t.taskTools(mayBeTasks)
+	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
 	}
-	_, made, ok, err := t.someTask(s, tools)
+	_, made, ok, err := someTask(t, s, tools)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		t.skipAll(SkipPrerequisite, "no call became a task")
+		skipAll(t, SkipPrerequisite, "no call became a task")
 		return nil
 	}
 	id := rawjson.Text(made["taskId"])
-	a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
+	a, err = taskRequest(t, s, mcp.MethodTasksGet, id)
 	if err != nil {
 		return err
 	}
 	task, ok := rawjson.Object(a.Result)
 	ok = ok && rawjson.Text(task["taskId"]) == id && rawjson.IsString(task["status"])
 	if !t.check("TASK-02/get", ok, "the task "+id, "%s", a.Describe()) {
-		t.skipAll(SkipPrerequisite, "tasks/get does not give the task")
+		skipAll(t, SkipPrerequisite, "tasks/get does not give the task")
 		return nil
 	}
 	fault := lifetimeFault(task, "ttl", "pollInterval")
@@ -258,7 +258,7 @@ func runTaskState(t *trial) error {
 	meta, _ := rawjson.Object(task["_meta"])
 	t.check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
 	t.step(s)
-	states, err := t.follow(s, id, nil)
+	states, err := follow(t, s, id, nil)
 	states = append([]entry{made}, states...)
 	for _, state := range states {
 		if fault = timesFault(state); fault == "" && !sameTime(state["createdAt"], made["createdAt"]) {
@@ -274,7 +274,7 @@ func runTaskState(t *trial) error {
 	if err != nil {
 		return err
 	}
-	fault, err = t.stays(s, id, rawjson.Text(states[len(states)-1]["status"]))
+	fault, err = stays(t, s, id, rawjson.Text(states[len(states)-1]["status"]))
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func runTaskState(t *trial) error {
 		return err
 	}
 	if a.HasCode(nil, wire.CodeInvalidParams) { // the ttl is the server's to choose
-		plain, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		plain, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		if err != nil {
 			return err
 		}
@@ -305,15 +305,15 @@ func runTaskCancel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.taskRequest(s, mcp.MethodTasksCancel, noSuchTask)
+	a, err := taskRequest(t, s, mcp.MethodTasksCancel, noSuchTask)
 	t.check("TASK-04/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	tools := t.taskTools(mayBeTasks)
+	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
 	}
 	for _, tool := range tools {
 		t.step(s)
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}
@@ -321,25 +321,25 @@ func runTaskCancel(t *trial) error {
 		if !ok {
 			continue
 		}
-		if err := t.cancelTask(s, rawjson.Text(task["taskId"])); err != nil {
+		if err := cancelTask(t, s, rawjson.Text(task["taskId"])); err != nil {
 			return err
 		}
 		if t.decided("TASK-04/cancelled") && t.decided("TASK-04/over") {
 			return nil
 		}
 	}
-	t.skipAll(SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
+	skipAll(t, SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
 	return nil
 }
 
 // cancelTask cancels a task that is under way, and then one that is over.
-func (t *trial) cancelTask(s *wire.Session, id string) error {
-	a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+func cancelTask(t *trial, s *wire.Session, id string) error {
+	a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
 	if err != nil {
 		return err
 	}
 	if a.HasCode(nil, wire.CodeInvalidParams) { // it may have been over
-		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		if state, _ := rawjson.Object(got.Result); err == nil && isFinal(rawjson.Text(state["status"])) {
 			t.check("TASK-04/over", true, "", "")
 			return nil
@@ -347,16 +347,16 @@ func (t *trial) cancelTask(s *wire.Session, id string) error {
 	}
 	task, _ := rawjson.Object(a.Result)
 	if t.check("TASK-04/cancelled", rawjson.Text(task["status"]) == "cancelled" && rawjson.Text(task["taskId"]) == id, "the task "+id+" as cancelled", "%s", a.Describe()) {
-		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+		a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
 		t.check("TASK-04/again", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-		a, err = t.resultOf(s, id) // -32602 is one that has forgotten it, which it may
+		a, err = resultOf(t, s, id) // -32602 is one that has forgotten it, which it may
 		t.check("TASK-04/result", err == nil && !a.HasCode(nil, wire.CodeMethodNotFound), "a result, or the error of the call", "%s", a.OrError(err))
 	}
 	// Meanwhile what was cancelled has had the time to end by itself.
-	if err := t.cancelWhatIsOver(s); err != nil || !t.decided("TASK-04/again") {
+	if err := cancelWhatIsOver(t, s); err != nil || !t.decided("TASK-04/again") {
 		return err
 	}
-	fault, err := t.stays(s, id, "cancelled")
+	fault, err := stays(t, s, id, "cancelled")
 	if err != nil {
 		return err
 	}
@@ -365,10 +365,10 @@ func (t *trial) cancelTask(s *wire.Session, id string) error {
 }
 
 // cancelWhatIsOver lets a task end and cancels it then.
-func (t *trial) cancelWhatIsOver(s *wire.Session) error {
-	for _, tool := range t.taskTools(mayBeTasks) {
+func cancelWhatIsOver(t *trial, s *wire.Session) error {
+	for _, tool := range taskTools(t, mayBeTasks) {
 		t.step(s)
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}
@@ -377,14 +377,14 @@ func (t *trial) cancelWhatIsOver(s *wire.Session) error {
 			continue
 		}
 		id := rawjson.Text(task["taskId"])
-		states, err := t.follow(s, id, asksForInput)
+		states, err := follow(t, s, id, asksForInput)
 		if err != nil {
 			return err
 		}
 		if !isFinal(rawjson.Text(states[len(states)-1]["status"])) {
 			continue
 		}
-		a, err = t.taskRequest(s, mcp.MethodTasksCancel, id)
+		a, err = taskRequest(t, s, mcp.MethodTasksCancel, id)
 		t.check("TASK-04/over", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
 		return err
 	}
@@ -405,9 +405,9 @@ func runListOfTasks(t *trial) error {
 	}
 	t.step(s)
 	var made []string
-	tools := t.taskTools(mayBeTasks, "TASK-04/listed", "TASK-04/list-entries")
+	tools := taskTools(t, mayBeTasks, "TASK-04/listed", "TASK-04/list-entries")
 	for range 3 {
-		by, task, ok, err := t.someTask(s, tools)
+		by, task, ok, err := someTask(t, s, tools)
 		if err != nil {
 			return err
 		}
@@ -430,7 +430,7 @@ func runListOfTasks(t *trial) error {
 		if list.has(taskKind, id) {
 			continue
 		}
-		if a, err := t.taskRequest(s, mcp.MethodTasksGet, id); err == nil && a.Err == nil {
+		if a, err := taskRequest(t, s, mcp.MethodTasksGet, id); err == nil && a.Err == nil {
 			missing = id
 		}
 	}
@@ -464,7 +464,7 @@ func runTaskSupport(t *trial) error {
 		}
 	}
 	t.check("TOOL-14/values", odd == "", "one of three words", "%s", odd)
-	for _, tool := range first(t.taskTools([]string{"required"}, "TOOL-14/required")) {
+	for _, tool := range first(taskTools(t, []string{"required"}, "TOOL-14/required")) {
 		t.step(s)
 		a, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 		t.check("TOOL-14/required", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
@@ -472,9 +472,9 @@ func runTaskSupport(t *trial) error {
 			return err
 		}
 	}
-	for _, tool := range first(t.taskTools([]string{"forbidden"}, "TOOL-14/forbidden")) {
+	for _, tool := range first(taskTools(t, []string{"forbidden"}, "TOOL-14/forbidden")) {
 		t.step(s)
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		t.check("TOOL-14/forbidden", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
 		if err != nil {
 			return err
@@ -488,19 +488,19 @@ func first(tools []tool) []tool { return tools[:min(1, len(tools))] }
 
 func runTaskIgnored(t *trial) error {
 	if t.leg.capabilities.has(tasksOfCalls) {
-		t.skipAll(SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
+		skipAll(t, SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
 		return nil
 	}
 	s, err := t.shared()
 	if err != nil {
 		return err
 	}
-	for _, tool := range first(t.callable()) {
+	for _, tool := range first(callable(t)) {
 		plain, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {
 			return err
 		}
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}

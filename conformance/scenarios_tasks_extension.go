@@ -111,7 +111,7 @@ func extensionTaskScenarios() []Scenario {
 }
 
 // tasking returns a session that declares the extension.
-func (t *trial) tasking() (*wire.Session, error) {
+func tasking(t *trial) (*wire.Session, error) {
 	s, err := t.raw()
 	if err != nil {
 		return nil, err
@@ -127,11 +127,11 @@ func (t *trial) tasking() (*wire.Session, error) {
 // eachTask calls the tools there is leave to call, until use says that it is
 // done with a task that one of them made. Checks that are open then had no task
 // to judge, and are skipped for the reason given.
-func (t *trial) eachTask(s *wire.Session, otherwise string, use func(tool tool, task entry) (done bool, err error)) error {
-	tools := t.callable()
+func eachTask(t *trial, s *wire.Session, otherwise string, use func(tool tool, task entry) (done bool, err error)) error {
+	tools := callable(t)
 	for _, tool := range tools[:min(len(tools), mostTaskTools)] {
 		t.step(s)
-		a, err := t.asTask(s, tool, taskArguments(tool, false))
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
 		if err != nil {
 			return err
 		}
@@ -144,19 +144,19 @@ func (t *trial) eachTask(s *wire.Session, otherwise string, use func(tool tool, 
 		}
 	}
 	if otherwise != "" {
-		t.skipAll(SkipNoFixture, otherwise)
+		skipAll(t, SkipNoFixture, otherwise)
 	}
 	return nil
 }
 
 func runExtensionTask(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return t.eachTask(s, noTasks, func(tool tool, task entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(tool tool, task entry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		got, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		same, _ := rawjson.Object(got.Result)
 		t.check("TASK-07/durable", err == nil && rawjson.Text(same["taskId"]) == id, "the task "+id, "%s", got.OrError(err))
 		if err != nil {
@@ -167,12 +167,12 @@ func runExtensionTask(t *trial) error {
 		t.check("TASK-07/times", fault == "", "two times", "%s", fault)
 		fault = lifetimeFault(task, "ttlMs", "pollIntervalMs")
 		t.check("TASK-07/ttl", fault == "", "integers, or null for no limit", "%s", fault)
-		return true, t.judgeTaskIDs(s, tool, id, "TASK-07/unique", "TASK-07/unguessable")
+		return true, judgeTaskIDs(t, s, tool, id, "TASK-07/unique", "TASK-07/unguessable")
 	})
 }
 
 func runExtensionTaskState(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
@@ -191,13 +191,13 @@ func runExtensionTaskState(t *trial) error {
 		}
 	}
 	ends := map[string]bool{}
-	err = t.eachTask(s, "", func(_ tool, task entry) (bool, error) {
+	err = eachTask(t, s, "", func(_ tool, task entry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		states, err := t.follow(s, id, asksForInput)
+		states, err := follow(t, s, id, asksForInput)
 		if len(states) == 0 && !errors.Is(err, errNoTask) {
 			return true, err
 		}
-		if !t.judgeStates(id, states) || err != nil {
+		if !judgeStates(t, id, states) || err != nil {
 			return true, err
 		}
 		last := states[len(states)-1]
@@ -205,7 +205,7 @@ func runExtensionTaskState(t *trial) error {
 		if !isFinal(rawjson.Text(last["status"])) {
 			return false, nil
 		}
-		fault, err := t.stays(s, id, rawjson.Text(last["status"]))
+		fault, err := stays(t, s, id, rawjson.Text(last["status"]))
 		if fault != "" {
 			t.fail("TASK-08/path", "the same state", "%s", fault)
 		}
@@ -220,7 +220,7 @@ func runExtensionTaskState(t *trial) error {
 		}
 	}
 	if len(ends) == 0 {
-		t.skipAll(SkipNoFixture, noTasks)
+		skipAll(t, SkipNoFixture, noTasks)
 	}
 	for _, c := range t.scenario.Checks { // what nothing broke
 		t.pass(c.ID)
@@ -230,7 +230,7 @@ func runExtensionTaskState(t *trial) error {
 
 // judgeStates fails what the states of a task break, and reports whether there
 // are any.
-func (t *trial) judgeStates(id string, states []entry) bool {
+func judgeStates(t *trial, id string, states []entry) bool {
 	if len(states) == 0 {
 		t.fail("TASK-08/get", "the task "+id, "no task")
 		return false
@@ -265,19 +265,19 @@ func (t *trial) judgeStates(id string, states []entry) bool {
 }
 
 func runExtensionTaskCancel(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(_ tool, task entry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		a, err := t.taskRequest(s, mcp.MethodTasksCancel, id)
+		a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
 		if err != nil {
 			return true, err
 		}
 		fault := ackFault(a)
 		t.check("TASK-10/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
-		a, err = t.taskRequest(s, mcp.MethodTasksGet, id)
+		a, err = taskRequest(t, s, mcp.MethodTasksGet, id)
 		state, _ := rawjson.Object(a.Result)
 		ok := a.HasCode(err, wire.CodeInvalidParams) || slices.Contains(taskStatuses, rawjson.Text(state["status"]))
 		t.check("TASK-10/path", ok, "a task, or -32602", "%s", a.OrError(err))
@@ -286,26 +286,26 @@ func runExtensionTaskCancel(t *trial) error {
 }
 
 func runExtensionTaskNews(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return t.eachTask(s, noTasks, func(_ tool, task entry) (bool, error) {
+	return eachTask(t, s, noTasks, func(_ tool, task entry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		sub, err := t.listen(s, map[string]any{"taskIds": []string{id}})
+		sub, err := listen(t, s, map[string]any{"taskIds": []string{id}})
 		if err != nil {
 			return true, err
 		}
 		params, _ := rawjson.Object(sub.ack.Members["params"])
 		agreed, _ := rawjson.Object(params["notifications"])
 		if sub.ack.Method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
-			t.skipAll(SkipNotDeclared, "no news of tasks")
+			skipAll(t, SkipNotDeclared, "no news of tasks")
 			return true, sub.end(t)
 		}
 		var ids []string
 		read := json.Unmarshal(agreed["taskIds"], &ids)
 		t.check("TASK-12/agreed", read == nil && slices.Equal(ids, []string{id}), "the task "+id, "taskIds is %s", rawjson.OrAbsent(agreed["taskIds"]))
-		states, err := t.follow(s, id, asksForInput)
+		states, err := follow(t, s, id, asksForInput)
 		if err != nil {
 			return true, err
 		}
@@ -320,13 +320,13 @@ func runExtensionTaskNews(t *trial) error {
 		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
 			return true, err
 		}
-		t.judgeNews(sub, id, last)
+		judgeNews(t, sub, id, last)
 		return true, sub.end(t)
 	})
 }
 
 // judgeNews judges what came for a subscription to one task.
-func (t *trial) judgeNews(sub *subscription, id string, last entry) {
+func judgeNews(t *trial, sub *subscription, id string, last entry) {
 	news := sub.noted(mcp.MethodTasks)
 	if len(news) == 0 {
 		t.skip("TASK-12/whole", SkipNoFixture, "no news came") // servers MAY send them

@@ -13,25 +13,25 @@ import (
 )
 
 func runExtensionTaskInput(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
-	return t.eachTask(s, "no task asks for input", func(_ tool, task entry) (bool, error) {
+	return eachTask(t, s, "no task asks for input", func(_ tool, task entry) (bool, error) {
 		id := rawjson.Text(task["taskId"])
-		states, err := t.follow(s, id, asksForInput)
+		states, err := follow(t, s, id, asksForInput)
 		if err != nil {
 			return true, err
 		}
 		if asksForInput(states[len(states)-1]) {
-			return true, t.answerInput(s, id, states[len(states)-1])
+			return true, answerInput(t, s, id, states[len(states)-1])
 		}
 		return false, nil
 	})
 }
 
 // answerInput answers what a task asks, first with what it did not ask for.
-func (t *trial) answerInput(s *wire.Session, id string, state entry) error {
+func answerInput(t *trial, s *wire.Session, id string, state entry) error {
 	requests, _ := rawjson.Object(state["inputRequests"])
 	kinds := []string{mcp.MethodElicitationCreate, mcp.MethodSamplingCreateMessage}
 	fault := ""
@@ -42,7 +42,7 @@ func (t *trial) answerInput(s *wire.Session, id string, state entry) error {
 		}
 	}
 	if !t.check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", rawjson.OrAbsent(state["inputRequests"]), fault) {
-		t.skipAll(SkipPrerequisite, "nothing to answer")
+		skipAll(t, SkipPrerequisite, "nothing to answer")
 		return nil
 	}
 	update := func(responses map[string]any) (wire.Answer, error) {
@@ -53,7 +53,7 @@ func (t *trial) answerInput(s *wire.Session, id string, state entry) error {
 		return err
 	}
 	t.check("TASK-09/ignored", a.Err == nil, "a result", "%s", a.Describe())
-	again, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+	again, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 	if err != nil {
 		return err
 	}
@@ -79,16 +79,16 @@ func (t *trial) answerInput(s *wire.Session, id string, state entry) error {
 	}
 	fault = ackFault(a)
 	t.check("TASK-09/ack", fault == "", `{"resultType":"complete"}`, "%s", fault)
-	return t.watchKeys(s, id, requests)
+	return watchKeys(t, s, id, requests)
 }
 
 // watchKeys looks whether a task asks once more with the key of a request that
 // was answered. The acknowledgement is eventually consistent: until a request has
 // gone it may be the same one.
-func (t *trial) watchKeys(s *wire.Session, id string, requests map[string]json.RawMessage) error {
+func watchKeys(t *trial, s *wire.Session, id string, requests map[string]json.RawMessage) error {
 	gone, reused := map[string]bool{}, ""
 	var settled time.Time
-	_, err := t.follow(s, id, func(task entry) bool {
+	_, err := follow(t, s, id, func(task entry) bool {
 		asked, _ := rawjson.Object(task["inputRequests"])
 		for _, key := range rawjson.SortedKeys(requests) {
 			raw, there := asked[key]

@@ -59,8 +59,8 @@ type deferredOutcome struct {
 
 // conclude makes a task of a call, asks for its result at once and polls until
 // it is over. The outcome is nil for a task that cannot end without input.
-func (t *trial) conclude(s *wire.Session, tool tool, arguments map[string]any) (*deferredOutcome, error) {
-	a, err := t.asTask(s, tool, arguments)
+func conclude(t *trial, s *wire.Session, tool tool, arguments map[string]any) (*deferredOutcome, error) {
+	a, err := asTask(t, s, tool, arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (t *trial) conclude(s *wire.Session, tool tool, arguments map[string]any) (
 		return nil, nil
 	}
 	out := &deferredOutcome{id: rawjson.Text(task["taskId"])}
-	waiting, err := t.postSoon(s, mcp.MethodTasksResult, map[string]any{"taskId": out.id})
+	waiting, err := postSoon(t, s, mcp.MethodTasksResult, map[string]any{"taskId": out.id})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (t *trial) conclude(s *wire.Session, tool tool, arguments map[string]any) (
 		return false
 	}
 	had := false
-	states, err := t.follow(s, out.id, func(task entry) bool {
+	states, err := follow(t, s, out.id, func(task entry) bool {
 		if had && !isFinal(rawjson.Text(task["status"])) {
 			out.early = rawjson.Text(task["status"])
 		}
@@ -98,14 +98,14 @@ func (t *trial) conclude(s *wire.Session, tool tool, arguments map[string]any) (
 	}
 	out.watched = len(states) > 1
 	if out.result, err = s.Await(t.ctx, waiting); cutShort(err) {
-		out.result, err = t.resultOf(s, out.id)
+		out.result, err = resultOf(t, s, out.id)
 	}
 	return out, err
 }
 
 // postSoon posts a request whose answer may take long: over HTTP not even the
 // headers of an answer need come before it.
-func (t *trial) postSoon(s *wire.Session, method string, params any) (string, error) {
+func postSoon(t *trial, s *wire.Session, method string, params any) (string, error) {
 	long := s.Wait
 	s.Wait = min(long, wire.Lag)
 	id := s.NewID()
@@ -122,16 +122,16 @@ func runTaskResult(t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := t.taskRequest(s, mcp.MethodTasksResult, noSuchTask)
+	a, err := taskRequest(t, s, mcp.MethodTasksResult, noSuchTask)
 	t.check("TASK-03/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
-	tools := t.taskTools(mayBeTasks)
+	tools := taskTools(t, mayBeTasks)
 	if err != nil || len(tools) == 0 {
 		return err
 	}
 	ended, watched, compared := 0, 0, 0
 	for _, tool := range tools {
 		t.step(s)
-		out, err := t.conclude(s, tool, taskArguments(tool, false))
+		out, err := conclude(t, s, tool, taskArguments(tool, false))
 		if errors.Is(err, wire.ErrLate) && out != nil {
 			t.fail("TASK-03/result", "an answer to tasks/result of a task that is "+out.status, "%v", err)
 		}
@@ -145,13 +145,13 @@ func runTaskResult(t *trial) error {
 		if out.watched {
 			watched++
 		}
-		if err := t.judgeOutcome(s, out); err != nil {
+		if err := judgeOutcome(t, s, out); err != nil {
 			return err
 		}
 		if supportOf(tool) != "optional" || out.status == "cancelled" {
 			continue
 		}
-		same, err := t.sameOutcome(s, tool, out)
+		same, err := sameOutcome(t, s, tool, out)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func runTaskResult(t *trial) error {
 		}
 	}
 	if ended == 0 {
-		t.skipAll(SkipNoFixture, "no task came to an end")
+		skipAll(t, SkipNoFixture, "no task came to an end")
 		return nil
 	}
 	if compared == 0 {
@@ -178,7 +178,7 @@ func runTaskResult(t *trial) error {
 // sameOutcome reports whether a call ends without a task as it did with one, and
 // fails what tells that it does not. A tool may have a state, or leave its
 // outcome to chance: only one that ends twice the same as a task is judged.
-func (t *trial) sameOutcome(s *wire.Session, by tool, out *deferredOutcome) (bool, error) {
+func sameOutcome(t *trial, s *wire.Session, by tool, out *deferredOutcome) (bool, error) {
 	plain, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(by.Name, taskArguments(by, false)))
 	if err != nil {
 		return false, err
@@ -187,7 +187,7 @@ func (t *trial) sameOutcome(s *wire.Session, by tool, out *deferredOutcome) (boo
 	if fault == "" {
 		return true, nil
 	}
-	once, err := t.conclude(s, by, taskArguments(by, false))
+	once, err := conclude(t, s, by, taskArguments(by, false))
 	if err != nil || once == nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (t *trial) sameOutcome(s *wire.Session, by tool, out *deferredOutcome) (boo
 }
 
 // judgeOutcome fails what the end of one task breaks.
-func (t *trial) judgeOutcome(s *wire.Session, out *deferredOutcome) error {
+func judgeOutcome(t *trial, s *wire.Session, out *deferredOutcome) error {
 	if out.early != "" {
 		t.fail("TASK-03/blocks", "no answer before the end", "tasks/result was answered, and the task then %s", out.early)
 	}
@@ -221,7 +221,7 @@ func (t *trial) judgeOutcome(s *wire.Session, out *deferredOutcome) error {
 	if bad != (out.status == "failed") && out.status != "cancelled" {
 		t.fail("TASK-05/failed", "failed for an error or isError, else completed", "the task is %s: %s", out.status, out.result.Describe())
 	}
-	again, err := t.resultOf(s, out.id)
+	again, err := resultOf(t, s, out.id)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func sameResult(a, b json.RawMessage) bool {
 }
 
 func runTaskAsks(t *trial) error {
-	tools := t.taskTools(mayBeTasks)
+	tools := taskTools(t, mayBeTasks)
 	if len(tools) == 0 {
 		return nil
 	}
@@ -267,26 +267,26 @@ func runTaskAsks(t *trial) error {
 	t.step(s)
 	for _, tool := range tools {
 		for _, all := range []bool{false, true} {
-			found, err := t.answerTask(s, tool, taskArguments(tool, all))
+			found, err := answerTask(t, s, tool, taskArguments(tool, all))
 			if err != nil {
 				return err
 			}
 			if found {
-				return t.judgeStatusNews(s)
+				return judgeStatusNews(t, s)
 			}
 		}
 	}
-	if err := t.judgeStatusNews(s); err != nil {
+	if err := judgeStatusNews(t, s); err != nil {
 		return err
 	}
-	t.skipAll(SkipNoFixture, "no task asks for anything")
+	skipAll(t, SkipNoFixture, "no task asks for anything")
 	return nil
 }
 
 // answerTask runs one task whose questions are answered, and reports whether
 // there were any.
-func (t *trial) answerTask(s *wire.Session, tool tool, arguments map[string]any) (bool, error) {
-	a, err := t.asTask(s, tool, arguments)
+func answerTask(t *trial, s *wire.Session, tool tool, arguments map[string]any) (bool, error) {
+	a, err := asTask(t, s, tool, arguments)
 	if err != nil {
 		return false, err
 	}
@@ -295,17 +295,17 @@ func (t *trial) answerTask(s *wire.Session, tool tool, arguments map[string]any)
 		return false, nil
 	}
 	id := rawjson.Text(task["taskId"])
-	states, err := t.follow(s, id, asksForInput)
+	states, err := follow(t, s, id, asksForInput)
 	if err != nil {
 		return false, err
 	}
 	waited := asksForInput(states[len(states)-1])
 	if waited {
 		// A server may ask on the stream of tasks/result alone.
-		if _, err := t.postSoon(s, mcp.MethodTasksResult, map[string]any{"taskId": id}); err != nil {
+		if _, err := postSoon(t, s, mcp.MethodTasksResult, map[string]any{"taskId": id}); err != nil {
 			return true, err
 		}
-		ends, err := t.follow(s, id, nil)
+		ends, err := follow(t, s, id, nil)
 		if err != nil && len(ends) == 0 {
 			return true, err
 		}
@@ -335,7 +335,7 @@ func (t *trial) answerTask(s *wire.Session, tool tool, arguments map[string]any)
 }
 
 // judgeStatusNews looks at the news of tasks that came by themselves.
-func (t *trial) judgeStatusNews(s *wire.Session) error {
+func judgeStatusNews(t *trial, s *wire.Session) error {
 	news := s.Noted(mcp.MethodTasksStatus)
 	if len(news) == 0 {
 		t.skip("META-09/status", SkipNotDeclared, "no "+mcp.MethodTasksStatus)

@@ -7,7 +7,7 @@ import (
 )
 
 func runTasksUndeclared(t *trial) error {
-	s, err := t.tasking()
+	s, err := tasking(t)
 	if err != nil {
 		return err
 	}
@@ -18,7 +18,7 @@ func runTasksUndeclared(t *trial) error {
 			tools = append(tools, tool)
 		}
 	}
-	_, task, there, err := t.someTask(s, tools)
+	_, task, there, err := someTask(t, s, tools)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func runTasksUndeclared(t *trial) error {
 		}
 	}
 	t.step(s)
-	sub, err := t.listen(s, map[string]any{"taskIds": []string{id}})
+	sub, err := listen(t, s, map[string]any{"taskIds": []string{id}})
 	if err != nil {
 		return err
 	}
@@ -72,18 +72,18 @@ func runTasksUndeclared(t *trial) error {
 		t.skip("TASK-06/data", SkipPrerequisite, "nothing was refused with -32021")
 	}
 	t.check("TASK-06/data", data == "", `{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`, "%s", data)
-	return t.callUndeclared(s, refused)
+	return callUndeclared(t, s, refused)
 }
 
 // callUndeclared calls tools that make tasks for those who take them.
-func (t *trial) callUndeclared(s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
-	takes, err := t.tasking()
+func callUndeclared(t *trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
+	takes, err := tasking(t)
 	if err != nil {
 		return err
 	}
 	const missing = mcp.CodeMissingRequiredClientCapability
 	asked, needed := 0, 0
-	err = t.eachTask(takes, "", func(tool tool, _ entry) (bool, error) {
+	err = eachTask(t, takes, "", func(tool tool, _ entry) (bool, error) {
 		t.step(s)
 		a, err := s.Request(t.ctx, mcp.MethodToolsCall, callParams(tool.Name, taskArguments(tool, false)))
 		if err != nil {

@@ -64,7 +64,7 @@ func runTexts(t *trial) error {
 	}
 	for _, c := range textCases {
 		t.step(s)
-		got, err := t.echo(s, json.RawMessage(c.spelled))
+		got, err := echo(t, s, json.RawMessage(c.spelled))
 		if err != nil {
 			t.fail("RPC-01/text-"+c.word, c.spelled, "%s", err.Error())
 			return err
@@ -74,7 +74,7 @@ func runTexts(t *trial) error {
 	}
 	t.step(s)
 	large := strings.Repeat("0123456789abcdef", 1<<16)
-	got, err := t.echo(s, rawjson.Encode(large))
+	got, err := echo(t, s, rawjson.Encode(large))
 	if err != nil {
 		got = err.Error()
 	}
@@ -83,9 +83,9 @@ func runTexts(t *trial) error {
 		t.step(s)
 		id := s.NewID()
 		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
-		s.Pending[id] = false                                                                 // the message may not be readable, and is a request
-		_, _ = t.refusal(s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
-		if err := t.alive(check, s); err != nil {
+		s.Pending[id] = false                                                                    // the message may not be readable, and is a request
+		_, _ = refusalOf(t, s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
+		if err := alive(t, check, s); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func echoParams(value json.RawMessage) map[string]any {
 }
 
 // echo has the prompt repeat a text and returns all it says.
-func (t *trial) echo(s *wire.Session, value json.RawMessage) (string, error) {
+func echo(t *trial, s *wire.Session, value json.RawMessage) (string, error) {
 	a, err := s.Request(t.ctx, mcp.MethodPromptsGet, echoParams(value))
 	if err != nil {
 		return "", err

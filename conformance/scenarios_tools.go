@@ -187,7 +187,7 @@ func runPages(t *trial) error {
 	if errors.Is(err, errEndless) {
 		t.skip("UTIL-14/disjoint", SkipPrerequisite, "the list does not end")
 	} else {
-		t.disjoint("UTIL-14/disjoint", twice, unread)
+		disjoint(t, "UTIL-14/disjoint", twice, unread)
 	}
 	t.step(s)
 	a, err := s.Request(t.ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})

@@ -79,7 +79,7 @@ func utilityScenarios() []Scenario {
 }
 
 // moment waits for a moment and returns nothing: what comes is in notes.
-func (t *trial) moment(s *wire.Session) {
+func moment(t *trial, s *wire.Session) {
 	wait := s.Wait
 	s.Wait = min(wait, wire.Lag/2)
 	_, _ = s.Next(t.ctx, func(wire.Inbound) bool { return false }) // silence ends it
@@ -105,7 +105,7 @@ func runProgress(t *trial) error {
 	run := func(token any) error {
 		s.Notes = nil
 		t.step(s)
-		id, err := t.progressing(s, token)
+		id, err := progressing(t, s, token)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func runProgress(t *trial) error {
 		return nil
 	}
 	t.pass("UTIL-08/some")
-	t.progressShape(s)
+	progressShape(t, s)
 	for _, c := range []struct {
 		check string
 		token any
@@ -136,7 +136,7 @@ func runProgress(t *trial) error {
 		t.check(c.check, ok, "progress for "+want, "%s", progressText(s))
 	}
 	before := len(progressOf(s, ""))
-	t.moment(s)
+	moment(t, s)
 	t.check("UTIL-08/after", len(progressOf(s, "")) == before, "silence after the answer", "%s", progressText(s))
 
 	s.Notes = nil
@@ -148,11 +148,11 @@ func runProgress(t *trial) error {
 
 	s.Notes = nil
 	t.step(s)
-	one, err := t.progressing(s, "one")
+	one, err := progressing(t, s, "one")
 	if err != nil {
 		return err
 	}
-	two, err := t.progressing(s, 2)
+	two, err := progressing(t, s, 2)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func runProgress(t *trial) error {
 }
 
 // progressShape judges the notifications of one call.
-func (t *trial) progressShape(s *wire.Session) {
+func progressShape(t *trial, s *wire.Session) {
 	wrong, last := "", ""
 	before, increases := -1.0, true
 	for _, p := range progressOf(s, "") {
@@ -201,7 +201,7 @@ func progressText(s *wire.Session) string {
 }
 
 // begun waits for the first progress of a call: it runs.
-func (t *trial) begun(s *wire.Session, token string) error {
+func begun(t *trial, s *wire.Session, token string) error {
 	_, err := s.Note(t.ctx, func(in wire.Inbound) bool { return progressToken(in) == token })
 	if err != nil {
 		return fmt.Errorf("the first progress: %w", err)
@@ -224,15 +224,15 @@ func runCancel(t *trial) error {
 	if err != nil {
 		return err
 	}
-	gone, err := t.progressing(s, "gone")
+	gone, err := progressing(t, s, "gone")
 	if err != nil {
 		return err
 	}
-	stays, err := t.progressing(s, "stays")
+	stays, err := progressing(t, s, "stays")
 	if err != nil {
 		return err
 	}
-	err = t.begun(s, `"gone"`)
+	err = begun(t, s, `"gone"`)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func runCancel(t *trial) error {
 	if _, err := s.Send(t.ctx, s.Message(number, mcp.MethodToolsCall, params)); err != nil {
 		return err
 	}
-	if err := t.begun(s, `"typed"`); err != nil {
+	if err := begun(t, s, `"typed"`); err != nil {
 		return err
 	}
 	if err := cancelRequest(s, t, strconv.Quote(number)); err != nil {
@@ -272,7 +272,7 @@ func runCancel(t *trial) error {
 	}
 	stray, err := s.Settle(t.ctx)
 	t.check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", strayOr(stray, err))
-	return t.alive("UTIL-06/alive", s)
+	return alive(t, "UTIL-06/alive", s)
 }
 
 func runSlow(t *trial) error {
@@ -285,11 +285,11 @@ func runSlow(t *trial) error {
 	passed := false
 	for i := 0; i < 3 && !passed; i++ {
 		token := fmt.Sprintf("slow-%d", i)
-		id, err := t.progressing(s, token)
+		id, err := progressing(t, s, token)
 		if err != nil {
 			return err
 		}
-		if err := t.begun(s, strconv.Quote(token)); err != nil {
+		if err := begun(t, s, strconv.Quote(token)); err != nil {
 			return err
 		}
 		ping, err := s.Post(t.ctx, s.LifeSign(), nil)
@@ -315,11 +315,11 @@ func runSlow(t *trial) error {
 		return nil
 	}
 	t.step(s)
-	twin, err := t.progressing(s, "twin")
+	twin, err := progressing(t, s, "twin")
 	if err != nil {
 		return err
 	}
-	if err := t.begun(s, `"twin"`); err != nil {
+	if err := begun(t, s, `"twin"`); err != nil {
 		return err
 	}
 	sent, err := s.Send(t.ctx, s.Message(twin, s.LifeSign(), nil))
@@ -387,7 +387,7 @@ func runTwoSessions(t *trial) error {
 	t.step(two)
 	var calls []string
 	for _, s := range []*wire.Session{one, two} {
-		call, err := t.progressing(s, "same")
+		call, err := progressing(t, s, "same")
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func validateScenarios() []Scenario {
 	}
 }
 
-func (t *trial) validate(s *wire.Session, content, id string) (verdict, wire.Answer, error) {
+func validate(t *trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
 	a, err := t.call(s, toolValidate, validateArguments(content, id))
 	v, err := readVerdict(a, err)
 	return v, a, err
@@ -108,7 +108,7 @@ func runValidateGood(t *trial) error {
 	if err != nil {
 		return err
 	}
-	v, a, err := t.validate(s, prd(), idPRD)
+	v, a, err := validate(t, s, prd(), idPRD)
 	if err != nil {
 		t.fail("S0-VAL-01/passed", "a verdict", "%v", err)
 		return err
@@ -165,11 +165,11 @@ func runValidateChecklistID(t *trial) error {
 		{"S0-VAL-02/story", "US-040", "backlog_story_validation_v1"},
 	} {
 		t.step(s)
-		if _, _, err := t.validate(s, newDraft(c.id).text(), c.id); err != nil {
+		if _, _, err := validate(t, s, newDraft(c.id).text(), c.id); err != nil {
 			t.fail(c.check, "a verdict", "%v", err)
 			continue
 		}
-		line, found := t.logLine(s, toolValidate+"_invocation_completed", "artifact_id", c.id)
+		line, found := logLine(t, s, toolValidate+"_invocation_completed", "artifact_id", c.id)
 		t.check(c.check, found && rawjson.Text(line["checklist_id"]) == c.checklist,
 			"checklist_id "+c.checklist+" in the completed line", "%s", describeLine(line, found))
 	}
@@ -178,7 +178,7 @@ func runValidateChecklistID(t *trial) error {
 
 // logLine returns the last log line of an event in which a member has a value.
 // The line may come a moment after the answer.
-func (t *trial) logLine(s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
+func logLine(t *trial, s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
 	var last map[string]json.RawMessage
 	eventually(t.ctx, min(s.Wait, 2*wire.Lag), func() bool {
 		for _, line := range logLines(s.Conn.Stderr()) {
@@ -203,7 +203,7 @@ func runValidateMissingSection(t *trial) error {
 	if err != nil {
 		return err
 	}
-	v, a, err := t.validate(s, prdWithout(prdSection), idPRD)
+	v, a, err := validate(t, s, prdWithout(prdSection), idPRD)
 	if !t.check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.OrError(err)) {
 		return err
 	}
@@ -223,7 +223,7 @@ func runValidatePlaceholders(t *trial) error {
 	placeholder := func(r verdictResult) bool {
 		return string(r.Passed) == "false" && strings.Contains(strings.ToLower(r.Details), "placeholder")
 	}
-	v, _, err := t.validate(s, prd(), idPRD)
+	v, _, err := validate(t, s, prd(), idPRD)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func runValidatePlaceholders(t *trial) error {
 	t.check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", rawjson.Encode(r))
 	t.step(s)
 	open := strings.Replace(prd(), "## Executive Summary\n", "## Executive Summary\n\n[Fill in]\n", 1)
-	v, _, err = t.validate(s, open, idPRD)
+	v, _, err = validate(t, s, open, idPRD)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func runValidateLog(t *trial) error {
 	if _, err := t.call(s, toolValidate, arguments); err != nil {
 		return err
 	}
-	line, found := t.logLine(s, toolValidate+"_invocation_completed", "task_id", task)
+	line, found := logLine(t, s, toolValidate+"_invocation_completed", "task_id", task)
 	missing := missingMembers(line, "artifact_id", "checklist_id", "automated_pass_rate", "agent_review_count", "passed", "duration_ms")
 	t.check("S0-VAL-15", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
 

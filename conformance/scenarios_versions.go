@@ -73,7 +73,7 @@ func versionScenarios() []Scenario {
 }
 
 // offer opens a connection and offers a version, whatever it is.
-func (t *trial) offer(v mcp.Version) (*wire.Session, wire.Answer, error) {
+func offer(t *trial, v mcp.Version) (*wire.Session, wire.Answer, error) {
 	s, err := t.raw()
 	if err != nil {
 		return nil, wire.Answer{}, err
@@ -95,7 +95,7 @@ func runOffers(t *trial) error {
 		if v.Era() != mcp.EraSession || !v.Known() {
 			continue
 		}
-		s, a, err := t.offer(v)
+		s, a, err := offer(t, v)
 		ok := err == nil && s.Opened != nil && s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
 		if ok {
 			answered[s.Opened.Revision], kept[v] = true, s.Opened.Revision == v
@@ -109,7 +109,7 @@ func runOffers(t *trial) error {
 		t.check(c.ID, ok, string(v), "%s", said(s, a, err))
 	}
 	for check, v := range pairs("LC-03/future", "2099-12-31", "LC-03/stateless", string(mcp.Latest), "LC-03/words", "the newest, please") {
-		s, a, err := t.offer(mcp.Version(v))
+		s, a, err := offer(t, mcp.Version(v))
 		// The lifecycle page's own example of a failed negotiation is this error.
 		ok := a.HasCode(err, wire.CodeInvalidParams) || err == nil && a.Err != nil && a.Err.Code == codeVersion
 		if err == nil && s.Opened != nil {
@@ -197,7 +197,7 @@ func runOddInitialize(t *trial) error {
 }
 
 func runInitializeDetails(t *trial) error {
-	s, a, err := t.offer(t.leg.asked)
+	s, a, err := offer(t, t.leg.asked)
 	if err != nil {
 		return err
 	}

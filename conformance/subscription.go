@@ -17,12 +17,12 @@ type subscription struct {
 }
 
 // listen opens a subscription with a filter and waits for what comes first.
-func (t *trial) listen(s *wire.Session, filter map[string]any) (*subscription, error) {
-	return t.listenAs(s, s.NewID(), filter)
+func listen(t *trial, s *wire.Session, filter map[string]any) (*subscription, error) {
+	return listenAs(t, s, s.NewID(), filter)
 }
 
 // listenAs is listen with an id of the caller's.
-func (t *trial) listenAs(s *wire.Session, id string, filter map[string]any) (*subscription, error) {
+func listenAs(t *trial, s *wire.Session, id string, filter map[string]any) (*subscription, error) {
 	sub := &subscription{s: s, id: id}
 	seen := len(s.Notes)
 	if _, err := s.Send(t.ctx, s.Message(id, mcp.MethodSubscriptionsListen, map[string]any{"notifications": filter})); err != nil {

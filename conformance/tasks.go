@@ -64,7 +64,7 @@ func taskArguments(tool tool, all bool) map[string]any {
 }
 
 // asTask calls a tool so that it may become a task.
-func (t *trial) asTask(s *wire.Session, tool tool, arguments map[string]any) (wire.Answer, error) {
+func asTask(t *trial, s *wire.Session, tool tool, arguments map[string]any) (wire.Answer, error) {
 	params := callParams(tool.Name, arguments)
 	if s.Stateless == "" {
 		params["task"] = map[string]any{"ttl": 60_000}
@@ -74,10 +74,10 @@ func (t *trial) asTask(s *wire.Session, tool tool, arguments map[string]any) (wi
 
 // someTask has the first of some tools become a task that does; ok is false when
 // none does. A server may refuse a call, for its arguments or a limit on tasks.
-func (t *trial) someTask(s *wire.Session, tools []tool) (by tool, task entry, ok bool, err error) {
+func someTask(t *trial, s *wire.Session, tools []tool) (by tool, task entry, ok bool, err error) {
 	for _, by = range tools {
 		t.step(s)
-		a, err := t.asTask(s, by, taskArguments(by, false))
+		a, err := asTask(t, s, by, taskArguments(by, false))
 		if err != nil {
 			return by, nil, false, err
 		}
@@ -89,16 +89,16 @@ func (t *trial) someTask(s *wire.Session, tools []tool) (by tool, task entry, ok
 }
 
 // taskRequest sends one of the methods of tasks.
-func (t *trial) taskRequest(s *wire.Session, method, id string) (wire.Answer, error) {
+func taskRequest(t *trial, s *wire.Session, method, id string) (wire.Answer, error) {
 	return s.Request(t.ctx, method, map[string]any{"taskId": id})
 }
 
 // resultOf asks for the result of a task that is over. A server MAY close a
 // stream before the answer, and is asked once more then.
-func (t *trial) resultOf(s *wire.Session, id string) (wire.Answer, error) {
-	a, err := t.taskRequest(s, mcp.MethodTasksResult, id)
+func resultOf(t *trial, s *wire.Session, id string) (wire.Answer, error) {
+	a, err := taskRequest(t, s, mcp.MethodTasksResult, id)
 	if cutShort(err) {
-		a, err = t.taskRequest(s, mcp.MethodTasksResult, id)
+		a, err = taskRequest(t, s, mcp.MethodTasksResult, id)
 	}
 	return a, err
 }
@@ -111,12 +111,12 @@ func cutShort(err error) bool {
 // follow polls a task until stop takes a state or the task is final, twice as
 // long as it would wait for an answer, and returns the states it was in, each as
 // received. The error is errNoTask or errOngoing where the server did answer.
-func (t *trial) follow(s *wire.Session, id string, stop func(task entry) bool) ([]entry, error) {
+func follow(t *trial, s *wire.Session, id string, stop func(task entry) bool) ([]entry, error) {
 	var states []entry
 	patience := 2 * s.Wait
 	deadline := time.Now().Add(patience)
 	for {
-		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		a, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		task, ok := rawjson.Object(a.Result)
 		switch {
 		case err != nil:
@@ -210,9 +210,9 @@ func pathFault(states []entry) string {
 
 // stays looks at a task that is over for a while and says what became of it, ""
 // when nothing did. A server may forget a task.
-func (t *trial) stays(s *wire.Session, id, status string) (string, error) {
+func stays(t *trial, s *wire.Session, id, status string) (string, error) {
 	for range 4 {
-		a, err := t.taskRequest(s, mcp.MethodTasksGet, id)
+		a, err := taskRequest(t, s, mcp.MethodTasksGet, id)
 		if err != nil {
 			return "", err
 		}

@@ -26,14 +26,14 @@ func newNumbers(now time.Time) *numbers {
 
 func (n *numbers) take() int64 { return n.run + n.next.Add(1) }
 
-// unused returns an artifact id that nobody has used, such as
+// unusedID returns an artifact id that nobody has used, such as
 // "PRD-21700000010001".
-func (t *trial) unused(prefix string) string {
+func unusedID(t *trial, prefix string) string {
 	return fmt.Sprintf("%s-%d", prefix, t.leg.numbers.take())
 }
 
-// project returns the name of a project that nobody has used.
-func (t *trial) project() string { return fmt.Sprintf("conform-%d", t.leg.numbers.take()) }
+// newProject returns the name of a project that nobody has used.
+func newProject(t *trial) string { return fmt.Sprintf("conform-%d", t.leg.numbers.take()) }
 
-// workflow returns a task_id that nobody has used, to find log lines by.
-func (t *trial) workflow() string { return fmt.Sprintf("conform-task-%d", t.leg.numbers.take()) }
+// newWorkflow returns a task_id that nobody has used, to find log lines by.
+func newWorkflow(t *trial) string { return fmt.Sprintf("conform-task-%d", t.leg.numbers.take()) }
