@@ -24,7 +24,7 @@ const (
 // unwrapped are the pages that are still to be rewritten. A page leaves the list
 // when it follows the rules; a page that does and is on the list fails the test.
 var unwrapped = []string{
-	"CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "docs/generated/conformance-agreement.md",
+	"CONTRIBUTING.md", "bench/README.md", "docs/generated/conformance-agreement.md",
 	"docs/conformance-clients.md", "docs/conformance-findings.md", "docs/generated/conformance-mutants.md", "docs/conformance.md",
 	"docs/decisions.md", "docs/dependencies.md", "docs/design.md", "docs/performance.md",
 }
