@@ -67,11 +67,12 @@ var importTable = []row{
 	{pkg: "internal/footprint", may: []string{"errors", "mcp"}, tests: []string{"jsonrpc"}, why: "how much memory words of a server take, whoever queues them"},
 	{pkg: "internal/healthhttp", why: "a health check over HTTP, whatever it is about"},
 	{pkg: "mcp", may: []string{"jsonrpc"}, tests: []string{"internal/officialschema"}, why: "the vocabulary does no I/O"},
-	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, why: "the front door of errors assigns the sentinels of those below"},
-	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "decisions are pure: what they are about is handed to them"},
+	{pkg: "errors", may: []string{"jsonrpc", "breaker"}, tests: []string{"internal/errormap"}, why: "the front door of errors assigns the sentinels of those below"},
+	{pkg: "internal/errormap", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, why: "foreign errors are mapped in one place, once"},
+	{pkg: "internal/resilience", may: []string{"errors", "breaker", "jsonrpc", "mcp"}, tests: []string{"internal/errormap"}, why: "decisions are pure: what they are about is handed to them"},
 	{pkg: "toolcache", may: []string{"mcp", "internal/callback"}, why: "a cache is filled by a function, it does not know the client"},
 	{
-		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/sse", "internal/callback"},
+		pkg: "client/transport/...", may: []string{"client/transport/...", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/sse", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/..."},
 		why:   "a transport moves messages; breaker and cache are above it",
 	},
@@ -98,16 +99,16 @@ var importTable = []row{
 		why: "progress belongs to requests, whoever sends them",
 	},
 	{
-		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors"},
+		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors", "internal/errormap"},
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/resilience"}, tests: []string{"jsonrpc"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/errormap", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
@@ -120,7 +121,7 @@ var importTable = []row{
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
-		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"},
+		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"},
 		tests: []string{"client/clienttest"},
 		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
 	},
@@ -144,7 +145,7 @@ var importTable = []row{
 		why:   "the suite drives the wire itself, and never through the client",
 	},
 	{
-		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest"}, library...),
+		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest"}, library...),
 		tests: []string{"conformance/refserver/...", "cmd/refserver/...", "internal/memhttp"},
 		why:   "mcpctl starts in milliseconds: the reference server is a program of its own",
 	},
@@ -154,7 +155,7 @@ var importTable = []row{
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
-		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
+		pkg: "internal/faultmatrix", tests: []string{"client/...", "breaker", "errors", "internal/errormap", "jsonrpc", "mcp", "conformance/faults/...", "internal/memhttp"},
 		why: "tests alone: the client behind every fault",
 	},
 	{pkg: "internal/conformanceclient/...", may: library, tests: []string{"conformance/clientsuite"}, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
@@ -164,7 +165,7 @@ var importTable = []row{
 	},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},
 	{pkg: "fleet/redis/...", may: append([]string{"internal/callback"}, library...), why: "an adapter in a package of its own: public packages only but for the guards around callbacks, nothing but examples imports it"},
-	{pkg: "otel/...", may: library, why: "an adapter in a package of its own: public packages only, nothing but examples imports it"},
+	{pkg: "otel/...", may: append([]string{"internal/errormap"}, library...), why: "an adapter in a package of its own: public packages and the mapping of errors only, nothing but examples imports it"},
 	{pkg: "", why: "the root holds tests only"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -158,7 +159,7 @@ func (c *Client) enterTool(cl *call, p *permits) error {
 // refusedTool is the error of a call that its tool's circuit refuses.
 func (c *Client) refusedTool(cl *call, err error) error {
 	c.happened(RefusedToolOpen, cl.subject(), 0, "")
-	e := mcperrors.From(err, mcperrors.NotSent)
+	e := errormap.From(err, mcperrors.NotSent)
 	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
 	return c.about(cl.subject(), e)
 }
@@ -173,7 +174,7 @@ func (c *Client) refusedOpen(cl *call, err error) error {
 		}
 		c.happened(what, cl.subject(), 0, "")
 	}
-	return c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
+	return c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 }
 
 // held is a server's wish not to be asked with these credentials (429). Nothing
@@ -308,14 +309,14 @@ func (c *Client) queue(ctx context.Context, cl *call, p *permits) error {
 		c.happened(RefusedFull, cl.subject(), time.Since(began), err.Error())
 		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
 	}
-	return c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
+	return c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 }
 
 // endedUnsent is the error of a call that did not wait until its turn: its context
 // has ended, or the client.
 func endedUnsent(ctx context.Context) *mcperrors.Error {
 	if cause := context.Cause(ctx); cause != nil {
-		return mcperrors.From(cause, mcperrors.NotSent)
+		return errormap.From(cause, mcperrors.NotSent)
 	}
 	return errClosed()
 }

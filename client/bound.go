@@ -5,6 +5,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -47,7 +48,7 @@ func (c *Client) timedOut(cl *call, delivery mcperrors.Delivery) error {
 	if left, bounded := c.left(cl); !bounded || left > 0 {
 		return nil
 	}
-	return c.inDoubt(cl, c.about(cl.subject(), mcperrors.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
+	return c.inDoubt(cl, c.about(cl.subject(), errormap.Timeout(delivery, "the call did not end", c.wait(cl.opts).Max, nil)))
 }
 
 // wait is how long an answer is waited for.

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -93,7 +94,7 @@ func (c *Client) cachedCall(ctx context.Context, cl *call, param string, res any
 			own := *already // others may have been given the same
 			return 0, &own
 		}
-		return 0, c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
+		return 0, c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 	}
 	if !asked {
 		err = c.decode(cl, raw, res)

@@ -8,17 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // longEvents are events in which a server has a long text.
 func longEvents(text string) []Event {
-	refused := mcperrors.Map(&jsonrpc.Error{Code: -32603, Message: text}, mcperrors.MapOptions{})
-	data := mcperrors.Map(&jsonrpc.Error{Code: -32603, Data: []byte(`"` + text + `"`)}, mcperrors.MapOptions{})
+	refused := errormap.FromRPC(&jsonrpc.Error{Code: -32603, Message: text}, errormap.Options{})
+	data := errormap.FromRPC(&jsonrpc.Error{Code: -32603, Data: []byte(`"` + text + `"`)}, errormap.Options{})
 	died := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.Unknown, "it ended", nil)
 	died.Process = &mcperrors.ProcessEvidence{Stderr: []string{text}}
-	shown := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: 500, Body: text}, 0)
+	shown := errormap.FromHTTP(mcperrors.HTTPEvidence{Status: 500, Body: text}, 0)
 	server, tool := mcp.Implementation{Name: text}, mcp.Tool{Description: text}
 	return []Event{
 		Connected{Server: server},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -53,7 +54,7 @@ func (c *Client) about(s subject, e *mcperrors.Error) *mcperrors.Error {
 
 // local makes the error of a call that ended before, or without, a request.
 func (c *Client) local(err error, method string) error {
-	e := mcperrors.From(err, mcperrors.NotSent)
+	e := errormap.From(err, mcperrors.NotSent)
 	e.Server, e.Method = c.server, method
 	return c.hideOurs(e)
 }

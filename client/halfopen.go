@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -80,7 +81,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		}
 		return c.about(cl.subject(), unproved(err))
 	case <-ctx.Done():
-		return c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.NotSent))
+		return c.about(cl.subject(), errormap.From(context.Cause(ctx), mcperrors.NotSent))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -103,7 +104,7 @@ func inputError(err error, state json.RawMessage) *mcperrors.Error {
 	case errors.Is(err, ask.ErrClosed):
 		return errClosed()
 	}
-	return mcperrors.From(err, mcperrors.Answered)
+	return errormap.From(err, mcperrors.Answered)
 }
 
 // dispatcher answers what the server asks. Most clients never need it.

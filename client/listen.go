@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -69,9 +70,9 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 				"the server ended the subscription without having acknowledged it", nil))
 		}
 	case <-ctx.Done():
-		err = s.c.about(cl.subject(), mcperrors.From(context.Cause(ctx), mcperrors.Unknown))
+		err = s.c.about(cl.subject(), errormap.From(context.Cause(ctx), mcperrors.Unknown))
 	case <-timer.C:
-		err = s.c.about(cl.subject(), mcperrors.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge))
+		err = s.c.about(cl.subject(), errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge))
 	}
 	l.cancel(errUnlisten)
 	return nil, err

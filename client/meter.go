@@ -5,6 +5,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -163,6 +164,6 @@ func (c *Client) happened(what Occurrence, s subject, wait time.Duration, reason
 func (c *Client) callEnded(cl *call, began time.Time, err error) {
 	c.cfg.meter.CallEnded(CallRecord{
 		Server: c.server, Method: cl.method, Name: cl.name, Version: c.live.Agreed().Version,
-		Attempts: cl.attempts, Elapsed: time.Since(began), Err: mcperrors.From(err, mcperrors.Unknown),
+		Attempts: cl.attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -132,7 +133,7 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	if cl.attempts == 0 {
 		delivery = mcperrors.NotSent
 	}
-	return nil, c.about(cl.subject(), mcperrors.From(err, delivery))
+	return nil, c.about(cl.subject(), errormap.From(err, delivery))
 }
 
 func transportOf(l *link.Link) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -184,7 +185,7 @@ func (c *Client) denied(ctx context.Context, cl *call, out *outcome.Outcome) err
 		c.happened(RetryDenied, cl.subject(), 0, "budget or time")
 		return c.inDoubt(cl, err)
 	}
-	r.state, r.err = s.After(r.last), mcperrors.From(err, mcperrors.Unknown)
+	r.state, r.err = s.After(r.last), errormap.From(err, mcperrors.Unknown)
 	c.happened(Retried, cl.subject(), d.Wait, r.last.Class.String())
 	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
 		return c.about(cl.subject(), c.stopped(ctx, r))
@@ -266,7 +267,7 @@ func (c *Client) stopped(ctx context.Context, r *retrying) *mcperrors.Error {
 	if cause == nil {
 		cause = errClosed()
 	}
-	e := *mcperrors.From(cause, delivery)
+	e := *errormap.From(cause, delivery)
 	e.Delivery = delivery
 	e.Cause = errors.Join(cause, r.err)
 	return &e

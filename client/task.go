@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -109,7 +110,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	}
 	params, start, err := appendToolParams(nil, tool, args)
 	if err != nil {
-		return nil, c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
+		return nil, c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 	}
 	cl.open = params
 	if err := c.checkArguments(ctx, &cl, params[start:]); err != nil {

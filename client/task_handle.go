@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -98,7 +99,7 @@ func (c *Client) follower() *tasks.Follower {
 // nameTask says in an error which task it is about, unless the error says so.
 func (c *Client) nameTask(ref tasks.Ref, err error) error {
 	var named *TaskError
-	e := mcperrors.From(err, mcperrors.Unknown)
+	e := errormap.From(err, mcperrors.Unknown)
 	if ref.ID == "" || errors.As(e, &named) {
 		return e
 	}

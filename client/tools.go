@@ -12,6 +12,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -49,7 +50,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...Ca
 			c.obeyTaskSupport(ctx, &cl)
 		}
 	} else {
-		err = c.about(cl.subject(), mcperrors.From(err, mcperrors.NotSent))
+		err = c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 	}
 	var result json.RawMessage
 	if err == nil {
@@ -143,7 +144,7 @@ func toolErrorOf(c Caller, tool string, res *mcp.CallToolResult) error {
 	}); ok {
 		return own.ToolError(tool, res)
 	}
-	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall, Tool: tool})
+	return errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{Method: mcp.MethodToolsCall, Tool: tool})
 }
 
 var errNoText = errors.New("it has neither structured content nor text")
@@ -174,7 +175,7 @@ func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 }
 
 func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Error {
-	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
+	return errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -27,7 +27,7 @@ func (s *scriptedPages) fetch(_ context.Context, cursor *string) (page[string], 
 		name = *cursor + "."
 		if s.bad[*cursor] {
 			delete(s.bad, *cursor)
-			return page[string]{}, mcperrors.Map(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad cursor"}, mcperrors.MapOptions{})
+			return page[string]{}, errormap.FromRPC(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "bad cursor"}, errormap.Options{})
 		}
 		if _, err := fmt.Sscan(*cursor, &at); err != nil && *cursor != "" {
 			return page[string]{}, err

@@ -9,7 +9,7 @@
 // errors.Is with [context.Canceled], [context.DeadlineExceeded],
 // [ErrCircuitOpen] and [ErrClosed].
 //
-// The codes are the ones of the application around the client and stand in
-// [Catalogue]. [Map] makes one of a server's JSON-RPC error; what a number means
-// depends on the server's family, its [Profile].
+// [Catalogue] lists the codes with their texts. The client maps a server's JSON-RPC
+// error to a code. What the number of such an error means depends on the family of
+// servers, which the application names by a [Profile].
 package mcperrors

@@ -10,11 +10,11 @@ import (
 )
 
 func Example() {
-	// What a call on a client returned.
-	var err error = mcperrors.Map(
-		&jsonrpc.Error{Code: -32003, Message: "no space for the export"},
-		mcperrors.MapOptions{Tool: "export_html"},
-	)
+	// A call on a client returns such an error when the server answers with an error.
+	answer := &jsonrpc.Error{Code: -32003, Message: "no space for the export"}
+	failed := mcperrors.New(mcperrors.CodeExportFailed, mcperrors.KindServer, mcperrors.Answered, answer.Message, nil)
+	failed.RPC, failed.Tool = answer, "export_html"
+	var err error = failed
 
 	var rpc *jsonrpc.Error
 	switch {

@@ -69,13 +69,13 @@ func codeName(code int64) string {
 		return "InvalidParams"
 	case jsonrpc.CodeInternalError:
 		return "InternalError"
-	case codeHeaderMismatch:
+	case -32020:
 		return "HeaderMismatch"
-	case codeMissingCapability:
+	case -32021:
 		return "MissingRequiredClientCapability"
-	case codeUnsupportedVersion:
+	case -32022:
 		return "UnsupportedProtocolVersion"
-	case codeElicitationNeeded:
+	case -32042:
 		return "URLElicitationRequired"
 	default:
 		return ""

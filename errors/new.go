@@ -3,8 +3,6 @@ package mcperrors
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 )
 
 // New makes an error. User message, suggested action and whether it is
@@ -18,32 +16,6 @@ func New(code Code, kind Kind, delivery Delivery, message string, cause error) *
 		e.SuggestedAction = entry.SuggestedAction
 		e.Retryable = entry.Retryable
 	}
-	return e
-}
-
-// Canceled is the error of a call that its caller gave up. It has no code, and
-// matches [context.Canceled] whatever cause is.
-func Canceled(delivery Delivery, cause error) *Error {
-	return New("", KindCanceled, delivery, "the call was cancelled", cause)
-}
-
-// Timeout is the error of a call whose deadline passed, the caller's or ours.
-// It matches [context.DeadlineExceeded] whatever cause is. what says what did
-// not happen in time ("no answer", "no connection"); after is how long was
-// waited, 0 when the deadline was the caller's.
-func Timeout(delivery Delivery, what string, after time.Duration, cause error) *Error {
-	if after > 0 {
-		what = fmt.Sprintf("%s within %s", what, after)
-	}
-	return New(CodeTimeout, KindTimeout, delivery, what, cause)
-}
-
-// TooLarge is the error of a call whose answer is over a limit of this side.
-// message names the limit. The same call would give the same answer, so it is not
-// retryable.
-func TooLarge(delivery Delivery, message string, cause error) *Error {
-	e := New(CodeIncompatible, KindTooLarge, delivery, message, cause)
-	e.UserMessage, e.SuggestedAction = "The answer is too large", "Ask for less at once"
 	return e
 }
 

@@ -1,7 +1,5 @@
 package mcperrors
 
-import "slices"
-
 // Profile says how a family of servers uses error codes (tools.md §1.2). The
 // same number means different things in different families: -32001 is a
 // timeout in docling and a missing resource in artifact. Only the application
@@ -36,22 +34,4 @@ func (p Profile) Known() bool {
 	default:
 		return false
 	}
-}
-
-// profile is the one that the application has chosen, else the default for the
-// tool.
-func (o MapOptions) profile() Profile {
-	switch {
-	case o.Profile.Known():
-		return o.Profile
-	case slices.Contains(doclingTools[:], o.Tool):
-		return Docling
-	}
-	return Plain
-}
-
-// doclingTools are the tools of the document server (tools.md, S2).
-var doclingTools = [...]string{
-	"convert_pdf", "convert_docx", "convert_xlsx", "convert_pptx", "convert_url",
-	"export_markdown", "export_html", "export_json",
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -31,12 +32,12 @@ func TestErrorText(t *testing.T) {
 		},
 		{
 			"the server's words",
-			mcperrors.Map(&jsonrpc.Error{Code: -32602, Message: "Invalid params: b"}, mcperrors.MapOptions{Tool: "add", Server: "calc", Method: "tools/call"}),
+			errormap.FromRPC(&jsonrpc.Error{Code: -32602, Message: "Invalid params: b"}, errormap.Options{Tool: "add", Server: "calc", Method: "tools/call"}),
 			"Invalid params: b (code -32602) (tool add, server calc)",
 		},
 		{
 			"hostile words",
-			mcperrors.Map(&jsonrpc.Error{Code: 1, Message: "a\x1b[31mb\nc\u202ed"}, mcperrors.MapOptions{}),
+			errormap.FromRPC(&jsonrpc.Error{Code: 1, Message: "a\x1b[31mb\nc\u202ed"}, errormap.Options{}),
 			"a\ufffd[31mb c\ufffdd (code 1)",
 		},
 		{
@@ -114,7 +115,7 @@ func TestErrorText(t *testing.T) {
 func TestErrorTextIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
-	e := mcperrors.Map(&jsonrpc.Error{Message: long}, mcperrors.MapOptions{Server: long, Tool: long})
+	e := errormap.FromRPC(&jsonrpc.Error{Message: long}, errormap.Options{Server: long, Tool: long})
 	e.Cause = errors.New(long)
 	e.Process = &mcperrors.ProcessEvidence{Exited: true, Signal: long, Noise: long, Stderr: []string{long}}
 	e.HTTP = &mcperrors.HTTPEvidence{URL: long, ContentType: long}
@@ -125,7 +126,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 func TestErrorTextOfAHugeMessage(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{`token="x" `, "x", "ä\x1b ", "https://", "secret=\n", "\u202e"} {
-		e := mcperrors.Map(&jsonrpc.Error{Message: strings.Repeat(unit, 16<<20/len(unit))}, mcperrors.MapOptions{})
+		e := errormap.FromRPC(&jsonrpc.Error{Message: strings.Repeat(unit, 16<<20/len(unit))}, errormap.Options{})
 		e.Cause = errors.New(e.Message)
 		start := time.Now()
 		text := e.Error()
@@ -168,8 +169,8 @@ func TestErrorTextIsCutBetweenWords(t *testing.T) {
 // S2-EMAP-06.
 func TestJSONForm(t *testing.T) {
 	t.Parallel()
-	e := mcperrors.Map(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},
-		mcperrors.MapOptions{Server: "s", Method: "tools/call", Tool: "t", RequestID: "id", Profile: mcperrors.Docling})
+	e := errormap.FromRPC(&jsonrpc.Error{Code: -32003, Message: "m?key=untouched", Data: json.RawMessage(`{"a":1.50}`)},
+		errormap.Options{Server: "s", Method: "tools/call", Tool: "t", RequestID: "id", Profile: mcperrors.Docling})
 	e.Attempts = 2
 	e.RetryAfter = 1500 * time.Millisecond
 	e.Cause = errors.New("Authorization: Bearer abc")
@@ -194,7 +195,7 @@ func TestJSONForm(t *testing.T) {
 	require.Equal(t, "https://h/?q=1", e.HTTP.URL, "the error itself is not changed")
 	require.Equal(t, "abc", e.Process.Command[3])
 
-	got, err = json.Marshal(mcperrors.Canceled(mcperrors.NotSent, nil))
+	got, err = json.Marshal(errormap.Canceled(mcperrors.NotSent, nil))
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"code":"","kind":"canceled","message":"the call was cancelled","userMessage":"","suggestedAction":"","retryable":false,
@@ -210,7 +211,7 @@ func TestJSONNamesOfCodes(t *testing.T) {
 		-32020: "HeaderMismatch", -32021: "MissingRequiredClientCapability", -32022: "UnsupportedProtocolVersion",
 		-32042: "URLElicitationRequired", -32000: "", 7: "",
 	} {
-		raw, err := json.Marshal(mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{}))
+		raw, err := json.Marshal(errormap.FromRPC(&jsonrpc.Error{Code: code}, errormap.Options{}))
 		require.NoError(t, err)
 		var got struct{ RPC struct{ Name string } }
 		require.NoError(t, json.Unmarshal(raw, &got))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -127,7 +128,7 @@ func failure(inv *client.Invocation, raw []byte, err error) (attrs []attribute.K
 		}
 		return nil, ""
 	}
-	e := mcperrors.From(err, mcperrors.Unknown)
+	e := errormap.From(err, mcperrors.Unknown)
 	switch {
 	case e.RPC != nil:
 		code := strconv.FormatInt(e.RPC.Code, 10)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -19,7 +19,7 @@ import (
 func TestEventsAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 1<<20)
-	refused := mcperrors.Map(&jsonrpc.Error{Code: -32603, Message: text}, mcperrors.MapOptions{})
+	refused := errormap.FromRPC(&jsonrpc.Error{Code: -32603, Message: text}, errormap.Options{})
 	for _, e := range []Event{
 		{Event: client.Connected{Server: mcp.Implementation{Name: text}}},
 		{Event: client.Disconnected{Cause: refused}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
 // member is one server of a pool, and the goroutine that keeps it connected.
@@ -223,7 +224,7 @@ func (m *member) reconnect(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
 		}
 	}
 }

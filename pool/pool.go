@@ -26,6 +26,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -145,7 +146,7 @@ func (p *Pool) add(server Server) error {
 	}
 	m.opts = append(m.opts, server.Options...)
 	if err := client.CheckOptions(m.opts...); err != nil {
-		return fmt.Errorf("server %q: %s", server.Name, mcperrors.From(err, mcperrors.NotSent).Message)
+		return fmt.Errorf("server %q: %s", server.Name, errormap.From(err, mcperrors.NotSent).Message)
 	}
 	p.members = append(p.members, m)
 	p.byName[server.Name] = m
@@ -177,7 +178,7 @@ func (p *Pool) await(ctx context.Context) error {
 			if s.up > 0 && !s.waiting && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return nil
 			}
-			e := mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+			e := errormap.From(context.Cause(ctx), mcperrors.NotSent)
 			return unusableFor(e.Kind, "opening the pool was given up", p.members, e)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
 // secretsOf returns the texts of a server that nobody may see: the values of
@@ -52,7 +53,7 @@ func (m *member) conceal(err error) error {
 	if err == nil || len(m.secrets) == 0 {
 		return err
 	}
-	e := *mcperrors.From(err, mcperrors.Unknown)
+	e := *errormap.From(err, mcperrors.Unknown)
 	e.Message, e.UserMessage = m.hide(e.Message), m.hide(e.UserMessage)
 	if e.Cause != nil {
 		e.Cause = &concealed{text: m.hide(e.Cause.Error()), err: e.Cause}

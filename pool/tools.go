@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -98,7 +99,7 @@ func (p *Pool) Tools(ctx context.Context) (*ToolList, error) {
 	}
 	work.Wait()
 	if ctx.Err() != nil {
-		return nil, mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		return nil, errormap.From(context.Cause(ctx), mcperrors.NotSent)
 	}
 	out := &ToolList{Failures: map[string]error{}}
 	t := p.tools
@@ -137,7 +138,7 @@ func (p *Pool) Tools(ctx context.Context) (*ToolList, error) {
 
 // listTimeout is the error of a server that Tools stops waiting for.
 func (m *member) listTimeout() error {
-	e := mcperrors.From(errSlowList, mcperrors.NotSent)
+	e := errormap.From(errSlowList, mcperrors.NotSent)
 	e.Server, e.Method = m.server.Transport.String(), mcp.MethodToolsList
 	return e
 }
@@ -164,7 +165,7 @@ func (p *Pool) resolve(ctx context.Context, name string) (*member, string, error
 	select {
 	case t.asking <- struct{}{}:
 	case <-ctx.Done():
-		return nil, "", mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		return nil, "", errormap.From(context.Cause(ctx), mcperrors.NotSent)
 	}
 	defer func() { <-t.asking }()
 	m, tool := find()
@@ -244,5 +245,5 @@ func (p *Pool) ToolError(name string, res *mcp.CallToolResult) error {
 			return m.conceal(c.ToolError(ref.Tool, res))
 		}
 	}
-	return mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{Method: mcp.MethodToolsCall, Tool: name})
+	return errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{Method: mcp.MethodToolsCall, Tool: name})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/sse"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
@@ -211,7 +212,7 @@ func (x *exchange) refused(resp *http.Response) (Answer, error) {
 	switch {
 	case !whole: // the answer may be in the rest
 	case !x.sessionGone(resp.StatusCode, said, body):
-		f.Rejected = mcperrors.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
+		f.Rejected = errormap.FromHTTP(*evidence, 0).Delivery == mcperrors.Rejected
 	case x.c.oneStream: // the session is the stream's
 		f.Reason, f.Err, f.Rejected = ReasonLost, fmt.Errorf("%w: %w", errStreamLost, f.Err), true
 	default:

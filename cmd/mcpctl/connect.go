@@ -11,6 +11,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -130,7 +131,7 @@ func (a *app) request(ctx context.Context, c *connection, r sentRequest, params 
 	raw, err := c.Call(ctx, r.method, params, append(opts, a.times())...)
 	r.delivery = mcperrors.Answered
 	if err != nil {
-		r.delivery = mcperrors.From(err, mcperrors.Unknown).Delivery
+		r.delivery = errormap.From(err, mcperrors.Unknown).Delivery
 	}
 	a.sent = r
 	return raw, err

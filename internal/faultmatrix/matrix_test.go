@@ -19,6 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/conformance/faults"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -176,7 +177,7 @@ func describe(err error) (string, mcperrors.Delivery) {
 	if err == nil {
 		return "answered", mcperrors.Answered
 	}
-	e := mcperrors.From(err, mcperrors.Unknown)
+	e := errormap.From(err, mcperrors.Unknown)
 	text := fmt.Sprintf("%s %s, %s", e.Code, e.Kind, e.Delivery)
 	if e.Retryable {
 		text += ", retryable"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -19,27 +20,27 @@ const call = mcp.MethodToolsCall
 // answered is the record of a request that the server answered with an error,
 // mapped as the client maps it.
 func answered(method string, p mcperrors.Profile, code int64, data string) resilience.Attempt {
-	return resilience.FromError(method, mcperrors.Map(jsonrpc.NewError(code, "m", json.RawMessage(data)),
-		mcperrors.MapOptions{Method: method, Profile: p}))
+	return resilience.FromError(method, errormap.FromRPC(jsonrpc.NewError(code, "m", json.RawMessage(data)),
+		errormap.Options{Method: method, Profile: p}))
 }
 
 // both is such an answer under an HTTP status.
 func both(code int64, status int) resilience.Attempt {
-	e := mcperrors.Map(jsonrpc.NewError(code, "m", nil), mcperrors.MapOptions{Method: call})
+	e := errormap.FromRPC(jsonrpc.NewError(code, "m", nil), errormap.Options{Method: call})
 	e.HTTP = &mcperrors.HTTPEvidence{Status: status}
 	return resilience.FromError(call, e)
 }
 
 // overruled is one whose code has no meaning, so that the status decides.
 func overruled(code int64, status int) resilience.Attempt {
-	e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 0)
+	e := errormap.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 0)
 	e.RPC = jsonrpc.NewError(code, "m", nil)
 	return resilience.FromError(call, e)
 }
 
 // status is the record of a request that got a bare HTTP status.
 func status(code int, after time.Duration) resilience.Attempt {
-	return resilience.FromError(call, mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: code}, after))
+	return resilience.FromError(call, errormap.FromHTTP(mcperrors.HTTPEvidence{Status: code}, after))
 }
 
 func result(c resilience.Class) resilience.Attempt {
@@ -87,10 +88,10 @@ func lines() []line {
 	locked := answered(call, mcperrors.COE, -32000, `{"code":"DB_LOCKED","retry_after_seconds":2}`)
 	lockedElsewhere := locked // where DB_LOCKED promises nothing
 	lockedElsewhere.Delivery = mcperrors.Answered
-	toolLocked := resilience.FromError(call, mcperrors.MapToolError("", json.RawMessage(`{"error":{"code":"DB_LOCKED"}}`),
-		mcperrors.MapOptions{Method: call, Profile: mcperrors.COE}))
-	toolError := resilience.FromError(call, mcperrors.MapToolError("no", nil, mcperrors.MapOptions{Method: call}))
-	unknownTool := resilience.FromError(call, mcperrors.Map(jsonrpc.NewError(-32602, "Unknown tool: x", nil), mcperrors.MapOptions{Method: call, Tool: "x"}))
+	toolLocked := resilience.FromError(call, errormap.FromTool("", json.RawMessage(`{"error":{"code":"DB_LOCKED"}}`),
+		errormap.Options{Method: call, Profile: mcperrors.COE}))
+	toolError := resilience.FromError(call, errormap.FromTool("no", nil, errormap.Options{Method: call}))
+	unknownTool := resilience.FromError(call, errormap.FromRPC(jsonrpc.NewError(-32602, "Unknown tool: x", nil), errormap.Options{Method: call, Tool: "x"}))
 	return []line{
 		// Results.
 		{"complete", result(resilience.ClassComplete), resilience.ClassComplete, s, s, s, 0, false, false, false},
@@ -250,12 +251,12 @@ func TestTable(t *testing.T) {
 func TestRetryableAsTheErrorsSay(t *testing.T) {
 	t.Parallel()
 	for code := 300; code < 600; code++ {
-		e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: code}, 0)
+		e := errormap.FromHTTP(mcperrors.HTTPEvidence{Status: code}, 0)
 		require.Equal(t, e.Retryable, resilience.OfStatus(code).Retryable(), "status %d", code)
 	}
 	for code := int64(-32768); code < -31999; code++ {
 		a := answered(call, "", code, "")
-		e := mcperrors.Map(jsonrpc.NewError(code, "m", nil), mcperrors.MapOptions{Method: call})
+		e := errormap.FromRPC(jsonrpc.NewError(code, "m", nil), errormap.Options{Method: call})
 		if e.Retryable && a.Class != resilience.ClassApp {
 			require.True(t, a.Class.Retryable(), "code %d", code)
 		}

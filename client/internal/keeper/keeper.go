@@ -20,6 +20,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
 // State is what a keeper reports about the link.
@@ -123,7 +124,7 @@ func (k *Keeper) Await(ctx context.Context) *mcperrors.Error {
 			return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
 				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
 		case <-ctx.Done():
-			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
 		case <-k.set.Life.Done():
 			return k.set.Closed()
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -50,7 +51,7 @@ func (k *Keeper) renew(ctx context.Context, lost *link.Link) error {
 	case <-g.over:
 		return g.err
 	case <-ctx.Done():
-		return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+		return errormap.From(context.Cause(ctx), mcperrors.NotSent)
 	}
 }
 
@@ -173,7 +174,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 // sessionless returns the error of a call that has no session to use. It says
 // what kept the client from opening one, and that the call itself did nothing.
 func sessionless(ctx context.Context, cause error, delivery mcperrors.Delivery) *mcperrors.Error {
-	e := *mcperrors.From(cause, delivery)
+	e := *errormap.From(cause, delivery)
 	e.Delivery = delivery
 	switch e.Kind {
 	case mcperrors.KindCanceled, mcperrors.KindClosed, mcperrors.KindOverloaded, mcperrors.KindCircuitOpen:

@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -176,7 +177,7 @@ func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperr
 		k.Lost(l)
 	default:
 		if ctx.Err() != nil {
-			return mcperrors.From(context.Cause(ctx), mcperrors.NotSent)
+			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
 		}
 		k.Lost(l)
 		k.Kill(l, cause)

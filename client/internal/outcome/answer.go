@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -17,7 +18,7 @@ func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
 	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (s.ownCode(answer.Error) || !definedCode(answer.Error.Code)) {
 		// A code with a meaning beats the status. 401 with a code of the server's
 		// own is about credentials all the same.
-		byStatus := mcperrors.FromHTTP(*h, answer.RetryAfter)
+		byStatus := errormap.FromHTTP(*h, answer.RetryAfter)
 		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
 		byStatus.Delivery = e.Delivery // a server that answers by the id has read the request
 		e = byStatus
@@ -29,7 +30,7 @@ func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
 // Map returns the error of a JSON-RPC error. refused says that the server refuses
 // the request for what -32020, -32021 or -32022 names.
 func (s *Sent) Map(rpc *jsonrpc.Error, refused bool) *mcperrors.Error {
-	return mcperrors.Map(rpc, mcperrors.MapOptions{
+	return errormap.FromRPC(rpc, errormap.Options{
 		Method: s.Method, Tool: s.Tool, Resource: s.Resource, Profile: s.Profile,
 		Refused: refused, NoElicitationCode: s.ownCode(rpc),
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -114,7 +115,7 @@ func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
 			after = s.Wait.Max
 		}
-		timeout := mcperrors.Timeout(e.Delivery, "no answer", after, f.Err)
+		timeout := errormap.Timeout(e.Delivery, "no answer", after, f.Err)
 		timeout.Process, timeout.HTTP = e.Process, e.HTTP
 		return timeout
 	case s.HasEnded(f):
@@ -139,13 +140,13 @@ func Ended(e *mcperrors.Error) {
 
 func canceled(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	if errors.Is(f.Err, context.DeadlineExceeded) {
-		return mcperrors.Timeout(d, "no answer", 0, f.Err)
+		return errormap.Timeout(d, "no answer", 0, f.Err)
 	}
-	return mcperrors.Canceled(d, f.Err)
+	return errormap.Canceled(d, f.Err)
 }
 
 func timedOut(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	return mcperrors.Timeout(d, "no answer", time.Duration(0), f.Err)
+	return errormap.Timeout(d, "no answer", time.Duration(0), f.Err)
 }
 
 func unavailableClass(f *transport.Failure) resilience.Class {
@@ -199,13 +200,13 @@ func closed(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 func statusClass(f *transport.Failure) resilience.Class { return resilience.OfStatus(f.HTTP.Status) }
 
 func byStatus(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	e := mcperrors.FromHTTP(*f.HTTP, f.RetryAfter)
+	e := errormap.FromHTTP(*f.HTTP, f.RetryAfter)
 	e.Delivery, e.Cause = d, f
 	return e
 }
 
 func tooLarge(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
-	return mcperrors.TooLarge(d, f.Err.Error(), f)
+	return errormap.TooLarge(d, f.Err.Error(), f)
 }
 
 func configClass(f *transport.Failure) resilience.Class {

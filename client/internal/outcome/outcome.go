@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -36,7 +37,7 @@ func (o *Outcome) Local() bool { return o.Record.Class == resilience.ClassLocal 
 
 // Refused is the outcome of a request that this side did not send.
 func Refused(err error) Outcome {
-	e := mcperrors.From(err, mcperrors.NotSent)
+	e := errormap.From(err, mcperrors.NotSent)
 	return Outcome{Err: e, Record: resilience.Attempt{Class: resilience.ClassLocal, Delivery: e.Delivery, Kind: e.Kind}}
 }
 
@@ -129,7 +130,7 @@ func (s *Sent) locked(raw json.RawMessage) *mcperrors.Error {
 	if mcp.UnmarshalValid(bytes.Clone(raw), res) != nil || !res.IsError {
 		return nil //nolint:nilerr // a result that cannot be decoded is judged where it is decoded
 	}
-	e := mcperrors.MapToolError(res.Text(), res.StructuredContent, mcperrors.MapOptions{
+	e := errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
 		Method: mcp.MethodToolsCall, Tool: s.Tool, Profile: s.Profile,
 	})
 	if e.Code != mcperrors.CodeDatabaseUnavailable || e.Delivery != mcperrors.Rejected {

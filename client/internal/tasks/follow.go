@@ -7,6 +7,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,7 +24,7 @@ func (t *Task) follow(ctx context.Context, bound time.Duration) error {
 	}
 	err := t.poll(ctx)
 	if err != nil && ctx.Err() != nil && outer.Err() == nil {
-		return t.name(mcperrors.Timeout(mcperrors.Unknown, "the task did not end", bound, nil))
+		return t.name(errormap.Timeout(mcperrors.Unknown, "the task did not end", bound, nil))
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func (t *Task) poll(ctx context.Context) error {
 func (t *Task) act(ctx context.Context, r report) (ended bool, err error) {
 	switch {
 	case r.Status == mcp.TaskCancelled:
-		t.end(nil, t.name(mcperrors.Canceled(mcperrors.Answered, errCancelled)))
+		t.end(nil, t.name(errormap.Canceled(mcperrors.Answered, errCancelled)))
 		return true, nil
 	case r.Status.Final() && t.Stateless:
 		t.endWith(r)
@@ -104,7 +105,7 @@ func (t *Task) pause(ctx context.Context, wait time.Duration, hint <-chan struct
 			hint = nil
 			timer.Reset(max(0, min(wait, minPoll)-time.Since(began)))
 		case <-ctx.Done():
-			return t.name(mcperrors.From(ctx.Err(), mcperrors.Unknown))
+			return t.name(errormap.From(ctx.Err(), mcperrors.Unknown))
 		case <-t.follower.Life.Done():
 			return t.name(t.follower.Closed())
 		}

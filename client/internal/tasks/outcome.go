@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -38,7 +39,7 @@ func (t *Task) failedWith(rpc *jsonrpc.Error) error {
 // error that the call would have had. A failed task has one too (TASK-05).
 func (t *Task) fetch(ctx context.Context, status mcp.TaskStatus) (ended bool, err error) {
 	raw, err := t.send(ctx, mcp.MethodTasksResult, nil)
-	e := mcperrors.From(err, mcperrors.Unknown)
+	e := errormap.From(err, mcperrors.Unknown)
 	switch {
 	case e == nil:
 		t.end(raw, nil)
@@ -61,7 +62,7 @@ func (t *Task) fetchEarly(ctx context.Context) (ended bool, err error) {
 		t.end(raw, nil)
 		return true, nil
 	}
-	e := mcperrors.From(err, mcperrors.Unknown)
+	e := errormap.From(err, mcperrors.Unknown)
 	switch {
 	case ctx.Err() != nil:
 		return false, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -113,7 +114,7 @@ func (t *Task) lock(ctx context.Context) error {
 	case t.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return t.name(mcperrors.From(ctx.Err(), mcperrors.Unknown))
+		return t.name(errormap.From(ctx.Err(), mcperrors.Unknown))
 	case <-t.follower.Life.Done():
 		return t.name(t.follower.Closed())
 	}

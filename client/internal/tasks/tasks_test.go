@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -41,7 +42,7 @@ func following(t *testing.T, stateless bool, answers ...string) (*server, *Task)
 		Closed: func() *mcperrors.Error {
 			return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", nil)
 		},
-		Name:        func(r Ref, err error) error { return mcperrors.From(err, mcperrors.Unknown) },
+		Name:        func(r Ref, err error) error { return errormap.From(err, mcperrors.Unknown) },
 		About:       func(_ string, e *mcperrors.Error) *mcperrors.Error { return e },
 		Undecodable: func(_ string, err error) error { return failure(mcperrors.KindProtocol, err.Error()) },
 		Refused: func(_ string, rpc *jsonrpc.Error) *mcperrors.Error {

@@ -1,19 +1,12 @@
-package mcperrors
+package errormap
 
 import (
 	"strings"
 	"time"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
-)
-
-// Codes that MCP itself defines.
-const (
-	codeResourceNotFound   = -32002 // up to 2025-11-25, resources/read only
-	codeHeaderMismatch     = -32020
-	codeMissingCapability  = -32021
-	codeUnsupportedVersion = -32022
-	codeElicitationNeeded  = -32042 // 2025-11-25 only
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // codeConversionStateless is what servers of the docling profile send for -32002
@@ -22,8 +15,8 @@ const codeConversionStateless = -31002
 
 // rule is what a profile makes of one code.
 type rule struct {
-	code Code
-	kind Kind
+	code mcperrors.Code
+	kind mcperrors.Kind
 	// user is the message for the end user, "" for the catalogue's.
 	user string
 	// action is the suggested action, "" for the catalogue's, or the seed's by
@@ -34,53 +27,53 @@ type rule struct {
 }
 
 // unexpected is AC-005.5: whatever no table knows.
-func unexpected(kind Kind) rule {
-	return rule{CodeUnavailable, kind, "An unexpected error occurred", actionLater, true, 0}
+func unexpected(kind mcperrors.Kind) rule {
+	return rule{mcperrors.CodeUnavailable, kind, "An unexpected error occurred", actionLater, true, 0}
 }
 
 // standardRule has the five codes of JSON-RPC, which mean the same everywhere.
 func standardRule(code int64) (rule, bool) {
 	switch code {
 	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest:
-		return rule{code: CodeInvalidRequest, kind: KindProtocol}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindProtocol}, true
 	case jsonrpc.CodeMethodNotFound:
-		return rule{code: CodeToolNotFound, kind: KindUnsupported}, true
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindUnsupported}, true
 	case jsonrpc.CodeInvalidParams:
-		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
 	case jsonrpc.CodeInternalError:
-		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error", retryable: true}, true
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error", retryable: true}, true
 	}
 	return rule{}, false
 }
 
 // protocolRule has what MCP says, whatever the server's family: it comes
 // before the profiles.
-func protocolRule(rpc *jsonrpc.Error, o MapOptions) (rule, bool) {
+func protocolRule(rpc *jsonrpc.Error, o Options) (rule, bool) {
 	switch rpc.Code {
-	case codeHeaderMismatch:
-		return rule{code: CodeIncompatible, kind: KindProtocol}, true
-	case codeMissingCapability:
-		return rule{code: CodeIncompatible, kind: KindUnsupported}, true
-	case codeUnsupportedVersion:
-		return rule{code: CodeIncompatible, kind: KindVersion}, true
-	case codeElicitationNeeded:
+	case mcp.CodeHeaderMismatch:
+		return rule{code: mcperrors.CodeIncompatible, kind: mcperrors.KindProtocol}, true
+	case mcp.CodeMissingRequiredClientCapability:
+		return rule{code: mcperrors.CodeIncompatible, kind: mcperrors.KindUnsupported}, true
+	case mcp.CodeUnsupportedProtocolVersion:
+		return rule{code: mcperrors.CodeIncompatible, kind: mcperrors.KindVersion}, true
+	case mcp.CodeURLElicitationRequired:
 		if !o.NoElicitationCode {
 			// The same call would be refused again.
-			return rule{code: CodeUnavailable, kind: KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
+			return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindInputRequired, user: "More information is needed", action: "Answer what the server asks"}, true
 		}
-	case codeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
+	case mcp.CodeResourceNotFound, -32001, jsonrpc.CodeInvalidParams:
 		// -32001 is how the artifact seed says it, -32602 the stateless era.
 		if o.Method == methodReadResource && (rpc.Code != jsonrpc.CodeInvalidParams || saysNoResource(rpc, o.Resource)) {
-			return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
+			return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 		}
 	}
 	if rpc.Code == jsonrpc.CodeInvalidParams && strings.HasPrefix(o.Method, "tasks/") && o.Method != "tasks/list" {
 		// All there is to be wrong is the id: unknown, or expired (TASK-04).
-		return rule{code: CodeToolNotFound, kind: KindNotFound, user: "The task is not there any more"}, true
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound, user: "The task is not there any more"}, true
 	}
 	if (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeMethodNotFound) &&
 		(o.Method == methodCallTool || o.Method == "") && saysUnknownTool(rpc.Message, o.Tool) {
-		return rule{code: CodeToolNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound}, true
 	}
 	return rule{}, false
 }
@@ -146,44 +139,44 @@ func cutFold(s, prefix string) (string, bool) {
 }
 
 // numberRule is the profile's view of a JSON-RPC code.
-func numberRule(p Profile, rpc *jsonrpc.Error, h hints) rule {
+func numberRule(p mcperrors.Profile, rpc *jsonrpc.Error, h hints) rule {
 	if r, ok := standardRule(rpc.Code); ok {
 		return r
 	}
 	var r rule
 	var ok bool
 	switch p {
-	case Artifact:
+	case mcperrors.Artifact:
 		r, ok = artifactRule(rpc, h)
-	case COE:
+	case mcperrors.COE:
 		r, ok = coeNumberRule(rpc.Code)
-	case Plain, Preflights, Assistant:
+	case mcperrors.Plain, mcperrors.Preflights, mcperrors.Assistant:
 		if rpc.Code == -32000 {
-			r, ok = rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
+			r, ok = rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
 		}
-	case Docling:
+	case mcperrors.Docling:
 		r, ok = doclingRule(rpc.Code)
 	}
 	switch {
 	case ok:
 		return r
 	case rpc.Code >= -32768 && rpc.Code <= -32000:
-		return unexpected(KindServer)
+		return unexpected(mcperrors.KindServer)
 	default:
-		return unexpected(KindApp)
+		return unexpected(mcperrors.KindApp)
 	}
 }
 
 func doclingRule(code int64) (rule, bool) {
 	switch code {
 	case -32000:
-		return rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
 	case -32001:
-		return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
+		return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
 	case -32002, codeConversionStateless:
-		return rule{code: CodeConversionFailed, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeConversionFailed, kind: mcperrors.KindServer, retryable: true}, true
 	case -32003:
-		return rule{code: CodeExportFailed, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeExportFailed, kind: mcperrors.KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }
@@ -191,20 +184,20 @@ func doclingRule(code int64) (rule, bool) {
 func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
 	switch rpc.Code {
 	case -32001:
-		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 	case -32000:
 		// data.reason decides; the message does where the server gives none.
 		switch {
 		case h.reason == "permission":
-			return rule{code: CodePermissionDenied, kind: KindAuth}, true
+			return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
 		case h.reason == "timeout":
-			return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
+			return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
 		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Permission denied:"):
-			return rule{code: CodePermissionDenied, kind: KindAuth}, true
+			return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
 		case h.reason == "" && !h.prerequisite && strings.HasPrefix(rpc.Message, "Request timeout:"):
-			return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
+			return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
 		}
-		return rule{code: CodeConflict, kind: KindApp}, true
+		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
 	}
 	return rule{}, false
 }
@@ -212,31 +205,31 @@ func artifactRule(rpc *jsonrpc.Error, h hints) (rule, bool) {
 func coeNumberRule(code int64) (rule, bool) {
 	switch code {
 	case 400:
-		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
 	case 403:
-		return rule{code: CodePermissionDenied, kind: KindAuth}, true
+		return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
 	case 404:
-		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 	case 409:
-		return rule{code: CodeConflict, kind: KindApp}, true
+		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
 	case 429:
-		return rule{code: CodeRateLimited, kind: KindOverloaded, retryable: true}, true
+		return rule{code: mcperrors.CodeRateLimited, kind: mcperrors.KindOverloaded, retryable: true}, true
 	case 500:
-		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error", retryable: true}, true
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error", retryable: true}, true
 	case 503:
-		return rule{code: CodeUnavailable, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }
 
 // textRule is the profile's view of a code that is a string.
-func textRule(p Profile, code string) (rule, bool) {
+func textRule(p mcperrors.Profile, code string) (rule, bool) {
 	switch p {
-	case COE:
+	case mcperrors.COE:
 		return coeTextRule(code)
-	case Preflights:
+	case mcperrors.Preflights:
 		return preflightsRule(code)
-	case Docling, Artifact, Assistant, Plain:
+	case mcperrors.Docling, mcperrors.Artifact, mcperrors.Assistant, mcperrors.Plain:
 	}
 	return rule{}, false
 }
@@ -244,23 +237,23 @@ func textRule(p Profile, code string) (rule, bool) {
 func coeTextRule(code string) (rule, bool) {
 	switch code {
 	case "INVALID_PARAM", "SCHEMA_VALIDATION_FAILED", "INVALID_FILTER", "TOKEN_LIMIT_EXCEEDED":
-		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
 	case "TIMEOUT":
-		return rule{code: CodeTimeout, kind: KindTimeout, retryable: true}, true
+		return rule{code: mcperrors.CodeTimeout, kind: mcperrors.KindTimeout, retryable: true}, true
 	case codeRateLimit:
-		return rule{code: CodeRateLimited, kind: KindOverloaded, retryable: true}, true
+		return rule{code: mcperrors.CodeRateLimited, kind: mcperrors.KindOverloaded, retryable: true}, true
 	case "RESOURCE_NOT_FOUND":
-		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 	case "INVALID_STATE":
-		return rule{code: CodeConflict, kind: KindApp}, true
+		return rule{code: mcperrors.CodeConflict, kind: mcperrors.KindApp}, true
 	case codeDBLocked:
-		return rule{code: CodeDatabaseUnavailable, kind: KindServer, retryable: true, after: 2 * time.Second}, true
+		return rule{code: mcperrors.CodeDatabaseUnavailable, kind: mcperrors.KindServer, retryable: true, after: 2 * time.Second}, true
 	case "INTERNAL_ERROR", "ORCHESTRATOR_NOT_INITIALIZED":
-		return rule{code: CodeUnavailable, kind: KindServer, user: "Processing service error"}, true
+		return rule{code: mcperrors.CodeUnavailable, kind: mcperrors.KindServer, user: "Processing service error"}, true
 	case "AUTH_ERROR":
-		return rule{code: CodePermissionDenied, kind: KindAuth}, true
+		return rule{code: mcperrors.CodePermissionDenied, kind: mcperrors.KindAuth}, true
 	case "TOOL_NOT_FOUND":
-		return rule{code: CodeToolNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeToolNotFound, kind: mcperrors.KindNotFound}, true
 	}
 	return rule{}, false
 }
@@ -268,19 +261,19 @@ func coeTextRule(code string) (rule, bool) {
 func preflightsRule(code string) (rule, bool) {
 	switch code {
 	case "VALIDATION_FAILED":
-		return rule{code: CodeInvalidRequest, kind: KindInvalidArguments, user: "Invalid parameters"}, true
+		return rule{code: mcperrors.CodeInvalidRequest, kind: mcperrors.KindInvalidArguments, user: "Invalid parameters"}, true
 	case "PARSE_ERROR":
-		return rule{code: CodeFileCorrupted, kind: KindApp}, true
+		return rule{code: mcperrors.CodeFileCorrupted, kind: mcperrors.KindApp}, true
 	case "REPO_NOT_FOUND":
-		return rule{code: CodeResourceNotFound, kind: KindNotFound}, true
+		return rule{code: mcperrors.CodeResourceNotFound, kind: mcperrors.KindNotFound}, true
 	case "SESSION_EXPIRED":
-		return rule{code: CodeSessionExpired, kind: KindSessionLost}, true
+		return rule{code: mcperrors.CodeSessionExpired, kind: mcperrors.KindSessionLost}, true
 	case "SESSION_NOT_FOUND":
-		return rule{code: CodeSessionInvalid, kind: KindSessionLost}, true
+		return rule{code: mcperrors.CodeSessionInvalid, kind: mcperrors.KindSessionLost}, true
 	case "FILESYSTEM_ERROR":
-		return rule{code: CodeStorageUnavailable, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeStorageUnavailable, kind: mcperrors.KindServer, retryable: true}, true
 	case "PATCH_EXTRACTION_FAILED":
-		return rule{code: CodeConversionFailed, kind: KindServer, retryable: true}, true
+		return rule{code: mcperrors.CodeConversionFailed, kind: mcperrors.KindServer, retryable: true}, true
 	}
 	return rule{}, false
 }

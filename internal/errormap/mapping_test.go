@@ -1,4 +1,4 @@
-package mcperrors_test
+package errormap_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -32,7 +33,7 @@ const (
 )
 
 // ofSeed is a call of a tool of the seed's server: its table holds for those.
-var ofSeed = mcperrors.MapOptions{Method: "tools/call", Tool: "convert_pdf"}
+var ofSeed = errormap.Options{Method: "tools/call", Tool: "convert_pdf"}
 
 // seedTable is the seed's MCP_ERROR_MAP.
 var seedTable = []struct {
@@ -58,7 +59,7 @@ func testSeedTable(t *testing.T, from, to int64) {
 			continue
 		}
 		tested++
-		e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Message: "x"}, ofSeed)
+		e := errormap.FromRPC(&jsonrpc.Error{Code: tt.code, Message: "x"}, ofSeed)
 		require.Equal(t, tt.want, summary(e), "code %d", tt.code)
 	}
 	require.Positive(t, tested)
@@ -74,7 +75,7 @@ func TestAC_005_2_ServerCodes(t *testing.T) {
 	t.Parallel()
 	testSeedTable(t, -32099, -32000)
 	for code := int64(-32099); code <= -32000; code++ { // every code of the range is something
-		e := mcperrors.Map(&jsonrpc.Error{Code: code}, mcperrors.MapOptions{})
+		e := errormap.FromRPC(&jsonrpc.Error{Code: code}, errormap.Options{})
 		_, ok := mcperrors.Lookup(e.Code)
 		require.True(t, ok, "code %d", code)
 	}
@@ -84,7 +85,7 @@ func TestAC_005_2_ServerCodes(t *testing.T) {
 func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 	t.Parallel()
 	for _, row := range seedTable {
-		e := mcperrors.Map(&jsonrpc.Error{Code: row.code}, ofSeed)
+		e := errormap.FromRPC(&jsonrpc.Error{Code: row.code}, ofSeed)
 		require.NotEmpty(t, e.UserMessage)
 		want := support
 		if e.Retryable {
@@ -98,7 +99,7 @@ func TestAC_005_3_UserMessageActionRetryable(t *testing.T) {
 func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 	t.Parallel()
 	rpc := &jsonrpc.Error{Code: -32003, Message: "Kein Platz\nmehr", Data: json.RawMessage(`{"free":0}`)}
-	e := mcperrors.Map(rpc, mcperrors.MapOptions{Server: "s", Method: "tools/call", Tool: "t", RequestID: "7"})
+	e := errormap.FromRPC(rpc, errormap.Options{Server: "s", Method: "tools/call", Tool: "t", RequestID: "7"})
 	require.Equal(t, "Kein Platz\nmehr", e.Message)
 	require.Same(t, rpc, e.RPC)
 	require.JSONEq(t, `{"free":0}`, string(e.RPC.Data))
@@ -112,7 +113,7 @@ func TestAC_005_4_MapKeepsTheServersWords(t *testing.T) {
 func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32004, -32050, -32099, -32768, 404, 0, 1, -1, 1 << 62} {
-		e := mcperrors.Map(&jsonrpc.Error{Code: code, Message: "boo"}, mcperrors.MapOptions{})
+		e := errormap.FromRPC(&jsonrpc.Error{Code: code, Message: "boo"}, errormap.Options{})
 		kind := mcperrors.KindApp
 		if code <= -32000 {
 			kind = mcperrors.KindServer
@@ -125,11 +126,11 @@ func TestAC_005_5_UnknownIsRetryableE201(t *testing.T) {
 func TestAC_005_6_OriginalMCPCode(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int64{-32700, -32003, -32077, 0, 429, -1 << 63} {
-		e := mcperrors.Map(&jsonrpc.Error{Code: code}, ofSeed)
+		e := errormap.FromRPC(&jsonrpc.Error{Code: code}, ofSeed)
 		require.NotNil(t, e.OriginalMCPCode)
 		require.Equal(t, code, *e.OriginalMCPCode)
 	}
-	require.Nil(t, mcperrors.Canceled(mcperrors.Unknown, nil).OriginalMCPCode)
+	require.Nil(t, errormap.Canceled(mcperrors.Unknown, nil).OriginalMCPCode)
 }
 
 // tools.md §1.2, a case for each row and each way to say it.
@@ -190,7 +191,7 @@ func TestProfiles(t *testing.T) {
 		{"docling", -32042, "", ``, "E201", mcperrors.KindInputRequired, false, 0},
 	} {
 		rpc := &jsonrpc.Error{Code: tt.code, Message: tt.message, Data: json.RawMessage(tt.data)}
-		e := mcperrors.Map(rpc, mcperrors.MapOptions{Profile: tt.profile})
+		e := errormap.FromRPC(rpc, errormap.Options{Profile: tt.profile})
 		name := string(tt.profile) + " " + rpc.Error() + " " + tt.data
 		require.Equal(t, tt.want, e.Code, name)
 		require.Equal(t, tt.kind, e.Kind, name)
@@ -207,21 +208,21 @@ func TestProfilePrecedence(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		data string
-		opts mcperrors.MapOptions
+		opts errormap.Options
 		want mcperrors.Code // of -32001: E206 from artifact, E202 from docling, E201 from plain
 	}{
-		{"default", ``, mcperrors.MapOptions{}, "E201"},
-		{"configured", ``, mcperrors.MapOptions{Profile: "artifact"}, "E206"},
-		{"a tool of the document server", ``, mcperrors.MapOptions{Tool: "export_html"}, "E202"},
-		{"the configured before the tool's", ``, mcperrors.MapOptions{Tool: "export_html", Profile: "artifact"}, "E206"},
-		{"the configured plain before the tool's", ``, mcperrors.MapOptions{Tool: "export_html", Profile: "plain"}, "E201"},
-		{"not the error's", `{"profile":"docling"}`, mcperrors.MapOptions{}, "E201"},
-		{"not the error's, inside", `{"error":{"profile":"docling"}}`, mcperrors.MapOptions{}, "E201"},
-		{"not the error's before the configured", `{"profile":"docling"}`, mcperrors.MapOptions{Profile: "artifact"}, "E206"},
+		{"default", ``, errormap.Options{}, "E201"},
+		{"configured", ``, errormap.Options{Profile: "artifact"}, "E206"},
+		{"a tool of the document server", ``, errormap.Options{Tool: "export_html"}, "E202"},
+		{"the configured before the tool's", ``, errormap.Options{Tool: "export_html", Profile: "artifact"}, "E206"},
+		{"the configured plain before the tool's", ``, errormap.Options{Tool: "export_html", Profile: "plain"}, "E201"},
+		{"not the error's", `{"profile":"docling"}`, errormap.Options{}, "E201"},
+		{"not the error's, inside", `{"error":{"profile":"docling"}}`, errormap.Options{}, "E201"},
+		{"not the error's before the configured", `{"profile":"docling"}`, errormap.Options{Profile: "artifact"}, "E206"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := mcperrors.Map(&jsonrpc.Error{Code: -32001, Data: json.RawMessage(tt.data)}, tt.opts)
+			e := errormap.FromRPC(&jsonrpc.Error{Code: -32001, Data: json.RawMessage(tt.data)}, tt.opts)
 			require.Equal(t, tt.want, e.Code)
 		})
 	}
@@ -244,7 +245,7 @@ func TestPayloadRetryableBeatsTheTable(t *testing.T) {
 		{-32603, `{"retryable":"no"}`, true, again},
 		{-32022, `{"retryable":true}`, false, support}, // E209 is not retryable
 	} {
-		e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Data: json.RawMessage(tt.data)}, mcperrors.MapOptions{})
+		e := errormap.FromRPC(&jsonrpc.Error{Code: tt.code, Data: json.RawMessage(tt.data)}, errormap.Options{})
 		require.Equal(t, tt.retryable, e.Retryable, tt.data)
 		require.Equal(t, tt.action, e.SuggestedAction, tt.data)
 	}
@@ -267,11 +268,11 @@ func TestRetryAfterSeconds(t *testing.T) {
 		{"99999999999999999999999", 24 * time.Hour},
 	} {
 		data := json.RawMessage(`{"retry_after_seconds":` + tt.seconds + `}`)
-		e := mcperrors.Map(&jsonrpc.Error{Code: 429, Data: data}, mcperrors.MapOptions{Profile: mcperrors.COE})
+		e := errormap.FromRPC(&jsonrpc.Error{Code: 429, Data: data}, errormap.Options{Profile: mcperrors.COE})
 		require.Equal(t, tt.want, e.RetryAfter, tt.seconds)
 	}
 	// What may not be repeated has no time to wait for.
-	e := mcperrors.Map(&jsonrpc.Error{Code: -32602, Data: json.RawMessage(`{"retry_after_seconds":3}`)}, mcperrors.MapOptions{})
+	e := errormap.FromRPC(&jsonrpc.Error{Code: -32602, Data: json.RawMessage(`{"retry_after_seconds":3}`)}, errormap.Options{})
 	require.Zero(t, e.RetryAfter)
 }
 
@@ -306,7 +307,7 @@ func TestWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := mcperrors.Map(&jsonrpc.Error{Code: tt.code, Message: tt.message}, mcperrors.MapOptions{Method: tt.method, Tool: tt.tool})
+			e := errormap.FromRPC(&jsonrpc.Error{Code: tt.code, Message: tt.message}, errormap.Options{Method: tt.method, Tool: tt.tool})
 			require.Equal(t, tt.want, e.Code)
 			require.Equal(t, tt.kind, e.Kind)
 			require.Equal(t, tt.kind == mcperrors.KindNotFound, mcperrors.IsNotFound(e))
@@ -323,7 +324,7 @@ func TestDeliveryOfAnswers(t *testing.T) {
 			if refused && code <= -32020 && code >= -32022 {
 				want = mcperrors.Rejected
 			}
-			e := mcperrors.Map(&jsonrpc.Error{Code: code, Message: "x"}, mcperrors.MapOptions{Method: "tools/call", Tool: "x", Refused: refused})
+			e := errormap.FromRPC(&jsonrpc.Error{Code: code, Message: "x"}, errormap.Options{Method: "tools/call", Tool: "x", Refused: refused})
 			require.Equal(t, want, e.Delivery, "code %d", code)
 			require.Equal(t, want == mcperrors.Rejected, mcperrors.SafeToRetry(e))
 		}
@@ -343,8 +344,8 @@ func TestDeliveryOfAnswers(t *testing.T) {
 	} {
 		for code, want := range map[int64]mcperrors.Delivery{-32601: want, -32602: want, -32603: mcperrors.Answered, -32600: mcperrors.Answered} {
 			rpc := &jsonrpc.Error{Code: code, Message: message}
-			require.Equal(t, want, mcperrors.Map(rpc, mcperrors.MapOptions{Method: "tools/call", Tool: "pay"}).Delivery, "%d %s", code, message)
-			require.Equal(t, mcperrors.Answered, mcperrors.Map(rpc, mcperrors.MapOptions{Method: "tools/call"}).Delivery, "the tool is not known")
+			require.Equal(t, want, errormap.FromRPC(rpc, errormap.Options{Method: "tools/call", Tool: "pay"}).Delivery, "%d %s", code, message)
+			require.Equal(t, mcperrors.Answered, errormap.FromRPC(rpc, errormap.Options{Method: "tools/call"}).Delivery, "the tool is not known")
 		}
 	}
 	for _, refusal := range []*jsonrpc.Error{
@@ -352,9 +353,9 @@ func TestDeliveryOfAnswers(t *testing.T) {
 		{Code: -32603, Data: json.RawMessage(`{"code":"DB_LOCKED"}`)},
 		{Code: -32603, Data: json.RawMessage(`{"code":"RATE_LIMIT"}`)},
 	} {
-		require.Equal(t, mcperrors.Rejected, mcperrors.Map(refusal, mcperrors.MapOptions{Profile: mcperrors.COE}).Delivery, refusal)
+		require.Equal(t, mcperrors.Rejected, errormap.FromRPC(refusal, errormap.Options{Profile: mcperrors.COE}).Delivery, refusal)
 		for _, profile := range []mcperrors.Profile{"", mcperrors.Docling, mcperrors.Artifact, mcperrors.Preflights, mcperrors.Plain, mcperrors.Assistant} {
-			require.Equal(t, mcperrors.Answered, mcperrors.Map(refusal, mcperrors.MapOptions{Profile: profile}).Delivery,
+			require.Equal(t, mcperrors.Answered, errormap.FromRPC(refusal, errormap.Options{Profile: profile}).Delivery,
 				"the contract is the COE family's: another server may mean anything")
 		}
 	}
@@ -372,8 +373,8 @@ func FuzzMap(f *testing.F) {
 			return
 		}
 		for _, e := range []*mcperrors.Error{
-			mcperrors.Map(&rpc, mcperrors.MapOptions{Profile: mcperrors.Profile(profile), Method: method}),
-			mcperrors.MapToolError(rpc.Message, rpc.Data, mcperrors.MapOptions{Profile: mcperrors.Profile(profile)}),
+			errormap.FromRPC(&rpc, errormap.Options{Profile: mcperrors.Profile(profile), Method: method}),
+			errormap.FromTool(rpc.Message, rpc.Data, errormap.Options{Profile: mcperrors.Profile(profile)}),
 		} {
 			_, ok := mcperrors.Lookup(e.Code)
 			require.True(t, ok, e.Code)

@@ -1,4 +1,4 @@
-package mcperrors_test
+package errormap_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -30,7 +31,7 @@ func TestAC_006_3_OpenCircuitIsE201(t *testing.T) {
 		p.Settle(breaker.Failure)
 		time.Sleep(10 * time.Second)
 		_, err = b.Acquire()
-		e := mcperrors.From(err, mcperrors.Unknown)
+		e := errormap.From(err, mcperrors.Unknown)
 		require.Equal(t, mapped{"E201", mcperrors.KindCircuitOpen, "Processing service unavailable", again, true, mcperrors.NotSent}, summary(e))
 		require.Equal(t, "Service temporarily unavailable (circuit open)", e.Message)
 		require.Equal(t, "Service temporarily unavailable (circuit open) (server db); try again in 20s", e.Error())
@@ -82,7 +83,7 @@ func TestFrom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := mcperrors.From(tt.err, mcperrors.Unknown)
+			e := errormap.From(tt.err, mcperrors.Unknown)
 			require.Equal(t, tt.code, e.Code)
 			require.Equal(t, tt.kind, e.Kind)
 			require.Equal(t, tt.delivery, e.Delivery)
@@ -90,25 +91,25 @@ func TestFrom(t *testing.T) {
 			require.ErrorIs(t, e, tt.err)
 			require.Equal(t, e.Kind == mcperrors.KindCanceled, errors.Is(e, context.Canceled))
 			require.Equal(t, e.Kind == mcperrors.KindTimeout, errors.Is(e, context.DeadlineExceeded))
-			require.Same(t, e, mcperrors.From(e, mcperrors.NotSent), "mapping twice changes nothing")
-			require.Same(t, e, mcperrors.From(fmt.Errorf("outer: %w", e), mcperrors.NotSent))
+			require.Same(t, e, errormap.From(e, mcperrors.NotSent), "mapping twice changes nothing")
+			require.Same(t, e, errormap.From(fmt.Errorf("outer: %w", e), mcperrors.NotSent))
 		})
 	}
-	require.Nil(t, mcperrors.From(nil, mcperrors.Unknown))
+	require.Nil(t, errormap.From(nil, mcperrors.Unknown))
 }
 
 func TestContextErrorsWithoutACause(t *testing.T) {
 	t.Parallel()
-	canceled := mcperrors.Canceled(mcperrors.Unknown, nil)
+	canceled := errormap.Canceled(mcperrors.Unknown, nil)
 	require.ErrorIs(t, canceled, context.Canceled)
 	require.NotErrorIs(t, canceled, context.DeadlineExceeded)
 	require.Empty(t, canceled.Code)
 	require.False(t, canceled.Retryable)
-	timeout := mcperrors.Timeout(mcperrors.Unknown, "no answer", 3*time.Second, nil)
+	timeout := errormap.Timeout(mcperrors.Unknown, "no answer", 3*time.Second, nil)
 	require.ErrorIs(t, timeout, context.DeadlineExceeded)
 	require.NotErrorIs(t, timeout, context.Canceled)
 	require.Equal(t, "no answer within 3s; it may have been executed: look before repeating it", timeout.Error())
-	server := mcperrors.Map(&jsonrpc.Error{Code: -32001}, mcperrors.MapOptions{Profile: mcperrors.Docling})
+	server := errormap.FromRPC(&jsonrpc.Error{Code: -32001}, errormap.Options{Profile: mcperrors.Docling})
 	require.Equal(t, mcperrors.KindTimeout, server.Kind)
 	require.NotErrorIs(t, server, context.DeadlineExceeded, "the server's deadline is not ours")
 }
@@ -152,7 +153,7 @@ func TestFromHTTP(t *testing.T) {
 		{505, "E209", mcperrors.KindUnsupported, false, unknown},
 		{599, "E201", mcperrors.KindServer, true, unknown},
 	} {
-		e := mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: tt.status, Body: "<html>"}, 2*time.Second)
+		e := errormap.FromHTTP(mcperrors.HTTPEvidence{Status: tt.status, Body: "<html>"}, 2*time.Second)
 		require.Equal(t, tt.code, e.Code, tt.status)
 		require.Equal(t, tt.kind, e.Kind, tt.status)
 		require.Equal(t, tt.retryable, e.Retryable, tt.status)
@@ -160,7 +161,7 @@ func TestFromHTTP(t *testing.T) {
 		require.Equal(t, tt.status, e.HTTP.Status)
 		require.Equal(t, tt.retryable, e.RetryAfter == 2*time.Second, tt.status)
 	}
-	require.Zero(t, mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: http.StatusServiceUnavailable}, -time.Second).RetryAfter)
+	require.Zero(t, errormap.FromHTTP(mcperrors.HTTPEvidence{Status: http.StatusServiceUnavailable}, -time.Second).RetryAfter)
 }
 
 func TestQuestionsAboutForeignErrors(t *testing.T) {
@@ -178,7 +179,7 @@ func TestQuestionsAboutForeignErrors(t *testing.T) {
 	require.Equal(t, mcperrors.KindCanceled, mcperrors.KindOf(context.Canceled))
 	require.Equal(t, mcperrors.KindTimeout, mcperrors.KindOf(context.DeadlineExceeded))
 	require.True(t, mcperrors.FromPeer(&jsonrpc.Error{Code: 1}))
-	require.False(t, mcperrors.FromPeer(mcperrors.From(io.EOF, mcperrors.Unknown)))
+	require.False(t, mcperrors.FromPeer(errormap.From(io.EOF, mcperrors.Unknown)))
 	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, "m", nil)
 	e.RetryAfter = time.Second
 	wrapped := fmt.Errorf("outer: %w", e)

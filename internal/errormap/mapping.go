@@ -1,10 +1,12 @@
-package mcperrors
+package errormap
 
 import (
 	"encoding/json"
 	"strings"
 
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 const (
@@ -16,9 +18,9 @@ const (
 	codeTooManyRequests = 429 // the number for the same
 )
 
-// MapOptions is what is known about a call besides the server's error. The zero
+// Options is what is known about a call besides the server's error. The zero
 // value maps by [Plain].
-type MapOptions struct {
+type Options struct {
 	// Server, Method, Tool and RequestID are copied to the error. Method and Tool
 	// also decide what some codes mean.
 	Server, Method, Tool, RequestID string
@@ -26,7 +28,7 @@ type MapOptions struct {
 	Resource string
 	// Profile is what the application has set for the server, "" for the default;
 	// see [Plain].
-	Profile Profile
+	Profile mcperrors.Profile
 	// Refused says that what -32020, -32021 or -32022 says is true of the request:
 	// it was of revision 2026-07-28, and was refused before it was run. Without it
 	// they may be the codes of a tool that has run.
@@ -36,12 +38,12 @@ type MapOptions struct {
 	NoElicitationCode bool
 }
 
-// Map makes the error of a call from the server's JSON-RPC error: mapMCPError
+// FromRPC makes the error of a call from the server's JSON-RPC error: mapMCPError
 // of the seed (AC-005.4). Message is the server's, OriginalMCPCode its code, and
 // a retryable member in the error's data beats the table, but for E209, which is
 // never retryable. An error that no table knows is a retryable E201. rpc must not be
 // nil.
-func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
+func FromRPC(rpc *jsonrpc.Error, o Options) *mcperrors.Error {
 	h := readHints(rpc.Data)
 	p := o.profile()
 	r, ok := protocolRule(rpc, o)
@@ -58,18 +60,18 @@ func Map(rpc *jsonrpc.Error, o MapOptions) *Error {
 	e.OriginalMCPCode = &code
 	e.Delivery = deliveryOf(rpc, o)
 	if refusedByContract(p, h.code, &code) {
-		e.Delivery = Rejected
+		e.Delivery = mcperrors.Rejected
 	}
 	return e
 }
 
-// MapToolError makes an error from a tool's result that has isError: true. text
+// FromTool makes an error from a tool's result that has isError: true. text
 // is the result's text, structured its structuredContent, nil when absent. The
 // error's kind is always [KindTool]: the server works, the tool said no
 // (S2-EMAP-09). A code in the payload maps by profile like one in a JSON-RPC
 // error; without one, and by [Plain], the code is E201, not retryable, since the
 // same call would end the same way.
-func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error {
+func FromTool(text string, structured json.RawMessage, o Options) *mcperrors.Error {
 	h := readHints(structured)
 	if !h.envelope && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if fromText := readHints(json.RawMessage(text)); fromText.envelope {
@@ -77,27 +79,27 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 		}
 	}
 	p := o.profile()
-	if p == Plain { // the payload may be anybody's text
+	if p == mcperrors.Plain { // the payload may be anybody's text
 		h = hints{message: h.message, recovery: h.recovery}
 	}
-	r := rule{code: CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}
+	r := rule{code: mcperrors.CodeUnavailable, user: "The tool reported an error", action: "Read what the tool says"}
 	switch {
-	case p == Assistant && strings.HasPrefix(text, "Error: session context not found"):
-		r = rule{code: CodeSessionInvalid}
+	case p == mcperrors.Assistant && strings.HasPrefix(text, "Error: session context not found"):
+		r = rule{code: mcperrors.CodeSessionInvalid}
 	case h.code != "":
 		var ok bool
 		if r, ok = textRule(p, h.code); !ok {
-			r = unexpected(KindTool)
+			r = unexpected(mcperrors.KindTool)
 		}
 	case h.number != nil:
 		r = numberRule(p, &jsonrpc.Error{Code: *h.number, Message: h.message}, h)
 	}
 	e := r.apply(h, o)
-	e.Kind = KindTool
+	e.Kind = mcperrors.KindTool
 	e.OriginalMCPCode = h.number
-	e.Delivery = Answered
+	e.Delivery = mcperrors.Answered
 	if refusedByContract(p, h.code, h.number) {
-		e.Delivery = Rejected
+		e.Delivery = mcperrors.Rejected
 	}
 	if e.Message = h.message; e.Message == "" {
 		e.Message = text
@@ -109,15 +111,15 @@ func MapToolError(text string, structured json.RawMessage, o MapOptions) *Error 
 }
 
 // apply makes an error of a rule and what the payload said.
-func (r rule) apply(h hints, o MapOptions) *Error {
-	e := New(r.code, r.kind, Answered, "", nil)
+func (r rule) apply(h hints, o Options) *mcperrors.Error {
+	e := mcperrors.New(r.code, r.kind, mcperrors.Answered, "", nil)
 	e.Server, e.Method, e.Tool, e.RequestID = o.Server, o.Method, o.Tool, o.RequestID
 	if r.user != "" {
 		e.UserMessage = r.user
 	}
 	retryable, action := r.retryable, r.action
 	// What the two ends do not share they will not share later, whatever a server says.
-	if h.retryable != nil && *h.retryable != retryable && r.code != CodeIncompatible {
+	if h.retryable != nil && *h.retryable != retryable && r.code != mcperrors.CodeIncompatible {
 		retryable, action = *h.retryable, ""
 	}
 	if action == "" && retryable != e.Retryable {
@@ -144,23 +146,23 @@ func (r rule) apply(h hints, o MapOptions) *Error {
 // roots/list among them, and the Go SDK makes `method not found: "tools/call"` of
 // that after the tool has run. So a name has to be in it, and it has to be the
 // tool's.
-func deliveryOf(rpc *jsonrpc.Error, o MapOptions) Delivery {
+func deliveryOf(rpc *jsonrpc.Error, o Options) mcperrors.Delivery {
 	switch rpc.Code {
 	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
 		if o.Method == methodCallTool && unknownTool(rpc.Message, o.Tool) {
-			return Rejected
+			return mcperrors.Rejected
 		}
-	case codeHeaderMismatch, codeMissingCapability, codeUnsupportedVersion:
+	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
 		if o.Refused {
-			return Rejected
+			return mcperrors.Rejected
 		}
 	}
-	return Answered
+	return mcperrors.Answered
 }
 
 // refusedByContract: the COE family promises that these did nothing. Elsewhere
 // the same words and numbers promise nothing: a tool may have asked too often
 // of somebody else, half-way. number is nil when there is none.
-func refusedByContract(p Profile, code string, number *int64) bool {
-	return p == COE && (code == codeDBLocked || code == codeRateLimit || (number != nil && *number == codeTooManyRequests))
+func refusedByContract(p mcperrors.Profile, code string, number *int64) bool {
+	return p == mcperrors.COE && (code == codeDBLocked || code == codeRateLimit || (number != nil && *number == codeTooManyRequests))
 }

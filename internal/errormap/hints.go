@@ -1,4 +1,4 @@
-package mcperrors
+package errormap
 
 import (
 	"encoding/json"

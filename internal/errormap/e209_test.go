@@ -1,4 +1,4 @@
-package mcperrors_test
+package errormap_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -36,21 +37,21 @@ func TestE209IsNotRetryable(t *testing.T) {
 					for _, method := range []string{"", "tools/call", "resources/read", "tools/list"} {
 						rpc := jsonrpc.NewError(code, "no", nil)
 						rpc.Data = json.RawMessage(data)
-						check("an error", mcperrors.Map(rpc, mcperrors.MapOptions{Profile: profile, Refused: refused, Method: method}))
+						check("an error", errormap.FromRPC(rpc, errormap.Options{Profile: profile, Refused: refused, Method: method}))
 					}
 				}
 				payload := fmt.Sprintf(`{"error":{"code":%d,"retryable":true,"message":"no"}}`, code)
-				check("a result", mcperrors.MapToolError("", json.RawMessage(payload), mcperrors.MapOptions{Profile: profile}))
+				check("a result", errormap.FromTool("", json.RawMessage(payload), errormap.Options{Profile: profile}))
 			}
 		}
 	}
 	for status := 100; status < 600; status++ {
-		check("a status", mcperrors.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 5))
+		check("a status", errormap.FromHTTP(mcperrors.HTTPEvidence{Status: status}, 5))
 	}
 	for kind := mcperrors.Kind(0); kind <= 50; kind++ {
 		check("a kind", mcperrors.New(mcperrors.CodeIncompatible, kind, mcperrors.Unknown, "no", nil))
 	}
-	check("a limit", mcperrors.TooLarge(mcperrors.Answered, "too large", nil))
+	check("a limit", errormap.TooLarge(mcperrors.Answered, "too large", nil))
 	require.Subset(t, keys(seen), []string{"an error", "a status", "a kind", "a limit"})
 }
 

@@ -1,4 +1,4 @@
-package mcperrors_test
+package errormap_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
 // S2-EMAP-09: a tool error is not a protocol error.
@@ -25,7 +26,7 @@ func TestToolErrorWithoutACode(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := mcperrors.MapToolError(tt.text, tt.structured, mcperrors.MapOptions{Tool: "div"})
+			e := errormap.FromTool(tt.text, tt.structured, errormap.Options{Tool: "div"})
 			require.Equal(t, mapped{"E201", mcperrors.KindTool, "The tool reported an error", "Read what the tool says", false, mcperrors.Answered}, summary(e))
 			require.Equal(t, tt.text, e.Message)
 			require.Equal(t, "div", e.Tool)
@@ -79,8 +80,8 @@ func TestToolErrorCodes(t *testing.T) {
 	} {
 		payload := `{"success":false,"error":{"code":` + tt.code + `,"message":"why","recovery_hint":""}}`
 		for form, e := range map[string]*mcperrors.Error{
-			"structured": mcperrors.MapToolError("text", json.RawMessage(payload), mcperrors.MapOptions{Profile: tt.profile}),
-			"text":       mcperrors.MapToolError(" "+payload, nil, mcperrors.MapOptions{Profile: tt.profile}),
+			"structured": errormap.FromTool("text", json.RawMessage(payload), errormap.Options{Profile: tt.profile}),
+			"text":       errormap.FromTool(" "+payload, nil, errormap.Options{Profile: tt.profile}),
 		} {
 			name := string(tt.profile) + " " + tt.code + " in " + form
 			require.Equal(t, tt.want, e.Code, name)
@@ -95,34 +96,34 @@ func TestToolErrorCodes(t *testing.T) {
 
 func TestToolErrorPayloadSaysMore(t *testing.T) {
 	t.Parallel()
-	e := mcperrors.MapToolError("", json.RawMessage(`{"error":{"code":"TIMEOUT","message":"m","retryable":false,"retry_after_seconds":10}}`),
-		mcperrors.MapOptions{Profile: mcperrors.COE})
+	e := errormap.FromTool("", json.RawMessage(`{"error":{"code":"TIMEOUT","message":"m","retryable":false,"retry_after_seconds":10}}`),
+		errormap.Options{Profile: mcperrors.COE})
 	require.False(t, e.Retryable, "getImmediateAnswer's timeout is not")
 	require.Zero(t, e.RetryAfter)
 	require.Equal(t, support, e.SuggestedAction)
 
-	e = mcperrors.MapToolError("", json.RawMessage(`{"error":{"code":"TOKEN_LIMIT_EXCEEDED","retryable":true,"retry_after_seconds":10}}`),
-		mcperrors.MapOptions{Profile: mcperrors.COE})
+	e = errormap.FromTool("", json.RawMessage(`{"error":{"code":"TOKEN_LIMIT_EXCEEDED","retryable":true,"retry_after_seconds":10}}`),
+		errormap.Options{Profile: mcperrors.COE})
 	require.True(t, e.Retryable)
 	require.Equal(t, 10*time.Second, e.RetryAfter)
 
-	e = mcperrors.MapToolError("", json.RawMessage(`{"profile":"coe","error":{"code":"DB_LOCKED","message":"m","retryable":true,"retry_after_seconds":10}}`),
-		mcperrors.MapOptions{})
+	e = errormap.FromTool("", json.RawMessage(`{"profile":"coe","error":{"code":"DB_LOCKED","message":"m","retryable":true,"retry_after_seconds":10}}`),
+		errormap.Options{})
 	require.False(t, e.Retryable, "content is nobody's promise without a profile")
 	require.Zero(t, e.RetryAfter)
 	require.Equal(t, "m", e.Message)
 
-	e = mcperrors.MapToolError("", json.RawMessage(`{"status":"error","error":{"code":"REPO_NOT_FOUND","message":"m","recovery_hint":"Run from a\u001b git repository"}}`),
-		mcperrors.MapOptions{Profile: mcperrors.Preflights})
+	e = errormap.FromTool("", json.RawMessage(`{"status":"error","error":{"code":"REPO_NOT_FOUND","message":"m","recovery_hint":"Run from a\u001b git repository"}}`),
+		errormap.Options{Profile: mcperrors.Preflights})
 	require.Equal(t, "Run from a\ufffd git repository", e.SuggestedAction)
 }
 
 func TestAssistantSaysItInText(t *testing.T) {
 	t.Parallel()
-	o := mcperrors.MapOptions{Profile: mcperrors.Assistant}
-	e := mcperrors.MapToolError("Error: session context not found", nil, o)
+	o := errormap.Options{Profile: mcperrors.Assistant}
+	e := errormap.FromTool("Error: session context not found", nil, o)
 	require.Equal(t, mcperrors.CodeSessionInvalid, e.Code)
 	require.False(t, e.Retryable)
-	e = mcperrors.MapToolError("Error: failed to save artifact", nil, o)
+	e = errormap.FromTool("Error: failed to save artifact", nil, o)
 	require.Equal(t, mcperrors.CodeUnavailable, e.Code)
 }

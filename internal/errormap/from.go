@@ -1,0 +1,134 @@
+package errormap
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// From makes an *Error of any error, nil of nil. Foreign errors are mapped here
+// and nowhere else; an *Error, wrapped or not, is returned as it is. delivery is
+// what the caller knows about the request; errors that prove more (a refusal by
+// the breaker, an answer of the server, a request that was not sent) overrule
+// it.
+func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
+	if err == nil {
+		return nil
+	}
+	if e := as(err); e != nil {
+		return e
+	}
+	var (
+		rpc     *jsonrpc.Error
+		call    *jsonrpc.CallError
+		timeout net.Error
+	)
+	if errors.As(err, &call) && call.NotSent {
+		delivery = mcperrors.NotSent
+	}
+	switch {
+	case errors.Is(err, breaker.ErrOpen):
+		return fromOpen(err)
+	case errors.As(err, &rpc):
+		e := FromRPC(rpc, Options{})
+		if err != error(rpc) { //nolint:errorlint // an error around it says more
+			e.Cause = err
+		}
+		return e
+	case errors.Is(err, jsonrpc.ErrClosed):
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, delivery, "the client is closed", err)
+	case errors.Is(err, context.Canceled):
+		return Canceled(delivery, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.Is(err, jsonrpc.ErrIdle), errors.Is(err, jsonrpc.ErrMaxWait),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return Timeout(delivery, "no answer in time", 0, err)
+	case errors.Is(err, jsonrpc.ErrTooLarge):
+		return TooLarge(delivery, "the peer sent "+err.Error(), err)
+	case errors.Is(err, jsonrpc.ErrInvalid):
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
+	default:
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, delivery, "the connection failed", err)
+	}
+}
+
+// as returns the *mcperrors.Error in err's chain, nil if there is none. It is a
+// function of its own so that From allocates nothing more for such an error.
+func as(err error) *mcperrors.Error {
+	var e *mcperrors.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+func fromOpen(err error) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCircuitOpen, mcperrors.NotSent, breaker.ErrOpen.Error(), err)
+	var open *breaker.OpenError
+	if errors.As(err, &open) {
+		e.Server = open.Name
+		e.RetryAfter = open.RetryAfter()
+	}
+	return e
+}
+
+// FromHTTP makes the error of an HTTP answer that holds no JSON-RPC error. The
+// body, where there is one, has been judged first: it beats the status code.
+// retryAfter is the Retry-After header's, 0 when absent.
+func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperrors.Error {
+	e := httpError(evidence.Status)
+	e.HTTP = &evidence
+	if e.Retryable {
+		e.RetryAfter = min(max(0, retryAfter), maxRetryAfter)
+	}
+	return e
+}
+
+// httpError follows the rows of resilience.md §3.2. A status that is no proof
+// of §3.1 says nothing about the request: a proxy may have passed it on before
+// a 503, and an application may say 410 or 501 half-way.
+func httpError(status int) *mcperrors.Error {
+	switch status {
+	case http.StatusUnauthorized:
+		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server wants to know who is asking: set an Authorization header that it accepts", nil)
+	case http.StatusForbidden:
+		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server does not allow it", nil)
+	case http.StatusTooManyRequests:
+		return mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, "the server is asked too often", nil)
+	case http.StatusRequestTimeout:
+		return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindServer, mcperrors.Unknown, "the server gave up waiting for the request", nil)
+	case http.StatusTooEarly:
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Rejected, "the server wants the request again, later", nil)
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Unknown, "the server does not support it", nil)
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+		return noEndpoint(mcperrors.Rejected)
+	case http.StatusGone:
+		return noEndpoint(mcperrors.Unknown)
+	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Rejected, "the server did not accept the request", nil)
+	}
+	switch {
+	case status >= 500:
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, "the server failed", nil)
+	case status >= 400:
+		// A bare 400 proves nothing: an application may say it half-way.
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the server did not accept the request", nil)
+	default:
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the answer is not MCP", nil)
+	}
+}
+
+// noEndpoint is the error of an address where nobody speaks MCP.
+func noEndpoint(delivery mcperrors.Delivery) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, delivery, "there is no MCP endpoint at this address: check the URL", nil)
+	e.Retryable, e.SuggestedAction = false, actionSupport
+	return e
+}

@@ -1,0 +1,34 @@
+package errormap
+
+import (
+	"fmt"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// Canceled is the error of a call that its caller gave up. It has no code, and
+// matches [context.Canceled] whatever cause is.
+func Canceled(delivery mcperrors.Delivery, cause error) *mcperrors.Error {
+	return mcperrors.New("", mcperrors.KindCanceled, delivery, "the call was cancelled", cause)
+}
+
+// Timeout is the error of a call whose deadline passed, the caller's or ours.
+// It matches [context.DeadlineExceeded] whatever cause is. what says what did
+// not happen in time ("no answer", "no connection"); after is how long was
+// waited, 0 when the deadline was the caller's.
+func Timeout(delivery mcperrors.Delivery, what string, after time.Duration, cause error) *mcperrors.Error {
+	if after > 0 {
+		what = fmt.Sprintf("%s within %s", what, after)
+	}
+	return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindTimeout, delivery, what, cause)
+}
+
+// TooLarge is the error of a call whose answer is over a limit of this side.
+// message names the limit. The same call would give the same answer, so it is not
+// retryable.
+func TooLarge(delivery mcperrors.Delivery, message string, cause error) *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindTooLarge, delivery, message, cause)
+	e.UserMessage, e.SuggestedAction = "The answer is too large", "Ask for less at once"
+	return e
+}
