@@ -74,7 +74,7 @@ var rules = []rule{
 	{"names", "a package named after nothing collects everything", checkNames},
 	{"sleep", "time in tests is virtual: testing/synctest, or wait for the event itself", checkSleep},
 	{"skip", "a skipped test says what it misses", checkSkip},
-	{"revisions", "dates of revisions stand in mcp/version.go and the client's era files, so a new revision is one place", checkRevisions},
+	{"revisions", "dates of revisions stand in mcp/version.go and the client's package era, so a new revision is one place", checkRevisions},
 	{"paths", "a path of one machine is wrong on every other", checkPaths},
 }
 
@@ -242,7 +242,7 @@ func checkRevisions(f source) []string {
 	if strings.HasPrefix(f.path, "conformance/refserver/") || strings.HasPrefix(f.path, "bench/") {
 		return nil
 	}
-	if dir, name := path.Split(f.path); dir == "client/" && strings.HasPrefix(name, "era") {
+	if path.Dir(f.path) == "client/internal/era" {
 		return nil
 	}
 	file, fset := parse(f)
@@ -361,7 +361,7 @@ func TestHouseRulesCanFail(t *testing.T) {
 		{"skip for an empty reason", "skip", "p_test.go", "package p\nimport \"testing\"\nfunc TestX(t *testing.T) { t.Skip(\"\") }", "without a reason"},
 		{"skip now", "skip", "p_test.go", "package p\nimport \"testing\"\nfunc TestX(t *testing.T) { t.SkipNow() }", "SkipNow without"},
 		{"revision in its place", "revisions", "mcp/version.go", `package mcp; const V = "2025-11-25"`, ""},
-		{"revision in an era file", "revisions", "client/era_session.go", `package client; const V = "2025-11-25"`, ""},
+		{"revision in an era file", "revisions", "client/internal/era/session.go", `package era; const V = "2025-11-25"`, ""},
 		{"revision in an era file of another package", "revisions", "cmd/mcpctl/era.go", `package main; const V = "2025-11-25"`, "2025-11-25 as text"},
 		{"revision elsewhere", "revisions", "client/options.go", "package client\nvar v = f(\"2026-07-28\")", "line 2: 2026-07-28 as text"},
 		{"revision in a message", "revisions", "client/options.go", `package client; const v = "since 2025-06-18"`, "2025-06-18"},

@@ -84,6 +84,10 @@ var importTable = []row{
 		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "toolcache", "internal/callback"},
 		why: "the way to the server knows nothing of the calls that use it",
 	},
+	{
+		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker"},
+		why: "a conversation is opened before there are calls; what is above it are functions it is given",
+	},
 	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
 	{
 		pkg: "client/internal/ask", may: []string{"client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
@@ -180,7 +184,7 @@ type external struct {
 var externals = []external{
 	{module: "github.com/go-json-experiment/json", by: []string{"jsonrpc", "mcp"}, why: "v0 without promises: two packages to change when encoding/json/jsontext replaces it"},
 	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
-	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client"}, why: "a bounded container; expiry and epochs are ours"},
+	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
 	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client", "conformance/..."}, why: "arguments are validated before they are sent"},
 	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/refserver/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},

@@ -184,32 +184,3 @@ func (c *Client) toolFailed(tool string, class resilience.Class) {
 		p.SettleFor(breaker.Failure, class.String())
 	}
 }
-
-// verdict is a breaker's, or ownDoing.
-type verdict = breaker.Verdict
-
-// ownDoing is the verdict on what this side did: it never counts.
-const ownDoing verdict = 255
-
-// serverVerdict is what a record says of the server where there is no tool.
-func serverVerdict(a resilience.Attempt) verdict {
-	j := a.Judge(false)
-	if j.OwnDoing {
-		return ownDoing
-	}
-	return j.Server
-}
-
-// settlePermit settles the permit of what is no call: a probe of the era, a sign
-// of life.
-func (c *Client) settlePermit(permit breaker.Permit, v verdict, failed bool) {
-	b := c.res.Breaker
-	switch {
-	case v == ownDoing:
-		permit.Release()
-	case failed && b != nil && b.CountAll():
-		permit.Settle(breaker.Failure)
-	default:
-		permit.Settle(v)
-	}
-}

@@ -32,6 +32,6 @@ func TestImpatienceIsNoVerdict(t *testing.T) {
 	} {
 		cl := &call{request: request{opts: tt.opts}, attempt: attempt{link: &link.Link{Agreed: link.Nothing}}}
 		out := c.outcomeOf(cl, transport.Answer{}, &transport.Failure{Reason: transport.ReasonTimeout, Err: errors.New("x")})
-		require.Equal(t, tt.want, serverVerdict(out.Record), tt.name)
+		require.Equal(t, tt.want, out.Record.Judge(false).Server, tt.name)
 	}
 }

@@ -103,24 +103,24 @@ func (t hookTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-type hookVerdicts struct {
-	client.VerdictStore
+type hookEraStore struct {
+	client.EraStore
 	load, save, forget func()
 }
 
-func (v hookVerdicts) Load(key string) (client.Verdict, bool) {
+func (v hookEraStore) Load(key string) (client.Era, bool) {
 	v.load()
-	return v.VerdictStore.Load(key)
+	return v.EraStore.Load(key)
 }
 
-func (v hookVerdicts) Save(key string, verdict client.Verdict) error {
+func (v hookEraStore) Save(key string, e client.Era) error {
 	v.save()
-	return v.VerdictStore.Save(key, verdict)
+	return v.EraStore.Save(key, e)
 }
 
-func (v hookVerdicts) Forget(key string) error {
+func (v hookEraStore) Forget(key string) error {
 	v.forget()
-	return v.VerdictStore.Forget(key)
+	return v.EraStore.Forget(key)
 }
 
 // site is a client, the server it is connected to, and the hook.
@@ -264,15 +264,15 @@ var hookCases = []hookCase{
 	{name: "HTTP.RoundTripper", act: callTalk, only: "http", opts: func(h *hook) []client.Option {
 		return oneOption(client.WithHTTP(transport.HTTP{RoundTripper: hookTripper{http.DefaultTransport, h}}))
 	}},
-	{name: "VerdictStore.Load", act: dialAgain, only: "http", opts: func(h *hook) []client.Option {
-		return oneOption(client.WithVerdicts(hookVerdicts{client.MemoryVerdicts(), h.run, noCallback, noCallback}))
+	{name: "EraStore.Load", act: dialAgain, only: "http", opts: func(h *hook) []client.Option {
+		return oneOption(client.WithEraStore(hookEraStore{client.MemoryEraStore(), h.run, noCallback, noCallback}))
 	}},
-	{name: "VerdictStore.Save", act: func(t *testing.T, s *hookSite) {
+	{name: "EraStore.Save", act: func(t *testing.T, s *hookSite) {
 		for before := s.runs.Load(); s.runs.Load() == before; {
 			dialAgain(t, s) // a probe that is answered late, by a busy machine, is not remembered
 		}
 	}, only: "http", opts: func(h *hook) []client.Option {
-		return oneOption(client.WithVerdicts(hookVerdicts{client.MemoryVerdicts(), noCallback, h.run, noCallback}))
+		return oneOption(client.WithEraStore(hookEraStore{client.MemoryEraStore(), noCallback, h.run, noCallback}))
 	}},
 }
 
@@ -382,7 +382,7 @@ var elsewhere = map[string]string{
 	"pool ReadServers":              "runs on the caller's goroutine before anything is open",
 	"client Connect":                "TestCallbackTransport",
 	"pool Server.Transport":         "is that of client.Connect",
-	"client VerdictStore.Forget":    "is guarded as the other two",
+	"client EraStore.Forget":        "is guarded as the other two",
 	"transport Command.Stderr":      "TestCallbackProgram",
 	"transport Trace.Noise":         "TestCallbackProgram",
 	"transport Trace.Stderr":        "TestCallbackProgram",
@@ -407,7 +407,7 @@ var elsewhere = map[string]string{
 // a test of its own in elsewhere.
 func TestEveryCallbackHasATest(t *testing.T) {
 	t.Parallel()
-	covered := map[string]bool{"client WithLogger": true, "client WithMeter": true, "client WithVerdicts": true, "client WithTrace": true}
+	covered := map[string]bool{"client WithLogger": true, "client WithMeter": true, "client WithEraStore": true, "client WithTrace": true}
 	for _, h := range hookCases {
 		for _, pkg := range []string{"client ", "transport "} {
 			covered[pkg+h.name] = true
@@ -504,7 +504,7 @@ func isCode(e ast.Expr) bool {
 	case *ast.ArrayType:
 		return isCode(e.Elt)
 	case *ast.Ident:
-		return slices.Contains([]string{"Meter", "Middleware", "VerdictStore", "Store", "Trace", "Transport"}, e.Name)
+		return slices.Contains([]string{"Meter", "Middleware", "EraStore", "Store", "Trace", "Transport"}, e.Name)
 	case *ast.SelectorExpr:
 		pkg, _ := e.X.(*ast.Ident)
 		return slices.Contains([]string{

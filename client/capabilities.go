@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -23,4 +24,14 @@ func WithExtensions(extensions map[string]json.RawMessage) Option {
 			c.offer.Extend(id, settings)
 		}
 	})
+}
+
+// requestMeta encodes what every request of a stateless revision says of this
+// client: once, since it does not change.
+func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
+	var info *mcp.Implementation
+	if !c.cfg.nameless {
+		info = &c.cfg.info
+	}
+	return era.Meta(version, c.cfg.offer.Capabilities(version), info, c.stampedLevel())
 }

@@ -31,12 +31,12 @@ type Client struct {
 	res    *Resilience
 	fetch  lazy[toolcache.Fetch] // see fetcher
 
-	live     link.Holder
-	identity string                    // of the server, for caches
-	whose    *whose                    // nil for nobody in particular
-	chosen   atomic.Pointer[EraChosen] // nil before Connect returns
-	state    atomic.Uint32             // a State; written under mu
-	keeper   lazy[keeper.Keeper]       // nil until it is needed; see watchOver
+	live       link.Holder
+	identity   string                     // of the server, for caches
+	whose      *whose                     // nil for nobody in particular
+	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
+	state      atomic.Uint32              // a State; written under mu
+	keeper     lazy[keeper.Keeper]        // nil until it is needed; see watchOver
 
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
@@ -196,9 +196,8 @@ func (c *Client) ServerInfo() mcp.Implementation { return c.live.Agreed().Server
 // ProtocolVersion returns the revision that was negotiated.
 func (c *Client) ProtocolVersion() mcp.Version { return c.live.Agreed().Version }
 
-// EraChosen returns how the era of the conversation was found, the last time it
-// was.
-func (c *Client) EraChosen() EraChosen { return *c.chosen.Load() }
+// Negotiated returns how the era of the conversation was found last.
+func (c *Client) Negotiated() Negotiated { return *c.negotiated.Load() }
 
 // Capabilities returns what the server declared.
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.live.Agreed().Capabilities }

@@ -42,7 +42,7 @@ type steps struct {
 	k *talk
 
 	ids    atomic.Int64
-	known  client.VerdictStore
+	known  client.EraStore
 	c      *client.Client
 	sub    *client.Subscription
 	task   *client.Task
@@ -127,7 +127,7 @@ func (s *steps) leave() {
 // say. Nothing else is on.
 func (s *steps) connect(w words) {
 	opts := []client.Option{
-		client.WithVerdicts(nil), client.WithPreload(slices.Contains(w.list, "preload")), client.WithProtocolVersion(w.at(0)),
+		client.WithEraStore(nil), client.WithPreload(slices.Contains(w.list, "preload")), client.WithProtocolVersion(w.at(0)),
 		client.WithClientInfo(mcp.Implementation{Name: "app", Version: "1"}),
 		client.WithIDs(func() jsonrpc.ID {
 			return jsonrpc.StringID("c" + strconv.FormatInt(s.ids.Add(1), 10))
@@ -160,7 +160,7 @@ func (s *steps) connect(w words) {
 	s.c = c
 	why := ""
 	if w.at(0) == "auto" {
-		why = ", " + c.EraChosen().Evidence
+		why = ", " + c.Negotiated().Evidence
 	}
 	s.k.note("= connected, %s%s", c.ProtocolVersion(), why)
 }
@@ -206,7 +206,7 @@ func (s *steps) option(name, value string) client.Option {
 	case "probe":
 		return client.WithProbeTimeout(duration())
 	case "remember":
-		return client.WithVerdicts(s.known)
+		return client.WithEraStore(s.known)
 	case "waits":
 		return client.OnSampling(func(ctx context.Context, _ client.SamplingRequest) (*mcp.CreateMessageResult, error) {
 			<-ctx.Done()
@@ -222,7 +222,7 @@ func (s *steps) option(name, value string) client.Option {
 
 func (s *steps) onEvent(_ context.Context, e client.Event) {
 	switch e.(type) {
-	case client.Connected, client.EraChosen:
+	case client.Connected, client.Negotiated:
 	case client.SubscriptionGap:
 		elapse(moment) // the subscription's own handler is told at the same time
 		s.k.note("* SubscriptionGap")

@@ -98,7 +98,7 @@ func converse(t *testing.T, over string, sections map[string]*txtar.File, used m
 			rules = s.Data
 		}
 		k.server = newPlayer(t, k, over, rules, used)
-		steps := &steps{t: t, k: k, known: client.MemoryVerdicts()}
+		steps := &steps{t: t, k: k, known: client.MemoryEraStore()}
 		for _, line := range lineList(sections["client"].Data) {
 			k.add(line)
 			steps.run(line)

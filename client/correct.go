@@ -37,7 +37,7 @@ func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
 // that revision again.
 func (c *Client) renewVersion(cl *call, err *mcperrors.Error) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
-	if mcp.Unmarshal(slices.Clone(rpcOf(err).Data), &data) != nil {
+	if mcp.Unmarshal(slices.Clone(outcome.RPCOf(err).Data), &data) != nil {
 		return false, nil //nolint:nilerr // the server's error says more
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
@@ -107,7 +107,7 @@ func (e *MissingCapabilityError) Error() string {
 // Capabilities are stated on every request, all of them, so that there are never
 // more to offer (DISC-10).
 func missing(err *mcperrors.Error) error {
-	rpc := rpcOf(err)
+	rpc := outcome.RPCOf(err)
 	var data mcp.MissingCapabilityData
 	if mcp.Unmarshal(slices.Clone(rpc.Data), &data) != nil {
 		return nil //nolint:nilerr // the server's error says more

@@ -3,13 +3,15 @@ package client
 import (
 	"errors"
 	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 )
 
 // eraOptions is what the options say about finding out the era.
 type eraOptions struct {
-	verdicts VerdictStore // nil remembers nothing
-	timeout  time.Duration
-	policy   ProbePolicy
+	store   EraStore // nil remembers nothing
+	timeout time.Duration
+	policy  ProbePolicy
 }
 
 func (o eraOptions) check() error {
@@ -19,8 +21,8 @@ func (o eraOptions) check() error {
 	return nil
 }
 
-// DefaultProbeTimeout is the head start that the probe has over stdio.
-const DefaultProbeTimeout = 10 * time.Second
+// DefaultProbeTimeout is the head start of the probe over stdio: 10 s.
+const DefaultProbeTimeout = era.DefaultProbeTimeout
 
 // WithProbeTimeout sets how long the probe, the server/discover that finds out the
 // era, is waited for before initialize is sent beside it. 0 is the default:

@@ -4,12 +4,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Event is something that happened to the connection, for [OnEvent]: one of
-// [StateChanged], [EraChosen], [Connected], [Disconnected], [Restarted],
+// [StateChanged], [Negotiated], [Connected], [Disconnected], [Restarted],
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
 // [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed]. More may come: ignore those you do
 // not know.
@@ -166,31 +167,30 @@ func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// EraChosen says how the client found the era and the revision of the
-// conversation: once, before [Connected], and again before [Restarted]
-// when a program that was started again speaks another. [Client.EraChosen] returns
-// it too.
-type EraChosen struct {
+// Negotiated says how the client found the era and the revision of the
+// conversation. It comes once, before [Connected], and again before [Restarted] if
+// a restarted program speaks another revision. [Client.Negotiated] returns it too.
+type Negotiated struct {
 	Era     mcp.Era
 	Version mcp.Version
-	// Evidence is why, in one word: pinned, remembered, transport (it exists in
-	// the session era only), or the row of the decision table that fitted, such
-	// as discovered, method-not-found, silence or ended.
+	// Evidence is the reason, in one word: pinned, remembered, transport (which
+	// exists in the session era only), or the row of the decision table that fitted,
+	// such as discovered, method-not-found, silence or ended.
 	Evidence string
-	// Tried is every request that was made for it, in order. Each is a round
-	// trip, or the wait for one.
-	Tried []EraAttempt
-	// Remembered says that a verdict was believed, and was right.
+	// Tried are the requests that were made, in order. Each is a round trip, or
+	// the wait for one.
+	Tried []ProbeStep
+	// Remembered says that an [Era] of the store was used, and was right.
 	Remembered bool
-	// Restarted says that the program was started again, since the probe had
-	// ended it; see also [ProbePolicy].FreshProcess.
+	// Restarted says that the program was restarted, because the probe had ended
+	// it; see also [ProbePolicy].FreshProcess.
 	Restarted bool
 	// Fallback says that the server was reached over the transport's
 	// fallback, which is HTTP+SSE.
 	Fallback bool
 }
 
-func (e EraChosen) hidden(now mcperrors.Secrets) Event {
+func (e Negotiated) hidden(now mcperrors.Secrets) Event {
 	e.Tried = slices.Clone(e.Tried)
 	for i := range e.Tried {
 		e.Tried[i].Reply = now.Hide(e.Tried[i].Reply)
@@ -198,11 +198,11 @@ func (e EraChosen) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// Evidence that is no row of the decision table; see [EraChosen].
+// Evidence that is not a row of the decision table; see [Negotiated].
 const (
-	EvidencePinned     = "pinned"
-	EvidenceRemembered = "remembered"
-	EvidenceTransport  = "transport"
+	EvidencePinned     = era.EvidencePinned
+	EvidenceRemembered = era.EvidenceRemembered
+	EvidenceTransport  = era.EvidenceTransport
 )
 
 // OnEvent is called for each event of the connection, in order and together

@@ -24,7 +24,7 @@ var eventTypes = []Event{
 	Connected{},
 	Disconnected{},
 	ElicitationComplete{},
-	EraChosen{},
+	Negotiated{},
 	LivenessFailed{},
 	ListFailed{},
 	Reinitialized{},
@@ -38,8 +38,8 @@ var eventTypes = []Event{
 // eventData are the fields that are kept unchanged: an application compares or
 // uses them, or they are this side's own words.
 var eventData = map[string]bool{
-	"CallbackFailed.Callback": true, "ListFailed.Method": true, "EraChosen.Evidence": true,
-	"EraAttempt.Method": true, "ElicitationComplete.ID": true,
+	"CallbackFailed.Callback": true, "ListFailed.Method": true, "Negotiated.Evidence": true,
+	"ProbeStep.Method": true, "ElicitationComplete.ID": true,
 	"ToolDrift.Tool": true, "ToolDrift.Old": true, "ToolDrift.New": true,
 	"ToolDrift.Changed": true, "ToolDrift.Before": true, "ToolDrift.After": true,
 }

@@ -105,7 +105,7 @@ func TestRestartForgetsBothEras(t *testing.T) {
 		return nil
 	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
 		sharing := func(version mcp.Version, program *fakePrograms) *client.Client {
-			other, err := client.Connect(t.Context(), program, client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), client.WithToolCache(cache))
+			other, err := client.Connect(t.Context(), program, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithToolCache(cache))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, other.Close()) })
 			require.Equal(t, version, other.ProtocolVersion())

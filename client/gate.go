@@ -2,8 +2,10 @@ package client
 
 import (
 	"fmt"
+	"strings"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -66,4 +68,20 @@ var replacement = map[string]string{
 	mcp.MethodDiscover:             mcp.MethodInitialize,
 	mcp.MethodTasksUpdate:          mcp.MethodTasksResult,
 	mcp.MethodTasksResult:          mcp.MethodTasksGet,
+}
+
+// reserved refuses what belongs to the handshake: the session is opened once
+// (AC-002.6). It refuses too what names no method: a header repeats the name as
+// it is (HTTP-31).
+func reserved(method string) error {
+	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			fmt.Sprintf("%q is not the name of a method: want visible ASCII", jsonrpc.Printable(method, 100)), nil)
+	}
+	switch method {
+	case mcp.MethodInitialize, mcp.MethodInitialized:
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+			"the session is open already; connect again for another one", nil)
+	}
+	return nil
 }

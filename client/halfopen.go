@@ -50,7 +50,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 	verdict, gone := make(chan *mcperrors.Error), make(chan struct{})
 	defer close(gone)
 	started = c.within(func() {
-		err := outcome.ErrorOf(endedHere())
+		err := outcome.ErrorOf(link.GoroutineEnded())
 		defer func() {
 			select {
 			case verdict <- err:

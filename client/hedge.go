@@ -143,7 +143,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	defer cancel()
 	with, outcomes := cl.link, make(chan hedgeOutcome, 2)
 	send := func(req transport.Request, second bool) {
-		o := hedgeOutcome{id: req.ID, second: second, err: endedHere()}
+		o := hedgeOutcome{id: req.ID, second: second, err: link.GoroutineEnded()}
 		defer func() { outcomes <- o }()
 		o.answer, o.err = c.live.Exchange(ctx, with, req)
 	}

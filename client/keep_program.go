@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -19,8 +20,8 @@ func (c *Client) watchOver(t transport.Transport) {
 	set, again := c.cfg.restart, l.Traits.Process && !c.cfg.restart.Off
 	if l.Traits.SessionOnly { // HTTP+SSE: its end is that of one stream, not of the server
 		set, again = streamRestart, true
-		if c.EraChosen().Fallback {
-			t = fallbackOf(t)
+		if c.Negotiated().Fallback {
+			t = era.FallbackOf(t)
 		}
 	}
 	if again {
@@ -79,7 +80,7 @@ func (c *Client) startAgain(ctx context.Context, t transport.Transport, again st
 		c.live.Discard()
 		return err
 	}
-	n.settled(true)
+	n.settled()
 	c.cache().Clear(before.Key)
 	c.forgetAll()
 	if c.cfg.ownBreaker { // one that is shared has learnt of more than this program

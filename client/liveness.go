@@ -36,7 +36,7 @@ func (c *Client) watchLife() {
 	for last := c.pulse.beats.Load(); sleep(ctx, c.cfg.keepAlive); {
 		now := c.pulse.beats.Load()
 		if now == last && c.inFlight.Load() == 0 {
-			err := error(endedHere())
+			err := error(link.GoroutineEnded())
 			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.keepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
 				c.log.Warn("[MCP] the server gives no sign of life", "server", c.server, "error", err)

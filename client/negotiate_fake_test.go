@@ -172,17 +172,17 @@ func (s *probedSite) methods() []string {
 func find(t *testing.T, tr transport.Transport, opts ...client.Option) (*client.Client, error) {
 	t.Helper()
 	base := []client.Option{
-		client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil),
+		client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil),
 		client.WithPreload(false), client.WithRequiredCapabilities(),
 	}
 	return client.Connect(t.Context(), tr, append(base, opts...)...)
 }
 
 // found is find that must succeed, and closes the client.
-func found(t *testing.T, tr transport.Transport, opts ...client.Option) client.EraChosen {
+func found(t *testing.T, tr transport.Transport, opts ...client.Option) client.Negotiated {
 	t.Helper()
 	c, err := find(t, tr, opts...)
 	require.NoError(t, err)
 	require.NoError(t, ignoreClosed(c.Close()))
-	return c.EraChosen()
+	return c.Negotiated()
 }

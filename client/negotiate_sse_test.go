@@ -70,7 +70,7 @@ func TestHTTPSSEIsFound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, got := oldSite(t)
-		store := client.WithVerdicts(client.MemoryVerdicts())
+		store := client.WithEraStore(client.MemoryEraStore())
 		chosen := found(t, tr, store, client.WithPreload(true))
 		require.True(t, chosen.Fallback)
 		require.Equal(t, mcp.LatestSession, chosen.Version)

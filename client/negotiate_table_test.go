@@ -123,7 +123,7 @@ func TestProbeReplies(t *testing.T) {
 					case "stateless", "session":
 						require.NoError(t, err)
 						require.Equal(t, want.end, c.ProtocolVersion().Era().String())
-						chosen := c.EraChosen()
+						chosen := c.Negotiated()
 						row := tc.row
 						if want.end == "stateless" {
 							row = "discovered" // the second time

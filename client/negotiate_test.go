@@ -135,9 +135,9 @@ func TestProbeIsBounded(t *testing.T) {
 					defer cancel()
 				}
 				began := time.Now()
-				c, err := client.Connect(ctx, p, append([]client.Option{client.WithVerdicts(nil)}, tc.opts...)...)
+				c, err := client.Connect(ctx, p, append([]client.Option{client.WithEraStore(nil)}, tc.opts...)...)
 				require.NoError(t, err)
-				require.Equal(t, tc.want, c.EraChosen().Tried[0].Took)
+				require.Equal(t, tc.want, c.Negotiated().Tried[0].Took)
 				require.GreaterOrEqual(t, time.Since(began), tc.want)
 				require.NoError(t, ignoreClosed(c.Close()))
 			})
@@ -159,7 +159,7 @@ func TestGivingUpSaysNothing(t *testing.T) {
 				s.on(method, func(jsonrpc.Request) any { return nil })
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(time.Second, cancel)
-				_, err := client.Connect(ctx, tr, client.WithVerdicts(nil))
+				_, err := client.Connect(ctx, tr, client.WithEraStore(nil))
 				require.ErrorIs(t, err, context.Canceled)
 				synctest.Wait()
 				require.NotContains(t, s.methods(), "notifications/cancelled")
@@ -278,14 +278,14 @@ func TestEvidence(t *testing.T) {
 	c, err := find(t, tr, client.WithLogger(log.logger()),
 		client.OnEvent(func(_ context.Context, e client.Event) { events <- e }))
 	require.NoError(t, err)
-	chosen, ok := (<-events).(client.EraChosen)
+	chosen, ok := (<-events).(client.Negotiated)
 	require.True(t, ok, "it is the first event")
 	require.IsType(t, client.Connected{}, <-events)
 	require.Equal(t, mcp.EraSession, chosen.Era)
 	require.Equal(t, mcp.Version2025_11_25, chosen.Version)
 	require.Equal(t, "method-not-found", chosen.Evidence)
 	require.Equal(t, []string{`error -32601 "Method not found"`, "revision 2025-11-25"}, []string{chosen.Tried[0].Reply, chosen.Tried[1].Reply})
-	require.Equal(t, chosen, c.EraChosen())
+	require.Equal(t, chosen, c.Negotiated())
 	require.NoError(t, ignoreClosed(c.Close()))
 	require.Equal(t, 1, strings.Count(log.String(), "[MCP] Era chosen"))
 	require.Contains(t, log.String(), "evidence=method-not-found round_trips=2 remembered=false")
@@ -367,7 +367,7 @@ func TestFallback(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.True(t, c.EraChosen().Fallback)
+				require.True(t, c.Negotiated().Fallback)
 				require.Equal(t, []string{"initialize", "notifications/initialized"}, settled(oldServer))
 				require.NoError(t, ignoreClosed(c.Close()))
 

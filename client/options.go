@@ -135,7 +135,7 @@ const AutoVersion = "auto"
 // session era is offered in initialize, without a probe before it; one of the
 // stateless era is spoken at once, without falling back. [AutoVersion]
 // finds out, which is the default. It wins over the environment variable
-// MCP_PROTOCOL_VERSION. See [EraChosen] for what was found out.
+// MCP_PROTOCOL_VERSION. See [Negotiated] for what was found out.
 func WithProtocolVersion(version string) Option {
 	return optionFunc(func(c *config) { c.version = version })
 }
@@ -275,7 +275,7 @@ func OnListChanged(f func(ctx context.Context, method string)) Option {
 func newConfig(opts []Option) (*config, error) {
 	c := blankConfig()
 	c.preload, c.validation, c.outputs = true, ValidateStrict, ValidateStrict
-	c.era.verdicts = processVerdicts()
+	c.era.store = processEraStore()
 	for _, o := range opts {
 		if o != nil {
 			o.apply(c)

@@ -3,7 +3,6 @@ package client
 import (
 	"fmt"
 
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -97,11 +96,6 @@ func (c *Client) guardHooks() {
 	if cfg.meter != nil {
 		cfg.meter = guardedMeter{c, cfg.meter}
 	}
-	switch s := cfg.era.verdicts.(type) {
-	case nil, memory: // none, or ours
-	default:
-		cfg.era.verdicts = guardedVerdicts{c, s}
-	}
 }
 
 // guardedMeter is the application's meter.
@@ -123,37 +117,6 @@ func (g guardedMeter) CallEnded(r CallRecord) {
 // Happened implements [Meter].
 func (g guardedMeter) Happened(h Happening) {
 	g.c.aside("Meter.Happened", func() { g.m.Happened(h) })
-}
-
-// guardedVerdicts is the application's store of verdicts: one that fails does
-// not know.
-type guardedVerdicts struct {
-	c *Client
-	s VerdictStore
-}
-
-// Load implements [VerdictStore].
-func (g guardedVerdicts) Load(key string) (v Verdict, ok bool) {
-	g.c.aside("VerdictStore.Load", func() { v, ok = g.s.Load(key) })
-	return v, ok
-}
-
-// Save implements [VerdictStore].
-func (g guardedVerdicts) Save(key string, v Verdict) (err error) {
-	g.c.aside("VerdictStore.Save", func() { err = g.s.Save(key, v) })
-	return err
-}
-
-// Forget implements [VerdictStore].
-func (g guardedVerdicts) Forget(key string) (err error) {
-	g.c.aside("VerdictStore.Forget", func() { err = g.s.Forget(key) })
-	return err
-}
-
-// endedHere is the failure of a request whose goroutine the application's
-// transport has ended.
-func endedHere() *transport.Failure {
-	return &transport.Failure{Reason: transport.ReasonCallback, Err: &callback.Error{Name: "Transport"}}
 }
 
 // made runs a function of the application that options have to ask once.

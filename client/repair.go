@@ -35,7 +35,7 @@ func (c *Client) repair(ctx context.Context, cl *call, step run.Step, out *outco
 	case run.Visit:
 		cl.repairs |= run.Visited
 		at := ask.Occasion{Agreed: cl.link.Agreed, Method: cl.method, Tool: cl.tool}
-		return c.dispatcher().Visit(ctx, at, rpcOf(out.Err)), nil
+		return c.dispatcher().Visit(ctx, at, outcome.RPCOf(out.Err)), nil
 	default:
 		return false, nil
 	}

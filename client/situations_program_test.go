@@ -152,7 +152,7 @@ func dialSituation(t *testing.T, name string, opts ...client.Option) (*client.Cl
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	base := []client.Option{client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), situationCommand()}
+	base := []client.Option{client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), situationCommand()}
 	c, err := client.DialCommand(ctx, situationArgv(name), append(base, opts...)...)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })

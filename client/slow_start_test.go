@@ -215,9 +215,9 @@ func TestSlowProgramIsStartedOnce(t *testing.T) {
 					}
 					return &starter{starts: s.starts, ends: s.ends, answers: s.answers}
 				}}
-				verdicts := client.MemoryVerdicts()
+				eras := client.MemoryEraStore()
 				connect := func() *client.Client {
-					c, err := find(t, p, client.WithVerdicts(verdicts))
+					c, err := find(t, p, client.WithEraStore(eras))
 					require.NoError(t, err)
 					return c
 				}
@@ -225,11 +225,11 @@ func TestSlowProgramIsStartedOnce(t *testing.T) {
 				c := connect()
 				require.Equal(t, tt.want.took, time.Since(began))
 				require.Len(t, p.runs, tt.want.starts)
-				require.Equal(t, []any{tt.want.era, tt.want.evidence}, []any{c.EraChosen().Era, c.EraChosen().Evidence}, c.EraChosen())
+				require.Equal(t, []any{tt.want.era, tt.want.evidence}, []any{c.Negotiated().Era, c.Negotiated().Evidence}, c.Negotiated())
 				require.NoError(t, c.Close())
 				c = connect()
 				require.Equal(t, tt.want.again, p.runs[len(p.runs)-1].methods()[:len(tt.want.again)])
-				require.Equal(t, tt.want.again[0] == "initialize" || c.EraChosen().Era == mcp.EraStateless && tt.want.era == mcp.EraStateless, c.EraChosen().Remembered)
+				require.Equal(t, tt.want.again[0] == "initialize" || c.Negotiated().Era == mcp.EraStateless && tt.want.era == mcp.EraStateless, c.Negotiated().Remembered)
 				require.NoError(t, c.Close())
 			})
 		})
@@ -293,19 +293,19 @@ func TestMuteProbeOverHTTP(t *testing.T) {
 				s := &starter{answers: tt.answers}
 				mem := memhttp.New(s)
 				defer mem.Close()
-				verdicts := client.MemoryVerdicts()
+				eras := client.MemoryEraStore()
 				tr := &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()}
 				began := time.Now()
-				c, err := find(t, tr, client.WithVerdicts(verdicts))
+				c, err := find(t, tr, client.WithEraStore(eras))
 				require.Equal(t, tt.took, time.Since(began))
 				if tt.kind != 0 {
 					require.Equal(t, tt.kind, mcperrors.KindOf(err), err)
 				} else {
 					require.NoError(t, err)
-					require.Equal(t, tt.want, c.EraChosen().Era, c.EraChosen())
+					require.Equal(t, tt.want, c.Negotiated().Era, c.Negotiated())
 					require.NoError(t, c.Close())
 				}
-				_, remembered := verdicts.Load(tr.Identity())
+				_, remembered := eras.Load(tr.Identity())
 				answered := tt.want == mcp.EraStateless || tt.answers["server/discover"].body == saysUnknown
 				require.Equal(t, answered, remembered, "silence and outages are not remembered")
 			})
@@ -362,7 +362,7 @@ func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 						}
 						defer cancel()
 						began := time.Now()
-						c, err := client.Connect(ctx, tr, client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+						c, err := client.Connect(ctx, tr, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithPreload(false), client.WithRequiredCapabilities())
 						require.Equal(t, took, time.Since(began), "%v", err)
 						probes := slices.DeleteFunc(s.methods(), func(m string) bool { return m != "server/discover" })
 						require.Len(t, probes, asked)
@@ -372,7 +372,7 @@ func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 							return
 						}
 						require.NoError(t, err)
-						require.Equal(t, mcp.EraStateless, c.EraChosen().Era)
+						require.Equal(t, mcp.EraStateless, c.Negotiated().Era)
 						require.NoError(t, c.Close())
 					})
 				})
@@ -412,7 +412,7 @@ func TestMuteProbeThatMeetsAnOutage(t *testing.T) {
 		c, err := find(t, &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()})
 		require.NoError(t, err)
 		require.Equal(t, 15*time.Second, time.Since(began))
-		require.Equal(t, mcp.EraStateless, c.EraChosen().Era)
+		require.Equal(t, mcp.EraStateless, c.Negotiated().Era)
 		require.Equal(t, 2, asked)
 		require.NoError(t, c.Close())
 	})
@@ -447,7 +447,7 @@ func TestMuteProbeOfAServerOfOldSessions(t *testing.T) {
 		defer mem.Close()
 		began := time.Now()
 		c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()},
-			client.WithProtocolVersion(client.AutoVersion), client.WithVerdicts(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+			client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithPreload(false), client.WithRequiredCapabilities())
 		require.NoError(t, err)
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.Equal(t, mcp.Version("2024-11-05"), c.ProtocolVersion())

@@ -123,7 +123,7 @@ func TestHTTPSSEHeals(t *testing.T) {
 				s, h := &streamSite{}, &happenings{}
 				mem := memhttp.New(s)
 				defer mem.Close()
-				c, err := client.Connect(t.Context(), choose(mem.Transport()), client.WithVerdicts(nil), h.option())
+				c, err := client.Connect(t.Context(), choose(mem.Transport()), client.WithEraStore(nil), h.option())
 				require.NoError(t, err)
 				require.NoError(t, callOnce(t.Context(), c))
 				synctest.Wait()

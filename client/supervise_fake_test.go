@@ -135,7 +135,7 @@ func (h *happenings) option() client.Option {
 			h.all = append(h.all, "disconnected")
 		case client.Reinitialized:
 			h.all = append(h.all, "reinitialized")
-		case client.EraChosen:
+		case client.Negotiated:
 			h.all = append(h.all, "era "+string(e.Version))
 		case client.SubscriptionGap:
 			h.all = append(h.all, "gap")
@@ -158,7 +158,7 @@ func supervised(t *testing.T, set func(n int, s *fakeServer) error, f func(t *te
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, h := &fakePrograms{t: t, set: set}, &happenings{}
-		base := []client.Option{sessionEra, client.WithVerdicts(nil), h.option()}
+		base := []client.Option{sessionEra, client.WithEraStore(nil), h.option()}
 		c, err := client.Connect(t.Context(), p, append(base, opts...)...)
 		require.NoError(t, err)
 		defer func() { _ = c.Close() }() // also of a test that fails
@@ -407,7 +407,7 @@ func TestEraChangesAtARestart(t *testing.T) {
 				require.NoError(t, callOnce(t.Context(), c))
 				synctest.Wait()
 				require.Equal(t, tt.want[1], string(c.ProtocolVersion()))
-				require.Equal(t, tt.want[1], string(c.EraChosen().Version))
+				require.Equal(t, tt.want[1], string(c.Negotiated().Version))
 				_, err := c.GetToolSchema(t.Context(), "echo")
 				require.NoError(t, err)
 				require.Equal(t, 1, p.last().count("tools/list"), "listed anew")

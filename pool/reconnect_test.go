@@ -205,7 +205,7 @@ func TestPoolReconnectEndsAHold(t *testing.T) {
 				}
 				started.runs[1].On("initialize", tt.second)
 				a := serverAt("a", started)
-				a.Options = []client.Option{sessionEra, client.WithVerdicts(nil), client.WithRestart(client.Restart{Crashes: 2, Hold: time.Hour, MaxHold: time.Hour, StartTimeout: time.Hour})}
+				a.Options = []client.Option{sessionEra, client.WithEraStore(nil), client.WithRestart(client.Restart{Crashes: 2, Hold: time.Hour, MaxHold: time.Hour, StartTimeout: time.Hour})}
 				p, err := pool.Open(t.Context(), []pool.Server{a})
 				require.NoError(t, err)
 				defer func() { require.NoError(t, p.Close()) }()

@@ -262,7 +262,7 @@ func TestCutWithoutPin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clienttest.NewServer(t)
 		features(s)
-		c, err := client.Connect(t.Context(), s.Transport(), client.WithVerdicts(nil))
+		c, err := client.Connect(t.Context(), s.Transport(), client.WithEraStore(nil))
 		require.NoError(t, err)
 		defer c.Close() //nolint:errcheck // a pipe
 		s.Fail(1, clienttest.ErrCut)

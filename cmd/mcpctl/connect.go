@@ -47,7 +47,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
 		client.WithTrace(a.trace()),
 	}
-	opts = append(opts, client.WithVerdicts(a.verdicts()))
+	opts = append(opts, client.WithEraStore(a.eraStore()))
 	if version := a.pinned(); version != "" {
 		if err := a.checkRevision(mcp.Version(version)); err != nil {
 			closeStderr()
@@ -101,7 +101,7 @@ func (a *app) connect(ctx context.Context, t target, extra ...client.Option) (*c
 		return nil, &failed{err: err, server: t, connecting: true}
 	}
 	c.took = time.Since(began)
-	for _, line := range eraSteps(c.EraChosen()) {
+	for _, line := range eraSteps(c.Negotiated()) {
 		a.step("%s", line)
 	}
 	info := c.ServerInfo()

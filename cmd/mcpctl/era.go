@@ -12,25 +12,25 @@ import (
 // between runs: a file, or off.
 const eraStore = "MCPCTL_ERA_STORE"
 
-// verdicts is where the eras of servers are remembered, nil for nowhere. A
+// eraStore is where the eras of servers are remembered, nil for nowhere. A
 // folder that cannot be had is no reason not to run.
-func (a *app) verdicts() client.VerdictStore {
+func (a *app) eraStore() client.EraStore {
 	file, set := a.env(eraStore)
 	switch {
 	case file == "off":
 		return nil
 	case set && file != "":
-		return client.FileVerdicts(file)
+		return client.FileEraStore(file)
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return nil
 	}
-	return client.FileVerdicts(filepath.Join(dir, "mainstay", "eras.json"))
+	return client.FileEraStore(filepath.Join(dir, "mainstay", "eras.json"))
 }
 
 // eraFound says in a few words how the era was found.
-func eraFound(e client.EraChosen) string {
+func eraFound(e client.Negotiated) string {
 	switch e.Evidence {
 	case client.EvidencePinned:
 		return "as told"
@@ -53,7 +53,7 @@ func eraFound(e client.EraChosen) string {
 }
 
 // eraSteps tells of each request that led to the era, for -v.
-func eraSteps(e client.EraChosen) []string {
+func eraSteps(e client.Negotiated) []string {
 	var out []string
 	for _, tried := range e.Tried {
 		out = append(out, fmt.Sprintf("tried %s in %s", attempt(tried), fine(tried.Took)))
@@ -61,7 +61,7 @@ func eraSteps(e client.EraChosen) []string {
 	return append(out, fmt.Sprintf("era %s, revision %s: %s", eraWord(e.Era), e.Version, eraFound(e)))
 }
 
-func attempt(a client.EraAttempt) string {
+func attempt(a client.ProbeStep) string {
 	if a.Version == "" {
 		return a.Method + ": " + a.Reply
 	}

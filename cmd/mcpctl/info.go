@@ -61,7 +61,7 @@ func (a *app) info(c *connection) error {
 	add("transport", c.server.transport())
 	add("era", eraWord(c.ProtocolVersion().Era()))
 	add("revision", string(c.ProtocolVersion()))
-	add("era found", a.safe(eraFound(c.EraChosen())))
+	add("era found", a.safe(eraFound(c.Negotiated())))
 	result, err := doc.Parse(raw)
 	if err != nil {
 		return a.broken(c, "the answer to the handshake cannot be read: %v", err)

@@ -32,7 +32,7 @@ func TestFeaturesOfTheReferenceServer(t *testing.T) {
 		"HTTP+SSE": func(t *testing.T, opts ...client.Option) (*client.Client, error) {
 			c, err := client.Dial(t.Context(), web.URL+refserver.SSEPath, opts...)
 			if err == nil {
-				require.True(t, c.EraChosen().Fallback, "found as the transports page has it")
+				require.True(t, c.Negotiated().Fallback, "found as the transports page has it")
 			}
 			return c, err
 		},

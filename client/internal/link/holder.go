@@ -119,3 +119,9 @@ func (h *Holder) Exchange(ctx context.Context, l *Link, req transport.Request) (
 	}
 	return answer, err
 }
+
+// GoroutineEnded is the failure of a request whose goroutine the transport ended
+// with [runtime.Goexit].
+func GoroutineEnded() *transport.Failure {
+	return &transport.Failure{Reason: transport.ReasonCallback, Err: &callback.Error{Name: "Transport"}}
+}

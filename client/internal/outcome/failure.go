@@ -77,6 +77,13 @@ func FailureOf(err error) *transport.Failure {
 	return &transport.Failure{Reason: transport.ReasonLost, Err: err}
 }
 
+// RPCOf returns the server's JSON-RPC error in err, nil when there is none.
+func RPCOf(err error) *jsonrpc.Error {
+	var rpc *jsonrpc.Error
+	errors.As(err, &rpc)
+	return rpc
+}
+
 // Delivered returns what became of the request of a failure.
 func Delivered(f *transport.Failure) mcperrors.Delivery {
 	switch {

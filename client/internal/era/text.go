@@ -1,86 +1,28 @@
-package client
+package era
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// EraAttempt is one request that was made to open the conversation.
-type EraAttempt struct {
-	// Method is server/discover, initialize, or GET for the stream of an
-	// HTTP+SSE server.
-	Method string
-	// Version is the revision that was asked for, "" where none is.
-	Version mcp.Version
-	// Reply is what came of it, in a few words.
-	Reply string
-	// Took is how long that took.
-	Took time.Duration
-}
-
-// EraError is the cause of an error of Connect that more than one request led
-// to: all that was tried, and how each ended. Its own cause is that of the
-// error.
-type EraError struct {
-	Tried []EraAttempt
-	Err   error
-}
-
-func (e *EraError) Error() string { return "tried " + trail(e.Tried) }
-
-// Unwrap returns the cause.
-func (e *EraError) Unwrap() error { return e.Err }
-
-func (n *negotiation) note(method string, version mcp.Version, reply string, took time.Duration) {
-	n.chosen.Tried = append(n.chosen.Tried, EraAttempt{Method: method, Version: version, Reply: reply, Took: took})
-}
-
-// explain adds what was tried to an error, where that is more than the error
-// says itself.
-func (n *negotiation) explain(err error) error {
-	var e *mcperrors.Error
-	if len(n.chosen.Tried) < 2 || !errors.As(err, &e) {
-		return err
-	}
-	cause := &EraError{Tried: n.chosen.Tried, Err: e.Cause}
-	e.Cause = cause
-	e.Message += "; " + cause.Error()
-	return e
-}
-
-func (e EraChosen) trail() string { return trail(e.Tried) }
-
-// trail is a list of attempts for people.
-func trail(tried []EraAttempt) string {
-	out := make([]string, len(tried))
-	for i, a := range tried {
-		out[i] = a.Method
-		if a.Version != "" {
-			out[i] += " " + string(a.Version)
-		}
-		out[i] += " → " + a.Reply
-	}
-	return strings.Join(out, ", ")
-}
-
 // text is a reply in a few words.
 func (r *reply) text() string {
 	switch {
-	case r.says == saysDiscovered:
-		return fmt.Sprintf("revisions %s", shortList(r.listed))
+	case r.means == meansDiscovered:
+		return "revisions " + shortList(r.listed)
 	case r.err != nil:
 		return errorText(r.err)
 	}
 	return "a result that is not that of " + mcp.MethodDiscover
 }
 
+// initializeText is the outcome of initialize in a few words.
 func initializeText(raw json.RawMessage, err error) string {
 	if err != nil {
 		return errorText(err)

@@ -29,12 +29,12 @@ func remembering(t *testing.T) (*program, client.Option) {
 			_ = s.conn.Close()
 			return nil
 		})
-	}}, client.WithVerdicts(client.MemoryVerdicts())
+	}}, client.WithEraStore(client.MemoryEraStore())
 }
 
-// A session verdict saves the probe, and with it the program that dies of it,
+// A remembered session saves the probe, and with it the program that dies of it,
 // for a day (NEG-09, NEG-11).
-func TestSessionVerdictLastsADay(t *testing.T) {
+func TestSessionEraLastsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, store := remembering(t)
@@ -48,15 +48,15 @@ func TestSessionVerdictLastsADay(t *testing.T) {
 		require.True(t, again.Remembered)
 		require.Equal(t, client.EvidenceRemembered, again.Evidence)
 		require.Len(t, again.Tried, 1)
-		time.Sleep(2 * time.Hour) // using a verdict does not renew it
+		time.Sleep(2 * time.Hour) // using an entry does not renew it
 		require.False(t, found(t, p, store).Remembered)
 		require.Len(t, p.started, 5)
 	})
 }
 
-// A stateless verdict has no end, and costs no more than the probe that opens
+// A remembered stateless era has no end, and costs no more than the probe that opens
 // the conversation anyway.
-func TestStatelessVerdictHasNoEnd(t *testing.T) {
+func TestStatelessEraHasNoEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, store := remembering(t)
@@ -70,8 +70,8 @@ func TestStatelessVerdictHasNoEnd(t *testing.T) {
 }
 
 // What a remembered stateless server may say without being demoted, and what
-// overturns the verdict (NEG-12).
-func TestStatelessVerdictIsOverturned(t *testing.T) {
+// overturns the entry (NEG-12).
+func TestStatelessEraIsOverturned(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		answer any
@@ -89,13 +89,13 @@ func TestStatelessVerdictIsOverturned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := client.MemoryVerdicts()
+				store := client.MemoryEraStore()
 				p, _ := remembering(t)
-				require.NoError(t, store.Save(p.Identity(), client.Verdict{Version: mcp.Latest, At: time.Now()}))
+				require.NoError(t, store.Save(p.Identity(), client.Era{Version: mcp.Latest, At: time.Now()}))
 				p.script = func(_ int, s *fakeServer) {
 					s.on("server/discover", func(jsonrpc.Request) any { return tc.answer })
 				}
-				c, err := find(t, p, client.WithVerdicts(store))
+				c, err := find(t, p, client.WithEraStore(store))
 				if tc.kind != "" {
 					require.Equal(t, tc.kind, mcperrors.KindOf(err).String(), "%v", err)
 					require.Len(t, p.started, 1)
@@ -106,7 +106,7 @@ func TestStatelessVerdictIsOverturned(t *testing.T) {
 				}
 				require.NoError(t, err)
 				require.Equal(t, mcp.EraSession, c.ProtocolVersion().Era())
-				require.False(t, c.EraChosen().Remembered)
+				require.False(t, c.Negotiated().Remembered)
 				v, _ := store.Load(p.Identity())
 				require.Equal(t, mcp.LatestSession, v.Version)
 				require.NoError(t, ignoreClosed(c.Close()))
@@ -115,17 +115,17 @@ func TestStatelessVerdictIsOverturned(t *testing.T) {
 	}
 }
 
-// A session verdict of a server that knows only the other era by now is found
+// A remembered session of a server that knows only the other era by now is found
 // to be wrong, whichever way it says so.
-func TestSessionVerdictIsOverturned(t *testing.T) {
+func TestSessionEraIsOverturned(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"error": 200, "not found": 404} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newProbedSite(t)
-				store := client.MemoryVerdicts()
-				require.NoError(t, store.Save(s.transport().Identity(), client.Verdict{Version: mcp.LatestSession, At: time.Now()}))
+				store := client.MemoryEraStore()
+				require.NoError(t, store.Save(s.transport().Identity(), client.Era{Version: mcp.LatestSession, At: time.Now()}))
 				s.result("server/discover", discoverAnswer)
 				s.on("initialize", func(probedRequest) (int, string) {
 					if status == 404 {
@@ -133,7 +133,7 @@ func TestSessionVerdictIsOverturned(t *testing.T) {
 					}
 					return status, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"no such method"}}`
 				})
-				chosen := found(t, s.transport(), client.WithVerdicts(store))
+				chosen := found(t, s.transport(), client.WithEraStore(store))
 				require.Equal(t, mcp.Latest, chosen.Version)
 				require.Equal(t, []string{"initialize", "server/discover"}, s.methods())
 				v, _ := store.Load(s.transport().Identity())
@@ -144,7 +144,7 @@ func TestSessionVerdictIsOverturned(t *testing.T) {
 }
 
 // An outage is not forgotten for: the server comes back as it was (NEG-15).
-func TestOutagesKeepVerdicts(t *testing.T) {
+func TestOutagesKeepTheEra(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Version{mcp.LatestSession, mcp.Latest} {
 		for _, status := range []int{0, 401, 429, 503} {
@@ -152,16 +152,16 @@ func TestOutagesKeepVerdicts(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := newProbedSite(t)
-					store := client.MemoryVerdicts()
+					store := client.MemoryEraStore()
 					key := s.transport().Identity()
-					require.NoError(t, store.Save(key, client.Verdict{Version: v, At: time.Now()}))
+					require.NoError(t, store.Save(key, client.Era{Version: v, At: time.Now()}))
 					down := func(probedRequest) (int, string) { return status, "down" }
 					if status == 0 {
 						s.srv.Close()
 					}
 					s.on("initialize", down)
 					s.on("server/discover", down)
-					_, err := find(t, s.transport(), client.WithVerdicts(store))
+					_, err := find(t, s.transport(), client.WithEraStore(store))
 					require.Error(t, err)
 					_, known := store.Load(key)
 					require.True(t, known)
@@ -172,11 +172,11 @@ func TestOutagesKeepVerdicts(t *testing.T) {
 }
 
 // Two paths of one host may be of different eras (NEG-10).
-func TestVerdictsAreByURL(t *testing.T) {
+func TestErasAreByURL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newProbedSite(t)
-		store := client.WithVerdicts(client.MemoryVerdicts())
+		store := client.WithEraStore(client.MemoryEraStore())
 		found(t, s.transport(), store)
 		s.result("server/discover", discoverAnswer)
 		other := s.transport()
@@ -192,9 +192,9 @@ func TestFallbackIsRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newProbedSite(t)
-		store := client.WithVerdicts(client.MemoryVerdicts())
+		store := client.WithEraStore(client.MemoryEraStore())
 		s.on("initialize", func(probedRequest) (int, string) { return 405, "no" })
-		reach := func() client.EraChosen {
+		reach := func() client.Negotiated {
 			old, _ := newFake(t)
 			return found(t, falling{s.transport(), sessionOnly{old}}, store)
 		}
@@ -217,55 +217,55 @@ func TestFallbackIsRemembered(t *testing.T) {
 func TestWhatIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &countingStore{VerdictStore: client.MemoryVerdicts()}
+		store := &countingStore{EraStore: client.MemoryEraStore()}
 		tr, _ := newFake(t)
-		found(t, tr, client.WithVerdicts(store))
+		found(t, tr, client.WithEraStore(store))
 		p, _ := remembering(t)
-		found(t, p, client.WithVerdicts(store), client.WithProtocolVersion("2025-11-25"))
+		found(t, p, client.WithEraStore(store), client.WithProtocolVersion("2025-11-25"))
 		require.Zero(t, store.used)
 		store.fails = true
-		found(t, p, client.WithVerdicts(store)) // a store that fails harms nobody
+		found(t, p, client.WithEraStore(store)) // a store that fails harms nobody
 		require.NotZero(t, store.used)
 	})
 }
 
 type countingStore struct {
-	client.VerdictStore
+	client.EraStore
 	used  int
 	fails bool
 }
 
-func (s *countingStore) Load(key string) (client.Verdict, bool) {
+func (s *countingStore) Load(key string) (client.Era, bool) {
 	s.used++
-	return s.VerdictStore.Load(key)
+	return s.EraStore.Load(key)
 }
 
-func (s *countingStore) Save(key string, v client.Verdict) error {
+func (s *countingStore) Save(key string, v client.Era) error {
 	s.used++
 	if s.fails {
 		return errors.New("disk full")
 	}
-	return s.VerdictStore.Save(key, v)
+	return s.EraStore.Save(key, v)
 }
 
-// A file keeps verdicts for the next process, for this user only.
-func TestFileVerdicts(t *testing.T) {
+// A file keeps eras for the next process, for this user only.
+func TestFileEraStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "eras.json")
-	store := client.FileVerdicts(path)
+	store := client.FileEraStore(path)
 	_, ok := store.Load("a")
 	require.False(t, ok)
 	require.NoError(t, store.Forget("a"))
-	want := client.Verdict{Version: mcp.Latest, Fallback: true, At: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
+	want := client.Era{Version: mcp.Latest, Fallback: true, At: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
 	require.NoError(t, store.Save("a", want))
-	got, ok := client.FileVerdicts(path).Load("a")
+	got, ok := client.FileEraStore(path).Load("a")
 	require.True(t, ok)
 	require.Equal(t, want, got)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.NoError(t, store.Forget("a"))
-	_, ok = client.FileVerdicts(path).Load("a")
+	_, ok = client.FileEraStore(path).Load("a")
 	require.False(t, ok)
 	left, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
@@ -273,7 +273,7 @@ func TestFileVerdicts(t *testing.T) {
 }
 
 // Whatever stands in the file, connecting goes on.
-func TestFileVerdictsTolerateAnything(t *testing.T) {
+func TestFileEraStoreToleratesAnything(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
 		"empty": "", "not JSON": "\x00\x01", "cut": `{"format":1,"verdicts":{"a":{"ver`, "an array": `[]`, "another form": `{"format":2,"verdicts":{}}`,
@@ -283,30 +283,30 @@ func TestFileVerdictsTolerateAnything(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "eras.json")
 			require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-			store := client.FileVerdicts(path)
+			store := client.FileEraStore(path)
 			_, ok := store.Load("a")
 			require.False(t, ok)
-			require.NoError(t, store.Save("a", client.Verdict{Version: mcp.Latest, At: time.Now()}))
+			require.NoError(t, store.Save("a", client.Era{Version: mcp.Latest, At: time.Now()}))
 			_, ok = store.Load("a")
 			require.True(t, ok)
 		})
 	}
 	dir := filepath.Join(t.TempDir(), "eras.json")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	require.Error(t, client.FileVerdicts(dir).Save("a", client.Verdict{}))
+	require.Error(t, client.FileEraStore(dir).Save("a", client.Era{}))
 }
 
-// Many at once never leave half a file, and the oldest verdicts go first.
-func TestFileVerdictsAtOnceAndBounded(t *testing.T) {
+// Many at once never leave half a file, and the oldest entries go first.
+func TestFileEraStoreAtOnceAndBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "eras.json")
 	began := time.Now()
 	var work sync.WaitGroup
 	for i := range 8 {
-		store := client.FileVerdicts(path) // each like a process of its own
+		store := client.FileEraStore(path) // each like a process of its own
 		work.Go(func() {
 			for k := range 10 {
-				if err := store.Save(fmt.Sprint(i, k), client.Verdict{Version: mcp.Latest, At: began}); err != nil {
+				if err := store.Save(fmt.Sprint(i, k), client.Era{Version: mcp.Latest, At: began}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -319,10 +319,10 @@ func TestFileVerdictsAtOnceAndBounded(t *testing.T) {
 		fmt.Fprintf(&full, `,"%d":{"version":"2026-07-28","at":"2026-09-01T00:00:00Z"}`, i)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(full.String()+"}}"), 0o600))
-	store := client.FileVerdicts(path)
+	store := client.FileEraStore(path)
 	_, ok := store.Load("old")
 	require.True(t, ok)
-	require.NoError(t, store.Save("new", client.Verdict{Version: mcp.Latest, At: began}))
+	require.NoError(t, store.Save("new", client.Era{Version: mcp.Latest, At: began}))
 	_, ok = store.Load("old")
 	require.False(t, ok)
 	_, ok = store.Load("new")
@@ -341,6 +341,6 @@ func TestRestartedIsTold(t *testing.T) {
 		require.NoError(t, ignoreClosed(c.Close()))
 		require.IsType(t, client.Restarted{}, events[0])
 		require.Equal(t, mcperrors.KindTransport, mcperrors.KindOf(events[0].(client.Restarted).Cause))
-		require.IsType(t, client.EraChosen{}, events[1])
+		require.IsType(t, client.Negotiated{}, events[1])
 	})
 }

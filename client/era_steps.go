@@ -1,0 +1,77 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// ProbeStep is one request that was made to open the conversation.
+type ProbeStep struct {
+	// Method is server/discover, initialize, or GET for the stream of an
+	// HTTP+SSE server.
+	Method string
+	// Version is the revision that was asked for, "" for none.
+	Version mcp.Version
+	// Reply describes the outcome in a few words.
+	Reply string
+	// Took is how long the request took.
+	Took time.Duration
+}
+
+// EraError is the cause of an error of Connect that more than one request led
+// to: what was tried, and how each request ended. It unwraps to the cause of the
+// error.
+type EraError struct {
+	Tried []ProbeStep
+	Err   error
+}
+
+func (e *EraError) Error() string { return "tried " + stepsText(e.Tried) }
+
+// Unwrap returns the cause.
+func (e *EraError) Unwrap() error { return e.Err }
+
+// stepsText is a list of steps for people.
+func stepsText(tried []ProbeStep) string {
+	out := make([]string, len(tried))
+	for i, s := range tried {
+		out[i] = s.Method
+		if s.Version != "" {
+			out[i] += " " + string(s.Version)
+		}
+		out[i] += " → " + s.Reply
+	}
+	return strings.Join(out, ", ")
+}
+
+// VersionError says that server and client share no revision, or not the one
+// that was set. It is the cause of an error of kind version.
+type VersionError struct {
+	// Requested is the revision the client asked for, Offered the one the server
+	// answered to initialize, Supported those the client could have taken.
+	Requested, Offered mcp.Version
+	Supported          []mcp.Version
+	// Listed are the revisions the server says it speaks, where it refuses one
+	// instead of offering another; Offered is "" then.
+	Listed []string
+}
+
+func (e *VersionError) Error() string {
+	if e.Offered == "" {
+		return fmt.Sprintf("no revision that both sides speak: the server speaks [%s], this client %v",
+			jsonrpc.Printable(strings.Join(e.Listed, " "), 200), e.Supported)
+	}
+	return fmt.Sprintf("the server answered with revision %q, which this client does not speak; it speaks %v",
+		jsonrpc.Printable(string(e.Offered), 40), e.Supported)
+}
+
+// mismatchError makes a VersionError of what package era has found.
+func mismatchError(m era.Mismatch) error {
+	e := VersionError(m)
+	return &e
+}

@@ -1,0 +1,128 @@
+package era
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// NewFile returns a store in a file. Save creates the file and its folder, for
+// this user only. Each method reads the whole file, and replaces it at once:
+// programs that share it never see half of it, and two that save in the same
+// moment lose one entry at worst. A file that cannot be read, or is not a store's,
+// counts as empty and is replaced.
+func NewFile(path string) Store { return &file{path: path} }
+
+type file struct {
+	path string
+	mu   sync.Mutex // other programs are kept out by the rename
+}
+
+// Bounds of the file. The oldest entries go first.
+const (
+	fileServers = 1024
+	fileBytes   = 1 << 20
+)
+
+// fileFormat is the form of the file; one of another form is not read.
+const fileFormat = 1
+
+type fileContent struct {
+	Format  int              `json:"format"`
+	Servers map[string]Found `json:"verdicts"`
+}
+
+// Load implements [Store].
+func (f *file) Load(key string) (Found, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found, ok := f.read()[key]
+	return found, ok
+}
+
+// Save implements [Store].
+func (f *file) Save(key string, found Found) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.read()
+	known[key] = found
+	for len(known) > fileServers {
+		delete(known, oldest(known))
+	}
+	return f.write(known)
+}
+
+// Forget implements [Store].
+func (f *file) Forget(key string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.read()
+	if _, there := known[key]; !there {
+		return nil
+	}
+	delete(known, key)
+	return f.write(known)
+}
+
+// oldest returns the key of the entry that was found first.
+func oldest(known map[string]Found) (first string) {
+	var at time.Time
+	for key, found := range known {
+		if first == "" || found.At.Before(at) {
+			first, at = key, found.At
+		}
+	}
+	return first
+}
+
+// read returns what the file holds, an empty map where that is nothing.
+func (f *file) read() map[string]Found {
+	empty := map[string]Found{}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return empty
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, fileBytes+1))
+	if err != nil || len(data) > fileBytes {
+		return empty
+	}
+	var content fileContent
+	err = jsonrpc.Unmarshal(bytes.TrimSpace(data), &content)
+	if err != nil || content.Format != fileFormat || content.Servers == nil {
+		return empty
+	}
+	return content.Servers
+}
+
+// write replaces the file.
+func (f *file) write(known map[string]Found) error {
+	data, err := jsonrpc.Marshal(fileContent{Format: fileFormat, Servers: known})
+	if err != nil {
+		return fmt.Errorf("era store: %w", err)
+	}
+	dir := filepath.Dir(f.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("era store: %w", err)
+	}
+	temp, err := os.CreateTemp(dir, filepath.Base(f.path)+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("era store: %w", err)
+	}
+	_, err = temp.Write(append(data, '\n'))
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), f.path)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name()) // it is of no use to anybody
+		return fmt.Errorf("era store: %w", err)
+	}
+	return nil
+}

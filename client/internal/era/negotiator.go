@@ -1,0 +1,297 @@
+// Package era finds out which era of the protocol a server speaks, opens the
+// conversation in it, and remembers what it found.
+package era
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Config is what a Negotiator needs of the client. OpenSession needs the first
+// group only; Store may be nil.
+type Config struct {
+	// Server names the server in the log.
+	Server string
+	Log    *slog.Logger
+	Links  *link.Holder
+	// Required are the capabilities without which a server is refused.
+	Required []string
+	// Wait bounds any request.
+	Wait jsonrpc.Wait
+	// Initialize sends initialize over the newest link. The zero Wait is that of
+	// any request.
+	Initialize func(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) (json.RawMessage, error)
+	// Agree sets what was agreed on the newest link.
+	Agree func(*link.Agreement)
+	// Failed makes the error of a request from what the transport returned. About
+	// adds to an error which request it is about.
+	Failed func(method string, err error) *mcperrors.Error
+	About  func(method string, attempts int, e *mcperrors.Error) *mcperrors.Error
+	// Mismatch makes the cause of an error of kind version.
+	Mismatch func(Mismatch) error
+
+	// Version is the pinned revision; "" finds the era.
+	Version mcp.Version
+	Policy  Policy
+	Store   Store
+	// ProbeTimeout is the head start of the probe; 0 is the transport's default.
+	ProbeTimeout time.Duration
+	// StartTimeout bounds the start of a program.
+	StartTimeout time.Duration
+	// CountAll says that every failed probe counts as a failure of the server.
+	CountAll bool
+	// Probing is true while messages of the server are dropped unread (NEG-16).
+	Probing *atomic.Bool
+	// Connect opens a transport.
+	Connect func(ctx context.Context, t transport.Transport) (transport.Conn, error)
+	// Admit asks the server's circuit for the permit of a probe.
+	Admit func() (breaker.Permit, error)
+	// Discover sends server/discover over a link, once. counted says that the
+	// server's circuit knows of the failure already.
+	Discover func(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool)
+	// Meta encodes what every request of a stateless revision says of the client.
+	Meta func(mcp.Version) ([]byte, error)
+	// Note gets every request that was made, in order.
+	Note func(Step)
+	// Restarted is called when the program was restarted because of the probe.
+	Restarted func(cause *mcperrors.Error)
+}
+
+// Step is one request that was made to open the conversation.
+type Step struct {
+	// Method is server/discover, initialize, or GET for the stream of an HTTP+SSE
+	// server.
+	Method string
+	// Version is the revision that was asked for, "" for none.
+	Version mcp.Version
+	// Reply describes the outcome in a few words.
+	Reply string
+	Took  time.Duration
+}
+
+// Result is how a conversation was opened.
+type Result struct {
+	Era     mcp.Era
+	Version mcp.Version
+	// Evidence is the reason: one of the constants, or the id of a row of the
+	// decision table.
+	Evidence string
+	// Remembered says that what was remembered proved right.
+	Remembered bool
+	// Restarted says that the program was restarted because of the probe.
+	Restarted bool
+	// Fallback says that the transport's fallback is used.
+	Fallback bool
+}
+
+// Evidence that is not a row of the decision table.
+const (
+	EvidencePinned     = "pinned"
+	EvidenceRemembered = "remembered"
+	EvidenceTransport  = "transport"
+)
+
+// Negotiator opens one conversation: in the pinned era, else in the one it finds
+// (protocol.md 4). It is used once, by one goroutine.
+type Negotiator struct {
+	Config
+	t      transport.Transport
+	key    string // of the server in the store, "" when it is not remembered
+	result Result
+	// reprobed: there is one late probe, and no further loops (NEG-13).
+	reprobed bool
+	// silent: a probe had the time of any request and was not answered.
+	silent bool
+	// offered is the revision the session began with.
+	offered mcp.Version
+	// answered is the revision that the server answered initialize with, where the
+	// client does not take it.
+	answered mcp.Version
+	// doubtful says that the session was not chosen because of an answer: the
+	// server was silent, or remembered.
+	doubtful bool
+	// first is the outcome of initialize while a probe was silent; the session
+	// begins with it.
+	first *initialized
+	// known is how the conversation was open with the program before, nil when
+	// connecting.
+	known *Found
+}
+
+// New returns a Negotiator.
+func New(cfg Config) *Negotiator { return &Negotiator{Config: cfg} }
+
+// Find opens t and the conversation. The live link is the one it used last, also
+// when it fails.
+func (n *Negotiator) Find(ctx context.Context, t transport.Transport) (Result, error) {
+	n.t = t
+	err := n.open(ctx)
+	n.Probing.Store(false)
+	if err != nil {
+		return Result{}, err
+	}
+	agreed := n.Links.Newest().Agreed
+	n.result.Era, n.result.Version = agreed.Era, agreed.Version
+	return n.result, nil
+}
+
+// FindAgain opens the conversation with a program that was restarted, beside the
+// live link: in the revision before, unless one is pinned or the program refuses
+// it (fault F1).
+func (n *Negotiator) FindAgain(ctx context.Context, t transport.Transport, before mcp.Version) (Result, error) {
+	n.known = &Found{Version: before, At: time.Now()}
+	return n.Find(ctx, t)
+}
+
+func (n *Negotiator) open(ctx context.Context) error {
+	n.result.Evidence = EvidencePinned
+	switch n.Version.Era() {
+	case mcp.EraStateless:
+		if err := n.reach(ctx, n.t); err != nil {
+			return err
+		}
+		return n.stateless(ctx, n.Version)
+	case mcp.EraSession:
+		if err := n.reach(ctx, n.t); err != nil {
+			return err
+		}
+		return n.session(ctx, n.Version)
+	case mcp.EraUnknown:
+	}
+	if n.Store != nil {
+		n.key = keyOf(n.t)
+	}
+	if f, ok := n.recall(); ok {
+		return n.openRemembered(ctx, f)
+	}
+	n.Probing.Store(true) // a server may speak first
+	if err := n.reach(ctx, n.t); err != nil {
+		return err
+	}
+	return n.find(ctx, mcp.Latest)
+}
+
+// reach opens t, in place of what is open.
+func (n *Negotiator) reach(ctx context.Context, t transport.Transport) error {
+	if l := n.Links.Newest(); l != nil {
+		l.Abort()
+	}
+	conn, err := n.Connect(ctx, t)
+	if err != nil {
+		return n.Failed(mcp.MethodInitialize, err)
+	}
+	if n.known != nil {
+		n.Links.Begin(conn)
+		return nil
+	}
+	n.Links.Use(conn)
+	return nil
+}
+
+// find finds the era over the connection that is open.
+func (n *Negotiator) find(ctx context.Context, version mcp.Version) error {
+	if n.traits().SessionOnly {
+		n.result.Evidence = EvidenceTransport
+		return n.session(ctx, mcp.LatestSession)
+	}
+	return n.probe(ctx, version)
+}
+
+func (n *Negotiator) traits() transport.Traits { return n.Links.Newest().Traits }
+
+// follow does what the decision table says about a reply. again is true as long
+// as one more probe may be sent because of it.
+func (n *Negotiator) follow(ctx context.Context, version mcp.Version, r *reply, again bool) error {
+	traits := n.traits()
+	row, next := judge(r, traits, n.Policy)
+	n.result.Evidence = row.id
+	if !again && (next == actResend || next == actRetry) {
+		next = actFail
+	}
+	n.settle(r, next)
+	switch next {
+	case actStateless:
+		return n.adopt(r.stateless, r.raw)
+	case actResend, actRetry:
+		if r.stateless != "" {
+			version = r.stateless
+		}
+		r, err := n.ask(ctx, version, n.probeWait(ctx))
+		if err != nil {
+			return err
+		}
+		return n.follow(ctx, version, r, false)
+	case actRestart:
+		if err := n.reach(ctx, n.t); err != nil {
+			if ctx.Err() != nil && r.err != nil {
+				return r.err // there was no time left, and this is why
+			}
+			return err
+		}
+		n.result.Restarted = true
+		if n.known == nil {
+			n.Restarted(r.err)
+		}
+	case actRefuse:
+		return n.mismatch(version, mcp.Versions(), r)
+	case actFail, actNone:
+		if r.means == meansUnsupported {
+			return n.mismatch(version, mcp.Versions(), r)
+		}
+		return r.err
+	case actSession:
+	}
+	n.doubtful = r.means == meansNothing
+	offered := r.session
+	if offered == "" {
+		offered = mcp.LatestSession
+	}
+	err := n.session(ctx, offered)
+	var e *mcperrors.Error
+	if next == actRestart && r.err != nil && errors.As(err, &e) && e.Process == nil {
+		e.Process = r.err.Process // of the first start, better than nothing
+	}
+	return err
+}
+
+// older uses the transport's fallback. cause is how initialize failed, and the
+// error when the fallback does no better.
+func (n *Negotiator) older(ctx context.Context, offered mcp.Version, cause error) error {
+	t := FallbackOf(n.t)
+	if t == nil {
+		return cause
+	}
+	began := time.Now()
+	if err := n.reach(ctx, t); err != nil {
+		n.note(http.MethodGet, "", errorText(err), time.Since(began))
+		return cause
+	}
+	n.note(http.MethodGet, "", "an event stream of HTTP+SSE", time.Since(began))
+	n.result.Fallback = true
+	return n.session(ctx, offered)
+}
+
+// FallbackOf returns the fallback of a transport, nil when it has none.
+func FallbackOf(t transport.Transport) transport.Transport {
+	if f, ok := t.(transport.Fallback); ok {
+		return f.Fallback()
+	}
+	return nil
+}
+
+func (n *Negotiator) note(method string, version mcp.Version, reply string, took time.Duration) {
+	n.Note(Step{Method: method, Version: version, Reply: reply, Took: took})
+}

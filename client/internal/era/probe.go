@@ -1,0 +1,223 @@
+package era
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// reply is what a probe has shown.
+type reply struct {
+	means  meaning
+	shares shares
+	// listed are the revisions the server named; stateless and session are the
+	// newest of each era that this client speaks too, "" for none.
+	listed             []string
+	stateless, session mcp.Version
+	raw                json.RawMessage // of a DiscoverResult
+	// err is the error of the request, nil when it was answered with a result.
+	err  *mcperrors.Error
+	took time.Duration
+	// permit waits for what the reply means for the server's health: verdict, should
+	// the reply end the attempt to connect. own says that it is this side's doing and
+	// means nothing.
+	permit  breaker.Permit
+	verdict breaker.Verdict
+	own     bool
+}
+
+// settle reports to the breaker what follows from the reply. What only leads to a
+// session says nothing: the session will.
+func (n *Negotiator) settle(r *reply, next act) {
+	switch next {
+	case actStateless, actResend, actRefuse:
+		r.permit.Settle(breaker.Success)
+	case actFail:
+		switch {
+		case r.own:
+			r.permit.Release()
+		case n.CountAll:
+			r.permit.Settle(breaker.Failure)
+		default:
+			r.permit.Settle(r.verdict)
+		}
+	case actNone, actRetry, actSession, actRestart:
+		r.permit.Release()
+	}
+}
+
+// question is a probe that is about to be sent.
+type question struct {
+	link   *link.Link
+	wait   jsonrpc.Wait
+	permit breaker.Permit
+}
+
+// newQuestion prepares a probe. It is not a call of the application: nothing is
+// sent when it is given up (NEG-16), and the caller that judges the reply settles
+// its permit. The error is one of this side.
+func (n *Negotiator) newQuestion(version mcp.Version, wait jsonrpc.Wait) (*question, error) {
+	meta, err := n.Meta(version)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	permit, err := n.Admit()
+	if err != nil {
+		return nil, err
+	}
+	wait.NullID = true // a server that cannot read it has no id to answer with
+	on := n.Links.Newest().With(&link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta})
+	return &question{link: on, wait: wait, permit: permit}, nil
+}
+
+// ask probes and notes the outcome. Other messages that come meanwhile are
+// dropped unread (NEG-16).
+func (n *Negotiator) ask(ctx context.Context, version mcp.Version, wait jsonrpc.Wait) (*reply, error) {
+	q, err := n.newQuestion(version, wait)
+	if err != nil {
+		return nil, err
+	}
+	n.Probing.Store(true)
+	r := n.send(ctx, q)
+	n.note(mcp.MethodDiscover, version, r.text(), r.took)
+	return r, nil
+}
+
+// send sends a probe and classifies the outcome.
+func (n *Negotiator) send(ctx context.Context, q *question) *reply {
+	began := time.Now()
+	out, counted := n.Discover(ctx, q.link, q.wait)
+	r := &reply{took: time.Since(began), err: out.Err, permit: q.permit}
+	switch {
+	case out.Failure != nil:
+		r.means = failureMeans(out.Failure)
+	case out.Err != nil:
+		r.means, r.listed = errorMeans(out.Err)
+	default:
+		r.means, r.raw = meansElse, out.Result
+		if listed, ok := discovered(out.Result); ok {
+			r.means, r.listed = meansDiscovered, listed
+		}
+	}
+	switch {
+	case counted:
+		r.verdict = breaker.Neutral
+	case out.Err != nil:
+		judged := out.Record.Judge(false)
+		r.verdict, r.own = judged.Server, judged.OwnDoing
+	}
+	r.compare()
+	return r
+}
+
+// compare finds what both sides speak.
+func (r *reply) compare() {
+	r.stateless, _ = mcp.Newest(r.listed, mcp.EraStateless)
+	r.session, _ = mcp.Newest(r.listed, mcp.EraSession)
+	switch {
+	case r.stateless != "":
+		r.shares = sharesStateless
+	case r.session != "":
+		r.shares = sharesSession
+	}
+}
+
+// discovered reads the list of revisions in a DiscoverResult, and tells one
+// from any other result (NEG-08).
+func discovered(raw json.RawMessage) ([]string, bool) {
+	var result struct {
+		SupportedVersions []string `json:"supportedVersions"`
+	}
+	err := jsonrpc.Unmarshal(raw, &result)
+	return result.SupportedVersions, err == nil && result.SupportedVersions != nil
+}
+
+// supportedIn reads the list of revisions in an error's data (DISC-06, LC-06).
+func supportedIn(rpc *jsonrpc.Error) []string {
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if jsonrpc.Unmarshal(rpc.Data, &data) != nil {
+		return nil
+	}
+	return data.Supported
+}
+
+// errorMeans classifies an answer that is an error: missing credentials first,
+// then what only stateless servers answer, then an outage by its status.
+func errorMeans(e *mcperrors.Error) (meaning, []string) {
+	status := 0
+	if e.HTTP != nil {
+		status = e.HTTP.Status
+	}
+	byStatus := statusMeans(status)
+	switch {
+	case byStatus == meansAuth:
+		return meansAuth, nil
+	case e.RPC.Code == mcp.CodeUnsupportedProtocolVersion:
+		if listed := supportedIn(e.RPC); len(listed) > 0 {
+			return meansUnsupported, listed
+		}
+		return meansUnsupportedBare, nil
+	case statelessOnly(e.RPC.Code):
+		return meansOurFault, nil
+	case byStatus == meansLater:
+		return meansLater, nil
+	case e.RPC.Code == jsonrpc.CodeMethodNotFound:
+		return meansNoMethod, nil
+	}
+	return meansError, nil
+}
+
+// statelessOnly reports the codes that only servers of the stateless era know
+// ("recognized stateless error" in protocol.md 4).
+func statelessOnly(code int64) bool {
+	switch code {
+	case mcp.CodeHeaderMismatch, mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion:
+		return true
+	}
+	return false
+}
+
+// statusMeans classifies a status that is not 2xx.
+func statusMeans(status int) meaning {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return meansAuth
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return meansLater
+	}
+	switch {
+	case status >= 500:
+		return meansLater
+	case status >= 400:
+		return meansRefused
+	}
+	return meansElse
+}
+
+// failureMeans classifies a probe without an answer.
+func failureMeans(f *transport.Failure) meaning {
+	switch f.Reason {
+	case transport.ReasonTimeout:
+		return meansNothing
+	case transport.ReasonLost:
+		return meansEnded
+	case transport.ReasonStatus, transport.ReasonSession:
+		return statusMeans(f.HTTP.Status)
+	case transport.ReasonProtocol, transport.ReasonNotMCP, transport.ReasonTooLarge, transport.ReasonNoRoom:
+		return meansElse
+	case transport.ReasonUnavailable, transport.ReasonUnprocessed, transport.ReasonConfig:
+		return meansUnreachable
+	case transport.ReasonCanceled, transport.ReasonClosed, transport.ReasonOption, transport.ReasonCallback:
+	}
+	return meansStopped
+}

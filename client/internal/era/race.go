@@ -1,0 +1,197 @@
+package era
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// A server that does not answer the probe soon may be starting, busy, or of the
+// session era and leave unknown requests unanswered. So after a head start
+// initialize is sent beside the probe, down the same pipe or to the same URL, and
+// the first real answer decides (decisions 35). Nothing is ended for being slow. A
+// server that refuses initialize may have no sessions: then the answer to the
+// probe is waited for as long as that to any request.
+
+const (
+	// failedGrace is how long a probe is waited for at least once initialize has
+	// failed beside it without being refused.
+	failedGrace = 2 * time.Second
+	// orderGrace is the same once initialize has succeeded. A server that answers
+	// one request after the other has answered the probe before; that answer only
+	// has to reach us.
+	orderGrace = 100 * time.Millisecond
+)
+
+// race is a probe, and initialize beside it.
+type race struct {
+	n       *Negotiator
+	version mcp.Version
+	began   time.Time
+	cancel  context.CancelFunc // of both
+	replies chan *reply
+	session chan *initialized
+}
+
+// probe finds the era by a probe, with initialize beside it if that is not
+// answered soon.
+func (n *Negotiator) probe(ctx context.Context, version mcp.Version) error {
+	traits, head, wait := n.traits(), n.headStart(ctx), n.Wait
+	if !traits.Exchanges {
+		start := n.StartTimeout
+		if wait.Max > 0 {
+			start = min(start, wait.Max)
+		}
+		head, wait = min(head, start/2), jsonrpc.Wait{Max: start}
+	}
+	alone := n.Policy.FreshProcess && traits.Process || n.Policy.SilenceIsSession && traits.Exchanges
+	if alone {
+		wait = jsonrpc.Wait{Max: head}
+	}
+	q, err := n.newQuestion(version, wait)
+	if err != nil {
+		return err
+	}
+	n.Probing.Store(true)
+	b := &race{n: n, version: version, began: time.Now(), replies: make(chan *reply, 1)}
+	var both context.Context
+	both, b.cancel = context.WithCancel(ctx)
+	defer b.cancel()
+	go func() {
+		var r *reply
+		defer func() {
+			if r == nil { // a transport of the application has ended this goroutine
+				r = &reply{means: meansStopped, err: n.Failed(mcp.MethodDiscover, link.GoroutineEnded()), permit: q.permit, own: true}
+			}
+			b.replies <- r
+		}()
+		r = n.send(both, q)
+	}()
+	var headStart <-chan time.Time
+	if !alone {
+		timer := time.NewTimer(head)
+		defer timer.Stop()
+		headStart = timer.C
+	}
+	select {
+	case r := <-b.replies:
+		n.note(mcp.MethodDiscover, version, r.text(), r.took)
+		return n.follow(ctx, version, r, true)
+	case <-headStart:
+	}
+	n.note(mcp.MethodDiscover, version, "no answer yet", head)
+	q.permit.Release() // of a breaker that lets through one at a time, say
+	var left jsonrpc.Wait
+	if !traits.Exchanges {
+		left.Max = wait.Max - head // of the time to start
+	}
+	return b.run(ctx, both, left)
+}
+
+// run sends initialize and waits for what decides. left is the rest of the time
+// to start, zero over HTTP.
+func (b *race) run(ctx, both context.Context, left jsonrpc.Wait) error {
+	n, ordered := b.n, left != jsonrpc.Wait{}
+	n.Probing.Store(false) // what comes may belong to a session
+	n.result.Evidence, n.doubtful = "silence", true
+	b.session = make(chan *initialized, 1)
+	go func() {
+		var i *initialized
+		defer func() {
+			if i == nil {
+				i = &initialized{err: n.Failed(mcp.MethodInitialize, link.GoroutineEnded())}
+			}
+			b.session <- i
+		}()
+		i = n.initialize(both, mcp.LatestSession, left)
+	}()
+	var first *initialized // once it has come
+	var grace <-chan time.Time
+	for {
+		select {
+		case r := <-b.replies:
+			b.replies = nil
+			n.note(mcp.MethodDiscover, b.version, r.text(), r.took)
+			row, next := judge(r, n.traits(), n.Policy)
+			if decides(r, next) {
+				b.stop(first)
+				n.doubtful = false
+				return n.follow(ctx, b.version, r, true)
+			}
+			n.settle(r, actSession)
+			n.silent = r.means == meansNothing
+			if next == actSession && r.means != meansNothing {
+				n.result.Evidence, n.doubtful = row.id, false
+			}
+		case first = <-b.session:
+			switch {
+			case first.err == nil && ordered:
+				grace = time.After(orderGrace)
+			case first.err == nil:
+				grace = time.After(0)
+			case !refusesSessions(first.err):
+				grace = time.After(max(failedGrace, DefaultProbeTimeout-time.Since(b.began)))
+			}
+		case <-grace:
+			b.giveUp()
+		}
+		if first != nil && (b.replies == nil || ctx.Err() != nil) {
+			b.giveUp()
+			n.first = first
+			return n.session(ctx, mcp.LatestSession)
+		}
+	}
+}
+
+// refusesSessions reports whether initialize was refused by an answer that may
+// mean that the server has no sessions: no outage, no missing credentials, and no
+// list of other revisions to begin a session with.
+func refusesSessions(err error) bool {
+	if _, ok := offerAgain(err, mcp.LatestSession); ok {
+		return false
+	}
+	var e *mcperrors.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	means := meansElse
+	if e.HTTP != nil {
+		means = statusMeans(e.HTTP.Status)
+	}
+	return means == meansRefused || means == meansElse && e.RPC != nil
+}
+
+// decides reports whether a late reply to the probe counts in spite of initialize:
+// a server of the stateless era, one without a revision in common, and the end of
+// a program. An outage does not count, and what asks for a session is on its way.
+func decides(r *reply, next act) bool {
+	switch next {
+	case actStateless, actResend, actRefuse, actRestart:
+		return true
+	case actNone, actRetry, actSession, actFail:
+	}
+	return r.means == meansOurFault
+}
+
+// giveUp ends the probe, if it is still in flight.
+func (b *race) giveUp() {
+	b.cancel()
+	if b.replies != nil {
+		<-b.replies
+		b.replies = nil
+	}
+}
+
+// stop ends initialize, unless it has ended. A session that it may have opened at
+// a URL ends with the client.
+func (b *race) stop(first *initialized) {
+	b.cancel()
+	if first == nil {
+		<-b.session
+	}
+}

@@ -1,0 +1,220 @@
+package era
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// OpenSession opens a session on the live link, in the three steps of revisions
+// 2024-11-05 to 2025-11-25: initialize, check of the answer,
+// notifications/initialized. Nothing else is sent before the last step, and
+// nothing after a step that failed.
+func (n *Negotiator) OpenSession(ctx context.Context, offered mcp.Version) error {
+	return n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) { return n.Initialize(ctx, v, jsonrpc.Wait{}) })
+}
+
+// openSession is OpenSession with the caller's own initialize.
+func (n *Negotiator) openSession(ctx context.Context, offered mcp.Version, initialize func(mcp.Version) (json.RawMessage, error)) error {
+	n.answered = ""
+	raw, err := initialize(offered)
+	if other, ok := offerAgain(err, offered); ok {
+		offered = other
+		raw, err = initialize(offered)
+	}
+	if err != nil {
+		return err
+	}
+	agreed, err := n.checkInitialize(raw, offered)
+	if err != nil {
+		return err
+	}
+	conn := n.Links.Newest().Conn
+	conn.UseVersion(string(agreed.Version))
+	n.Agree(agreed) // first: the server may ask something at once
+	if err := conn.Notify(ctx, initializedNotification); err != nil {
+		return n.Failed(mcp.MethodInitialized, err)
+	}
+	return nil
+}
+
+// initializedNotification ends the handshake. It has empty params, as the seed
+// writes it (AC-002.3).
+var initializedNotification = jsonrpc.Notification{Method: mcp.MethodInitialized, Params: json.RawMessage(`{}`)}
+
+// initialized is the outcome of one initialize.
+type initialized struct {
+	raw  json.RawMessage
+	err  error
+	took time.Duration
+}
+
+func (n *Negotiator) initialize(ctx context.Context, offered mcp.Version, wait jsonrpc.Wait) *initialized {
+	began := time.Now()
+	raw, err := n.Initialize(ctx, offered, wait)
+	return &initialized{raw: raw, err: err, took: time.Since(began)}
+}
+
+// offerAgain returns the revision to try when the server refused the offered one
+// and named those it supports (LC-06).
+func offerAgain(err error, offered mcp.Version) (mcp.Version, bool) {
+	rpc := outcome.RPCOf(err)
+	if rpc == nil {
+		return "", false
+	}
+	others := slices.DeleteFunc(supportedIn(rpc), func(v string) bool { return v == string(offered) })
+	return mcp.Newest(others, mcp.EraSession)
+}
+
+// checkInitialize checks the answer to initialize.
+func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (*link.Agreement, error) {
+	var res mcp.InitializeResult
+	if err := mcp.Unmarshal(raw, &res); err != nil {
+		return nil, n.About(mcp.MethodInitialize, 0, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+			"the answer to initialize is not what the protocol asks for: "+err.Error(), err))
+	}
+	if res.ProtocolVersion.Era() != mcp.EraSession {
+		n.answered = res.ProtocolVersion
+		mismatch := n.Mismatch(Mismatch{Requested: offered, Offered: res.ProtocolVersion, Supported: sessionVersions()})
+		return nil, n.About(mcp.MethodInitialize, 0, mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered,
+			mismatch.Error(), mismatch))
+	}
+	if res.ProtocolVersion != offered {
+		n.Log.Warn("[MCP] Protocol version mismatch", "server", n.Server,
+			"requested", string(offered), "negotiated", string(res.ProtocolVersion))
+	}
+	if err := n.checkRequired(res.Capabilities, mcp.MethodInitialize); err != nil {
+		return nil, err
+	}
+	return &link.Agreement{
+		Version: res.ProtocolVersion, Era: mcp.EraSession, Capabilities: res.Capabilities, Declared: true,
+		Instructions: res.Instructions, Raw: raw,
+	}, nil
+}
+
+// checkRequired refuses a server without what the application needs (AC-003.1).
+func (n *Negotiator) checkRequired(caps mcp.ServerCapabilities, method string) error {
+	for _, name := range n.Required {
+		if !caps.Has(name) {
+			return n.About(method, 0, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered,
+				fmt.Sprintf("MCP server does not support %s capability", name), nil))
+		}
+	}
+	return nil
+}
+
+func sessionVersions() []mcp.Version {
+	return slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraSession })
+}
+
+// Mismatch is what a server and this client speak, where that has no revision in
+// common.
+type Mismatch struct {
+	// Requested is what was asked for, Offered what the server answered to
+	// initialize, Supported what this client could have taken.
+	Requested, Offered mcp.Version
+	Supported          []mcp.Version
+	// Listed is what the server says it speaks, where it refuses a revision
+	// instead of offering one; Offered is "" then.
+	Listed []string
+}
+
+// mismatch is the error of a server with which no revision is shared (NEG-06).
+func (n *Negotiator) mismatch(asked mcp.Version, ours []mcp.Version, r *reply) error {
+	e := n.Mismatch(Mismatch{Requested: asked, Supported: ours, Listed: r.listed})
+	out := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, mcperrors.Answered, e.Error(), e)
+	if r.err != nil {
+		out.RPC, out.OriginalMCPCode, out.HTTP = r.err.RPC, r.err.OriginalMCPCode, r.err.HTTP
+	}
+	return n.About(mcp.MethodDiscover, 0, out)
+}
+
+// session opens a session. A server that proves to be stateless after all is
+// probed once more. One that refuses as HTTP+SSE servers do is reached over the
+// fallback.
+func (n *Negotiator) session(ctx context.Context, offered mcp.Version) error {
+	n.Probing.Store(false)
+	err := n.openSession(ctx, offered, func(v mcp.Version) (json.RawMessage, error) {
+		n.offered = v
+		first := n.first
+		if n.first = nil; first == nil {
+			first = n.initialize(ctx, v, jsonrpc.Wait{})
+		}
+		n.note(mcp.MethodInitialize, v, initializeText(first.raw, first.err), first.took)
+		return first.raw, first.err
+	})
+	if err == nil {
+		return nil
+	}
+	if version, ok := n.suspicion(err); ok {
+		n.reprobed = true
+		wait := n.probeWait(ctx)
+		if n.silent { // it may have lost the first probe, but has had its time
+			wait = jsonrpc.Wait{Max: n.probeBound(ctx, DefaultProbeTimeout)}
+		}
+		r, probeErr := n.ask(ctx, version, wait)
+		if probeErr != nil {
+			return err
+		}
+		row, next := judge(r, n.traits(), n.Policy)
+		n.settle(r, next)
+		if next == actStateless {
+			n.result.Evidence = row.id
+			return n.adopt(r.stateless, r.raw)
+		}
+		return err // what the server said of initialize says more
+	}
+	if n.refusedAsOld(err) && !n.result.Remembered { // what is remembered is doubted first
+		return n.older(ctx, offered, err)
+	}
+	return err
+}
+
+// suspicion reports whether the failure of initialize suggests a server of the
+// stateless era, and the revision to probe with: -32022 (NEG-13), an answer of
+// that era (LC-05), or any error that names it or comes from a server whose era
+// no answer has shown (DISC-17).
+func (n *Negotiator) suspicion(err error) (mcp.Version, bool) {
+	if n.Version != "" || n.reprobed || n.result.Fallback {
+		return "", false
+	}
+	if n.answered.Era() == mcp.EraStateless {
+		return n.answered, true
+	}
+	rpc := outcome.RPCOf(err)
+	if rpc == nil {
+		return "", false
+	}
+	named := append(supportedIn(rpc), revisionsIn(rpc)...)
+	if v, ok := mcp.Newest(named, mcp.EraStateless); ok {
+		return v, true
+	}
+	return mcp.Latest, n.doubtful || rpc.Code == mcp.CodeUnsupportedProtocolVersion
+}
+
+// refusedAsOld reports whether initialize was refused as HTTP+SSE servers do
+// (protocol.md 4.4).
+func (n *Negotiator) refusedAsOld(err error) bool {
+	var e *mcperrors.Error
+	if n.result.Fallback || !errors.As(err, &e) || e.HTTP == nil {
+		return false
+	}
+	if rpc := outcome.RPCOf(err); rpc != nil && statelessOnly(rpc.Code) {
+		return false
+	}
+	switch e.HTTP.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return true
+	}
+	return n.Policy.AnyRefusal && statusMeans(e.HTTP.Status) == meansRefused
+}

@@ -1,0 +1,118 @@
+package era
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// stateless opens the conversation in the era that is pinned, and in no other. A
+// server that lacks server/discover is used without knowing its capabilities
+// (DISC-15).
+func (n *Negotiator) stateless(ctx context.Context, version mcp.Version) error {
+	r, err := n.ask(ctx, version, n.Wait)
+	if err == nil && r.means == meansUnsupported && slices.Contains(r.listed, string(version)) { // refused what it lists (DISC-07)
+		n.settle(r, actResend)
+		r, err = n.ask(ctx, version, n.Wait)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.means == meansDiscovered && slices.Contains(r.listed, string(version)):
+		n.settle(r, actStateless)
+		return n.adopt(version, r.raw)
+	case r.means == meansNoMethod:
+		n.settle(r, actStateless)
+		return n.adopt(version, nil)
+	case r.means == meansDiscovered, r.means == meansUnsupported:
+		n.settle(r, actRefuse)
+		return n.mismatch(version, []mcp.Version{version}, r)
+	case r.err == nil: // a result that is none
+		n.settle(r, actRefuse)
+		return n.undecodable(errNoVersions)
+	}
+	n.settle(r, actFail)
+	return r.err
+}
+
+var errNoVersions = errors.New("it has no list supportedVersions")
+
+// adopt opens a conversation of the stateless era: only knowing the server is
+// left to do. raw is its answer to server/discover (DISC-01). It is nil when the
+// server has no such method: then nothing is known of the server, and nothing
+// asked of it.
+func (n *Negotiator) adopt(version mcp.Version, raw json.RawMessage) error {
+	meta, err := n.Meta(version)
+	if err != nil {
+		return invalid(err)
+	}
+	a := &link.Agreement{Version: version, Era: mcp.EraStateless, Meta: meta}
+	if raw != nil {
+		var res mcp.DiscoverResult
+		if err := mcp.Unmarshal(raw, &res); err != nil {
+			return n.undecodable(err)
+		}
+		if err := n.checkRequired(res.Capabilities, mcp.MethodDiscover); err != nil {
+			return err
+		}
+		a.Capabilities, a.Declared = res.Capabilities, true
+		a.Instructions, a.Raw = res.Instructions, raw
+	}
+	n.Links.Newest().Conn.UseVersion(string(version))
+	n.Agree(a)
+	return nil
+}
+
+// Meta encodes what every request of a stateless revision says of this client
+// (META-04, META-05): members of _meta, without braces. info is nil for a client
+// without a name, level for one that wants no log messages.
+func Meta(version mcp.Version, caps mcp.ClientCapabilities, info *mcp.Implementation, level json.RawMessage) ([]byte, error) {
+	encoded, err := mcp.Marshal(&caps)
+	if err != nil {
+		return nil, err
+	}
+	var name json.RawMessage
+	if info != nil {
+		if name, err = mcp.Marshal(info); err != nil {
+			return nil, err
+		}
+	}
+	var out []byte
+	for _, m := range []struct {
+		key   string
+		value json.RawMessage
+	}{
+		{mcp.MetaProtocolVersion, jsonrpc.AppendString(nil, string(version))},
+		{mcp.MetaClientCapabilities, encoded},
+		{mcp.MetaClientInfo, name},
+		{mcp.MetaLogLevel, level},
+	} {
+		if m.value == nil {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsonrpc.AppendString(out, m.key), ':')
+		out = append(out, m.value...)
+	}
+	return out, nil
+}
+
+// undecodable is the error of an answer to server/discover that cannot be used.
+func (n *Negotiator) undecodable(err error) error {
+	return n.About(mcp.MethodDiscover, 1, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+		"the result of "+mcp.MethodDiscover+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
+}
+
+// invalid is the error of options that cannot be encoded.
+func invalid(err error) error {
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err)
+}
