@@ -39,7 +39,7 @@ const (
 	httpPoolGo   = "client/transport/http_pool.go"
 	breakerGo    = "breaker/settings.go"
 	cacheGo      = "toolcache/settings.go"
-	silenceGo    = "client/silence.go"
+	silenceGo    = "client/internal/guard/silence.go"
 )
 
 var numbers = []number{
@@ -62,7 +62,7 @@ var numbers = []number{
 	{"docs/resilience.md", "in the stateless era, NUMBER at most", "client/halfopen.go", "probeTime", inSeconds},
 	{"docs/resilience.md", "When the NUMBER are over", breakerGo, "DefaultCooldown", inSeconds},
 	{"docs/resilience.md", "If nothing comes for NUMBER from a server", resilienceGo, "DefaultSilence", inSeconds},
-	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "silenceProbe", inSeconds},
+	{"docs/resilience.md", "sends two liveness probes, NUMBER each", silenceGo, "SilenceProbe", inSeconds},
 	{"docs/resilience.md", "is restarted after NUMBER, then", "client/restart.go", "firstRestartPause", inMilliseconds},
 	{"docs/resilience.md", "longer pauses up to NUMBER.", "client/restart.go", "maxRestartPause", inSeconds},
 

@@ -111,6 +111,10 @@ var importTable = []row{
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
+		pkg: "client/internal/guard", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "internal/resilience"},
+		why: "what keeps a request back knows nothing of calls: requests are counted, and what came of them is handed to it",
+	},
+	{
 		pkg:   "client/...",
 		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/errormap", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},

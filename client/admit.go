@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -20,10 +22,10 @@ import (
 type permits struct {
 	server, tool breaker.Permit
 	slot         resilience.Slot
-	counted      bool          // among those in flight
-	sent         time.Time     // zero unless somebody wants to know
-	heard        uint64        // what had come from the server by then
-	watch        *silenceWatch // told when the request has ended
+	counted      bool           // among those in flight
+	sent         time.Time      // zero unless somebody wants to know
+	heard        uint64         // what had come from the server by then
+	watch        *guard.Silence // nil unless it watches this request
 }
 
 func (p *permits) elapsed() time.Duration {
@@ -36,9 +38,7 @@ func (p *permits) elapsed() time.Duration {
 // release gives back what an attempt still holds. A settled permit stays
 // settled.
 func (c *Client) release(p *permits) {
-	if p.watch != nil {
-		p.watch.core.Ended()
-	}
+	p.watch.Ended()
 	if p.counted {
 		c.inFlight.Add(-1)
 	}
@@ -58,7 +58,7 @@ func (c *Client) admit(ctx context.Context, cl *call, p *permits) error {
 	}
 	b := c.breaker(cl.purpose.Opens())
 	if b != nil && b.State() == breaker.Open {
-		c.heal() // before it refuses
+		c.silence().Heal() // before it refuses
 	}
 	if c.cfg.lanes != nil && !cl.purpose.Opens() {
 		if b != nil {
@@ -177,10 +177,6 @@ func (c *Client) refusedOpen(cl *call, err error) error {
 	return c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
 }
 
-// held is a server's wish not to be asked with these credentials (429). Nothing
-// is asked before it is over; nobody else is kept back.
-type held struct{ until time.Time }
-
 // hold does what a server's Retry-After asks for: a busy one (503) is left alone
 // by all who share its breaker, one that is asked too often (429) by this client.
 func (c *Client) hold(s subject, b *breaker.Breaker, a resilience.Attempt, d time.Duration) {
@@ -194,56 +190,57 @@ func (c *Client) hold(s subject, b *breaker.Breaker, a resilience.Attempt, d tim
 	if c.res.Breaker == nil && !c.cfg.ownBreaker {
 		return // switched off
 	}
-	next := &held{until: time.Now().Add(d)}
-	gate := &c.parts.get().held
-	for {
-		now := gate.Load()
-		if now != nil && !next.until.After(now.until) {
-			return
-		}
-		if gate.CompareAndSwap(now, next) {
-			c.happened(HeldCredential, s, d, a.Class.String())
-			return
-		}
+	if c.parts.get().throttle.get().Extend(d) {
+		c.happened(HeldCredential, s, d, a.Class.String())
 	}
-}
-
-// heldFor is how long nothing may be asked with these credentials.
-func (c *Client) heldFor() time.Duration {
-	if parts := c.parts.peek(); parts != nil {
-		if h := parts.held.Load(); h != nil {
-			return max(0, time.Until(h.until))
-		}
-	}
-	return 0
 }
 
 // whileHeld refuses a call until the hold is over. Whoever has waited asks again:
 // nothing goes out before its end.
 func (c *Client) whileHeld(cl *call) error {
-	parts := c.parts.peek()
-	if parts == nil || cl.purpose == link.Handshake {
+	t := c.throttle()
+	if t == nil || cl.purpose == link.Handshake {
 		return nil
 	}
-	h := parts.held.Load()
-	if h == nil {
-		return nil
+	if e := t.Refusal(); e != nil {
+		c.happened(RefusedHeld, cl.subject(), e.RetryAfter, "")
+		return c.about(cl.subject(), e)
 	}
-	left := time.Until(h.until)
-	if left <= 0 {
-		parts.held.CompareAndSwap(h, nil)
-		return nil
-	}
-	c.happened(RefusedHeld, cl.subject(), left, "")
-	return c.about(cl.subject(), leftAlone(left))
+	return nil
 }
 
-// leftAlone is the error of what is not sent before a server's Retry-After is over.
-func leftAlone(left time.Duration) *mcperrors.Error {
-	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent,
-		"the server is asked too often and wants to be left alone", nil)
-	e.RetryAfter = left
-	return e
+// throttle returns what a 429 has set, nil before anything was.
+func (c *Client) throttle() *guard.Throttle {
+	if parts := c.parts.peek(); parts != nil {
+		return parts.throttle.peek()
+	}
+	return nil
+}
+
+// silence returns the detector of servers that hang, nil before the first request
+// that it watches.
+func (c *Client) silence() *guard.Silence {
+	if parts := c.parts.peek(); parts != nil {
+		return parts.silence.peek()
+	}
+	return nil
+}
+
+// sending notes that a request goes out now.
+func (c *Client) sending(cl *call, p *permits) {
+	p.sent = cl.began
+	if cl.attempts > 1 || p.sent.IsZero() || cl.waited {
+		p.sent = time.Now()
+	}
+	if counter, ok := cl.link.Conn.(transport.Counter); ok {
+		p.heard = counter.Received()
+		if c.res.Silence > 0 && cl.purpose != link.Handshake && cl.purpose != link.Liveness && (c.cfg.ownBreaker || c.res.Breaker != nil) {
+			if p.watch = c.silence(); p.watch == nil {
+				p.watch = c.newSilence()
+			}
+			p.watch.Sent(p.sent)
+		}
+	}
 }
 
 // queueWait is how long a call waits for a place among those in flight, and for

@@ -44,7 +44,7 @@ func (c *Client) outcomeOf(cl *call, answer transport.Answer, err error) outcome
 		if r.Class == resilience.ClassTimeout {
 			// Neither the impatience of one caller nor a call that is served before this
 			// one must close the server to all.
-			r.OwnTimer = (cl.purpose == link.Liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.busy(cl.link)
+			r.OwnTimer = (cl.purpose == link.Liveness || !cl.opts.timesSet || !c.shorter(cl.opts)) && !c.silence().Busy(cl.link)
 		}
 	}
 	out.Err = c.about(s, out.Err)
@@ -77,12 +77,11 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 	a.Elapsed = p.elapsed()
 	a.Probe = p.server.Probe() || p.tool.Probe()
 	if a.Class == resilience.ClassTimeout {
-		a.Alive = c.heardSince(cl.link, p.heard)
+		a.Alive = heardSince(cl.link, p.heard)
 	}
 	a.Repeated = a.Repeated || c.happenedAgain(cl, a)
-	if p.watch != nil && a.Class != resilience.ClassTimeout && a.Class != resilience.ClassCanceled {
-		p.watch.core.Heard(p.watch.now()) // what fails is not silent
-		p.watch.heal(c)
+	if a.Class != resilience.ClassTimeout && a.Class != resilience.ClassCanceled {
+		p.watch.Heard() // what fails is not silent
 	}
 	if cl.retry == nil {
 		cl.retry = &retrying{}
@@ -102,9 +101,7 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 
 // attemptDone is what follows from one that was answered with a result.
 func (c *Client) attemptDone(cl *call, p *permits, a resilience.Attempt) {
-	if p.watch != nil {
-		p.watch.heal(c)
-	}
+	p.watch.Heal()
 	if a.Class == resilience.ClassBrokenResult {
 		a.Elapsed = p.elapsed()
 		j := a.Judge(c.toolLevel())

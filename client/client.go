@@ -126,7 +126,7 @@ func (c *Client) Close() error {
 			waitFor(&c.errands, errandGrace)
 		}
 		c.end()
-		c.hush()
+		c.silence().Close()
 		c.subscriptions.get().end()
 		if k := c.restarting(); k != nil {
 			<-k.Done() // perhaps in the middle of a start, which it gives up

@@ -98,7 +98,7 @@ func (c *Client) revive(b *breaker.Breaker) {
 		}
 	}
 	switch state := c.State(); {
-	case c.heldFor() > 0:
+	case c.throttle().Left() > 0:
 	case state == StateHeld:
 		if k := c.keeper.peek(); k != nil {
 			k.Ask(lost) // the handshake is a probe itself
@@ -144,7 +144,7 @@ func (c *Client) probeServer(b *breaker.Breaker, permit breaker.Permit, id jsonr
 	default:
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
-			defer c.listenAgain() // once the permit is settled
+			defer c.silence().LookAgain() // once the permit is settled
 			if k := c.keeper.peek(); k != nil {
 				defer k.Unanswered()
 			}

@@ -96,7 +96,7 @@ func (c *Client) mayHedge(cl *call, l *latency, p *permits) bool {
 			return false // the first may be its probe, of which there is one
 		}
 	}
-	if c.heldFor() > 0 || c.interrupted() || c.live.Load() != cl.link {
+	if c.throttle().Left() > 0 || c.interrupted() || c.live.Load() != cl.link {
 		return false // nothing goes before the handshake of a new session (LC-08)
 	}
 	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) || !c.roomFor(cl, p) {

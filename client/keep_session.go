@@ -23,8 +23,8 @@ func (c *Client) sessionKeeper() *keeper.Keeper {
 		k.Renewals = &keeper.Renewals{
 			Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
 			Allowed: func() error {
-				if left := c.heldFor(); left > 0 { // an initialize is a request, too
-					return leftAlone(left)
+				if e := c.throttle().Refusal(); e != nil { // an initialize is a request, too
+					return e
 				}
 				return nil
 			},

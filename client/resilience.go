@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -117,12 +118,12 @@ var defaultBounds = Resilience{
 // chainParts is what a call needs once something has gone wrong, and what
 // watches over those under way.
 type chainParts struct {
-	held    atomic.Pointer[held]
-	tools   lazy[breaker.Group] // unless the options gave one
-	budgets lazy[budgets]
-	silence lazy[silenceWatch]
-	latency lazy[latency]
-	streak  lazy[streak]
+	throttle lazy[guard.Throttle]
+	tools    lazy[breaker.Group] // unless the options gave one
+	budgets  lazy[budgets]
+	silence  lazy[guard.Silence]
+	latency  lazy[latency]
+	streak   lazy[streak]
 
 	secrets  atomic.Pointer[secrets]          // nil while there are none
 	doubted  atomic.Pointer[time.Time]        // when the list of tools last was

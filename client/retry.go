@@ -176,7 +176,7 @@ func (c *Client) denied(ctx context.Context, cl *call, out *outcome.Outcome) err
 		}
 		return c.inDoubt(cl, err)
 	}
-	d.Wait = max(c.backoff(d.Wait, r.last, s), c.heldFor())
+	d.Wait = max(c.backoff(d.Wait, r.last, s), c.throttle().Left())
 	budget := c.madeBudgets().retries
 	if d.Charge == resilience.ChargeLocked {
 		budget = c.madeBudgets().locked

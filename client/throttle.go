@@ -5,14 +5,7 @@ import "time"
 // ThrottledFor returns how long the client still holds its calls back because the
 // server has throttled these credentials (429 with Retry-After). It returns 0 if
 // calls may go out. It takes no lock.
-func (c *Client) ThrottledFor() time.Duration {
-	if parts := c.parts.peek(); parts != nil {
-		if h := parts.held.Load(); h != nil {
-			return max(0, time.Until(h.until))
-		}
-	}
-	return 0
-}
+func (c *Client) ThrottledFor() time.Duration { return c.throttle().Left() }
 
 // Throttle holds the calls of this client back for d from now, as a 429 response
 // with Retry-After does. Use it when another process has learned that the server
@@ -23,11 +16,5 @@ func (c *Client) Throttle(d time.Duration) {
 	if d <= 0 || c.res.Breaker == nil && !c.cfg.ownBreaker {
 		return
 	}
-	next, gate := &held{until: time.Now().Add(d)}, &c.parts.get().held
-	for {
-		now := gate.Load()
-		if now != nil && !next.until.After(now.until) || gate.CompareAndSwap(now, next) {
-			return
-		}
-	}
+	c.parts.get().throttle.get().Extend(d)
 }

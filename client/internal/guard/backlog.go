@@ -1,0 +1,62 @@
+package guard
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// backlog follows how requests get through a pipe. It tells a program that does
+// not read any more (fault E8) from one that is busy: a program that does one
+// thing at a time leaves everything else in the pipe until its tool is done. One
+// goroutine at a time may use it.
+type backlog struct {
+	seen  jsonrpc.Backlog
+	since time.Duration // when the pipe was seen to take nothing more; 0: nothing waits
+	// upTo is the position in the stream behind which requests came too late to be
+	// the reason for the present silence. Other goroutines read it, too.
+	upTo atomic.Uint64
+}
+
+// look notes how requests get through. start is when the present silence began,
+// and after is how long it has to last.
+func (b *backlog) look(conn transport.Conn, now, start, after time.Duration) {
+	out, ok := conn.(transport.Outbox)
+	if !ok {
+		return
+	}
+	before := b.seen.Sent
+	b.seen = out.Backlog()
+	switch {
+	case !b.seen.Waiting:
+		b.since = 0
+	case b.since == 0, b.seen.Sent != before:
+		b.since = max(now, 1)
+	}
+	if now-start < after {
+		b.upTo.Store(b.seen.Sent)
+	}
+}
+
+// working reports whether the server may still be busy with a request that it took
+// before the silence was noticed. Later requests wait for their turn: were they a
+// reason, a server that hangs would be excused for as long as anybody calls.
+func (b *backlog) working(seen jsonrpc.Backlog) bool {
+	return seen.Running > 0 && seen.Running <= b.upTo.Load()
+}
+
+// excused returns until when the silence has a reason: until now while a request
+// is being worked on, but no longer than the pipe has taken what it was sent.
+func (b *backlog) excused(now time.Duration) time.Duration {
+	if b.since > 0 {
+		return b.since
+	}
+	return now
+}
+
+// deaf reports whether the server has taken nothing for so long, and is not busy.
+func (b *backlog) deaf(now, after time.Duration) bool {
+	return b.since > 0 && b.seen.Running == 0 && now-b.since >= after
+}
