@@ -103,6 +103,10 @@ var importTable = []row{
 		why: "progress belongs to requests, whoever sends them",
 	},
 	{
+		pkg: "client/internal/watch", may: []string{"client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
+		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
+	},
+	{
 		pkg: "client/internal/tasks", may: []string{"jsonrpc", "mcp", "errors", "internal/errormap"},
 		why: "following a task is a loop over requests that others send",
 	},

@@ -670,3 +670,27 @@ func TestCallbacksThatFailOfEachOther(t *testing.T) {
 		})
 	}
 }
+
+// Each function of OnEvent is called, in order, also after one that fails.
+func TestEventHandlersAddUp(t *testing.T) {
+	t.Parallel()
+	for how, fail := range failingHooks() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				note := func(name string) client.Option {
+					return client.OnEvent(func(_ context.Context, e client.Event) {
+						if _, ok := e.(client.Connected); ok {
+							got = append(got, name)
+							fail()
+						}
+					})
+				}
+				_, _ = connected(t, note("first"), client.OnEvent(nil), note("second"))
+				synctest.Wait()
+				require.Equal(t, []string{"first", "second"}, got)
+			})
+		})
+	}
+}

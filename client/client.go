@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -45,7 +46,7 @@ type Client struct {
 	outputs lazy[compiledSchemas] // of results
 	mirrors lazy[mirrors]
 
-	subscriptions lazy[subscriptions]
+	subscriptions lazy[watch.Watcher]
 	definitions   lazy[definitions]
 	progress      lazy[progress.Table]    // see progressTable
 	tasks         lazy[tasks.Follower]    // see follower
@@ -127,7 +128,9 @@ func (c *Client) Close() error {
 		}
 		c.end()
 		c.silence().Close()
-		c.subscriptions.get().end()
+		if w := c.subscriptions.peek(); w != nil {
+			w.End()
+		}
 		if k := c.restarting(); k != nil {
 			<-k.Done() // perhaps in the middle of a start, which it gives up
 			l = c.live.Load()

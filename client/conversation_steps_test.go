@@ -301,9 +301,9 @@ func (s *steps) take(ctx context.Context, line string) string {
 		})
 		s.sub = sub
 		return outcome(err, func() string {
-			honored, err := mcp.Marshal(new(sub.Honored()))
+			accepted, err := mcp.Marshal(new(sub.Accepted()))
 			require.NoError(s.t, err)
-			return "subscribed to " + string(honored)
+			return "subscribed to " + string(accepted)
 		})
 	case "unsubscribe":
 		return outcome(s.sub.Close(), done0)

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -159,6 +158,15 @@ func (c *Client) wanted(method string) bool {
 		(c.cfg.onListChanged != nil && listChanged(method))
 }
 
+// report calls functions for an event. One that ends the goroutine does not stop the
+// next.
+func (c *Client) report(e Event, to []func(context.Context, Event), failed func(*callback.Error)) {
+	if len(to) > 0 {
+		defer c.report(e, to[1:], failed)
+		callback.Run("OnEvent", failed, func() { to[0](c.life, e) })
+	}
+}
+
 // deliver runs the handlers for one item. All are deferred: one that ends the
 // goroutine does not stop the next.
 func (c *Client) deliver(it item) {
@@ -168,9 +176,7 @@ func (c *Client) deliver(it item) {
 		if e, ok := it.event.(CallbackFailed); ok && e.Callback == callback.LogHandler {
 			told = nil // by a log whose handler fails: that would be an event again, for ever
 		}
-		for _, f := range slices.Backward(c.cfg.onEvent) { // deferred calls run the last first
-			defer callback.Run("OnEvent", told, func() { f(c.life, it.event) })
-		}
+		c.report(it.event, c.cfg.onEvent, told)
 		return
 	}
 	if c.cfg.onNotification != nil && !it.inferred {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -87,13 +88,13 @@ func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 		return true
 	}
 	c.log.Warn("[MCP] the log level could not be set again", "server", c.server, "error", err)
-	return refusedForGood(err)
+	return watch.Final(err)
 }
 
 // keepLevel sets the level until that has worked, as long as the session is the
 // same.
 func (c *Client) keepLevel(ctx context.Context, now *link.Link) {
-	for n := 1; sleep(ctx, pause(relistenLost, maxRelistenLost, n)) && !c.levelRestored(ctx, now); n++ {
+	for n := 1; sleep(ctx, watch.Pause(n)) && !c.levelRestored(ctx, now); n++ {
 	}
 }
 

@@ -2,20 +2,8 @@ package client
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 )
-
-// pause is how long to wait before the n-th try, counted from 1: any time up to
-// a bound that doubles with each, so that those who failed together do not come
-// back together.
-func pause(first, most time.Duration, n int) time.Duration {
-	bound := first
-	for ; n > 1 && bound < most; n-- {
-		bound *= 2
-	}
-	return rand.N(min(bound, most)) + 1
-}
 
 // sleep is [sleep] that the end of the client ends too.
 func (c *Client) sleep(ctx context.Context, d time.Duration) bool {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -24,7 +24,9 @@ func (c *Client) restore(ctx context.Context) {
 		if !c.levelRestored(ctx, now) {
 			c.within(func() { c.keepLevel(ctx, now) })
 		}
-		c.subscriptions.get().resubscribe(ctx, c)
+		if w := c.subscriptions.peek(); w != nil {
+			w.Restore(ctx)
+		}
 	}) {
 		return
 	}
@@ -42,23 +44,29 @@ func (c *Client) restore(ctx context.Context) {
 	default:
 		c.within(func() {
 			if <-done; c.live.Load() == now {
-				c.missed(errWatchedLate)
+				c.missed(watch.ErrLate)
 			}
 		})
 	}
 }
 
-var (
-	errNewSession  = errors.New("the server lost the session; a new one was opened")
-	errWatchedLate = errors.New("a new session could not be told of resources to watch at once")
-)
+var errNewSession = errors.New("the server lost the session; a new one was opened")
+
+// replaced reports whether the session of a link is gone, or about to be: the next
+// one asks for all there is to ask for.
+func (c *Client) replaced(now *link.Link) bool {
+	k := c.keeper.peek()
+	return c.live.Load() != now || k != nil && k.Renewing() || c.isClosed()
+}
 
 // restoreRestarted gives a restarted program what the one before had. Streams of
 // subscriptions reopen on their own, in their era.
 func (c *Client) restoreRestarted(before *link.Agreement) {
 	era := c.live.Agreed().Era
 	if before.Era != era {
-		c.moveSubscriptions(era)
+		if w := c.subscriptions.peek(); w != nil {
+			w.Move()
+		}
 	}
 	if era == mcp.EraSession {
 		c.restore(c.life)
@@ -72,52 +80,5 @@ func (c *Client) restoreRestarted(before *link.Agreement) {
 	if before.Era != era {
 		c.listenForHandlers()
 	}
-	c.tellListsChanged(c.declared(allLists))
-}
-
-// moveSubscriptions takes what is subscribed to into another era: to watch
-// resources in a session, or to hold streams open (fault F1).
-func (c *Client) moveSubscriptions(era mcp.Era) {
-	t := c.subscriptions.peek()
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	clear(t.users)
-	t.mu.Unlock()
-	for _, s := range t.all() {
-		if era == mcp.EraSession {
-			s.toSession(t)
-			continue
-		}
-		s.offer(Change{Gap: true})
-		if !c.within(s.keepListening) {
-			s.finish(errClosed())
-		}
-	}
-}
-
-// toSession makes a subscription one of the session era. What the client's own
-// handlers need comes without it there.
-func (s *Subscription) toSession(t *subscriptions) {
-	if s.f == nil {
-		s.mu.Lock()
-		s.honored = mcp.SubscriptionFilter{} // nothing of it is watched, so nothing is to be taken back
-		s.mu.Unlock()
-		s.finish(nil)
-		return
-	}
-	s.mu.Lock()
-	filter := s.c.declared(s.asked)
-	s.stream, s.twice, s.honored = nil, nil, filter
-	s.moves++
-	s.mu.Unlock()
-	if empty(filter) {
-		s.fail(s.c.local(mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent,
-			"the server was started again and does not tell of any change that was asked for", nil), subscribeName))
-		return
-	}
-	for _, uri := range filter.ResourceSubscriptions {
-		t.use(uri)
-	}
+	c.tellListsChanged(watch.Declared(c.live.Agreed(), watch.AllLists))
 }

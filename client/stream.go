@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -117,6 +118,8 @@ func (c *Client) missed(reason error) {
 	if c.needsStream() {
 		c.emit(SubscriptionGap{Reason: reason})
 	}
-	c.subscriptions.get().gap()
-	c.tellListsChanged(c.declared(allLists))
+	if w := c.subscriptions.peek(); w != nil {
+		w.Gap()
+	}
+	c.tellListsChanged(watch.Declared(c.live.Agreed(), watch.AllLists))
 }

@@ -40,7 +40,7 @@ func TestSubscribeSession(t *testing.T) {
 		var one, two record
 		a, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourceSubscriptions: []string{"x:/a", "x:/b"}}, one.change)
 		require.NoError(t, err)
-		require.False(t, a.Honored().PromptsListChanged, "not declared")
+		require.False(t, a.Accepted().PromptsListChanged, "not declared")
 		b, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/a"}}, two.change)
 		require.NoError(t, err)
 		require.Equal(t, 2, s.count("resources/subscribe"))

@@ -607,7 +607,7 @@ func TestSubscriptionsChangeTheirEra(t *testing.T) {
 		for n := range 6 {
 			require.Equal(t, 1+n%2, p.last().count(methods[n%2]), "program %d: one more stream for the handler", n+1)
 			require.Zero(t, p.last().count(methods[1-n%2]), "program %d", n+1)
-			require.Equal(t, []string{"x:/a"}, s.Honored().ResourceSubscriptions)
+			require.Equal(t, []string{"x:/a"}, s.Accepted().ResourceSubscriptions)
 			pass(2 * time.Minute)
 			before := len(changes.all())
 			p.last().crash()

@@ -108,6 +108,6 @@ func watchResource(t *testing.T, c *client.Client, name string) chan client.Chan
 	s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://watched-resource"}},
 		func(_ context.Context, ch client.Change) { changes <- ch })
 	require.NoError(t, err, name)
-	require.Equal(t, []string{"test://watched-resource"}, s.Honored().ResourceSubscriptions, name)
+	require.Equal(t, []string{"test://watched-resource"}, s.Accepted().ResourceSubscriptions, name)
 	return changes
 }

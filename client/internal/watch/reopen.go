@@ -1,8 +1,9 @@
-package client
+package watch
 
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -18,7 +19,7 @@ const (
 	maxRelistenLost  = time.Minute
 	relistenEnded    = 10 * time.Second
 	maxRelistenEnded = 5 * time.Minute
-	// steadyStream is how long a stream lasts that says that all is well again.
+	// steadyStream is how long a stream lasts before earlier failures are forgotten.
 	steadyStream = time.Minute
 	// overlap is how long the old stream stays open beside a new one, so that
 	// what is on its way is not lost.
@@ -27,58 +28,52 @@ const (
 	maxTwiceKey = 4 << 10
 )
 
-// listened is what a subscription has in the stateless era. Guarded by its mu.
-type listened struct {
-	stream *listening // nil before the first
+// streamed is what a subscription has in the stateless era. Guarded by its mu.
+type streamed struct {
+	stream *stream // nil before the first
 	// moves counts how often the subscription was taken into a session, where
 	// nobody keeps a stream open.
 	moves int
 	// twice holds what one of two streams has told while both are open.
-	twice map[string]*listening
+	twice map[string]*stream
 }
 
-// openListen opens the subscription in the stateless era.
-func (s *Subscription) openListen(ctx context.Context) error {
+// openStream opens the subscription in the stateless era.
+func (s *Subscription) openStream(ctx context.Context) error {
 	l, err := s.listen(ctx, s.asked)
 	if err != nil {
 		return err
 	}
-	s.c.subscriptions.get().add(s)
+	s.w.add(s)
 	s.replace(l)
-	if !s.c.within(s.keepListening) {
-		return s.c.local(errClosed(), subscribeName)
+	if !s.w.set.Go(s.keepStream) {
+		return s.w.set.Error(s.w.set.Closed(), Method)
 	}
 	return nil
 }
 
 // replace makes l the subscription's stream and returns the one before.
-func (s *Subscription) replace(l *listening) (before *listening) {
+func (s *Subscription) replace(l *stream) (before *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.stream = s.stream, l
-	s.asked, s.honored = l.filter, l.honored
+	s.asked, s.accepted = l.filter, l.accepted
 	return before
 }
 
-func (s *Subscription) current() *listening {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stream
-}
-
-// stands is current, and how often the subscription has moved.
-func (s *Subscription) stands() (*listening, int) {
+// current returns the stream, and how often the subscription has moved.
+func (s *Subscription) current() (*stream, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream, s.moves
 }
 
-// relisten is Update in the stateless era: a stream's filter cannot be changed,
+// updateStream is Update in the stateless era: a stream's filter cannot be changed,
 // so there is a new stream, and the old one ends when that is open. Requires
 // s.turn.
-func (s *Subscription) relisten(ctx context.Context, filter mcp.SubscriptionFilter) error {
+func (s *Subscription) updateStream(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	s.mu.Lock()
-	s.twice = map[string]*listening{}
+	s.twice = map[string]*stream{}
 	s.mu.Unlock()
 	l, err := s.listen(ctx, filter)
 	if err != nil {
@@ -89,26 +84,26 @@ func (s *Subscription) relisten(ctx context.Context, filter mcp.SubscriptionFilt
 	}
 	if before := s.replace(l); before != nil {
 		select {
-		case <-before.ended: // before this one was open, and nobody else will tell
+		case <-before.ended: // before this one was open, and nobody else reports it
 			s.missed(before)
 		default:
 		}
-		s.c.within(func() {
+		s.w.set.Go(func() {
 			sleep(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
 				s.twice = nil
 			}
 			s.mu.Unlock()
-			before.cancel(errUnlisten)
+			before.cancel(errClosed)
 		})
 	}
 	return nil
 }
 
-// heard takes a change from one of the subscription's streams. What both of two
-// streams tell is told once (CHG-05).
-func (s *Subscription) heard(from *listening, ch Change) {
+// heard takes a change from one of the subscription's streams. What two streams
+// tell is told once (CHG-05).
+func (s *Subscription) heard(from *stream, ch Change) {
 	key := ch.Method + " " + ch.URI
 	s.mu.Lock()
 	if s.twice != nil && ch.Method != mcp.MethodTasks {
@@ -125,13 +120,13 @@ func (s *Subscription) heard(from *listening, ch Change) {
 	s.offer(ch)
 }
 
-// keepListening opens the subscription's stream again whenever it is over.
-func (s *Subscription) keepListening() {
+// keepStream opens the subscription's stream again whenever it is over.
+func (s *Subscription) keepStream() {
 	tries := 0
-	var last *listening
-	_, moves := s.stands()
+	var last *stream
+	_, moves := s.current()
 	for {
-		l, now := s.stands()
+		l, now := s.current()
 		if now != moves {
 			return
 		}
@@ -141,47 +136,47 @@ func (s *Subscription) keepListening() {
 			case <-s.ctx.Done():
 				return
 			}
-			if s.current() != l {
+			if latest, _ := s.current(); latest != l {
 				continue // replaced
 			}
 			if last = l; l.lasted > steadyStream {
 				tries = 0
 			}
-			s.c.log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.c.server, "error", l.err)
+			s.w.set.Log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.w.set.Server, "error", l.err)
 		}
-		if k := s.c.keeper.peek(); k != nil && k.AwaitRestart(s.ctx) {
-			tries = 0 // it is another one
+		if s.w.set.AwaitRestart(s.ctx) {
+			tries = 0 // it is another program
 		}
 		tries++
 		if (l != nil || tries > 1) && !sleep(s.ctx, again(l, tries)) {
 			return
 		}
-		if !s.listenAgain(l) {
+		if !s.reopen(l) {
 			return
 		}
 	}
 }
 
 // again is the wait before a stream is opened again.
-func again(l *listening, tries int) time.Duration {
+func again(l *stream, tries int) time.Duration {
 	if l != nil && l.err == nil {
 		wait := pause(relistenEnded, maxRelistenEnded, tries)
 		return max(wait, relistenEnded/2)
 	}
-	return pause(relistenLost, maxRelistenLost, tries)
+	return Pause(tries)
 }
 
-// listenAgain tries once, and reports whether the subscription goes on.
-func (s *Subscription) listenAgain(l *listening) bool {
+// reopen tries once, and reports whether the subscription goes on.
+func (s *Subscription) reopen(l *stream) bool {
 	if take(s.ctx, s.turn) != nil {
 		return false
 	}
 	defer give(s.turn)
-	if s.current() != l {
+	if latest, _ := s.current(); latest != l {
 		return true // Update was quicker
 	}
-	if s.c.live.Agreed().Era != mcp.EraStateless {
-		return false // a program of the other era was started: see moveSubscriptions
+	if s.w.agreed().Era != mcp.EraStateless {
+		return false // a program of the other era was started: see Move
 	}
 	s.mu.Lock()
 	filter := s.asked
@@ -196,34 +191,34 @@ func (s *Subscription) listenAgain(l *listening) bool {
 			s.missed(l)
 		}
 		return true
-	case s.c.live.Agreed().Era != mcp.EraStateless:
+	case s.w.agreed().Era != mcp.EraStateless:
 		return false // since then
-	case refusedForGood(err):
+	case Final(err):
 		s.fail(err)
 		return false
 	}
 	return true
 }
 
-// missed says that changes may have been missed while no stream was open
+// missed reports that changes may have been missed while no stream was open
 // (CHG-09).
-func (s *Subscription) missed(l *listening) {
+func (s *Subscription) missed(l *stream) {
 	reason := l.err
 	if reason == nil {
-		reason = errServerEnds
+		reason = ErrServerEnds
 	}
-	s.c.forgetAll()
-	s.c.emit(SubscriptionGap{Reason: reason})
+	var lists mcp.SubscriptionFilter
 	if s.f == nil {
-		s.c.tellListsChanged(s.Honored())
+		lists = s.Accepted()
 	}
+	s.w.set.Missed(reason, lists)
 	s.offer(Change{Gap: true})
 }
 
-// refusedForGood reports the refusals that asking again does not change: the
-// server, or something before it, does not have subscriptions. What is cached
-// lives for its time then (pain 9).
-func refusedForGood(err error) bool {
+// Final reports the refusals that asking again does not change: the server, or
+// something before it, does not have subscriptions. What is cached lives for its
+// time then (pain 9).
+func Final(err error) bool {
 	var e *mcperrors.Error
 	if !errors.As(err, &e) {
 		return false
@@ -239,17 +234,28 @@ func refusedForGood(err error) bool {
 	}
 }
 
-// listenForHandlers opens a subscription behind the application's back for
-// [OnListChanged], which sessions serve without being asked: for what the
-// server declares, and never without a handler (CHG-03).
-func (c *Client) listenForHandlers() {
-	filter := c.declared(allLists)
-	if c.cfg.onListChanged == nil || !c.live.Agreed().Declared || empty(filter) {
-		return
+// Pause returns how long to wait before the n-th try, counted from 1, to get back
+// what a lost session or stream had.
+func Pause(n int) time.Duration { return pause(relistenLost, maxRelistenLost, n) }
+
+// pause is any time up to a bound that doubles with each try, so that those who
+// failed together do not come back together.
+func pause(first, most time.Duration, n int) time.Duration {
+	bound := first
+	for ; n > 1 && bound < most; n-- {
+		bound *= 2
 	}
-	s := c.newSubscription(filter, nil)
-	c.subscriptions.get().add(s)
-	if !c.within(s.keepListening) {
-		s.finish(errClosed())
+	return rand.N(min(bound, most)) + 1
+}
+
+// sleep waits, and reports false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -1,0 +1,91 @@
+package watch
+
+import (
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Concerns reports the methods of notifications that subscriptions may be about.
+func Concerns(method string) bool {
+	switch method {
+	case mcp.MethodSubscriptionsAcknowledged, mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged,
+		mcp.MethodResourcesListChanged, mcp.MethodResourcesUpdated, mcp.MethodTasks, mcp.MethodCancelled:
+		return true
+	}
+	return false
+}
+
+// Hear hands a notification that [Concerns] subscriptions to those it is for. on is
+// the request on whose stream it came, if any. Hear returns false for a notification
+// that must be dropped (CHG-11). It never waits.
+func (w *Watcher) Hear(n jsonrpc.Notification, on jsonrpc.ID) bool {
+	if w.agreed().Era == mcp.EraStateless {
+		return w.hearStream(n, on)
+	}
+	// Lists are told of without being asked for (CHG-01).
+	if ch, ok := changeOf(n); ok {
+		for _, s := range w.all() {
+			if covers(s.Accepted(), ch) {
+				s.offer(ch)
+			}
+		}
+	}
+	return true
+}
+
+// hearStream sorts what comes on streams of subscriptions by stream, where
+// there is one to each, else by the id it names (CHG-06, STDIO-12).
+func (w *Watcher) hearStream(n jsonrpc.Notification, on jsonrpc.ID) bool {
+	if n.Method == mcp.MethodCancelled {
+		// The server ends a subscription; it may not cancel anything else (UTIL-05).
+		var params mcp.CancelledParams
+		if params.UnmarshalJSON(n.Params) == nil {
+			if l := w.streamOf(params.RequestID); l != nil {
+				l.cancel(ErrServerEnds)
+			}
+		}
+		return true
+	}
+	named := subscriptionID(n)
+	if on.IsZero() {
+		l := w.streamOf(named)
+		if l == nil {
+			if !w.strayed.Swap(true) { // a late one, or a fault of the server's
+				w.set.Log.Warn("[MCP] a notice that belongs to no subscription was dropped", "server", w.set.Server, "method", n.Method)
+			}
+			return false
+		}
+		l.hear(n)
+		return true
+	}
+	if l := w.streamOf(on); l != nil { // else on the stream of some call, as it were
+		if named != on {
+			l.warned.Do(func() {
+				w.set.Log.Warn("[MCP] a notice does not name the subscription on whose stream it came", "server", w.set.Server, "method", n.Method)
+			})
+		}
+		l.hear(n)
+	}
+	return true
+}
+
+func (w *Watcher) streamOf(id jsonrpc.ID) *stream {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams[id]
+}
+
+// subscriptionID returns the id that a notification names, zero for none.
+func subscriptionID(n jsonrpc.Notification) jsonrpc.ID {
+	var id jsonrpc.ID
+	_ = jsonrpc.Members(n.Params, func(name, value []byte) bool {
+		if string(name) != "_meta" {
+			return true
+		}
+		if raw, ok := mcp.MetaValue(value, mcp.MetaSubscriptionID); ok {
+			_ = id.UnmarshalJSON(raw) // what is no id names nothing
+		}
+		return false
+	})
+	return id
+}

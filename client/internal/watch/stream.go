@@ -1,0 +1,142 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// acknowledgeTime is how long a server may take to acknowledge a subscription.
+const acknowledgeTime = 30 * time.Second
+
+// stream is one request subscriptions/listen of the stateless era, which is not
+// meant to be answered soon. It is no part of the breaker's statistics, of the limit
+// on requests in flight, or of any timeout (CHG-10).
+type stream struct {
+	s      *Subscription
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	filter mcp.SubscriptionFilter
+
+	once     sync.Once
+	acked    chan struct{} // closed at the acknowledgement
+	accepted mcp.SubscriptionFilter
+
+	ended  chan struct{} // closed when the stream is over
+	err    error         // why; nil for an end in good order
+	lasted time.Duration // how long it was open
+
+	warned sync.Once
+}
+
+// ErrServerEnds is the cause of the context of a request whose stream the server
+// has ended.
+var ErrServerEnds = errors.New("the server ended the subscription")
+
+var (
+	errClosed        = errors.New("the subscription was closed")
+	errNoAcknowledge = errors.New("the server did not acknowledge the subscription in time")
+)
+
+// listen opens a stream and waits for the acknowledgement, which comes first on
+// it (CHG-04).
+func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter) (*stream, error) {
+	w := s.w
+	l := &stream{s: s, filter: filter, acked: make(chan struct{}), ended: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(s.ctx)
+	req, err := w.set.Listen(filter)
+	if err != nil {
+		return nil, err
+	}
+	if !w.set.Go(func() { l.run(req) }) {
+		return nil, w.set.Error(w.set.Closed(), Method)
+	}
+	timer := time.NewTimer(acknowledgeTime)
+	defer timer.Stop()
+	select {
+	case <-l.acked:
+		return l, nil
+	case <-l.ended:
+		if l.isAcked() {
+			return l, nil
+		}
+		if err = l.err; err == nil {
+			err = w.set.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
+				"the server ended the subscription without having acknowledged it", nil), Method)
+		}
+	case <-ctx.Done():
+		err = w.set.Error(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)
+	case <-timer.C:
+		err = w.set.Error(errormap.Timeout(mcperrors.Unknown, errNoAcknowledge.Error(), acknowledgeTime, errNoAcknowledge), Method)
+	}
+	l.cancel(errClosed)
+	return nil, err
+}
+
+// run holds the stream until it is over, however that comes about (CHG-08).
+func (l *stream) run(req Request) {
+	began := time.Now()
+	defer func() {
+		l.lasted = time.Since(began)
+		l.cancel(nil)
+		close(l.ended)
+	}()
+	for again := true; again; {
+		l.err = l.attempt(req)
+		if l.err == nil || l.isAcked() || l.ctx.Err() != nil {
+			return
+		}
+		again, l.err = req.Repair(l.ctx)
+	}
+}
+
+func (l *stream) attempt(req Request) error {
+	w := l.s.w
+	id := w.set.NextID()
+	w.mu.Lock()
+	w.streams[id] = l
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.streams, id)
+	}()
+	return req.Send(l.ctx, id)
+}
+
+func (l *stream) isAcked() bool {
+	select {
+	case <-l.acked:
+		return true
+	default:
+		return false
+	}
+}
+
+// hear takes a notification of the stream. It is called on the goroutine that
+// reads.
+func (l *stream) hear(n jsonrpc.Notification) {
+	switch n.Method {
+	case mcp.MethodSubscriptionsAcknowledged:
+		var params mcp.SubscriptionsAcknowledgedParams
+		if err := params.UnmarshalJSON(n.Params); err != nil {
+			set := &l.s.w.set
+			set.Log.Warn("[MCP] the acknowledgement of a subscription cannot be read", "server", set.Server, "error", err)
+			return
+		}
+		l.once.Do(func() {
+			l.accepted = params.Notifications
+			close(l.acked)
+		})
+	default:
+		if ch, ok := changeOf(n); ok {
+			l.s.heard(l, ch)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+// Package watch keeps the subscriptions of a client in both eras. A session
+// subscribes to resources one by one, and tells of lists by itself. The stateless era
+// has a stream for each subscription. After a lost session, stream or program the
+// package subscribes again.
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Method is the name that errors have for subscribing, in both eras.
+const Method = mcp.MethodSubscriptionsListen
+
+// Config is what a watcher knows and what the layers above do for it. Every field
+// is set.
+type Config struct {
+	// Links has the live link.
+	Links *link.Holder
+	// Server is the name of the server in the log.
+	Server string
+	Log    *slog.Logger
+	// Budget bounds what waits for handlers.
+	Budget *transport.Budget
+	// Life ends when the client is closed. Closed returns the error of calls from
+	// then on, nil before.
+	Life   context.Context
+	Closed func() *mcperrors.Error
+	// Go runs f on a goroutine that ends with Life. It reports false when the
+	// client is closed.
+	Go func(f func()) bool
+	// Background runs f behind the caller's back, unless the client is closed.
+	Background func(f func(ctx context.Context))
+	// Handle runs a function of the application.
+	Handle func(f func())
+	// Error completes the error of a request with the given method.
+	Error func(err error, method string) error
+
+	// Send sends resources/subscribe or resources/unsubscribe.
+	Send func(ctx context.Context, purpose link.Purpose, method, uri string) error
+	// Listen prepares a request subscriptions/listen.
+	Listen func(mcp.SubscriptionFilter) (Request, error)
+	NextID func() jsonrpc.ID
+	// OpenStream opens the stream for what a session sends by itself.
+	OpenStream func()
+
+	// AwaitRestart waits for a program that is being restarted. It reports whether
+	// there was one to wait for.
+	AwaitRestart func(ctx context.Context) bool
+	// Replaced reports whether the session of a link is gone, or about to be.
+	Replaced func(*link.Link) bool
+	// Lost reports an error that says that the session of a link is gone.
+	Lost func(l *link.Link, err error)
+
+	// Ended reports a subscription that cannot be opened again.
+	Ended func(reason error)
+	// Missed reports a time in which nothing was heard. lists are those that the
+	// client's own handlers wait for.
+	Missed func(reason error, lists mcp.SubscriptionFilter)
+	// MissedAll reports such a time for everything in the session.
+	MissedAll func(reason error)
+}
+
+// Request is a request subscriptions/listen, which may be sent more than once.
+type Request struct {
+	// Send sends the request and returns when its stream is over.
+	Send func(ctx context.Context, id jsonrpc.ID) error
+	// Repair removes the cause of the last error and reports whether the request is
+	// to be sent again; err is what remains.
+	Repair func(ctx context.Context) (again bool, err error)
+}
+
+// Watcher keeps the subscriptions of a client. Its methods may be called from many
+// goroutines at once.
+type Watcher struct {
+	set  Config
+	turn chan struct{} // held while the server is asked for a resource, or told to stop
+
+	mu      sync.Mutex
+	open    map[*Subscription]struct{}
+	users   map[string]int // of each URI, in the session era: the server is asked once (RES-04)
+	streams map[jsonrpc.ID]*stream
+	strayed atomic.Bool // a notification that belongs to nobody was logged
+}
+
+// New returns a watcher without subscriptions.
+func New(set Config) *Watcher {
+	return &Watcher{
+		set: set, turn: make(chan struct{}, 1),
+		open: map[*Subscription]struct{}{}, users: map[string]int{}, streams: map[jsonrpc.ID]*stream{},
+	}
+}
+
+// Subscribe opens a subscription; f is called for each change.
+func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) (*Subscription, error) {
+	if e := w.set.Closed(); e != nil {
+		return nil, w.set.Error(e, Method)
+	}
+	filter, err := w.subscribable(filter)
+	if err != nil {
+		return nil, err
+	}
+	s := w.newSubscription(filter, f)
+	if w.agreed().Era == mcp.EraStateless {
+		err = s.openStream(ctx)
+	} else {
+		err = s.openSession(ctx)
+	}
+	if err != nil {
+		s.finish(err)
+		return nil, err
+	}
+	return s, nil
+}
+
+// ListenForHandlers opens a subscription in the background for handlers of the
+// client, which sessions serve without being asked. filter is not empty.
+func (w *Watcher) ListenForHandlers(filter mcp.SubscriptionFilter) {
+	s := w.newSubscription(filter, nil)
+	w.add(s)
+	if !w.set.Go(s.keepStream) {
+		s.finish(w.set.Closed())
+	}
+}
+
+// Any reports whether there is a subscription.
+func (w *Watcher) Any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.open) > 0
+}
+
+// Gap tells every subscription that it may have missed something.
+func (w *Watcher) Gap() {
+	for _, s := range w.all() {
+		s.offer(Change{Gap: true})
+	}
+}
+
+// End ends all subscriptions, once the client is closed.
+func (w *Watcher) End() {
+	for _, s := range w.all() {
+		s.finish(w.set.Closed())
+	}
+}
+
+func (w *Watcher) agreed() *link.Agreement { return w.set.Links.Agreed() }
+
+func (w *Watcher) add(s *Subscription) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[s] = struct{}{}
+}
+
+func (w *Watcher) all() []*Subscription {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.open))
+}
+
+// remove forgets a subscription, and what nobody else uses.
+func (w *Watcher) remove(s *Subscription) {
+	w.mu.Lock()
+	_, was := w.open[s]
+	delete(w.open, s)
+	w.mu.Unlock()
+	if was {
+		w.release(s.Accepted().ResourceSubscriptions)
+	}
+}
+
+// refuse returns the error of a subscription that this side refuses.
+func (w *Watcher) refuse(code mcperrors.Code, kind mcperrors.Kind, text string) error {
+	return w.set.Error(mcperrors.New(code, kind, mcperrors.NotSent, text, nil), Method)
+}
+
+// take takes a turn: one goroutine at a time has it. give gives it back.
+func take(ctx context.Context, turn chan struct{}) error {
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func give(turn chan struct{}) { <-turn }

@@ -1,0 +1,274 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+type conn struct{ transport.Conn }
+
+func (conn) Traits() transport.Traits { return transport.Traits{} }
+
+// house is a watcher and everything it is given, which notes the steps in their
+// order.
+type house struct {
+	*watch.Watcher
+	t      *testing.T
+	links  link.Holder
+	budget transport.Budget
+	end    context.CancelFunc
+	work   sync.WaitGroup
+
+	mu    sync.Mutex
+	steps []string
+	fails map[string]error // what comes of asking for a URI
+	ids   int
+	// held are the streams that are open, by the order they were asked for.
+	held []*held
+}
+
+// held is a stream that ends when the test wants it to.
+type held struct {
+	id  jsonrpc.ID
+	end chan error
+}
+
+func newHouse(t *testing.T, era mcp.Era) *house {
+	h := &house{t: t, fails: map[string]error{}}
+	h.speak(era)
+	life, end := context.WithCancel(t.Context())
+	h.end = end
+	closed := func() *mcperrors.Error {
+		if life.Err() == nil {
+			return nil
+		}
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", jsonrpc.ErrClosed)
+	}
+	h.Watcher = watch.New(watch.Config{
+		Links: &h.links, Log: slog.New(slog.DiscardHandler), Budget: &h.budget, Life: life, Closed: closed,
+		Go: func(f func()) bool {
+			if life.Err() == nil {
+				h.work.Go(f)
+			}
+			return life.Err() == nil
+		},
+		Background: func(f func(context.Context)) { h.work.Go(func() { f(life) }) },
+		Handle:     func(f func()) { f() },
+		Error:      func(err error, _ string) error { return err },
+		Send: func(_ context.Context, purpose link.Purpose, method, uri string) error {
+			again := ""
+			if purpose == link.Restore {
+				again = " again"
+			}
+			h.note("%s %s%s", method, uri, again)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.fails[uri]
+		},
+		Listen: func(f mcp.SubscriptionFilter) (watch.Request, error) {
+			return watch.Request{
+				Send: func(ctx context.Context, id jsonrpc.ID) error { return h.hold(ctx, id, f) },
+				Repair: func(context.Context) (bool, error) {
+					h.note("repair")
+					return true, nil
+				},
+			}, nil
+		},
+		NextID: func() jsonrpc.ID {
+			h.ids++
+			return jsonrpc.StringID(fmt.Sprint(h.ids))
+		},
+		OpenStream:   func() { h.note("stream") },
+		AwaitRestart: func(context.Context) bool { return false },
+		Replaced:     func(l *link.Link) bool { return h.links.Load() != l },
+		Lost:         func(*link.Link, error) { h.note("lost") },
+		Ended:        func(error) { h.note("ended") },
+		Missed:       func(error, mcp.SubscriptionFilter) { h.note("missed") },
+		MissedAll:    func(error) { h.note("missed all") },
+	})
+	return h
+}
+
+// speak makes a link of an era the live one.
+func (h *house) speak(era mcp.Era) {
+	h.links.Use(conn{})
+	h.links.Agree(&link.Agreement{Era: era})
+}
+
+// hold is a request whose stream is acknowledged at once.
+func (h *house) hold(ctx context.Context, id jsonrpc.ID, f mcp.SubscriptionFilter) error {
+	h.note("listen %s", id)
+	l := &held{id: id, end: make(chan error)}
+	h.mu.Lock()
+	h.held = append(h.held, l)
+	h.mu.Unlock()
+	params, err := mcp.Marshal(&mcp.SubscriptionsAcknowledgedParams{Notifications: f})
+	require.NoError(h.t, err)
+	h.Hear(jsonrpc.Notification{Method: mcp.MethodSubscriptionsAcknowledged, Params: params}, id)
+	select {
+	case err := <-l.end:
+		return err
+	case <-ctx.Done():
+		h.note("left %s", id)
+		return ctx.Err()
+	}
+}
+
+func (h *house) note(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.steps = append(h.steps, fmt.Sprintf(format, args...))
+}
+
+func (h *house) take() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	steps := h.steps
+	h.steps = nil
+	return steps
+}
+
+func (h *house) subscribe(f mcp.SubscriptionFilter) *watch.Subscription {
+	s, err := h.Subscribe(h.t.Context(), f, func(_ context.Context, ch watch.Change) { h.note("told %s %s %v", ch.Method, ch.URI, ch.Gap) })
+	require.NoError(h.t, err)
+	return s
+}
+
+// close ends the watcher with its client.
+func (h *house) close() {
+	h.end()
+	h.End()
+	h.work.Wait()
+}
+
+func of(uris ...string) mcp.SubscriptionFilter {
+	return mcp.SubscriptionFilter{ResourceSubscriptions: uris}
+}
+
+func updated(uri string) jsonrpc.Notification {
+	return jsonrpc.Notification{Method: mcp.MethodResourcesUpdated, Params: []byte(`{"uri":"` + uri + `"}`)}
+}
+
+// A session is asked once for each resource, and told to stop by the last one that
+// used it.
+func TestSessionSharesResources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, mcp.EraSession)
+		defer h.close()
+		a := h.subscribe(of("x:/b", "x:/a", "x:/a"))
+		require.Equal(t, []string{"resources/subscribe x:/a", "resources/subscribe x:/b", "stream"}, h.take())
+		b := h.subscribe(of("x:/a"))
+		require.Equal(t, []string{"stream"}, h.take())
+		a.Close()
+		require.Equal(t, []string{"resources/unsubscribe x:/b"}, h.take())
+		require.True(t, h.Hear(updated("x:/a/below"), jsonrpc.ID{}))
+		require.Equal(t, []string{"told notifications/resources/updated x:/a/below false"}, h.take())
+		require.NoError(t, b.Update(t.Context(), of("x:/c")))
+		require.Equal(t, []string{"resources/subscribe x:/c", "resources/unsubscribe x:/a"}, h.take())
+
+		h.fails["x:/e"] = errors.New("no")
+		_, err := h.Subscribe(t.Context(), of("x:/d", "x:/e"), nil)
+		require.ErrorContains(t, err, "no")
+		require.Equal(t, []string{"resources/subscribe x:/d", "resources/subscribe x:/e", "resources/unsubscribe x:/d"}, h.take(), "all of them or none")
+		require.True(t, h.Any())
+	})
+}
+
+// A new session is asked again: at once, later where that helps, and no more where
+// it does not.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, mcp.EraSession)
+		defer h.close()
+		h.subscribe(of("x:/a"))
+		slow, refused := h.subscribe(of("x:/b")), h.subscribe(of("x:/c"))
+		h.take()
+		h.speak(mcp.EraSession)
+		h.fails["x:/b"] = errors.New("later")
+		h.fails["x:/c"] = mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered, "never", nil)
+		h.Restore(t.Context())
+		require.ElementsMatch(t, []string{
+			"resources/subscribe x:/a again", "resources/subscribe x:/b again", "resources/subscribe x:/c again", "ended",
+			"resources/unsubscribe x:/c",
+		}, h.take())
+		require.ErrorContains(t, refused.Err(), "never")
+		h.mu.Lock()
+		delete(h.fails, "x:/b")
+		h.mu.Unlock()
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"resources/subscribe x:/b again", "missed all"}, h.take())
+		require.NoError(t, slow.Err())
+	})
+}
+
+// A stream that is lost is opened again and its subscription told of a gap. One that
+// the server refuses for good ends its subscription.
+func TestStreamsReopen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, mcp.EraStateless)
+		defer h.close()
+		s := h.subscribe(of("x:/a"))
+		require.Equal(t, []string{"listen 1"}, h.take())
+		require.False(t, h.Hear(updated("x:/a"), jsonrpc.ID{}), "it names no subscription")
+		require.True(t, h.Hear(updated("x:/a"), h.held[0].id))
+		require.Equal(t, []string{"told notifications/resources/updated x:/a false"}, h.take())
+		h.held[0].end <- errors.New("lost")
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"listen 2", "missed", "told   true"}, h.take())
+
+		require.NoError(t, s.Update(t.Context(), of("x:/b")))
+		require.Equal(t, []string{"x:/b"}, s.Accepted().ResourceSubscriptions)
+		for _, l := range h.held[1:] {
+			h.Hear(updated("x:/b"), l.id)
+		}
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []string{"listen 3", "told notifications/resources/updated x:/b false", "left 2"}, h.take(), "both tell, once")
+		require.NoError(t, s.Err())
+	})
+}
+
+// A program that speaks the other era takes the subscriptions over.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, mcp.EraSession)
+		defer h.close()
+		s := h.subscribe(of("x:/a"))
+		h.take()
+		h.speak(mcp.EraStateless)
+		h.Move()
+		require.ElementsMatch(t, []string{"listen 1", "told   true"}, h.take())
+		h.speak(mcp.EraSession)
+		h.Move()
+		h.held[0].end <- errors.New("the program has ended")
+		time.Sleep(time.Minute)
+		require.Empty(t, h.take(), "nobody keeps a stream in a session")
+		h.Restore(t.Context())
+		require.Equal(t, []string{"resources/subscribe x:/a again"}, h.take())
+		s.Close()
+		require.Equal(t, []string{"resources/unsubscribe x:/a"}, h.take())
+		require.False(t, h.Any())
+	})
+}
