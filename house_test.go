@@ -95,6 +95,10 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
+		pkg: "client/internal/catalog", may: []string{"client/internal/object", "client/transport", "jsonrpc", "internal/doc", "internal/inputschema", "internal/schema"},
+		why: "what a schema means for a call is decided by their texts",
+	},
+	{
 		pkg: "client/internal/inbox", may: []string{"client/transport", "internal/callback"},
 		why: "a queue knows of its items what they weigh",
 	},
@@ -192,9 +196,9 @@ type external struct {
 var externals = []external{
 	{module: "github.com/go-json-experiment/json", by: []string{"jsonrpc", "mcp"}, why: "v0 without promises: two packages to change when encoding/json/jsontext replaces it"},
 	{module: "github.com/sony/gobreaker/v2", by: []string{"breaker"}, why: "the engine is hidden behind permits and can be swapped"},
-	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
+	{module: "github.com/hashicorp/golang-lru/v2", by: []string{"toolcache", "client/internal/catalog", "client/internal/era"}, why: "a bounded container; expiry and epochs are ours"},
 	{module: "github.com/google/uuid", by: []string{"client/...", "conformance/..."}, why: "request ids are UUID v4"},
-	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client", "conformance/..."}, why: "arguments are validated before they are sent"},
+	{module: "github.com/google/jsonschema-go", by: []string{"internal/inputschema", "internal/officialschema", "client/internal/catalog", "conformance/..."}, why: "arguments are validated before they are sent"},
 	{module: "github.com/modelcontextprotocol/go-sdk", by: []string{"conformance/refserver/..."}, why: "an implementation we did not write keeps our client honest; users never link it"},
 	{module: "github.com/spf13/cobra", by: []string{"cmd/mcpctl/..."}, why: "a command framework belongs to the command"},
 	{module: "github.com/spf13/pflag", by: []string{"cmd/mcpctl/..."}, why: "comes with cobra"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
@@ -108,7 +109,7 @@ type attempt struct {
 	// mirrored are the arguments that headers repeat (HDR-01), and schema what
 	// they were found by.
 	mirrored []transport.Param
-	schema   *mirrored
+	schema   *catalog.Mirror
 	// progress is nil unless progress was asked for. token says that the request
 	// asks for progress that nobody listens to: it shows that the server works.
 	// The id is the token. follows is the same for a request about a task, which

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
@@ -42,9 +43,9 @@ type Client struct {
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
 	tools   lazy[toolcache.Cache] // theirs, or the client's own
-	schemas lazy[compiledSchemas] // of arguments
-	outputs lazy[compiledSchemas] // of results
-	mirrors lazy[mirrors]
+	schemas lazy[catalog.Schemas] // of arguments
+	outputs lazy[catalog.Schemas] // of results
+	mirrors lazy[catalog.Mirrors]
 
 	subscriptions lazy[watch.Watcher]
 	definitions   lazy[definitions]

@@ -92,25 +92,20 @@ func (c *Client) outputMisfit(cl *call, era mcp.Era, content json.RawMessage) er
 	if cl.output == nil {
 		return nil
 	}
-	schema, first := c.outputs.get().get(cl.tool, cl.output)
+	schema, first := c.outputs.get().Get(cl.tool, cl.output)
 	switch {
-	case schema.err != nil:
+	case schema.Err() != nil:
 		if first {
 			c.log.Warn("[MCP] the tool's output schema cannot be used to check results", "server", c.server,
-				"tool", cl.tool, "error", schema.err)
+				"tool", cl.tool, "error", schema.Err())
 		}
 		return nil
 	case content == nil:
 		return errNoOutput
 	case era == mcp.EraSession && object.First(content) != '{':
 		return errors.New("its structured content is not an object") // TOOL-07
-	case schema.flat != nil && schema.flat.fits(content):
-		return nil
 	}
-	if verdict := schema.schema.Judge(content); verdict != nil {
-		return errors.New(schema.explain(content, verdict))
-	}
-	return nil
+	return schema.Check(content)
 }
 
 // knows notes what a tool's definition says about calls of it.

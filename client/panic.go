@@ -65,18 +65,6 @@ func (c *Client) aside(name string, f func()) bool {
 	return callback.Aside(name, c.callbackFailed, f)
 }
 
-// handled runs a handler that answers the server. Its failure is an error.
-func handled[R any](c *Client, name string, f func() (R, error)) (result R, err error) {
-	var failure *callback.Error
-	if !callback.Aside(name, func(e *callback.Error) {
-		failure = e
-		c.callbackFailed(e)
-	}, func() { result, err = f() }) {
-		err = failure
-	}
-	return result, err
-}
-
 // guardHooks puts guards around what the application gave the client.
 func (c *Client) guardHooks() {
 	cfg, failed := c.cfg, c.callbackFailed // bound once: that allocates

@@ -1,17 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/inputschema"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
@@ -29,43 +24,6 @@ const (
 	// schema that does not compile is logged and judges nothing.
 	ValidateStrict
 )
-
-// compiledSchemas keeps one compiled schema of each tool, for as long as its
-// text stays the same. An idle client has none: they are made when needed.
-type compiledSchemas struct {
-	make  sync.Once
-	cache *lru.Cache[string, *compiled]
-}
-
-type compiled struct {
-	text   json.RawMessage
-	schema *inputschema.Schema
-	flat   *flatSchema // nil when the schema is not that simple
-	err    error
-}
-
-// get returns the compiled schema. fresh is true the first time.
-func (s *compiledSchemas) get(tool string, text json.RawMessage) (c *compiled, fresh bool) {
-	s.make.Do(func() {
-		const size = 1024
-		s.cache, _ = lru.New[string, *compiled](size) // fails for a negative size only
-	})
-	if c, ok := s.cache.Get(tool); ok && bytes.Equal(c.text, text) {
-		return c, false
-	}
-	c = compile(text)
-	s.cache.Add(tool, c)
-	return c, true
-}
-
-func compile(text json.RawMessage) *compiled {
-	c := &compiled{text: text}
-	if c.schema, c.err = inputschema.Compile(text); c.err != nil {
-		return c
-	}
-	c.flat = flatten(c.schema.Root)
-	return c
-}
 
 // checkArguments judges arguments before they are sent (decisions 11). Nobody is
 // refused by a list that may be out of date: what does not fit is judged again by
@@ -144,43 +102,22 @@ func (c *Client) misfit(cl *call, schema, args json.RawMessage) error {
 	if schema == nil {
 		return nil
 	}
-	compiled, first := c.schemas.get().get(cl.tool, schema)
-	if compiled.err != nil {
+	compiled, first := c.schemas.get().Get(cl.tool, schema)
+	if err := compiled.Err(); err != nil {
 		if first {
 			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,
-				"tool", cl.tool, "error", compiled.err)
+				"tool", cl.tool, "error", err)
 		}
 		return nil
 	}
-	verdict := compiled.judge(args)
+	verdict := compiled.Judge(args)
 	if verdict == nil {
 		return nil
 	}
 	if c.cfg.nulls {
-		if cl.repaired = compiled.repaired(args); cl.repaired != nil {
+		if cl.repaired = compiled.WithoutNulls(args); cl.repaired != nil {
 			return nil
 		}
 	}
-	text := compiled.explain(args, verdict)
-	if signature := compiled.signature(cl.tool); signature != "" {
-		text = and(text, "signature: "+signature)
-	}
-	return errors.New(text)
-}
-
-// judge checks arguments against the schema. The error is the validator's, with
-// values in it: [compiled.explain] says it to others.
-func (s *compiled) judge(args json.RawMessage) error {
-	if args = orEmpty(args); s.flat != nil && s.flat.fits(args) {
-		return nil
-	}
-	return s.schema.Judge(args)
-}
-
-// orEmpty returns arguments as servers understand them: none are an empty object.
-func orEmpty(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	return args
+	return errors.New(compiled.ExplainArguments(cl.tool, args, verdict))
 }

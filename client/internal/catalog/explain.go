@@ -1,4 +1,4 @@
-package client
+package catalog
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ const (
 	maxExplainedSchema, maxExplained = 64 << 10, 1 << 20
 )
 
-// explain says what is wrong with a value that the schema's validator has refused:
-// where, what belongs there, and the name that was probably meant. What values
-// are is their sender's business, and an error ends up in logs: it has types only.
-func (s *compiled) explain(value json.RawMessage, verdict error) string {
+// Explain says what is wrong with a value that Judge has refused: where, what
+// belongs there, and the name that was probably meant. It has types and no values:
+// those are their sender's business, and errors end up in logs.
+func (s *Schema) Explain(value json.RawMessage, verdict error) string {
 	reasons := s.misfits(orEmpty(value))
 	if len(reasons) == 0 {
 		return ruleOf(verdict)
@@ -52,7 +52,7 @@ func and(first, second string) string {
 }
 
 // misfits returns what is wrong with a value, none when that cannot be said.
-func (s *compiled) misfits(value json.RawMessage) []string {
+func (s *Schema) misfits(value json.RawMessage) []string {
 	if len(s.text) > maxExplainedSchema || len(value) > maxExplained {
 		return nil
 	}
@@ -67,9 +67,18 @@ func (s *compiled) misfits(value json.RawMessage) []string {
 	return schema.Misfits(root, v)
 }
 
+// ExplainArguments is Explain for arguments of a tool, with the tool's signature.
+func (s *Schema) ExplainArguments(tool string, args json.RawMessage, verdict error) string {
+	text := s.Explain(args, verdict)
+	if signature := s.signature(tool); signature != "" {
+		text = and(text, "signature: "+signature)
+	}
+	return text
+}
+
 // signature writes a tool and its arguments in one line, "" for a schema that is
 // too large.
-func (s *compiled) signature(tool string) string {
+func (s *Schema) signature(tool string) string {
 	if len(s.text) > maxExplainedSchema {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package client
+package catalog
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 )
 
 // found lists the paths and headers of a tree.
-func (n *mirrorNode) found(path string) []string {
+func (n *node) found(path string) []string {
 	if n == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func TestFindMirrors_HDR_06(t *testing.T) {
 		{"dependentSchemas", `{"dependentSchemas":{"a":` + a + `}}`, nil, "below dependentSchemas"},
 		{"prefixItems", `{"properties":{"a":{"prefixItems":[` + a + `]}}}`, nil, "below prefixItems"},
 
-		{"SEC-10: too large", `{"properties":{"a":` + a + `},"enum":[{}` + strings.Repeat(",{}", maxMirrorBytes/3) + `]}`, nil, "over 1048576 bytes"},
+		{"SEC-10: too large", `{"properties":{"a":` + a + `},"enum":[{}` + strings.Repeat(",{}", maxSearched/3) + `]}`, nil, "over 1048576 bytes"},
 
 		{"HDR-08: a parameter of that name", `{"properties":{"x-mcp-header":{"type":"string"}}}`, nil, ""},
 		{"HDR-08: the parameter of that name is annotated", `{"properties":{"x-mcp-header":` + a + `}}`, []string{"/x-mcp-header=A"}, ""},
@@ -82,7 +82,7 @@ func TestFindMirrors_HDR_06(t *testing.T) {
 		{"HDR-08: words of others are no schemas", `{"x-vendor":{"x-mcp-header":"A"},"dependencies":{"a":["x-mcp-header"]}}`, nil, ""},
 	}
 	for _, tt := range tests {
-		tree, err := findMirrors(json.RawMessage(tt.schema))
+		tree, err := search(json.RawMessage(tt.schema))
 		if tt.err != "" {
 			require.ErrorContains(t, err, tt.err, tt.name)
 			require.Nil(t, tree)
@@ -119,18 +119,18 @@ func TestHeaderText_HDR_03(t *testing.T) {
 // A schema is searched once for each text.
 func TestMirrorsAreKept(t *testing.T) {
 	t.Parallel()
-	var m mirrors
+	var m Mirrors
 	text := json.RawMessage(`{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`)
-	one, first := m.get("t", text)
+	one, first := m.Get("t", text)
 	require.True(t, first)
-	again, first := m.get("t", slices.Clone(text))
+	again, first := m.Get("t", slices.Clone(text))
 	require.False(t, first)
 	require.Same(t, one, again)
-	other, first := m.get("t", json.RawMessage(`{}`))
+	other, first := m.Get("t", json.RawMessage(`{}`))
 	require.True(t, first)
 	require.Nil(t, other.tree)
 	for i := range 2000 {
-		m.get(fmt.Sprint(i), text)
+		m.Get(fmt.Sprint(i), text)
 	}
 	require.LessOrEqual(t, m.cache.Len(), 1024)
 }
@@ -142,12 +142,12 @@ func FuzzMirror(f *testing.F) {
 	f.Add(`{"properties":{"a":{"properties":{"b":{"type":["integer","null"],"x-mcp-header":"B"}}}}}`, `{"a":{"b":1e2}}`)
 	f.Add(`{"items":[{"x-mcp-header":1}]}`, `[]`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
-		tree, err := findMirrors(json.RawMessage(schema))
+		tree, err := search(json.RawMessage(schema))
 		if err != nil || tree == nil {
 			return
 		}
 		var params []transport.Param
-		params, err = (&mirrored{tree: tree}).params(json.RawMessage(args))
+		params, err = (&Mirror{tree: tree}).Params(json.RawMessage(args))
 		for _, p := range params {
 			if err == nil && (p.Name == "" || slices.ContainsFunc([]rune(p.Name), notToken)) {
 				t.Fatalf("header %q", p.Name)

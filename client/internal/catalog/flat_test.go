@@ -1,4 +1,4 @@
-package client
+package catalog
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ var flatCases = []struct {
 func TestFlatSchemas(t *testing.T) {
 	t.Parallel()
 	for _, tt := range flatCases {
-		c := compile(json.RawMessage(tt.schema))
+		c := Compile(json.RawMessage(tt.schema))
 		require.NoError(t, c.err, tt.schema)
 		require.Equal(t, tt.flat, c.flat != nil, tt.schema)
 	}
@@ -53,9 +53,9 @@ func FuzzFlatSchemaAgreesWithTheValidator(f *testing.F) {
 			f.Add(i, args)
 		}
 	}
-	compiledCases := make([]*compiled, len(flatCases))
+	compiledCases := make([]*Schema, len(flatCases))
 	for i := range flatCases {
-		compiledCases[i] = compile(json.RawMessage(flatCases[i].schema))
+		compiledCases[i] = Compile(json.RawMessage(flatCases[i].schema))
 	}
 	f.Fuzz(func(t *testing.T, i int, args string) {
 		c := compiledCases[((i%len(flatCases))+len(flatCases))%len(flatCases)]
@@ -72,7 +72,7 @@ func FuzzFlatSchemaAgreesWithTheValidator(f *testing.F) {
 // The fast check is what most calls need: it must say yes where it can.
 func TestFlatSchemaSaysYes(t *testing.T) {
 	t.Parallel()
-	c := compile(json.RawMessage(flatCases[2].schema))
+	c := Compile(json.RawMessage(flatCases[2].schema))
 	require.True(t, c.flat.fits(json.RawMessage(`{"a":"x","b":-3,"c":1.5,"d":false,"e":[1],"f":{},"g":null,"h":"any"}`)))
 	for _, args := range []string{`{}`, `{"a":1}`, `{"a":"x","b":"1"}`, `{"a":"x","unknown":1}`, `{"a":"x","d":1}`, `[]`} {
 		require.False(t, c.flat.fits(json.RawMessage(args)), args)

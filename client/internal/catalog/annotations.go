@@ -1,4 +1,4 @@
-package client
+package catalog
 
 import (
 	"bytes"
@@ -16,33 +16,33 @@ import (
 // which repeats the property (HDR-01).
 const headerAnnotation = "x-mcp-header"
 
-// mirrorNode is a place in a tool's arguments: the root, a property that a
+// node is a place in a tool's arguments: the root, a property that a
 // header repeats, or one on the way to such a property.
-type mirrorNode struct {
+type node struct {
 	header   string
-	children map[string]*mirrorNode
+	children map[string]*node
 }
 
-// maxMirrorBytes bounds the schemas that are searched, as it does those that
+// maxSearched bounds the schemas that are searched, as it does those that
 // arguments are checked by (TOOL-09): decoded they are many times as large.
-const maxMirrorBytes = 1 << 20
+const maxSearched = 1 << 20
 
-// findMirrors finds the annotations of an input schema, nil for none. It
+// search finds the annotations of an input schema, nil for none. It
 // searches every place where a schema can stand, so that one at a place that
 // does not count is found too (HDR-06, HDR-08).
-func findMirrors(schema json.RawMessage) (*mirrorNode, error) {
+func search(schema json.RawMessage) (*node, error) {
 	// Most schemas have none, and need not be decoded to know it. A search that
 	// begins with the dash has fewer places to look at.
 	if !bytes.Contains(schema, []byte(headerAnnotation[1:])) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil
 	}
-	if len(schema) > maxMirrorBytes {
-		return nil, fmt.Errorf("the schema is over %d bytes, too large to be searched for annotations", maxMirrorBytes)
+	if len(schema) > maxSearched {
+		return nil, fmt.Errorf("the schema is over %d bytes, too large to be searched for annotations", maxSearched)
 	}
 	var root any
 	_ = jsonrpc.Unmarshal(schema, &root) // what is no schema has none; others say so
-	s := mirrorSearch{used: map[string]bool{}}
-	tree := &mirrorNode{}
+	s := searching{used: map[string]bool{}}
+	tree := &node{}
 	if object, ok := root.(map[string]any); ok {
 		if _, ok := object[headerAnnotation]; ok {
 			return nil, errors.New("the schema itself is annotated: only its properties can be")
@@ -57,15 +57,15 @@ func findMirrors(schema json.RawMessage) (*mirrorNode, error) {
 	return tree, nil
 }
 
-// mirrorSearch is one walk through a schema.
-type mirrorSearch struct {
+// searching is one walk through a schema.
+type searching struct {
 	used map[string]bool // header names in lower case
 }
 
 // within searches what stands below a schema. place is where its properties
 // belong, nil below anything but properties, where no annotation counts. It
 // goes by name, so that the same fault is found every time.
-func (s *mirrorSearch) within(schema map[string]any, place *mirrorNode) error {
+func (s *searching) within(schema map[string]any, place *node) error {
 	for _, keyword := range slices.Sorted(maps.Keys(schema)) {
 		var err error
 		value := schema[keyword]
@@ -93,7 +93,7 @@ func (s *mirrorSearch) within(schema map[string]any, place *mirrorNode) error {
 }
 
 // elsewhere searches a schema, or several, at places that do not count.
-func (s *mirrorSearch) elsewhere(keyword string, value any) error {
+func (s *searching) elsewhere(keyword string, value any) error {
 	switch value := value.(type) {
 	case []any:
 		for _, v := range value {
@@ -110,7 +110,7 @@ func (s *mirrorSearch) elsewhere(keyword string, value any) error {
 	return nil
 }
 
-func (s *mirrorSearch) properties(value any, place *mirrorNode) error {
+func (s *searching) properties(value any, place *node) error {
 	named, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		schema, ok := named[name].(map[string]any)
@@ -118,9 +118,9 @@ func (s *mirrorSearch) properties(value any, place *mirrorNode) error {
 			continue // true and false are schemas too
 		}
 		annotation, annotated := schema[headerAnnotation]
-		var child *mirrorNode
+		var child *node
 		if place != nil {
-			child = &mirrorNode{}
+			child = &node{}
 		}
 		if annotated {
 			if place == nil {
@@ -137,7 +137,7 @@ func (s *mirrorSearch) properties(value any, place *mirrorNode) error {
 		}
 		if child != nil && (child.header != "" || child.children != nil) {
 			if place.children == nil {
-				place.children = map[string]*mirrorNode{}
+				place.children = map[string]*node{}
 			}
 			place.children[name] = child
 		}
@@ -146,7 +146,7 @@ func (s *mirrorSearch) properties(value any, place *mirrorNode) error {
 }
 
 // header judges one annotation and the type of its property (HDR-06).
-func (s *mirrorSearch) header(annotation, kind any) (string, error) {
+func (s *searching) header(annotation, kind any) (string, error) {
 	header, ok := annotation.(string)
 	if !ok || header == "" || strings.ContainsFunc(header, notToken) {
 		return "", errors.New("the annotation is not a header name")
@@ -156,21 +156,21 @@ func (s *mirrorSearch) header(annotation, kind any) (string, error) {
 		return "", fmt.Errorf("the header %s is used twice", header)
 	}
 	s.used[lower] = true
-	if !mirrorable(kind) {
+	if !isMirrored(kind) {
 		return "", errors.New("only a string, an integer or a boolean can be annotated")
 	}
 	return header, nil
 }
 
-// mirrorable reports the types whose values headers repeat, alone or with null
+// isMirrored reports the types whose values headers repeat, alone or with null
 // (HDR-08).
-func mirrorable(kind any) bool {
+func isMirrored(kind any) bool {
 	switch kind := kind.(type) {
 	case string:
 		return kind == "string" || kind == "integer" || kind == "boolean"
 	case []any:
 		kinds := slices.DeleteFunc(slices.Clone(kind), func(k any) bool { return k == "null" })
-		return len(kinds) == 1 && mirrorable(kinds[0])
+		return len(kinds) == 1 && isMirrored(kinds[0])
 	}
 	return false
 }

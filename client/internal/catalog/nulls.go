@@ -1,0 +1,57 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// WithoutNulls returns arguments without the nulls that the schema does not take,
+// nil when they do not fit without them either.
+func (s *Schema) WithoutNulls(args json.RawMessage) json.RawMessage {
+	if s.err != nil || object.First(args) != '{' {
+		return nil
+	}
+	if fixed := dropNulls(s.schema.Root, args); s.Judge(fixed) == nil {
+		return fixed
+	}
+	return nil
+}
+
+func dropNulls(s *jsonschema.Schema, args json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	// It was checked: the arguments are valid JSON.
+	_ = jsonrpc.Members(args, func(name, value []byte) bool {
+		if p := s.Properties[string(name)]; p != nil {
+			switch {
+			case value[0] == 'n' && !slices.Contains(s.Required, string(name)) && !takesNull(p):
+				return true
+			case value[0] == '{':
+				value = dropNulls(p, value)
+			}
+		}
+		out = object.Append(out, object.Pair(string(name), value))
+		return true
+	})
+	return append(out, '}')
+}
+
+// takesNull reports whether null may fit a schema: false only where its types say
+// that it does not.
+func takesNull(s *jsonschema.Schema) bool {
+	switch {
+	case s.Type != "":
+		return s.Type == "null"
+	case len(s.Types) > 0:
+		return slices.Contains(s.Types, "null")
+	case len(s.AnyOf) > 0:
+		return slices.ContainsFunc(s.AnyOf, takesNull)
+	case len(s.OneOf) > 0:
+		return slices.ContainsFunc(s.OneOf, takesNull)
+	}
+	return true
+}

@@ -1,0 +1,84 @@
+// Package catalog is what the definitions of tools mean for calls of them: which
+// arguments and results fit their schemas, what is wrong with others, and which
+// arguments HTTP headers repeat.
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/mainstay-mcp/mainstay/internal/inputschema"
+)
+
+// maxTools bounds the tools whose schemas are kept, compiled or searched.
+const maxTools = 1024
+
+// Schemas keeps one compiled schema of each tool, for as long as its text stays
+// the same. The zero value is ready. Its methods may be called from many
+// goroutines at once.
+type Schemas struct {
+	make  sync.Once
+	cache *lru.Cache[string, *Schema]
+}
+
+// Get returns the compiled schema of a tool. first is true when its text is new.
+func (s *Schemas) Get(tool string, text json.RawMessage) (c *Schema, first bool) {
+	s.make.Do(func() {
+		s.cache, _ = lru.New[string, *Schema](maxTools) // fails for a negative size only
+	})
+	if c, ok := s.cache.Get(tool); ok && bytes.Equal(c.text, text) {
+		return c, false
+	}
+	c = Compile(text)
+	s.cache.Add(tool, c)
+	return c, true
+}
+
+// Schema is a compiled JSON Schema of arguments, of a result or of a form.
+type Schema struct {
+	text   json.RawMessage
+	schema *inputschema.Schema
+	flat   *flatSchema // nil when the schema is not that simple
+	err    error
+}
+
+// Compile compiles a schema. One that cannot be compiled has an [Schema.Err].
+func Compile(text json.RawMessage) *Schema {
+	s := &Schema{text: text}
+	if s.schema, s.err = inputschema.Compile(text); s.err == nil {
+		s.flat = flatten(s.schema.Root)
+	}
+	return s
+}
+
+// Err returns why the schema cannot check anything, nil when it can.
+func (s *Schema) Err() error { return s.err }
+
+// Judge checks a value against the schema, whose Err is nil. The error is the
+// validator's, with values in it: [Schema.Explain] says it without.
+func (s *Schema) Judge(value json.RawMessage) error {
+	if value = orEmpty(value); s.flat != nil && s.flat.fits(value) {
+		return nil
+	}
+	return s.schema.Judge(value)
+}
+
+// Check is Judge with an error that is explained.
+func (s *Schema) Check(value json.RawMessage) error {
+	if verdict := s.Judge(value); verdict != nil {
+		return errors.New(s.Explain(value, verdict))
+	}
+	return nil
+}
+
+// orEmpty returns arguments as servers understand them: none are an empty object.
+func orEmpty(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return args
+}
