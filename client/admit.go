@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"time"
 
@@ -331,20 +330,7 @@ func (c *Client) leaveQueue(b *breaker.Breaker) {
 
 // mostWait is how long a call may wait for its turn.
 func (c *Client) mostWait(ctx context.Context, cl *call) time.Duration {
-	return max(0, min(queueWait, c.remaining(ctx, cl)))
-}
-
-// remaining is the time to the end of a call, without bound for one that has
-// none.
-func (c *Client) remaining(ctx context.Context, cl *call) time.Duration {
-	left := time.Duration(math.MaxInt64)
-	if own, bounded := c.left(cl); bounded {
-		left = own
-	}
-	if end, ok := ctx.Deadline(); ok {
-		left = min(left, time.Until(end))
-	}
-	return left
+	return max(0, min(queueWait, c.span(cl).Remaining(ctx)))
 }
 
 // ofProtocol reports the requests that have a lane of their own: a server whose

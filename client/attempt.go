@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
@@ -37,8 +37,8 @@ func (c *Client) outcomeOf(cl *call, answer transport.Answer, err error) outcome
 	if out.Failure == nil {
 		c.doubtTool(s, out.Err)
 	} else {
-		if r.Reused && cl.retry != nil {
-			r.Repeated = cl.retry.last.Reused
+		if r.Reused && cl.retries != nil {
+			r.Repeated = cl.retries.Last.Reused
 		}
 		r.Repeated = c.crashed(cl, out.Failure) || r.Repeated
 		if r.Class == resilience.ClassTimeout {
@@ -83,14 +83,10 @@ func (c *Client) attemptFailed(cl *call, p *permits, a resilience.Attempt, known
 	if a.Class != resilience.ClassTimeout && a.Class != resilience.ClassCanceled {
 		p.watch.Heard() // what fails is not silent
 	}
-	if cl.retry == nil {
-		cl.retry = &retrying{}
+	if cl.retries == nil {
+		cl.retries = &run.Retries{}
 	}
-	cl.retry.last = a
-	if a.Delivery == mcperrors.Unknown || a.Delivery == mcperrors.Answered {
-		// An error that is an answer may have come half-way.
-		cl.retry.doubt = true
-	}
+	cl.retries.Failed(a)
 	j := a.Judge(c.toolLevel())
 	if known {
 		j.Server = breaker.Neutral
@@ -109,9 +105,8 @@ func (c *Client) attemptDone(cl *call, p *permits, a resilience.Attempt) {
 		c.metered(cl, a, j)
 		return
 	}
-	if b := c.budgets(); b != nil && cl.attempts == 1 {
-		b.retries.Success()
-		b.locked.Success()
+	if cl.attempts == 1 {
+		c.budgets().Success()
 	}
 	c.readable(resilience.Attempt{Class: resilience.ClassComplete})
 	if p.slot == resilience.Common {

@@ -140,7 +140,7 @@ type call struct {
 	began    time.Time // zero for what is one attempt only
 	waited   bool      // for a place, a session or the like, before an attempt
 	repairs  run.Repairs
-	retry    *retrying // nil before something failed
+	retries  *run.Retries // nil before something failed
 	restartPart
 }
 

@@ -63,7 +63,7 @@ func (c *Client) proveAlive(ctx context.Context, cl *call, b *breaker.Breaker, p
 		return c.local(errClosed(), cl.method)
 	}
 	cl.waited = true
-	ctx, cancel := c.inTime(ctx, cl)
+	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
 	select {
 	case err := <-verdict:

@@ -137,7 +137,7 @@ func (c *Client) Health() Health {
 	}
 	h.ThrottledFor = c.ThrottledFor()
 	if b := c.budgets(); b != nil {
-		left := b.retries.Tokens()
+		left := b.Tokens()
 		h.RetryTokens = &left
 	}
 	if cache := c.tools.peek(); cache != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -186,10 +187,10 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 		won, lost, mayHaveRun = other, one, harm > 1
 	}
 	if mayHaveRun { // which counts should the call go on, with another round, and fail
-		if cl.retry == nil {
-			cl.retry = &retrying{}
+		if cl.retries == nil {
+			cl.retries = &run.Retries{}
 		}
-		cl.retry.doubt = true
+		cl.retries.Doubt = true
 	}
 	if lost.err != nil && cl.cancelable() {
 		c.abandon(cl.link, lost.id, outcome.FailureOf(lost.err))

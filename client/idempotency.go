@@ -91,7 +91,7 @@ func (c *Client) stamp(ctx context.Context, cl *call) error {
 	}
 	out := jsonrpc.AppendString(name(nil, "idempotencyKey"), cl.key)
 	out = strconv.AppendInt(name(append(out, ','), "attempt"), int64(cl.attempts-cl.earlier+1), 10)
-	if left := c.remaining(ctx, cl); left < math.MaxInt64 {
+	if left := c.span(cl).Remaining(ctx); left < math.MaxInt64 {
 		out = strconv.AppendInt(name(append(out, ','), "deadlineMs"), int64(max(0, left/time.Millisecond)), 10)
 	}
 	cl.stamp = out

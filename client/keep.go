@@ -37,7 +37,7 @@ func (c *Client) awaitLink(ctx context.Context, cl *call) error {
 		return nil
 	}
 	cl.waited = true
-	ctx, cancel := c.inTime(ctx, cl)
+	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
 	if e := c.keeper.peek().Await(ctx); e != nil {
 		return c.about(cl.subject(), e)

@@ -65,7 +65,7 @@ func (c *Client) headerSchema(ctx context.Context, cl *call) *catalog.Mirror {
 			return nil
 		}
 		cl.waited = true
-		ctx, cancel := c.inTime(ctx, cl)
+		ctx, cancel := c.span(cl).Bound(ctx)
 		defer cancel()
 		found, err := c.cache().Confirm(ctx, c.cacheKey(ctx), tool, c.fetcher())
 		if err != nil {

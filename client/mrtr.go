@@ -96,7 +96,7 @@ func (c *Client) answerInput(ctx context.Context, cl *call, raw json.RawMessage)
 	if cl.opts.manualInput {
 		return c.about(cl.subject(), inputRequired(&InputRequired{Requests: round.Requests, State: round.State}))
 	}
-	ctx, cancel := c.inTime(ctx, cl)
+	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
 	members, err := c.dispatcher().AnswerRound(ctx, ask.Occasion{Agreed: agreed, Method: cl.method, Tool: cl.tool}, &cl.asked, round)
 	if err != nil {

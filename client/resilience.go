@@ -7,6 +7,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -120,7 +121,7 @@ var defaultBounds = Resilience{
 type chainParts struct {
 	throttle lazy[guard.Throttle]
 	tools    lazy[breaker.Group] // unless the options gave one
-	budgets  lazy[budgets]
+	budgets  lazy[run.Budgets]
 	silence  lazy[guard.Silence]
 	latency  lazy[latency]
 	streak   lazy[streak]

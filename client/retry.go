@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -101,48 +101,20 @@ func (c *Client) policy(cl *call) resilience.Policy {
 	return resilience.Never
 }
 
-// retrying is how far a call has come that has failed.
-type retrying struct {
-	last  resilience.Attempt // the last attempt that failed
-	state resilience.State
-	// doubt says that an attempt may have been executed: whatever becomes of
-	// later ones, the call may have been.
-	doubt bool
-	// err is the error of the last attempt that was made again.
-	err *mcperrors.Error
-}
-
-// budgets pay for retries.
-type budgets struct{ retries, locked *resilience.Budget }
-
-func (c *Client) budgets() *budgets {
+// budgets returns what pays for retries, nil before the first.
+func (c *Client) budgets() *run.Budgets {
 	if parts := c.parts.peek(); parts != nil {
 		return parts.budgets.peek()
 	}
 	return nil
 }
 
-func (c *Client) madeBudgets() *budgets {
-	return c.parts.get().budgets.made(func() *budgets {
-		prices := func(p resilience.Prices) *resilience.Budget {
-			switch n := c.res.Retry.Budget; {
-			case n < 0:
-				p.Size = math.MaxInt32
-			case n > 0:
-				p.Size = 10 * n
-			}
-			return resilience.NewBudget(p)
-		}
-		return &budgets{retries: prices(resilience.Prices{}), locked: prices(resilience.LockedPrices())}
-	})
-}
-
-// retryAfter applies the retry policy to an attempt that failed and that nothing
+// retry applies the retry policy to an attempt that failed and that nothing
 // has repaired. It reports whether the call is sent again, after a pause. When it
 // is not and there is no error, the result that the error was read from is the
 // call's.
-func (c *Client) retryAfter(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, err error) {
-	err = c.denied(ctx, cl, out)
+func (c *Client) retry(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, err error) {
+	err = c.awaitRetry(ctx, cl, out)
 	switch {
 	case err == nil:
 		return true, nil
@@ -152,71 +124,49 @@ func (c *Client) retryAfter(ctx context.Context, cl *call, out *outcome.Outcome)
 	return false, err
 }
 
-// denied waits until a call may be sent again and returns nil, or the error of one
+// awaitRetry waits until a call may be sent again and returns nil, or the error of one
 // that may not.
-func (c *Client) denied(ctx context.Context, cl *call, out *outcome.Outcome) error {
-	err, r := out.Error(), cl.retry
+func (c *Client) awaitRetry(ctx context.Context, cl *call, out *outcome.Outcome) error {
+	err, r := out.Error(), cl.retries
 	if r == nil || cl.purpose == link.Handshake || cl.purpose == link.Liveness {
 		return err
 	}
 	if out.Local() { // what was seen of the server says more
-		return c.refusedAgain(cl, err)
+		return r.Refused(err, cl.attempts)
 	}
 	if cl.method == mcp.MethodTasksGet || cl.method == mcp.MethodTasksResult {
-		return c.inDoubt(cl, err) // who follows a task asks again by himself
+		return r.InDoubt(err) // who follows a task asks again by himself
 	}
-	s := r.state
-	s.Policy, s.MaxAttempts, s.MaxLocked = c.policy(cl), c.res.Retry.Attempts, c.res.Retry.LockedAttempts
-	s.Repeat = c.repeatable(cl, s.Policy)
-	s.Remaining, s.Random = c.remaining(ctx, cl), rand.Float64()
-	d := resilience.Decide(r.last, s)
+	set, policy := c.res.Retry, c.policy(cl)
+	d := r.Next(errormap.From(err, mcperrors.Unknown), &run.Chance{
+		Settings: run.Settings{Attempts: set.Attempts, LockedAttempts: set.LockedAttempts, First: set.Base, Most: set.Cap},
+		Policy:   policy, Repeat: c.repeatable(cl, policy),
+		Remaining: c.span(cl).Remaining(ctx), Throttled: c.throttle().Left(), Random: rand.Float64(), Now: time.Now(),
+		Budgets: func() *run.Budgets {
+			return c.parts.get().budgets.made(func() *run.Budgets { return run.NewBudgets(set.Budget) })
+		},
+	})
 	if !d.Again {
-		if r.last.Class.Retryable() && s.Policy != resilience.Never {
+		if d.Denied {
 			c.happened(RetryDenied, cl.subject(), 0, d.Why)
 		}
-		return c.inDoubt(cl, err)
+		return r.InDoubt(err)
 	}
-	d.Wait = max(c.backoff(d.Wait, r.last, s), c.throttle().Left())
-	budget := c.madeBudgets().retries
-	if d.Charge == resilience.ChargeLocked {
-		budget = c.madeBudgets().locked
-	}
-	if d.Wait >= s.Remaining || !budget.Take(d.Charge, time.Now()) {
-		c.happened(RetryDenied, cl.subject(), 0, "budget or time")
-		return c.inDoubt(cl, err)
-	}
-	r.state, r.err = s.After(r.last), errormap.From(err, mcperrors.Unknown)
-	c.happened(Retried, cl.subject(), d.Wait, r.last.Class.String())
+	c.happened(Retried, cl.subject(), d.Wait, r.Last.Class.String())
 	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
-		return c.about(cl.subject(), c.stopped(ctx, r))
+		cause := context.Cause(ctx)
+		if cause == nil {
+			cause = errClosed()
+		}
+		return c.about(cl.subject(), r.Stopped(cause))
 	}
 	if e := c.awaitLink(ctx, cl); e != nil { // nor while the server is started again
-		return c.refusedAgain(cl, e)
+		return r.Refused(e, cl.attempts)
 	}
 	if cl.progress != nil {
 		c.progressTable().Renew(cl.progress)
 	}
 	return nil
-}
-
-// backoff replaces a wait by one of the application's own times. What a server
-// asked for stays.
-func (c *Client) backoff(wait time.Duration, a resilience.Attempt, s resilience.State) time.Duration {
-	own := c.res.Retry
-	if wait == 0 || a.RetryAfter > 0 || (own.Base == 0 && own.Cap == 0) {
-		return wait
-	}
-	b := resilience.Backoff{Base: 100 * time.Millisecond, Cap: 20 * time.Second}
-	if own.Base > 0 {
-		b.Base = own.Base
-	}
-	if a.Class == resilience.ClassThrottled || a.Class == resilience.ClassLocked {
-		b.Base = max(b.Base, time.Second)
-	}
-	if own.Cap > 0 {
-		b.Cap = own.Cap
-	}
-	return b.Wait(s.Waits, s.Random)
 }
 
 // repeatable tells whether a call may run twice.
@@ -230,45 +180,4 @@ func (c *Client) repeatable(cl *call, p resilience.Policy) resilience.Repeat {
 		}
 	}
 	return resilience.RepeatOf(r)
-}
-
-// inDoubt says in the error of a call what an earlier attempt may have done.
-func (c *Client) inDoubt(cl *call, err error) error {
-	var e *mcperrors.Error
-	if cl.retry != nil && cl.retry.doubt && errors.As(err, &e) && (e.Delivery == mcperrors.NotSent || e.Delivery == mcperrors.Rejected) {
-		e.Delivery = mcperrors.Unknown
-	}
-	return err
-}
-
-// refusedAgain is the error of a call that this client refuses to make again:
-// what it failed with, and when it may be tried later.
-func (c *Client) refusedAgain(cl *call, err error) error {
-	e := cl.retry.err
-	kind := mcperrors.KindOf(err)
-	if e == nil || (kind != mcperrors.KindCircuitOpen && kind != mcperrors.KindOverloaded) {
-		return c.inDoubt(cl, err)
-	}
-	if after := mcperrors.RetryAfter(err); e.Retryable && after > e.RetryAfter {
-		e.RetryAfter = after
-	}
-	e.Attempts = cl.attempts
-	return c.inDoubt(cl, e)
-}
-
-// stopped is the error of a call that ends in the pause before a retry. Nothing
-// is on its way then: the call was not done, unless an attempt before may have.
-func (c *Client) stopped(ctx context.Context, r *retrying) *mcperrors.Error {
-	delivery := r.err.Delivery
-	if r.doubt {
-		delivery = mcperrors.Unknown
-	}
-	cause := context.Cause(ctx)
-	if cause == nil {
-		cause = errClosed()
-	}
-	e := *errormap.From(cause, delivery)
-	e.Delivery = delivery
-	e.Cause = errors.Join(cause, r.err)
-	return &e
 }

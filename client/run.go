@@ -101,12 +101,12 @@ func (c *Client) follow(ctx context.Context, cl *call, out *outcome.Outcome) (ag
 		return true, c.answerInput(ctx, cl, out.Result)
 	default:
 	}
-	ctx, cancel := c.inTime(ctx, cl)
+	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
 	if again, err = c.repair(ctx, cl, step, out); again || err != nil {
-		return again, c.inDoubt(cl, err)
+		return again, cl.retries.InDoubt(err)
 	}
-	return c.retryAfter(ctx, cl, out)
+	return c.retry(ctx, cl, out)
 }
 
 func (c *Client) facts(cl *call) run.Facts {

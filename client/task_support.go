@@ -124,7 +124,7 @@ func (c *Client) whole(ctx context.Context, cl *call, raw json.RawMessage) (json
 	if err != nil {
 		return nil, err
 	}
-	left, bounded := c.left(cl)
+	left, bounded := c.span(cl).Left()
 	if bounded {
 		left = max(left, 1)
 	}

@@ -1,0 +1,176 @@
+package run
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// Settings are how a client retries. A zero value is the default of package
+// resilience.
+type Settings struct {
+	Attempts, LockedAttempts int
+	// First bounds the first wait, Most all of them.
+	First, Most time.Duration
+}
+
+// Budgets pay for the retries of a client. Its methods may be called from many
+// goroutines at once, and Success of nil does nothing.
+type Budgets struct{ retries, locked *resilience.Budget }
+
+// NewBudgets makes budgets that pay for size retries when they are full: 0 means
+// the default, less than 0 no bound.
+func NewBudgets(size int) *Budgets {
+	budget := func(p resilience.Prices) *resilience.Budget {
+		switch {
+		case size < 0:
+			p.Size = math.MaxInt32
+		case size > 0:
+			p.Size = 10 * size
+		}
+		return resilience.NewBudget(p)
+	}
+	return &Budgets{retries: budget(resilience.Prices{}), locked: budget(resilience.LockedPrices())}
+}
+
+// Success notes a call that succeeded at once. Ten of them pay for a retry.
+func (b *Budgets) Success() {
+	if b != nil {
+		b.retries.Success()
+		b.locked.Success()
+	}
+}
+
+// Tokens returns how much is left for retries.
+func (b *Budgets) Tokens() int { return b.retries.Tokens() }
+
+func (b *Budgets) pay(charge resilience.Charge, now time.Time) bool {
+	if charge == resilience.ChargeLocked {
+		return b.locked.Take(charge, now)
+	}
+	return b.retries.Take(charge, now)
+}
+
+// Retries is how far a call has come that has failed. A nil Retries is a call that
+// has not.
+type Retries struct {
+	// Last is the record of the last attempt that failed.
+	Last resilience.Attempt
+	// Doubt says that an attempt may have been executed: the call may have been,
+	// whatever becomes of later attempts.
+	Doubt bool
+
+	err   *mcperrors.Error // of the last attempt that was retried
+	state resilience.State
+}
+
+// Failed notes an attempt that failed.
+func (r *Retries) Failed(a resilience.Attempt) {
+	r.Last = a
+	// An error that is an answer may have come half-way.
+	r.Doubt = r.Doubt || a.Delivery == mcperrors.Unknown || a.Delivery == mcperrors.Answered
+}
+
+// Chance is what a retry depends on besides the call's history.
+type Chance struct {
+	Settings
+	Policy resilience.Policy
+	Repeat resilience.Repeat
+	// Remaining is the time to the end of the call, and Throttled how long the
+	// server must be left alone.
+	Remaining, Throttled time.Duration
+	Random               float64 // from [0, 1)
+	Now                  time.Time
+	Budgets              func() *Budgets
+}
+
+// Decision says whether a call is retried.
+type Decision struct {
+	Again bool
+	Wait  time.Duration
+	// Denied reports whether a retry that could help is not made, and Why.
+	Denied bool
+	Why    string
+}
+
+// Next decides whether a call is retried after its last attempt failed with err.
+// A retry has been paid for.
+func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
+	s := r.state
+	s.Policy, s.Repeat, s.MaxAttempts, s.MaxLocked = c.Policy, c.Repeat, c.Attempts, c.LockedAttempts
+	s.Remaining, s.Random = c.Remaining, c.Random
+	d := resilience.Decide(r.Last, s)
+	if !d.Again {
+		if !r.Last.Class.Retryable() || s.Policy == resilience.Never {
+			return Decision{}
+		}
+		return Decision{Denied: true, Why: d.Why}
+	}
+	wait, budgets := max(c.backoff(d.Wait, r.Last, s), c.Throttled), c.Budgets()
+	if wait >= s.Remaining || !budgets.pay(d.Charge, c.Now) {
+		return Decision{Denied: true, Why: "budget or time"}
+	}
+	r.state, r.err = s.After(r.Last), err
+	return Decision{Again: true, Wait: wait}
+}
+
+// backoff replaces a wait by one of the application's settings. A wait that the
+// server asked for stays.
+func (c *Chance) backoff(wait time.Duration, a resilience.Attempt, s resilience.State) time.Duration {
+	if wait == 0 || a.RetryAfter > 0 || (c.First == 0 && c.Most == 0) {
+		return wait
+	}
+	b := resilience.Backoff{Base: 100 * time.Millisecond, Cap: 20 * time.Second}
+	if c.First > 0 {
+		b.Base = c.First
+	}
+	if a.Class == resilience.ClassThrottled || a.Class == resilience.ClassLocked {
+		b.Base = max(b.Base, time.Second)
+	}
+	if c.Most > 0 {
+		b.Cap = c.Most
+	}
+	return b.Wait(s.Waits, s.Random)
+}
+
+// InDoubt notes in the error of a call that an earlier attempt may have been
+// executed. It returns err.
+func (r *Retries) InDoubt(err error) error {
+	var e *mcperrors.Error
+	if r != nil && r.Doubt && errors.As(err, &e) && (e.Delivery == mcperrors.NotSent || e.Delivery == mcperrors.Rejected) {
+		e.Delivery = mcperrors.Unknown
+	}
+	return err
+}
+
+// Refused returns the error of a call whose retry this client refuses: the error of
+// the attempt before, and when it may be tried later.
+func (r *Retries) Refused(err error, attempts int) error {
+	kind := mcperrors.KindOf(err)
+	if r.err == nil || (kind != mcperrors.KindCircuitOpen && kind != mcperrors.KindOverloaded) {
+		return r.InDoubt(err)
+	}
+	if after := mcperrors.RetryAfter(err); r.err.Retryable && after > r.err.RetryAfter {
+		r.err.RetryAfter = after
+	}
+	r.err.Attempts = attempts
+	return r.InDoubt(r.err)
+}
+
+// Stopped returns the error of a call that ends in the pause before a retry.
+// Nothing is in flight then: the call was not executed, unless an earlier attempt
+// was.
+func (r *Retries) Stopped(cause error) *mcperrors.Error {
+	delivery := r.err.Delivery
+	if r.Doubt {
+		delivery = mcperrors.Unknown
+	}
+	e := *errormap.From(cause, delivery)
+	e.Delivery = delivery
+	e.Cause = errors.Join(cause, r.err)
+	return &e
+}

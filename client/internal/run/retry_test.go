@@ -1,0 +1,184 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func lostAttempt(d mcperrors.Delivery) resilience.Attempt {
+	return resilience.Attempt{Method: mcp.MethodToolsList, Class: resilience.ClassLost, Delivery: d, Kind: mcperrors.KindTransport}
+}
+
+// chance is one in which a retry can be made.
+func chance() *Chance {
+	budgets := NewBudgets(0)
+	return &Chance{
+		Repeat: resilience.Repeatable, Remaining: time.Minute, Random: 0.5, Now: time.Now(), Budgets: func() *Budgets { return budgets },
+	}
+}
+
+// A retry is made when the policy, the time and the budget allow it.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	busy := resilience.Attempt{Method: mcp.MethodToolsList, Class: resilience.ClassBusy, Delivery: mcperrors.Rejected}
+	asked := busy
+	asked.RetryAfter = 3 * time.Second
+	limit := busy
+	limit.Class = resilience.ClassThrottled
+	app := resilience.Attempt{Method: mcp.MethodToolsList, Class: resilience.ClassApp, Delivery: mcperrors.Answered}
+	for _, tt := range []struct {
+		name string
+		last resilience.Attempt
+		set  func(*Chance)
+		want Decision
+	}{
+		{"at a random time", busy, func(*Chance) {}, Decision{Again: true, Wait: 50 * time.Millisecond}},
+		{"when the server says", asked, func(*Chance) {}, Decision{Again: true, Wait: 3300 * time.Millisecond}},
+		{"not before a throttle is over", busy, func(c *Chance) { c.Throttled = 2 * time.Second }, Decision{Again: true, Wait: 2 * time.Second}},
+		{"at the application's time", busy, func(c *Chance) { c.First = time.Second }, Decision{Again: true, Wait: 500 * time.Millisecond}},
+		{"at most so late", busy, func(c *Chance) { c.First, c.Most = time.Minute, 4*time.Second }, Decision{Again: true, Wait: 2 * time.Second}},
+		{"a throttled one from one second on", limit, func(c *Chance) { c.First = time.Millisecond }, Decision{Again: true, Wait: 500 * time.Millisecond}},
+		{"the server's time stays", asked, func(c *Chance) { c.Most = time.Second }, Decision{Again: true, Wait: 3300 * time.Millisecond}},
+		{"not after the call's end", busy, func(c *Chance) { c.Remaining = 10 * time.Millisecond }, Decision{Denied: true, Why: "the deadline leaves no time for it"}},
+		{"not a throttle that ends after it", busy, func(c *Chance) { c.Throttled = time.Hour }, Decision{Denied: true, Why: "budget or time"}},
+		{"not without a policy", busy, func(c *Chance) { c.Policy = resilience.Never }, Decision{}},
+		{"not what would fail again", app, func(*Chance) {}, Decision{}},
+	} {
+		r, c := &Retries{}, chance()
+		r.Failed(tt.last)
+		tt.set(c)
+		got := r.Next(&mcperrors.Error{}, c)
+		require.Equal(t, tt.want, got, tt.name)
+	}
+}
+
+// A budget that is used up denies retries, and calls that succeed fill it again.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	var none *Budgets
+	none.Success()
+	retries := func(b *Budgets) (n int) {
+		for ; n < 1000; n++ {
+			r, c := &Retries{}, chance()
+			c.Now, c.Budgets = time.Unix(0, 0).Add(time.Duration(n)*time.Minute), func() *Budgets { return b }
+			if r.Failed(lostAttempt(mcperrors.NotSent)); !r.Next(&mcperrors.Error{}, c).Again {
+				return n
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1000, retries(NewBudgets(-1)))
+	few := NewBudgets(2)
+	full := few.Tokens()
+	require.Positive(t, full)
+	few.Success()
+	require.Equal(t, full, few.Tokens(), "not more than full")
+}
+
+// The attempts of a call are bounded.
+func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
+	r, c := &Retries{}, chance()
+	c.Attempts = 2
+	r.Failed(lostAttempt(mcperrors.NotSent))
+	require.True(t, r.Next(&mcperrors.Error{}, c).Again)
+	r.Failed(lostAttempt(mcperrors.NotSent))
+	d := r.Next(&mcperrors.Error{}, c)
+	require.False(t, d.Again)
+	require.True(t, d.Denied)
+	require.NotEmpty(t, d.Why)
+}
+
+// What one attempt may have done, the call may have done.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		attempt, last, want mcperrors.Delivery
+	}{
+		{mcperrors.NotSent, mcperrors.NotSent, mcperrors.NotSent},
+		{mcperrors.Rejected, mcperrors.NotSent, mcperrors.NotSent},
+		{mcperrors.Unknown, mcperrors.NotSent, mcperrors.Unknown},
+		{mcperrors.Answered, mcperrors.Rejected, mcperrors.Unknown},
+		{mcperrors.Unknown, mcperrors.Answered, mcperrors.Answered},
+	} {
+		r := &Retries{}
+		r.Failed(lostAttempt(tt.attempt))
+		r.Failed(lostAttempt(mcperrors.NotSent))
+		e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, tt.last, "no", nil)
+		require.Same(t, e, r.InDoubt(e))
+		require.Equal(t, tt.want, e.Delivery, "%+v", tt)
+	}
+	var none *Retries
+	require.NoError(t, none.InDoubt(nil))
+}
+
+// A retry that this side refuses fails with what the attempt failed with.
+func TestRefusedRetry(t *testing.T) {
+	t.Parallel()
+	first := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "first", nil)
+	open := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindCircuitOpen, mcperrors.NotSent, "open", nil)
+	open.RetryAfter = time.Minute
+	gone := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", nil)
+	r := &Retries{}
+	require.Same(t, open, r.Refused(open, 1), "there was no retry")
+	r.Failed(lostAttempt(mcperrors.NotSent))
+	require.True(t, r.Next(first, chance()).Again)
+	require.Same(t, gone, r.Refused(gone, 1), "not a refusal of a limit")
+	require.Same(t, first, r.Refused(open, 2))
+	require.Equal(t, time.Minute, first.RetryAfter)
+	require.Equal(t, 2, first.Attempts)
+	e := r.Stopped(context.Canceled)
+	require.ErrorIs(t, e, context.Canceled)
+	require.ErrorIs(t, e, first)
+	require.Equal(t, mcperrors.NotSent, e.Delivery)
+	r.Doubt = true
+	require.Equal(t, mcperrors.Unknown, r.Stopped(errors.New("x")).Delivery)
+}
+
+// All attempts of a call share its time.
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		s := Span{Began: time.Now(), Wait: jsonrpc.Wait{Idle: time.Second, Max: time.Minute}}
+		time.Sleep(20 * time.Second)
+		left, bounded := s.Left()
+		require.True(t, bounded)
+		require.Equal(t, 40*time.Second, left)
+		require.Equal(t, jsonrpc.Wait{Idle: time.Second, Max: 40 * time.Second}, s.Patience())
+		require.Equal(t, 40*time.Second, s.Remaining(ctx))
+		sooner, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		require.Equal(t, time.Second, s.Remaining(sooner))
+		bound, stop := s.Bound(ctx)
+		defer stop()
+		end, ok := bound.Deadline()
+		require.True(t, ok)
+		require.Equal(t, 40*time.Second, time.Until(end))
+		require.False(t, s.Over())
+		time.Sleep(40 * time.Second)
+		require.True(t, s.Over())
+		require.Equal(t, time.Duration(1), s.Patience().Max, "0 is no bound")
+
+		for _, s := range []Span{{Wait: jsonrpc.Wait{Max: time.Minute}}, {Began: time.Now()}} {
+			_, bounded = s.Left()
+			require.False(t, bounded)
+			require.False(t, s.Over())
+			require.Equal(t, s.Wait, s.Patience())
+			require.Equal(t, resilience.Unbounded, s.Remaining(ctx))
+			same, stop := s.Bound(ctx)
+			stop()
+			require.Equal(t, ctx, same)
+		}
+	})
+}
