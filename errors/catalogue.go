@@ -9,36 +9,37 @@ const (
 	actionLater   = "Try again later"
 )
 
-// Entry describes one code.
+// Entry describes a code.
 type Entry struct {
+	// Code is the code that the entry describes.
 	Code Code
-	// Category is the code's range: "E2xx".
+	// Category is the range of the code, such as "E2xx".
 	Category string
-	// UserMessage may be shown to an end user. The error of a call may have a
-	// more special one.
+	// UserMessage is a text that an end user may see. The error of a call may have
+	// a more specific one.
 	UserMessage string
-	// SuggestedAction is what the end user can do.
+	// SuggestedAction is what an end user can do.
 	SuggestedAction string
-	// Retryable says that a later attempt may succeed.
+	// Retryable reports whether a later attempt may succeed.
 	Retryable bool
 }
 
 // Category is a range of codes.
 type Category struct {
-	// Range is E and a digit, then xx: "E2xx".
+	// Range is the letter E, a digit and "xx", such as "E2xx".
 	Range string
-	// Name is short, Description says what the codes are about.
+	// Name is a short title. Description says what the codes are about.
 	Name, Description string
 }
 
-// Catalogue returns every code once, in order (AC-005.7). The slice is the
-// caller's.
+// Catalogue returns the entries of all codes, sorted by code. The caller owns
+// the slice.
 func Catalogue() []Entry { return slices.Clone(catalogue[:]) }
 
-// Categories returns the ranges of codes, in order. The slice is the caller's.
+// Categories returns the ranges of codes in order. The caller owns the slice.
 func Categories() []Category { return slices.Clone(categories[:]) }
 
-// Lookup returns the entry of a code.
+// Lookup returns the entry of a code. It returns false if the code is unknown.
 func Lookup(c Code) (Entry, bool) {
 	i, ok := slices.BinarySearchFunc(catalogue[:], c, func(e Entry, c Code) int {
 		switch {

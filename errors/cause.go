@@ -11,8 +11,8 @@ var faultWords = []string{
 	"unable to", "unknown option", "usage:",
 }
 
-// ErrorLine reports whether a line that a program wrote looks like the reason of
-// a failure: it names an error and is no frame of a stack trace.
+// ErrorLine reports whether a line of a program's output looks like the reason
+// of a failure. Such a line names an error and is not part of a stack trace.
 func ErrorLine(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	if strings.HasPrefix(line, "at ") || strings.HasPrefix(line, `file "`) {
@@ -21,9 +21,10 @@ func ErrorLine(line string) bool {
 	return slices.ContainsFunc(faultWords, func(word string) bool { return strings.Contains(line, word) })
 }
 
-// Reason returns at most n lines of Stderr, in their order: those that say most
-// about why the program failed. They are the first that looks like an error and
-// the last ones that do, and the last lines where there are too few of those.
+// Reason returns at most n lines of Stderr that are most likely to explain the
+// failure, in their order. It prefers the first line that looks like an error
+// and the last ones that do. If there are too few of those, it adds the last
+// lines.
 func (p *ProcessEvidence) Reason(n int) []string {
 	if len(p.Stderr) <= n {
 		return slices.Clone(p.Stderr)

@@ -9,8 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// KindOf returns what happened, for an error of this package and for the
-// sentinels it knows; 0 for everything else and for nil.
+// KindOf returns the kind of err. It also knows [ErrCircuitOpen] and the errors
+// of package context. It returns 0 for nil and for any other error.
 func KindOf(err error) Kind {
 	if e := as(err); e != nil {
 		return e.Kind
@@ -27,7 +27,7 @@ func KindOf(err error) Kind {
 	}
 }
 
-// CodeOf returns the application code, "" when err has none.
+// CodeOf returns the application code of err, or "" if it has none.
 func CodeOf(err error) Code {
 	if e := as(err); e != nil {
 		return e.Code
@@ -35,8 +35,8 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// DeliveryOf returns what became of the request. [Unknown] for an error that
-// does not say: nothing else is safe to assume.
+// DeliveryOf reports whether the server may have run the request. It returns
+// [Unknown] for an error that does not tell.
 func DeliveryOf(err error) Delivery {
 	if e := as(err); e != nil {
 		return e.Delivery
@@ -47,10 +47,10 @@ func DeliveryOf(err error) Delivery {
 	return Unknown
 }
 
-// SafeToRetry reports whether sending the request again can do no harm: it was
-// not sent, or refused before anything was done. It says nothing about success:
-// it is true for a tool that the server does not have. A loop that repeats a
-// call asks [Retryable] too.
+// SafeToRetry reports whether another attempt is harmless, because the request
+// was not sent or the server refused it before it ran anything. It does not
+// report whether another attempt may succeed: it is true for a tool that the
+// server does not have. A loop that repeats a call must also ask [Retryable].
 func SafeToRetry(err error) bool {
 	if err == nil {
 		return false
@@ -59,8 +59,8 @@ func SafeToRetry(err error) bool {
 	return d == NotSent || d == Rejected
 }
 
-// Retryable reports whether a later attempt may succeed. Whether it could do
-// harm is told by [SafeToRetry].
+// Retryable reports whether a later attempt may succeed. Ask [SafeToRetry]
+// whether another attempt is harmless.
 func Retryable(err error) bool {
 	if e := as(err); e != nil {
 		return e.Retryable
@@ -68,7 +68,8 @@ func Retryable(err error) bool {
 	return errors.Is(err, ErrCircuitOpen)
 }
 
-// RetryAfter is how long to wait before the next attempt; 0 when nobody said.
+// RetryAfter returns the time to wait before the next attempt, 0 if it is
+// unknown.
 func RetryAfter(err error) time.Duration {
 	if e := as(err); e != nil {
 		return e.RetryAfter
@@ -80,13 +81,13 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// IsNotFound reports whether there is no such tool, prompt or resource. It
-// hides that a missing resource is -32002 in the session era and -32602 in the
-// stateless one.
+// IsNotFound reports whether the server does not have the tool, prompt or
+// resource. It covers the codes of all revisions: a missing resource is -32002
+// up to 2025-11-25, and -32602 since 2026-07-28.
 func IsNotFound(err error) bool { return KindOf(err) == KindNotFound }
 
-// FromPeer reports whether err is what the peer said, a JSON-RPC error or a
-// tool's, and not a conclusion of ours.
+// FromPeer reports whether err comes from the server, as a JSON-RPC error or as
+// the error of a tool. It is false for errors that the client found itself.
 func FromPeer(err error) bool {
 	if KindOf(err) == KindTool {
 		return true

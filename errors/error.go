@@ -7,103 +7,106 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Error is the one error type of every call on a client. Match it with
-// errors.As, its cause with errors.Is.
+// Error is the error of a call on a client. Use errors.As to get it, and
+// errors.Is to match its cause.
 type Error struct {
-	// Code is the application code (E201, E302, …); "" for a call that the
-	// caller cancelled.
+	// Code is the application code, such as [CodeUnavailable]. It is empty for a
+	// call that its caller canceled.
 	Code Code
-	// Kind is what happened, from a closed list.
+	// Kind is the class of the failure.
 	Kind Kind
-	// Message says what happened: the server's own words when it answered.
+	// Message describes what happened. If the server answered with an error,
+	// Message is the server's text.
 	Message string
-	// UserMessage may be shown to an end user.
+	// UserMessage is a text that an end user may see.
 	UserMessage string
-	// SuggestedAction is what the end user can do.
+	// SuggestedAction is what an end user can do.
 	SuggestedAction string
-	// Retryable says that a later attempt may succeed. Whether repeating is
-	// safe is told by Delivery.
+	// Retryable reports whether a later attempt may succeed. Delivery tells
+	// whether another attempt is harmless.
 	Retryable bool
-	// RetryAfter is how long to wait first; 0 when nobody said.
+	// RetryAfter is the time to wait before the next attempt, 0 if it is unknown.
 	RetryAfter time.Duration
-	// Delivery is what became of the request.
+	// Delivery reports whether the server may have run the request.
 	Delivery Delivery
-	// OriginalMCPCode is the code of the server's JSON-RPC error; nil when
-	// there was none.
+	// OriginalMCPCode is the code of the server's JSON-RPC error, or nil.
 	OriginalMCPCode *int64
 
-	// Server is the name of the server, Method the MCP method, Tool the tool
-	// for tools/call, RequestID the id of the last attempt.
+	// Server is the name of the server, Method the MCP method, and Tool the name
+	// of the tool in tools/call. RequestID is the id of the last attempt.
 	Server, Method, Tool, RequestID string
-	// Attempts is how many requests were made, 0 when none was.
+	// Attempts is the number of requests that were sent for the call.
 	Attempts int
 
-	// RPC is the server's JSON-RPC error, HTTP what the HTTP layer said,
-	// Process how the server's process ended; each nil when there is none.
+	// RPC is the server's JSON-RPC error, HTTP the HTTP response, and Process the
+	// state of the server's process. Each is nil if it does not apply.
 	RPC     *jsonrpc.Error
 	HTTP    *HTTPEvidence
 	Process *ProcessEvidence
 
-	// Cause is the error underneath, nil when there is none.
+	// Cause is the underlying error, or nil.
 	Cause error
 }
 
-// HTTPEvidence is what an HTTP server answered.
+// HTTPEvidence describes the HTTP response behind an error.
 type HTTPEvidence struct {
-	// Status is the status code, URL the endpoint without its query.
+	// Status is the status code. URL is the endpoint without its query.
 	Status int    `json:"status"`
 	URL    string `json:"url,omitempty"`
-	// ContentType is the media type as sent.
+	// ContentType is the Content-Type header, unchanged.
 	ContentType string `json:"contentType,omitempty"`
-	// Header has the response's headers that say what to do: WWW-Authenticate,
-	// Retry-After, X-Request-Id, Date, RateLimit-* and X-RateLimit-*, each cut
-	// at 500 characters; nil when there are none.
+	// Header has the response headers that help to find the reason:
+	// WWW-Authenticate, Retry-After, X-Request-Id, Date, RateLimit-* and
+	// X-RateLimit-*. Each value is cut at 500 characters. Header is nil if there
+	// are none.
 	Header http.Header `json:"header,omitempty"`
 	// Body is the start of the body, at most 2 KiB.
 	Body string `json:"body,omitempty"`
 }
 
-// ProcessEvidence is how a server's process ended, or what is known while it
-// runs.
+// ProcessEvidence describes the process of a server, which may still run.
 type ProcessEvidence struct {
 	// Command is the program and its arguments.
 	Command []string `json:"command,omitempty"`
-	// PID is the process id, 0 when it never started.
+	// PID is the process id, 0 if the process never started.
 	PID int `json:"pid,omitempty"`
-	// Exited says that the process has ended; Exit is its status, -1 when a
-	// signal ended it, and Signal that signal's name.
+	// Exited reports whether the process has ended. Exit is its exit status, -1 if
+	// a signal ended it. Signal is the name of that signal.
 	Exited bool   `json:"exited"`
 	Exit   int    `json:"exit"`
 	Signal string `json:"signal,omitempty"`
-	// Age is how long the process has run or ran.
+	// Age is how long the process has run.
 	Age time.Duration `json:"-"`
-	// Stderr is what it wrote to stderr, line by line: of much output the first
-	// and the last lines, and those between that look like errors.
+	// Stderr has lines that the process wrote to stderr. Of a long output it keeps
+	// the first and the last lines, and lines between them that look like errors.
 	Stderr []string `json:"stderrTail,omitempty"`
-	// Noise is the first stdout line that was not a message, "" when none was.
+	// Noise is the first line on stdout that is not a message, or empty.
 	Noise string `json:"noise,omitempty"`
 }
 
-// Delivery is what became of a request: whether repeating it can do harm.
+// Delivery reports whether the server may have run a request, and so whether
+// another attempt can do harm.
 type Delivery uint8
 
 const (
-	// Unknown: the request may have been executed. Look before repeating. It is
-	// the zero value: an error that nobody judged claims nothing.
+	// Unknown means that the server may have run the request. Check before you
+	// repeat it. Unknown is the zero value.
 	Unknown Delivery = iota
-	// NotSent: no complete request left this process. Repeating is safe.
+	// NotSent means that no complete request left this process. Another attempt is
+	// harmless.
 	NotSent
-	// Rejected: it is proved that the server refused before it did anything, by an
-	// HTTP status that comes before the request is read, or by an error that names
-	// the tool unknown or something in the request that the server cannot take.
-	// Repeating does no harm.
+	// Rejected means that the server refused the request before it ran anything.
+	// The proof is an HTTP status that precedes the processing of a request, or an
+	// error that names an unknown tool or a part of the request that the server
+	// cannot accept. Another attempt is harmless.
 	Rejected
-	// Answered: the server answered, with a result or an error. Unless the error
-	// says otherwise, the request was run.
+	// Answered means that the server sent a result or an error. Unless the error
+	// says otherwise, the server has run the request.
 	Answered
 )
 
-// String returns the name used in JSON: not-sent, rejected, unknown, answered.
+// String returns the name used in JSON: "not-sent", "rejected", "unknown" or
+// "answered".
 func (d Delivery) String() string {
 	switch d {
 	case NotSent:
@@ -117,8 +120,8 @@ func (d Delivery) String() string {
 	}
 }
 
-// Error implements error: what happened, where, and what to do when known.
-// Text from peers is made printable.
+// Error returns one line: what happened, where, and what to do if that is
+// known. Control characters in text from the server are escaped.
 func (e *Error) Error() string { return e.text() }
 
 // Unwrap returns the cause and the server's JSON-RPC error.

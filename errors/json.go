@@ -6,11 +6,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// MarshalJSON implements [json.Marshaler]. The keys are the seed's (code,
-// message, userMessage, suggestedAction, retryable, originalMCPCode) and those
-// of the evidence; what is not known is null, "" or 0. The server's JSON-RPC
-// error is there untouched; everything that names addresses, commands or output
-// has its secrets taken out.
+// MarshalJSON implements [json.Marshaler]. The object has the members code,
+// kind, message, userMessage, suggestedAction, retryable, retryAfterMs,
+// delivery, originalMCPCode, server, method, tool, requestId, attempts, rpc,
+// http, process and cause. All are always present: an unknown value is null, ""
+// or 0. The server's JSON-RPC error is unchanged. Secrets are removed from
+// addresses, commands and output as [Redact] does.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	message := e.Message
 	if e.RPC == nil {

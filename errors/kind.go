@@ -1,51 +1,53 @@
 package mcperrors
 
-// Kind is what happened, from a closed list (decisions 14).
+// Kind is the class of a failure. The list is closed.
 type Kind uint8
 
 const (
-	// KindServer: the server failed to do it (-32603, -32000, HTTP 5xx).
+	// KindServer: the server failed (-32603, -32000, or HTTP 5xx).
 	KindServer Kind = iota + 1
-	// KindCanceled: the caller gave up.
+	// KindCanceled: the caller canceled the call.
 	KindCanceled
-	// KindTimeout: a deadline passed, the caller's or ours.
+	// KindTimeout: a deadline of the caller or a timeout of the client passed.
 	KindTimeout
-	// KindTransport: the way to the server broke or never opened.
+	// KindTransport: the connection to the server broke or never opened.
 	KindTransport
-	// KindAuth: HTTP 401 or 403, or a permission the server denies.
+	// KindAuth: HTTP 401 or 403, or the server denies permission.
 	KindAuth
-	// KindProtocol: the peer broke the protocol.
+	// KindProtocol: the server violated the protocol.
 	KindProtocol
-	// KindVersion: no common protocol revision.
+	// KindVersion: client and server share no protocol revision.
 	KindVersion
-	// KindUnsupported: the method or capability is not there.
+	// KindUnsupported: the server does not have the method or the capability.
 	KindUnsupported
-	// KindNotFound: no such tool, prompt or resource.
+	// KindNotFound: the server does not have the tool, prompt or resource.
 	KindNotFound
-	// KindInvalidArguments: the arguments do not fit.
+	// KindInvalidArguments: the arguments are not valid.
 	KindInvalidArguments
-	// KindInputRequired: an answer from a person or an application is needed.
+	// KindInputRequired: the server needs an answer from a person or an
+	// application.
 	KindInputRequired
-	// KindSessionLost: the session the call belonged to is gone.
+	// KindSessionLost: the session of the call no longer exists.
 	KindSessionLost
-	// KindCircuitOpen: our own breaker refused the call.
+	// KindCircuitOpen: the client's circuit breaker refused the call.
 	KindCircuitOpen
-	// KindOverloaded: a limit refused the call, ours or the server's.
+	// KindOverloaded: a rate or concurrency limit of the client or the server
+	// refused the call.
 	KindOverloaded
-	// KindClosed: the client was closed.
+	// KindClosed: the client is closed.
 	KindClosed
 	// KindTool: the tool ran and reported an error.
 	KindTool
-	// KindApp: an application code outside the reserved ranges, or a function that
-	// this application gave the client panicked.
+	// KindApp: the server sent a code outside the reserved ranges, or a function
+	// that the application passed to the client panicked.
 	KindApp
-	// KindTooLarge: the answer is over a limit of this side. The message names the
-	// limit; the server has most often executed the request (see Delivery).
+	// KindTooLarge: the answer exceeds a limit of the client, which the message
+	// names. In most cases the server has run the request; see Delivery.
 	KindTooLarge
 )
 
-// String returns the name used in JSON, in kebab case; "unknown" for a number
-// that is no kind.
+// String returns the name used in JSON, in kebab case. It returns "unknown" for
+// a value that is not a Kind.
 func (k Kind) String() string {
 	switch k {
 	case KindServer:
@@ -89,5 +91,6 @@ func (k Kind) String() string {
 	}
 }
 
-// MarshalText implements [encoding.TextMarshaler] with the names of String.
+// MarshalText implements [encoding.TextMarshaler]. It returns the same name as
+// String.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

@@ -5,10 +5,9 @@ import (
 	"errors"
 )
 
-// New makes an error. User message, suggested action and whether it is
-// retryable come from the catalogue; the caller may change every field before
-// the error is returned. message is for developers: lower case, no full stop.
-// cause may be nil.
+// New returns an error with the user message, the suggested action and the
+// retryable flag of the catalogue. The caller may change every field. message
+// is for developers: lower case, without a full stop. cause may be nil.
 func New(code Code, kind Kind, delivery Delivery, message string, cause error) *Error {
 	e := &Error{Code: code, Kind: kind, Delivery: delivery, Message: message, Cause: cause}
 	if entry, ok := Lookup(code); ok {
@@ -19,8 +18,9 @@ func New(code Code, kind Kind, delivery Delivery, message string, cause error) *
 	return e
 }
 
-// Is makes errors.Is find the standard library's context errors and
-// [ErrCircuitOpen] by what happened, even where no cause carries them.
+// Is implements the interface of errors.Is. It matches [context.Canceled],
+// [context.DeadlineExceeded] and [ErrCircuitOpen] by Kind, even if Cause does
+// not hold them.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.Canceled:

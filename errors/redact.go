@@ -2,16 +2,21 @@ package mcperrors
 
 import "strings"
 
-// Redact returns s without secrets: the user part, query and fragment of every
-// address; what follows a name that says it is secret (password=…, "apiKey":
-// "…", Authorization: …, --token …); credentials after Bearer and Basic; words
-// shaped like well-known tokens; and every one of values, which are secrets the
-// caller knows, such as what it put into a child's environment. Values shorter
-// than four bytes are left in: "1" is no secret and is everywhere.
+// Redact returns s without secrets. It replaces each of the following with a
+// mark:
 //
-// In doubt it takes out too much. It looks at each line by itself: a secret
-// that goes on in the next line is not found there. The time it takes grows with
-// the length of s and no faster.
+//   - the user, query and fragment of a URL
+//   - the value after a name of a secret: password=…, "apiKey": "…", Authorization: …, --token …
+//   - credentials after Bearer and Basic
+//   - words with the shape of well-known tokens
+//   - every one of values
+//
+// Use values for secrets that the caller knows, such as the environment of a
+// child process. Values shorter than four bytes are ignored.
+//
+// In doubt, Redact removes too much. It looks at one line at a time, so it does
+// not find a secret that continues on the next line. Its running time is linear
+// in the length of s.
 func Redact(s string, values ...string) string {
 	for _, v := range values {
 		if len(v) >= 4 {
@@ -21,10 +26,10 @@ func Redact(s string, values ...string) string {
 	return redactWords(redactURLs(s))
 }
 
-// RedactCommand returns a program and its arguments without secrets: what
-// [Redact] finds in each, and the whole argument that follows an option whose
-// name says that it is secret, blanks and all (-token …, --password …). args is
-// not changed.
+// RedactCommand returns a copy of a program and its arguments without secrets.
+// It applies [Redact] to each argument. It also replaces the whole argument
+// after an option with the name of a secret (-token …, --password …), even if
+// the argument contains spaces.
 func RedactCommand(args []string, values ...string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -223,8 +228,9 @@ func isHeader(word string) bool {
 // punctuation takes out what names are written with or without.
 var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
-// SecretName reports whether the value of an option, a variable, a header or a
-// member of this name is a secret: password, api_key, --token, Authorization.
+// SecretName reports whether name is the name of a secret. It knows names of
+// options, variables, headers and JSON members: password, api_key, --token,
+// Authorization.
 func SecretName(name string) bool { return isSecretName(name) }
 
 // isSecretName reports whether what a name stands for is a secret.

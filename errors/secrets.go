@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// Secrets are values that no text may show, such as the credentials that a client
-// sends. [Redact] finds what looks like a secret; this finds what is known to be
-// one, wherever a server repeats it. The zero Secrets hide nothing. Safe for
-// concurrent use.
+// Secrets hides known secret values, such as the credentials that a client
+// sends. [Redact] finds text that looks like a secret; Secrets finds the values
+// themselves, wherever a server repeats them. The zero value hides nothing. A
+// Secrets is safe for concurrent use.
 type Secrets struct{ forms []string }
 
-// NewSecrets returns the secrets with these values. Values shorter than four bytes
-// are left out: "1" is no secret and is everywhere. Each value is found as it is
-// and as JSON and URLs write it.
+// NewSecrets returns a Secrets that hides these values, also in the forms that
+// JSON and URLs give them. Values shorter than four bytes are ignored.
 func NewSecrets(values ...string) Secrets {
 	var s Secrets
 	for _, v := range values {
@@ -43,8 +42,8 @@ func NewSecrets(values ...string) Secrets {
 // leastKnown is the length of the shortest value that is taken out, in bytes.
 const leastKnown = 4
 
-// Hide returns the text without the secrets, also without the first part of one
-// that the end of a shortened text has cut.
+// Hide returns text without the secrets. If text was shortened, Hide also
+// removes a secret that is cut at the end.
 func (s Secrets) Hide(text string) string {
 	for _, form := range s.forms {
 		text = strings.ReplaceAll(text, form, mask)
@@ -94,10 +93,10 @@ func (s Secrets) hideJSON(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// HideError returns the error without the secrets. The texts of an [*Error], its
-// evidence and the server's JSON-RPC error are changed in a copy; any other error
-// is wrapped in one with a text without them. Both match what err matches. An
-// error without secrets is returned as it is.
+// HideError returns err without the secrets. It changes the texts and the
+// evidence of an [*Error] in a copy, and wraps any other error. The result
+// matches the same targets as err. HideError returns err itself if it contains
+// no secret.
 func (s Secrets) HideError(err error) error {
 	if err == nil || len(s.forms) == 0 {
 		return err

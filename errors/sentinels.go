@@ -5,9 +5,10 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// ErrCircuitOpen is [breaker.ErrOpen]: a breaker of ours refused the call and
-// nothing was sent.
+// ErrCircuitOpen is [breaker.ErrOpen]. It matches the error of a call that a
+// circuit breaker of the client refused. Nothing was sent.
 var ErrCircuitOpen = breaker.ErrOpen
 
-// ErrClosed is [jsonrpc.ErrClosed]: the connection was closed on this side.
+// ErrClosed is [jsonrpc.ErrClosed]. It matches the error of a call on a closed
+// connection.
 var ErrClosed = jsonrpc.ErrClosed

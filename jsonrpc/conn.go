@@ -55,14 +55,14 @@ type Config struct {
 	OnRequest func(Request)
 	// OnNotification gets the peer's notifications.
 	OnNotification func(Notification)
-	// OnNoise gets lines that are no messages and do not mean to be (STDIO-03): text,
+	// OnNoise gets lines that are no messages and do not mean to be: text,
 	// and JSON that neither names a version of JSON-RPC nor answers a call.
 	OnNoise func(line []byte)
 	// OnFault gets what is JSON but not a message, is over a limit, or cannot
 	// be told to belong to a call. Nothing else ends because of it.
 	OnFault func(*DecodeError)
 	// OnSent and OnReceived see every frame, without its newline. They may
-	// keep nothing of it. OnSent is called by whoever sends, from many
+	// keep nothing of it. OnSent is called by senders, from many
 	// goroutines at once, before the frame is queued.
 	OnSent, OnReceived func(frame []byte)
 }
@@ -115,10 +115,10 @@ func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	return c
 }
 
-// Wait bounds how long a call waits. Zero members do not bound.
+// Wait limits how long a call waits. A zero field sets no limit.
 type Wait struct {
-	// Idle is how long nothing may come for this call; [Conn.Touch] starts it
-	// anew. Max bounds the whole call.
+	// Idle limits the time in which nothing arrives for the call; [Conn.Touch]
+	// restarts it. Max limits the whole call.
 	Idle, Max time.Duration
 	// NullID lets an error with a null id answer the call if no other call waits.
 	// It is for a first request that the peer may not be able to read; such an
@@ -190,8 +190,8 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 	}
 }
 
-// Touch tells that something came for the call with this id, which starts its
-// idle timeout anew. Unknown ids are ignored.
+// Touch restarts the idle timeout of the call with this id, because something
+// arrived for it. Unknown ids are ignored.
 func (c *Conn) Touch(id ID) { c.inflight.touch(id) }
 
 // Notify sends a notification. It returns once the connection has taken it,

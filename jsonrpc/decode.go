@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DefaultDepth is how deep a message may be nested (decisions 27).
+// DefaultDepth is how deep a message may be nested.
 const DefaultDepth = 512
 
 // Decode reads one message from data, which must hold exactly one JSON object.
@@ -321,7 +321,7 @@ func (e *envelope) asks() bool {
 	return e.kind == kindNotification && e.result == nil && e.err == nil
 }
 
-// classify decides what the members make together (RPC-07, RPC-11).
+// classify decides what the members make together.
 func (e *envelope) classify() error {
 	if e.err != nil && string(e.result) == "null" {
 		e.result = nil // some servers write "result": null beside an error

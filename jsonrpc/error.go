@@ -40,7 +40,7 @@ func NewError(code int64, message string, data any) *Error {
 }
 
 // Error implements error. The peer's text is shortened and control characters
-// are replaced (ERR-03); Message has the original.
+// are replaced; Message has the original.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", Printable(e.Message, 500), e.Code)
 }
@@ -97,7 +97,7 @@ type DecodeError struct {
 	// depth (Nested is true too), or that of the messages in a batch.
 	TooLarge, Nested bool
 	// ID is the message's id when it could be read all the same, so that the
-	// call it answers can fail at once instead of waiting (RPC-22).
+	// call it answers can fail at once instead of waiting.
 	ID ID
 	// Head is the start of the offending bytes, at most 200 of them.
 	Head []byte

@@ -10,7 +10,7 @@ import (
 
 // ID is a request id: a string or an integer, kept exactly as written. The
 // zero ID is "no id". IDs are comparable with ==, and the string "1" and the
-// number 1 are different ids (RPC-06).
+// number 1 are different ids.
 type ID struct {
 	// token is the JSON text of the id in one canonical form: strings quoted
 	// with minimal escapes, integers as their digits.

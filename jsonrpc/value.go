@@ -13,7 +13,7 @@ import (
 
 // valueOptions give applications what encoding/json taught them (durations as
 // integers, omitempty as it was), minus its two surprises: names match exactly
-// and duplicate members are errors (RPC-20).
+// and duplicate members are errors.
 var (
 	marshalOptions = json.JoinOptions(
 		jsonv1.DefaultOptionsV1(),
@@ -42,14 +42,14 @@ func Marshal(v any) (stdjson.RawMessage, error) {
 // Unmarshal decodes data into v. It behaves like encoding/json.Unmarshal,
 // except that member names match exactly, duplicate members are an error, and
 // a number that lands in an empty interface is an encoding/json.Number, so
-// that none passes through float64 (RPC-21).
+// that none passes through float64.
 func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v, unmarshalOptions)
 }
 
 // AppendValue appends one JSON value as it is, after checking that it is one:
 // numbers and member order stay, only line breaks go, which newline framing
-// does not allow (STDIO-01). Duplicate members and invalid UTF-8 are errors.
+// does not allow. Duplicate members and invalid UTF-8 are errors.
 func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
 	v := jsontext.Value(value)
 	if !v.IsValid() {

@@ -38,7 +38,7 @@ type ServerCapabilities struct {
 	// Experimental maps names to settings objects.
 	Experimental map[string]json.RawMessage
 	Logging      *EmptyCapability
-	// Completions is declared since 2025-03-26; before, it is implied (LC-12).
+	// Completions is declared since 2025-03-26; before, it is implied.
 	Completions *EmptyCapability
 	Prompts     *ListChangedCapability
 	Resources   *ResourcesCapability
@@ -66,7 +66,7 @@ func (v *ServerCapabilities) fields(c *codec) {
 // Has reports whether the capability at path was declared: "tools",
 // "tools.listChanged", "resources.subscribe", "experimental.x",
 // "extensions.io.modelcontextprotocol/tasks". An empty object is declared;
-// false and null are not (LC-11).
+// false and null are not.
 func (v ServerCapabilities) Has(path string) bool {
 	switch path { // the gates of every call: no encoding
 	case "tools":
@@ -152,7 +152,7 @@ func (v *SamplingCapability) fields(c *codec) {
 }
 
 // ElicitationCapability is the elicitation capability of a client. An empty
-// one means form mode only (LC-13).
+// one means form mode only.
 type ElicitationCapability struct {
 	Form *EmptyCapability
 	// URL is known since 2025-11-25.

@@ -93,7 +93,7 @@ type Member struct {
 }
 
 // Members are object members this package has no field for, in the order
-// received. They are written back on encoding (RPC-19), unless a field of the
+// received. They are written back on encoding, unless a field of the
 // same name was written.
 type Members []Member
 

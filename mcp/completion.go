@@ -7,7 +7,7 @@ import "encoding/json"
 type CompleteParams struct {
 	Ref      CompletionReference
 	Argument CompletionArgument
-	// Context is known since 2025-06-18; do not send it before (CMP-01).
+	// Context is known since 2025-06-18; do not send it before.
 	Context *CompletionContext
 	Meta    json.RawMessage
 	Extra   Members
@@ -95,7 +95,7 @@ func (v *CompleteResult) fields(c *codec) {
 }
 
 // Completion holds the values proposed. A server should send at most 100; more
-// are kept (CMP-02).
+// are kept.
 type Completion struct {
 	Values []string
 	// Total is how many there are in all, nil when not told.

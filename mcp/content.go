@@ -225,7 +225,7 @@ func (v *ToolResultContent) fields(c *codec) {
 }
 
 // RawContent is a block of a type this package does not know, or one that is
-// not allowed where it stood. It never fails the call it came with (RPC-19).
+// not allowed where it stood. It never fails the call it came with.
 type RawContent struct {
 	// Type is the block's "type" member, empty when it has none.
 	Type string

@@ -13,7 +13,7 @@ type DiscoverResult struct {
 	// Instructions tell a model how to use the server.
 	Instructions string
 	// ServerInfo is a top-level member of older drafts, for display only; the
-	// revision puts it in _meta (DISC-03). [DiscoverResult.Server] reads both.
+	// revision puts it in _meta. [DiscoverResult.Server] reads both.
 	ServerInfo *Implementation
 	ResultType ResultType
 	TTLMs      *int64
@@ -37,7 +37,7 @@ func (v *DiscoverResult) fields(c *codec) {
 
 // Server returns what the server says of itself: the _meta member, else the
 // top-level one of older drafts, else a zero value. One that cannot be read
-// counts as absent, for nothing depends on it (META-07).
+// counts as absent, for nothing depends on it.
 func (v *DiscoverResult) Server() Implementation {
 	if raw, ok := MetaValue(v.Meta, MetaServerInfo); ok {
 		var info Implementation

@@ -15,9 +15,9 @@
 // are and answer), [ServerCapabilities] (what a server offers), and [Version]
 // (which revision is spoken, and of which [Era]).
 //
-// One type serves all revisions: a member that some revision lacks is simply
-// absent there, and its comment says so. Names follow the schemas, with
-// XParams for the schema's XRequestParams and XNotificationParams.
+// One type serves all revisions. A member that a revision does not have is absent
+// there; its comment names the revisions. Names follow the schemas: XParams is the
+// schema's XRequestParams or XNotificationParams.
 //
 // Decoding is strict in form and lenient in content. Names match exactly,
 // duplicate members are refused, integers stay exact, and a wrong type is a

@@ -17,7 +17,7 @@ type ElicitParams struct {
 	// RequestedSchema is the form's JSON Schema, in form mode.
 	RequestedSchema json.RawMessage
 	// URL is where the user is to go, in url mode. It is untrusted: never
-	// fetched, opened only with the user's consent (ELIC-05).
+	// fetched, opened only with the user's consent.
 	URL string
 	// ElicitationID is for url mode in 2025-11-25 only.
 	ElicitationID string
@@ -52,7 +52,7 @@ const (
 // ElicitResult is the user's answer (schema ElicitResult).
 type ElicitResult struct {
 	Action ElicitAction
-	// Content is the form's object, only with accept in form mode (ELIC-02).
+	// Content is the form's object, only with accept in form mode.
 	Content json.RawMessage
 	Meta    json.RawMessage
 	Extra   Members

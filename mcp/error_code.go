@@ -3,7 +3,7 @@ package mcp
 // Codes that MCP adds to JSON-RPC's. A code means something in the revisions
 // named only; elsewhere it is a server's own.
 const (
-	// CodeResourceNotFound is up to 2025-11-25; later -32602 (RES-03). Its data
+	// CodeResourceNotFound is up to 2025-11-25; later -32602. Its data
 	// is a [ResourceNotFoundData].
 	CodeResourceNotFound = -32002
 	// CodeURLElicitationRequired is in 2025-11-25 only (schema
@@ -20,7 +20,7 @@ const (
 	// [UnsupportedVersionData].
 	CodeUnsupportedProtocolVersion = -32022
 	// CodeUserRejected is what a client answers when its user refused a
-	// sampling request, up to 2025-11-25 (SAMP-04).
+	// sampling request, up to 2025-11-25.
 	CodeUserRejected = -1
 )
 
@@ -37,7 +37,7 @@ func (v *ResourceNotFoundData) fields(c *codec) {
 }
 
 // URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what
-// the user must do before the call can be repeated (ELIC-08).
+// the user must do before the call can be repeated.
 type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams
 	Extra        Members
@@ -51,7 +51,7 @@ func (v *URLElicitationRequiredData) fields(c *codec) {
 
 // MissingCapabilityData is the data of [CodeMissingRequiredClientCapability].
 type MissingCapabilityData struct {
-	// RequiredCapabilities is what the call needs the client to offer (DISC-08).
+	// RequiredCapabilities is what the call needs the client to offer.
 	RequiredCapabilities ClientCapabilities
 	Extra                Members
 	zero                 presence
@@ -63,7 +63,7 @@ func (v *MissingCapabilityData) fields(c *codec) {
 }
 
 // UnsupportedVersionData is the data of [CodeUnsupportedProtocolVersion], and
-// of the -32602 some servers give to initialize (LC-06).
+// of the -32602 some servers give to initialize.
 type UnsupportedVersionData struct {
 	// Supported are revisions in any order; choose with [Newest].
 	Supported []string

@@ -29,7 +29,7 @@ func (v *Tool) Definition() (json.RawMessage, error) {
 // Fingerprint returns "sha256:" and the digest of [Tool.Definition] in hex, ""
 // when there is none. The same definition has the same fingerprint on every
 // machine, however the server orders or indents it; store it to notice a tool
-// that changes after it was approved (SEC-11).
+// that changes after it was approved.
 func (v *Tool) Fingerprint() string {
 	definition, err := v.Definition()
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The marks around a header value in base64 form (HDR-04).
+// The marks around a header value in base64 form.
 const (
 	headerMarkOpen  = "=?base64?"
 	headerMarkClose = "?="
 )
 
 // EncodeHeaderValue returns the form in which a header repeats a value of a
-// message in the stateless era (HDR-04, HDR-05): as it is when it is visible
+// message in the stateless era: as it is when it is visible
 // ASCII and blanks that do not stand at its ends, else base64 between marks. A
 // value that looks like that form is encoded too.
 func EncodeHeaderValue(value string) string {

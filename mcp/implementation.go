@@ -1,8 +1,7 @@
 package mcp
 
 // Implementation names a program that speaks the protocol (schema
-// Implementation). What a peer says of itself is for display and logs only
-// (META-07).
+// Implementation). What a peer says of itself is for display and logs only.
 type Implementation struct {
 	Name    string
 	Version string

@@ -10,7 +10,7 @@ import (
 
 // InputRequiredResult asks the client for input before a call can be answered
 // (schema InputRequiredResult, since 2026-07-28). A call that got one is sent
-// again with the answers and the state (MRTR-04).
+// again with the answers and the state.
 type InputRequiredResult struct {
 	// ResultType is [ResultInputRequired].
 	ResultType ResultType

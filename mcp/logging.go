@@ -45,8 +45,7 @@ func (l LoggingLevel) Known() bool {
 	return false
 }
 
-// Slog returns the level for [log/slog]; an unknown level is information
-// (LOG-03).
+// Slog returns the level for [log/slog]; an unknown level is information.
 func (l LoggingLevel) Slog() slog.Level {
 	for _, row := range levels {
 		if row.level == l {

@@ -16,20 +16,19 @@ const (
 	MetaBaggage     = "baggage"
 
 	// MetaProtocolVersion, MetaClientCapabilities and MetaClientInfo are on
-	// every request of the stateless era (META-04, META-05).
+	// every request of the stateless era.
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	MetaClientInfo         = "io.modelcontextprotocol/clientInfo"
-	// MetaLogLevel asks for log messages about one request (META-06).
+	// MetaLogLevel asks for log messages about one request.
 	MetaLogLevel = "io.modelcontextprotocol/logLevel"
-	// MetaServerInfo is in results of the stateless era (META-07).
+	// MetaServerInfo is in results of the stateless era.
 	MetaServerInfo = "io.modelcontextprotocol/serverInfo"
-	// MetaSubscriptionID tells which subscription a notification belongs to
-	// (META-08).
+	// MetaSubscriptionID tells which subscription a notification belongs to.
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
 	// MetaRelatedTask and MetaModelImmediateResponse belong to the tasks of
-	// 2025-11-25 (META-09).
+	// 2025-11-25.
 	MetaRelatedTask            = "io.modelcontextprotocol/related-task"
 	MetaModelImmediateResponse = "io.modelcontextprotocol/model-immediate-response"
 )
@@ -67,8 +66,8 @@ func MetaValue(meta json.RawMessage, key string) (value json.RawMessage, ok bool
 
 // CheckMeta says what is wrong with a _meta object a caller wants to send: keys
 // must be well formed, and those the protocol reserves are refused, but for
-// the progress token and the W3C trace keys, whose values must have W3C's form
-// (META-01 to META-03). nil passes.
+// the progress token and the W3C trace keys, whose values must have W3C's form.
+// nil passes.
 func CheckMeta(meta json.RawMessage) error {
 	if meta == nil {
 		return nil
@@ -95,8 +94,8 @@ func CheckMeta(meta json.RawMessage) error {
 }
 
 // CheckMetaKey says what is wrong with the form of a _meta key: an optional
-// prefix of dot-separated labels and a slash, then a name (META-01). It also
-// judges the ids of extensions, which must have a prefix (DISC-16).
+// prefix of dot-separated labels and a slash, then a name. It also
+// judges the ids of extensions, which must have a prefix.
 func CheckMetaKey(key string) error {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
@@ -116,8 +115,8 @@ func CheckMetaKey(key string) error {
 }
 
 // ReservedMetaKey reports whether the key belongs to the protocol: the union
-// of what the revisions reserve (META-02). The bare names everybody may send
-// (META-03) are not reserved in this sense.
+// of what the revisions reserve. The bare names everybody may send
+// are not reserved in this sense.
 func ReservedMetaKey(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	if !found {

@@ -8,7 +8,7 @@ import (
 )
 
 // checkTrace says what is wrong with the value of a W3C trace key; other keys
-// pass (META-03).
+// pass.
 func checkTrace(key string, value []byte) error {
 	var ok func(string) bool
 	switch key {

@@ -57,27 +57,25 @@ const (
 	FromEither = FromClient | FromServer
 )
 
-// MethodInfo says what a method is in one revision (protocol.md, appendix A).
+// MethodInfo says what a method is in one revision.
 type MethodInfo struct {
 	Name string
 	// Notification is true for a method that is never answered.
 	Notification bool
 	Sender       Sender
 	// Capability is the path the server must have declared before a client may
-	// send the method (LC-11, DISC-15), for [ServerCapabilities.Has]. Empty
+	// send the method, for [ServerCapabilities.Has]. Empty
 	// when none is needed.
 	Capability string
-	// InputRequired is true when the answer may be an [InputRequiredResult]
-	// (MRTR-01).
+	// InputRequired is true when the answer may be an [InputRequiredResult].
 	InputRequired bool
-	// Cacheable is true when the answer carries ttlMs and cacheScope
-	// (CACHE-01).
+	// Cacheable is true when the answer carries ttlMs and cacheScope.
 	Cacheable bool
 }
 
 // LookupMethod returns what the method is in revision v. ok is false when the
 // revision does not have it, as a message of its own: in the stateless era a
-// server's questions travel inside results (MRTR-03) and are not methods.
+// server's questions travel inside results and are not methods.
 func LookupMethod(name string, v Version) (info MethodInfo, ok bool) {
 	place := v.place()
 	if place < 0 {

@@ -5,7 +5,7 @@ import "encoding/json"
 // PaginatedParams asks for a page of a list (schema PaginatedRequestParams).
 type PaginatedParams struct {
 	// Cursor is the last page's NextCursor, byte for byte; nil for the first
-	// page (UTIL-12, UTIL-13).
+	// page.
 	Cursor *string
 	Meta   json.RawMessage
 	Extra  Members
@@ -74,8 +74,7 @@ func (v *EmptyResult) fields(c *codec) {
 }
 
 // ResultType says what kind of result came (schema ResultType, since
-// 2026-07-28). Extensions add values; any other makes the answer invalid
-// (DISC-12).
+// 2026-07-28). Extensions add values; any other makes the answer invalid.
 type ResultType string
 
 // The result types of the protocol and of the tasks extension.
@@ -86,7 +85,7 @@ const (
 )
 
 // CacheScope says who may share a cached result (schema CacheableResult, since
-// 2026-07-28). Anything but [CachePublic] counts as private (CACHE-02).
+// 2026-07-28). Anything but [CachePublic] counts as private.
 type CacheScope string
 
 // The cache scopes.

@@ -3,7 +3,7 @@ package mcp
 import "bytes"
 
 // PeekResultType returns the resultType of a raw result without decoding it. ok
-// is false for a result without one, which counts as [ResultComplete] (DISC-13);
+// is false for a result without one, which counts as [ResultComplete];
 // one that is no text is "", which is no type. result must be valid JSON, as
 // everything from [jsonrpc.Decode] is.
 func PeekResultType(result []byte) (kind ResultType, ok bool) {

@@ -13,7 +13,7 @@ import (
 //
 // Whatever a value holds, it stays where the template puts it: characters that
 // have a meaning in URIs are escaped, but for those that {+x} and {#x} let
-// through, and there a segment of one or two dots is escaped too (RES-07).
+// through, and there a segment of one or two dots is escaped too.
 func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	var out strings.Builder
 	used := 0

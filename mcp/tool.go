@@ -9,7 +9,7 @@ import (
 
 // Tool describes one tool (schema Tool).
 type Tool struct {
-	// Name is what tools/call takes. Any text is possible (TOOL-05).
+	// Name is what tools/call takes. Any text is possible.
 	Name string
 	// Title is for people, since 2025-06-18. See [Tool.DisplayName].
 	Title       string
@@ -18,7 +18,7 @@ type Tool struct {
 	// when absent.
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage
-	// Annotations are hints, to be trusted no more than the server is (TOOL-04).
+	// Annotations are hints, to be trusted no more than the server is.
 	Annotations *ToolAnnotations
 	Icons       []Icon
 	// Execution is for revision 2025-11-25 only.
@@ -45,7 +45,7 @@ func (v *Tool) fields(c *codec) {
 }
 
 // DisplayName returns the name for people: Title, else the annotations' title,
-// else Name (TOOL-03).
+// else Name.
 func (v *Tool) DisplayName() string {
 	switch {
 	case v.Title != "":
@@ -59,7 +59,7 @@ func (v *Tool) DisplayName() string {
 
 // ToolAnnotations are a server's hints about a tool (schema ToolAnnotations,
 // since 2025-03-26). A nil hint was not given; the methods apply the
-// protocol's defaults. Hints are untrusted (TOOL-04).
+// protocol's defaults. Hints are untrusted.
 type ToolAnnotations struct {
 	Title           string
 	ReadOnlyHint    *bool
@@ -122,8 +122,7 @@ func (v *ToolExecution) fields(c *codec) {
 // ListToolsResult is one page of tools (schema ListToolsResult).
 type ListToolsResult struct {
 	Tools []Tool
-	// NextCursor is nil at the end of the list; an empty string is a cursor
-	// (UTIL-13).
+	// NextCursor is nil at the end of the list; an empty string is a cursor.
 	NextCursor *string
 	ResultType ResultType
 	TTLMs      *int64
@@ -150,7 +149,7 @@ type CallToolParams struct {
 	// Arguments is an object, or nil to leave the member out.
 	Arguments json.RawMessage
 	// InputResponses and RequestState answer an [InputRequiredResult], since
-	// 2026-07-28 (MRTR-04).
+	// 2026-07-28.
 	InputResponses InputResponses
 	RequestState   *string
 	// Task asks for the call to become a task, in 2025-11-25 only.
@@ -208,12 +207,12 @@ func (v *CallToolParams) AppendJSON(dst []byte) []byte {
 }
 
 // CallToolResult is what a tool answered (schema CallToolResult). A tool's own
-// failure is such a result too, with IsError set (TOOL-12).
+// failure is such a result too, with IsError set.
 type CallToolResult struct {
 	// Content is for a model to read.
 	Content []Content
 	// StructuredContent is exactly what was received: nil when absent, the four
-	// bytes null when the tool answered null (TOOL-11).
+	// bytes null when the tool answered null.
 	StructuredContent json.RawMessage
 	IsError           bool
 	// ResultType is sent since 2026-07-28; empty counts as "complete".

@@ -104,7 +104,7 @@ func (v Version) place() int {
 }
 
 // Newest returns the newest known revision among offered that is of the given
-// era, for choosing from a server's list (DISC-04). ok is false when there is
+// era, for choosing from a server's list. ok is false when there is
 // none. [EraUnknown] takes either era.
 func Newest(offered []string, era Era) (v Version, ok bool) {
 	best := -1

@@ -19,13 +19,15 @@ type Observed interface {
 	Clients() []*client.Client
 }
 
-// Observe shows the state of the breakers of a client, or of the clients of a pool,
-// for as long as they are used, and how long that was. Call it once the client is
-// connected or the pool is open, and end when it is closed, with the error that it
-// was closed for or nil; end may be called more than once, the first time counts.
-// The session that mcp.client.session.duration is about is that of the application:
-// one that the client has opened anew in between is the same. Of a pool each server
-// has one that was connected when Observe was called.
+// Observe reports the state of the breakers of a client, or of all clients of a
+// pool, as a metric. It also measures how long the session lasts. Call Observe
+// when the client is connected or the pool is open. Call end when it is closed,
+// with the error that closed it, or nil. Only the first call of end counts.
+//
+// The metric mcp.client.session.duration measures the session of the
+// application. A session that the client reopens after a loss is the same
+// session. A pool has one session for each server that was connected when
+// Observe was called.
 func (t *Telemetry) Observe(of Observed) (end func(err error)) {
 	began := time.Now()
 	var sessions [][]attribute.KeyValue

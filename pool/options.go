@@ -45,9 +45,9 @@ const (
 // each name while it opens. Values in the options are shared by the servers that get
 // them: one breaker in [client.WithResilience] opens for all.
 //
-// A server of a pool needs no capability unless [client.WithRequiredCapabilities]
-// says so. [client.WithHTTP] and [client.WithCommand] are refused: set up the
-// transport itself.
+// By default a pool requires no capability of its servers; use
+// [client.WithRequiredCapabilities] to require some. [client.WithHTTP] and
+// [client.WithCommand] are refused; set the fields of the transport instead.
 func WithServerOptions(f func(name string) []client.Option) Option {
 	return optionFunc(func(c *config) { c.serverOptions = f })
 }

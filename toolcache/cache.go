@@ -20,9 +20,9 @@ type Key struct {
 	// Server is the server's identity, its address or command line.
 	Server string
 	// Variant is what a list depends on whoever asks: the revision, the
-	// capabilities declared (CACHE-04). "" when nothing does.
+	// capabilities declared. "" when nothing does.
 	Variant string
-	// Partition is who asks: the credentials (CACHE-05). "" when it does not
+	// Partition is who asks: the credentials. "" when it does not
 	// matter.
 	Partition string
 }
@@ -32,7 +32,7 @@ type Listing struct {
 	// Tools are all of them, over all pages.
 	Tools []mcp.Tool
 	// TTL is how long the server wants them to be fresh, nil when it does not
-	// say. A list is as fresh as the page that expires first (CACHE-10).
+	// say. A list is as fresh as the page that expires first.
 	TTL *time.Duration
 	// Public says that every page may be shared between those who ask, whoever
 	// they are.
@@ -124,7 +124,7 @@ func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*m
 
 // List returns all tools in the server's order, from the list if it is fresh,
 // else after a refresh with fetch. Of tools with the same name there is only
-// the first (TOOL-02), and tools that are too large are left out. The slice is
+// the first, and tools that are too large are left out. The slice is
 // the caller's.
 func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, error) {
 	tools, _, err := c.Read(ctx, key, fetch)

@@ -107,7 +107,7 @@ func (c *Cache) mayRevalidate(l *list, s *snapshot, now time.Time) bool {
 }
 
 // mayServeStale reports whether s may stand in for a fetch that failed with
-// err: it ended by age alone, and not long ago (CACHE-11).
+// err: it ended by age alone, and not long ago.
 func (c *Cache) mayServeStale(l *list, s *snapshot, err error, now time.Time) bool {
 	return c.set.ServeStale && s != nil && s.epoch == l.epoch.Load() &&
 		s.lease.over(now) <= maxStale && c.standsIn(err)

@@ -15,14 +15,14 @@ import (
 
 const (
 	// maxResponses and maxResponseBytes bound the results that are kept over
-	// all keys; those not used for longest go first (CACHE-14).
+	// all keys; those not used for longest go first.
 	maxResponses     = 1024
 	maxResponseBytes = 32 << 20
 	// maxResponse bounds one result: a larger one would drive out the rest.
 	maxResponse = maxResponseBytes / 8
 )
 
-// ResponseKey says what a result is the answer to (CACHE-04).
+// ResponseKey says what a result is the answer to.
 type ResponseKey struct {
 	Key    Key
 	Method string
@@ -35,10 +35,10 @@ type ResponseKey struct {
 type Response struct {
 	Result []byte
 	// TTL is how long the server lets it be used; nil, when the server does
-	// not say, is not at all (CACHE-02).
+	// not say, is not at all.
 	TTL *time.Duration
 	// Own says that the result is the asker's alone: it is not kept, and not
-	// handed to others who asked the same meanwhile (CACHE-09).
+	// handed to others who asked the same meanwhile.
 	Own bool
 	// Shared says that the asker does not change the result, so that what is
 	// kept need not be a copy of it.
@@ -63,8 +63,7 @@ type responses struct {
 type response struct {
 	result []byte
 	err    error
-	// lease of the first page of a list ends with the page that goes first
-	// (CACHE-10).
+	// lease of the first page of a list ends with the page that goes first.
 	lease lease
 	// pages are the other pages that are kept, for the first page of a list.
 	pages []string
@@ -168,7 +167,7 @@ func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Fresh
 }
 
 // Forget drops what is kept for a method, all pages of a list or all resources,
-// and what is on its way for it (CACHE-08).
+// and what is on its way for it.
 func (c *Cache) Forget(key Key, method string) {
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key && k.Method == method })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// DefaultTTL is how long a list is fresh when nobody says (AC-004.2).
+	// DefaultTTL is how long a list is fresh when nobody says.
 	DefaultTTL = 5 * time.Minute
 	// DefaultSize is how many lists a cache keeps.
 	DefaultSize = 128
@@ -19,7 +19,7 @@ const (
 	// EnvTTL is the environment variable that [TTLFromEnv] reads.
 	EnvTTL = "MCP_TOOL_CACHE_TTL"
 
-	// maxTTL bounds what a server may ask for (CACHE-02).
+	// maxTTL bounds what a server may ask for.
 	maxTTL = 24 * time.Hour
 	// maxStale bounds how long after its end a list may stand in for a failed
 	// fetch.
@@ -72,8 +72,7 @@ type Settings struct {
 	Revalidate time.Duration
 	// SharePublic lets a list that the server calls public be used for all
 	// partitions of its server and variant. A server that calls a list public by
-	// mistake shows one user's tools to another then, so it is off by default
-	// (CACHE-06).
+	// mistake shows one user's tools to another then, so it is off by default.
 	SharePublic bool
 	// Durable keeps lists of tools beyond this process; nil means that nothing
 	// does. See [Store].

@@ -38,7 +38,7 @@ type digest struct {
 }
 
 // newSnapshot makes a state of what was fetched. Of tools with the same name the
-// first counts (TOOL-02), also when it is refused.
+// first counts, also when it is refused.
 func newSnapshot(from Listing, epoch uint64, lease lease) *snapshot {
 	s := &snapshot{
 		tools:  make([]mcp.Tool, 0, len(from.Tools)),
