@@ -57,6 +57,7 @@ var importTable = []row{
 	{pkg: "internal/suggest", why: "names that are near to each other, whatever they name"},
 	{pkg: "internal/doc", may: []string{"jsonrpc"}, why: "JSON documents with their order and digits, whoever reads them"},
 	{pkg: "internal/schema", may: []string{"internal/doc", "internal/inputschema", "internal/suggest"}, why: "what a schema says in words, to whoever asks"},
+	{pkg: "internal/drawing", why: "a picture from a text, whatever it shows"},
 	{pkg: "internal/house/walk/trace", why: "a record of which functions run, below all that it may mark"},
 	{pkg: "internal/house/walk", may: []string{"client", "internal/house/walk/trace", "mcp"}, why: "one call, to be watched"},
 	{pkg: "internal/house", why: "what measures the code uses none of it"},

@@ -25,18 +25,18 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {310, 80},
-	"methods of the largest other type":              {132, 60},
-	"files in the largest circle":                    {127, 25},
-	"arrows a file, client":                          {7.8, 5},
-	"arrows that run back up, client (%)":            {17, 20},
-	"files that one CallTool over stdio passes":      {62, 25},
-	"returns of that call to a file it has left":     {75, 10},
+	"methods of client.Client":                       {263, 80},
+	"methods of the largest other type":              {88, 60},
+	"files in the largest circle":                    {112, 25},
+	"arrows a file, client":                          {7.3, 5},
+	"arrows that run back up, client (%)":            {16, 20},
+	"files that one CallTool over stdio passes":      {68, 25},
+	"returns of that call to a file it has left":     {80, 10},
 	"functions that send a request of the client":    {1, 1},
-	"functions that ask why a request has no answer": {13, 1},
-	"exported names of client":                       {309, 180},
-	"exported fields of client":                      {222, 120},
-	"options of client":                              {67, 35},
+	"functions that ask why a request has no answer": {12, 1},
+	"exported names of client":                       {260, 180},
+	"exported fields of client":                      {196, 120},
+	"options of client":                              {57, 35},
 }
 
 // measure makes the table of the project in dir.
