@@ -104,6 +104,10 @@ var importTable = []row{
 		why: "a queue knows of its items what they weigh",
 	},
 	{
+		pkg: "client/internal/notify", may: []string{"client/internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
+		why: "handlers are called in one order, whatever they are called for",
+	},
+	{
 		pkg: "client/internal/progress", may: []string{"client/internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/callback"},
 		why: "progress belongs to requests, whoever sends them",
 	},

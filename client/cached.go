@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -255,7 +256,7 @@ func (f *freshness) left() *time.Duration {
 
 // outdate drops from the cache what a notification says has changed (CACHE-08).
 func (c *Client) outdate(n jsonrpc.Notification) {
-	if n.Method != mcp.MethodResourcesUpdated && !listChanged(n.Method) {
+	if n.Method != mcp.MethodResourcesUpdated && !notify.ListChanged(n.Method) {
 		return
 	}
 	for _, key := range c.cacheKeys() {

@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
-	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
@@ -49,16 +49,15 @@ type Client struct {
 
 	subscriptions lazy[watch.Watcher]
 	definitions   lazy[definitions]
-	progress      lazy[progress.Table]    // see progressTable
-	tasks         lazy[tasks.Follower]    // see follower
-	inbox         lazy[inbox.Queue[item]] // see handlers
+	progress      lazy[progress.Table]  // see progressTable
+	tasks         lazy[tasks.Follower]  // see follower
+	notifiers     lazy[notify.Notifier] // see handlers
 
 	asks   lazy[ask.Dispatcher] // see dispatcher
 	budget transport.Budget     // of what the server makes this side hold
 
 	inFlight atomic.Int64
 	pulse    pulse
-	marks    listMarks
 	untyped  atomic.Bool // a result without a type was logged
 	probing  atomic.Bool // what comes is dropped meanwhile (NEG-16)
 
@@ -139,7 +138,7 @@ func (c *Client) Close() error {
 		if l != nil {
 			c.err = l.Conn.Close()
 		}
-		c.handlers().Stop()
+		c.notifier().Stop()
 		if !waitFor(&c.work, closeTimeout) {
 			c.log.Warn("[MCP] a handler did not return within a second of Close", "server", c.server)
 		}

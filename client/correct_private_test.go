@@ -114,7 +114,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 	definition := mcp.Tool{Name: "x", Description: text}
 	tests := map[string]func(c *Client){
 		"notifications": func(c *Client) {
-			c.handlers().Put(item{n: jsonrpc.Notification{Method: "acme/x", Params: []byte(text)}})
+			c.notifier().Notification(jsonrpc.Notification{Method: "acme/x", Params: []byte(text)})
 		},
 		"progress with members of its own": func(c *Client) {
 			c.progressTable().Notify(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})

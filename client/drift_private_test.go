@@ -48,7 +48,7 @@ func TestObservedToolsAreOwn(t *testing.T) {
 	again := readTool(t, text)
 	c.observe("", &again)
 	require.Same(t, first, c.definitions.get().seen[shownTool{"", "x"}])
-	require.Nil(t, c.inbox.peek(), "no event")
+	require.Nil(t, c.notifiers.peek(), "no event")
 }
 
 // A server whose names change with every list does not fill the memory (SEC-10).

@@ -219,6 +219,6 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.handlers().Put(item{event: e.hidden(c.secrets())})
+		c.notifier().Event(e.hidden(c.secrets()))
 	}
 }

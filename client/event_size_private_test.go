@@ -9,6 +9,7 @@ import (
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -42,9 +43,9 @@ func TestSizeOfEvents(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 10_000)
 	for _, e := range longEvents(text) {
-		size := item{event: e}.Size()
+		size := footprint.Of(e)
 		require.GreaterOrEqual(t, size, len(text), "%T", e)
 		require.Less(t, size, 2*len(text)+2_000, "%T", e)
 	}
-	require.Zero(t, item{event: LivenessFailed{}}.Size())
+	require.Zero(t, footprint.Of(LivenessFailed{}))
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -144,54 +143,7 @@ func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
 	// At once, not in its turn: a call that follows must not use what is known
 	// to be stale (CHG-02).
 	c.outdate(n)
-	if c.tell(n, on) && c.wanted(n.Method) {
-		c.enqueue(n)
-	}
-}
-
-func listChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
-
-// wanted keeps what no handler is for out of the inbox.
-func (c *Client) wanted(method string) bool {
-	return c.cfg.onNotification != nil ||
-		(c.cfg.onLog != nil && method == mcp.MethodMessage) ||
-		(c.cfg.onListChanged != nil && listChanged(method))
-}
-
-// report calls functions for an event. One that ends the goroutine does not stop the
-// next.
-func (c *Client) report(e Event, to []func(context.Context, Event), failed func(*callback.Error)) {
-	if len(to) > 0 {
-		defer c.report(e, to[1:], failed)
-		callback.Run("OnEvent", failed, func() { to[0](c.life, e) })
-	}
-}
-
-// deliver runs the handlers for one item. All are deferred: one that ends the
-// goroutine does not stop the next.
-func (c *Client) deliver(it item) {
-	switch {
-	case it.event != nil:
-		told := c.callbackFailed
-		if e, ok := it.event.(CallbackFailed); ok && e.Callback == callback.LogHandler {
-			told = nil // by a log whose handler fails: that would be an event again, for ever
-		}
-		c.report(it.event, c.cfg.onEvent, told)
-		return
-	}
-	if c.cfg.onNotification != nil && !it.inferred {
-		defer c.guarded("OnNotification", func() { c.cfg.onNotification(c.life, it.n) })
-	}
-	if it.mark != nil {
-		it.mark.Store(false)
-		defer c.guarded("OnListChanged", func() { c.cfg.onListChanged(c.life, it.n.Method) })
-	}
-	if c.cfg.onLog != nil && it.n.Method == mcp.MethodMessage {
-		var m mcp.LoggingMessageParams
-		if err := mcp.Unmarshal([]byte(it.n.Params), &m); err != nil {
-			c.log.Warn("[MCP] a log message of the server cannot be read", "server", c.server, "error", err)
-			return
-		}
-		c.guarded("OnLog", func() { c.cfg.onLog(c.life, m) })
+	if c.tell(n, on) && c.cfg.handlers.Want(n.Method) {
+		c.notifier().Notification(n)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // However many ask at once, there is one part.
 func TestLazyPartIsOne(t *testing.T) {
 	t.Parallel()
-	var part lazy[listMarks]
+	var part lazy[pulse]
 	require.Nil(t, part.peek())
-	got := make([]*listMarks, 50)
+	got := make([]*pulse, 50)
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() { got[i] = part.get() })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -78,10 +79,8 @@ type uncommon struct {
 	keyPrefix  string // of idempotency keys
 	keysSet    bool
 
-	onNotification func(context.Context, jsonrpc.Notification)
-	onLog          func(context.Context, mcp.LoggingMessageParams)
-	onListChanged  func(context.Context, string)
-	onEvent        []func(context.Context, Event)
+	handlers notify.Handlers
+	onEvent  []func(context.Context, Event)
 }
 
 // theUsual is what a client has that sets nothing uncommon.
@@ -256,19 +255,19 @@ func WithCommand(cmd transport.Command) Option {
 // that panics or ends its goroutine costs nothing but its own notification; see
 // [CallbackFailed].
 func OnNotification(f func(ctx context.Context, n jsonrpc.Notification)) Option {
-	return optionFunc(func(c *config) { c.onNotification = f })
+	return optionFunc(func(c *config) { c.handlers.Notification = f })
 }
 
 // OnLog is called for log messages of the server; see [OnNotification].
 func OnLog(f func(ctx context.Context, m mcp.LoggingMessageParams)) Option {
-	return optionFunc(func(c *config) { c.onLog = f })
+	return optionFunc(func(c *config) { c.handlers.Log = f })
 }
 
 // OnListChanged is called when the server says that a list has changed; method
 // is the notification's. The schema cache has been invalidated by then. See
 // [OnNotification].
 func OnListChanged(f func(ctx context.Context, method string)) Option {
-	return optionFunc(func(c *config) { c.onListChanged = f })
+	return optionFunc(func(c *config) { c.handlers.ListChanged = f })
 }
 
 // newConfig applies options and the environment and checks the outcome.

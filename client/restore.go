@@ -80,5 +80,5 @@ func (c *Client) restoreRestarted(before *link.Agreement) {
 	if before.Era != era {
 		c.listenForHandlers()
 	}
-	c.tellListsChanged(watch.Declared(c.live.Agreed(), watch.AllLists))
+	c.notifier().Unheard(watch.Declared(c.live.Agreed(), watch.AllLists))
 }

@@ -2,12 +2,10 @@ package client
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -49,58 +47,7 @@ func (c *Client) openStream() {
 // needsStream reports whether anybody waits for what a server sends by itself.
 func (c *Client) needsStream() bool {
 	offers := c.cfg.offer.Capabilities(c.live.Agreed().Version)
-	return c.cfg.onListChanged != nil || c.cfg.onLog != nil || c.cfg.onNotification != nil ||
-		offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscribed()
-}
-
-// listMarks says which lists OnListChanged is about to be told of.
-type listMarks struct{ tools, prompts, resources atomic.Bool }
-
-func (m *listMarks) of(method string) *atomic.Bool {
-	switch method {
-	case mcp.MethodToolsListChanged:
-		return &m.tools
-	case mcp.MethodPromptsListChanged:
-		return &m.prompts
-	case mcp.MethodResourcesListChanged:
-		return &m.resources
-	}
-	return new(atomic.Bool) // some list of the server's own
-}
-
-// enqueue queues a notification for its handlers. Notices of one list that come
-// while one waits say nothing new (CHG-02).
-func (c *Client) enqueue(n jsonrpc.Notification) {
-	it := item{n: n}
-	if c.cfg.onListChanged != nil && listChanged(n.Method) {
-		mark := c.marks.of(n.Method)
-		switch first := !mark.Swap(true); {
-		case first:
-			it.mark = mark
-		case c.cfg.onNotification == nil:
-			return
-		}
-	}
-	c.handlers().Put(it)
-}
-
-// tellListsChanged tells OnListChanged of lists that may have changed unheard.
-func (c *Client) tellListsChanged(f mcp.SubscriptionFilter) {
-	if c.cfg.onListChanged == nil {
-		return
-	}
-	for _, list := range []struct {
-		method string
-		on     bool
-	}{
-		{mcp.MethodToolsListChanged, f.ToolsListChanged},
-		{mcp.MethodPromptsListChanged, f.PromptsListChanged},
-		{mcp.MethodResourcesListChanged, f.ResourcesListChanged},
-	} {
-		if mark := c.marks.of(list.method); list.on && !mark.Swap(true) {
-			c.handlers().Put(item{n: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
-		}
-	}
+	return c.cfg.handlers.Any() || offers.Roots != nil || offers.Sampling != nil || offers.Elicitation != nil || c.subscribed()
 }
 
 var errStreamGap = errors.New("the server's stream was interrupted")
@@ -121,5 +68,5 @@ func (c *Client) missed(reason error) {
 	if w := c.subscriptions.peek(); w != nil {
 		w.Gap()
 	}
-	c.tellListsChanged(watch.Declared(c.live.Agreed(), watch.AllLists))
+	c.notifier().Unheard(watch.Declared(c.live.Agreed(), watch.AllLists))
 }

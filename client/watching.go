@@ -35,7 +35,7 @@ func (c *Client) watcher() *watch.Watcher {
 			Missed: func(reason error, lists mcp.SubscriptionFilter) {
 				c.forgetAll()
 				c.emit(SubscriptionGap{Reason: reason})
-				c.tellListsChanged(lists)
+				c.notifier().Unheard(lists)
 			},
 			MissedAll: c.missed,
 		})
@@ -69,7 +69,7 @@ func (c *Client) tell(n jsonrpc.Notification, on jsonrpc.ID) bool {
 // server declares, and never without a handler (CHG-03).
 func (c *Client) listenForHandlers() {
 	agreed := c.live.Agreed()
-	if filter := watch.Declared(agreed, watch.AllLists); c.cfg.onListChanged != nil && agreed.Declared && !watch.Empty(filter) {
+	if filter := watch.Declared(agreed, watch.AllLists); c.cfg.handlers.ListChanged != nil && agreed.Declared && !watch.Empty(filter) {
 		c.watcher().ListenForHandlers(filter)
 	}
 }

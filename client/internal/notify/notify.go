@@ -1,0 +1,180 @@
+// Package notify calls the application's handlers for what a server sends by itself,
+// and for events of the connection: one after the other, in the order things came.
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Handlers are the functions of the application. All may be nil.
+type Handlers struct {
+	Notification func(context.Context, jsonrpc.Notification)
+	Log          func(context.Context, mcp.LoggingMessageParams)
+	ListChanged  func(ctx context.Context, method string)
+}
+
+// Want reports whether there is a handler for a method.
+func (h *Handlers) Want(method string) bool {
+	return h.Notification != nil || h.Log != nil && method == mcp.MethodMessage || h.ListChanged != nil && ListChanged(method)
+}
+
+// Any reports whether there is a handler.
+func (h *Handlers) Any() bool { return h.Notification != nil || h.Log != nil || h.ListChanged != nil }
+
+// ListChanged reports the methods of notifications that a list has changed.
+func ListChanged(method string) bool { return strings.HasSuffix(method, "/list_changed") }
+
+// Config is what a notifier knows and what the layers above do for it. Every field
+// is set.
+type Config struct {
+	Handlers *Handlers
+	// Event calls the handlers of an event.
+	Event func(event any)
+	// Server is the name of the server in the log.
+	Server string
+	Log    *slog.Logger
+	// Life is the context of handlers.
+	Life context.Context
+	// Budget bounds what waits for handlers.
+	Budget *transport.Budget
+	// Go runs f on a goroutine that Close waits for.
+	Go func(f func())
+	// Run runs a function of the application, by the name of its option.
+	Run func(name string, f func())
+}
+
+// Notifier calls handlers. Its methods may be called from many goroutines at once,
+// and never wait.
+type Notifier struct {
+	set   Config
+	queue *inbox.Queue[item]
+	// waiting says for which lists a notification waits for ListChanged.
+	waiting struct{ tools, prompts, resources atomic.Bool }
+}
+
+// New returns a notifier.
+func New(set Config) *Notifier {
+	n := &Notifier{set: set}
+	n.queue = inbox.New(inbox.Host[item]{
+		Budget: set.Budget, Go: set.Go, Deliver: n.deliver,
+		Dropped: func(count int) {
+			set.Log.Warn("[MCP] notifications dropped: a handler is too slow", "server", set.Server, "count", count)
+		},
+	})
+	return n
+}
+
+// Stop drops what waits, and everything that comes after that.
+func (n *Notifier) Stop() { n.queue.Stop() }
+
+// Event queues an event.
+func (n *Notifier) Event(event any) { n.queue.Put(item{event: event}) }
+
+// Notification queues a notification. Those of one list that come while one waits
+// say nothing new (CHG-02).
+func (n *Notifier) Notification(notification jsonrpc.Notification) {
+	it := item{notification: notification}
+	if n.set.Handlers.ListChanged != nil && ListChanged(notification.Method) {
+		mark := n.mark(notification.Method)
+		switch first := !mark.Swap(true); {
+		case first:
+			it.mark = mark
+		case n.set.Handlers.Notification == nil:
+			return
+		}
+	}
+	n.queue.Put(it)
+}
+
+// Unheard queues calls of ListChanged for lists that may have changed unheard.
+func (n *Notifier) Unheard(lists mcp.SubscriptionFilter) {
+	if n.set.Handlers.ListChanged == nil {
+		return
+	}
+	for _, list := range []struct {
+		method string
+		on     bool
+	}{
+		{mcp.MethodToolsListChanged, lists.ToolsListChanged},
+		{mcp.MethodPromptsListChanged, lists.PromptsListChanged},
+		{mcp.MethodResourcesListChanged, lists.ResourcesListChanged},
+	} {
+		if mark := n.mark(list.method); list.on && !mark.Swap(true) {
+			n.queue.Put(item{notification: jsonrpc.Notification{Method: list.method}, mark: mark, inferred: true})
+		}
+	}
+}
+
+func (n *Notifier) mark(method string) *atomic.Bool {
+	switch method {
+	case mcp.MethodToolsListChanged:
+		return &n.waiting.tools
+	case mcp.MethodPromptsListChanged:
+		return &n.waiting.prompts
+	case mcp.MethodResourcesListChanged:
+		return &n.waiting.resources
+	}
+	return new(atomic.Bool) // some list of the server's own
+}
+
+// deliver calls the handlers of one item. All are deferred: one that ends the
+// goroutine does not stop the next.
+func (n *Notifier) deliver(it item) {
+	if it.event != nil {
+		n.set.Event(it.event)
+		return
+	}
+	h, life := n.set.Handlers, n.set.Life
+	if h.Notification != nil && !it.inferred {
+		defer n.set.Run("OnNotification", func() { h.Notification(life, it.notification) })
+	}
+	if it.mark != nil {
+		it.mark.Store(false)
+		defer n.set.Run("OnListChanged", func() { h.ListChanged(life, it.notification.Method) })
+	}
+	if h.Log != nil && it.notification.Method == mcp.MethodMessage {
+		var m mcp.LoggingMessageParams
+		if err := mcp.Unmarshal([]byte(it.notification.Params), &m); err != nil {
+			n.set.Log.Warn("[MCP] a log message of the server cannot be read", "server", n.set.Server, "error", err)
+			return
+		}
+		n.set.Run("OnLog", func() { h.Log(life, m) })
+	}
+}
+
+// item is a notification or an event on its way to handlers.
+type item struct {
+	notification jsonrpc.Notification
+	// mark is set for the notification that ListChanged is called for: one at a time
+	// for each list, however many come.
+	mark *atomic.Bool
+	// inferred: nothing came, but something may have been missed.
+	inferred bool
+	// event is what happened to the connection.
+	event any
+}
+
+// Size implements [inbox.Item].
+func (it item) Size() int {
+	size := len(it.notification.Params)
+	if it.event != nil {
+		size += footprint.Of(it.event)
+	}
+	return size
+}
+
+// Drop implements [inbox.Item].
+func (it item) Drop() {
+	if it.mark != nil {
+		it.mark.Store(false)
+	}
+}

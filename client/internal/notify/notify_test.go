@@ -1,0 +1,100 @@
+package notify_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+// Handlers are called in order. Of one list, one notification waits at a time for
+// ListChanged, and what was not heard is not told as a notification.
+func TestHandlers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		all  bool // with a handler of notifications
+		want []string
+	}{
+		"lists alone": {false, []string{
+			"event 1", "list notifications/tools/list_changed", "log error", "list notifications/prompts/list_changed", "list acme/list_changed",
+		}},
+		"all notifications": {true, []string{
+			"event 1", "list notifications/tools/list_changed", "any notifications/tools/list_changed", "any notifications/tools/list_changed",
+			"log error", "any notifications/message", "any notifications/message", // one of them cannot be read
+			"list notifications/prompts/list_changed", "list acme/list_changed", "any acme/list_changed",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var work sync.WaitGroup
+				var got []string
+				note := func(text string) { got = append(got, text) }
+				started, release := make(chan struct{}), make(chan struct{})
+				h := notify.Handlers{
+					Log:         func(_ context.Context, m mcp.LoggingMessageParams) { note("log " + string(m.Level)) },
+					ListChanged: func(_ context.Context, method string) { note("list " + method) },
+				}
+				if tt.all {
+					h.Notification = func(_ context.Context, n jsonrpc.Notification) { note("any " + n.Method) }
+				}
+				n := notify.New(notify.Config{
+					Handlers: &h, Log: slog.New(slog.DiscardHandler), Life: t.Context(), Budget: new(transport.Budget), Go: work.Go,
+					Event: func(e any) {
+						close(started)
+						<-release
+						note("event " + e.(string))
+					},
+					Run: func(_ string, f func()) { f() },
+				})
+				n.Event("1")
+				<-started
+				for _, come := range []jsonrpc.Notification{
+					{Method: mcp.MethodToolsListChanged},
+					{Method: mcp.MethodToolsListChanged},
+					{Method: mcp.MethodMessage, Params: []byte(`{"level":"error","data":1}`)},
+					{Method: mcp.MethodMessage, Params: []byte(`{"level":`)}, // cannot be read
+				} {
+					n.Notification(come)
+				}
+				n.Unheard(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
+				n.Notification(jsonrpc.Notification{Method: "acme/list_changed"})
+				close(release)
+				work.Wait()
+				require.Equal(t, tt.want, got)
+
+				n.Stop()
+				n.Notification(jsonrpc.Notification{Method: mcp.MethodToolsListChanged})
+				work.Wait()
+				require.Equal(t, tt.want, got, "nothing is told any more")
+			})
+		})
+	}
+}
+
+func TestWant(t *testing.T) {
+	t.Parallel()
+	none := notify.Handlers{}
+	require.False(t, none.Any())
+	require.False(t, none.Want(mcp.MethodMessage))
+	logs := notify.Handlers{Log: func(context.Context, mcp.LoggingMessageParams) {}}
+	require.True(t, logs.Any())
+	require.True(t, logs.Want(mcp.MethodMessage))
+	require.False(t, logs.Want(mcp.MethodToolsListChanged))
+	lists := notify.Handlers{ListChanged: func(context.Context, string) {}}
+	require.True(t, lists.Want("acme/list_changed"))
+	require.False(t, lists.Want("acme/x"))
+	all := notify.Handlers{Notification: func(context.Context, jsonrpc.Notification) {}}
+	require.True(t, all.Want("acme/x"))
+}
