@@ -10,8 +10,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 )
 
-// Breaker guards one peer. Its methods may be called from many goroutines at
-// once. Make it with [New]; it needs no closing.
+// Breaker guards one peer. Use [New] to make one; it needs no Close. A Breaker
+// is safe for concurrent use.
 type Breaker struct {
 	set Settings
 
@@ -48,8 +48,8 @@ type Breaker struct {
 	round  round
 }
 
-// New makes a breaker in CLOSED. Values that [Settings.Validate] refuses are
-// replaced by the defaults.
+// New returns a breaker in CLOSED. It replaces values that [Settings.Validate]
+// rejects by the defaults.
 func New(s Settings) *Breaker {
 	s.Logger = callback.Logger(s.Logger, nil)
 	b := &Breaker{set: s.withDefaults()}
@@ -61,15 +61,16 @@ func New(s Settings) *Breaker {
 	return b
 }
 
-// Name returns the name given in the settings.
+// Name returns the name from the settings.
 func (b *Breaker) Name() string { return b.set.Name }
 
-// CountAll reports whether every error is to count; see [Settings].
+// CountAll reports whether [Settings.CountAll] is set.
 func (b *Breaker) CountAll() bool { return b.set.CountAll }
 
-// Acquire asks for leave to make one call. The permit must be settled; a probe
-// that is not settles itself as failed when its lease runs out. A refusal is
-// an [*OpenError], which matches [ErrOpen]; it is immediate.
+// Acquire asks for permission to make one call. The caller must settle the
+// permit. A probe that is not settled counts as failed when its lease ends.
+// Acquire never blocks. If it refuses, the error is an [*OpenError], which
+// matches [ErrOpen].
 func (b *Breaker) Acquire() (Permit, error) {
 	ph := b.phase.Load()
 	if err := b.refusal(ph); err != nil {
@@ -87,11 +88,11 @@ func (b *Breaker) Acquire() (Permit, error) {
 	}
 }
 
-// Peek returns nil when [Breaker.Acquire] may succeed now, and its refusal
-// when it would not. It takes no lock and changes no state: it is for callers
-// who have to wait for something else before they acquire, and should not
-// begin to wait in vain. After the cooldown it returns nil to everybody until
-// one has acquired. A refusal counts as one in [Snapshot.Refused].
+// Peek returns nil if [Breaker.Acquire] may succeed now, and otherwise the
+// refusal. Use it before you wait for something else, such as a rate limit, so
+// that the wait is not in vain. After the cooldown it returns nil to all
+// callers until one of them acquires. It takes no lock and changes no state. A
+// refusal counts in Snapshot.Refused.
 func (b *Breaker) Peek() error {
 	if err := b.refusal(b.phase.Load()); err != nil {
 		b.refused.Add(1)
@@ -122,11 +123,11 @@ func (b *Breaker) refusal(ph *phase) *OpenError {
 	}
 }
 
-// Trip opens the breaker at once, as a [Fatal] failure does, without a
-// permit: for a watcher that has learnt by itself that the peer is gone. In
-// HALF_OPEN it ends the probe, in OPEN it does nothing. reason is for the log
-// and the health view. A watcher that may learn that it was wrong keeps what is
-// returned.
+// Trip opens the breaker at once, like a [Fatal] failure without a permit. Use
+// it for a watcher that has found the peer gone. In HALF_OPEN it ends the
+// probe; in OPEN it does nothing. reason appears in the log and in health
+// reports. Keep the result if the watcher may turn out to be wrong:
+// [Tripped.Retract] takes the trip back.
 func (b *Breaker) Trip(reason string) Tripped {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,9 +139,9 @@ func (b *Breaker) Trip(reason string) Tripped {
 	return Tripped{b, b.phase.Load().gen}
 }
 
-// Suspect lets a single failure open the breaker for d from now: a hint that
-// others see the peer failing, which is not reason enough to refuse calls. A
-// later end wins over an earlier one. 0 or less ends the suspicion.
+// Suspect lets a single failure open the breaker for d from now. Use it when
+// others report that the peer fails, which is not enough to refuse calls. Of
+// several calls the latest end counts. A d of 0 or less ends the suspicion.
 func (b *Breaker) Suspect(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

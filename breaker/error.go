@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// ErrOpen is matched by every refusal of [Breaker.Acquire], in OPEN and in
-// HALF_OPEN.
+// ErrOpen matches every refusal of [Breaker.Acquire], in every state.
 var ErrOpen = errors.New("Service temporarily unavailable (circuit open)") //nolint:staticcheck // the seed fixes the text (AC-006.3)
 
-// OpenError is a refusal. It matches [ErrOpen]. It is shared between callers
-// and must not be changed.
+// OpenError is the error of a refused call. It matches [ErrOpen]. Callers share
+// the value and must not change it.
 type OpenError struct {
-	// Name is the breaker's name.
+	// Name is the name of the breaker.
 	Name string
-	// State is OPEN, or HALF_OPEN while the probe is under way. A hold also
-	// refuses in CLOSED.
+	// State is the state of the breaker. It is CLOSED only if a throttle or an
+	// operator refuses the call.
 	State State
-	// Until is the last instant at which OPEN refuses, or the end of the hold
-	// when that is later. It is zero in HALF_OPEN without a hold (how long a
-	// probe takes is not known), and when forced open.
+	// Until is the end of the cooldown, or the end of the throttle if that is
+	// later. It is zero if the end is unknown: in HALF_OPEN without a throttle,
+	// and in mode [ForcedOpen].
 	Until time.Time
-	// Throttled says that [Breaker.Throttle] refuses, Forced that [Breaker.Force] does.
+	// Throttled reports that [Breaker.Throttle] refuses the call, Forced that
+	// [Breaker.Force] does.
 	Throttled, Forced bool
-	// Reason is why the state was entered, or the one given with the hold.
+	// Reason is why the breaker entered the state, or the reason of the throttle.
 	Reason string
 }
 
-// Error returns the text of AC-006.3.
+// Error returns the text of [ErrOpen].
 func (e *OpenError) Error() string { return ErrOpen.Error() }
 
-// Unwrap lets errors.Is find [ErrOpen].
+// Unwrap returns [ErrOpen].
 func (e *OpenError) Unwrap() error { return ErrOpen }
 
-// RetryAfter is how long to wait from now until a call may go through; 0 when
-// that is already so, or not known. It is a method, so that a refusal costs no
-// allocation and stays right however long the error is kept.
+// RetryAfter returns the time from now until a call may go through. It returns
+// 0 if that time has passed or is unknown.
 func (e *OpenError) RetryAfter() time.Duration {
 	if e.Until.IsZero() {
 		return 0

@@ -18,19 +18,19 @@ const (
 	DefaultGroupQuiet = 10 * time.Minute
 )
 
-// GroupSettings configure a [Group]. The zero value works.
+// GroupSettings configure a [Group]. The zero value uses the defaults.
 type GroupSettings struct {
-	// Settings are those of every breaker. A breaker's name is Name, a slash
-	// and its key, or the key alone when Name is empty.
+	// Settings are the settings of every breaker. The name of a breaker is Name, a
+	// slash and its key, or the key alone if Name is empty.
 	Settings Settings
-	// Size is how many breakers are kept at most. 0 means 1,024.
+	// Size is the greatest number of breakers. 0 means 1,024.
 	Size int
-	// Quiet is how long a breaker in CLOSED is kept after its last failure or
+	// Quiet is how long the group keeps a CLOSED breaker after its last failure or
 	// transition. 0 means 10 minutes.
 	Quiet time.Duration
 }
 
-// Validate reports what [NewGroup] would replace by a default.
+// Validate returns an error for values that [NewGroup] replaces by a default.
 func (s GroupSettings) Validate() error {
 	errs := []error{s.Settings.Validate()}
 	if s.Size < 0 {
@@ -42,13 +42,12 @@ func (s GroupSettings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Group is a breaker for each key. It is bounded, because keys may come from a
-// peer. Its methods may be called from many goroutines at once. Make it with
-// [NewGroup]; it needs no closing.
+// Group holds a breaker for each key. Its size is bounded, because keys may
+// come from a peer. Use [NewGroup] to make one; it needs no Close. A Group is
+// safe for concurrent use.
 //
-// A group is cheapest when a breaker is made with [Group.Get] at a key's first
-// failure, and looked up with [Group.Find] before: keys that never fail then
-// cost nothing.
+// A group costs least if you call [Group.Find] first, and [Group.Get] only at
+// the first failure of a key. Keys that never fail then cost nothing.
 type Group struct {
 	set GroupSettings
 	// all is never changed, but replaced under mu: looking up takes no lock.
@@ -56,8 +55,8 @@ type Group struct {
 	mu  sync.Mutex
 }
 
-// NewGroup makes a group without breakers. Values that
-// [GroupSettings.Validate] refuses are replaced by the defaults.
+// NewGroup returns an empty group. It replaces values that
+// [GroupSettings.Validate] rejects by the defaults.
 func NewGroup(s GroupSettings) *Group {
 	if s.Size <= 0 {
 		s.Size = DefaultGroupSize
@@ -70,16 +69,16 @@ func NewGroup(s GroupSettings) *Group {
 	return g
 }
 
-// Find returns the breaker of key, nil when there is none. It takes no lock
-// and allocates nothing.
+// Find returns the breaker of key, or nil. It takes no lock and allocates
+// nothing.
 func (g *Group) Find(key string) *Breaker { return (*g.all.Load())[key] }
 
-// Get returns the breaker of key, and makes it when there is none. Then those
-// that are in CLOSED, without a hold, mode or probation, and quiet for
-// [GroupSettings.Quiet] are forgotten; when the group is full all the same,
-// also the one that was quiet for longest, one in CLOSED before any other.
-// Whoever holds a forgotten breaker can go on using it, but shares it with no
-// later caller.
+// Get returns the breaker of key, and makes it if necessary. Then it removes
+// breakers that are CLOSED, have no throttle, mode or probation, and had no
+// failure or transition for [GroupSettings.Quiet]. If the group is still full,
+// it also removes the breaker without a failure for the longest time, CLOSED
+// ones first. Callers that hold a removed breaker can still use it, but no
+// longer share it with later callers.
 func (g *Group) Get(key string) *Breaker {
 	if b := g.Find(key); b != nil {
 		return b
@@ -102,11 +101,11 @@ func (g *Group) Get(key string) *Breaker {
 	return b
 }
 
-// All returns the keys and their breakers at this moment, in no particular order.
-// It takes no lock.
+// All returns the keys and their breakers at this moment, in no particular
+// order. It takes no lock.
 func (g *Group) All() iter.Seq2[string, *Breaker] { return maps.All(*g.all.Load()) }
 
-// Snapshots returns how the breakers stand, sorted by name. It changes
+// Snapshots returns the status of all breakers, sorted by name. It changes
 // nothing.
 func (g *Group) Snapshots() []Snapshot {
 	all := *g.all.Load()

@@ -5,13 +5,15 @@ import (
 	"net/http"
 )
 
-// Handler answers GET and HEAD with the state of the breakers as JSON, for
-// health checks: {"status":"ok","breakers":[…]} and 200, or status
-// "unavailable" and 503 when any of them is OPEN or forced open. One that is
-// bypassed is well, and one that is only held will be. Asking changes no
-// state: a breaker whose cooldown has passed is OPEN until a call comes. So it does
-// not fit where the answer decides whether calls come; the HealthHandler of package
-// client does. nil breakers are left out.
+// Handler returns an HTTP handler for health checks. It answers GET and HEAD
+// with the state of the breakers as JSON: {"status":"ok","breakers":[…]} and
+// 200. If a breaker is OPEN or forced open, the status is "unavailable" with
+// 503. A breaker that is bypassed or only throttled counts as healthy. nil
+// breakers are ignored.
+//
+// A request does not change a state: a breaker stays OPEN after its cooldown
+// until a call arrives. Do not use Handler where the answer decides whether
+// calls arrive; use the HealthHandler of package client there.
 func Handler(bs ...*Breaker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

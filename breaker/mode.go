@@ -2,20 +2,20 @@ package breaker
 
 import "fmt"
 
-// Mode says whether the breaker decides, or an operator has.
+// Mode says whether the state or an operator decides about calls.
 type Mode uint8
 
 const (
-	// Auto: the state decides. It is the zero value.
+	// Auto lets the state decide. It is the zero value.
 	Auto Mode = iota
-	// ForcedOpen: every call is refused, whatever the state.
+	// ForcedOpen refuses every call in every state.
 	ForcedOpen
-	// Bypass: every call goes through, whatever the state, and no verdict of
-	// such a call has an effect. Only a hold still refuses.
+	// Bypass lets every call through in every state, and ignores the verdicts of
+	// these calls. Only a throttle still refuses calls.
 	Bypass
 )
 
-// String returns auto, forced_open or bypass.
+// String returns "auto", "forced_open" or "bypass".
 func (m Mode) String() string {
 	switch m {
 	case Auto:
@@ -29,13 +29,14 @@ func (m Mode) String() string {
 	}
 }
 
-// MarshalText implements [encoding.TextMarshaler] with the names of String.
+// MarshalText implements [encoding.TextMarshaler]. It returns the same name as
+// String.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// Force overrules the state until it is called again; [Auto] gives the
-// decision back to the state, which has stayed what it was but for the permits
-// given before. A mode that does not exist is Auto. It is no transition: only
-// [Snapshot] and refusals tell of it.
+// Force sets the mode. [Auto] returns the decision to the state. An unknown
+// mode is Auto. The state does not change while a mode is set, except through
+// permits given before. Force causes no transition: only Snapshot and refusals
+// show the mode.
 func (b *Breaker) Force(m Mode) {
 	if m > Bypass {
 		m = Auto

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Permit is the leave to make one call. It is a value: copies are the same
-// permit. The zero Permit belongs to no breaker and settling it does nothing.
+// Permit is the permission to make one call. It is a value: copies are the same
+// permit. The zero Permit belongs to no breaker, and settling it does nothing.
 type Permit struct {
 	b     *Breaker
 	p     *permit
@@ -29,17 +29,18 @@ type permit struct {
 // CLOSED allocates nothing here.
 var permits = sync.Pool{New: func() any { return new(permit) }}
 
-// Probe reports whether this call decides if the breaker closes. The holder
-// may make another call than it had in mind, and settle with that.
+// Probe reports whether the call is a probe, whose verdict decides whether the
+// breaker closes. The holder may make another call than it intended, such as a
+// ping, and settle the permit with its verdict.
 func (p Permit) Probe() bool { return p.probe }
 
-// Settle reports what the call showed. Only the first settlement counts, and
-// only while the breaker is still in the generation that gave the permit: the
-// slow success of a call from before the breaker opened does not close it.
+// Settle reports the verdict of the call. Only the first call of Settle counts,
+// and only in the generation that gave the permit. For example, the slow
+// success of a call from before the breaker opened does not close it.
 func (p Permit) Settle(v Verdict) { p.SettleFor(v, "") }
 
-// SettleFor is Settle with the reason of a failure in a word or two
-// ("timeout"), for the log and the health view. The other verdicts need none.
+// SettleFor is Settle with a short reason of a failure, such as "timeout", for
+// the log and health reports. Other verdicts need no reason.
 func (p Permit) SettleFor(v Verdict, reason string) {
 	if p.p == nil {
 		return
@@ -50,16 +51,16 @@ func (p Permit) SettleFor(v Verdict, reason string) {
 	p.settle(v, reason)
 }
 
-// Release gives back a permit whose call was never made. It is Neutral, with
-// [Settings.CountAll] too.
+// Release gives back a permit without a call. It counts as [Neutral], even if
+// [Settings.CountAll] is set.
 func (p Permit) Release() {
 	if p.p != nil {
 		p.settle(Neutral, "")
 	}
 }
 
-// Lease gives a probe d from now, instead of [Settings.ProbeLease]. It has no
-// effect on other permits and on settled ones.
+// Lease sets the lease of a probe to d from now, instead of
+// [Settings.ProbeLease]. It has no effect on other permits or after settling.
 func (p Permit) Lease(d time.Duration) {
 	if p.probe && p.p.turn.Load() == p.turn {
 		p.p.lease.Reset(d)

@@ -1,15 +1,15 @@
 package breaker
 
-// Renewed says that the peer was replaced by a fresh one which has been heard of
-// already: a program that was started again and has shaken hands, say. What the
-// old one has done does not speak against it, so OPEN and HALF_OPEN close in
-// probation, as after a [Tentative] probe: until the first Success one Failure opens
-// again. A probe under way was of the old peer and has no effect any more. In
-// CLOSED it does nothing; a hold, a mode and a suspicion stay as they are.
+// Renewed reports that the peer was replaced by a new one that already answers,
+// for example a restarted program after its handshake. OPEN and HALF_OPEN
+// become CLOSED on probation, as after a [Tentative] probe: until the first
+// Success, one Failure opens the breaker again. The verdict of a running probe
+// is ignored, because the probe went to the old peer. In CLOSED it does
+// nothing. A throttle, a mode and a suspicion stay.
 //
-// It is for a breaker that guards this one peer: one shared with others has
-// learnt of more than what was replaced. reason is for the log and the health
-// view. It reports whether it had an effect.
+// Use it only for a breaker that guards this one peer and is not shared with
+// others. reason appears in the log and in health reports. Renewed reports
+// whether the state changed.
 func (b *Breaker) Renewed(reason string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,20 +1,19 @@
 package breaker
 
-// Tripped is what one [Breaker.Trip] has opened. It is a value, and may be used
-// from many goroutines at once. The zero Tripped, which a Trip without effect
-// returns too, is of nothing.
+// Tripped identifies the effect of one [Breaker.Trip]. It is a value, and is
+// safe for concurrent use. The zero Tripped stands for a Trip without effect.
 type Tripped struct {
 	b   *Breaker
 	gen uint64
 }
 
-// Retract takes the trip back: the watcher was wrong, the peer lives (it was
-// busy, say, and has answered now). A breaker that is still OPEN in the very
-// generation that the trip began closes in probation, as after a [Tentative]
-// probe: until the first Success one Failure opens it again. In any other it
-// does nothing, so it never closes what failures, another watcher or a failed
-// probe have opened; a hold, a mode and a suspicion stay as they are. reason is
-// for the log and the health view. It reports whether it had an effect.
+// Retract takes the trip back, because the peer was only busy and has answered.
+// If the breaker is still OPEN in the generation that the trip started, it
+// closes on probation, as after a [Tentative] probe: until the first Success,
+// one Failure opens it again. Otherwise Retract does nothing, so it never
+// closes a breaker that failures, another watcher or a failed probe have
+// opened. A throttle, a mode and a suspicion stay. reason appears in the log
+// and in health reports. Retract reports whether the state changed.
 func (t Tripped) Retract(reason string) bool {
 	if t.b == nil {
 		return false

@@ -9,68 +9,65 @@ import (
 	"time"
 )
 
-// Defaults of [Settings]. The first three are the seed's (AC-006.2, .4, .5).
+// Defaults of [Settings].
 const (
 	DefaultFailureThreshold = 5
 	DefaultCooldown         = 30 * time.Second
 	DefaultHalfOpenMax      = 1
-	// DefaultProbeLease is five times the client's idle timeout. A probe that
-	// hears nothing has reported long before; one that is still running then
-	// was lost, or belongs to a call so long that waiting for it would keep
-	// everybody else out.
+	// DefaultProbeLease is five times the idle timeout of a client. A probe
+	// without an answer fails long before that. A probe that still runs after it
+	// is lost, or is such a long call that others should not wait for it.
 	DefaultProbeLease = 5 * time.Minute
 )
 
-// Settings configure a [Breaker]. The zero value works.
+// Settings configure a [Breaker]. The zero value uses the defaults.
 type Settings struct {
-	// Name is what the breaker guards; it is in logs, refusals and the health
-	// view.
+	// Name is the name of the peer in logs, refusals and health reports.
 	Name string
-	// FailureThreshold is how many failures in a row open the breaker.
+	// FailureThreshold is the number of failures in a row that opens the breaker.
 	// 0 means 5.
 	FailureThreshold int
-	// Cooldown is how long OPEN lasts: the first Acquire after more than this
-	// is the probe. 0 means 30 s.
+	// Cooldown is how long OPEN lasts. The first Acquire after it is the probe. 0
+	// means 30 s.
 	Cooldown time.Duration
-	// MaxCooldown lets the cooldown double with every cooldown whose probe
-	// fails, up to this. A success that is no [Tentative] one makes it short
-	// again. 0 means that it does not grow.
+	// MaxCooldown is the upper limit of a growing cooldown, which doubles each
+	// time the probe fails. A success that is not [Tentative] resets it to
+	// Cooldown. 0 means that the cooldown does not grow.
 	MaxCooldown time.Duration
-	// CooldownJitter spreads each cooldown by this share of it to both sides,
-	// so that many clients do not probe a peer at the same time: 0.1 is
-	// ±10 %, of the longest one too. 0 means none; it has to be below 1.
+	// CooldownJitter spreads each cooldown at random by this fraction in both
+	// directions, so that many clients do not probe at the same time. For example,
+	// 0.1 means ±10 %, also of MaxCooldown. It must be below 1. 0 means no jitter.
 	CooldownJitter float64
-	// EarlyProbe are instants of a cooldown, counted from its start, at which
-	// a probe is let through before the cooldown is over: 5 s, 10 s and 20 s
-	// bring a peer back sooner after a short outage. When such a probe fails
-	// the breaker is OPEN until the next instant, and the cooldown does not
-	// start anew. They ascend; those beyond the cooldown are not used. nil
-	// means none.
+	// EarlyProbe lists times since the start of a cooldown at which a probe may
+	// run before the cooldown ends. For example, 5 s, 10 s and 20 s shorten the
+	// recovery from a short outage. If an early probe fails, the breaker stays
+	// OPEN until the next time on the list, and the cooldown does not restart. The
+	// times must ascend; times after the cooldown are ignored. nil means no early
+	// probes.
 	EarlyProbe []time.Duration
-	// HalfOpenMax is how many probes may run at once, and how many must
+	// HalfOpenMax is how many probes may run at the same time, and how many must
 	// succeed to close the breaker. 0 means 1.
 	HalfOpenMax int
-	// ProbeLease bounds how long a probe may take to report. After it the
-	// probe counts as failed and what it reports later has no effect: a lost
-	// probe cannot keep the breaker in HALF_OPEN for ever. 0 means 5 minutes.
+	// ProbeLease limits how long a probe may take. After that time the probe
+	// counts as failed, and its verdict is ignored. A lost probe therefore cannot
+	// keep the breaker in HALF_OPEN forever. 0 means 5 minutes.
 	ProbeLease time.Duration
-	// CountAll counts every verdict but Success as Failure, the seed's literal
-	// "any error" rule. A caller who wants that rule also has to settle with
-	// Failure what it would else call a Success with an error (invalid
-	// arguments, refused by a living server). Permits that were not used are
-	// given back with [Permit.Release], which never counts.
+	// CountAll counts every verdict except Success as a Failure. Callers that use
+	// it must also settle with Failure where they otherwise report Success for an
+	// error from a living server, such as invalid arguments. [Permit.Release]
+	// never counts.
 	CountAll bool
-	// Logger gets every transition: WARN for the ones to OPEN, INFO for the
-	// others. nil logs nothing.
+	// Logger logs transitions: those to OPEN at WARN, the others at INFO. nil logs
+	// nothing.
 	Logger *slog.Logger
-	// OnTransition is told every transition exactly once, in order, one at a
-	// time, on a goroutine of its own and under no lock: it may use the
-	// breaker and may take its time. nil for none.
+	// OnTransition is called exactly once for each transition, in order, one call
+	// at a time. It runs on its own goroutine without a lock, so it may use the
+	// breaker and may block. nil means no callback.
 	OnTransition func(Transition)
 }
 
-// Validate reports what [New] would replace by a default: numbers below zero
-// and ones that are too large.
+// Validate returns an error for values that [New] replaces by a default:
+// negative values and values that are too large.
 func (s Settings) Validate() error {
 	var errs []error
 	if s.FailureThreshold < 0 || s.FailureThreshold > math.MaxInt32 {

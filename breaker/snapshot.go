@@ -5,54 +5,56 @@ import (
 	"time"
 )
 
-// Snapshot is how a breaker stands at one moment. State, ConsecutiveFailures,
-// Since, Opens and Generation belong together; the counters are read one by
-// one beside them.
+// Snapshot is the status of a breaker at one moment. State,
+// ConsecutiveFailures, Since, Opens and Generation are read together. The
+// counters are read one by one.
 type Snapshot struct {
 	Name  string
 	State State
-	// Mode is what [Breaker.Force] has set.
+	// Mode is the mode set by [Breaker.Force].
 	Mode Mode
-	// Reason is why the state was entered; empty before the first transition.
+	// Reason is why the breaker entered the state. It is empty before the first
+	// transition.
 	Reason string
-	// ConsecutiveFailures is the run of failures since the last success. It
-	// is kept through OPEN and HALF_OPEN.
+	// ConsecutiveFailures is the number of failures since the last success. OPEN
+	// and HALF_OPEN keep it.
 	ConsecutiveFailures int
-	// Since is when the state was entered.
+	// Since is when the breaker entered the state.
 	Since time.Time
-	// RetryAfter is how long OPEN or a hold goes on refusing; 0 in the other
-	// states, and in OPEN when the cooldown has passed and nobody has called
-	// since.
+	// RetryAfter is how long OPEN or a throttle still refuses calls. It is 0 in
+	// the other states, and in OPEN after the cooldown.
 	RetryAfter time.Duration
-	// Throttled says that a hold refuses every call, ThrottleReason why.
+	// Throttled reports that a throttle refuses all calls. ThrottleReason is its
+	// reason.
 	Throttled      bool
 	ThrottleReason string
-	// Probation says that one failure opens the breaker again, because the
-	// probe was [Tentative] or a trip was retracted; Suspect that it does because of [Breaker.Suspect].
+	// Probation reports that one failure opens the breaker, because the probe was
+	// [Tentative], a trip was retracted, or the peer was replaced. Suspect reports
+	// the same because of [Breaker.Suspect].
 	Probation, Suspect bool
-	// ProbeInFlight says that HALF_OPEN waits for a verdict.
+	// ProbeInFlight reports that a probe runs.
 	ProbeInFlight bool
-	// LastFailure is the reason given with the last failure that counted,
-	// LastFailureAt when that was; zero when there was none.
+	// LastFailure is the reason of the last failure that counted, and
+	// LastFailureAt its time. Both are zero if there was none.
 	LastFailure   string
 	LastFailureAt time.Time
-	// Opens is how often the breaker has opened, Generation how many states it
-	// has been in.
+	// Opens is how often the breaker has opened. Generation is the number of
+	// states so far.
 	Opens, Generation uint64
-	// Requests is how many permits were given, Refused how many were not.
+	// Requests is the number of permits given. Refused is the number of refusals.
 	Requests, Refused uint64
-	// Successes, Failures and Neutrals are the settled permits, the ones that
-	// came too late to matter included.
+	// Successes, Failures and Neutrals count settled permits, including those that
+	// were settled too late to matter.
 	Successes, Failures, Neutrals uint64
 }
 
-// State returns the state as it is. It takes no lock and changes nothing: a
-// breaker whose cooldown has passed is OPEN until somebody acquires.
+// State returns the state. It takes no lock and changes nothing: a breaker
+// stays OPEN after its cooldown until a caller acquires.
 func (b *Breaker) State() State { return b.phase.Load().state }
 
-// Healthy reports whether calls go through as far as circuit and mode are
-// concerned: CLOSED and not forced open, or bypassed. It takes no lock and
-// reads no clock; a hold it does not look at.
+// Healthy reports whether calls go through: the breaker is CLOSED and not
+// forced open, or it is bypassed. It ignores throttles. It takes no lock and
+// reads no clock.
 func (b *Breaker) Healthy() bool {
 	switch Mode(b.mode.Load()) {
 	case Bypass:
@@ -64,7 +66,7 @@ func (b *Breaker) Healthy() bool {
 	}
 }
 
-// Snapshot returns how the breaker stands. It takes no lock and changes
+// Snapshot returns the status of the breaker. It takes no lock and changes
 // nothing.
 func (b *Breaker) Snapshot() Snapshot {
 	ph := b.phase.Load()
@@ -99,9 +101,9 @@ func (b *Breaker) Snapshot() Snapshot {
 	return s
 }
 
-// MarshalJSON implements [json.Marshaler] with snake-case names, times in RFC
-// 3339 and RetryAfter in whole milliseconds, rounded up. What is empty about
-// reasons, and the time of a failure that never was, is left out.
+// MarshalJSON implements [json.Marshaler]. Names are in snake case, times in
+// RFC 3339, and RetryAfter in whole milliseconds, rounded up. Empty reasons and
+// the time of a failure that never happened are omitted.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Name                string    `json:"name"`

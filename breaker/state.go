@@ -2,7 +2,7 @@ package breaker
 
 import "fmt"
 
-// State is one of [Closed], [Open] and [HalfOpen].
+// State is the state of a breaker: [Closed], [Open] or [HalfOpen].
 type State int
 
 const (
@@ -10,11 +10,11 @@ const (
 	Closed State = iota
 	// Open refuses every call until the cooldown has passed.
 	Open
-	// HalfOpen lets the probe through and refuses the rest.
+	// HalfOpen lets the probe through and refuses all other calls.
 	HalfOpen
 )
 
-// String returns CLOSED, OPEN or HALF_OPEN.
+// String returns "CLOSED", "OPEN" or "HALF_OPEN".
 func (s State) String() string {
 	switch s {
 	case Closed:
@@ -28,33 +28,33 @@ func (s State) String() string {
 	}
 }
 
-// MarshalText implements [encoding.TextMarshaler] with the names of String.
+// MarshalText implements [encoding.TextMarshaler]. It returns the same name as
+// String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Verdict is what a permit's holder learnt about the peer.
+// Verdict is what a call proved about the peer.
 type Verdict uint8
 
 const (
-	// Neutral: nothing was learnt (the caller gave up, a limit refused). The
-	// run stays as it is; a probe's place is free again. It is the zero value:
-	// a verdict that nobody formed proves nothing.
+	// Neutral means that the call proved nothing, for example because the caller
+	// canceled it or a limit refused it. It does not change the run of failures,
+	// and frees the place of a probe. It is the zero value.
 	Neutral Verdict = iota
-	// Success: the peer is well. In CLOSED it ends a run of failures, in
+	// Success means that the peer works. In CLOSED it ends a run of failures. In
 	// HALF_OPEN it closes the breaker.
 	Success
-	// Failure: the peer is not well. It lengthens the run of failures.
+	// Failure means that the peer does not work. It extends the run of failures.
 	Failure
-	// Tentative is the Success of a call that proves little (a ping: the peer
-	// lives, its work may still fail). As the verdict of a probe it closes the
-	// breaker in probation: until the first Success one Failure opens it
-	// again. In CLOSED it changes nothing.
+	// Tentative is the Success of a call that proves little. For example, a ping
+	// proves that the peer is alive, but its tools may still fail. The Tentative
+	// verdict of a probe closes the breaker on probation: until the first Success,
+	// one Failure opens it again. In CLOSED it changes nothing.
 	Tentative
-	// Fatal is a Failure that opens the breaker alone, however short the
-	// run.
+	// Fatal is a Failure that opens the breaker at once.
 	Fatal
 )
 
-// String returns neutral, success, failure, tentative or fatal.
+// String returns "neutral", "success", "failure", "tentative" or "fatal".
 func (v Verdict) String() string {
 	switch v {
 	case Success:

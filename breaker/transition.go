@@ -11,18 +11,18 @@ import (
 type Transition struct {
 	Name     string
 	From, To State
-	// Reason is why, in a few words: what happened, and for a failure the
-	// reason that was given with it.
+	// Reason is a short text: what happened and, for a failure, the reason given
+	// with it.
 	Reason string
-	// Generation is the one that began, At when.
+	// Generation is the generation that begins. At is its time.
 	Generation uint64
 	At         time.Time
-	// ConsecutiveFailures is the run of failures at that moment, Opens how
-	// often the breaker has opened.
+	// ConsecutiveFailures is the run of failures at that time. Opens is how often
+	// the breaker has opened.
 	ConsecutiveFailures int
 	Opens               uint64
-	// OpenFor is how long OPEN will refuse; 0 for the other states. A hold may
-	// make it longer.
+	// OpenFor is how long OPEN will refuse calls, 0 for the other states. A
+	// throttle may extend it.
 	OpenFor time.Duration
 }
 

@@ -14,35 +14,35 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Key says whose list it is. Lists never cross keys, but for public ones where
-// [Settings.SharePublic] lets them cross partitions.
+// Key identifies a list. Lists are not shared between keys. The exception is a
+// public list with [Settings.SharePublic], which is shared between partitions.
 type Key struct {
-	// Server is the server's identity, its address or command line.
+	// Server is the identity of the server: its address or command line.
 	Server string
-	// Variant is what a list depends on whoever asks: the revision, the
-	// capabilities declared. "" when nothing does.
+	// Variant is what a list depends on besides the caller: the revision and the
+	// declared capabilities. It is empty if the list depends on nothing.
 	Variant string
-	// Partition is who asks: the credentials. "" when it does not
-	// matter.
+	// Partition identifies the credentials of the caller. It is empty if they do
+	// not matter.
 	Partition string
 }
 
-// Listing is what a server says of its tools.
+// Listing is a complete list of tools from a server.
 type Listing struct {
-	// Tools are all of them, over all pages.
+	// Tools has the tools of all pages.
 	Tools []mcp.Tool
-	// TTL is how long the server wants them to be fresh, nil when it does not
-	// say. A list is as fresh as the page that expires first.
+	// TTL is the time to live that the server sets, nil if it sets none. For
+	// several pages it is the shortest.
 	TTL *time.Duration
-	// Public says that every page may be shared between those who ask, whoever
-	// they are.
+	// Public reports that every page may be shared between callers with different
+	// credentials.
 	Public bool
 }
 
-// Fetch asks a server for its tools. Its context carries the values of the first
-// caller's, but neither its cancellation nor its deadline. Several callers may
-// share what it returns: an error that is the first one's alone matches
-// [ErrFetcherGone]; see [ErrRefused] and [ErrAbsent] too.
+// Fetch asks a server for its tools. Its context has the values of the first
+// caller's context, but not its cancellation or deadline. Several callers may
+// share the result. Return an error that matches [ErrFetcherGone] if it
+// concerns only the first caller. See also [ErrRefused] and [ErrAbsent].
 type Fetch func(ctx context.Context) (Listing, error)
 
 // Freshness reports how old an answer of the cache is.
@@ -57,10 +57,10 @@ type Freshness struct {
 	Cause error
 }
 
-// Cache keeps tool lists, and other results that a server lets be kept
-// ([Cache.Response]). Its methods may be called from many goroutines at once.
-// The tools it hands out are copies; what they point to (schemas, annotations,
-// icons) is shared and must not be changed.
+// Cache keeps tool lists, and other results that a server allows clients to
+// cache ([Cache.Response]). It is safe for concurrent use. The tools that it
+// returns are copies, but they share their schemas, annotations and icons: do
+// not change those.
 type Cache struct {
 	set       Settings
 	responses responses
@@ -72,7 +72,7 @@ type Cache struct {
 	lists *lru.Cache[Key, *list] // nil before there is a second list
 }
 
-// New makes an empty cache. The error is that of [Settings.Validate].
+// New returns an empty cache. The error is that of [Settings.Validate].
 func New(s Settings) (*Cache, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -89,13 +89,13 @@ func New(s Settings) (*Cache, error) {
 	return &Cache{set: guarded(s)}, nil
 }
 
-// Get returns the tool called name, from the list if it is fresh and has the
-// name, else after a refresh with fetch. A name that the fresh list does not
-// have causes one refresh a call, and one a second for the same name; if it is
-// still unknown the error is an [*UnknownToolError], and a [*RefusedToolError]
-// where the list has it but it is too large. An error of fetch is returned as it
-// is and is not remembered, unless it is [ErrAbsent]. When ctx ends first the
-// error matches both ctx.Err() and its cause.
+// Get returns the tool with this name. If the list is not fresh or does not
+// have the name, Get refreshes it with fetch first. An unknown name causes at
+// most one refresh a call, and one a second. If the server does not list the
+// tool, the error is an [*UnknownToolError]. If the definition of the tool is
+// too large to keep, it is a [*RefusedToolError]. An error of fetch is returned
+// unchanged. If ctx ends first, the error matches ctx.Err() and the cause of
+// ctx.
 func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (tool *mcp.Tool, err error) {
 	// Small enough to be inlined: the copy is on the caller's stack when the
 	// caller does not keep it (TestAllocations).
@@ -106,7 +106,7 @@ func (c *Cache) Get(ctx context.Context, key Key, name string, fetch Fetch) (too
 	return
 }
 
-// Find is [Cache.Get] for callers who want to know how the list stands.
+// Find is [Cache.Get] with the freshness of the list.
 func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, Freshness, error) {
 	tool := &mcp.Tool{}
 	l := c.obtain(key)
@@ -122,16 +122,16 @@ func (c *Cache) Find(ctx context.Context, key Key, name string, fetch Fetch) (*m
 	return tool, st, nil
 }
 
-// List returns all tools in the server's order, from the list if it is fresh,
-// else after a refresh with fetch. Of tools with the same name there is only
-// the first, and tools that are too large are left out. The slice is
-// the caller's.
+// List returns all tools in the order of the server. If the list is not fresh,
+// List refreshes it with fetch first. If several tools have the same name, it
+// returns the first. It omits tools that are too large. The caller owns the
+// slice.
 func (c *Cache) List(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, error) {
 	tools, _, err := c.Read(ctx, key, fetch)
 	return tools, err
 }
 
-// Read is [Cache.List] for callers who want to know how the list stands.
+// Read is [Cache.List] with the freshness of the list.
 func (c *Cache) Read(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, Freshness, error) {
 	s, st, err := c.current(ctx, key, fetch)
 	if err != nil {
@@ -140,16 +140,16 @@ func (c *Cache) Read(ctx context.Context, key Key, fetch Fetch) ([]mcp.Tool, Fre
 	return slices.Clone(s.tools), st, nil
 }
 
-// Refresh makes sure that there is a fresh list, as [Cache.List] does, for callers
-// who do not need it yet: it copies nothing.
+// Refresh makes sure that there is a fresh list, as [Cache.List] does, but
+// returns no copy of it.
 func (c *Cache) Refresh(ctx context.Context, key Key, fetch Fetch) error {
 	_, _, err := c.current(ctx, key, fetch)
 	return err
 }
 
-// Lookup returns the tool as it was last seen, however long ago. It does no
-// I/O. fresh tells whether the list is; ok is false when the last list does not
-// have the name, or there is none.
+// Lookup returns the tool from the last list, however old that list is. It does
+// no I/O. fresh reports whether the list is fresh. ok is false if there is no
+// list, or it does not have the name.
 func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
 	// Small enough to be inlined, like Get.
 	var t mcp.Tool
@@ -159,18 +159,19 @@ func (c *Cache) Lookup(key Key, name string) (tool *mcp.Tool, fresh, ok bool) {
 	return
 }
 
-// Store puts a list that was obtained by other means, such as a walk the caller
-// makes anyway. A list fetched before an invalidation should go through Get or
-// List instead, which know when the fetch began.
+// Store stores a list that the caller has fetched by other means. If the fetch
+// began before an invalidation, use Get or List instead, which know when the
+// fetch began.
 func (c *Cache) Store(key Key, from Listing) {
 	l := c.obtain(key)
 	l.put(newSnapshot(from, l.epoch.Load(), c.leaseOf(from.TTL)))
 }
 
-// Learn puts a list that somebody has walked for other reasons, unless the same
-// is there: [Cache.Lookup] finds its tools, and the next Get or List asks the
-// server, since nobody knows what has changed during the walk. The slice is only
-// read; what its tools point to becomes the cache's.
+// Learn stores a list that a caller has fetched for another purpose.
+// [Cache.Lookup] finds its tools. The next Get or List still asks the server,
+// because the list may have changed during the walk. Learn does nothing if the
+// cache has the same list. It only reads the slice, but takes over what the
+// tools point to.
 func (c *Cache) Learn(key Key, tools []mcp.Tool) {
 	l := c.obtain(key)
 	s := newSnapshot(Listing{Tools: tools}, l.epoch.Load(), newLease(time.Now(), 0))
@@ -180,14 +181,13 @@ func (c *Cache) Learn(key Key, tools []mcp.Tool) {
 }
 
 // Invalidate makes the list of key stale at once: the next read asks the
-// server. A fetch that is under way is handed to those who wait for it and then
+// server. Callers that wait for a fetch in flight get its result, which then
 // counts as stale. [Cache.Lookup] still finds the tools.
 func (c *Cache) Invalidate(key Key) { c.outdate(key, false) }
 
-// Changed is [Cache.Invalidate] for what the server says by itself, perhaps over
-// and over: the fetch that follows begins a second after the one before it at
-// the earliest, and readers wait for it. However often it is called, nothing is
-// fetched when nobody reads.
+// Changed is [Cache.Invalidate] for notifications of the server, which may come
+// often. The next fetch begins at the earliest a second after the previous one,
+// and readers wait for it. Without readers there is no fetch.
 func (c *Cache) Changed(key Key) { c.outdate(key, true) }
 
 func (c *Cache) outdate(key Key, paced bool) {
@@ -216,8 +216,8 @@ func (c *Cache) outdateOne(key Key, paced bool) {
 	c.unsave(context.Background(), l) //nolint:forbidigo // bounded by its own times; who says that a list has changed does not wait for a store
 }
 
-// Keys returns the keys of one server and variant, those of all partitions that
-// the cache holds something of, key itself among them.
+// Keys returns the keys of all partitions that the cache has data of, for one
+// server and variant. The result includes key.
 func (c *Cache) Keys(key Key) []Key {
 	of := map[Key]bool{key: true}
 	note := func(k Key) {

@@ -13,15 +13,17 @@ import (
 // the time.
 const confirmInterval = 10 * time.Second
 
-// Confirm returns the tool as the server lists it now, for callers with a reason
-// to doubt the list: arguments or results that do not fit it, or a name that it
-// does not have. It asks the server, however fresh the list is, but not twice in
-// ten seconds: in between, the list that the last Confirm has fetched is current
-// enough, and the error of a fetch that failed is still the answer. A list that was
-// fetched for somebody else counts as of its fetch, one out of the [Store] never. A
-// name that is still unknown is asked for again after a second. Errors are those of
-// [Cache.Get]; a list that stands in for one that could not be fetched confirms
-// nothing. The tool is a copy; what it points to is shared.
+// Confirm returns the tool as the server lists it now. Use it if there is a
+// reason to doubt the cached list: arguments or results that do not match it,
+// or a name that it does not have.
+//
+// Confirm asks the server even if the list is fresh, but at most once in ten
+// seconds. Within that time it returns the result or the error of the last
+// Confirm. A list that another caller fetched counts from the start of its
+// fetch; a list from the [Store] never counts. For an unknown name Confirm asks
+// again after a second. The errors are those of [Cache.Get]. A stale list does
+// not count as a confirmation. The tool is a copy whose schemas, annotations
+// and icons are shared.
 func (c *Cache) Confirm(ctx context.Context, key Key, name string, fetch Fetch) (*mcp.Tool, error) {
 	s, err := c.confirmed(ctx, c.obtain(key), name, fetch)
 	if err != nil {
@@ -60,10 +62,9 @@ func (c *Cache) confirmed(ctx context.Context, l *list, name string, fetch Fetch
 	return s, nil
 }
 
-// Renew has a list fetched whose time is over, beside those who use its tools
-// without reading the list, and does not wait. It fetches nothing while there is no
-// list, and not within ten seconds after the last fetch began, whatever became of
-// that one.
+// Renew fetches an expired list in the background and returns at once. Use it
+// while tools are in use without a read of the list. It does nothing if there
+// is no list, or if the last fetch began less than ten seconds ago.
 func (c *Cache) Renew(ctx context.Context, key Key, fetch Fetch) {
 	l, now := c.obtain(key), time.Now()
 	if s := l.snap.Load(); s != nil && !l.fresh(s, now) && l.absent(now) == nil && l.rested(now) {

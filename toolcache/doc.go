@@ -1,32 +1,30 @@
-// Package toolcache keeps the tools a server has listed, so that a call needs
-// no tools/list before it.
+// Package toolcache keeps the tools that a server has listed, so that a call
+// needs no tools/list request first.
 //
 //	cache, err := toolcache.New(toolcache.Settings{})
 //	tool, err := cache.Get(ctx, key, "convert_pdf", fetch)
 //
-// A list is kept whole and replaced whole: a tool that is gone from the server
-// is gone after the next refresh, and no tool of a list is ever evicted without
-// the others, however many there are. There is one refresh of a list at a time;
-// whoever asks meanwhile shares it, and giving up does not end it for the
-// others.
+// The cache stores and replaces a list as a whole. A tool that the server
+// removes disappears at the next refresh, and tools of one list are never
+// evicted separately. At most one refresh of a list runs at a time. Callers
+// that need the list in the meantime share the refresh; a caller that gives up
+// does not cancel it for the others.
 //
-// The epoch rule: [Cache.Invalidate] begins a new epoch. A list counts as fresh
-// only in the epoch in which its fetch began, so the answer to a question asked
-// before a change is never taken for the state after it. [Cache.Changed] does
-// the same for what a server says by itself, and keeps the fetches that follow a
-// second apart.
+// [Cache.Invalidate] starts a new epoch. A list is fresh only in the epoch in
+// which its fetch began, so an answer from before a change never counts as the
+// state after it. [Cache.Changed] does the same for notifications of the
+// server, and limits the fetches that follow to one a second.
 //
-// A list is fresh for the time the server gives, up to a tenth less by chance,
-// and not after the machine has slept, when nobody has listened. What comes
-// after that is for the application to choose, all of it off by default: an old
-// list while the server cannot be reached ([Settings.ServeStale]) or for the
-// moment of a refresh ([Settings.Revalidate]), always with a [Freshness] that
-// says so; lists that outlive the process ([Settings.Durable]); public lists for
-// all who ask ([Settings.SharePublic]). Errors are not remembered, but for one:
-// that the server does not have such a list ([ErrAbsent]), for a minute.
+// A list is fresh for the time that the server sets, minus a random part of up
+// to a tenth. It is not fresh after the machine has slept. The following are
+// off by default: stale lists while the server is unreachable
+// ([Settings.ServeStale]) or during a refresh ([Settings.Revalidate]), lists
+// that outlive the process ([Settings.Durable]), and public lists shared by all
+// callers ([Settings.SharePublic]). A stale answer always has a [Freshness]
+// with Stale set. Errors are not cached, with one exception: [ErrAbsent], the
+// error of a server without such a list, for a minute.
 //
-// The cache does no I/O and knows no client: it is filled by the [Fetch]
-// functions its callers bring, and a [Store] is brought, too. It starts no
-// goroutine but for a running fetch and what that has to store or to drop, and
-// needs no closing.
+// The cache does no I/O of its own. Callers pass [Fetch] functions, and the
+// application may pass a [Store]. The cache has goroutines only while a fetch
+// runs and while it writes to the store, so it needs no Close.
 package toolcache

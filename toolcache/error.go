@@ -5,45 +5,46 @@ import (
 	"fmt"
 )
 
-// ErrUnknownTool is matched by every [*UnknownToolError].
+// ErrUnknownTool matches every [*UnknownToolError].
 var ErrUnknownTool = errors.New("unknown tool")
 
-// UnknownToolError says that the server lists no tool of this name, and was
-// asked a moment ago.
+// UnknownToolError means that the server does not list a tool with this name,
+// and was asked a moment ago.
 type UnknownToolError struct{ Name string }
 
-// Error returns the text of AC-004.4.
+// Error returns the fixed text for an unknown tool.
 func (e *UnknownToolError) Error() string { return "Unknown tool: " + e.Name }
 
 // Unwrap lets errors.Is find [ErrUnknownTool].
 func (e *UnknownToolError) Unwrap() error { return ErrUnknownTool }
 
-// ErrFetcherGone is what a [Fetch] returns, wrapped or joined with what happened,
-// when it failed for a reason that is its owner's alone, such as a client that
-// was closed: it says nothing about the server. The caller who brought that Fetch
-// gets the error; callers who only shared it go on with their own. It is also the
-// error of a Fetch that ended its goroutine.
+// ErrFetcherGone means that a [Fetch] failed for a reason that concerns only
+// its owner, such as a closed client. The Fetch returns it, wrapped or joined
+// with that reason. The caller that passed the Fetch gets the error; callers
+// that shared it continue with their own Fetch. It is also the error of a Fetch
+// that ended its goroutine.
 var ErrFetcherGone = errors.New("the fetch of the tool list was abandoned")
 
-// ErrRefused is what a [Fetch] or an [Ask] returns, wrapped or joined with what
-// happened, when the server refused the caller's credentials: nothing that is
-// kept stands in for the answer, now or later, until a fetch has succeeded.
+// ErrRefused means that the server refused the credentials of the caller. A
+// [Fetch] or an [Ask] returns it, wrapped or joined with the error of the
+// server. Until a fetch succeeds, the cache returns no stale answer instead.
 var ErrRefused = errors.New("the server refused the credentials")
 
-// ErrAbsent is what a [Fetch] or an [Ask] returns, wrapped or joined with what
-// happened, when the server does not have what was asked for at all: no tools
-// capability, no such method. It is the one error that is remembered, for 60 s
-// or until [Cache.Invalidate], [Cache.Changed], [Cache.Forget] or [Cache.Clear].
+// ErrAbsent means that the server does not have the list at all, because it
+// lacks the capability or the method. A [Fetch] or an [Ask] returns it, wrapped
+// or joined with the error of the server. It is the only error that is cached:
+// for 60 s, or until Invalidate, Changed, Forget or Clear.
 var ErrAbsent = errors.New("the server does not have this list")
 
 // errTooMany is the error of a list beyond maxTools.
 var errTooMany = fmt.Errorf("the list has more than %d tools", maxTools)
 
-// RefusedToolError says that the server lists the tool, and that its definition
-// is not kept because its schemas are too large. The tools beside it are.
+// RefusedToolError means that the server lists the tool, but its schemas are
+// too large to keep. Other tools of the list are not affected.
 type RefusedToolError struct {
 	Name string
-	// Bytes is the size of its schemas, Limit how much is kept.
+	// Bytes is the size of the schemas. Limit is the greatest size that the cache
+	// keeps.
 	Bytes, Limit int
 }
 

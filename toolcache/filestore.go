@@ -18,17 +18,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// FileStore is a [Store] of one file for each list, in a folder of its own that
-// is made when needed. Both are for this user only: neither a folder nor a file
-// that another user owns or may write to is used, nor is a link. Files are replaced whole, so that programs may share the
-// folder and never see half of one; the last to save wins. Its methods may be
-// called from many goroutines at once, and it needs no closing.
+// FileStore is a [Store] with one file for each list. It creates its folder if
+// necessary. The folder and its files are private to the user: FileStore uses
+// no folder, file or link that another user owns or may write to. It replaces
+// files as a whole, so that several programs may share a folder; the last to
+// save wins. It is safe for concurrent use and needs no Close.
 type FileStore struct {
-	// Dir is the folder. It is needed.
+	// Dir is the folder. It is required.
 	Dir string
-	// Files is how many lists are kept; the ones not saved for longest go first.
-	// 0 or less means 128. MaxBytes bounds one list, and counts the file's head; 0 means
-	// 16 MiB, which is also the most that is read.
+	// Files is the greatest number of lists; the list that was saved least
+	// recently is removed first. 0 or less means 128. MaxBytes limits the size of
+	// a file; 0 means 16 MiB, which is also the maximum.
 	Files, MaxBytes int
 }
 

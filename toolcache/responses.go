@@ -22,31 +22,31 @@ const (
 	maxResponse = maxResponseBytes / 8
 )
 
-// ResponseKey says what a result is the answer to.
+// ResponseKey identifies the request of a cached result.
 type ResponseKey struct {
 	Key    Key
 	Method string
-	// Param is the parameter that the result depends on, a cursor or a URI. ""
-	// is the first page of a list.
+	// Param is the parameter that the result depends on: a cursor or a URI. It is
+	// empty for the first page of a list.
 	Param string
 }
 
-// Response is a result as it came.
+// Response is the unchanged result of a request.
 type Response struct {
 	Result []byte
-	// TTL is how long the server lets it be used; nil, when the server does
-	// not say, is not at all.
+	// TTL is the time to live that the server sets. nil means that the result is
+	// not cached.
 	TTL *time.Duration
-	// Own says that the result is the asker's alone: it is not kept, and not
-	// handed to others who asked the same meanwhile.
+	// Own means that the result is for this caller only: it is not cached, and not
+	// returned to other callers.
 	Own bool
-	// Shared says that the asker does not change the result, so that what is
-	// kept need not be a copy of it.
+	// Shared means that the caller of [Cache.Response] does not change the bytes,
+	// so that the cache need not copy them.
 	Shared bool
 }
 
-// Ask asks the server. An error that is the asker's alone matches
-// [ErrFetcherGone].
+// Ask asks the server. Return an error that matches [ErrFetcherGone] if it
+// concerns only this caller.
 type Ask func(ctx context.Context) (Response, error)
 
 // responses keeps the results of all keys. Its containers are made when needed.
@@ -109,16 +109,16 @@ func (r *responses) lock() {
 	}
 }
 
-// Response returns the result that is kept for key while the server lets it be
-// used, else asks. One request is under way for a key, and whoever wants the
-// same waits for it within its own context. Errors are not kept, but for
-// [ErrAbsent]. refresh asks whatever is kept. The bytes are the caller's, unless
-// its Ask says that they are [Response.Shared].
+// Response returns the cached result for key. If there is none, or it has
+// expired, Response calls ask. refresh skips the cached result. One request is
+// in flight for a key at a time: other callers wait for it within their own
+// contexts. Errors are not cached, except [ErrAbsent]. The caller owns the
+// bytes, unless ask sets [Response.Shared].
 //
-// Ask runs on the caller's goroutine with the caller's context. When it fails
-// for the caller alone, another who waits asks for itself.
+// Response calls ask on the caller's goroutine with the caller's context. If
+// that fails for this caller only, another caller that waits calls its own ask.
 //
-// [Settings.ServeStale] is for results too; [Freshness] tells.
+// [Settings.ServeStale] also applies to results; see the returned [Freshness].
 func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask Ask) ([]byte, Freshness, error) {
 	for {
 		e, a, mine, wait := c.responses.join(key, refresh)
@@ -166,15 +166,15 @@ func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Fresh
 	return bytes.Clone(e.result), Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
 }
 
-// Forget drops what is kept for a method, all pages of a list or all resources,
-// and what is on its way for it.
+// Forget drops the cached results of a method: all pages of a list, or all
+// resources. It also drops the results of requests that are in flight.
 func (c *Cache) Forget(key Key, method string) {
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key && k.Method == method })
 }
 
-// Outdate is [Cache.Forget] for what the server says by itself, perhaps over and
-// over: the requests for the first page that it causes begin a second apart, and
-// whoever wants it waits.
+// Outdate is [Cache.Forget] for notifications of the server, which may come
+// often. Requests for the first page are at least a second apart; callers wait
+// for the next one.
 func (c *Cache) Outdate(key Key, method string) {
 	r := &c.responses
 	r.lock()
@@ -185,7 +185,7 @@ func (c *Cache) Outdate(key Key, method string) {
 	c.Forget(key, method)
 }
 
-// ForgetOne drops one result; see [Cache.Forget].
+// ForgetOne drops one result, as [Cache.Forget] does.
 func (c *Cache) ForgetOne(key ResponseKey) {
 	r := &c.responses
 	r.lock()
@@ -193,8 +193,9 @@ func (c *Cache) ForgetOne(key ResponseKey) {
 	r.drop(key)
 }
 
-// Clear drops every result of key, and makes its list of tools stale: what a
-// server said before it was lost may not be true of the one that is found.
+// Clear drops every result of key, and makes its list of tools stale. Use it
+// after a connection was lost, because the server that answers next may be
+// another one.
 func (c *Cache) Clear(key Key) {
 	c.Invalidate(key)
 	c.responses.forget(func(k ResponseKey) bool { return k.Key == key })

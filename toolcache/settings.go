@@ -40,59 +40,61 @@ const (
 	maxMisses = 256
 )
 
-// Settings configure a [Cache]. The zero value works.
+// Settings configure a [Cache]. The zero value uses the defaults.
 type Settings struct {
-	// TTL is how long a list is fresh. Given, by a value above zero or by
-	// TTLSet, it is an upper bound for what servers ask for; else it is 5
-	// minutes for servers that ask for nothing. With TTLSet, 0 means that
-	// every read asks the server.
+	// TTL is how long a list is fresh. A value above zero, or any value with
+	// TTLSet, is an upper limit for the times that servers set. Otherwise lists
+	// are fresh for 5 minutes if the server sets no time. With TTLSet, 0 means
+	// that every read asks the server.
 	TTL    time.Duration
 	TTLSet bool
-	// Size is how many lists are kept, one for each [Key]; the ones not used
-	// for longest go first. 0 means 128. A list has 100,000 tools at most, and a
-	// tool whose schemas are larger than 1 MiB is left out. The cache does not bound
-	// the bytes of a list: that is up to what fetches it, which for a client of
-	// this module is 64 MiB, also for pages without end.
+	// Size is the greatest number of lists, one for each [Key]. The cache removes
+	// the least recently used list first. 0 means 128. A list has at most 100,000
+	// tools, without tools whose schemas exceed 1 MiB. The cache does not limit
+	// the bytes of a list; the client of this module limits a fetch to 64 MiB.
 	Size int
-	// FetchTimeout bounds one fetch, whoever waits for it. 0 means 30 s.
+	// FetchTimeout limits a fetch, however many callers wait for it. 0 means 30 s.
 	FetchTimeout time.Duration
-	// ExactTTL keeps times to live as they are. Else up to a tenth is cut off
-	// each at random, so that processes started together do not ask together.
+	// ExactTTL keeps times to live unchanged. By default the cache subtracts a
+	// random part of up to a tenth, so that processes that start together do not
+	// ask together.
 	ExactTTL bool
-	// ServeStale answers a read with the expired list when the fetch fails,
-	// for an hour after its end at most, and never after [Cache.Invalidate] or
-	// an [ErrRefused]. [Freshness] tells.
+	// ServeStale returns an expired list if the fetch fails, for up to an hour
+	// after it expired. It does not apply after [Cache.Invalidate] or
+	// [ErrRefused]. The [Freshness] of the answer has Stale set.
 	ServeStale bool
-	// StaleIf says which errors of a fetch ServeStale is for; nil means all.
+	// StaleIf selects the errors for which ServeStale applies. nil means all.
 	StaleIf func(error) bool
-	// Revalidate answers reads with an expired list for so long after its end,
-	// 30 s at most, and fetches beside them; never after [Cache.Invalidate], nor
-	// where the server wants to be asked each time. 0 switches it off, and then
-	// an expired list is waited for. It is for lists of tools only.
+	// Revalidate is how long after its end an expired list is returned while a
+	// fetch runs in the background, at most 30 s. It does not apply after
+	// [Cache.Invalidate], or if the server asks not to be cached. 0 means that
+	// readers wait for the fetch. It applies only to lists of tools.
 	Revalidate time.Duration
-	// SharePublic lets a list that the server calls public be used for all
-	// partitions of its server and variant. A server that calls a list public by
-	// mistake shows one user's tools to another then, so it is off by default.
+	// SharePublic shares a list that the server calls public between all
+	// partitions of its server and variant. It is off by default, because a server
+	// that calls a list public by mistake would then show the tools of one user to
+	// another.
 	SharePublic bool
-	// Durable keeps lists of tools beyond this process; nil means that nothing
-	// does. See [Store].
+	// Durable stores lists of tools beyond this process. nil means that lists end
+	// with the process. See [Store].
 	Durable Store
-	// Logger gets stale answers and faults of Durable; nil is silence.
+	// Logger logs stale answers and errors of Durable. nil logs nothing.
 	Logger *slog.Logger
 }
 
-// Durable reports whether lists outlive this process ([Settings.Durable]).
+// Durable reports whether [Settings.Durable] is set, so that lists outlive this
+// process.
 func (c *Cache) Durable() bool { return c.set.Durable != nil }
 
-// ServesStale reports whether old lists and results may stand in for ones that
-// cannot be fetched ([Settings.ServeStale]).
+// ServesStale reports whether [Settings.ServeStale] is set, so that stale lists
+// and results may replace those that cannot be fetched.
 func (c *Cache) ServesStale() bool { return c.set.ServeStale }
 
-// TTL is how long a list is fresh for which the server names no time; 0 means that
-// every read asks the server.
+// TTL returns how long a list is fresh if the server sets no time to live. 0
+// means that every read asks the server.
 func (c *Cache) TTL() time.Duration { return c.set.ttl(nil) }
 
-// Validate reports values below zero.
+// Validate returns an error for negative values.
 func (s Settings) Validate() error {
 	var errs []error
 	if s.TTL < 0 {
@@ -140,10 +142,10 @@ func (s Settings) responseTTL(hint *time.Duration) time.Duration {
 	return s.ttl(hint)
 }
 
-// TTLFromEnv reads MCP_TOOL_CACHE_TTL: an integer is milliseconds, else a Go
-// duration (2m, 90s); 0 means that every read asks the server. The second
-// result tells whether it is set; an empty value counts as not set. lookup is
-// os.LookupEnv.
+// TTLFromEnv reads the environment variable MCP_TOOL_CACHE_TTL. An integer is a
+// number of milliseconds; any other value is a Go duration, such as 2m or 90s.
+// 0 means that every read asks the server. The second result reports whether
+// the variable is set and not empty. Pass os.LookupEnv as lookup.
 func TTLFromEnv(lookup func(string) (string, bool)) (time.Duration, bool, error) {
 	value, ok := lookup(EnvTTL)
 	if !ok || value == "" {

@@ -2,26 +2,27 @@ package toolcache
 
 import "time"
 
-// Status is how a list stands, for health reports.
+// Status is the status of a list, for health reports.
 type Status struct {
-	// Tools is how many the list has; Refused how many were too large for it.
+	// Tools is the number of tools in the list. Refused is the number of tools
+	// that were too large for it.
 	Tools, Refused int
-	// Age is how long ago it came, TTL how long it is fresh.
+	// Age is the time since the list was fetched. TTL is how long it is fresh.
 	Age, TTL time.Duration
-	// Fresh says that it answers without asking the server. Public is what the
-	// server says of it.
+	// Fresh reports that a read returns the list without a request. Public reports
+	// that the server calls it public.
 	Fresh, Public bool
-	// Epoch counts what made it stale before its time: invalidations, changes
-	// the server told of, and refused credentials.
+	// Epoch counts the events that made the list stale early: invalidations,
+	// changes reported by the server, and refused credentials.
 	Epoch uint64
-	// Hash is the SHA-256 of the tools, in hexadecimal: equal for equal lists.
+	// Hash is the SHA-256 digest of the tools, in hexadecimal. Equal lists have
+	// equal hashes.
 	Hash string
 }
 
-// Status returns how the list of key stands; ok is false when there is none yet.
-// One that was invalidated or cleared is there and not fresh. It does no I/O and
-// changes nothing. The hash is made once for each list that is fetched, when it is
-// first asked for.
+// Status returns the status of the list of key. ok is false if there is no
+// list. A list that was invalidated or cleared exists and is not fresh. Status
+// does no I/O and changes nothing. It computes the hash of a list once.
 func (c *Cache) Status(key Key) (st Status, ok bool) {
 	l := c.find(&key)
 	if l == nil {

@@ -23,42 +23,43 @@ const (
 	saveInterval = 10 * time.Second
 )
 
-// Store keeps lists of tools beyond the life of a process. [FileStore] is one. It
-// is used by fetches only, never by reads of a fresh list, from many goroutines
-// at once, and for a second at a time at most; its errors are logged and cost
-// nothing else.
+// Store keeps lists of tools beyond the life of a process; see [FileStore]. The
+// cache uses it only during a fetch, from several goroutines, and for at most a
+// second at a time. It logs errors of the store and continues without it.
 //
-// What a process finds in its store when it has no list yet is fresh for what is
-// left of the time the server itself gave. Where the server gave none the list
-// is stale: nobody has heard since what has changed. It still serves
-// [Cache.Lookup], and [Settings.ServeStale] for its hour. What is found is
-// checked like an answer of the server's, and its hash too, which finds damage
-// and no malice: who can write to the store can change the tools.
+// When a process has no list yet, a stored list is fresh for the rest of the
+// time that the server set. If the server set none, the list is stale, because
+// it may have changed. A stale list still serves [Cache.Lookup], and
+// [Settings.ServeStale] for an hour. The cache validates a stored list like an
+// answer of the server, and compares its hash. The hash detects damage, not
+// malice: a user who can write to the store can change the tools.
 //
-// A list that is invalidated, or whose reader is refused, leaves the store.
+// Invalidating a list, or a refusal of the reader's credentials, removes it
+// from the store.
 type Store interface {
-	// Load returns the entry of a key. None is one without a List, and no error.
+	// Load returns the entry of a key. If there is no entry, Load returns a zero
+	// Entry and a nil error.
 	Load(ctx context.Context, key string) (Entry, error)
 	// Save replaces the entry of a key.
 	Save(ctx context.Context, key string, entry Entry) error
-	// Forget drops the entry of a key; there may be none.
+	// Forget removes the entry of a key, if there is one.
 	Forget(ctx context.Context, key string) error
 }
 
-// Entry is one list in a [Store]. Its key is 64 hexadecimal digits, a slow digest
-// of server, variant and partition, so that neither can be read from it, nor
-// guessed in bulk. A public
-// list is kept without its partition only where [Settings.SharePublic] is set.
+// Entry is one list in a [Store]. Its key has 64 hexadecimal digits: a slow
+// digest of server, variant and partition, which reveals neither of them. With
+// [Settings.SharePublic], the key of a public list does not depend on the
+// partition.
 type Entry struct {
 	// List is the result of tools/list with all tools, as JSON.
 	List []byte
-	// Hash is the SHA-256 of List, in hexadecimal.
+	// Hash is the SHA-256 digest of List, in hexadecimal.
 	Hash string
-	// At is when the server said it, by the wall clock.
+	// At is when the server sent the list, by the wall clock.
 	At time.Time
-	// TTL is how long the server wants it to be fresh, nil when it did not say.
+	// TTL is the time to live that the server set, nil if it set none.
 	TTL *time.Duration
-	// Public says that it may be shared between partitions.
+	// Public reports that the list may be shared between partitions.
 	Public bool
 }
 
