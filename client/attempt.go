@@ -40,7 +40,7 @@ func (c *Client) outcomeOf(cl *call, answer transport.Answer, err error) outcome
 		if r.Reused && cl.retries != nil {
 			r.Repeated = cl.retries.Last.Reused
 		}
-		r.Repeated = c.crashed(cl, out.Failure) || r.Repeated
+		r.Repeated = cl.crashes.Note(cl.link, out.Failure) || r.Repeated
 		if r.Class == resilience.ClassTimeout {
 			// Neither the impatience of one caller nor a call that is served before this
 			// one must close the server to all.

@@ -141,7 +141,7 @@ type call struct {
 	waited   bool      // for a place, a session or the like, before an attempt
 	repairs  run.Repairs
 	retries  *run.Retries // nil before something failed
-	restartPart
+	crashes  run.Crashes
 }
 
 // cancelable reports whether giving the request up is told to the server.
@@ -156,6 +156,17 @@ func (cl *call) begin(l *link.Link, id jsonrpc.ID) {
 	if cl.follows != nil {
 		cl.follows.Sending(id)
 	}
+}
+
+// subject is the call that an error or a signal is about.
+type subject struct {
+	method, tool string
+	id           jsonrpc.ID // of the last request, zero before the first
+	attempts     int
+}
+
+func (cl *call) subject() subject {
+	return subject{method: cl.method, tool: cl.tool, id: cl.id, attempts: cl.attempts}
 }
 
 // callOf makes a call without options.
@@ -253,7 +264,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	if err := c.gate(cl.subject()); err != nil {
 		return err
 	}
-	_, err := c.converse(ctx, &cl)
+	_, err := c.do(ctx, &cl)
 	return err
 }
 

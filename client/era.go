@@ -124,7 +124,7 @@ func (n *negotiation) initialize(ctx context.Context, offered mcp.Version, wait 
 	if wait != (jsonrpc.Wait{}) {
 		cl.opts = callOptions{idle: wait.Idle, max: wait.Max, timesSet: true}
 	}
-	out := n.c.do(ctx, cl)
+	out := n.c.attempt(ctx, cl)
 	return out.Result, out.Error()
 }
 

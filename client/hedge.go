@@ -179,9 +179,9 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	if one.good() {
 		cancel()
 	}
-	wish, harm := c.heed(cl, one)
+	wish, harm := c.weigh(cl, one)
 	other := <-outcomes
-	wishOther, harmOther := c.heed(cl, other)
+	wishOther, harmOther := c.weigh(cl, other)
 	won, lost, mayHaveRun := one, other, harmOther > 1
 	if !one.good() && (other.good() || harmOther >= harm) { // on a par, what came last ended the attempt
 		won, lost, mayHaveRun = other, one, harm > 1
@@ -247,10 +247,10 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 	}
 }
 
-// heed does what the server asked for by one of two requests that is no result,
+// weigh does what the server asked for by one of two requests that is no result,
 // at once and whatever becomes of the other: it returns how long the server wants
 // to be left alone, and how much harm a repetition might do, more for more.
-func (c *Client) heed(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
+func (c *Client) weigh(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
 	if o.good() {
 		return 0, 2
 	}

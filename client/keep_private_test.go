@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // conn is a connection by its identity only.
@@ -19,37 +18,6 @@ type namedConn struct {
 }
 
 func (namedConn) Traits() transport.Traits { return transport.Traits{Process: true} }
-
-// The poison rule counts programs that ended under a call, not how often it is
-// asked (fault E13).
-func TestPoisonRule(t *testing.T) {
-	t.Parallel()
-	lost := func(notSent bool, p *mcperrors.ProcessEvidence) *transport.Failure {
-		return &transport.Failure{Reason: transport.ReasonLost, NotSent: notSent, Process: p, Err: jsonrpc.ErrPeerClosed}
-	}
-	died := &mcperrors.ProcessEvidence{Exited: true}
-	timeout := &transport.Failure{Reason: transport.ReasonTimeout, Process: died, Err: jsonrpc.ErrIdle}
-	c, cl := &Client{}, &call{}
-	first, second := link.New(&namedConn{name: "1"}), link.New(&namedConn{name: "2"})
-	steps := []struct {
-		what string
-		link *link.Link
-		f    *transport.Failure
-		want bool
-	}{
-		{"a timeout is no end of a program", first, timeout, false},
-		{"nor is a connection that is none of a program", first, lost(false, nil), false},
-		{"what was not sent did not end it", first, lost(true, died), false},
-		{"once", first, lost(false, died), false},
-		{"asked again", first, lost(false, died), false},
-		{"twice", second, lost(false, died), true},
-		{"asked again", second, lost(false, died), true},
-	}
-	for _, s := range steps {
-		cl.link = s.link
-		require.Equal(t, s.want, c.crashed(cl, s.f), s.what)
-	}
-}
 
 // The breaker hears once of the end of a program, however many calls it took.
 func TestOneEndIsCountedOnce(t *testing.T) {

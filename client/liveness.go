@@ -75,7 +75,7 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 	if c.live.Agreed().Era == mcp.EraStateless {
 		cl.method = mcp.MethodDiscover
 	}
-	_, err := c.converse(ctx, &cl)
+	_, err := c.do(ctx, &cl)
 	var rpc *jsonrpc.Error
 	switch {
 	case errors.As(err, &rpc):

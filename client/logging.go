@@ -75,7 +75,7 @@ func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 	if level == nil || !c.HasCapability("logging") || c.replaced(now) {
 		return true
 	}
-	out := c.do(ctx, &call{
+	out := c.attempt(ctx, &call{
 		request: request{method: mcp.MethodLoggingSetLevel, purpose: link.Restore},
 		open:    jsonrpc.AppendString([]byte(`{"level":`), string(*level)),
 	})

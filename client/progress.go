@@ -28,7 +28,7 @@ func (c *Client) withProgress(ctx context.Context, cl *call) (json.RawMessage, e
 		c.progressTable().Remove(cl.progress) // the one of the last request
 		cl.progress.Finish(ctx)
 	}()
-	return c.converse(ctx, cl)
+	return c.do(ctx, cl)
 }
 
 // progressTable knows the calls with progress. Most clients never need it.

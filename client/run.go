@@ -9,6 +9,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -21,7 +23,7 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 	if cl.opts.progress != nil {
 		return c.withProgress(ctx, cl)
 	}
-	return c.converse(ctx, cl)
+	return c.do(ctx, cl)
 }
 
 // takeOptions adds to a call what its options say of its params.
@@ -37,8 +39,8 @@ func (c *Client) takeOptions(cl *call) error {
 	return nil
 }
 
-// converse makes one call of the application, through its middleware.
-func (c *Client) converse(ctx context.Context, cl *call) (raw json.RawMessage, err error) {
+// do makes one call of the application, through its middleware.
+func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err error) {
 	var began time.Time
 	if c.cfg.meter != nil {
 		began = time.Now()
@@ -66,7 +68,7 @@ func (c *Client) run(ctx context.Context, cl *call) (json.RawMessage, error) {
 		return nil, err
 	}
 	for {
-		out := c.do(ctx, cl)
+		out := c.attempt(ctx, cl)
 		again, err := c.follow(ctx, cl, &out)
 		if again && err == nil {
 			err = c.timedOut(cl, out.Record.Delivery)
@@ -116,8 +118,8 @@ func (c *Client) facts(cl *call) run.Facts {
 	}
 }
 
-// do makes one attempt: it is admitted, sent, and settled.
-func (c *Client) do(ctx context.Context, cl *call) outcome.Outcome {
+// attempt makes one attempt: it is admitted, sent, and settled.
+func (c *Client) attempt(ctx context.Context, cl *call) outcome.Outcome {
 	if c.isClosed() {
 		return outcome.Refused(c.about(cl.subject(), errClosed()))
 	}
@@ -171,4 +173,34 @@ func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 			c.noteLoss(l, err)
 		}
 	})
+}
+
+// span is the time that a call may take.
+func (c *Client) span(cl *call) run.Span { return run.Span{Began: cl.began, Wait: c.wait(cl.opts)} }
+
+// patience is how long an attempt is waited for: for what those before it, and
+// what was waited for before, have left.
+func (c *Client) patience(cl *call) jsonrpc.Wait {
+	if cl.attempts > 1 || cl.waited {
+		return c.span(cl).Patience()
+	}
+	return c.wait(cl.opts)
+}
+
+// timedOut returns the error of a call whose time is over while nothing of it is
+// under way. delivery is what became of the last attempt.
+func (c *Client) timedOut(cl *call, delivery mcperrors.Delivery) error {
+	span := c.span(cl)
+	if !span.Over() {
+		return nil
+	}
+	return cl.retries.InDoubt(c.about(cl.subject(), errormap.Timeout(delivery, "the call did not end", span.Wait.Max, nil)))
+}
+
+// wait is how long an answer is waited for.
+func (c *Client) wait(o callOptions) jsonrpc.Wait {
+	if o.timesSet {
+		return jsonrpc.Wait{Idle: o.idle, Max: o.max}
+	}
+	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
 }

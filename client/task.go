@@ -129,7 +129,7 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if cl.opts.progress != nil {
 		cl.progress = c.progressTable().Add(cl.opts.progress)
 	}
-	raw, err := c.converse(ctx, &cl)
+	raw, err := c.do(ctx, &cl)
 	var t *Task
 	if err == nil {
 		t, err = c.taskOf(&cl, cl.progress, raw)

@@ -51,7 +51,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 		cl.follows = c.progressTable().Follow(t.token)
 		defer c.progressTable().Remove(cl.follows)
 	}
-	return c.converse(ctx, &cl)
+	return c.do(ctx, &cl)
 }
 
 // answerAll answers questions of the task.

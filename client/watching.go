@@ -78,10 +78,10 @@ func (c *Client) listenForHandlers() {
 func (c *Client) sendSubscribe(ctx context.Context, purpose link.Purpose, method, uri string) error {
 	cl := call{request: request{method: method, purpose: purpose}, open: jsonrpc.AppendString([]byte(`{"uri":`), uri)}
 	if purpose == link.Restore {
-		out := c.do(ctx, &cl)
+		out := c.attempt(ctx, &cl)
 		return out.Error()
 	}
-	_, err := c.converse(ctx, &cl)
+	_, err := c.do(ctx, &cl)
 	return err
 }
 
