@@ -12,8 +12,8 @@ help: ## this list
 all: ## format, vet, lint, test, conformance: what to run before a commit
 	.ci/run format vet lint test conformance
 
-test: ## all tests, no network and nothing installed
-	$(GO) test ./...
+test: ## the tests of all modules, no network and nothing installed
+	$(GO) test work
 
 race: ## all tests under the race detector, with databases when they can be had
 	.ci/run services race
@@ -55,13 +55,13 @@ interop: ## mcpctl and the client against servers written by others, as a matrix
 	.ci/run interop
 
 bench: ## all benchmarks, with allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem work
 
 bench-peers: ## the client beside the raw floor, go-sdk and mcp-go, one table (about 20 minutes)
 	$(MAKE) -C bench bench-peers
 
 cover: ## coverage of the library packages, by function
-	$(GO) test -coverprofile=coverage.out -coverpkg=./client/...,./jsonrpc/...,./mcp/...,./errors/...,./breaker/...,./toolcache/... ./...
+	$(GO) test -coverprofile=coverage.out -coverpkg=./client/...,./jsonrpc/...,./mcp/...,./errors/...,./breaker/...,./toolcache/...,./pool/... work
 	$(GO) tool cover -func=coverage.out
 
 ci: ## everything CI checks

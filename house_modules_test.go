@@ -103,9 +103,15 @@ func faultsOf(dir string, m modFile) []string {
 		faults = append(faults, "its name is not "+name)
 	}
 	for _, requires := range []map[string]string{m.direct, m.indirect} {
-		for other := range requires {
+		for other, version := range requires {
 			folder, ours := rel(other)
 			if !ours {
+				continue
+			}
+			if version != "v0.0.0" { // released: go install refuses a replace
+				if m.replaced[other] != "" {
+					faults = append(faults, other+" is released, and replaced")
+				}
 				continue
 			}
 			to, err := filepath.Rel(dir, cmp.Or(folder, "."))
@@ -142,6 +148,9 @@ func TestWorkspaceRulesCanFail(t *testing.T) {
 	require.Empty(t, faultsOf("a/b", good))
 	require.Equal(t, []string{module + " is not replaced with ../.."}, faultsOf("a/b", mod("/a/b", "\nreplace "+module+" => ..\n")))
 	require.Len(t, faultsOf("a/c", good), 1)
+	released := strings.Replace(good.text, module+" v0.0.0", module+" v0.1.0", 1)
+	require.Equal(t, []string{module + " is released, and replaced"}, faultsOf("a/b", parseMod(released)))
+	require.Empty(t, faultsOf("a/b", parseMod(strings.Split(released, "\nreplace")[0])))
 	require.Empty(t, disagreements(map[string]modFile{"a": good, "b": good}))
 	other := parseMod(strings.ReplaceAll(good.text, "v1.0.0", "v1.0.1"))
 	require.Equal(t, []string{"b: x.org/y v1.0.1, elsewhere v1.0.0"}, disagreements(map[string]modFile{"a": good, "b": other}))
