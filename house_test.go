@@ -96,7 +96,7 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/object", "client/transport", "jsonrpc", "internal/doc", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/catalog", may: []string{"client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{

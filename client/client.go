@@ -43,12 +43,9 @@ type Client struct {
 	guard   lazy[breaker.Breaker] // unless the options gave one
 	parts   lazy[chainParts]
 	tools   lazy[toolcache.Cache] // theirs, or the client's own
-	schemas lazy[catalog.Schemas] // of arguments
-	outputs lazy[catalog.Schemas] // of results
-	mirrors lazy[catalog.Mirrors]
+	catalog lazy[catalog.Catalog]
 
 	subscriptions lazy[watch.Watcher]
-	definitions   lazy[definitions]
 	progress      lazy[progress.Table]  // see progressTable
 	tasks         lazy[tasks.Follower]  // see follower
 	notifiers     lazy[notify.Notifier] // see handlers

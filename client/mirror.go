@@ -61,7 +61,7 @@ func (c *Client) headerSchema(ctx context.Context, cl *call) *catalog.Mirror {
 	tool := cl.name
 	t, _, ok := c.cache().Lookup(c.cacheKey(ctx), tool)
 	if !ok {
-		if agreed := c.live.Agreed(); !agreed.Declared || !agreed.Capabilities.Has("tools") || c.mirrors.get().Unlisted(tool) {
+		if agreed := c.live.Agreed(); !agreed.Declared || !agreed.Capabilities.Has("tools") || c.catalog.get().Headers.Unlisted(tool) {
 			return nil
 		}
 		cl.waited = true
@@ -73,7 +73,7 @@ func (c *Client) headerSchema(ctx context.Context, cl *call) *catalog.Mirror {
 		}
 		t = found
 	}
-	schema, _ := c.mirrors.get().Get(tool, t.InputSchema)
+	schema, _ := c.catalog.get().Headers.Get(tool, t.InputSchema)
 	return schema
 }
 
@@ -101,7 +101,7 @@ func (c *Client) withoutMisannotated(tools []mcp.Tool) []mcp.Tool {
 			kept = append(kept, tool) // most tools: nothing to remember
 			continue
 		}
-		schema, first := c.mirrors.get().Get(tool.Name, tool.InputSchema)
+		schema, first := c.catalog.get().Headers.Get(tool.Name, tool.InputSchema)
 		if schema.Err() == nil {
 			kept = append(kept, tool)
 		} else if first {

@@ -92,7 +92,7 @@ func (c *Client) outputMisfit(cl *call, era mcp.Era, content json.RawMessage) er
 	if cl.output == nil {
 		return nil
 	}
-	schema, first := c.outputs.get().Get(cl.tool, cl.output)
+	schema, first := c.catalog.get().Results.Get(cl.tool, cl.output)
 	switch {
 	case schema.Err() != nil:
 		if first {

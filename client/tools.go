@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -131,7 +132,7 @@ func (c *Client) explainMisread(ctx context.Context, e *mcperrors.Error) {
 	if !ok || err != nil || tool == nil {
 		return // the error says what is known
 	}
-	if changed := changes(listed, tool); len(changed) > 0 {
+	if changed := catalog.Changes(listed, tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
 	}
 }

@@ -102,7 +102,7 @@ func (c *Client) misfit(cl *call, schema, args json.RawMessage) error {
 	if schema == nil {
 		return nil
 	}
-	compiled, first := c.schemas.get().Get(cl.tool, schema)
+	compiled, first := c.catalog.get().Arguments.Get(cl.tool, schema)
 	if err := compiled.Err(); err != nil {
 		if first {
 			c.log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.server,

@@ -1,6 +1,6 @@
 // Package catalog is what the definitions of tools mean for calls of them: which
-// arguments and results fit their schemas, what is wrong with others, and which
-// arguments HTTP headers repeat.
+// arguments and results fit their schemas, what is wrong with others, which
+// arguments HTTP headers repeat, and which definitions have changed.
 package catalog
 
 import (

@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/internal/footprint"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Definitions remembers the tools a server has listed, so that it notices one
+// that changes under its name. The zero value is ready. Its methods may be called
+// from many goroutines at once.
+type Definitions struct {
+	mu    sync.Mutex
+	seen  map[shownTool]*definition
+	bytes int
+}
+
+// Bounds of what is remembered: as many tools, and as much of them, as one walk
+// of a list may bring.
+const (
+	maxDefinitions     = 100_000
+	maxDefinitionBytes = 64 << 20
+)
+
+// Change is a tool whose definition is not what it was, or not the pinned one.
+type Change struct {
+	Tool string
+	// Old and New are fingerprints; Old is the pin for a tool that was not listed
+	// before.
+	Old, New string
+	// Changed names the members that differ, sorted; nil without Before.
+	Changed []string
+	Before  *mcp.Tool
+	After   mcp.Tool
+	// Pinned says that there is a pin and New is not it.
+	Pinned bool
+}
+
+// shownTool is a tool as one caller sees it.
+type shownTool struct{ caller, name string }
+
+type definition struct {
+	tool  mcp.Tool
+	print string // made when it is needed
+}
+
+func (d *definition) fingerprint() string {
+	if d.print == "" {
+		d.print = d.tool.Fingerprint()
+	}
+	return d.print
+}
+
+// Observe compares a tool with what a caller was shown before, and with its pin,
+// "" for none. It returns nil when nothing has changed, and computes nothing then.
+func (d *Definitions) Observe(caller string, tool *mcp.Tool, pin string) *Change {
+	c := d.observe(caller, tool, pin)
+	if c != nil && c.Before != nil {
+		c.Changed = Changes(c.Before, tool)
+	}
+	return c
+}
+
+func (d *Definitions) observe(caller string, tool *mcp.Tool, pin string) *Change {
+	name := shownTool{caller, tool.Name}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.seen[name]
+	if was != nil && reflect.DeepEqual(was.tool, *tool) {
+		return nil
+	}
+	is := &definition{tool: *tool.Clone()} // the list is the caller's to change
+	c := &Change{Tool: tool.Name, After: *tool}
+	if was != nil {
+		c.Old, c.New, c.Before = was.fingerprint(), is.fingerprint(), &was.tool
+	}
+	if pin != "" {
+		c.New = is.fingerprint()
+		c.Pinned = c.New != pin
+		if was == nil {
+			c.Old = pin
+		}
+	}
+	d.keep(name, is, was)
+	if c.Old == c.New {
+		return nil
+	}
+	return c
+}
+
+// keep remembers a definition within bounds: a server whose names change with
+// every list does not fill the memory. Requires d.mu.
+func (d *Definitions) keep(name shownTool, is, was *definition) {
+	size := footprint.Tool(&is.tool)
+	if was != nil {
+		d.bytes -= footprint.Tool(&was.tool)
+	} else if len(d.seen) >= maxDefinitions {
+		return
+	}
+	if d.bytes+size > maxDefinitionBytes {
+		delete(d.seen, name)
+		return
+	}
+	if d.seen == nil {
+		d.seen = map[shownTool]*definition{}
+	}
+	d.bytes += size
+	d.seen[name] = is
+}
+
+// Changes names the members in which two definitions differ.
+func Changes(before, after *mcp.Tool) []string {
+	a, b := members(before), members(after)
+	var names []string
+	for name, value := range a {
+		if !bytes.Equal(value, b[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if a[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func members(t *mcp.Tool) map[string]json.RawMessage {
+	definition, err := t.Definition()
+	out := map[string]json.RawMessage{}
+	if err != nil {
+		return out
+	}
+	// It was just encoded.
+	_ = jsonrpc.Members(definition, func(name, value []byte) bool {
+		out[string(name)] = value
+		return true
+	})
+	return out
+}
+
+// Fingerprint returns that of a tool, from memory when it was listed like this.
+func (d *Definitions) Fingerprint(caller string, tool *mcp.Tool) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known := d.seen[shownTool{caller, tool.Name}]; known != nil && reflect.DeepEqual(known.tool, *tool) {
+		return known.fingerprint()
+	}
+	return tool.Fingerprint()
+}
