@@ -12,20 +12,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Budget bounds the bytes that a server can make this side hold at the same time,
-// in answers that are not complete and in messages that wait for handlers. The
-// zero Budget, and a nil one, bound nothing. Its methods may be called from many
-// goroutines at once.
+// Budget limits the memory that servers can occupy with unfinished answers and
+// with messages that wait for handlers. The zero Budget and a nil Budget set no
+// limit. It is safe for concurrent use.
 //
-// A message that finds no room is refused, the newest first. An answer waits: it is
-// not read on, which holds its server back, until there is room or its call ends.
-// The oldest answer goes first. When it finds no room although it waits for nobody
-// older, it goes beyond the limit, by about the size of one message at most. One
-// answer at a time may do that, so that two that are half read never block each
-// other. If nothing of it comes for 5 s while others wait, its call fails.
+// A message that does not fit is rejected, the newest first. An answer that
+// does not fit waits: it is not read further until there is space or its call
+// ends. The oldest answer has priority. If it does not fit although no older
+// answer waits, it may exceed the limit by about one message. Only one answer
+// at a time may do so, so that two half-read answers never block each other. If
+// nothing of that answer arrives for 5 s while others wait, its call fails.
 //
-// A message that is being read from a pipe is not counted: there is one at a time,
-// and [Limits] bounds it.
+// Messages from a pipe do not count until they are complete: there is one at a
+// time, and [Limits] bounds it.
 type Budget struct {
 	mu    sync.Mutex
 	limit int64
@@ -51,7 +50,7 @@ type reading struct {
 	room  chan struct{} // closed when it has what it wants
 }
 
-// SetLimit sets how many bytes there are, 0 for no bound.
+// SetLimit sets the limit in bytes. 0 means no limit.
 func (b *Budget) SetLimit(bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +71,8 @@ func (b *Budget) fit(n int) {
 	}
 }
 
-// Take takes n bytes, and reports whether they were left. [Budget.Give] gives
-// them back.
+// Take takes n bytes from the budget and reports whether that many were free.
+// [Budget.Give] returns them.
 func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return true
@@ -87,7 +86,7 @@ func (b *Budget) Take(n int) bool {
 	return true
 }
 
-// Give gives back n bytes that were taken.
+// Give returns n bytes to the budget.
 func (b *Budget) Give(n int) {
 	if b == nil || n == 0 {
 		return
@@ -98,7 +97,7 @@ func (b *Budget) Give(n int) {
 	b.serve()
 }
 
-// Held returns how many bytes are taken.
+// Held returns the number of bytes in use.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
@@ -111,7 +110,7 @@ func (b *Budget) Held() int64 {
 	return b.held + b.line.over
 }
 
-// Limit returns how many bytes there are in all, 0 for no bound.
+// Limit returns the limit in bytes, 0 if there is none.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0

@@ -13,38 +13,36 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Command reaches a server that is a program of its own, over its stdin and
-// stdout. Connect starts the program, in a process group of its own where the
-// system has them and never through a shell. The program and its children do not
-// outlive this process: on Unix they have two seconds after it, on Windows none.
-// On Unix a small sh in the program's group sees to that. Without sh, Linux kills
-// the program at once and leaves its children, and other systems leave both.
+// Command starts a program and reaches it as a server over stdin and stdout.
+// Connect never uses a shell. Where the system has process groups, the program
+// runs in its own. The program and its children do not outlive this process: on
+// Unix they get two seconds, on Windows none. On Unix a small sh in the group
+// of the program ensures this. Without sh, Linux kills only the program itself
+// at once, and other systems kill neither.
 //
-// What is ended is the process group. On Unix a descendant that leaves the group,
-// with setsid as daemons do or setpgid as job control does, is not found any more
-// and outlives both Close and this process. On Windows a job object holds all
-// descendants.
+// Close ends the process group. On Unix a descendant that leaves the group
+// (with setsid, as daemons do, or setpgid, as job control does) outlives Close
+// and this process. On Windows a job object holds all descendants.
 type Command struct {
 	// Argv is the program and its arguments.
 	Argv []string
-	// Dir is where it runs; "" means here.
+	// Dir is the working directory. It is empty for the current one.
 	Dir string
-	// Inherit says which variables of this process it gets, Env adds to them,
-	// as "NAME=value".
+	// Inherit selects the environment variables that the program inherits. Env
+	// adds variables of the form "NAME=value".
 	Inherit EnvPolicy
 	Env     []string
-	// Stderr gets a copy of the program's stderr. It is written to by one
-	// goroutine; while it blocks, the program's stderr is not read. Close does
-	// not wait for a write that does not return.
+	// Stderr receives a copy of the stderr of the program. One goroutine writes to
+	// it. While a write blocks, nobody reads the stderr of the program. Close does
+	// not wait for a blocked write.
 	Stderr io.Writer
-	// StopGrace is how long Close waits after closing stdin, KillGrace how
-	// long after the termination signal; 0 means 5 s each.
+	// StopGrace is how long Close waits after closing stdin. KillGrace is how long
+	// it waits after the termination signal. 0 means 5 s each.
 	StopGrace, KillGrace time.Duration
-	// MaxNoise is how many stdout lines may be no messages, with no answer to a
-	// call between them, before the connection is given up and the program is
-	// killed; 0 means 10,000.
+	// MaxNoise is how many lines on stdout may not be messages before the program
+	// is killed. An answer to a call resets the count. 0 means 10,000.
 	MaxNoise int
-	// Limits bounds what is taken from the server.
+	// Limits bound what the client accepts from the server.
 	Limits Limits
 }
 
@@ -62,8 +60,8 @@ const (
 	eofGrace = 2 * time.Second
 )
 
-// String implements [Transport]: the program's name, without its arguments,
-// which may hold secrets.
+// String implements [Transport]. It returns the name of the program without its
+// arguments, which may contain secrets.
 func (c *Command) String() string {
 	if len(c.Argv) == 0 {
 		return "no program"
@@ -71,8 +69,8 @@ func (c *Command) String() string {
 	return c.Argv[0]
 }
 
-// Connect implements [Transport]. It does not wait for the program to answer
-// anything.
+// Connect implements [Transport]. It does not wait for an answer of the
+// program.
 func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// EnvPolicy says which variables of this process a child gets.
+// EnvPolicy selects the environment variables that a child process inherits.
 type EnvPolicy uint8
 
 const (
-	// EnvSafe passes what programs need to run and nothing that tends to hold
-	// secrets: the default.
+	// EnvSafe passes the variables that programs need to run, and none that
+	// usually contain secrets. It is the default.
 	EnvSafe EnvPolicy = iota
-	// EnvAll passes everything, as a shell does.
+	// EnvAll passes all variables, as a shell does.
 	EnvAll
-	// EnvNone passes nothing but Command.Env.
+	// EnvNone passes only [Command.Env].
 	EnvNone
 )
 

@@ -11,63 +11,63 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Failure says why an attempt has no answer, with all the evidence there is.
-// It is what everything else (application code, kind, verdict of the breaker,
-// safety of a repeat) is derived from.
+// Failure is the error of a request without an answer, with its evidence. The
+// client derives everything else from it: the code, the kind, the verdict for
+// the breaker, and whether a retry is safe.
 type Failure struct {
 	Reason Reason
-	// NotSent is true when it is proved that the server did not get the whole
-	// request. Rejected is true when the server refused it unread or undone.
-	// Answered is true when what came has the request's id and cannot be used:
-	// the server has executed it. With none of them, it may have been executed.
+	// NotSent means that the server did not receive the complete request. Rejected
+	// means that the server refused it before it ran anything. Answered means that
+	// the answer has the id of the request but cannot be used, so the server has
+	// run the request. If none of them is set, the server may have run the
+	// request.
 	NotSent, Rejected, Answered bool
-	// Reused is true when the connection had been used before and ended before
-	// any of the answer: its end may have been on its way already when the request
-	// was.
+	// Reused means that the connection had been used before, and ended before any
+	// part of the answer. The server may have closed it before the request.
 	Reused bool
-	// RetryAfter is the server's wish, 0 without one.
+	// RetryAfter is the Retry-After of the server, 0 if there is none.
 	RetryAfter time.Duration
 	HTTP       *mcperrors.HTTPEvidence
 	Process    *mcperrors.ProcessEvidence
 	Err        error
 }
 
-// Reason classes failures.
+// Reason is the class of a failure.
 type Reason uint8
 
 const (
-	// ReasonCanceled: the caller's context ended, by cancellation or deadline.
+	// ReasonCanceled: the context of the caller ended by cancellation or deadline.
 	ReasonCanceled Reason = iota + 1
-	// ReasonTimeout: a timeout of ours passed.
+	// ReasonTimeout: a timeout of the client passed.
 	ReasonTimeout
-	// ReasonUnavailable: the server could not be reached: name, connection,
-	// TLS, program.
+	// ReasonUnavailable: the server could not be reached, because of its name, the
+	// connection, TLS or the program.
 	ReasonUnavailable
 	// ReasonLost: the connection or the process ended before the answer.
 	ReasonLost
-	// ReasonClosed: this side closed the connection.
+	// ReasonClosed: the client closed the connection.
 	ReasonClosed
-	// ReasonStatus: HTTP answered with a status and no JSON-RPC error.
+	// ReasonStatus: the answer has an HTTP error status and no JSON-RPC error.
 	ReasonStatus
-	// ReasonSession: the server does not know the session any more.
+	// ReasonSession: the server no longer knows the session.
 	ReasonSession
-	// ReasonProtocol: the answer is not what the protocol asks for.
+	// ReasonProtocol: the answer violates the protocol.
 	ReasonProtocol
-	// ReasonTooLarge: the answer is over a limit.
+	// ReasonTooLarge: the answer exceeds a limit.
 	ReasonTooLarge
-	// ReasonConfig: what this side was told leads nowhere: a certificate that
-	// is not accepted, a redirect that must not be followed.
+	// ReasonConfig: the configuration leads to no usable server: the certificate
+	// is not accepted, or a redirect must not be followed.
 	ReasonConfig
-	// ReasonOption: an option of the transport is wrong, its URL included.
+	// ReasonOption: an option of the transport is wrong, for example its URL.
 	ReasonOption
-	// ReasonNotMCP: what answered is no MCP endpoint: neither JSON nor an event
-	// stream came where one of them is due.
+	// ReasonNotMCP: the server is not an MCP endpoint: the answer is neither JSON
+	// nor an event stream.
 	ReasonNotMCP
-	// ReasonUnprocessed: HTTP/2 said that the server did not process the request,
-	// by REFUSED_STREAM or a GOAWAY below its stream (RFC 9113 section 8.7).
+	// ReasonUnprocessed: HTTP/2 reports that the server did not process the
+	// request, by REFUSED_STREAM or GOAWAY (RFC 9113 section 8.7).
 	ReasonUnprocessed
-	// ReasonNoRoom: what is held of other answers left no room for this one in its
-	// time, or it stalled in room that others waited for; see [Budget].
+	// ReasonNoRoom: other answers left no memory for this one in time, or it
+	// stalled while others waited; see [Budget].
 	ReasonNoRoom
 	// ReasonCallback: a function of the application, such as its RoundTripper,
 	// panicked or ended its goroutine.
@@ -76,7 +76,7 @@ const (
 
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
 func optionError(format string, args ...any) *Failure {

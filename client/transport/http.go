@@ -14,45 +14,46 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// HTTP reaches a server over streamable HTTP: every message is a POST to one
-// URL, every answer a JSON body or an event stream.
+// HTTP reaches a server over streamable HTTP: each message is a POST to one
+// URL, and each answer is a JSON body or an event stream.
 type HTTP struct {
-	// URL is the server's endpoint, http or https. A user and password in it
-	// are sent as basic credentials.
+	// URL is the endpoint, http or https. A user and password in it are sent as
+	// basic credentials.
 	URL string
-	// Header is sent with every request. Headers the protocol owns (Accept,
-	// Content-Type, Mcp-*) cannot be set here.
+	// Header is sent with every request. It cannot set the headers of the
+	// protocol: Accept, Content-Type and Mcp-*.
 	Header http.Header
-	// HeaderFunc returns headers for one request, which win over those of Header:
-	// the credentials of whoever ctx is of, or ones that are renewed. ctx is that of
-	// the call, with its values; what the client does for itself (the stream of its
-	// own, the end of a session) has a context without any. It is called for every
-	// request and may be called by many goroutines at once. A request whose headers
-	// cannot be had is not sent. What the server lets one caller keep is not handed
-	// to another: callers are told apart by these headers, unless the client was
-	// given a cache partition.
+	// HeaderFunc returns additional headers for a request, which override Header.
+	// Use it for credentials that depend on the caller or must be renewed. It is
+	// called for every request, from many goroutines. If it fails, the request is
+	// not sent.
+	//
+	// ctx is the context of the call. Requests that belong to no call, such as the
+	// end of a session, have a context without values. By default, cached results
+	// are not shared between callers with different headers; WithCachePartition of
+	// package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// RoundTripper sends the requests. nil means a pool that all connections
-	// without a round tripper share. It keeps as many idle connections as were in
-	// use, since the default of two per host opens a new one for most concurrent
-	// calls, and closes them when the last of its users is closed.
+	// without a RoundTripper share. The pool keeps as many idle connections as
+	// were in use at the same time, and closes them with its last user. (The
+	// default of net/http keeps two for each host.)
 	RoundTripper http.RoundTripper
-	// CloseTimeout bounds the DELETE that ends a session; 0 means 2 s.
+	// CloseTimeout limits the DELETE request that ends a session. 0 means 2 s.
 	CloseTimeout time.Duration
-	// Limits bounds what is taken from the server.
+	// Limits bound what the client accepts from the server.
 	Limits Limits
 }
 
 // defaultClosing bounds the DELETE that ends a session.
 const defaultClosing = 2 * time.Second
 
-// Fallback implements [Fallback]: the server may be one of HTTP+SSE.
+// Fallback implements [Fallback]. It returns an [SSE] for the same URL.
 func (h *HTTP) Fallback() Transport {
 	return &SSE{URL: h.URL, Header: h.Header, HeaderFunc: h.HeaderFunc, RoundTripper: h.RoundTripper, Limits: h.Limits}
 }
 
-// String implements [Transport]: the URL without user, query and fragment,
-// where secrets may be.
+// String implements [Transport]. It returns the URL without user, query and
+// fragment, which may contain secrets.
 func (h *HTTP) String() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -65,7 +66,7 @@ func endpoint(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Connect implements [Transport]. Nothing is sent before the first call.
+// Connect implements [Transport]. It sends nothing before the first call.
 func (h *HTTP) Connect(_ context.Context, handler Handler) (Conn, error) {
 	return h.connect(handler)
 }

@@ -68,20 +68,22 @@ func checkHeader(header http.Header) error {
 	return nil
 }
 
-// CallerIn is a [Transport] whose callers differ by the context of a call.
+// CallerIn is an optional interface of a [Transport] whose credentials depend
+// on the context of a call.
 type CallerIn interface {
-	// CallerIn tells callers apart without telling who they are; differs is false
-	// where the context says nothing of that. The error is why it is not known who
-	// asks.
+	// CallerIn returns a name that does not reveal the credentials. differs is
+	// false if ctx has no influence on them. It returns an error if the
+	// credentials are unknown.
 	CallerIn(ctx context.Context) (caller string, differs bool, err error)
 }
 
-// CallerIn implements [CallerIn]: a digest of what HeaderFunc adds.
+// CallerIn implements [CallerIn]. It returns a digest of the headers from
+// HeaderFunc.
 func (h *HTTP) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
 	return callerIn(ctx, h.HeaderFunc)
 }
 
-// CallerIn implements [CallerIn], as that of [HTTP].
+// CallerIn implements [CallerIn] in the same way as [HTTP].
 func (s *SSE) CallerIn(ctx context.Context) (caller string, differs bool, err error) {
 	return callerIn(ctx, s.HeaderFunc)
 }

@@ -9,26 +9,27 @@ import (
 	"strings"
 )
 
-// Identified is a [Transport] that can be told from every other one: what is
-// learnt from a server, such as its tools, is kept by this. String is for
-// people, and two servers may share it.
+// Identified is an optional interface of a [Transport] that returns a unique
+// name of its server. The client stores what it learns about a server, such as
+// its tools, under this name. String is for people, and two servers may share
+// it.
 type Identified interface{ Identity() string }
 
-// Identity implements [Identified]: a digest of the program, its arguments, its
-// folder and what is added to its environment.
+// Identity implements [Identified]. It returns a digest of the program, its
+// arguments, its directory and the added environment.
 func (c *Command) Identity() string {
 	head := fmt.Sprintf("command %v %d", c.Inherit, len(c.Argv)) // or an argument may pass for a variable
 	parts := append(append([]string{head, c.Dir}, c.Argv...), c.Env...)
 	return digest(strings.Join(parts, "\x00"))
 }
 
-// Identity implements [Identified]: a digest of the whole URL.
+// Identity implements [Identified]. It returns a digest of the whole URL.
 func (h *HTTP) Identity() string { return digest("http\x00" + h.URL) }
 
-// Identity implements [Identified], as that of [HTTP].
+// Identity implements [Identified] in the same way as [HTTP].
 func (s *SSE) Identity() string { return digest("sse\x00" + s.URL) }
 
-// Identity implements [Identified]: every stream is a server of its own.
+// Identity implements [Identified]. Each stream is a different server.
 func (s *Stream) Identity() string { return fmt.Sprintf("stream %p", s) }
 
 // CredentialScoped is a [Transport] that knows which credentials its requests

@@ -12,12 +12,11 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Secretive is a [Transport] or a [Conn] that sends secrets. The client shows none
-// of them: not in errors, not in its log, its events and its traces, wherever a
-// server repeats them. It asks when it is about to show something, from many
-// goroutines.
+// Secretive is an optional interface of a [Transport] or a [Conn] that sends
+// secrets. The client removes the secrets from errors, logs, events and traces,
+// also where a server repeats them. It calls Secrets from many goroutines.
 type Secretive interface {
-	// Secrets returns the values, each as it is sent.
+	// Secrets returns the values as they are sent.
 	Secrets() []string
 }
 
@@ -90,8 +89,8 @@ func (s *secretValues) url(u *url.URL) {
 	}
 }
 
-// Secrets implements [Secretive]: the values of headers, and the user part and
-// the query of the URL.
+// Secrets implements [Secretive]. It returns the values of headers, and the
+// user part and the query of the URL.
 func (h *HTTP) Secrets() []string {
 	var s secretValues
 	s.header(h.Header)
@@ -101,11 +100,11 @@ func (h *HTTP) Secrets() []string {
 	return s
 }
 
-// Secrets implements [Secretive], as [HTTP] does.
+// Secrets implements [Secretive] in the same way as [HTTP].
 func (s *SSE) Secrets() []string { return (&HTTP{URL: s.URL, Header: s.Header}).Secrets() }
 
-// Secrets implements [Secretive]: the values in Env whose names say that they are
-// secrets. What the program inherits is not known to be meant for it.
+// Secrets implements [Secretive]. It returns the values in Env whose names are
+// names of secrets. It does not include inherited variables.
 func (c *Command) Secrets() []string {
 	var s secretValues
 	for _, kv := range c.Env {

@@ -15,19 +15,19 @@ import (
 )
 
 // SSE reaches a server over the HTTP+SSE transport of 2024: one event stream
-// carries all the server says, and names the URL that messages are POSTed to.
-// It is for servers that know nothing newer; see [Fallback].
+// carries all messages of the server, and names the URL for POST requests. Use
+// it only for servers that support nothing newer. See [Fallback].
 type SSE struct {
-	// URL is that of the event stream, http or https. A user and password in
-	// it are sent as basic credentials.
+	// URL is the URL of the event stream, http or https. A user and password in it
+	// are sent as basic credentials.
 	URL string
-	// Header is sent with every request, as that of [HTTP].
+	// Header is sent with every request; see [HTTP].
 	Header http.Header
-	// HeaderFunc returns headers for one request, as that of [HTTP].
+	// HeaderFunc returns additional headers for a request; see [HTTP].
 	HeaderFunc func(ctx context.Context) (http.Header, error)
-	// RoundTripper sends the requests; nil means the pool that [HTTP] shares.
+	// RoundTripper sends the requests. nil means the pool that [HTTP] uses.
 	RoundTripper http.RoundTripper
-	// Limits bounds what is taken from the server.
+	// Limits bound what the client accepts from the server.
 	Limits Limits
 }
 
@@ -46,12 +46,13 @@ var (
 // several servers behind one address.
 const lostAfter = 2
 
-// String implements [Transport]: the URL without user, query and fragment.
+// String implements [Transport]. It returns the URL without user, query and
+// fragment.
 func (s *SSE) String() string { return (&HTTP{URL: s.URL}).String() }
 
-// Connect implements [Transport]. It opens the event stream, within ctx and
-// ten seconds. The stream is never resumed: its end is the connection's
-// . A client connects again then, with a new session.
+// Connect implements [Transport]. It opens the event stream within ctx and ten
+// seconds. The stream is never resumed: its end is the end of the connection.
+// The client then connects again with a new session.
 func (s *SSE) Connect(ctx context.Context, handler Handler) (Conn, error) {
 	h, err := (&HTTP{URL: s.URL, Header: s.Header, HeaderFunc: s.HeaderFunc, RoundTripper: s.RoundTripper, Limits: s.Limits}).connect(handler)
 	if err != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Stream reaches a server over a byte stream that is already open: a socket, a
-// pair of pipes. The framing is that of stdio, one message a line.
-// It can be connected once.
+// Stream reaches a server over an open byte stream, such as a socket or a pair
+// of pipes. The framing is that of stdio: one message a line. It can connect
+// once.
 type Stream struct {
-	// In is read from, Out written to; both are closed with the connection.
+	// In is the input, Out the output. Closing the connection closes both.
 	In  io.ReadCloser
 	Out io.WriteCloser
-	// Name is what String returns; "stream" when empty.
+	// Name is the result of String, "stream" if empty.
 	Name string
-	// Limits bounds what is taken from the server.
+	// Limits bound what the client accepts from the server.
 	Limits Limits
 
 	connected atomic.Bool
 }
 
-// InMemory returns a transport and the server's end of it.
+// InMemory returns a transport and the server side of its stream.
 func InMemory() (*Stream, net.Conn) {
 	ours, theirs := net.Pipe()
 	return &Stream{In: ours, Out: ours, Name: "in-memory"}, theirs

@@ -8,205 +8,209 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Transport is a way to reach one server. Connect may be called again after
-// the connection it gave has ended.
+// Transport reaches one server. The client may call Connect again after the
+// connection has ended.
 type Transport interface {
-	// Connect opens the way: it starts the program, or checks the URL. ctx
-	// bounds opening only; the connection outlives it. Errors are [*Failure].
+	// Connect opens a connection: it starts the program, or checks the URL. ctx
+	// limits only the opening, not the life of the connection. Errors are
+	// [*Failure].
 	Connect(ctx context.Context, h Handler) (Conn, error)
-	// String names the server for people and logs, without secrets.
+	// String returns the name of the server for people and logs, without secrets.
 	String() string
 }
 
-// Conn is one open way to a server. All methods may be called from many
-// goroutines at once.
+// Conn is an open connection to a server. Its methods must be safe for
+// concurrent use.
 type Conn interface {
-	// Call sends a request and waits for its answer, within ctx and req.Wait.
-	// Params of up to 32 KiB must not be kept after Call has returned: the
-	// client uses their memory again. Larger ones are never changed.
-	// An answer that is a JSON-RPC error is an Answer. Errors are [*Failure].
+	// Call sends a request and waits for its answer, within the limits of ctx and
+	// req.Wait. An answer that is a JSON-RPC error is an Answer. Errors are
+	// [*Failure].
+	//
+	// Call must not keep params of up to 32 KiB after it returns, because the
+	// client reuses their memory. The client never changes larger params.
 	Call(ctx context.Context, req Request) (Answer, error)
-	// Notify sends a notification and returns once the transport has taken it
+	// Notify sends a notification. It returns when the transport has queued it
 	// (stdio) or the server has accepted it (HTTP).
 	Notify(ctx context.Context, n jsonrpc.Notification) error
-	// Respond answers a request of the server. On stdio it never waits.
+	// Respond answers a request of the server. Over stdio it never blocks.
 	Respond(ctx context.Context, resp jsonrpc.Response) error
-	// Touch starts the idle timeout of a call anew, when something came for it
-	// that the transport cannot tell to belong to it.
+	// Touch restarts the idle timeout of a call. The client calls it when
+	// something arrives for the call that the transport cannot assign to it.
 	Touch(id jsonrpc.ID)
-	// UseVersion tells which revision was negotiated.
+	// UseVersion sets the negotiated protocol revision.
 	UseVersion(version string)
-	// Traits says what the protocol has to know of the way messages go.
+	// Traits returns the properties of the connection that matter to the protocol.
 	Traits() Traits
-	// Done is closed when nothing can come from the server any more. A
-	// connection without a stream of its own closes it in Close.
+	// Done returns a channel that is closed when nothing more can arrive from the
+	// server. A connection without a stream of its own closes it in Close.
 	Done() <-chan struct{}
-	// Close ends every call in flight within a second and releases everything:
-	// connections, goroutines, the child process. It may be called again.
+	// Close ends all calls in flight within a second, and releases connections,
+	// goroutines and the child process. It may be called more than once.
 	Close() error
 }
 
-// Traits says in what connections differ as far as the protocol cares. The zero
-// Traits are those of a byte stream.
+// Traits are the properties of a connection that matter to the protocol. The
+// zero value describes a byte stream.
 type Traits struct {
-	// Exchanges: each request has an exchange of its own. Giving the request up
-	// ends that exchange, which in the stateless era is the cancellation
-	//, and headers repeat what the message says.
+	// Exchanges means that each request has its own exchange, as in HTTP. To
+	// abandon the request ends the exchange, which cancels the request in the
+	// stateless era. Headers repeat parts of the message.
 	Exchanges bool
-	// Process: the server is a program of ours. Connecting again starts a fresh
-	// one.
+	// Process means that the server is a child process. To connect again starts a
+	// new process.
 	Process bool
-	// SessionOnly: the way exists in the session era only.
+	// SessionOnly means that only revisions of the session era can use the
+	// connection.
 	SessionOnly bool
 }
 
-// Streamer is a [Conn] that can hold a stream open for what the server sends
-// by itself in the session era.
+// Streamer is an optional interface of a [Conn] for the session era. It keeps a
+// stream open for messages that do not belong to a request of the client.
 type Streamer interface {
-	// OpenStream starts to hold the stream for the session there is now. It
-	// returns at once; servers that do not offer a stream are left in peace.
-	// Without a session to come, Close or the session's loss ends it. The
-	// channel is closed when the server has said whether it has one.
+	// OpenStream opens the stream for the current session and returns at once. It
+	// does nothing if the server offers no stream. The stream ends with the
+	// session or with Close. The channel is closed when it is known whether the
+	// server offers a stream.
 	OpenStream() (said <-chan struct{})
 }
 
-// Sessions is a [Conn] whose server may keep sessions. The client uses it when
-// it is there.
+// Sessions is an optional interface of a [Conn] whose server may keep sessions.
 type Sessions interface {
-	// DropSession gives up the session that was opened last, whose handshake has
-	// failed: nothing is sent any more before the next initialize. It
-	// does not wait for the server to be told.
+	// DropSession abandons the last opened session, because its handshake failed.
+	// Nothing is sent before the next initialize. DropSession does not wait for
+	// the server.
 	DropSession()
 }
 
-// Fallback is a [Transport] that can also reach servers of an older kind.
+// Fallback is an optional interface of a [Transport] that can also reach older
+// servers.
 type Fallback interface {
-	// Fallback returns the transport to try when initialize was refused the
-	// way such servers refuse it.
+	// Fallback returns the transport to try if the server rejects initialize in
+	// the way of an older server.
 	Fallback() Transport
 }
 
-// Ender is a [Conn] that can say how it ended. The client uses it when it is
-// there.
+// Ender is an optional interface of a [Conn] that can explain why it ended.
 type Ender interface {
-	// Ended returns what calls fail with once Done is closed, with what is known
-	// of the program.
+	// Ended returns the error of calls after Done is closed, with the evidence of
+	// the process.
 	Ended() *Failure
 }
 
-// Program is a [Conn] to a program of ours. The client uses it when it is there.
+// Program is an optional interface of a [Conn] to a child process.
 type Program interface {
-	// Kill ends the program and its children at once. Calls in flight, and later
-	// ones, fail with reason. It does not wait.
+	// Kill ends the process and its children at once. Calls in flight and later
+	// calls fail with reason. Kill does not wait.
 	Kill(reason error)
-	// Exited is closed when the program has ended.
+	// Exited returns a channel that is closed when the process has exited.
 	Exited() <-chan struct{}
 }
 
-// Aborter is a [Conn] that can be closed quicker when the handshake on it has
-// failed. The client uses it when it is there.
+// Aborter is an optional interface of a [Conn] that can close faster than Close
+// does. The client calls Abort after a failed handshake.
 type Aborter interface{ Abort() error }
 
-// Counter is a [Conn] that counts what comes. The client uses it when it is
-// there: without it a server that has fallen silent is found by timeouts only.
+// Counter is an optional interface of a [Conn] that counts what arrives.
+// Without it, the client detects a silent server only by timeouts.
 type Counter interface {
-	// Received returns a number that grows whenever something has come from the
-	// server, if only a part of a message.
+	// Received returns a number that grows whenever bytes arrive from the server,
+	// even parts of a message.
 	Received() uint64
-	// Late returns how many answers came that nobody waited for (any more).
+	// Late returns the number of answers that arrived without a call that waits
+	// for them.
 	Late() uint64
 }
 
-// Outbox is a [Conn] that knows what of its own the server has not taken yet. The
-// client uses it when it is there: without it a program that does not read any
-// more is left running.
+// Outbox is an optional interface of a [Conn] that knows how much of the sent
+// data the server has read. Without it, the client does not restart a program
+// that no longer reads.
 type Outbox interface {
-	// Backlog returns how what is sent gets through.
+	// Backlog returns the progress of the sent data.
 	Backlog() jsonrpc.Backlog
 }
 
-// Request is one outgoing request.
+// Request is an outgoing request.
 type Request struct {
 	jsonrpc.Request
-	// Wait bounds the wait for the answer.
+	// Wait limits the time to wait for the answer.
 	Wait jsonrpc.Wait
-	// Mirror is set in the stateless era, nil before. Only a connection whose
-	// traits say Exchanges looks at it.
+	// Mirror is set in the stateless era, and nil otherwise. Only a connection
+	// with the trait Exchanges uses it.
 	Mirror *Mirror
 }
 
-// Mirror is what headers repeat of a request in the stateless era. Its presence
-// makes the exchange a stateless one: no session, no resumption.
+// Mirror is the part of a request that HTTP headers repeat in the stateless
+// era. An exchange with a Mirror has no session and cannot be resumed.
 type Mirror struct {
-	// Version is the revision in the request's _meta.
+	// Version is the revision in the _meta of the request.
 	Version string
-	// Name is the tool, prompt, URI or task the request is about, as it is;
-	// empty when the method has none.
+	// Name is the tool, prompt, URI or task of the request, unencoded. It is empty
+	// if the method has none.
 	Name string
-	// Params are the arguments to repeat, names without their prefix, values
-	// in text form, not encoded yet.
+	// Params are the arguments to repeat. Names have no prefix; values are text,
+	// not yet encoded.
 	Params []Param
 }
 
-// Param is one argument of a tool that a header repeats.
+// Param is an argument of a tool that a header repeats.
 type Param struct{ Name, Value string }
 
-// Answer is what a server answered.
+// Answer is the answer of a server.
 type Answer struct {
 	jsonrpc.Response
-	// HTTP is set when an error came with a status that is not 2xx.
+	// HTTP is set for a JSON-RPC error with an HTTP status other than 2xx.
 	HTTP *mcperrors.HTTPEvidence
-	// RetryAfter is the server's wish that came with that status, 0 without one.
+	// RetryAfter is the Retry-After of that status, 0 if there is none.
 	RetryAfter time.Duration
 }
 
-// Handler takes what a server sends by itself. The functions are called on the
-// goroutine that reads; they must return at once. nil functions ignore.
+// Handler receives messages that are not answers to a request of the client.
+// Its functions run on the goroutine that reads, and must return at once. nil
+// functions ignore the message.
 type Handler struct {
-	// OnRequest gets the server's requests, to be answered with Conn.Respond.
+	// OnRequest receives requests of the server. Answer them with Conn.Respond.
 	OnRequest func(jsonrpc.Request)
-	// OnNotification gets the server's notifications. id is the call on whose
-	// stream it came, zero where that cannot be told.
+	// OnNotification receives notifications of the server. id is the call on whose
+	// stream the notification arrived, or zero if that is unknown.
 	OnNotification func(n jsonrpc.Notification, id jsonrpc.ID)
-	// OnFault gets what the server did wrong without a call to blame it on.
+	// OnFault receives violations of the protocol that belong to no call.
 	OnFault func(error)
-	// OnSessionLost is called when the server turns out not to know the session
-	// any more, outside any call: a call's failure says so itself.
+	// OnSessionLost is called if the server has lost the session and no call has
+	// reported it. A call that finds the session lost reports it by its failure.
 	OnSessionLost func()
-	// OnGap is called when the stream of [Streamer] was interrupted and could
-	// not be resumed: what the server sent meanwhile is lost.
+	// OnGap is called if the stream of [Streamer] broke and could not be resumed.
+	// Messages that the server sent in the meantime are lost.
 	OnGap func()
-	// OnCallbackFailed is told that a function of the application, such as the
-	// RoundTripper of [HTTP], panicked with value, or ended its goroutine, which
-	// is nil. What it was needed for fails; nothing else does.
+	// OnCallbackFailed is called if a function of the application, such as the
+	// RoundTripper of [HTTP], panics or ends its goroutine. value is the value of
+	// the panic, or nil. Only the operation that needed the function fails.
 	OnCallbackFailed func(name string, value any, stack []byte)
-	// Budget bounds what is held of unfinished answers together; nil bounds nothing.
+	// Budget limits the memory for unfinished answers. nil sets no limit.
 	Budget *Budget
-	// Trace sees the traffic.
+	// Trace receives the traffic.
 	Trace Trace
 }
 
-// Trace sees everything that goes over the wire. What the functions are given
-// is lent to them until they return: its memory is written over after that, so
-// that what is to be kept must be copied. It must not be changed. nil functions
-// cost nothing.
+// Trace receives everything that is sent and received. A function may use its
+// argument only until it returns, and must not change it; copy what you keep.
+// nil functions cost nothing.
 type Trace struct {
-	// Sent and Received see whole messages, without a newline.
+	// Sent and Received get whole messages without a newline.
 	Sent, Received func(frame []byte)
-	// Noise sees lines of a program's stdout that are not messages.
+	// Noise gets lines on the stdout of a program that are not messages.
 	Noise func(line []byte)
-	// Stderr sees lines of a program's stderr.
+	// Stderr gets lines on the stderr of a program.
 	Stderr func(line string)
 }
 
-// Limits bounds what is taken from a server. Zero members take the defaults. They are
-// all that bounds a message which is read from a pipe: [Budget] counts it only when it
-// has come.
+// Limits bound what the client accepts from a server. Zero fields use the
+// defaults. A [Budget] counts a message from a pipe only when it is complete,
+// so until then only Limits apply.
 type Limits struct {
-	// MessageBytes bounds a line, a body, an event, each after decompression;
-	// 0 means 16 MiB.
+	// MessageBytes limits a line, a body or an event after decompression. 0 means
+	// 16 MiB.
 	MessageBytes int
-	// Depth bounds the nesting of a message; 0 means 512.
+	// Depth limits the nesting of a message. 0 means 512.
 	Depth int
 }
 
