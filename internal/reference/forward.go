@@ -3,6 +3,7 @@ package reference
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -16,7 +17,7 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.forward) }
 func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.RequestURI(), r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		abort()
 	}
 	out.Host, out.ContentLength, out.Header = r.Host, r.ContentLength, r.Header.Clone()
 	if r.ContentLength == 0 {
@@ -28,7 +29,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 	s.trips.DisableCompression = true
 	resp, err := s.trips.RoundTrip(out)
 	if err != nil {
-		panic(http.ErrAbortHandler) // the connection ends, as the server's own has
+		abort() // as the server's own connection has ended
 	}
 	defer func() { _ = resp.Body.Close() }()
 	for name, values := range resp.Header {
@@ -40,7 +41,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(resp.Body)
 		_, _ = w.Write(body) // a client that has gone reads nothing
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			abort()
 		}
 		return
 	}
@@ -49,13 +50,18 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 		event, err := readEvent(events)
 		_, _ = w.Write(event)
 		_ = http.NewResponseController(w).Flush()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			abort()
 		}
 	}
+}
+
+// abort ends a handler and its connection.
+func abort() {
+	panic(http.ErrAbortHandler) //nolint:forbidigo // what net/http wants of a handler that ends a connection
 }
 
 // readEvent reads up to the blank line that ends an event, or to the end.

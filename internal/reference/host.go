@@ -17,42 +17,45 @@ import (
 // checkout.
 const module = "conformance/refserver"
 
-// input is the host's standard input. It is kept because the garbage collector
-// closes a file that nobody has, and so would end the host.
-var input io.Closer
+// host is the running program.
+type host struct {
+	address string
+	// input is its standard input. It is kept because the garbage collector closes a
+	// file that nobody has, and so would end the program.
+	input io.Closer
+}
 
-// hosted starts the host once in a process and returns its address. The host ends
-// when its input does, with this process at the latest.
-var hosted = sync.OnceValues(func() (string, error) {
+// hosted starts the host once in a process. It ends when its input does, with this
+// process at the latest.
+var hosted = sync.OnceValues(func() (*host, error) {
 	dir, err := find()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	args := []string{"run"}
 	if raced {
 		args = append(args, "-race")
 	}
-	cmd := exec.Command("go", append(args, "./internal/host")...) //nolint:noctx // it lives as long as this process
+	cmd := exec.Command("go", append(args, "./internal/host")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1", "PWD="+dir)
 	cmd.Stderr = os.Stderr // a file: os/exec needs no goroutine for it
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	input = in
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return nil, err
 	}
 	at, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("the host of the reference servers did not start (its modules are needed, see go env GOPROXY): %w", errors.Join(err, cmd.Wait()))
+		return nil, fmt.Errorf("the host of the reference servers did not start (its modules are needed, see go env GOPROXY): %w", errors.Join(err, cmd.Wait()))
 	}
-	return strings.TrimSpace(at), nil
+	return &host{strings.TrimSpace(at), in}, nil
 })
 
 // find returns the folder of the reference server's module. It looks at each of its

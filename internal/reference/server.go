@@ -27,11 +27,11 @@ type Server struct {
 
 // New starts a server. The caller closes it.
 func New(o Options) (*Server, error) {
-	at, err := hosted()
+	h, err := hosted()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(at, Request{New: &o, Log: o.Log != nil})
+	conn, err := h.dial(Request{New: &o, Log: o.Log != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +48,12 @@ func New(o Options) (*Server, error) {
 }
 
 // dial opens a connection to the host and sends its first line.
-func dial(at string, first Request) (*net.TCPConn, error) {
+func (h *host) dial(first Request) (*net.TCPConn, error) {
 	line, err := json.Marshal(first)
 	if err != nil {
 		return nil, err
 	}
-	addr, err := net.ResolveTCPAddr("tcp", at)
+	addr, err := net.ResolveTCPAddr("tcp", h.address)
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func (s *Server) read(started chan<- Reply) {
 // ServeStdio serves a pair of streams until in ends or ctx is done. It closes in
 // when it is an io.Closer.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	at, err := hosted()
+	h, err := hosted()
 	if err != nil {
 		return err
 	}
-	conn, err := dial(at, Request{Serve: s.id})
+	conn, err := h.dial(Request{Serve: s.id})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (h *host) host(said *replies, in io.Reader, asked reference.Request) error 
 		return err
 	}
 	web := &http.Server{Handler: srv.Handler()} //nolint:gosec // tests of bad clients are what it is for
-	l, err := net.Listen("tcp", "127.0.0.1:0")  //nolint:noctx // an address of this machine
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, srv.Close())
 	}

@@ -26,7 +26,7 @@ func main() {
 }
 
 func run() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // an address of this machine
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
