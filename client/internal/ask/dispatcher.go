@@ -157,7 +157,7 @@ func (d *Dispatcher) check(from Requester, v mcp.Version, method string, params 
 }
 
 // Answer answers one thing that the server asks. It is the only way to the
-// application's handlers, whatever brought the question (MRTR-14). It returns
+// application's handlers, whatever brought the question. It returns
 // when ctx ends, whatever the handler does.
 func (d *Dispatcher) Answer(ctx context.Context, o Occasion, method string, params json.RawMessage) (json.RawMessage, *Refusal) {
 	q, no := d.check(d.requester(o), o.Agreed.Version, method, params)
@@ -173,7 +173,7 @@ const maxRequests = 100
 // AnswerAll answers everything a server asks, all at the same time, in bare
 // results by the same keys. If one thing cannot be answered nothing is: what has
 // no answer is found before any handler runs, and the first refusal ends the
-// contexts of the other handlers (MRTR-03, MRTR-09). The error is an
+// contexts of the other handlers. The error is an
 // [*Unanswered], [ErrClosed] or the end of ctx.
 func (d *Dispatcher) AnswerAll(ctx context.Context, o Occasion, requests mcp.InputRequests) (mcp.InputResponses, error) {
 	if len(requests) > maxRequests {

@@ -71,7 +71,7 @@ func (o *Offer) checkExtensions() error {
 }
 
 // Capabilities returns what the client declares in a revision: what it has
-// handlers for, in the words of that revision (LC-13, DISC-10).
+// handlers for, in the words of that revision.
 func (o *Offer) Capabilities(v mcp.Version) mcp.ClientCapabilities {
 	if o.Declared != nil {
 		return *o.Declared

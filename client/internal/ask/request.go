@@ -66,7 +66,7 @@ func (d *Dispatcher) LinkEnded() {
 	d.open.byID = nil
 }
 
-// Cancelled ends the handler of a request that the server withdrew (UTIL-06).
+// Cancelled ends the handler of a request that the server withdrew.
 func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
 	var params mcp.CancelledParams
 	if mcp.Unmarshal(bytes.Clone(n.Params), &params) != nil {
@@ -80,7 +80,7 @@ func (d *Dispatcher) Cancelled(n jsonrpc.Notification) {
 }
 
 // Request answers a request of the session era, and returns at once. Ping is
-// answered in any phase and never waits for handlers (UTIL-01). from is the link
+// answered in any phase and never waits for handlers. from is the link
 // that the request came on, nil before the client has one.
 func (d *Dispatcher) Request(from *link.Link, req jsonrpc.Request) {
 	switch {

@@ -24,14 +24,13 @@ type Round struct {
 	State json.RawMessage
 }
 
-// CanAsk reports whether results of a method may ask for input (MRTR-01).
+// CanAsk reports whether results of a method may ask for input.
 func CanAsk(method string, v mcp.Version) bool {
 	info, ok := mcp.LookupMethod(method, v)
 	return ok && info.InputRequired
 }
 
-// ReadRound decodes a result of type "input_required". The state is not decoded
-// (MRTR-04).
+// ReadRound decodes a result of type "input_required". The state is not decoded.
 func ReadRound(result json.RawMessage) (Round, error) {
 	var res mcp.InputRequiredResult
 	if err := mcp.Unmarshal(slices.Clone(result), &res); err != nil {
@@ -55,8 +54,7 @@ func ReadRound(result json.RawMessage) (Round, error) {
 }
 
 // Encode returns the members that the next attempt adds to the params of the call:
-// the answers to the latest questions only, and the state, if there is one
-// (MRTR-04, MRTR-07).
+// the answers to the latest questions only, and the state, if there is one.
 func Encode(responses mcp.InputResponses, state json.RawMessage) ([]byte, error) {
 	var out []byte
 	if responses != nil {

@@ -102,7 +102,7 @@ func (v *visits) end(id string) (done chan struct{}, known bool) {
 }
 
 // ElicitationComplete tells the waiting handler that its user has finished. Ids
-// that are unknown, or known no more, are ignored (ELIC-07).
+// that are unknown, or known no more, are ignored.
 func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) {
 	var params mcp.ElicitationCompleteParams
 	if !mcp.MethodIn(n.Method, v) || mcp.Unmarshal(slices.Clone(n.Params), &params) != nil {
@@ -116,7 +116,7 @@ func (d *Dispatcher) ElicitationComplete(v mcp.Version, n jsonrpc.Notification) 
 
 // Visit has the user visit what a server requires before it takes a call: all its
 // URL elicitations, in order. It reports whether the user agreed to each; then
-// the call may be made again (ELIC-08). In every revision but 2025-11-25 the code
+// the call may be made again. In every revision but 2025-11-25 the code
 // of such an error is free for servers.
 func (d *Dispatcher) Visit(ctx context.Context, o Occasion, required *jsonrpc.Error) bool {
 	if o.Agreed.Version != mcp.Version2025_11_25 || d.Offer.URL == nil {

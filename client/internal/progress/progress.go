@@ -35,7 +35,7 @@ type Config struct {
 }
 
 // Table knows the requests of one client that asked for progress. Tokens are
-// integers that never repeat on a connection (UTIL-08). Its methods may be called
+// integers that never repeat on a connection. Its methods may be called
 // from many goroutines at once.
 type Table struct {
 	Config
@@ -199,7 +199,7 @@ func (p *Call) Finish(ctx context.Context) {
 // Notify takes a progress notification: it resets the idle timeout of its request
 // at once, and queues the progress for its listener. Progress with a token of no
 // call is dropped; progress that does not grow is delivered, and logged once a
-// call (UTIL-09).
+// call.
 func (t *Table) Notify(n jsonrpc.Notification) {
 	token, err := tokenOf(n)
 	var p *Call
