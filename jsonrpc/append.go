@@ -10,10 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendMarshal appends v as JSON, in the form of [Marshal]. The values that
-// arguments are mostly made of (maps and lists of any, texts, numbers, flags)
-// are written straight into dst, without memory of their own: a text of many
-// megabytes is copied once.
+// AppendMarshal appends v as JSON in the form of [Marshal]. It writes maps,
+// slices of any, strings, numbers and booleans directly to dst. A string of
+// many megabytes is therefore copied only once.
 func AppendMarshal(dst []byte, v any) ([]byte, error) {
 	if out, ok := appendPlain(dst, v, 0); ok {
 		return out, nil

@@ -1,20 +1,21 @@
 package jsonrpc
 
-// Backlog is how what a connection sends gets through.
+// Backlog is the progress of the data that a connection sends.
 type Backlog struct {
-	// Sent counts the bytes that the stream has taken. The same number later, with
-	// bytes waiting both times, means a peer that does not read.
+	// Sent is the number of bytes that the stream has accepted. If it does not
+	// change while bytes wait, the peer does not read.
 	Sent uint64
-	// Waiting says that bytes wait to be taken.
+	// Waiting reports that bytes wait to be sent.
 	Waiting bool
-	// Running is where the frame of the first call in flight ends that the stream
-	// has taken as a whole, counted as Sent is: the peer may be working on it. 0
-	// means that there is no such call. Calls with [Wait].Endless do not count.
+	// Running is the position, in bytes as for Sent, of the end of the first call
+	// in flight that the stream has accepted completely. The peer may be working
+	// on that call. 0 means that there is none. Calls with Wait.Endless do not
+	// count.
 	Running uint64
 }
 
-// Backlog returns how what is sent gets through at this moment. It does not wait
-// for the stream.
+// Backlog returns the current progress of the data that the connection sends.
+// It does not block.
 func (c *Conn) Backlog() Backlog {
 	c.inflight.mu.Lock()
 	defer c.inflight.mu.Unlock()

@@ -13,21 +13,22 @@ var (
 	errBatchLarge = errors.New("a batch of too many messages")
 )
 
-// AcceptBatches says whether a JSON array is taken as a batch of messages, as
-// some peers send them. It is not at first: an array is a fault then, and ends
-// no call.
+// AcceptBatches sets whether a JSON array is accepted as a batch of messages.
+// By default an array is reported to Config.OnFault.
 func (c *Conn) AcceptBatches(yes bool) { c.batches.Store(yes) }
 
-// IsBatch reports whether data seems to be a batch: an array that begins with
-// an object. Log lines begin with a bracket too.
+// IsBatch reports whether data looks like a batch: an array that begins with an
+// object. A bracket alone does not prove it, because log lines also begin with
+// one.
 func IsBatch(data []byte) bool {
 	data, ok := bytes.CutPrefix(bytes.TrimLeft(data, jsonSpace), []byte("["))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("{"))
 }
 
-// SplitBatch cuts a batch into its messages, as they are, in data's memory. It
-// looks at nothing but brackets and quotes, so that a broken message spoils no
-// other. With an error, a [*DecodeError], come the messages before it.
+// SplitBatch splits a batch into its messages, which share the memory of data.
+// It examines only brackets and quotes, so that an invalid message does not
+// affect the others. If it returns an error, a [*DecodeError], it also returns
+// the messages before it.
 func SplitBatch(data []byte) ([][]byte, error) {
 	data = bytes.Trim(data, jsonSpace)
 	if len(data) == 0 || data[0] != '[' {

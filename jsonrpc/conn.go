@@ -12,24 +12,24 @@ import (
 // Errors of a [Conn]. A call's error is a [*CallError] that wraps one of them,
 // or the error of its context and the cause of that.
 var (
-	// ErrClosed: the connection was closed on this side.
+	// ErrClosed: this side closed the connection.
 	ErrClosed = errors.New("the connection is closed")
 	// ErrPeerClosed: the peer ended the stream.
 	ErrPeerClosed = errors.New("the peer closed the connection")
-	// ErrIdle: nothing came for the call within [Wait].Idle.
+	// ErrIdle: nothing arrived for the call within Wait.Idle.
 	ErrIdle = errors.New("no answer within the idle timeout")
-	// ErrMaxWait: the call was not answered within [Wait].Max.
+	// ErrMaxWait: the call was not answered within Wait.Max.
 	ErrMaxWait = errors.New("no answer within the maximum time")
-	// ErrDuplicateID: a call with this id is in flight.
+	// ErrDuplicateID: a call with the same id is in flight.
 	ErrDuplicateID = errors.New("a call with this id is in flight")
 )
 
 var errNoID = errors.New("a request needs an id")
 
-// CallError says why a call has no answer.
+// CallError is the error of a call without an answer.
 type CallError struct {
-	// NotSent is true when it is proved that the peer did not get the whole
-	// request; otherwise the peer may have run it.
+	// NotSent means that the peer did not receive the whole request. If it is
+	// false, the peer may have run the request.
 	NotSent bool
 	// Err is the reason.
 	Err error
@@ -40,44 +40,46 @@ func (e *CallError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Config sets up a [Conn]. The zero Config works. The functions are called on
-// the goroutine that reads the stream: they must return at once and must not
-// call back into the connection except for [Conn.Respond] and [Conn.Touch].
-// What they are given belongs to them.
+// Config configures a [Conn]. The zero value uses the defaults. The functions
+// run on the goroutine that reads the stream, unless their comment says
+// otherwise. They must return at once. They may call only [Conn.Respond] and
+// [Conn.Touch] on the connection. They own their arguments, unless their
+// comment says otherwise.
 type Config struct {
-	// MessageBytes bounds one incoming message and what may wait to be sent;
-	// 0 means 16 MiB.
+	// MessageBytes limits the size of an incoming message, and the bytes that wait
+	// to be sent. 0 means 16 MiB.
 	MessageBytes int
-	// Depth bounds the nesting of one incoming message; 0 means [DefaultDepth].
+	// Depth limits the nesting of an incoming message. 0 means [DefaultDepth].
 	Depth int
-	// OnRequest gets the peer's requests, to be answered with [Conn.Respond].
-	// nil answers each with method not found.
+	// OnRequest receives requests of the peer. Answer them with [Conn.Respond].
+	// nil answers each with "method not found".
 	OnRequest func(Request)
-	// OnNotification gets the peer's notifications.
+	// OnNotification receives notifications of the peer.
 	OnNotification func(Notification)
-	// OnNoise gets lines that are no messages and do not mean to be: text,
-	// and JSON that neither names a version of JSON-RPC nor answers a call.
+	// OnNoise receives lines that are clearly not messages: text, and JSON that
+	// neither names a version of JSON-RPC nor answers a call.
 	OnNoise func(line []byte)
-	// OnFault gets what is JSON but not a message, is over a limit, or cannot
-	// be told to belong to a call. Nothing else ends because of it.
+	// OnFault receives invalid messages, messages over a limit, and messages that
+	// belong to no call. The connection continues after them.
 	OnFault func(*DecodeError)
-	// OnSent and OnReceived see every frame, without its newline. They may
-	// keep nothing of it. OnSent is called by senders, from many
-	// goroutines at once, before the frame is queued.
+	// OnSent and OnReceived receive every frame without its newline. They must not
+	// keep it. OnSent runs on the goroutines that send, several at the same time,
+	// before the frame is queued.
 	OnSent, OnReceived func(frame []byte)
 }
 
-// Stats counts what a connection dropped.
+// Stats counts messages that a connection dropped.
 type Stats struct {
-	// Late counts answers to ids nobody waits for: late, unknown or repeated.
+	// Late counts answers to ids that no call waits for: late, unknown or
+	// repeated.
 	Late uint64
-	// Noise counts lines that are no messages, Faults messages that are broken.
+	// Noise counts lines that are not messages. Faults counts invalid messages.
 	Noise, Faults uint64
 }
 
-// Conn carries calls over one byte stream: newline-delimited JSON-RPC, many
-// calls in flight, answers in any order. All methods may be called from many
-// goroutines at once.
+// Conn carries calls over a byte stream of newline-delimited JSON-RPC. Many
+// calls can be in flight, and answers can arrive in any order. A Conn is safe
+// for concurrent use.
 type Conn struct {
 	cfg Config
 	in  io.ReadCloser
@@ -97,8 +99,8 @@ type Conn struct {
 	readDone            chan struct{}
 }
 
-// NewConn starts a connection that reads from in and writes to out, and closes
-// both in Close.
+// NewConn starts a connection that reads from in and writes to out. Close
+// closes both.
 func NewConn(in io.ReadCloser, out io.WriteCloser, cfg Config) *Conn {
 	if cfg.MessageBytes <= 0 {
 		cfg.MessageBytes = 16 << 20
@@ -120,22 +122,22 @@ type Wait struct {
 	// Idle limits the time in which nothing arrives for the call; [Conn.Touch]
 	// restarts it. Max limits the whole call.
 	Idle, Max time.Duration
-	// NullID lets an error with a null id answer the call if no other call waits.
-	// It is for a first request that the peer may not be able to read; such an
-	// error belongs to no call otherwise.
+	// NullID lets an error with a null id answer the call, if no other call waits.
+	// Use it for a first request that the peer may be unable to read. Without
+	// NullID such an error belongs to no call.
 	NullID bool
-	// Endless marks a request that stays unanswered for as long as both sides
-	// want, such as a subscription. It is no work for the peer: see [Backlog].
+	// Endless marks a request that may stay unanswered, such as a subscription. It
+	// does not count as work of the peer: see [Backlog].
 	Endless bool
 }
 
-// Call sends req and waits for the answer with its id, for as long as ctx and
-// wait allow. The error is a [*CallError]; an answer that is an error is a
-// Response, not an error of Call. While calls come one after the other, the end
-// of ctx or wait is noticed a few milliseconds late; see turns.go.
+// Call sends req and waits for the response with its id, within the limits of
+// ctx and wait. A response with an error is a [Response], not an error of Call.
+// The error of Call is a [*CallError]. If calls come one at a time, Call may
+// notice the end of ctx or wait a few milliseconds late.
 //
-// The connection copies params up to 32 KiB before Call returns. Larger params
-// are written from where they are and must never be changed again.
+// Call copies params of up to 32 KiB before it returns. Do not change larger
+// params after the call: they may still be written.
 func (c *Conn) Call(ctx context.Context, req Request, wait Wait) (Response, error) {
 	if ctx.Err() != nil {
 		return Response{}, &CallError{NotSent: true, Err: ended(ctx)}
@@ -194,8 +196,8 @@ func (c *Conn) await(ctx context.Context, cl *call, at span) (Response, error) {
 // arrived for it. Unknown ids are ignored.
 func (c *Conn) Touch(id ID) { c.inflight.touch(id) }
 
-// Notify sends a notification. It returns once the connection has taken it,
-// and waits only while more than Config.MessageBytes are queued.
+// Notify sends a notification. It returns when the connection has queued the
+// message. It blocks only while more than Config.MessageBytes are queued.
 func (c *Conn) Notify(ctx context.Context, n Notification) error {
 	if ctx.Err() != nil {
 		return &CallError{NotSent: true, Err: ended(ctx)}
@@ -206,8 +208,8 @@ func (c *Conn) Notify(ctx context.Context, n Notification) error {
 	return nil
 }
 
-// Respond answers a request of the peer. It never waits: an answer that finds
-// more than Config.MessageBytes queued is dropped with an error.
+// Respond answers a request of the peer. It never blocks: if more than
+// Config.MessageBytes are queued, it drops the response and returns an error.
 func (c *Conn) Respond(resp Response) error {
 	resp.Result = oneLine(resp.Result)
 	if resp.Error != nil {
@@ -234,23 +236,23 @@ func (c *Conn) traceSent(f *frame) {
 	}
 }
 
-// InFlight returns how many calls wait for an answer.
+// InFlight returns the number of calls that wait for an answer.
 func (c *Conn) InFlight() int { return c.inflight.len() }
 
-// Stats returns what was dropped so far.
+// Stats returns the counters of dropped messages.
 func (c *Conn) Stats() Stats {
 	return Stats{Late: c.late.Load(), Noise: c.noise.Load(), Faults: c.faults.Load()}
 }
 
-// Received returns a number that grows whenever something has come from the
-// peer, a whole message or not. It costs nothing.
+// Received returns a number that grows whenever bytes arrive from the peer,
+// even parts of a message.
 func (c *Conn) Received() uint64 { return c.lines.reads.Load() }
 
-// Done is closed when the stream has ended: nothing will come any more.
+// Done returns a channel that is closed when the input stream has ended.
 func (c *Conn) Done() <-chan struct{} { return c.readDone }
 
-// Fail answers every call in flight with reason, and every later one too. It
-// leaves the stream open: Close closes it.
+// Fail fails every call in flight, and every later call, with reason. It does
+// not close the streams.
 func (c *Conn) Fail(reason error) {
 	_ = c.w.fail(reason) // only the reason, which the calls keep too
 	c.inflight.fail(reason)
@@ -263,8 +265,8 @@ func (c *Conn) broke(reason error) {
 	c.turns.recall()
 }
 
-// CloseWrite tells the peer that nothing more will come, after what is queued
-// has left or a short grace has passed.
+// CloseWrite closes the output after the queued messages are sent, or after a
+// short time.
 func (c *Conn) CloseWrite() error {
 	c.w.drain(flushGrace)
 	c.w.breaks(ErrClosed)
@@ -274,9 +276,9 @@ func (c *Conn) CloseWrite() error {
 // flushGrace is how long closing waits for a peer to read what is queued.
 const flushGrace = 200 * time.Millisecond
 
-// Close answers every call in flight with [ErrClosed], closes both streams and
-// waits, a second at most, for the connection's goroutines, which end when
-// their streams do. It may be called more than once.
+// Close fails every call in flight with [ErrClosed] and closes both streams. It
+// waits up to a second for the goroutines of the connection. It may be called
+// more than once.
 func (c *Conn) Close() error {
 	if c.closing.CompareAndSwap(false, true) {
 		c.closeErr = c.close()

@@ -13,15 +13,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DefaultDepth is how deep a message may be nested.
+// DefaultDepth is the default limit of the nesting of a message.
 const DefaultDepth = 512
 
-// Decode reads one message from data, which must hold exactly one JSON object.
-// Raw members of the message share data's memory. Every error is a
+// Decode reads a message from data, which must contain exactly one JSON object.
+// Raw members of the message share the memory of data. The error is always a
 // [*DecodeError].
 func Decode(data []byte) (Message, error) { return DecodeWithin(data, DefaultDepth) }
 
-// DecodeWithin is [Decode] with another limit on the nesting.
+// DecodeWithin is [Decode] with another limit of the nesting.
 func DecodeWithin(data []byte, depth int) (Message, error) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)
@@ -32,9 +32,9 @@ func DecodeWithin(data []byte, depth int) (Message, error) {
 	return e.message(), nil
 }
 
-// DecodeAnswer is [DecodeWithin] for what is probably the response to the request
-// with an id. A response is returned as it is, without a place of its own in
-// memory; other is any other message, nil then.
+// DecodeAnswer is [DecodeWithin] for a message that is probably the response to
+// the request with this id. It returns a response by value, which saves an
+// allocation, and other is nil. Any other message is returned in other.
 func DecodeAnswer(data []byte, depth int, id ID) (resp Response, other Message, err error) {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)

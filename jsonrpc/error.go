@@ -16,19 +16,20 @@ const (
 	CodeInternalError  = -32603
 )
 
-// Error is the error member of a response: what the peer said. It is matched
-// by code: errors.Is(err, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}).
+// Error is the error member of a response. Match it by code: errors.Is(err,
+// &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound}).
 type Error struct {
-	// Code is any integer; peers use codes outside the reserved range too.
+	// Code may be any integer. Peers also use codes outside the reserved range.
 	Code int64
-	// Message is the peer's text, untrusted: it may hold control characters.
+	// Message is the untrusted text of the peer. It may contain control
+	// characters.
 	Message string
-	// Data is the raw data member, nil when absent.
+	// Data is the raw data member, nil if absent.
 	Data json.RawMessage
 }
 
-// NewError makes an error for a response. Data is encoded with [Marshal]; data
-// that cannot be encoded is left out. Pass nil for none.
+// NewError returns an error for a response. It encodes data with [Marshal]. nil
+// data, and data that cannot be encoded, is omitted.
 func NewError(code int64, message string, data any) *Error {
 	e := &Error{Code: code, Message: message}
 	if data != nil {
@@ -39,13 +40,13 @@ func NewError(code int64, message string, data any) *Error {
 	return e
 }
 
-// Error implements error. The peer's text is shortened and control characters
-// are replaced; Message has the original.
+// Error returns the text of the peer, shortened and without control characters.
+// Message has the original.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", Printable(e.Message, 500), e.Code)
 }
 
-// Is matches errors by code, whatever their message and data.
+// Is matches errors by code. It ignores message and data.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -67,7 +68,8 @@ func (e *Error) AppendJSON(dst []byte) []byte {
 // MarshalJSON implements [encoding/json.Marshaler].
 func (e *Error) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler] with the rules of [Decode].
+// UnmarshalJSON implements [encoding/json.Unmarshaler] with the strict rules of
+// [Decode].
 func (e *Error) UnmarshalJSON(data []byte) error {
 	got, err := decodeError(data)
 	if err != nil {
@@ -85,21 +87,21 @@ var (
 	ErrTooLarge = errors.New("a message over a limit")
 )
 
-// DecodeError says why a message was not read. It matches [ErrTooLarge] if a limit
-// was passed, and [ErrInvalid] otherwise.
+// DecodeError explains why a message was rejected. It matches [ErrTooLarge] if
+// a limit was exceeded, and [ErrInvalid] otherwise.
 type DecodeError struct {
-	// Reason is what is wrong, for people.
+	// Reason describes the fault, for people.
 	Reason string
-	// Syntax is true when the bytes are not JSON at all, false when they are
-	// JSON but not a message.
+	// Syntax reports that the bytes are not JSON. If it is false, they are JSON
+	// but not a message.
 	Syntax bool
-	// TooLarge is true when a limit was passed: that of the length, that of the
-	// depth (Nested is true too), or that of the messages in a batch.
+	// TooLarge reports that a limit was exceeded: the size, the depth, or the
+	// number of messages in a batch. Nested reports that it was the depth.
 	TooLarge, Nested bool
-	// ID is the message's id when it could be read all the same, so that the
-	// call it answers can fail at once instead of waiting.
+	// ID is the id of the message if it could be read, so that the call that it
+	// answers can fail at once.
 	ID ID
-	// Head is the start of the offending bytes, at most 200 of them.
+	// Head is the start of the invalid bytes, at most 200 of them.
 	Head []byte
 
 	// request says that the message asks something, so that ID is the peer's;
@@ -117,11 +119,10 @@ func (e *DecodeError) Error() string {
 	return "not a JSON-RPC message: " + e.Reason + ": " + Printable(string(e.Head), 200)
 }
 
-// Answers reports whether ID names the call that the message would have
-// answered, as far as it could be read.
+// Answers reports whether ID is the id of the call that the message answers.
 func (e *DecodeError) Answers() bool { return !e.ID.IsZero() && !e.request }
 
-// Unwrap lets errors.Is find [ErrInvalid] and [ErrTooLarge].
+// Unwrap returns [ErrInvalid] or [ErrTooLarge].
 func (e *DecodeError) Unwrap() error {
 	if e.TooLarge {
 		return ErrTooLarge
@@ -129,7 +130,7 @@ func (e *DecodeError) Unwrap() error {
 	return ErrInvalid
 }
 
-// Size writes a number of bytes as limits are written: 16 MiB, 64 KiB, 1000 bytes.
+// Size formats a number of bytes: 16 MiB, 64 KiB, 1000 bytes.
 func Size(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

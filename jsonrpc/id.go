@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ID is a request id: a string or an integer, kept exactly as written. The
-// zero ID is "no id". IDs are comparable with ==, and the string "1" and the
-// number 1 are different ids.
+// ID is a request id: a string or an integer, kept exactly as written. The zero
+// ID means "no id". IDs can be compared with ==. The string "1" and the number
+// 1 are different ids.
 type ID struct {
 	// token is the JSON text of the id in one canonical form: strings quoted
 	// with minimal escapes, integers as their digits.
 	token string
 }
 
-// StringID returns the id for a string. Invalid UTF-8 becomes U+FFFD.
+// StringID returns the ID of a string. It replaces invalid UTF-8 by U+FFFD.
 func StringID[T string | []byte](s T) ID {
 	var scratch [64]byte // enough for a UUID: one allocation, the token's own
 	buf := scratch[:0]
@@ -32,8 +32,8 @@ func StringID[T string | []byte](s T) ID {
 	return ID{token: string(buf)}
 }
 
-// ParseID returns the id with this JSON text. The id shares the memory of token
-// when that is an id in its one form already, as nearly all are.
+// ParseID returns the ID with this JSON text. The ID shares the memory of token
+// if token is in canonical form.
 func ParseID(token string) (ID, error) {
 	if n := len(token); n >= 2 && token[0] == '"' && token[n-1] == '"' && isPlain(token[1:n-1]) {
 		return ID{token: token}, nil
@@ -43,17 +43,17 @@ func ParseID(token string) (ID, error) {
 	return id, err
 }
 
-// IntID returns the id for an integer.
+// IntID returns the ID of an integer.
 func IntID(i int64) ID { return ID{token: strconv.FormatInt(i, 10)} }
 
-// IsZero reports whether there is no id.
+// IsZero reports whether id is the zero ID.
 func (id ID) IsZero() bool { return id.token == "" }
 
 // IsString reports whether the id is a JSON string.
 func (id ID) IsString() bool { return id.token != "" && id.token[0] == '"' }
 
-// String returns the id for people: the text of a string id, the digits of an
-// integer id, "" for no id.
+// String returns the id for people: the text of a string, the digits of an
+// integer, or "" for the zero ID.
 func (id ID) String() string {
 	if !id.IsString() {
 		return id.token
@@ -65,7 +65,7 @@ func (id ID) String() string {
 	return string(text)
 }
 
-// AppendJSON appends the id's JSON text, null for no id.
+// AppendJSON appends the JSON text of the id, or null for the zero ID.
 func (id ID) AppendJSON(dst []byte) []byte {
 	if id.token == "" {
 		return append(dst, "null"...)
@@ -76,7 +76,8 @@ func (id ID) AppendJSON(dst []byte) []byte {
 // MarshalJSON implements [encoding/json.Marshaler].
 func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]. null gives the zero ID.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. null becomes the zero
+// ID.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*id = ID{}

@@ -10,11 +10,11 @@ import (
 // errStop ends a walk that was told to stop.
 var errStop = errors.New("stopped")
 
-// Members calls visit with each member of a JSON object, in order, until it
-// returns false: the name as text, the value as it stands. Both share the
-// object's memory where they can, and Members allocates nothing for names
-// without escapes. It reports a value that is no object, and invalid JSON,
-// duplicate members and invalid UTF-8 as far as it got.
+// Members calls visit for each member of a JSON object, in order, until visit
+// returns false. name is decoded; value is the raw JSON. Both share the memory
+// of object where possible. Members returns an error for a value that is not an
+// object, invalid JSON, duplicate members and invalid UTF-8, up to the point
+// where it stopped.
 func Members(object []byte, visit func(name, value []byte) bool) error {
 	s := scanners.Get().(*scanner)
 	defer scanners.Put(s)

@@ -5,28 +5,27 @@ import (
 	"encoding/json"
 )
 
-// Message is a [Request], a [Notification] or a [Response]; there are no
-// others.
+// Message is a [Request], a [Notification] or a [Response].
 type Message interface {
-	// AppendJSON appends the message as one JSON object without line breaks
-	// of its own; raw members are copied as they are.
+	// AppendJSON appends the message as one JSON object. It adds no line breaks,
+	// and copies raw members unchanged.
 	AppendJSON(dst []byte) []byte
 	isMessage()
 }
 
-// Request asks the peer to run a method and answer with the same id. The
-// "jsonrpc" member is not a field: it is always "2.0".
+// Request asks the peer to run a method. The response has the same id. The
+// member "jsonrpc" is always "2.0" and therefore has no field.
 type Request struct {
 	ID     ID
 	Method string
-	// Params is an object, or nil to leave the member out.
+	// Params is an object. nil omits the member.
 	Params json.RawMessage
 }
 
-// Notification tells the peer something. It has no id and is never answered.
+// Notification is a message without an id, which is never answered.
 type Notification struct {
 	Method string
-	// Params is an object, or nil to leave the member out.
+	// Params is an object. nil omits the member.
 	Params json.RawMessage
 }
 
@@ -68,7 +67,7 @@ func (n Notification) appendHead(dst []byte) []byte {
 }
 
 // AppendJSON implements [Message]. A response with neither result nor error
-// is written with an empty result.
+// gets an empty result.
 func (r Response) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = r.ID.AppendJSON(dst)

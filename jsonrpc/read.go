@@ -220,9 +220,9 @@ func (e *envelope) own() {
 	e.result = bytes.Clone(e.result)
 }
 
-// Lean returns part, which shares the memory of a message of so many bytes: itself
-// where it is most of that, else a copy, so that what is kept of a message does not
-// keep all of it.
+// Lean returns part, or a copy of it. part shares the memory of a message of
+// whole bytes. If it is only a small part of the message, Lean copies it, so
+// that the rest of the message can be freed.
 func Lean(part []byte, whole int) []byte {
 	const small = 4 << 10 // not worth it
 	if whole <= small || len(part) > whole/2 {

@@ -11,7 +11,7 @@ import (
 // jsonSpace is what JSON takes for white space, which is less than Unicode does.
 const jsonSpace = " \t\r\n"
 
-// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. It replaces invalid UTF-8 by U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for {
@@ -79,9 +79,9 @@ func plainRun(s string) int {
 
 func appendInt(dst []byte, i int64) []byte { return strconv.AppendInt(dst, i, 10) }
 
-// Printable makes a peer's text safe to show: control, format and bidirectional
-// characters become U+FFFD, line breaks become spaces, and anything over limit
-// runes is cut with an ellipsis.
+// Printable makes text from a peer safe to display. It replaces control, format
+// and bidirectional characters by U+FFFD, and line breaks by spaces. It cuts
+// the text after limit runes and adds an ellipsis.
 func Printable(s string, limit int) string {
 	var b strings.Builder
 	n := 0

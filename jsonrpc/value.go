@@ -33,23 +33,24 @@ var (
 	)
 )
 
-// Marshal encodes v as JSON. It behaves like encoding/json.Marshal, except
-// that <, > and & are not escaped.
+// Marshal encodes v as JSON. It behaves like [encoding/json.Marshal], but does
+// not escape <, > and &.
 func Marshal(v any) (stdjson.RawMessage, error) {
 	return json.Marshal(v, marshalOptions)
 }
 
-// Unmarshal decodes data into v. It behaves like encoding/json.Unmarshal,
-// except that member names match exactly, duplicate members are an error, and
-// a number that lands in an empty interface is an encoding/json.Number, so
-// that none passes through float64.
+// Unmarshal decodes data into v. It behaves like [encoding/json.Unmarshal] with
+// these exceptions: member names match exactly, duplicate members are errors,
+// and a number in an empty interface becomes an [encoding/json.Number], never a
+// float64.
 func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v, unmarshalOptions)
 }
 
-// AppendValue appends one JSON value as it is, after checking that it is one:
-// numbers and member order stay, only line breaks go, which newline framing
-// does not allow. Duplicate members and invalid UTF-8 are errors.
+// AppendValue appends a JSON value after it has checked that the value is
+// valid. Numbers and the order of members stay unchanged. It removes line
+// breaks, because newline framing does not allow them. Duplicate members and
+// invalid UTF-8 are errors.
 func AppendValue(dst []byte, value stdjson.RawMessage) ([]byte, error) {
 	v := jsontext.Value(value)
 	if !v.IsValid() {

@@ -6,11 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Walk is [Members] for an object that is known to be valid JSON, as everything
-// is that [AppendValue] or [Marshal] has written and that a [Conn] has received.
-// It looks at what it must to find where values end, which makes it several times
-// faster: a long string is one search. What is no valid object after all is
-// walked as far as it looks like one.
+// Walk is [Members] for an object that is known to be valid JSON, such as the
+// output of [AppendValue] and [Marshal], and messages from a [Conn]. It skips
+// the validation, which makes it several times faster. If the object is invalid
+// after all, Walk stops where it no longer looks like an object.
 func Walk(object []byte, visit func(name, value []byte) bool) error {
 	rest, ok := bytes.CutPrefix(trimSpace(object), []byte("{"))
 	if !ok {

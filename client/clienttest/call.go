@@ -11,13 +11,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Call is one request on its way through a [Handler].
+// Call is a request that a [Handler] answers.
 type Call struct {
-	// Method is the method, Name the tool, the prompt or the URI it is about.
+	// Method is the MCP method. Name is the tool, prompt or URI of the request.
 	Method, Name string
-	// Params are as they came, Arguments their member of that name.
+	// Params are the unchanged params. Arguments is their member "arguments".
 	Params, Arguments json.RawMessage
-	// Header is that of the HTTP request; nil in memory without HTTP.
+	// Header has the headers of the HTTP request. It is nil without HTTP.
 	Header http.Header
 
 	s         *Server
@@ -30,7 +30,8 @@ type Call struct {
 	questions map[string]mcp.InputRequest
 }
 
-// Context ends when the client gives the request up, and with the server.
+// Context returns a context that ends when the client cancels the request, and
+// when the server closes.
 func (c *Call) Context() context.Context { return c.ctx }
 
 // Bind decodes the arguments. Names match exactly: give the fields json tags.
@@ -53,11 +54,14 @@ func (c *Call) Notify(method string, params any) {
 // client first.
 var errAsked = errors.New("clienttest: the client is asked first; return this error")
 
-// Ask asks the client something, such as [mcp.MethodElicitationCreate], and
-// returns its answer. In the stateless era a question is an answer to the
-// request, which the client then makes again: Ask returns an error the first
-// time, which the handler must return, and the answer when the handler runs for
-// the second time. So ask before doing anything.
+// Ask sends a request to the client, such as mcp.MethodElicitationCreate, and
+// returns its answer.
+//
+// In the stateless era the server asks by its answer to the client's request,
+// and the client then repeats that request. Ask therefore returns an error the
+// first time, which the handler must return. When the handler runs for the
+// second time, Ask returns the answer. Call Ask before the handler changes
+// anything.
 func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
 	if c.version == "" {
 		return c.s.ask(c.ctx, c.push, method, params)
@@ -71,9 +75,9 @@ func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
 	return nil, errAsked
 }
 
-// Ask asks a client of the session era something outside any request of its own,
-// and waits for the answer until ctx ends. It needs one that is connected, over
-// HTTP with a stream open for it.
+// Ask sends a request to a connected client of the session era, outside any
+// request of the client, and waits for the answer until ctx ends. Over HTTP it
+// needs a client with an open stream.
 func (s *Server) Ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	s.mu.Lock()
 	var push func(jsonrpc.Message)

@@ -1,18 +1,17 @@
-// Package clienttest is an MCP server for the tests of programs that use package
-// client: it says what the test scripts, remembers what it was asked, and fails on
-// demand. It speaks the session era and the stateless era, in memory, also in
-// a testing/synctest bubble, and over HTTP on loopback. It depends on nothing but
-// the standard library and Mainstay, and ends with the test.
+// Package clienttest has a scripted MCP server for tests of programs that use
+// package client. The server answers as the test says, records the requests,
+// and fails on demand. It supports both eras. It works in memory, also inside a
+// testing/synctest bubble, and over HTTP on loopback. It ends with the test.
 //
-// Three ways lead to one server, and clients may take all of them at once:
-// [Server.Transport], where it is a program; [Server.HTTP], streamable HTTP in
-// memory; [Server.URL], streamable HTTP on loopback. The first two work in virtual
-// time. Everywhere a connection can break ([ErrCut]) and a request stay unanswered
-// ([ErrSilent]); over HTTP an [HTTPError] answers with any status, headers and body,
-// and [Server.ForgetSessions] loses sessions.
+// A client can reach the server in three ways, also at the same time.
+// [Server.Transport] makes it a program, and [Server.HTTP] is streamable HTTP
+// in memory; both work in virtual time. [Server.URL] is streamable HTTP on
+// loopback. With each of them, a connection can break ([ErrCut]) and a request
+// can stay unanswered ([ErrSilent]). Over HTTP, an [HTTPError] answers with any
+// status, headers and body, and [Server.ForgetSessions] loses sessions.
 //
-// Resource templates, completion, tasks and whatever else has no method of its own
-// here are answered with Server.On.
+// Use [Server.On] for methods without a function of their own here, such as
+// resource templates, completion and tasks.
 //
-// Programs that only call tools can do without any server: see client.Caller.
+// Programs that only call tools need no server: see client.Caller.
 package clienttest

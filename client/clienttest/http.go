@@ -15,9 +15,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// URL returns the server's address for client.Dial, streamable HTTP on loopback.
-// The first call opens it. A synctest bubble cannot wait for the network: use
-// [Server.HTTP] or [Server.Transport] there.
+// URL returns the address of the server for client.Dial: streamable HTTP on
+// loopback. The first call opens it. It does not work inside a synctest bubble;
+// use [Server.HTTP] or [Server.Transport] there.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,10 +27,10 @@ func (s *Server) URL() string {
 	return s.web.URL
 }
 
-// HTTP returns a transport for client.Connect that speaks streamable HTTP to the
-// server in memory. It works in a testing/synctest bubble when the server was made
-// there, so that a Retry-After of an hour costs no time. Each call returns another
-// one, to which headers may be added before it is used.
+// HTTP returns a transport for client.Connect that speaks streamable HTTP to
+// the server in memory. It works inside a testing/synctest bubble if the server
+// was made there, so that a Retry-After of an hour takes no real time. Each
+// call returns a new transport; you may add headers to it before use.
 func (s *Server) HTTP() *transport.HTTP {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Transport returns the way to the server in memory, for client.Connect. The
-// server plays a program there that speaks over stdin and stdout: each connection
-// is a run of it. A client starts a run that has ended again, soon, as
-// client.WithRestart says: five ends within a minute are a crash loop, after which it
-// is left alone for a minute. Once the server is closed that fails, as for a program
-// that is not there any more. The transport may be connected many times. Nothing in
-// it waits for the network, so that it works in a testing/synctest bubble when the
-// server was made there.
+// Transport returns a transport for client.Connect to the server in memory. The
+// server plays a program that speaks over stdin and stdout, and each connection
+// is one run of the program. It can connect many times. It works inside a
+// testing/synctest bubble if the server was made there.
+//
+// A client soon restarts a run that has ended, see client.WithRestart. Five
+// ends within a minute are a crash loop; the client then waits for a minute.
+// After Close, connecting fails as for a missing program.
 func (s *Server) Transport() transport.Transport { return memory{s} }
 
 type memory struct{ s *Server }

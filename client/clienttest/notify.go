@@ -18,9 +18,9 @@ type sink struct {
 	id     jsonrpc.ID
 }
 
-// Notify sends a notification to every client that can get it: those of the
-// session era that are connected, over HTTP with a stream open for it, and those
-// of the stateless era that listen to its kind. It returns how many that are.
+// Notify sends a notification to all clients that can receive it, and returns
+// their number. These are connected clients of the session era (over HTTP with
+// an open stream), and clients of the stateless era that listen to this kind.
 func (s *Server) Notify(method string, params any) (reached int) {
 	raw := s.encode(params)
 	s.mu.Lock()
@@ -39,8 +39,8 @@ func (s *Server) Notify(method string, params any) (reached int) {
 	return reached
 }
 
-// Listening returns how many clients would get a notification of the kind now.
-// Tests wait for it before they notify.
+// Listening returns how many clients would receive a notification of this
+// method now. A test can wait for it before it notifies.
 func (s *Server) Listening(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Server is a scripted server. Make it with [NewServer]. Its methods may be
-// called from many goroutines, and while clients are connected.
+// Server is a scripted server. Use [NewServer] to make one. It is safe for
+// concurrent use, also while clients are connected.
 type Server struct {
 	t    testing.TB
 	ctx  context.Context // ends with Close
@@ -45,24 +45,25 @@ type Server struct {
 	closed    bool
 }
 
-// Handler answers one request. The result is anything that encodes to a JSON
-// object; a json.RawMessage is sent as it is. An error that is, or wraps, a
-// [*jsonrpc.Error] is sent as that; another error of a tool becomes a result with
-// isError set, and any other the JSON-RPC error -32603. [ErrSilent], [ErrCut] and
-// [*HTTPError] do what they do in [Server.Fail]: so a tool does its work, and the
-// client does not learn of it. A handler may fail the
-// test, also with t.Fatal: the client gets -32603 then. So it does when a handler
-// panics, which fails the test, too.
+// Handler answers a request. The result may be any value that encodes to a JSON
+// object; a json.RawMessage is sent unchanged.
+//
+// An error that is or wraps a *jsonrpc.Error is sent as that error. Any other
+// error of a tool becomes a result with isError set, and of another method the
+// JSON-RPC error -32603. [ErrSilent], [ErrCut] and [*HTTPError] have the same
+// effect as in [Server.Fail]; with them, a tool can do its work and the client
+// does not get the answer. A handler may fail the test, also with t.Fatal. If
+// it does so or panics, the client gets -32603; a panic also fails the test.
 type Handler func(call *Call) (any, error)
 
-// Request is what a client sent.
+// Request is a message that a client sent.
 type Request struct {
 	Method string
-	// Params are as they came, with _meta; nil for none.
+	// Params are the unchanged params with _meta, nil if absent.
 	Params json.RawMessage
-	// Notification is true for what has no answer.
+	// Notification reports that the message is a notification.
 	Notification bool
-	// Header is that of the HTTP request; nil in memory without HTTP.
+	// Header has the headers of the HTTP request. It is nil without HTTP.
 	Header http.Header
 }
 
@@ -73,13 +74,12 @@ var (
 	ErrSilent = errors.New("clienttest: no answer")
 	// ErrCut: the connection breaks before the answer. Over HTTP this breaks the
 	// connection of the request. Over [Server.Transport] it ends the program that
-	// the server plays there, with every call in flight. Clients can connect again
-	// at once.
+	// the server plays, and all calls in flight. Clients can reconnect at once.
 	ErrCut = errors.New("clienttest: the connection breaks")
 )
 
-// NewServer makes a server that declares tools, resources and prompts and has
-// none of them yet. It ends with the test.
+// NewServer returns a server that declares tools, resources and prompts, and
+// has none yet. It closes with the test.
 func NewServer(t testing.TB) *Server {
 	t.Helper()
 	list := &mcp.ListChangedCapability{ListChanged: true}
@@ -96,8 +96,8 @@ func NewServer(t testing.TB) *Server {
 	return s
 }
 
-// Close ends every connection and waits for the handlers. It may be called
-// again; the test's end calls it, too.
+// Close ends all connections and waits for the handlers. It may be called more
+// than once. The end of the test also calls it.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -114,17 +114,17 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// SetCapabilities replaces what the server declares, for clients that connect
-// from now on.
+// SetCapabilities sets the capabilities that the server declares to clients
+// that connect later.
 func (s *Server) SetCapabilities(caps mcp.ServerCapabilities) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.caps = caps
 }
 
-// Tool adds a tool, or replaces the one of that name, without telling anybody:
-// see [Server.Notify]. schema is the JSON Schema of its arguments, "" for any
-// object.
+// Tool adds a tool, or replaces the tool with that name. It does not notify
+// clients: see [Server.Notify]. schema is the JSON Schema of the arguments, ""
+// for any object.
 func (s *Server) Tool(name, schema string, f Handler) {
 	s.t.Helper()
 	if schema == "" {
@@ -133,8 +133,8 @@ func (s *Server) Tool(name, schema string, f Handler) {
 	s.AddTool(mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}, f)
 }
 
-// AddTool is [Server.Tool] for everything a tool may declare. A schema that is no
-// JSON object ends the test.
+// AddTool is [Server.Tool] with the full definition of a tool. A schema that is
+// not a JSON object ends the test.
 func (s *Server) AddTool(tool mcp.Tool, f Handler) {
 	s.t.Helper()
 	if err := jsonrpc.Members(tool.InputSchema, func(_, _ []byte) bool { return true }); err != nil {
@@ -146,7 +146,7 @@ func (s *Server) AddTool(tool mcp.Tool, f Handler) {
 	s.calls[tool.Name] = f
 }
 
-// Resource adds a text resource, or replaces the one at that URI.
+// Resource adds a text resource, or replaces the resource with that URI.
 func (s *Server) Resource(uri, mimeType, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +154,8 @@ func (s *Server) Resource(uri, mimeType, text string) {
 	s.texts[uri] = text
 }
 
-// Prompt adds a prompt, or replaces the one of that name. f returns a
-// *mcp.GetPromptResult; [Call.Bind] reads the arguments.
+// Prompt adds a prompt, or replaces the prompt with that name. f returns a
+// *mcp.GetPromptResult; [Call.Bind] decodes the arguments.
 func (s *Server) Prompt(prompt mcp.Prompt, f Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,18 +163,19 @@ func (s *Server) Prompt(prompt mcp.Prompt, f Handler) {
 	s.gets[prompt.Name] = f
 }
 
-// On answers a method, also one that the server answers automatically otherwise,
-// and initialize and server/discover. A nil f restores the server's own answer.
+// On sets the handler of a method, also of a method that the server answers
+// automatically, such as initialize and server/discover. A nil f restores the
+// answer of the server.
 func (s *Server) On(method string, f Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.methods[method] = f
 }
 
-// Fail makes the next n requests fail, except initialize and server/discover,
-// before any handler runs: with a [*jsonrpc.Error], an [*HTTPError], [ErrSilent] or
-// [ErrCut]. Failures that are not used up yet come first. To fail a handshake, one
-// method or one tool only, return the error from its [Handler].
+// Fail makes the next n requests fail before any handler runs, except
+// initialize and server/discover. err is a *jsonrpc.Error, an [*HTTPError],
+// [ErrSilent] or [ErrCut]. Failures of several calls are used in order. To fail
+// a handshake, or only one method or tool, return the error from its [Handler].
 func (s *Server) Fail(n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,14 +191,14 @@ func (s *Server) came(method string, params json.RawMessage, notification bool, 
 	s.requests = append(s.requests, Request{Method: method, Params: slices.Clone(params), Notification: notification, Header: header.Clone()})
 }
 
-// Requests returns what clients have sent so far, in the order it came.
+// Requests returns the messages that clients have sent, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Count returns how many messages of a method have come so far.
+// Count returns how many messages of a method have arrived.
 func (s *Server) Count(method string) int {
 	n := 0
 	for _, r := range s.Requests() {
@@ -208,7 +209,7 @@ func (s *Server) Count(method string) int {
 	return n
 }
 
-// Text is a tool's result of one text.
+// Text returns a tool result with one text.
 func Text(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

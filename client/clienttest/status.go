@@ -8,20 +8,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// HTTPError is an HTTP response in the place of an answer, from the server or from
-// something before it: a rate limit, a login, a gateway, a web page. Give it to
-// [Server.Fail] or return it from a [Handler]. It needs a client that is connected
-// by [Server.URL] or [Server.HTTP]; over [Server.Transport] it fails the test. So it
-// does once the answer has begun, as [Call.Progress] begins it.
+// HTTPError replaces an answer by an HTTP response, such as one of a rate
+// limit, a login, a gateway or a web page. Pass it to [Server.Fail], or return
+// it from a [Handler]. It works only for clients that connect by [Server.URL]
+// or [Server.HTTP]; over [Server.Transport] it fails the test. It also fails
+// the test if the answer has begun, for example by [Call.Progress].
 type HTTPError struct {
-	// Status is the status, from 200 to 999. 200 with a Content-Type that is not
-	// MCP's is one of the things to test.
+	// Status is the status code, from 200 to 999. A status of 200 with a
+	// Content-Type other than those of MCP is also useful in tests.
 	Status int
-	// Header is sent as it is, Retry-After and WWW-Authenticate for instance. The
-	// Content-Type that it lacks is detected from Body, as package net/http does.
+	// Header is sent unchanged, for example Retry-After and WWW-Authenticate. If
+	// it has no Content-Type, the type is detected from Body, as in net/http.
 	Header http.Header
-	// Body is the body. RPC, when not nil, takes its place: a JSON-RPC error with
-	// the id of the request.
+	// Body is the body. If RPC is not nil, the body is a JSON-RPC error with the
+	// id of the request instead.
 	Body string
 	RPC  *jsonrpc.Error
 }
@@ -33,10 +33,10 @@ func (e *HTTPError) Error() string {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// ForgetSessions makes the server forget all its HTTP sessions, as one that was
-// restarted does: requests of theirs get 404 from now on, and their streams end,
-// until a client initializes again. Calls in flight are answered. Without HTTP, and
-// in the stateless era, there are no sessions, and it does nothing.
+// ForgetSessions makes the server forget its HTTP sessions, as after a restart.
+// Requests of these sessions get 404 and their streams end, until the client
+// initializes again. Calls in flight are still answered. It does nothing
+// without HTTP and in the stateless era.
 func (s *Server) ForgetSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

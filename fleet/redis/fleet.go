@@ -33,8 +33,8 @@ const (
 	queued = 1024
 )
 
-// Fleet is this process among the others. Make it with [Join]; its methods may
-// be called from many goroutines at once.
+// Fleet connects this process to the other nodes. Use [Join] to make one. It is
+// safe for concurrent use.
 type Fleet struct {
 	set   Settings
 	hub   hub
@@ -63,9 +63,9 @@ type member struct {
 	gate Gate // nil for the breaker's
 }
 
-// Join makes this process a node of a fleet. Nothing is dialled before it
-// returns, and Redis need not be there: the error is about settings only. The
-// node leaves when ctx ends or with [Fleet.Close].
+// Join makes this process a node of a fleet. It does not connect to Redis
+// before it returns: its error is about settings only. The node leaves the
+// fleet when ctx ends or at [Fleet.Close].
 func Join(ctx context.Context, s Settings) (*Fleet, error) {
 	s, err := s.complete()
 	if err != nil {
@@ -88,22 +88,23 @@ func start(ctx context.Context, end context.CancelFunc, s Settings, h hub) *Flee
 	return f
 }
 
-// Share is how a breaker takes part.
+// Share says what a breaker shares with other nodes.
 type Share struct {
-	// Server names what the breaker guards; the same name in every process means
-	// the same server. Only a digest of it leaves the process.
+	// Server is the name of the server. All processes must use the same name for
+	// the same server. Only its digest leaves the process.
 	Server string
-	// Credential names the credentials in use: processes that give the same one
-	// share what the server says about their rate (429). "" shares none. Only a
-	// digest of it leaves the process.
+	// Credential is a name of the credentials in use. Processes with the same name
+	// share the rate limits of the server (429). It is empty to share none. Only
+	// its digest leaves the process.
 	Credential string
-	// Gate is where holds of the credential stand: the client, which keeps a 429
-	// to itself. nil means the holds of the breaker.
+	// Gate receives the throttles of the credential; pass the client here. nil
+	// uses the throttle of the breaker.
 	Gate Gate
 }
 
-// Gate keeps calls back for a time. A client of package client is one. Both
-// methods return at once. One that panics keeps nothing back, which is logged once.
+// Gate holds calls back for a time. A Client of package client implements it.
+// Both methods must return at once. A method that panics has no effect; the
+// panic is logged once.
 type Gate interface {
 	// ThrottledFor returns how long calls are still held back, 0 if they are not.
 	ThrottledFor() time.Duration
@@ -111,12 +112,14 @@ type Gate interface {
 	Throttle(d time.Duration)
 }
 
-// Attach lets a breaker, such as that of [client.Client.Breaker], take part: what
-// it does is told to the others, and what they tell makes it suspicious, opens
-// it, or makes it leave the probe to another node. The breaker goes on deciding
-// by itself and never waits. detach ends it; it may be called more than once.
+// Attach connects a breaker, such as that of [client.Client.Breaker], to the
+// fleet. The node reports the failures of the breaker to the other nodes. Their
+// reports make the breaker suspicious, open it, or let it leave the probe to
+// another node. The breaker still decides and never waits. detach ends the
+// connection; it may be called more than once.
 //
-// [client.Client.Breaker]: https://pkg.go.dev/github.com/mainstay-mcp/mainstay/client#Client.Breaker
+// [client.Client.Breaker]:
+// https://pkg.go.dev/github.com/mainstay-mcp/mainstay/client#Client.Breaker
 func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
 	if b == nil || s.Server == "" {
 		return nil, errors.New("fleetredis: Attach needs a breaker and the name of its server")
@@ -142,10 +145,9 @@ func (f *Fleet) Attach(b *breaker.Breaker, s Share) (detach func(), err error) {
 	}, nil
 }
 
-// Close leaves the fleet and waits until its goroutines and connections are
-// gone, a second at most. What this node has reported is taken back, if Redis
-// answers within [Settings.Timeout]; else it expires by itself, as holds do. It
-// may be called more than once.
+// Close leaves the fleet. It waits up to a second for its goroutines and
+// connections. It takes back the reports of this node if Redis answers within
+// [Settings.Timeout]; otherwise they expire. It may be called more than once.
 func (f *Fleet) Close() error {
 	f.once.Do(func() {
 		f.mu.Lock()

@@ -2,32 +2,34 @@ package fleetredis
 
 import "sync/atomic"
 
-// Stats is how the fleet looks from this node.
+// Stats are the counters of this node.
 type Stats struct {
-	// Available says that the last exchange with Redis went well.
+	// Available reports that the last exchange with Redis succeeded.
 	Available bool `json:"available"`
-	// Nodes is how many nodes Redis last knew, this one included; 0 before it
-	// was asked.
+	// Nodes is the last known number of nodes, including this one. It is 0 before
+	// the first exchange.
 	Nodes int `json:"nodes"`
-	// Published is how often this node told an OPEN or a hold, Heard how many
-	// hints of others came.
+	// Published counts reports of an open breaker or a throttle by this node.
+	// Heard counts hints from other nodes.
 	Published uint64 `json:"published"`
 	Heard     uint64 `json:"heard"`
-	// Ignored is what was no hint, or not where ours should be; Dropped is what
-	// came too fast.
+	// Ignored counts data that is not from this package. Dropped counts hints that
+	// arrived too fast.
 	Ignored uint64 `json:"ignored"`
 	Dropped uint64 `json:"dropped"`
-	// Refused is how many hints, leases and lists of tools were not signed as
-	// [Settings].SigningKeys say, or were sent a second time.
+	// Refused counts hints, leases and lists of tools without a valid signature
+	// (see Settings.SigningKeys), and repeated ones.
 	Refused uint64 `json:"refused"`
-	// Suspected, PreOpened and Throttled are what hints did to the breakers here.
+	// Suspected, PreOpened and Throttled count the effects of hints on the
+	// breakers of this process.
 	Suspected uint64 `json:"suspected"`
 	PreOpened uint64 `json:"pre_opened"`
 	Throttled uint64 `json:"held"`
-	// LeasesWon and LeasesLost are the requests for a probe.
+	// LeasesWon and LeasesLost count the requests of this node for the right to
+	// probe.
 	LeasesWon  uint64 `json:"leases_won"`
 	LeasesLost uint64 `json:"leases_lost"`
-	// Failed is how many exchanges with Redis did not go well.
+	// Failed counts failed exchanges with Redis.
 	Failed uint64 `json:"failed"`
 }
 
