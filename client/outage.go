@@ -27,7 +27,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 		return Outage{Cause: errClosed(), Final: true}, true
 	}
 	if k := c.restarting(); k != nil {
-		cause, until, down := k.Outage()
+		until, down, cause := k.Outage()
 		return Outage{Cause: cause, NextStart: until, Final: down && c.State() == StateEnded}, down
 	}
 	l := c.live.Load()

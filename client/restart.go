@@ -7,42 +7,45 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// Restart is how a program that ends by itself is started again. It is for servers that are programs, as [DialCommand] starts them; to
-// others it makes no difference. The zero Restart has the defaults.
+// Restart sets how the client restarts a program that exits. Servers that are not
+// programs ignore it. The zero Restart restarts programs with the defaults below.
 type Restart struct {
-	// Off leaves a program that has ended alone: [Disconnected] tells, and every
-	// later call fails.
+	// Off disables restarts: when the program exits, the client emits [Disconnected]
+	// and every later call fails.
 	Off bool
-	// StartTimeout bounds starting the program and opening the conversation with
-	// it; 0 means 60 s, which allows for a package that is downloaded first. The
-	// first start has as long for an answer to the first message, also where
-	// IdleTimeout is shorter, and Connect's context for the rest.
+	// StartTimeout bounds starting the program and opening the conversation with it.
+	// The default is 60 s, which allows for a package that is downloaded first. It
+	// also bounds how long Connect waits for the answer to its first message, even if
+	// IdleTimeout is shorter.
 	StartTimeout time.Duration
-	// CallWait is how long a call that finds no program waits for the next, within
-	// its own deadline; 0 means 60 s. A call that has waited so long fails: it was
-	// not sent, and may be made again.
+	// CallWait bounds how long a call waits for a program that is being restarted,
+	// within the deadline of the call. The default is 60 s. A call that waits longer
+	// fails: it was not sent, and is safe to retry.
 	CallWait time.Duration
-	// FirstPause and MaxPause bound the wait before a program is started again: it
-	// is random, and its bound doubles with each end; 0 means 250 ms and 30 s.
-	FirstPause, MaxPause time.Duration
-	// Healthy is how long a program has to run for what was before it to be
-	// forgotten; 0 means 60 s.
+	// MinPause and MaxPause bound the pause before a restart. The pause is random;
+	// its upper bound is MinPause at first, doubles with each exit and never exceeds
+	// MaxPause. The defaults are 250 ms and 30 s.
+	MinPause, MaxPause time.Duration
+	// Healthy is how long a program must run before its earlier exits are forgotten.
+	// The default is 60 s.
 	Healthy time.Duration
-	// Crashes ends of the program in Within are a crash loop; 0 means 5 in 60 s.
+	// Crashes exits within the time Within are a crash loop. The defaults are 5 exits
+	// and 60 s.
 	Crashes int
 	Within  time.Duration
-	// Hold is how long it is left alone then, twice as long each time, up to
-	// MaxHold: calls are refused at once meanwhile. 0 means 60 s and 5 min.
+	// Hold is how long the client waits before it restarts a program in a crash loop.
+	// It doubles with each further exit, up to MaxHold. Calls fail at once meanwhile.
+	// The defaults are 60 s and 5 minutes.
 	Hold, MaxHold time.Duration
-	// Hung is how long nothing may have come from a program that does not answer
-	// the probes of its open circuit either, before it is ended and started again
-	// (fault E8). 0 means the client's IdleTimeout, 60 s without one: by then no call
-	// waits for it that has no longer bound of its own. Negative means never.
+	// Hung is how long a program that answers no probe of its circuit may send
+	// nothing before the client kills and restarts it. The default is the client's
+	// IdleTimeout (60 s if unset): by then every call without a longer timeout has
+	// failed. A negative value disables it.
 	Hung time.Duration
 }
 
-// WithRestart sets how a program that ends by itself is started again. The
-// default is the zero [Restart]: it is.
+// WithRestart sets how the client restarts a program that exits. By default it
+// restarts programs, with the defaults of [Restart].
 func WithRestart(r Restart) Option { return optionFunc(func(c *config) { c.restart = r }) }
 
 // Defaults of [Restart] (decisions 26).
@@ -55,23 +58,23 @@ const (
 )
 
 func (r Restart) check() error {
-	if r.Crashes < 0 || min(r.StartTimeout, r.CallWait, r.FirstPause, r.MaxPause, r.Healthy, r.Within, r.Hold, r.MaxHold) < 0 {
+	if r.Crashes < 0 || min(r.StartTimeout, r.CallWait, r.MinPause, r.MaxPause, r.Healthy, r.Within, r.Hold, r.MaxHold) < 0 {
 		return errors.New("WithRestart: times and numbers must not be negative; 0 is the default")
 	}
 	return nil
 }
 
-// schedule is when a program is started again.
+// schedule returns when a program is restarted.
 func (r Restart) schedule() *resilience.Restart {
-	first := orElse(r.FirstPause, firstRestartPause)
+	first := orElse(r.MinPause, firstRestartPause)
 	return resilience.NewRestart(resilience.RestartSettings{
 		Backoff: resilience.Backoff{Base: first, Cap: max(first, orElse(r.MaxPause, maxRestartPause))},
 		Healthy: r.Healthy, Crashes: r.Crashes, Within: r.Within, Hold: r.Hold, MaxHold: r.MaxHold,
 	})
 }
 
-// streamRestart is when the stream of HTTP+SSE is opened again. Some proxies end
-// streams every few seconds, which is no failure of the server.
+// streamRestart sets when the stream of HTTP+SSE is opened again. Some proxies end
+// streams every few seconds, which is not a failure of the server.
 var streamRestart = Restart{Healthy: 5 * time.Second, Hold: 5 * time.Second, MaxHold: 30 * time.Second} //nolint:gochecknoglobals // a constant
 
 func orElse(d, otherwise time.Duration) time.Duration {

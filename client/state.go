@@ -6,36 +6,37 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// State is what the connection to the server is at this moment, in one word.
+// State says whether the client has a usable connection to its server.
 type State uint8
 
-// The states of a client. [Connect] returns one that is ready; every other state
-// leads back to [StateReady] but [StateEnded] and [StateClosed], which are final.
+// The states of a client. [Connect] returns a client in StateReady. StateEnded and
+// StateClosed are final; from every other state the client can return to
+// StateReady.
 const (
-	// StateConnecting is before Connect has returned.
+	// StateConnecting lasts until Connect returns.
 	StateConnecting State = iota
-	// StateReady: the conversation is open. Whether the server is well is the
-	// breaker's business.
+	// StateReady: the conversation is open. It does not say that the server is
+	// healthy; see [Client.Breaker].
 	StateReady
-	// StateRestarting: the program, or the session, is gone and a new one is
-	// being opened. Calls wait for it.
+	// StateRestarting: the program or the session is gone, and the client opens the
+	// next one. Calls wait for it.
 	StateRestarting
-	// StateHeld: the program ends again and again and is left alone for a time, or
-	// a lost session could not be opened anew. Calls are refused at once and told
-	// when the next try is; the first call after that makes it, where it is about a
-	// session.
+	// StateHeld: the client waits before it restarts a program in a crash loop, or it
+	// could not reopen a lost session. Calls fail at once, with RetryAfter set. A
+	// program is restarted automatically; a session is reopened by the first call
+	// after that time.
 	StateHeld
-	// StateEnded: the program or the stream has ended, and nothing starts it again:
-	// [Restart.Off], a program that is not there any more, a stream that somebody
-	// else has opened. Calls fail; close the client.
+	// StateEnded: the program exited or the stream ended, and the client cannot open
+	// it again: [Restart].Off is set, the program no longer exists, or the application
+	// opened the stream. Calls fail; close the client.
 	StateEnded
-	// StateClosed is after [Client.Close].
+	// StateClosed: [Client.Close] was called.
 	StateClosed
 )
 
 var stateNames = [...]string{"connecting", "ready", "restarting", "held", "ended", "closed"}
 
-// String returns the name of the state in lower case.
+// String returns the name of the state, in lower case.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -49,16 +50,16 @@ func (s State) final() bool { return s == StateEnded || s == StateClosed }
 // MarshalText writes the name, for health reports.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// StateChanged says that the connection has come into another [State]. From is
-// always the To of the one before; the first is from ready, which [Connected]
-// tells of. That the client was closed is not told: it was you.
+// StateChanged reports that the connection entered another [State]. From is the To
+// of the event before; the first event leaves StateReady, which [Connected]
+// reports. [Client.Close] emits no event.
 type StateChanged struct {
 	From, To State
-	// Cause is why, nil for ready: how the program has ended, or what kept the
-	// next one from working.
+	// Cause is why: how the program exited, or why the next one does not work. It is
+	// nil for StateReady.
 	Cause error
-	// RetryAfter is how long the server is held, 0 in other states, and where the
-	// next call may open a session.
+	// RetryAfter is how long StateHeld lasts. It is 0 in other states, and where the
+	// next call may reopen the session at once.
 	RetryAfter time.Duration
 }
 
@@ -67,12 +68,11 @@ func (e StateChanged) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// State returns what the connection is at this moment. It reads one word and
-// never waits.
+// State returns the present state of the connection. It takes no lock.
 func (c *Client) State() State { return State(c.state.Load()) }
 
-// enter brings the client into a state and tells of it. Nothing leaves the final
-// ones.
+// enter moves the client into a state and reports it. The final states are never
+// left.
 func (c *Client) enter(to State, cause error, held time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

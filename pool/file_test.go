@@ -117,7 +117,7 @@ func TestPoolRestartsAProgram(t *testing.T) {
 		state    pool.State // after it has died
 		attempts int        // of the pool, in the end
 	}{
-		{"by its client", client.Restart{FirstPause: time.Millisecond, Crashes: 100}, pool.Connecting, 1},
+		{"by its client", client.Restart{MinPause: time.Millisecond, Crashes: 100}, pool.Connecting, 1},
 		{"by the pool", client.Restart{Off: true}, pool.Failed, 1 + rounds},
 		{"by the pool, when asked", client.Restart{Crashes: 1, Hold: time.Hour}, pool.Failed, 1 + rounds},
 	}

@@ -53,14 +53,20 @@ func TestThrottle(t *testing.T) {
 // pipe is a connection that counts what comes and what waits.
 type pipe struct {
 	transport.Conn
-	received, late uint64
-	backlog        jsonrpc.Backlog
+	received, late atomic.Uint64
+	backlog        atomic.Pointer[jsonrpc.Backlog]
 }
 
 func (p *pipe) Traits() transport.Traits { return transport.Traits{Process: true} }
-func (p *pipe) Received() uint64         { return p.received }
-func (p *pipe) Late() uint64             { return p.late }
-func (p *pipe) Backlog() jsonrpc.Backlog { return p.backlog }
+func (p *pipe) Received() uint64         { return p.received.Load() }
+func (p *pipe) Late() uint64             { return p.late.Load() }
+
+func (p *pipe) Backlog() jsonrpc.Backlog {
+	if b := p.backlog.Load(); b != nil {
+		return *b
+	}
+	return jsonrpc.Backlog{}
+}
 
 // watch is a detector and everything it is given.
 type watch struct {
@@ -73,11 +79,9 @@ type watch struct {
 	work     sync.WaitGroup
 	end      context.CancelFunc
 
-	answers bool // signs of life are given
-	asked   int
-	tripped int
-	deaf    []error
-	late    int
+	answers              atomic.Bool // signs of life are given
+	asked, tripped, late atomic.Int64
+	deaf                 atomic.Pointer[error] // what the server was killed for
 }
 
 func newWatch(t *testing.T) *watch {
@@ -90,18 +94,18 @@ func newWatch(t *testing.T) *watch {
 		Server: "s", Log: slog.New(slog.DiscardHandler), Life: life,
 		Go: func(f func()) bool { w.work.Go(f); return true },
 		Ask: func() outcome.Outcome {
-			w.asked++
-			if w.answers {
-				w.pipe.received++
+			w.asked.Add(1)
+			if w.answers.Load() {
+				w.pipe.received.Add(1)
 				return outcome.Outcome{}
 			}
 			<-time.After(guard.SilenceProbe)
 			e := mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindTimeout, mcperrors.Unknown, "no answer", errors.New("idle"))
 			return outcome.Outcome{Err: e, Record: resilience.Attempt{Class: resilience.ClassTimeout}}
 		},
-		Tripped: func() { w.tripped++ },
-		Deaf:    func(cause error) { w.deaf = append(w.deaf, cause) },
-		Late:    func(n int) { w.late += n },
+		Tripped: func() { w.tripped.Add(1) },
+		Deaf:    func(cause error) { w.deaf.Store(&cause) },
+		Late:    func(n int) { w.late.Add(int64(n)) },
 	}, time.Now())
 	w.end = func() {
 		end()
@@ -139,11 +143,11 @@ func TestSilence(t *testing.T) {
 	inBubble("trips and heals", func(t *testing.T, w *watch) {
 		w.send()
 		time.Sleep(16 * time.Second)
-		require.Equal(t, []int{2, 1}, []int{w.asked, w.tripped})
+		require.Equal(t, []int64{2, 1}, []int64{w.asked.Load(), w.tripped.Load()})
 		require.Equal(t, breaker.Open, w.breaker.State())
 		w.Heal()
 		require.Equal(t, breaker.Open, w.breaker.State(), "nothing has come")
-		w.pipe.received++
+		w.pipe.received.Add(1)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, breaker.Closed, w.breaker.State())
 		w.done()
@@ -156,48 +160,48 @@ func TestSilence(t *testing.T) {
 			w.send()
 			w.done()
 		}
-		require.Zero(t, w.asked)
+		require.Zero(t, w.asked.Load())
 		w.done()
 	})
 	inBubble("a server that answers is asked once", func(t *testing.T, w *watch) {
-		w.answers = true
+		w.answers.Store(true)
 		w.send()
 		time.Sleep(15 * time.Second)
-		require.Equal(t, []int{1, 0}, []int{w.asked, w.tripped})
+		require.Equal(t, []int64{1, 0}, []int64{w.asked.Load(), w.tripped.Load()})
 		w.done()
 	})
 	inBubble("nothing is asked while nothing is under way", func(t *testing.T, w *watch) {
 		w.send()
 		w.done()
 		time.Sleep(time.Hour)
-		require.Zero(t, w.asked)
+		require.Zero(t, w.asked.Load())
 	})
 	inBubble("nothing is asked before Retry-After is over", func(t *testing.T, w *watch) {
 		w.throttle.Extend(time.Minute)
 		w.send()
 		time.Sleep(time.Minute - time.Second)
-		require.Zero(t, w.asked)
+		require.Zero(t, w.asked.Load())
 		time.Sleep(2 * time.Second)
-		require.Equal(t, 1, w.asked)
+		require.EqualValues(t, 1, w.asked.Load())
 		w.done()
 	})
 	inBubble("a request it works on is an excuse", func(t *testing.T, w *watch) {
-		w.pipe.backlog = jsonrpc.Backlog{Sent: 100, Running: 100}
+		w.pipe.backlog.Store(&jsonrpc.Backlog{Sent: 100, Running: 100})
 		w.send()
 		time.Sleep(time.Hour)
-		require.Zero(t, w.tripped)
+		require.Zero(t, w.tripped.Load())
 		require.True(t, w.Busy(w.links.Load()))
-		w.pipe.backlog = jsonrpc.Backlog{Sent: 200, Running: 200}
+		w.pipe.backlog.Store(&jsonrpc.Backlog{Sent: 200, Running: 200})
 		require.False(t, w.Busy(w.links.Load()), "it came later than the silence")
 		w.done()
 	})
 	inBubble("a server that does not read is deaf", func(t *testing.T, w *watch) {
-		w.pipe.backlog = jsonrpc.Backlog{Sent: 100, Waiting: true}
+		w.pipe.backlog.Store(&jsonrpc.Backlog{Sent: 100, Waiting: true})
 		w.send()
 		time.Sleep(time.Minute)
-		require.Equal(t, 1, w.tripped)
-		require.NotEmpty(t, w.deaf)
-		require.ErrorContains(t, w.deaf[0], "neither reads")
+		require.EqualValues(t, 1, w.tripped.Load())
+		require.NotNil(t, w.deaf.Load())
+		require.ErrorContains(t, *w.deaf.Load(), "neither reads")
 		w.done()
 	})
 	inBubble("it looks again after a probe of the circuit", func(t *testing.T, w *watch) {
@@ -206,7 +210,7 @@ func TestSilence(t *testing.T) {
 		time.Sleep(16 * time.Second)
 		w.done()
 		time.Sleep(time.Minute) // nobody waits: it has stopped looking
-		w.pipe.received++
+		w.pipe.received.Add(1)
 		require.Equal(t, breaker.Open, w.breaker.State())
 		w.LookAgain()
 		time.Sleep(time.Second)
@@ -215,9 +219,10 @@ func TestSilence(t *testing.T) {
 	inBubble("late answers are counted", func(t *testing.T, w *watch) {
 		w.send()
 		time.Sleep(time.Second)
-		w.pipe.late, w.pipe.received = 3, 1
+		w.pipe.late.Store(3)
+		w.pipe.received.Store(1)
 		time.Sleep(time.Second)
-		require.Equal(t, 3, w.late)
+		require.EqualValues(t, 3, w.late.Load())
 		w.done()
 	})
 	inBubble("closed", func(t *testing.T, w *watch) {
@@ -225,7 +230,7 @@ func TestSilence(t *testing.T) {
 		w.Close()
 		w.Sent(time.Now())
 		time.Sleep(time.Hour)
-		require.Zero(t, w.asked)
+		require.Zero(t, w.asked.Load())
 		w.Heal()
 	})
 }

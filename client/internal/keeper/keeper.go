@@ -141,14 +141,14 @@ func (k *Keeper) Refusal() *mcperrors.Error {
 	return nil
 }
 
-// Outage returns why there is no usable link, nil where that is not known yet, and
-// until when the next one is not made. ok is false while there is a usable link.
-func (k *Keeper) Outage() (cause error, until time.Time, ok bool) {
+// Outage reports whether there is no usable link, until when the next one is not
+// made, and why there is none, nil where that is not known yet.
+func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
 	g := k.gap.Load()
 	if g == nil {
-		return nil, time.Time{}, false
+		return time.Time{}, false, nil
 	}
-	return g.cause, g.until, true
+	return g.until, true, g.cause
 }
 
 // Lost begins a gap unless there is one or l was replaced. Whoever sees the loss

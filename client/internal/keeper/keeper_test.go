@@ -442,7 +442,7 @@ func TestRefusal(t *testing.T) {
 				h := newHouse(t, true, nil)
 				h.opens = []error{tt.open}
 				require.Nil(t, h.Refusal())
-				_, _, ok := h.Outage()
+				_, ok, _ := h.Outage()
 				require.False(t, ok)
 				close(h.live().ended)
 				synctest.Wait()
@@ -455,7 +455,7 @@ func TestRefusal(t *testing.T) {
 				if !tt.plain {
 					require.Same(t, process, e.Process)
 				}
-				cause, until, ok := h.Outage()
+				until, ok, cause := h.Outage()
 				require.True(t, ok)
 				require.Equal(t, tt.open, cause)
 				require.Equal(t, tt.state == keeper.Held, until.Equal(time.Now().Add(time.Minute)))
@@ -477,7 +477,7 @@ func TestReasonIsThereBeforeTheHold(t *testing.T) {
 				if to != keeper.Held {
 					return
 				}
-				cause, until, _ := h.Outage()
+				until, _, cause := h.Outage()
 				require.Equal(t, error(errTry), cause)
 				require.Equal(t, time.Now().Add(time.Minute), until)
 				h.work.Go(func() { refused <- h.Await(t.Context()) })

@@ -71,7 +71,7 @@ func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	falls := make(chan client.StateChanged, 10)
 	c, err := dialProgram(t, "chatters", client.WithPreload(false),
 		client.WithLogger(log.logger()),
-		client.WithRestart(client.Restart{FirstPause: time.Hour}), // once is enough
+		client.WithRestart(client.Restart{MinPause: time.Hour}), // once is enough
 		client.OnEvent(func(_ context.Context, e client.Event) {
 			if e, ok := e.(client.StateChanged); ok {
 				falls <- e
