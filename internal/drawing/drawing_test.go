@@ -75,11 +75,11 @@ func TestSVG(t *testing.T) {
 	picture := SVG("title", steps)
 	dec := xml.NewDecoder(bytes.NewReader(picture))
 	for {
-		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+		_, err := dec.Token()
+		if errors.Is(err, io.EOF) {
 			break
-		} else {
-			require.NoError(t, err, "%s", picture)
 		}
+		require.NoError(t, err, "%s", picture)
 	}
 	require.Equal(t, 1, strings.Count(string(picture), "&lt;does&gt; this &amp; that"))
 	require.Equal(t, 1, strings.Count(string(picture), ">again<"))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ type listed struct {
 
 // load type-checks packages from their source, and takes what they import from the
 // compiler's export data, so that it needs nothing but the go command.
-func load(dir string, patterns []string) ([]*pkg, error) {
-	all, err := list(dir, patterns)
+func load(ctx context.Context, dir string, patterns []string) ([]*pkg, error) {
+	all, err := list(ctx, dir, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,9 @@ func load(dir string, patterns []string) ([]*pkg, error) {
 	return packages, nil
 }
 
-func list(dir string, patterns []string) ([]listed, error) {
+func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	args := append([]string{"list", "-e=false", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,DepOnly,Error"}, patterns...)
-	cmd := exec.Command("go", args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -20,17 +21,17 @@ import (
 func main() {
 	dir := flag.String("dir", ".", "the module to measure")
 	flag.Parse()
-	if err := run(os.Stdout, *dir, flag.Args()); err != nil {
+	if err := run(context.Background(), os.Stdout, *dir, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, dir string, patterns []string) error {
+func run(ctx context.Context, out io.Writer, dir string, patterns []string) error {
 	if len(patterns) > 0 {
-		return printPackages(out, dir, patterns)
+		return printPackages(ctx, out, dir, patterns)
 	}
-	rows, err := measure(dir)
+	rows, err := measure(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -38,8 +39,8 @@ func run(out io.Writer, dir string, patterns []string) error {
 	return nil
 }
 
-func printPackages(out io.Writer, dir string, patterns []string) error {
-	packages, err := load(dir, patterns)
+func printPackages(ctx context.Context, out io.Writer, dir string, patterns []string) error {
+	packages, err := load(ctx, dir, patterns)
 	if err != nil {
 		return err
 	}

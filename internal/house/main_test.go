@@ -28,7 +28,7 @@ const root = "../.."
 // than its bound by much, nothing is wrong: lower the bound in table.go.
 func TestHouse(t *testing.T) {
 	t.Parallel()
-	rows, err := measure(root)
+	rows, err := measure(t.Context(), root)
 	require.NoError(t, err)
 	require.Len(t, rows, len(limits), "each limit has a row")
 	design, err := os.ReadFile(filepath.Join(root, "docs/design.md"))
@@ -49,13 +49,13 @@ func TestHouse(t *testing.T) {
 func TestPackageOfAnotherModule(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, run(&out, root, []string{"github.com/google/uuid"}))
+	require.NoError(t, run(t.Context(), &out, root, []string{"github.com/google/uuid"}))
 	require.Regexp(t, `(?m)^github.com/google/uuid +\d+ +UUID +\d+`, out.String())
 }
 
 func TestUnknownPackage(t *testing.T) {
 	t.Parallel()
-	require.ErrorContains(t, run(&bytes.Buffer{}, root, []string{"./nowhere"}), "nowhere")
+	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}, root, []string{"./nowhere"}), "nowhere")
 }
 
 func TestGraph(t *testing.T) {

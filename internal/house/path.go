@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -30,13 +31,13 @@ type path struct {
 // walkCall makes a call with a mark in each function of the client and of what stands
 // below it, and follows the marks. The marks are in copies of the files: the source
 // stays as it is.
-func walkCall(dir string) (path, error) {
+func walkCall(ctx context.Context, dir string) (path, error) {
 	temp, err := os.MkdirTemp("", "house")
 	if err != nil {
 		return path{}, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left is the system's
-	packages, err := list(dir, []string{walkPackage})
+	packages, err := list(ctx, dir, []string{walkPackage})
 	if err != nil {
 		return path{}, err
 	}
@@ -66,18 +67,18 @@ func walkCall(dir string) (path, error) {
 		return path{}, err
 	}
 	program := filepath.Join(temp, "walk")
-	if _, err := output(dir, "go", "build", "-overlay", file, "-o", program, walkPackage); err != nil {
+	if _, err := output(ctx, dir, "go", "build", "-overlay", file, "-o", program, walkPackage); err != nil {
 		return path{}, err
 	}
-	out, err := output(dir, program)
+	out, err := output(ctx, dir, program)
 	if err != nil {
 		return path{}, err
 	}
 	return follow(strings.Fields(string(out))), nil
 }
 
-func output(dir, name string, args ...string) ([]byte, error) {
-	cmd := exec.Command(name, args...)
+func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

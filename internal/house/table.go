@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -40,16 +41,16 @@ var limits = map[string]limit{
 }
 
 // measure makes the table of the project in dir.
-func measure(dir string) ([]row, error) {
+func measure(ctx context.Context, dir string) ([]row, error) {
 	pattern := "./..."
 	if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 		pattern = "work"
 	}
-	packages, err := load(dir, []string{pattern})
+	packages, err := load(ctx, dir, []string{pattern})
 	if err != nil {
 		return nil, err
 	}
-	call, err := walkCall(dir)
+	call, err := walkCall(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

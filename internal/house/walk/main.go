@@ -48,7 +48,7 @@ func call() error {
 	_, err = c.CallTool(ctx, "echo", args)
 	files := trace.Stop()
 	for _, file := range files {
-		fmt.Println(file)
+		_, _ = fmt.Fprintln(os.Stdout, file)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func serve() {
 			Method string          `json:"method"`
 		}
 		if json.Unmarshal(lines.Bytes(), &m) == nil && m.ID != nil {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, answers[m.Method])
+			_, _ = fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, answers[m.Method])
 		}
 	}
 }
