@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
@@ -41,17 +40,6 @@ func (h Hedge) check() error {
 	return nil
 }
 
-// latency is what hedging knows.
-type latency struct {
-	took          resilience.Latency
-	calls, hedged atomic.Int64
-}
-
-const (
-	hedgeQuantile = 0.95
-	hedgeSamples  = 100
-)
-
 // hedgeKey is what latencies are kept by.
 func (q *request) hedgeKey() string {
 	if q.tool != "" {
@@ -65,30 +53,26 @@ func (c *Client) hedge(ctx context.Context, cl *call, req transport.Request) out
 	if c.res.Hedge.Share == 0 || !cl.link.Traits.Exchanges || cl.purpose.Opens() {
 		return c.exchange(ctx, cl, req)
 	}
-	l := c.parts.get().latency.get()
-	l.calls.Add(1)
+	h := c.parts.get().hedging.get()
+	h.Started()
 	began := time.Now()
-	answer, err := c.hedged(ctx, cl, req, l)
+	answer, err := c.hedged(ctx, cl, req, h)
 	if err == nil {
-		l.took.Observe(cl.hedgeKey(), time.Since(began))
+		h.Took(cl.hedgeKey(), time.Since(began))
 	}
 	return c.outcomeOf(cl, answer, err)
 }
 
 // hedgeAfter is when a second request is due, false for never.
-func (c *Client) hedgeAfter(cl *call, l *latency) (time.Duration, bool) {
+func (c *Client) hedgeAfter(cl *call, h *run.Hedging) (time.Duration, bool) {
 	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.hasToken() { // a token is of one request (UTIL-08)
 		return 0, false
 	}
-	if after := c.res.Hedge.After; after > 0 {
-		return after, true
-	}
-	after, calls := l.took.Quantile(cl.hedgeKey(), hedgeQuantile)
-	return after, calls >= hedgeSamples
+	return h.Due(cl.hedgeKey(), c.res.Hedge.After)
 }
 
 // mayHedge reports whether a second request may go now. What it holds then is in p.
-func (c *Client) mayHedge(cl *call, l *latency, p *permits) bool {
+func (c *Client) mayHedge(cl *call, h *run.Hedging, p *permits) bool {
 	if b := c.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
 		return false
 	}
@@ -100,8 +84,11 @@ func (c *Client) mayHedge(cl *call, l *latency, p *permits) bool {
 	if c.throttle().Left() > 0 || c.interrupted() || c.live.Load() != cl.link {
 		return false // nothing goes before the handshake of a new session (LC-08)
 	}
-	if n := l.hedged.Add(1); float64(n) > max(1, c.res.Hedge.Share*float64(l.calls.Load())) || !c.roomFor(cl, p) {
-		l.hedged.Add(-1)
+	if !h.Take(c.res.Hedge.Share) {
+		return false
+	}
+	if !c.roomFor(cl, p) {
+		h.Return()
 		return false
 	}
 	return true
@@ -131,8 +118,8 @@ func (c *Client) roomFor(cl *call, p *permits) bool {
 	return ok
 }
 
-func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l *latency) (transport.Answer, error) {
-	after, ok := c.hedgeAfter(cl, l)
+func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, h *run.Hedging) (transport.Answer, error) {
+	after, ok := c.hedgeAfter(cl, h)
 	if !ok {
 		return c.live.Exchange(ctx, cl.link, req)
 	}
@@ -157,7 +144,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, l 
 	case <-timer.C:
 	}
 	var p permits
-	if !c.mayHedge(cl, l, &p) {
+	if !c.mayHedge(cl, h, &p) {
 		c.release(&p)
 		one := <-outcomes
 		return one.answer, one.err

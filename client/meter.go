@@ -162,8 +162,12 @@ func (c *Client) happened(what Occurrence, s subject, wait time.Duration, reason
 
 // callEnded tells the meter of a call.
 func (c *Client) callEnded(cl *call, began time.Time, err error) {
+	agreed := c.live.Agreed()
+	if cl.link != nil {
+		agreed = cl.link.Agreed
+	}
 	c.cfg.meter.CallEnded(CallRecord{
-		Server: c.server, Method: cl.method, Name: cl.name, Version: c.live.Agreed().Version,
+		Server: c.server, Method: cl.method, Name: cl.name, Version: agreed.Version,
 		Attempts: cl.attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
 }

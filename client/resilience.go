@@ -123,7 +123,7 @@ type chainParts struct {
 	tools    lazy[breaker.Group] // unless the options gave one
 	budgets  lazy[run.Budgets]
 	silence  lazy[guard.Silence]
-	latency  lazy[latency]
+	hedging  lazy[run.Hedging]
 	streak   lazy[streak]
 
 	secrets  atomic.Pointer[secrets]          // nil while there are none

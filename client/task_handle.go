@@ -43,7 +43,7 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 	if err := c.gate(cl.subject()); err != nil {
 		return nil, err
 	}
-	if t.task.Stateless && !c.offersTasks() {
+	if t.task.Stateless && !c.offersTasks(c.live.Agreed().Version) {
 		return nil, c.about(cl.subject(), withoutTasks())
 	}
 	cl.open = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)

@@ -32,9 +32,9 @@ func runsTasks(a *link.Agreement) bool {
 		a.Version == mcp.Version2025_11_25
 }
 
-// offersTasks reports whether this client declares the extension.
-func (c *Client) offersTasks() bool {
-	return c.cfg.offer.HasExtension(c.live.Agreed().Version, mcp.ExtensionTasks)
+// offersTasks reports whether this client declares the extension in a revision.
+func (c *Client) offersTasks(v mcp.Version) bool {
+	return c.cfg.offer.HasExtension(v, mcp.ExtensionTasks)
 }
 
 func withoutTasks() *mcperrors.Error {
@@ -62,7 +62,7 @@ func (c *Client) askTask(ctx context.Context, cl *call) error {
 		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, fmt.Sprintf(format, args...), nil))
 	}
 	switch {
-	case agreed.Era == mcp.EraStateless && !c.offersTasks():
+	case agreed.Era == mcp.EraStateless && !c.offersTasks(agreed.Version):
 		return c.about(cl.subject(), withoutTasks())
 	case agreed.Era == mcp.EraStateless:
 		return c.require(cl.subject(), "extensions."+mcp.ExtensionTasks) // the server decides
@@ -105,7 +105,7 @@ func (c *Client) becameTask(cl *call) bool {
 	switch {
 	case cl.method == mcp.MethodTasksGet:
 		return true
-	case cl.method == mcp.MethodToolsCall && c.offersTasks():
+	case cl.method == mcp.MethodToolsCall && c.offersTasks(cl.link.Agreed.Version):
 		if cl.tool != "" { // not for Client.Call, which returns what comes
 			cl.task |= taskMade
 		}
