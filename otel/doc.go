@@ -15,18 +15,19 @@
 //
 // # Spans
 //
-// A call is one CLIENT span, "tools/call get-weather", however many requests it
-// takes, with the attributes of the conventions for MCP: mcp.method.name,
-// mcp.protocol.version, gen_ai.tool.name, gen_ai.operation.name, jsonrpc.request.id,
-// rpc.response.status_code, error.type, network.transport, server.address and
-// the rest. A tool's isError is the error.type "tool_error"; what failed without
-// an answer has a kind of package errors, such as "timeout", or an HTTP status.
-// What the server is sent has traceparent and tracestate in _meta, so that its
-// spans are children, if the program propagates them ([Settings.Propagator]; baggage
-// only where that names it). Of what a server says, a span has 256 bytes, without
-// what looks secret. What is answered from the cache sends nothing and
-// has no span; nor have the handshake and signs of life. Arguments and results
-// are never recorded. mcp.session.id is not known here.
+// A call has one CLIENT span, such as "tools/call get-weather", however many
+// requests it takes. The span has the attributes of the conventions for MCP:
+// mcp.method.name, mcp.protocol.version, gen_ai.tool.name, gen_ai.operation.name,
+// jsonrpc.request.id, rpc.response.status_code, error.type, network.transport,
+// server.address and others. The error.type of a tool error is "tool_error". For a
+// call without an answer it is a kind of package errors, such as "timeout", or an
+// HTTP status.
+//
+// Requests carry traceparent and tracestate in _meta, if the program propagates
+// them, so that the server's spans are children of the call's. They carry baggage
+// only if [Settings.Propagator] names it. A span has at most 256 bytes of a server's
+// text, without secrets. It never has arguments or results, nor mcp.session.id.
+// Answers from the cache, handshakes and liveness probes have no span.
 //
 // # Metrics
 //
@@ -36,14 +37,14 @@
 //
 //	mainstay.client.attempts             counter    requests, by class, delivery and verdicts
 //	mainstay.client.call.attempts        histogram  requests a call
-//	mainstay.client.calls.unknown        counter    calls of which nobody knows whether they were done: page on these
+//	mainstay.client.calls.unknown        counter    calls that may or may not have run: alert on these
 //	mainstay.client.retries              counter    mainstay.outcome: made, denied
 //	mainstay.client.refusals             counter    calls not sent, by mainstay.reason: open, tool-open, held, full, rate
 //	mainstay.client.holds                counter    Retry-After of a server, by mainstay.scope: server, credential
 //	mainstay.client.probes               counter    by mainstay.reason: circuit, silence
-//	mainstay.client.silences             counter    circuits opened because nothing came
+//	mainstay.client.silences             counter    circuits opened because the server was silent
 //	mainstay.client.hedges               counter    mainstay.outcome: sent, won
-//	mainstay.client.late_answers         counter    answers that nobody waited for
+//	mainstay.client.late_answers         counter    answers that no call waited for
 //	mainstay.client.queue.duration       histogram  seconds waited in the client's queue
 //	mainstay.client.breaker.state        updown     1 for the state it is in, by mainstay.state
 //	mainstay.client.breaker.transitions  counter    changes of state
@@ -53,17 +54,17 @@
 //	mainstay.client.tool.breaker.state        updown   1 for the state it is in, by mainstay.state
 //	mainstay.client.tool.breaker.transitions  counter  changes of state
 //
-// The last four are there for what [Telemetry.Observe] observes: a client, or a
-// pool, whose servers get the options by
+// The last four exist only for clients and pools that [Telemetry.Observe] observes.
+// The servers of a pool get the options by
 //
 //	client.WithServerOptions(func(string) []client.Option { return telemetry.Options() })
 //
-// As they read [client.Client.Health], a circuit whose cooldown is over is probed
-// when metrics are collected.
+// Collecting these metrics reads [client.Client.Health], which probes a circuit whose
+// cooldown is over.
 //
-// Names of tools and prompts beyond the first 256, and codes of errors beyond the
-// first 64 or outside of those that JSON-RPC and HTTP reserve, are "_OTHER" in
-// metrics: who calls and who answers must not use up what an SDK keeps.
+// Metrics replace some values by "_OTHER": names of tools and prompts after the first
+// 256, error codes after the first 64, and codes outside the ranges that JSON-RPC and
+// HTTP reserve. This limits the number of series.
 //
 // # Prometheus
 //
@@ -74,7 +75,7 @@
 //	telemetry, err := mcpotel.New(mcpotel.Settings{MeterProvider: provider})
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// The name of the package differs from that of its folder, since programs that
-// use it import go.opentelemetry.io/otel beside it. The package depends on the
-// API of OpenTelemetry only; without an SDK in the program it does nothing.
+// The name of the package differs from its folder, because programs that use it also
+// import go.opentelemetry.io/otel. The package depends only on the API of
+// OpenTelemetry; without an SDK in the program it does nothing.
 package mcpotel

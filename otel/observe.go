@@ -12,10 +12,10 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// Observed is what [Telemetry.Observe] observes: a [*client.Client] or a
-// pool of package pool.
+// Observed is the argument of [Telemetry.Observe]: a *client.Client, or a pool
+// of package pool.
 type Observed interface {
-	// Clients returns those that are connected at this moment.
+	// Clients returns the clients that are connected at this moment.
 	Clients() []*client.Client
 }
 

@@ -11,24 +11,23 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 )
 
-// Settings say where telemetry goes. The zero value uses the global providers.
+// Settings configure a [Telemetry]. The zero value uses the global providers.
 type Settings struct {
-	// TracerProvider makes the tracer, nil means the global one.
+	// TracerProvider makes the tracer. nil means the global provider.
 	TracerProvider trace.TracerProvider
-	// MeterProvider makes the meter, nil means the global one.
+	// MeterProvider makes the meter. nil means the global provider.
 	MeterProvider metric.MeterProvider
-	// Propagator writes the trace context into _meta. nil means the global one
-	// ([otel.SetTextMapPropagator]; a program that has set none propagates
-	// nothing), without its baggage: what a program tells its own services is
-	// not for every server of somebody else's. To send baggage name a propagator
-	// that writes it here, such as [propagation.Baggage] beside
-	// [propagation.TraceContext]. The protocol has names for what those two
-	// write; what others write under names of their own is left out.
+	// Propagator writes the trace context into _meta. nil means the global
+	// propagator ([otel.SetTextMapPropagator]) without its baggage, because
+	// baggage for your own services should not reach the servers of others. To
+	// send baggage, set a propagator that writes it, such as [propagation.Baggage]
+	// beside [propagation.TraceContext]. Only the fields of these two are sent,
+	// because MCP has names for no others.
 	Propagator propagation.TextMapPropagator
 }
 
-// Telemetry observes clients, as many as one likes. Its methods may be called
-// from many goroutines at once. It has nothing to close.
+// Telemetry observes any number of clients. It is safe for concurrent use and
+// needs no Close.
 type Telemetry struct {
 	tracer     trace.Tracer
 	source     metric.Meter
@@ -40,8 +39,8 @@ type Telemetry struct {
 // Scope is the name of the instrumentation scope of all spans and metrics.
 const Scope = "github.com/mainstay-mcp/mainstay/otel"
 
-// New makes a Telemetry. The error is about instruments that the meter provider
-// does not make.
+// New returns a Telemetry. It returns an error if the meter provider cannot
+// make an instrument.
 func New(s Settings) (*Telemetry, error) {
 	if s.TracerProvider == nil {
 		s.TracerProvider = otel.GetTracerProvider()
@@ -67,6 +66,6 @@ func (t *Telemetry) Options() []client.Option {
 	return []client.Option{client.WithMiddleware(t.trace), client.WithMeter(t.Meter())}
 }
 
-// Meter is the meter alone, for a client whose calls have spans of somebody
-// else's, or that has another meter: call this one from it.
+// Meter returns only the meter. Use it for a client whose spans come from
+// elsewhere, or call it from a meter of your own.
 func (t *Telemetry) Meter() client.Meter { return meter{t: t} }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// DefaultTTL is how long a list is fresh when nobody says.
+	// DefaultTTL is how long a list is fresh if the server sets no time to live.
 	DefaultTTL = 5 * time.Minute
-	// DefaultSize is how many lists a cache keeps.
+	// DefaultSize is the default of Settings.Size.
 	DefaultSize = 128
-	// DefaultFetchTimeout bounds one walk over all pages of a list.
+	// DefaultFetchTimeout is the default of Settings.FetchTimeout.
 	DefaultFetchTimeout = 30 * time.Second
 	// EnvTTL is the environment variable that [TTLFromEnv] reads.
 	EnvTTL = "MCP_TOOL_CACHE_TTL"
