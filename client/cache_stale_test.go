@@ -312,7 +312,7 @@ func TestStoreSparesTheList(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, next.Close())
 		return len(s.of("tools/list")) == before
-	}, 10*time.Second, 10*time.Millisecond, "once it is written, which nobody waits for")
+	}, time.Minute, 10*time.Millisecond, "once it is written, which nobody waits for")
 }
 
 // F16: what a server may say of how long a list may be kept.

@@ -31,7 +31,7 @@ func main() {
 
 // call makes calls until nothing is left to be learned or made, and records one more.
 func call() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // a program of its own
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c, err := client.DialCommand(ctx, []string{os.Args[0], "serve"}, client.WithProtocolVersion(string(version)))
 	if err != nil {
