@@ -37,7 +37,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -138,7 +138,7 @@ var importTable = []row{
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
@@ -153,17 +153,36 @@ var importTable = []row{
 	},
 	{pkg: "conformance/faults/...", may: []string{"conformance/faults/...", "jsonrpc", "internal/sse"}, why: "the proxy stands before any server and behind any client"},
 	{pkg: "conformance/internal/rawjson", why: "questions about JSON values, whoever sent them"},
+	{pkg: "conformance/internal/idorder", why: "the order of names, whatever they name"},
+	{pkg: "conformance/internal/official", why: "names of the official suite's fixtures, whoever calls them"},
 	{
 		pkg: "conformance/wire", may: []string{"conformance/internal/rawjson", "mcp", "internal/sse"},
 		why: "the driver moves bytes and messages; what they should be, those above it know",
 	},
-	{pkg: "conformance/report/...", may: []string{"conformance", "conformance/wire", "mcp"}, tests: []string{refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
-	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
+	{pkg: "conformance/report/...", may: []string{"conformance", "conformance/wire", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
+	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{
-		pkg:   "conformance/...",
-		may:   []string{"conformance", "conformance/wire", "conformance/internal/rawjson", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse", "internal/txtar"},
-		tests: []string{refServer, "conformance/report/...", "conformance/clientsuite/internal/...", "internal/memhttp"},
-		why:   "the suite drives the wire itself, and never through the client",
+		pkg: "conformance/internal/lists", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "walking a list is a conversation, whoever judges it",
+	},
+	{
+		pkg: "conformance/internal/observe", may: []string{"conformance/internal/lists", "conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "it looks at every message of a run and knows no scenario",
+	},
+	{
+		pkg: "conformance", may: []string{"conformance/internal/...", "conformance/wire", "mcp"}, tests: []string{"conformance/checks"},
+		why: "the engine is given its checks and imports none",
+	},
+	{
+		pkg: "conformance/checks", may: []string{"conformance", "conformance/internal/...", "conformance/wire", "jsonrpc", "mcp", "internal/sse", "internal/txtar"},
+		tests: []string{refServer, "conformance/report", "internal/memhttp"},
+		why:   "the checks stand on the engine and drive the wire themselves, never through the client",
+	},
+	{
+		pkg:   "conformance/clientsuite/...",
+		may:   []string{"conformance", "conformance/wire", "conformance/clientsuite/...", "conformance/faults/...", "jsonrpc", "mcp", "internal/sse"},
+		tests: []string{"conformance/report/...", "internal/memhttp"},
+		why:   "clients are judged by servers of its own, with the reports of the other suite",
 	},
 	{
 		pkg: "cmd/mcpctl/...", may: append([]string{"cmd/mcpctl/...", "internal/doc", "internal/errormap", "internal/inputschema", "internal/schema", "internal/serverfile", "internal/suggest"}, library...),
@@ -172,7 +191,7 @@ var importTable = []row{
 	},
 	{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
-		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/report"}, why: "a thin main around the server",
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
@@ -181,7 +200,7 @@ var importTable = []row{
 	},
 	{pkg: "internal/conformanceclient/...", may: library, tests: []string{"conformance/clientsuite"}, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{
-		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "mcp"}, tests: []string{refServer},
+		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},
@@ -243,7 +262,7 @@ var reaches = []reach{
 		why: "a user's module graph grows by these and no others (D-004)",
 	},
 	{
-		pkg: []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/scenarios/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
+		pkg: []string{"client/...", "pool", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "conformance", "conformance/report/...", "conformance/faults/...", "conformance/checks/...", "cmd/mcpctl/...", "examples/...", "internal/..."},
 		not: []string{"github.com/modelcontextprotocol/go-sdk", "conformance/refserver/..."},
 		why: "only the reference server stands on the go-sdk",
 	},
@@ -476,7 +495,7 @@ func TestImportRulesCanFail(t *testing.T) {
 		{"server borrows from the client's side", listed{ImportPath: own("conformance/refserver/front"), Imports: []string{own("jsonrpc")}}, "conformance/refserver/front imports jsonrpc"},
 		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/refserver")}}, "conformance imports conformance/refserver"},
 		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, "conformance has tests that import conformance/refserver"},
-		{"suite's tests start the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
+		{"suite's tests start the server", listed{ImportPath: own("conformance/checks"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
 		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
 		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/refserver")}}, "cmd/mcpctl imports conformance/refserver"},
 		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/refserver/store")}}, "cmd/mcpctl links conformance/refserver/store"},

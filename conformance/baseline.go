@@ -14,7 +14,7 @@ type Expectation struct {
 	// Pattern selects checks by id, scenario or area; "*" stands for any
 	// characters.
 	Pattern string
-	// Revision, when set, narrows the expectation to the leg of a revision.
+	// Revision, when set, narrows the expectation to the revision run of a revision.
 	Revision mcp.Version
 	// Reason says why, for the reports.
 	Reason string
@@ -112,7 +112,7 @@ func (r *Report) expect(e *Expectation, mark func(*Report, *Expectation, []*Resu
 // elsewhere reports whether e speaks of a revision or a suite that was not
 // judged: one file may serve several runs.
 func (e *Expectation) elsewhere(r *Report) bool {
-	if r.Target.Role == RoleServer && matchesAny(e.Pattern, registry()) {
+	if r.Target.Role == RoleServer && matchesAny(e.Pattern, r.known) {
 		return true
 	}
 	return e.Revision != "" && !slices.ContainsFunc(r.Legs, func(l Leg) bool { return l.Revision == e.Revision })
@@ -123,7 +123,7 @@ func (e *Expectation) unmatched() error {
 }
 
 // markFailing makes what does not hold known. What holds is stale: each check
-// by itself when no leg breaks it, an official scenario only as a whole.
+// by itself when no revision run breaks it, an official scenario only as a whole.
 func (r *Report) markFailing(e *Expectation, covered []*Result) {
 	broken := map[string]bool{}
 	for _, res := range covered {

@@ -117,7 +117,7 @@ func WriteOfficialExpectations(w io.Writer, r *Report) error {
 	for i := range r.Results {
 		if notHeld(r.Results[i].Status) {
 			for _, name := range r.Results[i].Official {
-				if scenario, _, _ := strings.Cut(name, ":"); scenario != anyScenario {
+				if scenario, _, _ := strings.Cut(name, ":"); scenario != AnyScenario {
 					names = append(names, scenario)
 				}
 			}

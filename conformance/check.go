@@ -67,7 +67,7 @@ type Check struct {
 	// Level is the level for every server.
 	Level Level
 	// House, when set, is the level for servers that announce the error
-	// profiles of this project (tools.md 1.2): they promise more than the
+	// profiles of this project: they promise more than the
 	// specification asks for.
 	House Level
 	// Spec is where the rule stands.
@@ -96,7 +96,7 @@ type Spec struct {
 // Result is the outcome of one check against one subject.
 type Result struct {
 	Check
-	// Scenario and Area place the check; Revision is that of the leg it ran in.
+	// Scenario and Area place the check; Revision is that of the revision run it ran in.
 	Scenario, Area string
 	Revision       mcp.Version
 	// Level is the level that applied to this subject.

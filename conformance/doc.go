@@ -4,12 +4,16 @@
 // what does not:
 //
 //	subject := conformance.Command([]string{"./my-server"}, nil)
-//	r, err := conformance.Run(ctx, subject, conformance.Options{})
+//	r, err := checks.Run(ctx, subject, conformance.Options{})
 //	if err != nil {
 //		return err // the server could not be reached at all
 //	}
 //	err = report.Text(os.Stdout, r, report.TextOptions{})
 //	os.Exit(r.ExitCode())
+//
+// The checks are those of package checks. [Run] makes those that [Options] names, which
+// may be your own: a [Scenario] has one conversation with the server, through its
+// [Trial], and decides its checks.
 //
 // The types to know are [Subject] (what is judged), [Scenario] and [Check]
 // (what must hold, with the sentence that says so) and [Report] (what was

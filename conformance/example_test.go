@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 )
 
 // A program is started by the suite, as often as it needs it.
 func ExampleRun() {
-	report, err := conformance.Run(context.Background(), conformance.Command([]string{"refserver"}, nil), conformance.Options{
+	report, err := checks.Run(context.Background(), conformance.Command([]string{"refserver"}, nil), conformance.Options{
 		Only: []string{"lifecycle"},
 	})
 	if err != nil {

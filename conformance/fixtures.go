@@ -1,22 +1,21 @@
 package conformance
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/google/uuid"
 )
 
-// Settings of servers that offer the artifact family (tools.md 2.1).
+// Settings of servers that offer the artifact family.
 const (
-	envArtifacts  = "ARTIFACTS_BASE_DIR"
-	envChecklists = "VALIDATION_RESOURCES_DIR"
+	EnvArtifacts  = "ARTIFACTS_BASE_DIR"
+	EnvChecklists = "VALIDATION_RESOURCES_DIR"
 )
 
 // Settings of servers that offer the docling and the assistant family.
 const (
-	envInputs  = "DOCLING_INPUT_ROOTS"
+	EnvInputs  = "DOCLING_INPUT_ROOTS"
 	envSession = "REFSERVER_SESSION_TOKEN"
 )
 
@@ -41,6 +40,26 @@ type Fixtures struct {
 	SessionToken string
 }
 
+// Surroundings is what scenarios need around a program that they judge, besides the
+// folders of [Fixtures].
+type Surroundings struct {
+	// Tools are the tools that use any of it: a program that lists one of them, which
+	// may be called, is started with the environment of the fixtures.
+	Tools []string
+	// Fill writes into the folders what the scenarios want to find there.
+	Fill func(Fixtures) error
+	// Play starts the services that the suite plays for the program.
+	Play func() (Services, error)
+}
+
+// Services is what the suite plays for one program.
+type Services interface {
+	// Environ tells the program where they are, as KEY=value.
+	Environ() []string
+	// Close ends them.
+	Close()
+}
+
 // profile is a way to start the subject.
 type profile int
 
@@ -58,7 +77,7 @@ const (
 func makeFixtures() (Fixtures, func(), error) {
 	root, err := os.MkdirTemp("", "mcp-conformance-")
 	if err != nil {
-		return Fixtures{}, nil, ours(err)
+		return Fixtures{}, nil, Ours(err)
 	}
 	remove := func() { _ = os.RemoveAll(root) } // a temporary folder: nothing is lost when it stays
 	f := Fixtures{
@@ -68,7 +87,7 @@ func makeFixtures() (Fixtures, func(), error) {
 	for _, dir := range []string{f.Artifacts, f.Checklists, f.Inputs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			remove()
-			return Fixtures{}, nil, ours(err)
+			return Fixtures{}, nil, Ours(err)
 		}
 	}
 	return f, remove, nil
@@ -78,16 +97,16 @@ func makeFixtures() (Fixtures, func(), error) {
 func (f Fixtures) environ(p profile) []string {
 	var env []string
 	if f.Artifacts != "" {
-		env = append(env, envArtifacts+"="+f.Artifacts)
+		env = append(env, EnvArtifacts+"="+f.Artifacts)
 	}
 	if f.Inputs != "" {
-		env = append(env, envInputs+"="+f.Inputs)
+		env = append(env, EnvInputs+"="+f.Inputs)
 	}
 	if f.SessionToken != "" {
 		env = append(env, envSession+"="+f.SessionToken)
 	}
 	if p == profileChecklists {
-		env = append(env, envChecklists+"="+f.Checklists)
+		env = append(env, EnvChecklists+"="+f.Checklists)
 	}
 	return env
 }
@@ -105,27 +124,4 @@ func permissionsBind() bool {
 		return false
 	}
 	return os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) != nil
-}
-
-// names returns the files below dir as slash paths, for a look at what a
-// server left behind.
-func names(dir string) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !d.IsDir() {
-			rel, err := filepath.Rel(dir, path)
-			if err != nil {
-				return err
-			}
-			found = append(found, filepath.ToSlash(rel))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, ours(fmt.Errorf("look into the artifacts folder: %w", err))
-	}
-	return found, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -20,26 +22,26 @@ type gate struct {
 
 // includes reports whether a scenario is part of the run at all: what is not is
 // not even reported as not applicable.
-func (l *leg) includes(sc *Scenario) bool {
+func (l *RevisionRun) includes(sc *Scenario) bool {
 	suite := sc.Suite()
 	switch {
-	case len(l.opts.Suites) > 0:
-		return slices.Contains(l.opts.Suites, suite)
+	case len(l.Opts.Suites) > 0:
+		return slices.Contains(l.Opts.Suites, suite)
 	case suite == SuiteProtocol, l.declares(sc.Needs.Family):
 		return true
 	}
-	return slices.ContainsFunc(l.opts.Only, func(pattern string) bool { return matchesAny(pattern, []Scenario{*sc}) })
+	return slices.ContainsFunc(l.Opts.Only, func(pattern string) bool { return matchesAny(pattern, []Scenario{*sc}) })
 }
 
 // gate returns nil when the scenario applies and may run.
-func (l *leg) gate(sc *Scenario) *gate {
+func (l *RevisionRun) gate(sc *Scenario) *gate {
 	n := sc.Needs
 	switch {
-	case n.Transport != "" && n.Transport != l.report.Target.Transport:
+	case n.Transport != "" && n.Transport != l.Report.Target.Transport:
 		return &gate{reason: SkipTransport, detail: "a rule of " + string(n.Transport)}
 	case l.outside(sc.Since, sc.Until) != "":
 		return &gate{reason: SkipNotInRevision, detail: l.outside(sc.Since, sc.Until)}
-	case n.Capability != "" && !l.capabilities.has(n.Capability):
+	case n.Capability != "" && !l.Capabilities.Has(n.Capability):
 		return &gate{reason: SkipNotDeclared, detail: "capabilities." + n.Capability + " absent"}
 	case n.Extension != "" && !l.extends(n.Extension):
 		return &gate{reason: SkipNotDeclared, detail: "the extension " + n.Extension + " is not declared"}
@@ -50,39 +52,39 @@ func (l *leg) gate(sc *Scenario) *gate {
 	switch {
 	case n.Control != "":
 		return &gate{reason: SkipControl, detail: "needs " + n.Control}
-	case n.Process && !l.subject.isProcess():
+	case n.Process && !l.Subject.IsProcess():
 		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program"}
-	case n.Artifacts && l.fixtures.Artifacts == "":
+	case n.Artifacts && l.Fixtures.Artifacts == "":
 		return &gate{reason: SkipControl, detail: "needs a look at the server's artifacts folder"}
-	case n.Checklists && l.fixtures.Checklists == "":
+	case n.Checklists && l.Fixtures.Checklists == "":
 		return &gate{reason: SkipControl, detail: "needs a folder of checklists for the server"}
-	case n.Services && l.services == nil:
+	case n.Services && l.Services == nil:
 		return &gate{reason: SkipControl, detail: "needs a server the suite starts as a program, to play its services"}
-	case n.REST && l.fixtures.TasksURL == "" && !l.subject.isProcess():
+	case n.REST && l.Fixtures.TasksURL == "" && !l.Subject.IsProcess():
 		return &gate{reason: SkipControl, detail: "needs to know where the server's REST services are"}
 	}
 	return nil
 }
 
-// outside says why a range of revisions does not hold that of the leg, "" when
+// outside says why a range of revisions does not hold that of the revision run, "" when
 // it does.
-func (l *leg) outside(since, until mcp.Version) string {
+func (l *RevisionRun) outside(since, until mcp.Version) string {
 	switch {
-	case since != "" && l.revision.Known() && !l.revision.AtLeast(since):
+	case since != "" && l.Revision.Known() && !l.Revision.AtLeast(since):
 		return "since " + string(since)
-	case until != "" && l.revision.Known() && !until.AtLeast(l.revision):
+	case until != "" && l.Revision.Known() && !until.AtLeast(l.Revision):
 		return "until " + string(until)
 	default:
 		return ""
 	}
 }
 
-func (l *leg) toolGate(n Needs) *gate {
+func (l *RevisionRun) toolGate(n Needs) *gate {
 	for _, name := range n.Tools {
-		listed := slices.ContainsFunc(l.tools, func(t tool) bool { return t.Name == name })
+		listed := slices.ContainsFunc(l.Tools, func(t lists.Tool) bool { return t.Name == name })
 		switch {
-		case !listed && l.toolsErr != nil:
-			return &gate{reason: SkipPrerequisite, detail: "tools/list: " + l.toolsErr.Error()}
+		case !listed && l.ToolsErr != nil:
+			return &gate{reason: SkipPrerequisite, detail: "tools/list: " + l.ToolsErr.Error()}
 		case !listed && n.Family != "" && l.declares(n.Family):
 			return &gate{
 				broken: true, expected: "the tools of a declared family",
@@ -90,7 +92,7 @@ func (l *leg) toolGate(n Needs) *gate {
 			}
 		case !listed:
 			return &gate{reason: SkipNoFixture, detail: "no tool " + name}
-		case !l.mayCall(name):
+		case !l.MayCall(name):
 			return &gate{reason: SkipSideEffects, detail: "no permission to call " + name}
 		}
 	}
@@ -98,15 +100,15 @@ func (l *leg) toolGate(n Needs) *gate {
 }
 
 // extends reports whether the server declares an extension.
-func (l *leg) extends(id string) bool {
-	extensions, _ := rawjson.Object(l.capabilities["extensions"])
+func (l *RevisionRun) extends(id string) bool {
+	extensions, _ := rawjson.Object(l.Capabilities["extensions"])
 	return rawjson.IsObject(extensions[id])
 }
 
 // declares reports whether the server announces a family by its error profile.
-func (l *leg) declares(family string) bool {
+func (l *RevisionRun) declares(family string) bool {
 	var profiles map[string]string
-	if json.Unmarshal(l.capabilities.at("experimental.errorProfiles"), &profiles) != nil {
+	if json.Unmarshal(l.Capabilities.At("experimental.errorProfiles"), &profiles) != nil {
 		return false
 	}
 	for _, p := range profiles {
@@ -117,25 +119,25 @@ func (l *leg) declares(family string) bool {
 	return false
 }
 
-// mayCall reports whether a tool may be called.
-func (l *leg) mayCall(name string) bool {
-	if l.grant == SideEffectsAll || slices.Contains(l.opts.AllowTools, name) || isOfficial(name) {
+// MayCall reports whether a tool may be called.
+func (l *RevisionRun) MayCall(name string) bool {
+	if l.grant == SideEffectsAll || slices.Contains(l.Opts.AllowTools, name) || official.IsTool(name) {
 		return true
 	}
-	return l.grant == SideEffectsReadOnly && slices.ContainsFunc(l.tools, func(t tool) bool {
+	return l.grant == SideEffectsReadOnly && slices.ContainsFunc(l.Tools, func(t lists.Tool) bool {
 		return t.Name == name && t.Annotations.ReadOnlyHint
 	})
 }
 
-// has reports whether a path such as "tools.listChanged" is declared: false
+// Has reports whether a path such as "tools.listChanged" is declared: false
 // and null are not.
-func (c serverCapabilities) has(path string) bool {
-	raw := c.at(path)
+func (c ServerCapabilities) Has(path string) bool {
+	raw := c.At(path)
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
 }
 
-// at returns the value at a path, nil when there is none.
-func (c serverCapabilities) at(path string) json.RawMessage {
+// At returns the value at a path, nil when there is none.
+func (c ServerCapabilities) At(path string) json.RawMessage {
 	members := map[string]json.RawMessage(c)
 	var raw json.RawMessage
 	for part := range strings.SplitSeq(path, ".") {

@@ -10,55 +10,59 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// leg is the part of a run that judges one revision.
-type leg struct {
+// RevisionRun is the part of a run that judges one revision.
+type RevisionRun struct {
 	*runner
-	// asked is the revision offered, revision the one judged: what the server
+	// Asked is the revision offered, Revision the one judged: what the server
 	// answered, when that is one of the same era.
-	asked, revision mcp.Version
-	seen            *observer
-	shared          map[profile]*wire.Session
-	fixtures        Fixtures
-	remove          func()
-	ownFolders      bool     // those of fixtures are the leg's own, and go with it
-	services        *standIn // of a program that has the artifact family
+	Asked, Revision mcp.Version
+	// Seen has looked at every message of this revision.
+	Seen       *observe.Observer
+	shared     map[profile]*wire.Session
+	Fixtures   Fixtures
+	remove     func()
+	OwnFolders bool     // those of fixtures are the revision run's own, and go with it
+	Services   Services // that the suite plays for a program
 
-	capabilities serverCapabilities
-	tools        []tool
-	toolsErr     error
-	house        bool
+	Capabilities ServerCapabilities
+	Tools        []lists.Tool
+	ToolsErr     error
+	House        bool
 	grant        SideEffects
 	results      []Result
 	unmet        int // handshakes in a row that waited in vain
 }
 
-// serverCapabilities is the server's object, read as far as the suite asks.
-type serverCapabilities map[string]json.RawMessage
+// ServerCapabilities is the server's object, read as far as the suite asks.
+type ServerCapabilities map[string]json.RawMessage
 
-func newLeg(r *runner, revision mcp.Version) *leg {
-	l := &leg{
-		runner: r, asked: revision, revision: revision, seen: newObserver(), shared: map[profile]*wire.Session{},
-		fixtures: r.opts.Fixtures, remove: func() {},
+func newLeg(r *runner, revision mcp.Version) *RevisionRun {
+	l := &RevisionRun{
+		runner: r, Asked: revision, Revision: revision, Seen: observe.New(), shared: map[profile]*wire.Session{},
+		Fixtures: r.Opts.Fixtures, remove: func() {},
 	}
 	schemas := Scenario{ID: "SEEN-BASE", Area: "base"}
 	sent := Scenario{ID: "SEEN-REQUESTS", Area: "base"}
-	l.seen.unasked = !r.opts.selects(&schemas, seenResultSchema) && !r.opts.selects(&sent, seenSentSchema)
+	l.Seen.Unasked = !r.Opts.selects(&schemas, observe.SeenResultSchema) && !r.Opts.selects(&sent, observe.SeenSentSchema)
 	return l
 }
 
-// stateless reports whether the leg speaks a revision without sessions.
-func (l *leg) stateless() bool { return l.revision.Era() == mcp.EraStateless }
+// Stateless reports whether the revision run speaks a revision without sessions.
+func (l *RevisionRun) Stateless() bool { return l.Revision.Era() == mcp.EraStateless }
 
-// run judges the subject in this leg's revision and adds what it found to the
+// run judges the subject in this revision run's revision and adds what it found to the
 // report.
-func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
+func (l *RevisionRun) run(ctx context.Context, scenarios []Scenario) error {
 	defer func() { l.remove() }()
-	defer func() { l.services.close() }()
-	defer l.closeShared()
+	defer l.closeServices()
+	defer l.CloseShared()
 	if err := l.introduce(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -72,38 +76,38 @@ func (l *leg) run(ctx context.Context, scenarios []Scenario) error {
 	}
 	for _, last := range []bool{false, true} {
 		for i := range scenarios {
-			if scenarios[i].last == last {
-				l.doing(Progress{Doing: string(l.revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
+			if scenarios[i].Last == last {
+				l.doing(Progress{Doing: string(l.Revision) + " " + scenarios[i].Area, Done: len(l.results), Total: total})
 				l.play(ctx, &scenarios[i])
 			}
 		}
-		l.closeShared() // the last ones judge what the ends of sessions brought, too
+		l.CloseShared() // the last ones judge what the ends of sessions brought, too
 	}
 	slices.SortStableFunc(l.results, func(a, b Result) int {
-		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), idorder.Compare(a.ID, b.ID))
 	})
-	l.report.Results = append(l.report.Results, l.results...)
+	l.Report.Results = append(l.Report.Results, l.results...)
 	return nil
 }
 
 // introduce learns what the server says of itself in this revision.
-func (l *leg) introduce(ctx context.Context) error {
-	l.doing(Progress{Doing: string(l.asked) + ": waiting for the server to introduce itself"})
+func (l *RevisionRun) introduce(ctx context.Context) error {
+	l.doing(Progress{Doing: string(l.Asked) + ": waiting for the server to introduce itself"})
 	s, err := l.open(ctx, l.profileEnv(profilePlain))
 	if err != nil {
-		return &UnreachableError{Target: l.report.Target, Exit: -1, Err: err}
+		return &UnreachableError{Target: l.Report.Target, Exit: -1, Err: err}
 	}
-	if err := s.Handshake(ctx, l.asked); err != nil {
+	if err := s.Handshake(ctx, l.Asked); err != nil {
 		s.Close() // the lifecycle scenarios judge it
 		l.learn(s)
 		return ctx.Err()
 	}
 	l.learn(s)
-	if l.capabilities.has("tools") {
-		l.tools, l.toolsErr = listTools(ctx, s)
-		if l.toolsErr == nil {
-			l.report.Legs[len(l.report.Legs)-1].Tools = len(l.tools)
-			l.report.Target.Tools = len(l.tools)
+	if l.Capabilities.Has("tools") {
+		l.Tools, l.ToolsErr = lists.Tools(ctx, s)
+		if l.ToolsErr == nil {
+			l.Report.Legs[len(l.Report.Legs)-1].Tools = len(l.Tools)
+			l.Report.Target.Tools = len(l.Tools)
 			l.allowed()
 			l.mirror(s)
 		}
@@ -113,66 +117,76 @@ func (l *leg) introduce(ctx context.Context) error {
 }
 
 // learn takes what the server said of itself into the report.
-func (l *leg) learn(s *wire.Session) {
-	l.grant = cmp.Or(l.opts.SideEffects, SideEffectsNone)
-	said := Leg{Revision: l.revision, Tools: -1}
+func (l *RevisionRun) learn(s *wire.Session) {
+	l.grant = cmp.Or(l.Opts.SideEffects, SideEffectsNone)
+	said := Leg{Revision: l.Revision, Tools: -1}
 	if s.Opened != nil {
-		if s.Opened.Revision.Era() == l.asked.Era() {
-			l.revision = s.Opened.Revision
+		if s.Opened.Revision.Era() == l.Asked.Era() {
+			l.Revision = s.Opened.Revision
 		}
-		said.Revision, said.Capabilities = l.revision, s.Opened.Capabilities
+		said.Revision, said.Capabilities = l.Revision, s.Opened.Capabilities
 		info := s.Opened.ServerInfo()
 		said.Name, said.Version = info.Name, info.Version
-		_ = json.Unmarshal(s.Opened.Capabilities, &l.capabilities) // judged by the scenarios
-		l.house = l.capabilities.has("experimental.errorProfiles")
+		_ = json.Unmarshal(s.Opened.Capabilities, &l.Capabilities) // judged by the scenarios
+		l.House = l.Capabilities.Has("experimental.errorProfiles")
 		var granted SideEffects
-		_ = json.Unmarshal(l.capabilities.at("experimental.conformance.sideEffects"), &granted) // no string: no grant
-		if l.opts.SideEffects == "" && (granted == SideEffectsReadOnly || granted == SideEffectsAll) {
-			l.grant, l.report.Policy.Granted = granted, true
+		_ = json.Unmarshal(l.Capabilities.At("experimental.conformance.sideEffects"), &granted) // no string: no grant
+		if l.Opts.SideEffects == "" && (granted == SideEffectsReadOnly || granted == SideEffectsAll) {
+			l.grant, l.Report.Policy.Granted = granted, true
 		}
 	}
-	l.report.Policy.SideEffects = l.grant
-	target := &l.report.Target
-	if len(l.report.Legs) == 0 { // the newest speaks for all in the headline
+	l.Report.Policy.SideEffects = l.grant
+	target := &l.Report.Target
+	if len(l.Report.Legs) == 0 { // the newest speaks for all in the headline
 		target.Revision, target.Name, target.Version = string(said.Revision), said.Name, said.Version
 		target.Capabilities = said.Capabilities
 	}
-	l.report.Legs = append(l.report.Legs, said)
+	l.Report.Legs = append(l.Report.Legs, said)
 }
 
 // prepareFixtures decides which folders the subject gets, by the tools that
-// may be called: of its own for each leg, so that none finds what another stored.
-func (l *leg) prepareFixtures() error {
-	uses := func(t tool) bool { return slices.Contains(fixtureTools, t.Name) && l.mayCall(t.Name) }
-	if l.subject.isProcess() && slices.ContainsFunc(l.tools, uses) {
-		l.closeShared() // the program has to be told of them when it starts
+// may be called: of its own for each revision run, so that none finds what another stored.
+func (l *RevisionRun) prepareFixtures() error {
+	uses := func(t lists.Tool) bool {
+		return slices.Contains(l.Opts.Surroundings.Tools, t.Name) && l.MayCall(t.Name)
+	}
+	if l.Subject.IsProcess() && slices.ContainsFunc(l.Tools, uses) {
+		l.CloseShared() // the program has to be told of them when it starts
 		var err error
-		given := l.fixtures
-		l.fixtures, l.remove, err = makeFixtures()
-		l.fixtures.TasksURL, l.fixtures.IDsURL, l.fixtures.APIKey = given.TasksURL, given.IDsURL, given.APIKey
+		given := l.Fixtures
+		l.Fixtures, l.remove, err = makeFixtures()
+		l.Fixtures.TasksURL, l.Fixtures.IDsURL, l.Fixtures.APIKey = given.TasksURL, given.IDsURL, given.APIKey
 		if err != nil {
 			return err
 		}
-		l.ownFolders = true
-		if l.services, err = newStandIn(); err != nil {
-			return err
+		l.OwnFolders = true
+		if l.Opts.Surroundings.Play != nil {
+			if l.Services, err = l.Opts.Surroundings.Play(); err != nil {
+				return err
+			}
 		}
 	}
-	if l.fixtures.Checklists != "" {
-		return writeChecklists(l.fixtures.Checklists)
+	if l.Fixtures.Checklists != "" && l.Opts.Surroundings.Fill != nil {
+		return l.Opts.Surroundings.Fill(l.Fixtures)
 	}
 	return nil
 }
 
+func (l *RevisionRun) closeServices() {
+	if l.Services != nil {
+		l.Services.Close()
+	}
+}
+
 // play runs one scenario, or skips its checks.
-func (l *leg) play(ctx context.Context, sc *Scenario) {
-	t := &trial{leg: l, scenario: sc, lastTime: time.Now()}
+func (l *RevisionRun) play(ctx context.Context, sc *Scenario) {
+	t := &Trial{Rev: l, Scenario: sc, lastTime: time.Now()}
 	selected := false
 	for _, c := range sc.Checks {
-		if !l.opts.selects(sc, c.ID) {
-			t.skip(c.ID, SkipExcluded, "")
+		if !l.Opts.selects(sc, c.ID) {
+			t.Skip(c.ID, SkipExcluded, "")
 		} else if detail := l.outside(c.Since, c.Until); detail != "" {
-			t.skip(c.ID, SkipNotInRevision, detail)
+			t.Skip(c.ID, SkipNotInRevision, detail)
 		} else {
 			selected = true
 		}
@@ -183,9 +197,9 @@ func (l *leg) play(ctx context.Context, sc *Scenario) {
 		} else if gate := l.gate(sc); gate != nil {
 			for _, c := range sc.Checks {
 				if gate.broken {
-					t.fail(c.ID, gate.expected, gate.detail)
+					t.Fail(c.ID, gate.expected, gate.detail)
 				} else {
-					t.skip(c.ID, gate.reason, gate.detail)
+					t.Skip(c.ID, gate.reason, gate.detail)
 				}
 			}
 		} else {
@@ -198,47 +212,47 @@ func (l *leg) play(ctx context.Context, sc *Scenario) {
 	l.results = append(l.results, t.results...)
 }
 
-func (l *leg) perform(ctx context.Context, t *trial) {
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+func (l *RevisionRun) perform(ctx context.Context, t *Trial) {
+	ctx, cancel := context.WithTimeout(ctx, l.Opts.Timeout)
 	defer cancel()
-	t.ctx = ctx
+	t.Ctx = ctx
 	err := t.attempt()
 	if err != nil {
-		l.closeShared() // nobody inherits a session in doubt
+		l.CloseShared() // nobody inherits a session in doubt
 	}
 	t.finish(err)
 }
 
 // open makes a connection on which nothing was sent.
-func (l *leg) open(ctx context.Context, extra []string) (*wire.Session, error) {
+func (l *RevisionRun) open(ctx context.Context, extra []string) (*wire.Session, error) {
 	tr := wire.NewTrace()
-	w, err := l.subject.open(ctx, tr, extra)
+	w, err := l.Subject.Open(ctx, tr, extra)
 	if err != nil {
 		return nil, err
 	}
-	s := wire.NewSession(w, tr, l.seen.message, l.opts.Answer)
+	s := wire.NewSession(w, tr, l.Seen.Message, l.Opts.Answer)
 	s.Starts, s.Extra = l.starts, extra
-	if l.stateless() {
-		s.Speak(l.revision)
+	if l.Stateless() {
+		s.Speak(l.Revision)
 		l.mirror(s)
 	}
 	return s, nil
 }
 
-func (l *leg) profileEnv(p profile) []string {
-	if !l.subject.isProcess() {
+func (l *RevisionRun) profileEnv(p profile) []string {
+	if !l.Subject.IsProcess() {
 		return nil
 	}
-	env := l.fixtures.environ(p)
-	if p == profileServices && l.services != nil {
-		env = append(env, l.services.environ()...)
+	env := l.Fixtures.environ(p)
+	if p == profileServices && l.Services != nil {
+		env = append(env, l.Services.Environ()...)
 	}
 	return env
 }
 
 // sharedSession returns the initialized session of a profile, a new one when
 // the last was lost.
-func (l *leg) sharedSession(ctx context.Context, p profile) (*wire.Session, error) {
+func (l *RevisionRun) sharedSession(ctx context.Context, p profile) (*wire.Session, error) {
 	if s := l.shared[p]; s != nil {
 		return s, nil
 	}
@@ -262,8 +276,8 @@ func (l *leg) sharedSession(ctx context.Context, p profile) (*wire.Session, erro
 const patientHandshakes = 5
 
 // handshake opens a session in full, and counts those that waited in vain.
-func (l *leg) handshake(ctx context.Context, s *wire.Session) error {
-	err := s.Handshake(ctx, l.asked)
+func (l *RevisionRun) handshake(ctx context.Context, s *wire.Session) error {
+	err := s.Handshake(ctx, l.Asked)
 	switch {
 	case errors.Is(err, wire.ErrLate), errors.Is(err, context.DeadlineExceeded):
 		l.unmet++
@@ -275,7 +289,7 @@ func (l *leg) handshake(ctx context.Context, s *wire.Session) error {
 
 // givenUp is the error of a session that is not opened, because too many in a row were
 // not: a run of hundreds of scenarios would wait for each.
-func (l *leg) givenUp() error {
+func (l *RevisionRun) givenUp() error {
 	if l.unmet < patientHandshakes {
 		return nil
 	}
@@ -285,7 +299,7 @@ func (l *leg) givenUp() error {
 // dismiss closes a session whose end nobody judges. A program that had to be
 // killed twice is not waited for again: the patience of all sessions together
 // would be that of nobody.
-func (l *leg) dismiss(s *wire.Session) {
+func (l *RevisionRun) dismiss(s *wire.Session) {
 	if w, ok := s.Conn.(*wire.StdioConn); ok && (l.slowEnds >= patientEnds || l.ended()) {
 		w.Hurry()
 	}
@@ -295,7 +309,7 @@ func (l *leg) dismiss(s *wire.Session) {
 }
 
 // ended reports whether the run was ended from outside.
-func (l *leg) ended() bool {
+func (l *RevisionRun) ended() bool {
 	select {
 	case <-l.cut:
 		return true
@@ -308,25 +322,26 @@ func (l *leg) ended() bool {
 // hurriedGrace to end in.
 const patientEnds = 2
 
-func (l *leg) closeShared() {
+// CloseShared ends the sessions that scenarios share: the next one gets a new one.
+func (l *RevisionRun) CloseShared() {
 	for p, s := range l.shared {
 		l.dismiss(s)
 		delete(l.shared, p)
 	}
 }
 
-func (l *leg) emit(res Result) {
-	if l.opts.OnResult != nil && res.Reason != SkipExcluded {
-		l.opts.OnResult(res)
+func (l *RevisionRun) emit(res Result) {
+	if l.Opts.OnResult != nil && res.Reason != SkipExcluded {
+		l.Opts.OnResult(res)
 	}
 }
 
 // allowed finds out which of the tools that may be called are none of the
-// subject's: of this leg, and of those before it.
-func (l *leg) allowed() {
-	p := &l.report.Policy
+// subject's: of this revision run, and of those before it.
+func (l *RevisionRun) allowed() {
+	p := &l.Report.Policy
 	missing := slices.DeleteFunc(slices.Clone(p.AllowTools), func(name string) bool {
-		return slices.ContainsFunc(l.tools, func(t tool) bool { return t.Name == name })
+		return slices.ContainsFunc(l.Tools, func(t lists.Tool) bool { return t.Name == name })
 	})
 	if l.listed {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return !slices.Contains(p.NoTools, name) })
@@ -335,13 +350,13 @@ func (l *leg) allowed() {
 }
 
 // mirror has a session repeat what the tools of the server ask for.
-func (l *leg) mirror(s *wire.Session) {
+func (l *RevisionRun) mirror(s *wire.Session) {
 	w, ok := s.Conn.(*wire.HTTPConn)
-	if !ok || !l.stateless() {
+	if !ok || !l.Stateless() {
 		return
 	}
 	mirrors := map[string][]wire.Mirror{}
-	for _, t := range l.tools {
+	for _, t := range l.Tools {
 		if strings.Contains(string(t.InputSchema), "x-mcp-header") {
 			mirrors[t.Name] = wire.MirrorsOf(t.InputSchema)
 		}
@@ -349,10 +364,10 @@ func (l *leg) mirror(s *wire.Session) {
 	w.SetMirrors(mirrors)
 }
 
-// speaksSessions reports whether the server was seen to speak a revision with
+// SpeaksSessions reports whether the server was seen to speak a revision with
 // sessions, too: what has no revision in it is then of those.
-func (l *leg) speaksSessions() bool {
-	for _, v := range l.report.Target.Offered {
+func (l *RevisionRun) SpeaksSessions() bool {
+	for _, v := range l.Report.Target.Offered {
 		if mcp.Version(v).Era() == mcp.EraSession {
 			return true
 		}

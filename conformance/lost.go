@@ -16,7 +16,7 @@ import (
 
 // unsure says why a decision is none, "" when it is one: it was made while it is
 // in doubt whether the server is there.
-func (t *trial) unsure(status Status) string {
+func (t *Trial) unsure(status Status) string {
 	s := t.session
 	if s != nil && s.Flooded && (status == Pass || status == Fail || status == Warn) {
 		return "the server sent more than the suite keeps: it may be among what was lost"
@@ -34,7 +34,7 @@ func (t *trial) unsure(status Status) string {
 		// What ends a server or silences it is a fault of that server, as long
 		// as there is one to speak of.
 		if errors.Is(doubt, wire.ErrClosed) || errors.Is(doubt, wire.ErrNoAnswer) && s.Trace.Silent() {
-			if !t.reachable() {
+			if !t.Reachable() {
 				return "the server was lost: " + doubt.Error()
 			}
 			return t.stillborn(s)
@@ -47,7 +47,7 @@ func (t *trial) unsure(status Status) string {
 // stillborn says how a program ended before it answered anything, "" when that may
 // be a decision: it ends as well when another start of it is sent the same. One that
 // does not ended for a reason of its own, as programs do while they start.
-func (t *trial) stillborn(s *wire.Session) string {
+func (t *Trial) stillborn(s *wire.Session) string {
 	w, ok := s.Conn.(*wire.StdioConn)
 	if !ok || s.Answered || !errors.Is(s.Doubt, wire.ErrClosed) {
 		return ""
@@ -64,20 +64,20 @@ func (t *trial) stillborn(s *wire.Session) string {
 
 // endsAgain reports whether a new start of the program ends, too, when it is sent
 // what the session was sent.
-func (t *trial) endsAgain(s *wire.Session) bool {
-	again, err := t.leg.open(t.ctx, s.Extra)
+func (t *Trial) endsAgain(s *wire.Session) bool {
+	again, err := t.Rev.open(t.Ctx, s.Extra)
 	if err != nil {
 		return true
 	}
-	defer t.leg.dismiss(again)
+	defer t.Rev.dismiss(again)
 	for _, f := range s.Trace.Since(0) {
 		if f.Dir == wire.ToServer && len(f.Data) == f.Size {
-			if _, err = again.Send(t.ctx, f.Data); err != nil {
+			if _, err = again.Send(t.Ctx, f.Data); err != nil {
 				return errors.Is(err, wire.ErrClosed)
 			}
 		}
 	}
-	_, err = again.Next(t.ctx, wire.Inbound.IsResponse)
+	_, err = again.Next(t.Ctx, wire.Inbound.IsResponse)
 	return errors.Is(err, wire.ErrClosed)
 }
 
@@ -96,20 +96,20 @@ func how(w *wire.StdioConn) string {
 
 // answers reports whether the server of a session is there, after all: it answers
 // a ping. Over HTTP any conversation tells.
-func (t *trial) answers(s *wire.Session) bool {
-	if a, err := s.Ping(t.ctx); err == nil && (a.Status() < http.StatusInternalServerError) {
+func (t *Trial) answers(s *wire.Session) bool {
+	if a, err := s.Ping(t.Ctx); err == nil && (a.Status() < http.StatusInternalServerError) {
 		return true
 	}
-	return s.Conn.Transport() != wire.TransportStdio && t.reachable()
+	return s.Conn.Transport() != wire.TransportStdio && t.Reachable()
 }
 
-// reachable reports whether a new conversation is answered at all, in whatever way.
-func (t *trial) reachable() bool {
-	s, err := t.leg.open(t.ctx, t.leg.profileEnv(t.profile()))
+// Reachable reports whether a new conversation is answered at all, in whatever way.
+func (t *Trial) Reachable() bool {
+	s, err := t.Rev.open(t.Ctx, t.Rev.profileEnv(t.profile()))
 	if err != nil {
 		return false
 	}
-	defer t.leg.dismiss(s)
-	_ = s.Handshake(t.ctx, t.leg.asked) // an error is an answer
+	defer t.Rev.dismiss(s)
+	_ = s.Handshake(t.Ctx, t.Rev.Asked) // an error is an answer
 	return !s.Trace.Silent() && (s.Doubt == nil || !errors.Is(s.Doubt, wire.ErrClosed) && s.Opened != nil)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // meet starts the subject for the first time, with initialize, which servers of
-// both eras survive (decisions 31), learns which revisions it speaks, and
+// both eras survive, learns which revisions it speaks, and
 // returns those to judge, newest first. A server that cannot be met is an
 // [*UnreachableError] within the start timeout.
 func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
@@ -24,7 +24,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	legacy, target := session.revision, &r.report.Target
+	legacy, target := session.revision, &r.Report.Target
 	var modern []string
 	garbled, answered := false, false
 	if target.Transport != wire.TransportSSE { // which has no stateless era (OLD-04)
@@ -43,7 +43,7 @@ func (r *runner) meet(ctx context.Context) ([]mcp.Version, error) {
 	if legacy != "" && !slices.Contains(modern, string(legacy)) {
 		target.Offered = append(target.Offered, string(legacy))
 	}
-	revisions := slices.Clone(r.opts.Revisions)
+	revisions := slices.Clone(r.Opts.Revisions)
 	if len(revisions) == 0 && target.Transport == wire.TransportSSE {
 		revisions = append(revisions, mcp.Version2024_11_05) // whose transport it is
 	}
@@ -84,26 +84,26 @@ type met struct {
 // meetSession offers the newest session revision.
 func (r *runner) meetSession(ctx context.Context) (met, error) {
 	r.doing(Progress{Doing: r.waiting()})
-	start, cancel := context.WithTimeout(ctx, r.opts.StartTimeout)
+	start, cancel := context.WithTimeout(ctx, r.Opts.StartTimeout)
 	defer cancel()
 	offer := mcp.LatestSession
-	if v, ok := mcp.Newest(texts(r.opts.Revisions), mcp.EraSession); ok {
+	if v, ok := mcp.Newest(texts(r.Opts.Revisions), mcp.EraSession); ok {
 		offer = v
 	}
 	l, begun := newLeg(r, offer), time.Now()
 	s, err := l.open(start, nil)
 	if err != nil {
-		return met{}, &UnreachableError{Target: r.report.Target, Exit: -1, Status: keptOut(wire.Answer{}, err), Err: err}
+		return met{}, &UnreachableError{Target: r.Report.Target, Exit: -1, Status: keptOut(wire.Answer{}, err), Err: err}
 	}
 	defer s.Close()
 	a, err := r.greet(start, s, offer)
-	if r.subject.isProcess() {
+	if r.Subject.IsProcess() {
 		r.starts = 2 * time.Since(begun)
 	}
-	if u, ok := r.subject.(*URLSubject); ok && s.Opened == nil {
+	if u, ok := r.Subject.(*URLSubject); ok && s.Opened == nil {
 		if old := u.older(start, a); old != nil {
-			r.subject = old
-			r.report.Target.Transport = wire.TransportSSE
+			r.Subject = old
+			r.Report.Target.Transport = wire.TransportSSE
 			return r.meetSession(ctx)
 		}
 	}
@@ -124,7 +124,7 @@ func (r *runner) meetSession(ctx context.Context) (met, error) {
 
 // waiting says what the first start waits for.
 func (r *runner) waiting() string {
-	return fmt.Sprintf("waiting for the answer to initialize, at most %s", r.opts.StartTimeout)
+	return fmt.Sprintf("waiting for the answer to initialize, at most %s", r.Opts.StartTimeout)
 }
 
 // greet sends initialize and waits for its answer as long as a start may take. What
@@ -132,9 +132,9 @@ func (r *runner) waiting() string {
 func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) (wire.Answer, error) {
 	lines, isLines := s.Conn.(*wire.StdioConn)
 	if !isLines {
-		s.Wait = r.opts.StartTimeout
+		s.Wait = r.Opts.StartTimeout
 		a, err := s.Initialize(ctx, offer)
-		s.Wait = r.opts.Answer
+		s.Wait = r.Opts.Answer
 		return a, err
 	}
 	id, err := s.Post(ctx, mcp.MethodInitialize, s.InitializeParams(offer))
@@ -163,7 +163,7 @@ func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) 
 				return wire.Answer{}, m
 			}
 		case errors.Is(err, context.DeadlineExceeded):
-			silence := g.silence(r.opts.StartTimeout.String())
+			silence := g.silence(r.Opts.StartTimeout.String())
 			lines.Hurry()
 			s.Close()
 			return wire.Answer{}, cmp.Or(g.held(s.Trace), silence)
@@ -177,19 +177,19 @@ func (r *runner) greet(ctx context.Context, s *wire.Session, offer mcp.Version) 
 // cannot be read. It ends the conversation.
 func (r *runner) unmet(ctx context.Context, s *wire.Session, err error) *UnreachableError {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fmt.Errorf("%w in %s", wire.ErrNoAnswer, r.opts.StartTimeout)
+		err = fmt.Errorf("%w in %s", wire.ErrNoAnswer, r.Opts.StartTimeout)
 	}
 	if w, ok := s.Conn.(*wire.StdioConn); ok && !errors.Is(err, wire.ErrClosed) {
 		w.Hurry() // nobody judges how it ends
 	}
 	end := s.Close()
-	u := &UnreachableError{Target: r.report.Target, Stderr: wire.LastLines(s.Conn.Stderr()), Exit: -1, Err: err, Rule: ruleOf(checkAnswered)}
+	u := &UnreachableError{Target: r.Report.Target, Stderr: wire.LastLines(s.Conn.Stderr()), Exit: -1, Err: err, Rule: r.ruleOf(checkAnswered)}
 	data, status := s.Trace.Said()
 	u.Received = data
 	var wrong *misread
 	switch {
 	case errors.As(err, &wrong):
-		u.Rule = ruleOf(wrong.rule)
+		u.Rule = r.ruleOf(wrong.rule)
 	case errors.Is(err, wire.ErrClosed) && end.Prompt:
 		u.Exit = end.Exit
 		if u.Exit < 0 && end.Err != nil {
@@ -197,7 +197,7 @@ func (r *runner) unmet(ctx context.Context, s *wire.Session, err error) *Unreach
 		}
 	case status != "":
 		wrong = noResponse(s, status)
-		u.Err, u.Rule = wrong, ruleOf(wrong.rule)
+		u.Err, u.Rule = wrong, r.ruleOf(wrong.rule)
 	}
 	return u
 }

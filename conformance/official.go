@@ -32,8 +32,8 @@ type OfficialCheck struct {
 	Why string
 }
 
-// anyScenario stands for every scenario of the official suite.
-const anyScenario = "*"
+// AnyScenario stands for every scenario of the official suite.
+const AnyScenario = "*"
 
 //go:embed official.txt
 var officialFile string
@@ -80,9 +80,9 @@ func readOfficial(text string) ([]OfficialScenario, error) {
 	return all, nil
 }
 
-// besideOfficial fills in which checks of the official suite each check stands
+// NameOfficial fills in which checks of the official suite each check stands
 // beside.
-func besideOfficial(all []Scenario) {
+func NameOfficial(all []Scenario) {
 	names := map[string][]string{}
 	for _, s := range officialScenarios() {
 		for _, c := range s.Checks {
@@ -108,7 +108,7 @@ func standsBeside(official []string, name string) bool {
 		ours, id, whole := strings.Cut(o, ":")
 		whole = !whole
 		switch {
-		case ours == anyScenario:
+		case ours == AnyScenario:
 			return narrow && id == check
 		case ours != scenario:
 			return false

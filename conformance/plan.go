@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -24,8 +25,8 @@ type Planned struct {
 // Plan introduces itself to the subject as [Run] does, runs no scenario, and
 // returns what a run would do, in the order of a report. Errors are those of Run.
 func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error) {
-	scenarios := registry()
-	r, err := newRunner(subject, opts, scenarios)
+	scenarios := opts.Scenarios
+	r, err := newRunner(subject, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +46,9 @@ func Plan(ctx context.Context, subject Subject, opts Options) ([]Planned, error)
 }
 
 // plan is run without the scenarios.
-func (l *leg) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error) {
+func (l *RevisionRun) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error) {
 	defer func() { l.remove() }()
-	defer l.closeShared()
+	defer l.CloseShared()
 	if err := l.introduce(ctx); err != nil {
 		return nil, err
 	}
@@ -61,12 +62,12 @@ func (l *leg) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error)
 			continue
 		}
 		gate := l.gate(sc)
-		t := trial{leg: l}
+		t := Trial{Rev: l}
 		for j := range sc.Checks {
 			c := &sc.Checks[j]
-			p := Planned{Check: *c, Scenario: sc.ID, Area: sc.Area, Revision: l.revision, Level: t.level(c)}
+			p := Planned{Check: *c, Scenario: sc.ID, Area: sc.Area, Revision: l.Revision, Level: t.Level(c)}
 			switch detail := l.outside(c.Since, c.Until); {
-			case !l.opts.selects(sc, c.ID):
+			case !l.Opts.selects(sc, c.ID):
 				p.Reason = SkipExcluded
 			case detail != "":
 				p.Reason, p.Detail = SkipNotInRevision, detail
@@ -79,7 +80,7 @@ func (l *leg) plan(ctx context.Context, scenarios []Scenario) ([]Planned, error)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Planned) int {
-		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), compareIDs(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(l.ranks[a.Area], l.ranks[b.Area]), idorder.Compare(a.ID, b.ID))
 	})
 	return out, nil
 }

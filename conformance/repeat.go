@@ -12,7 +12,7 @@ import (
 var badness = []Status{Skip, Pass, Warn, Unknown, Error, Fail}
 
 // FoldAttempts makes one result of those that several attempts left for a check
-// in a revision, the worst, and one leg of those of a revision. [Run] has done it;
+// in a revision, the worst, and one run of those of a revision. [Run] has done it;
 // it is for a suite that fills a report itself.
 func (r *Report) FoldAttempts() {
 	type key struct {
@@ -41,7 +41,7 @@ func (r *Report) FoldAttempts() {
 	r.Legs = slices.CompactFunc(sortedLegs(r.Legs), func(a, b Leg) bool { return a.Revision == b.Revision })
 }
 
-// sortedLegs puts legs newest first, those of one revision in the order they
+// sortedLegs puts revision runs newest first, those of one revision in the order they
 // ran.
 func sortedLegs(legs []Leg) []Leg {
 	slices.SortStableFunc(legs, func(a, b Leg) int {
@@ -64,9 +64,9 @@ func worse(a, b Result) Result {
 	return a
 }
 
-// shuffled returns the scenarios in an order that seed decides, so that a server
+// Shuffled returns the scenarios in an order that seed decides, so that a server
 // whose answers depend on what came before is found out. 0 keeps the order.
-func shuffled(scenarios []Scenario, seed uint64) []Scenario {
+func Shuffled(scenarios []Scenario, seed uint64) []Scenario {
 	if seed == 0 {
 		return scenarios
 	}

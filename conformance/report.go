@@ -27,6 +27,9 @@ const (
 
 // Report is everything one run found. Every format is a rendering of it.
 type Report struct {
+	// known are the scenarios that the run was given.
+	known []Scenario
+
 	StartedAt time.Time
 	Duration  time.Duration
 	Target    Target

@@ -107,7 +107,7 @@ func (r *Result) Excused() bool {
 	return open && (r.Baseline == BaselineKnown || r.Baseline == BaselineFlaky)
 }
 
-// Fails reports whether res alone fails the run: a rule is broken that nothing
+// Fails reports whether res alone fails the Run: a rule is broken that nothing
 // excuses, or a file expects a failure that is none any more.
 func (r *Report) Fails(res *Result) bool {
 	switch {

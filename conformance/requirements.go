@@ -24,10 +24,10 @@ func Requirements(revision mcp.Version) ([]string, error) {
 	return strings.Fields(string(text)), nil
 }
 
-// score marks the results that are not in the frozen set of a revision, all those
+// Score marks the results that are not in the frozen set of a revision, all those
 // of another revision among them: nothing was judged by the set where the server
 // answered with another one.
-func (r *Report) score(set []string, revision mcp.Version) {
+func (r *Report) Score(set []string, revision mcp.Version) {
 	for i := range r.Results {
 		_, scored := slices.BinarySearch(set, r.Results[i].ID)
 		scored = scored && r.Results[i].Revision == revision
@@ -35,11 +35,11 @@ func (r *Report) score(set []string, revision mcp.Version) {
 	}
 }
 
-// frozen returns the ids of the scenarios' checks that are rules of a revision,
+// Frozen returns the ids of the scenarios' checks that are rules of a revision,
 // sorted: what a set holds on the day it is frozen.
-func frozen(scenarios []Scenario, revision mcp.Version) []string {
+func Frozen(scenarios []Scenario, revision mcp.Version) []string {
 	var ids []string
-	l := leg{revision: revision}
+	l := RevisionRun{Revision: revision}
 	for i := range scenarios {
 		sc := &scenarios[i]
 		if l.outside(sc.Since, sc.Until) != "" {

@@ -63,12 +63,18 @@ type Options struct {
 	// that may take long.
 	OnProgress func(Progress)
 
-	// bind overrides what permissionsBind finds, in tests.
-	bind *bool
-	// overwrites and largest replace the constants of these names, in tests.
-	overwrites, largest int
-	// readFile replaces os.ReadFile where a file is read during writes, in tests.
-	readFile func(name string) ([]byte, error)
+	// Scenarios are the conversations to have: those of package checks, and any others.
+	Scenarios []Scenario
+	// Surroundings is what some of them need around the program they judge.
+	Surroundings Surroundings
+	// Overwrites is how often a document is written while it is read, Largest how many
+	// bytes the largest request has. Zero means the defaults: 200, 8 MiB.
+	Overwrites, Largest int
+	// ReadFile reads what the server stored; nil means os.ReadFile.
+	ReadFile func(name string) ([]byte, error)
+	// PermissionsBind says whether file permissions stop this process, and so the
+	// programs that it starts. Nil means that the run finds out.
+	PermissionsBind *bool
 }
 
 // Progress says how far a run is.
@@ -119,19 +125,21 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// runner is what the legs of one run share.
+// runner is what the revision runs of one run share.
 type runner struct {
-	subject Subject
-	opts    Options
-	binds   bool
-	report  *Report
-	numbers *numbers
+	Subject Subject
+	Opts    Options
+	Binds   bool
+	Report  *Report
+	Numbers *numbers
 	// starts is twice what the first start of a program took: as much longer may the
 	// first answer of each later one take, under whatever load.
 	starts time.Duration
+	// ranks order the areas of a report.
+	ranks map[string]int
 	// cut is closed when the run is ended from outside: nobody waits then.
 	cut <-chan struct{}
-	// listed: the tools were learned in some leg.
+	// listed: the tools were learned in some revision run.
 	listed bool
 	// slowEnds counts the sessions that had to be killed.
 	slowEnds int
@@ -143,8 +151,8 @@ type runner struct {
 // wrongly is no error but a report. When ctx ends before the run does, Run returns its error and the report
 // of what was found until then; the rest is inconclusive.
 func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
-	scenarios := registry()
-	r, err := newRunner(subject, opts, scenarios)
+	scenarios := opts.Scenarios
+	r, err := newRunner(subject, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -153,10 +161,10 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	for attempt := range r.opts.Repeat {
+	for attempt := range r.Opts.Repeat {
 		order := scenarios
 		if opts.Seed != 0 {
-			order = shuffled(scenarios, opts.Seed+uint64(attempt))
+			order = Shuffled(scenarios, opts.Seed+uint64(attempt))
 		}
 		for _, revision := range revisions {
 			if err := newLeg(r, revision).run(ctx, order); err != nil {
@@ -164,35 +172,37 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 			}
 		}
 	}
-	r.report.Duration = time.Since(r.report.StartedAt)
-	return r.report, cmp.Or(r.conclude(), ctx.Err())
+	r.Report.Duration = time.Since(r.Report.StartedAt)
+	return r.Report, cmp.Or(r.conclude(), ctx.Err())
 }
 
 // doing reports what the run turns to.
 func (r *runner) doing(p Progress) {
-	if r.opts.OnProgress != nil {
-		r.opts.OnProgress(p)
+	if r.Opts.OnProgress != nil {
+		r.Opts.OnProgress(p)
 	}
 }
 
 // newRunner checks the options and begins the report.
-func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, error) {
-	if err := opts.prepare(scenarios); err != nil {
+func newRunner(subject Subject, opts Options) (*runner, error) {
+	if err := opts.prepare(); err != nil {
 		return nil, err
 	}
 	r := &runner{
-		subject: subject, opts: opts, numbers: newNumbers(time.Now()),
-		report: &Report{StartedAt: time.Now(), Target: subject.target(), Policy: Policy{
+		Subject: subject, Opts: opts, Numbers: newNumbers(time.Now()),
+		Report: &Report{StartedAt: time.Now(), Target: subject.Target(), Policy: Policy{
 			Revisions: opts.Revisions, SideEffects: opts.SideEffects, Set: string(opts.Requirements),
 			Repeat: opts.Repeat, Seed: opts.Seed, Strict: opts.Strict, Baselines: opts.Expected.Files(),
 			Suites: opts.Suites, AllowTools: opts.AllowTools, Only: opts.Only, Skip: opts.Skip,
 		}},
 	}
-	r.report.Target.Role = RoleServer
-	if opts.bind != nil {
-		r.binds = *opts.bind
+	r.Report.Target.Role = RoleServer
+	r.Report.known = opts.Scenarios
+	r.ranks = areaRanks(opts.Scenarios)
+	if opts.PermissionsBind != nil {
+		r.Binds = *opts.PermissionsBind
 	} else {
-		r.binds = permissionsBind()
+		r.Binds = permissionsBind()
 	}
 	return r, nil
 }
@@ -200,18 +210,22 @@ func newRunner(subject Subject, opts Options, scenarios []Scenario) (*runner, er
 // conclude brings the attempts together and holds the outcomes against what was
 // known before.
 func (r *runner) conclude() error {
-	r.report.FoldAttempts()
-	if r.opts.Requirements != "" {
-		set, err := Requirements(r.opts.Requirements)
+	r.Report.FoldAttempts()
+	if r.Opts.Requirements != "" {
+		set, err := Requirements(r.Opts.Requirements)
 		if err != nil {
 			return err
 		}
-		r.report.score(set, r.opts.Requirements)
+		r.Report.Score(set, r.Opts.Requirements)
 	}
-	return r.report.Expect(r.opts.Expected)
+	return r.Report.Expect(r.Opts.Expected)
 }
 
-func (o *Options) prepare(scenarios []Scenario) error {
+func (o *Options) prepare() error {
+	scenarios := o.Scenarios
+	if len(scenarios) == 0 {
+		return errors.New("nothing to check: Options.Scenarios is empty")
+	}
 	for _, v := range o.Revisions {
 		if !v.Known() {
 			return fmt.Errorf("revision %q: the suite covers revisions %s to %s", v, mcp.Versions()[0], mcp.Latest)
@@ -236,9 +250,9 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	o.Repeat = max(o.Repeat, 1)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
-	o.overwrites, o.largest = cmp.Or(o.overwrites, overwrites), cmp.Or(o.largest, largest)
-	if o.readFile == nil {
-		o.readFile = os.ReadFile
+	o.Overwrites, o.Largest = cmp.Or(o.Overwrites, DefaultOverwrites), cmp.Or(o.Largest, DefaultLargest)
+	if o.ReadFile == nil {
+		o.ReadFile = os.ReadFile
 	}
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if err := o.Expected.Unmatched(RoleServer, scenarios); err != nil {
@@ -251,3 +265,9 @@ func (o *Options) prepare(scenarios []Scenario) error {
 	}
 	return nil
 }
+
+// DefaultLargest is the size of the largest request, in bytes.
+const DefaultLargest = 8 << 20
+
+// DefaultOverwrites is how often one document is written while it is read.
+const DefaultOverwrites = 200

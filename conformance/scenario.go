@@ -47,11 +47,13 @@ type Scenario struct {
 	// reported as unknown.
 	Checks []Check
 
-	// last scenarios judge what was seen in all others and run after them.
-	last bool
-	run  func(t *trial) error
-	// table is what run works through, where it is one.
-	table *table
+	// Run has the conversation and decides the checks. Its error, the end of the server
+	// or of the time, leaves those that are not decided unknown.
+	Run func(t *Trial) error
+	// Last: it judges what was seen in all others, and runs after them.
+	Last bool
+	// Source is what Run works through, where that is data.
+	Source any
 }
 
 // Suite returns the suite that the scenario belongs to.
@@ -71,7 +73,7 @@ type Needs struct {
 	// Extension is the id of an extension in the server's capabilities.
 	Extension string
 	// Family is the error profile that announces the tools: a server that
-	// declares it and does not list them fails (decisions 31).
+	// declares it and does not list them fails.
 	Family string
 	// Tools are the tools called, by name.
 	Tools []string
@@ -92,3 +94,7 @@ type Needs struct {
 	// Control is a switch no subject offers yet, such as "a clock".
 	Control string
 }
+
+// SeenPrefix begins the ids of the scenarios that send nothing of their own and
+// judge what was seen in all others: they say nothing when they run alone.
+const SeenPrefix = "SEEN-"

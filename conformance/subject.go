@@ -16,14 +16,14 @@ import (
 // Subject is what a run judges: a program, a URL or a function. Make one with
 // [Command], [URL] or [InProcess].
 type Subject interface {
-	// open starts a conversation from nothing: a new process, a new call of
+	// Open starts a conversation from nothing: a new process, a new call of
 	// the function, a new set of HTTP requests. extra is added to the
 	// environment of a program.
-	open(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error)
-	// target describes the subject before it is reached.
-	target() Target
-	// isProcess reports whether open starts a program.
-	isProcess() bool
+	Open(ctx context.Context, tr *wire.Trace, extra []string) (wire.Conn, error)
+	// Target describes the subject before it is reached.
+	Target() Target
+	// IsProcess reports whether open starts a program.
+	IsProcess() bool
 }
 
 // CommandSubject is a server the suite starts as a program and speaks to over
@@ -40,26 +40,30 @@ type CommandSubject struct {
 	// standard error.
 	Stderr io.Writer
 
-	grace time.Duration // endGrace, but in tests
+	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	Grace time.Duration
 }
 
 // Command returns the subject that starts argv for each conversation. env is
 // the whole environment; nil means that of this process.
 func Command(argv, env []string) *CommandSubject {
-	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env), grace: wire.EndGrace}
+	return &CommandSubject{Argv: slices.Clone(argv), Env: slices.Clone(env), Grace: wire.EndGrace}
 }
 
-func (s *CommandSubject) target() Target {
+// Target implements Subject.
+func (s *CommandSubject) Target() Target {
 	return Target{Transport: wire.TransportStdio, Argv: s.Argv, Tools: -1}
 }
 
 func (s *CommandSubject) program() wire.Program {
-	return wire.Program{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Stderr: s.Stderr, Grace: s.grace}
+	return wire.Program{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Stderr: s.Stderr, Grace: s.Grace}
 }
 
-func (s *CommandSubject) isProcess() bool { return true }
+// IsProcess implements Subject.
+func (s *CommandSubject) IsProcess() bool { return true }
 
-func (s *CommandSubject) open(_ context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
+// Open implements Subject.
+func (s *CommandSubject) Open(_ context.Context, tr *wire.Trace, extra []string) (wire.Conn, error) {
 	return s.program().Start(tr, extra)
 }
 
@@ -84,7 +88,8 @@ func URL(endpoint string, header http.Header) *URLSubject {
 	return &URLSubject{URL: endpoint, Header: header.Clone()}
 }
 
-func (s *URLSubject) target() Target {
+// Target implements Subject.
+func (s *URLSubject) Target() Target {
 	t := Target{Transport: cmp.Or(s.Transport, wire.TransportHTTP), Tools: -1}
 	if u, err := url.Parse(s.URL); err == nil {
 		u.User, u.RawQuery, u.Fragment = nil, "", "" // places where secrets stand
@@ -97,9 +102,11 @@ func (s *URLSubject) endpoint() wire.Endpoint {
 	return wire.Endpoint{URL: s.URL, Header: s.Header, RoundTripper: s.RoundTripper}
 }
 
-func (s *URLSubject) isProcess() bool { return false }
+// IsProcess implements Subject.
+func (s *URLSubject) IsProcess() bool { return false }
 
-func (s *URLSubject) open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
+// Open implements Subject.
+func (s *URLSubject) Open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -135,19 +142,25 @@ func (s *URLSubject) older(ctx context.Context, refused wire.Answer) *URLSubject
 	return &old
 }
 
-type inProcess struct {
-	serve wire.Serve
-	grace time.Duration // endGrace, but in tests
+// FuncSubject is a server as a function. Make one with [InProcess].
+type FuncSubject struct {
+	// Serve is called for each conversation.
+	Serve wire.Serve
+	// Grace is how long it may take to end after its input has ended. Zero means 5 s.
+	Grace time.Duration
 }
 
 // InProcess returns the subject that calls serve, in a goroutine, for each
 // conversation. Nothing is started and nothing listens.
-func InProcess(serve wire.Serve) Subject { return inProcess{serve, wire.EndGrace} }
+func InProcess(serve wire.Serve) Subject { return FuncSubject{Serve: serve, Grace: wire.EndGrace} }
 
-func (s inProcess) target() Target { return Target{Transport: wire.TransportStdio, Tools: -1} }
+// Target implements Subject.
+func (s FuncSubject) Target() Target { return Target{Transport: wire.TransportStdio, Tools: -1} }
 
-func (s inProcess) isProcess() bool { return false }
+// IsProcess implements Subject.
+func (s FuncSubject) IsProcess() bool { return false }
 
-func (s inProcess) open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
-	return wire.NewPipeConn(ctx, s.serve, s.grace, nil, tr), nil
+// Open implements Subject.
+func (s FuncSubject) Open(ctx context.Context, tr *wire.Trace, _ []string) (wire.Conn, error) {
+	return wire.NewPipeConn(ctx, s.Serve, cmp.Or(s.Grace, wire.EndGrace), nil, tr), nil
 }

@@ -11,167 +11,179 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
-// trial is one scenario being run. It belongs to one goroutine.
-type trial struct {
-	ctx      context.Context
-	leg      *leg
-	scenario *Scenario
-	calls    int // of tools, in this scenario
+// Trial is one scenario being run: it opens the scenario's sessions and decides its
+// checks. It belongs to one goroutine.
+type Trial struct {
+	// Ctx ends with the time of the scenario, or with the run.
+	Ctx context.Context
+	// Rev is the revision that is being judged, and what the server says in it.
+	Rev      *RevisionRun
+	Scenario *Scenario
+	// Calls is how many tools this scenario called.
+	Calls int
 
 	results []Result
 	own     []*wire.Session // opened for this scenario, closed at its end
 	ends    []func()        // run at its end
 	// session is the one that is being judged, and the evidence is its traffic since
 	// the last send after the last decision.
-	session  *wire.Session
-	trace    *wire.Trace
-	mark     int
-	began    int // where the scenario began to speak on that session
+	session *wire.Session
+	// Trace is the traffic of that session, Mark where the evidence begins in it, and
+	// Began where the scenario began to speak.
+	Trace       *wire.Trace
+	Mark, Began int
+
 	lastTime time.Time
 }
 
-// check decides a check: ok passes it, else it fails or warns by its level.
-func (t *trial) check(id string, ok bool, expected, actual string, args ...any) bool {
+// Check decides a check: ok passes it, else it fails or warns by its level.
+func (t *Trial) Check(id string, ok bool, expected, actual string, args ...any) bool {
 	if ok {
-		t.decide(id, Pass, Result{})
+		t.Decide(id, Pass, Result{})
 		return true
 	}
 	if len(args) > 0 {
 		actual = fmt.Sprintf(actual, args...)
 	}
 	status := Warn
-	if t.level(t.find(id)) == Must {
+	if t.Level(t.Find(id)) == Must {
 		status = Fail
 	}
-	t.decide(id, status, Result{Expected: expected, Actual: actual})
+	t.Decide(id, status, Result{Expected: expected, Actual: actual})
 	return false
 }
 
-func (t *trial) pass(id string) { t.decide(id, Pass, Result{}) }
+// Pass decides that a check holds.
+func (t *Trial) Pass(id string) { t.Decide(id, Pass, Result{}) }
 
-func (t *trial) fail(id, expected, actual string, args ...any) {
-	t.check(id, false, expected, actual, args...)
+// Fail decides that a check does not hold, by its level a failure or a warning.
+func (t *Trial) Fail(id, expected, actual string, args ...any) {
+	t.Check(id, false, expected, actual, args...)
 }
 
-// unknown decides that a check applies and could not be established.
-func (t *trial) unknown(id, detail string) { t.decide(id, Unknown, Result{Detail: detail}) }
+// Unknown decides that a check applies and could not be established.
+func (t *Trial) Unknown(id, detail string) { t.Decide(id, Unknown, Result{Detail: detail}) }
 
-func (t *trial) skip(id string, reason SkipReason, detail string) {
-	t.decide(id, Skip, Result{Reason: reason, Detail: detail})
+// Skip decides that a check does not apply.
+func (t *Trial) Skip(id string, reason SkipReason, detail string) {
+	t.Decide(id, Skip, Result{Reason: reason, Detail: detail})
 }
 
-// forHouse skips the named checks when the server does not announce the error
+// ForHouse skips the named checks when the server does not announce the error
 // profiles of this project, and reports whether it does.
-func (t *trial) forHouse(ids ...string) bool {
-	if t.leg.house {
+func (t *Trial) ForHouse(ids ...string) bool {
+	if t.Rev.House {
 		return true
 	}
 	for _, id := range ids {
-		t.skip(id, SkipNotDeclared, "capabilities.experimental.errorProfiles absent")
+		t.Skip(id, SkipNotDeclared, "capabilities.experimental.errorProfiles absent")
 	}
 	return false
 }
 
-func (t *trial) find(id string) *Check {
-	for i := range t.scenario.Checks {
-		if t.scenario.Checks[i].ID == id {
-			return &t.scenario.Checks[i]
+// Find returns a check of the scenario. It panics when there is none.
+func (t *Trial) Find(id string) *Check {
+	for i := range t.Scenario.Checks {
+		if t.Scenario.Checks[i].ID == id {
+			return &t.Scenario.Checks[i]
 		}
 	}
-	panic("conformance: scenario " + t.scenario.ID + " has no check " + id) //nolint:forbidigo // a bug in a scenario, which its own test meets
+	panic("conformance: scenario " + t.Scenario.ID + " has no check " + id) //nolint:forbidigo // a bug in a scenario, which its own test meets
 }
 
-func (t *trial) level(c *Check) Level {
-	if t.leg.house && c.House != "" {
+// Level returns the level of a check for this server.
+func (t *Trial) Level(c *Check) Level {
+	if t.Rev.House && c.House != "" {
 		return c.House
 	}
 	return c.Level
 }
 
-func (t *trial) decided(id string) bool {
+// Decided reports whether a check was decided.
+func (t *Trial) Decided(id string) bool {
 	return slices.ContainsFunc(t.results, func(r Result) bool { return r.ID == id })
 }
 
-// decide records an outcome. The first decision of a check stands.
-func (t *trial) decide(id string, status Status, r Result) {
-	c := t.find(id)
-	if t.decided(id) {
+// Decide records an outcome. The first decision of a check stands.
+func (t *Trial) Decide(id string, status Status, r Result) {
+	c := t.Find(id)
+	if t.Decided(id) {
 		return
 	}
 	if reason := t.unsure(status); reason != "" {
 		status, r = Unknown, Result{Detail: reason}
 	}
-	r.Check, r.Scenario, r.Area, r.Revision = *c, t.scenario.ID, t.scenario.Area, t.leg.revision
-	r.Level, r.Status = t.level(c), status
+	r.Check, r.Scenario, r.Area, r.Revision = *c, t.Scenario.ID, t.Scenario.Area, t.Rev.Revision
+	r.Level, r.Status = t.Level(c), status
 	if status != Skip {
 		r.Attempts = 1
 	}
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
-	if t.trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
-		r.Evidence = t.trace.Since(t.mark)
+	if t.Trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
+		r.Evidence = t.Trace.Since(t.Mark)
 	}
 	t.results = append(t.results, r)
-	t.leg.emit(r)
+	t.Rev.emit(r)
 }
 
-// step begins a new piece of evidence.
-func (t *trial) step(s *wire.Session) {
+// Step begins a new piece of evidence.
+func (t *Trial) Step(s *wire.Session) {
 	if t.session != s {
-		t.began = s.Trace.Mark()
+		t.Began = s.Trace.Mark()
 	}
-	t.session, t.trace, t.mark = s, s.Trace, s.Trace.Mark()
+	t.session, t.Trace, t.Mark = s, s.Trace, s.Trace.Mark()
 }
 
-// shared returns the session that scenarios share, initialized. What it needs
-// of it is undone when the scenario calls spoil.
-func (t *trial) shared() (*wire.Session, error) {
-	s, err := t.leg.sharedSession(t.ctx, t.profile())
+// Shared returns the session that scenarios share, initialized. What it needs
+// of it is undone when the scenario ends with an error.
+func (t *Trial) Shared() (*wire.Session, error) {
+	s, err := t.Rev.sharedSession(t.Ctx, t.profile())
 	if err != nil {
 		return nil, err
 	}
-	t.step(s)
+	t.Step(s)
 	return s, nil
 }
 
-// fresh returns a session of the scenario's own, initialized.
-func (t *trial) fresh() (*wire.Session, error) {
-	if err := t.leg.givenUp(); err != nil {
+// Fresh returns a session of the scenario's own, initialized.
+func (t *Trial) Fresh() (*wire.Session, error) {
+	if err := t.Rev.givenUp(); err != nil {
 		return nil, err
 	}
-	s, err := t.raw()
+	s, err := t.Raw()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.leg.handshake(t.ctx, s); err != nil {
+	if err := t.Rev.handshake(t.Ctx, s); err != nil {
 		return nil, err
 	}
-	t.step(s)
+	t.Step(s)
 	return s, nil
 }
 
-// raw returns a connection of the scenario's own on which nothing was sent.
-func (t *trial) raw() (*wire.Session, error) { return t.open(nil) }
+// Raw returns a connection of the scenario's own on which nothing was sent.
+func (t *Trial) Raw() (*wire.Session, error) { return t.Open(nil) }
 
-// open is raw with more in the environment of the program.
-func (t *trial) open(extra []string) (*wire.Session, error) {
-	s, err := t.leg.open(t.ctx, append(t.leg.profileEnv(t.profile()), extra...))
+// Open is raw with more in the environment of the program.
+func (t *Trial) Open(extra []string) (*wire.Session, error) {
+	s, err := t.Rev.open(t.Ctx, append(t.Rev.profileEnv(t.profile()), extra...))
 	if err != nil {
 		return nil, err
 	}
 	t.own = append(t.own, s)
-	t.step(s)
+	t.Step(s)
 	return s, nil
 }
 
-// onFinish has end run when the scenario is over.
-func (t *trial) onFinish(end func()) { t.ends = append(t.ends, end) }
+// OnFinish has end run when the scenario is over.
+func (t *Trial) OnFinish(end func()) { t.ends = append(t.ends, end) }
 
-func (t *trial) profile() profile {
+func (t *Trial) profile() profile {
 	switch {
-	case t.scenario.Needs.Checklists:
+	case t.Scenario.Needs.Checklists:
 		return profileChecklists
-	case t.scenario.Needs.Services:
+	case t.Scenario.Needs.Services:
 		return profileServices
 	default:
 		return profilePlain
@@ -180,15 +192,15 @@ func (t *trial) profile() profile {
 
 // finish decides what the scenario left open and closes its sessions. err is
 // what the scenario returned.
-func (t *trial) finish(err error) {
+func (t *Trial) finish(err error) {
 	for _, s := range t.own {
-		t.leg.dismiss(s)
+		t.Rev.dismiss(s)
 	}
 	for _, end := range t.ends {
 		end()
 	}
-	for _, c := range t.scenario.Checks {
-		if t.decided(c.ID) {
+	for _, c := range t.Scenario.Checks {
+		if t.Decided(c.ID) {
 			continue
 		}
 		detail := "not reached"
@@ -198,8 +210,8 @@ func (t *trial) finish(err error) {
 		case err != nil:
 			detail = err.Error()
 		}
-		if errors.Is(err, errUsedUp) {
-			t.skip(c.ID, SkipControl, detail)
+		if errors.Is(err, ErrUsedUp) {
+			t.Skip(c.ID, SkipControl, detail)
 			continue
 		}
 		status := Unknown
@@ -207,7 +219,7 @@ func (t *trial) finish(err error) {
 		if errors.As(err, &own) {
 			status = Error
 		}
-		t.decide(c.ID, status, Result{Detail: detail})
+		t.Decide(c.ID, status, Result{Detail: detail})
 	}
 }
 
@@ -216,20 +228,20 @@ var errCut = errors.New("the run ended before this was judged")
 
 // cut takes back what a scenario decided during which the run was ended: it may
 // be the end that was seen, not the server.
-func (t *trial) cut() {
+func (t *Trial) cut() {
 	t.own, t.ends = nil, nil // the scenario has ended
 	t.results = slices.DeleteFunc(t.results, func(r Result) bool { return r.Status != Skip })
 	t.finish(errCut)
 }
 
 // attempt runs the scenario. A panic is a fault of the suite, and ends nothing else.
-func (t *trial) attempt() (err error) {
+func (t *Trial) attempt() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = ours(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = Ours(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	return t.scenario.run(t)
+	return t.Scenario.Run(t)
 }
 
 // suiteError is a fault of the suite or its machine: no folder could be made.
@@ -238,8 +250,8 @@ type suiteError struct{ err error }
 func (e *suiteError) Error() string { return e.err.Error() }
 func (e *suiteError) Unwrap() error { return e.err }
 
-// ours marks err as a fault of the suite.
-func ours(err error) error {
+// Ours marks err as a fault of the suite.
+func Ours(err error) error {
 	if err == nil {
 		return nil
 	}

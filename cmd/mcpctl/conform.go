@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -139,7 +140,7 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	if o.dryRun {
 		live := a.newLive("starting")
 		opts.OnProgress = live.progress
-		plan, err := conformance.Plan(ctx, subject, opts)
+		plan, err := checks.Plan(ctx, subject, opts)
 		live.end()
 		if err != nil {
 			return a.conformFailure(ctx, t, err)
@@ -148,7 +149,7 @@ func (a *app) conform(cmd *cobra.Command, t target, o conformOptions) error {
 	}
 	live := a.newLive("starting")
 	opts.OnResult, opts.OnProgress = live.result, live.progress
-	report, err := conformance.Run(ctx, subject, opts)
+	report, err := checks.Run(ctx, subject, opts)
 	live.end()
 	a.sent.delivery = mcperrors.Answered // whatever is lost from here on is output
 	return a.conformed(ctx, cmd, t, report, files, err)

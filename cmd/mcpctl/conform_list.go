@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/clientsuite"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -47,7 +48,7 @@ type listedCheck struct {
 // allChecks are the checks of both suites, that for servers first, each in the
 // order of a report.
 func allChecks() []listedCheck {
-	return append(checksOf(conformance.RoleServer, conformance.Scenarios()), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
+	return append(checksOf(conformance.RoleServer, checks.All()), checksOf(conformance.RoleClient, clientsuite.Scenarios())...)
 }
 
 func checksOf(role conformance.Role, scenarios []conformance.Scenario) []listedCheck {

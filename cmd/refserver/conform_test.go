@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 )
 
@@ -24,7 +25,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r, err := conformance.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), conformance.Options{})
+	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), conformance.Options{})
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
 )
 
@@ -28,7 +29,7 @@ import (
 // where -run selects one subtest: Options.Only saves it.
 func Run(t *testing.T, subject conformance.Subject, opts conformance.Options) *conformance.Report {
 	t.Helper()
-	r, err := conformance.Run(t.Context(), subject, opts)
+	r, err := checks.Run(t.Context(), subject, opts)
 	if err != nil {
 		t.Fatalf("conformance: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/reference"
 )
@@ -46,7 +47,7 @@ func TestRuns(t *testing.T) {
 		answer time.Duration
 		want   conformance.Verdict
 	}{"reference": {srv.ServeStdio, 0, conformance.Passed}, "sloppy": {sloppy, 100 * time.Millisecond, conformance.Failed}} {
-		r, err := conformance.Run(t.Context(), conformance.InProcess(c.serve), conformance.Options{Only: []string{"LC-*", "RPC-0*", "http"}, Answer: c.answer})
+		r, err := checks.Run(t.Context(), conformance.InProcess(c.serve), conformance.Options{Only: []string{"LC-*", "RPC-0*", "http"}, Answer: c.answer})
 		require.NoError(t, err)
 		r.Results = slices.DeleteFunc(r.Results, func(res conformance.Result) bool { return res.Reason == conformance.SkipExcluded })
 		var text, junit, sarif, page, again bytes.Buffer

@@ -37,7 +37,7 @@ type Inbound struct {
 
 var (
 	errNotObject = errors.New("not a JSON object")
-	// ErrClosed: the connection is closed.
+	// ErrClosed says that the connection is closed.
 	ErrClosed   = errors.New("the server closed the connection")
 	errTooLarge = fmt.Errorf("larger than %d MiB", MaxFrame>>20)
 )

@@ -66,10 +66,10 @@ type Session struct {
 	Stateless mcp.Version
 }
 
-// ErrNoAnswer: the deadline of a wait passed.
+// ErrNoAnswer says that the deadline of a wait passed.
 var ErrNoAnswer = errors.New("no answer")
 
-// ErrLate: nothing came in time, which may be the machine's doing. It is an
+// ErrLate says that nothing came in time, which may be the machine's doing. It is an
 // [ErrNoAnswer] that nothing else confirms.
 var ErrLate = fmt.Errorf("%w", ErrNoAnswer)
 

@@ -131,16 +131,16 @@ func (s *Session) WithMeta(params any) any {
 	return out
 }
 
-// identity is what a server calls itself.
-type identity struct{ Name, Version string }
+// Identity is what a server calls itself.
+type Identity struct{ Name, Version string }
 
 // ServerInfo returns who the server says it is, in either era's place.
-func (o *Opening) ServerInfo() identity {
+func (o *Opening) ServerInfo() Identity {
 	raw := o.Result["serverInfo"]
 	if meta, ok := rawjson.Object(o.Result["_meta"]); ok && raw == nil {
 		raw = meta[mcp.MetaServerInfo]
 	}
-	var id identity
+	var id Identity
 	_ = json.Unmarshal(raw, &id) // judged by the scenarios
 	return id
 }

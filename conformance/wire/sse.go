@@ -21,7 +21,7 @@ const endpointWait = 10 * time.Second
 // EventEndpoint names the event that names the URL for messages.
 const EventEndpoint = "endpoint"
 
-// ErrForeignEndpoint: nothing is sent to the origin that the endpoint event names.
+// ErrForeignEndpoint says that nothing is sent to the origin that the endpoint event names.
 var ErrForeignEndpoint = errors.New("the endpoint is of another origin, where nothing is sent (OLD-02)")
 
 // SSEConn speaks the HTTP+SSE transport of revision 2024-11-05: one event stream

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -129,7 +130,7 @@ func First(m Mutant) []string {
 		"S2": {"docling"}, "S3": {"preflights"}, "S4": {"assistant"},
 	}
 	areas := map[string]bool{}
-	for _, s := range conformance.Scenarios() {
+	for _, s := range checks.All() {
 		areas[s.Area] = true
 	}
 	wanted := []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "utilities", "content", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio"}
@@ -151,7 +152,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	enough := false
-	_, err = conformance.Run(ctx, subject, conformance.Options{
+	_, err = checks.Run(ctx, subject, conformance.Options{
 		Revisions: m.Revisions, Only: only, Skip: heavy, Answer: d.Answer, SideEffects: conformance.SideEffectsAll,
 		OnResult: func(r conformance.Result) {
 			if !enough && !seen(r) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 )
 
 // TestKnownFailuresOfMutants: whatever is wrong with a server, a file of known
@@ -65,7 +66,7 @@ func judgeKnown(t *testing.T, rig Rig, m Mutant, opts conformance.Options) *conf
 	require.NoError(t, err)
 	defer stop()
 	opts.Revisions, opts.Answer, opts.SideEffects, opts.Skip = m.Revisions, 2*time.Second, conformance.SideEffectsAll, heavy
-	report, err := conformance.Run(t.Context(), subject, opts)
+	report, err := checks.Run(t.Context(), subject, opts)
 	require.NoError(t, err)
 	return report
 }

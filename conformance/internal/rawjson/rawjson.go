@@ -10,10 +10,13 @@ import (
 	"slices"
 )
 
+// IsArray reports whether a value is an array.
 func IsArray(data []byte) bool { return len(data) > 0 && data[0] == '[' }
 
+// IsString reports whether a value is a string.
 func IsString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
+// IsObject reports whether a value is an object.
 func IsObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // IsInteger takes every spelling of an integer: 1, 1.0 and 1e2 are the same
@@ -26,8 +29,10 @@ func IsInteger(raw json.RawMessage) bool {
 	return ok && r.IsInt()
 }
 
+// IsID reports whether a value can be the id of a request.
 func IsID(raw json.RawMessage) bool { return IsString(raw) || IsInteger(raw) }
 
+// OrAbsent shows a value in at most 60 bytes.
 func OrAbsent(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "absent"
@@ -72,4 +77,5 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
+// SortedKeys returns the keys of a map, sorted.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

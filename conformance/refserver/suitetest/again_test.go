@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 )
 
@@ -54,7 +55,7 @@ func TestRun_Again(t *testing.T) {
 		opts.Only, least = []string{"S0-STORE-14", "S0-APPROVE-25", "S0-ADD-01", "S0-TASKAPI-16"}, 2*8
 	}
 	for range 2 {
-		report, err := conformance.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
+		report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
 		require.NoError(t, err)
 		requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotInRevision)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -17,7 +18,7 @@ func Example() {
 		return
 	}
 	defer srv.Close()
-	report, err := conformance.Run(context.Background(), conformance.InProcess(srv.ServeStdio), conformance.Options{
+	report, err := checks.Run(context.Background(), conformance.InProcess(srv.ServeStdio), conformance.Options{
 		Only: []string{"lifecycle"}, Revisions: []mcp.Version{mcp.LatestSession},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/internal/servermutants"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -54,7 +55,7 @@ func compareAll(ctx context.Context, suite servermutants.Official, args []string
 		if !c.revision.Known() {
 			return nil, fmt.Errorf("%q is no revision", c.revision)
 		}
-		report, err := conformance.Run(ctx, conformance.URL(subject[2], nil), conformance.Options{
+		report, err := checks.Run(ctx, conformance.URL(subject[2], nil), conformance.Options{
 			Revisions: []mcp.Version{c.revision}, SideEffects: conformance.SideEffectsAll, Only: beside(),
 		})
 		if err != nil {

@@ -1,0 +1,218 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+)
+
+// docItem is an item of a DoclingDocument, as expected: its label one of labels,
+// its text beginning with text.
+type docItem struct {
+	labels, text string
+	// members are more of the item, by path.
+	members map[string]any
+}
+
+// resolve returns the item a reference leads to, nil for none.
+func resolve(document any, ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	item, _ := lookup(document, strings.ReplaceAll(path, "/", "."))
+	return item
+}
+
+// itemsRead returns the items of a document in reading order.
+func itemsRead(document any) []any {
+	var all []any
+	var walk func(item any, depth int)
+	walk = func(item any, depth int) {
+		if item == nil || depth > 50 || len(all) > 1000 {
+			return
+		}
+		all = append(all, item)
+		for _, child := range arrayAt(item, "children") {
+			walk(resolve(document, textAt(child, "$ref")), depth+1)
+		}
+	}
+	walk(resolve(document, "#/body"), 0)
+	return all
+}
+
+// inReadingOrder expects items one after the other in the document of an answer, with
+// others between them or not.
+func inReadingOrder(items ...docItem) expectation {
+	words := make([]string, len(items))
+	for i, want := range items {
+		words[i] = strings.TrimSpace(want.labels + " " + want.text)
+	}
+	return that("in this order: "+rawjson.Clip(strings.Join(words, ", "), 200), func(doc any, _ map[string]any) bool {
+		payload, _ := lookup(doc, "payload")
+		at := 0
+		for _, item := range itemsRead(payload) {
+			if at < len(items) && items[at].is(item) {
+				at++
+			}
+		}
+		return at == len(items)
+	})
+}
+
+func (want docItem) is(item any) bool {
+	if !slices.Contains(strings.Split(want.labels, "|"), textAt(item, "label")) || !strings.HasPrefix(textAt(item, "text"), want.text) {
+		return false
+	}
+	for path, value := range want.members {
+		if !is(path, value).holds(within(item, path), true, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func within(v any, path string) any {
+	found, _ := lookup(v, path)
+	return found
+}
+
+// hasCell expects a cell in one of the tables of the document: its text and how
+// many rows and columns it spans.
+func hasCell(text string, rows, columns float64) expectation {
+	return that(fmt.Sprintf("a cell %q over %v rows and %v columns", text, rows, columns), func(doc any, _ map[string]any) bool {
+		for _, table := range arrayAt(doc, "payload.tables") {
+			for _, cell := range arrayAt(table, "data.table_cells") {
+				if textAt(cell, "text") == text && numberAt(cell, "row_span") == rows && numberAt(cell, "col_span") == columns {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// soundDocument expects what every produced document must keep (tools.md §9.2).
+func soundDocument() expectation {
+	return that("references that resolve, both ways, and tables that fit", func(doc any, _ map[string]any) bool {
+		payload, there := lookup(doc, "payload")
+		return there && unsound(payload) == ""
+	})
+}
+
+// unsound says what is wrong with a document, "" for nothing.
+func unsound(document any) string {
+	seen := map[string]bool{}
+	for _, list := range []string{"groups", "texts", "tables", "pictures"} {
+		for i, item := range arrayAt(document, list) {
+			ref := textAt(item, "self_ref")
+			if ref != fmt.Sprintf("#/%s/%d", list, i) || seen[ref] {
+				return "self_ref " + ref
+			}
+			seen[ref] = true
+			parent := resolve(document, textAt(item, "parent.$ref"))
+			if !slices.ContainsFunc(arrayAt(parent, "children"), func(c any) bool { return textAt(c, "$ref") == ref }) {
+				return ref + " is no child of its parent"
+			}
+			if textAt(item, "label") == "list_item" && textAt(parent, "label") != "list" {
+				return ref + " is in no list"
+			}
+			for _, prov := range arrayAt(item, "prov") {
+				if within(document, fmt.Sprintf("pages.%v", numberAt(prov, "page_no"))) == nil {
+					return ref + " is on no page"
+				}
+			}
+			if fault := unfit(item); list == "tables" && fault != "" {
+				return ref + ": " + fault
+			}
+		}
+	}
+	for _, item := range itemsRead(document) {
+		for _, child := range arrayAt(item, "children") {
+			if ref := textAt(child, "$ref"); !seen[ref] {
+				return "no item " + ref
+			}
+		}
+	}
+	return ""
+}
+
+// unfit says how the cells of a table break its size, "" if they do not.
+func unfit(table any) string {
+	rows, columns := numberAt(table, "data.num_rows"), numberAt(table, "data.num_cols")
+	taken := map[[2]float64]bool{}
+	for _, cell := range arrayAt(table, "data.table_cells") {
+		top, bottom := numberAt(cell, "start_row_offset_idx"), numberAt(cell, "end_row_offset_idx")
+		left, right := numberAt(cell, "start_col_offset_idx"), numberAt(cell, "end_col_offset_idx")
+		if top < 0 || left < 0 || bottom > rows || right > columns || bottom-top != numberAt(cell, "row_span") || right-left != numberAt(cell, "col_span") {
+			return "a cell outside"
+		}
+		for row := top; row < bottom; row++ {
+			for column := left; column < right; column++ {
+				if taken[[2]float64{row, column}] {
+					return "two cells in one place"
+				}
+				taken[[2]float64{row, column}] = true
+			}
+		}
+	}
+	return ""
+}
+
+// doclingDraft builds a document to export.
+type doclingDraft struct{ members map[string]any }
+
+func newDoclingDraft() *doclingDraft {
+	root := func(layer string) map[string]any {
+		return map[string]any{"self_ref": "#/" + layer, "children": []any{}, "content_layer": layer, "name": "_root_", "label": "unspecified"}
+	}
+	return &doclingDraft{map[string]any{
+		"schema_name": "DoclingDocument", "version": "1.10.0", "name": "suite", "furniture": root("furniture"), "body": root("body"),
+		"groups": []any{}, "texts": []any{}, "pictures": []any{}, "tables": []any{}, "key_value_items": []any{}, "form_items": []any{}, "pages": map[string]any{},
+	}}
+}
+
+// add adds an item to a list of the document, below a parent, and returns its
+// reference.
+func (d *doclingDraft) add(list, parent string, item members) string {
+	all, _ := d.members[list].([]any)
+	ref := fmt.Sprintf("#/%s/%d", list, len(all))
+	whole := map[string]any{"self_ref": ref, "parent": map[string]any{"$ref": parent}, "children": []any{}, "content_layer": "body"}
+	for name, value := range item {
+		whole[name] = value
+	}
+	d.members[list] = append(all, whole)
+	above, _ := resolve(d.members, parent).(map[string]any)
+	children, _ := above["children"].([]any)
+	above["children"] = append(children, map[string]any{"$ref": ref})
+	return ref
+}
+
+// text adds a text with a label.
+func (d *doclingDraft) text(parent, label, text string, more members) string {
+	return d.add("texts", parent, members{"label": label, "text": text, "orig": text, "prov": []any{}}.with(more))
+}
+
+// list adds a list and returns its reference.
+func (d *doclingDraft) list(parent string) string {
+	return d.add("groups", parent, members{"label": "list", "name": "list"})
+}
+
+// table adds a table of cells; the first row is its header.
+func (d *doclingDraft) table(rows ...[]string) {
+	var cells []any
+	for i, row := range rows {
+		for j, text := range row {
+			cells = append(cells, map[string]any{
+				"row_span": 1, "col_span": 1, "start_row_offset_idx": i, "end_row_offset_idx": i + 1, "start_col_offset_idx": j, "end_col_offset_idx": j + 1,
+				"text": text, "column_header": i == 0, "row_header": false, "row_section": false,
+			})
+		}
+	}
+	d.add("tables", "#/body", members{
+		"label": "table", "prov": []any{}, "captions": []any{}, "references": []any{}, "footnotes": []any{},
+		"data": map[string]any{"table_cells": cells, "num_rows": len(rows), "num_cols": len(rows[0])},
+	})
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package checks
+
+// Raced reports whether the race detector runs.
+const Raced = true

@@ -1,0 +1,196 @@
+package checks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Tools of the preflights family.
+const (
+	toolClarify = "require_clarification"
+	toolRead    = "read_architecture"
+)
+
+const areaPreflights = "preflights"
+
+// The documents of a repository (tools.md §5.1).
+const (
+	pathTask       = "docs/CURRENT_TASK.md"
+	pathProjection = "docs/ARCHITECTURE_STATE.md"
+)
+
+const uidPattern = `\d{8}T\d{6}\.\d{3}Z-[0-9A-Z]{4}`
+
+func preflightsScenarios() []conformance.Scenario {
+	return slices.Concat(
+		tables(clarifyTables()...), tables(decisionTables()...), tables(documentTables()...), tables(repositoryTables()...),
+		[]conformance.Scenario{
+			notJudged("S3-SESS-01", "sessions that are left alone", "a clock", "a session ends after 30 minutes without a call, with SESSION_EXPIRED"),
+			notJudged("S3-UID-03", "two processes", "two servers on copies of a repository", "their UIDs never clash"),
+			notJudged("S3-UID-04", "a clock set back", "a clock", "UIDs go on rising"),
+			notJudged("S3-LLM-02", "a language model that fails", "a language model that fails", "after three attempts the mock answers, with the warning llm_fallback"),
+			notJudged("S3-LLM-04", "nothing to extract", "a language model that extracts nothing", "it is PATCH_EXTRACTION_FAILED"),
+			notJudged("S3-LLM-05", "what leaves the machine", "a look at the server's connections", "the default provider uses no network"),
+		},
+	)
+}
+
+func preflightsNeeds() conformance.Needs {
+	return conformance.Needs{Capability: "tools", Family: familyPreflights, SideEffects: conformance.SideEffectsAll, Tools: []string{toolClarify, toolRead}}
+}
+
+// notJudged is a requirement no subject offers the means to judge.
+func notJudged(id, title, control, check string) conformance.Scenario {
+	needs := preflightsNeeds()
+	needs.Control = control
+	return conformance.Scenario{ID: id, Area: areaPreflights, Title: title, Needs: needs, Checks: []conformance.Check{must(id, id, check)}}
+}
+
+// preflightsTable is a table of the family, with repositories that the suite makes
+// and the server sees.
+func preflightsTable(id, title string, steps ...step) table {
+	return table{id: id, area: areaPreflights, title: title, needs: preflightsNeeds(), steps: steps, make: makePreflights, suits: sharedDisk}
+}
+
+// makePreflights makes repositories, and answers to the questions kept as
+// questions.
+func makePreflights(r *tableRun, name string) (any, error) {
+	switch {
+	case strings.HasPrefix(name, "repo"):
+		dir, err := r.folder()
+		if err != nil {
+			return nil, err
+		}
+		return dir, conformance.Ours(os.Mkdir(filepath.Join(dir, ".git"), 0o755)) //nolint:gosec // the server may be another user
+	case strings.HasPrefix(name, "answers"):
+		answers := answersTo(r.kept["questions"+strings.TrimPrefix(name, "answers")])
+		return answers, nil
+	case name == "plain":
+		return r.folder()
+	}
+	return nil, fmt.Errorf("%w: no answer before had %s", errPrerequisite, name)
+}
+
+// answersTo answers each question with its first option, or a text.
+func answersTo(questions any) map[string]any {
+	answers := map[string]any{}
+	for _, q := range arrayAt(map[string]any{"q": questions}, "q") {
+		var answer any = "as it is now"
+		if options := arrayAt(q, "options"); len(options) > 0 {
+			answer = options[0]
+		}
+		if textAt(q, "type") == "multi_choice" {
+			answer = []any{answer}
+		}
+		answers[textAt(q, "id")] = answer
+	}
+	return answers
+}
+
+// sharedDisk keeps a table to servers that see the folders of the suite.
+func sharedDisk(r *tableRun) (string, error) {
+	dir, err := r.value("repo")
+	if err != nil {
+		return "", err
+	}
+	doc, err := r.prepare(toolRead, members{"repo_path": dir})
+	if err == nil && textAt(doc, "payload.error.code") == "REPO_NOT_FOUND" {
+		return "needs a server that sees the folders of the suite", nil
+	}
+	return "", err
+}
+
+// inRepository reads a file of the repository of the scenario, "" for none.
+func inRepository(kept map[string]any, path string) string {
+	dir, _ := kept["repo"].(string)
+	if dir == "" {
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// write puts a file into a repository before a call.
+func write(repository, path, content string) func(r *tableRun) error {
+	return func(r *tableRun) error {
+		dir, err := r.value(repository)
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(fmt.Sprint(dir), filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // the server may be another user
+			return conformance.Ours(err)
+		}
+		return conformance.Ours(os.WriteFile(name, []byte(content), 0o644)) //nolint:gosec // as above
+	}
+}
+
+// preflightFault expects an error of the family, which is a result (S3-ERR-04).
+func preflightFault(code string, more ...expectation) []expectation {
+	return append([]expectation{
+		is("isError", true), is("payload.status", "error"), is("payload.error.code", code), like("payload.error.message", "."),
+		hasNull("payload.error.details"), like("payload.error.recovery_hint", "."),
+		that("details that are an object", func(doc any, _ map[string]any) bool {
+			v, _ := lookup(doc, "payload.error.details")
+			_, ok := v.(map[string]any)
+			return ok
+		}),
+	}, more...)
+}
+
+// needsClarification expects questions.
+func needsClarification(more ...expectation) []expectation {
+	return succeeds(append([]expectation{is("payload.status", "needs_clarification"), like("payload.session_id", ".")}, more...)...)
+}
+
+// complete is a session from its first call to its end: keep names its
+// repository, and word and title are those of the check of its end.
+func complete(repository, intention string, preferences any) []step {
+	first := members{"user_intention": intention, "repo_path": "$" + repository}
+	if preferences != nil {
+		first["preferences"] = preferences
+	}
+	return []step{
+		{
+			tool: toolClarify, args: first, want: needsClarification(),
+			keep: map[string]string{"session" + repository: "payload.session_id", "questions" + repository: "payload.questions"},
+		},
+		{
+			tool: toolClarify, args: members{"user_intention": intention, "session_id": "$session" + repository, "answers": "$answers" + repository},
+			want: succeeds(is("payload.status", "completed")),
+		},
+	}
+}
+
+// authentication is the example of S3, answered with OAuth and next-auth.
+func authentication(repository string) []step {
+	steps := complete(repository, "Add authentication", nil)
+	steps[1].args = steps[1].args.with(members{"answers": members{"auth_strategy": "OAuth", "auth_library": "next-auth"}})
+	return steps
+}
+
+// named gives a step a check.
+func (st step) named(word, title string, more ...expectation) step {
+	st.word, st.title, st.want = word, title, append(slices.Clone(st.want), more...)
+	return st
+}
+
+// hasType expects an artifact of a type among those created, or none.
+func hasType(kind string, want bool) expectation {
+	words := "an artifact of type " + kind
+	if !want {
+		words = "no artifact of type " + kind
+	}
+	return that(words, func(doc any, _ map[string]any) bool {
+		created := arrayAt(doc, "payload.artifacts_created")
+		return len(created) > 0 && want == slices.ContainsFunc(created, func(a any) bool { return textAt(a, "type") == kind })
+	})
+}

@@ -1,0 +1,200 @@
+package observe
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Checks about every block of content the subject sent.
+const (
+	SeenBlockType   = "TOOL-13/type"
+	SeenBase64      = "TOOL-13/base64"
+	SeenMIME        = "TOOL-13/mime"
+	SeenMagic       = "TOOL-13/magic"
+	SeenBlockURI    = "TOOL-13/uri"
+	SeenEmbedded    = "TOOL-13/embedded"
+	SeenAnnotations = "RES-07/annotations"
+	SeenRole        = "PRM-01/role"
+	SeenMessages    = "PRM-01/messages"
+	SeenContents    = "RES-02/contents"
+)
+
+// content judges the content of one result.
+func (o *Observer) content(s *wire.Session, in wire.Inbound) {
+	result, ok := rawjson.Object(in.Members["result"])
+	if !ok || rawjson.Text(result["resultType"]) == string(mcp.ResultInputRequired) {
+		return
+	}
+	revision := s.Stateless
+	if s.Opened != nil {
+		revision = s.Opened.Revision
+	}
+	switch s.Asked[in.ID()] {
+	case mcp.MethodToolsCall:
+		var blocks []lists.Entry
+		_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+		for _, block := range blocks {
+			o.block(in, block, revision)
+		}
+	case mcp.MethodPromptsGet:
+		var messages []lists.Entry
+		fault := ""
+		if json.Unmarshal(result["messages"], &messages) != nil || messages == nil {
+			fault = "messages is " + rawjson.OrAbsent(result["messages"])
+		}
+		for i, m := range messages {
+			role := rawjson.Text(m["role"])
+			o.See(SeenRole, role == "user" || role == "assistant", in, "the role of message %d is %s", i, rawjson.OrAbsent(m["role"]))
+			block, ok := rawjson.Object(m["content"])
+			if !ok {
+				fault = fmt.Sprintf("the content of message %d is %s", i, rawjson.OrAbsent(m["content"]))
+			} else {
+				o.block(in, block, revision)
+			}
+		}
+		o.See(SeenMessages, fault == "", in, "%s", fault)
+	case mcp.MethodResourcesRead:
+		var contents []lists.Entry
+		fault := ""
+		if json.Unmarshal(result["contents"], &contents) != nil || contents == nil {
+			fault = "contents is " + rawjson.OrAbsent(result["contents"])
+		}
+		for _, c := range contents {
+			fault += resourceFault(c)
+			o.body(in, c)
+		}
+		o.See(SeenContents, fault == "", in, "%s", fault)
+	}
+}
+
+// blockSince is the revision each type of block came with.
+func blockSince() map[string]mcp.Version {
+	return map[string]mcp.Version{
+		"text": mcp.Version2024_11_05, "image": mcp.Version2024_11_05, "resource": mcp.Version2024_11_05,
+		"audio": mcp.Version2025_03_26, "resource_link": mcp.Version2025_06_18,
+	}
+}
+
+func (o *Observer) block(in wire.Inbound, block lists.Entry, revision mcp.Version) {
+	kind := rawjson.Text(block["type"])
+	since, known := blockSince()[kind]
+	o.See(SeenBlockType, known && (!revision.Known() || revision.AtLeast(since)), in, "type is %s in %s", rawjson.OrAbsent(block["type"]), revision)
+	if raw, there := block["annotations"]; there {
+		fault := AudienceFault(raw)
+		o.See(SeenAnnotations, fault == "", in, "%s", fault)
+	}
+	switch kind {
+	case "image", "audio":
+		media := rawjson.Text(block["mimeType"])
+		o.See(SeenMIME, IsMIME(media) && strings.HasPrefix(strings.ToLower(media), kind+"/"), in, "mimeType of %s is %s", kind, rawjson.OrAbsent(block["mimeType"]))
+		data, err := base64.StdEncoding.DecodeString(rawjson.Text(block["data"]))
+		o.See(SeenBase64, err == nil && len(data) > 0, in, "data of %s: %d bytes, %v", kind, len(data), err)
+		if magic := magicOf()[strings.ToLower(media)]; magic != "" && err == nil {
+			o.See(SeenMagic, bytes.HasPrefix(data, []byte(magic)), in, "%s that begins with %q", media, data[:min(4, len(data))])
+		}
+	case "resource_link":
+		o.See(SeenBlockURI, IsAbsoluteURI(rawjson.Text(block["uri"])), in, "uri is %s", rawjson.OrAbsent(block["uri"]))
+	case "resource":
+		resource, _ := rawjson.Object(block["resource"])
+		o.See(SeenBlockURI, IsAbsoluteURI(rawjson.Text(resource["uri"])), in, "uri is %s", rawjson.OrAbsent(resource["uri"]))
+		fault := resourceFault(resource)
+		o.See(SeenEmbedded, fault == "", in, "%s", fault)
+		o.body(in, resource)
+	}
+}
+
+// body judges the blob and the MIME type of a resource.
+func (o *Observer) body(in wire.Inbound, resource lists.Entry) {
+	if raw, there := resource["blob"]; there {
+		_, err := base64.StdEncoding.DecodeString(rawjson.Text(raw))
+		o.See(SeenBase64, rawjson.IsString(raw) && err == nil, in, "blob of %s: %v", rawjson.Text(resource["uri"]), err)
+	}
+	if raw, there := resource["mimeType"]; there {
+		o.See(SeenMIME, IsMIME(rawjson.Text(raw)), in, "mimeType of %s is %s", rawjson.Text(resource["uri"]), rawjson.OrAbsent(raw))
+	}
+}
+
+// resourceFault says what is wrong with the contents of a resource.
+func resourceFault(resource lists.Entry) string {
+	_, hasText := resource["text"]
+	_, hasBlob := resource["blob"]
+	switch {
+	case !rawjson.IsString(resource["uri"]):
+		return "uri is " + rawjson.OrAbsent(resource["uri"])
+	case hasText == hasBlob:
+		return fmt.Sprintf("%s: text %s, blob %s", rawjson.Text(resource["uri"]), presence(hasText), presence(hasBlob))
+	case hasText && !rawjson.IsString(resource["text"]):
+		return "text is " + rawjson.OrAbsent(resource["text"])
+	}
+	return ""
+}
+
+// AudienceFault says what is wrong with annotations of content, "" when nothing
+// is.
+func AudienceFault(raw json.RawMessage) string {
+	annotations, ok := rawjson.Object(raw)
+	if !ok {
+		return "annotations is " + rawjson.OrAbsent(raw)
+	}
+	if raw, there := annotations["audience"]; there {
+		var audience []string
+		stranger := func(role string) bool { return role != "user" && role != "assistant" }
+		if json.Unmarshal(raw, &audience) != nil || slices.ContainsFunc(audience, stranger) {
+			return "audience is " + rawjson.OrAbsent(raw)
+		}
+	}
+	if raw, there := annotations["priority"]; there {
+		var priority float64
+		if json.Unmarshal(raw, &priority) != nil || priority < 0 || priority > 1 {
+			return "priority is " + rawjson.OrAbsent(raw)
+		}
+	}
+	if raw, there := annotations["lastModified"]; there {
+		if !isTime(rawjson.Text(raw)) {
+			return "lastModified is " + rawjson.OrAbsent(raw)
+		}
+	}
+	return ""
+}
+
+// isTime reports whether text is a date or a time of ISO 8601.
+func isTime(text string) bool {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00"} {
+		if _, err := time.Parse(layout, text); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// IsMIME reports whether text is a MIME type: type/subtype with parameters.
+func IsMIME(text string) bool {
+	media, _, err := mime.ParseMediaType(text)
+	kind, sub, slash := strings.Cut(media, "/")
+	return err == nil && slash && kind != "" && sub != ""
+}
+
+// magicOf is how the bytes of each type begin.
+func magicOf() map[string]string {
+	return map[string]string{
+		"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF", "audio/wav": "RIFF", "audio/ogg": "OggS",
+	}
+}
+
+// IsAbsoluteURI reports whether text is a URI with a scheme (RFC 3986).
+func IsAbsoluteURI(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.IsAbs() && strings.IndexFunc(text, func(c rune) bool { return c <= 0x20 || c == 0x7F }) < 0
+}

@@ -1,0 +1,219 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Checks that are about every message of a run, whatever the scenario.
+const (
+	SeenVersion   = "RPC-01/version"
+	SeenExclusive = "RPC-07/exclusive"
+	SeenKnown     = "RPC-06/known"
+	SeenOnce      = "RPC-06/once"
+	SeenError     = "RPC-08/error"
+	SeenBatch     = "RPC-17/no-batch"
+	SeenRequestID = "RPC-02/request-id"
+	SeenParams    = "RPC-12/params"
+	SeenClean     = "STDIO-01/clean"
+	SeenMediaType = "HTTP-03/media-type"
+	SeenOne       = "HTTP-03/one"
+	SeenEvent     = "SSE-01/message"
+	// SeenSSEMessage is about the HTTP+SSE transport.
+	SeenSSEMessage = "OLD-01/message"
+	SeenContent    = "TOOL-13/content"
+	SeenIsError    = "TOOL-12/is-error"
+	SeenStructure  = "TOOL-07/structured"
+	SeenProfile    = "X-PROF-01/profile"
+)
+
+// Observer looks at every message from the subject. Safe for concurrent use.
+type Observer struct {
+	// Unasked: nobody wants to know whether messages fit their schemas, which is
+	// most of the work of looking at them.
+	Unasked bool
+
+	mu       sync.Mutex
+	observed map[string]int
+	broken   map[string][]violation
+}
+
+type violation struct {
+	detail string
+	frame  wire.Frame
+}
+
+// New returns an observer that has seen nothing.
+func New() *Observer {
+	return &Observer{observed: map[string]int{}, broken: map[string][]violation{}}
+}
+
+// See records that a rule was looked at, and the violation unless ok.
+func (o *Observer) See(id string, ok bool, in wire.Inbound, format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.observed[id]++
+	if ok || len(o.broken[id]) >= 5 {
+		return
+	}
+	frame := wire.Frame{Dir: wire.FromServer, Data: slices.Clone(in.Data[:min(len(in.Data), wire.KeptBytes)]), Size: len(in.Data), HTTP: in.HTTP}
+	o.broken[id] = append(o.broken[id], violation{fmt.Sprintf(format, args...), frame})
+}
+
+// Outcome says how often a rule was looked at, and returns what broke it: the frames,
+// each with what is wrong in its note.
+func (o *Observer) Outcome(id string) (looked int, broken []wire.Frame) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, v := range o.broken[id] {
+		frame := v.frame
+		frame.Note = v.detail
+		broken = append(broken, frame)
+	}
+	return o.observed[id], broken
+}
+
+// Message judges one message of a session.
+func (o *Observer) Message(s *wire.Session, in wire.Inbound) {
+	switch kind := s.Conn.Transport(); {
+	case kind == wire.TransportStdio:
+		o.See(SeenClean, in.Members != nil || rawjson.IsArray(in.Data), in, "a line on standard output is no message: %v", in.Err)
+	case kind == wire.TransportSSE:
+		if in.HTTP == nil || in.HTTP.Status < 300 { // else the body of a refusal
+			o.See(SeenSSEMessage, in.Name == "message" && (in.Members != nil || rawjson.IsArray(in.Data)), in, "an event named %s: %v", in.Name, in.Err)
+		}
+	case in.HTTP != nil && in.HTTP.Status < 300:
+		o.See(SeenMediaType, wire.IsAnswerType(in.HTTP.ContentType), in, "Content-Type %q", in.HTTP.ContentType)
+		if wire.MediaType(http.Header{"Content-Type": {in.HTTP.ContentType}}) == wire.MediaStream {
+			o.See(SeenEvent, in.Members != nil || rawjson.IsArray(in.Data), in, "the data of an event are no message: %v", in.Err)
+		} else {
+			o.See(SeenOne, in.Members != nil || rawjson.IsArray(in.Data), in, "a body is no message: %v", in.Err)
+		}
+	}
+	// Revision B alone has batches. Who sends one elsewhere may get one back.
+	batches := s.Opened != nil && s.Opened.Revision == mcp.Version2025_03_26 || s.Arrays
+	o.See(SeenBatch, batches || !rawjson.IsArray(in.Data), in, "a JSON array")
+	if in.Members == nil {
+		return
+	}
+	if s.Stateless != "" {
+		o.stateless(s, in)
+	}
+	o.See(SeenVersion, string(in.Members["jsonrpc"]) == `"2.0"`, in, "jsonrpc is %s", rawjson.OrAbsent(in.Members["jsonrpc"]))
+	o.fits(s, in)
+	o.meta(in)
+	if in.IsResponse() {
+		o.response(s, in)
+		o.content(s, in)
+		return
+	}
+	if raw, ok := in.Members["id"]; ok {
+		o.See(SeenRequestID, rawjson.IsID(raw), in, "id is %s", rawjson.Clip(string(raw), 40))
+	}
+	if raw, ok := in.Members["params"]; ok {
+		o.See(SeenParams, len(raw) > 0 && raw[0] == '{', in, "params is %s", rawjson.Clip(string(raw), 40))
+	}
+}
+
+func (o *Observer) response(s *wire.Session, in wire.Inbound) {
+	_, hasResult := in.Members["result"]
+	errRaw, hasError := in.Members["error"]
+	o.See(SeenExclusive, hasResult != hasError, in, "result %s, error %s", presence(hasResult), presence(hasError))
+	if hasError {
+		reason := ErrorShape(errRaw)
+		o.See(SeenError, reason == "", in, "%s", reason)
+	}
+	id := in.ID()
+	if id == "" || id == "null" {
+		_, null := s.Pending["null"] // RPC-02/null is about who serves that
+		o.See(SeenKnown, hasError || null, in, "a result without an id")
+		return
+	}
+	answered, asked := s.Pending[id]
+	if !asked && s.Malformed {
+		return // RPC-02 is about what becomes of an id that is none
+	}
+	o.See(SeenKnown, asked, in, "id %s was never sent", rawjson.Clip(id, 60))
+	if asked {
+		o.See(SeenOnce, !answered, in, "id %s is answered a second time", rawjson.Clip(id, 60))
+		s.Pending[id] = true
+	}
+}
+
+// ErrorShape says what is wrong with an error object, "" when nothing is.
+func ErrorShape(raw json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return "error is not an object"
+	}
+	if !rawjson.IsInteger(members["code"]) {
+		return "error.code is " + rawjson.OrAbsent(members["code"])
+	}
+	if !rawjson.IsString(members["message"]) {
+		return "error.message is " + rawjson.OrAbsent(members["message"])
+	}
+	return ""
+}
+
+// CallResult judges the result of a tools/call, whoever made the call.
+func (o *Observer) CallResult(a wire.Answer, revision mcp.Version) {
+	var result map[string]json.RawMessage
+	if a.Err != nil || json.Unmarshal(a.Result, &result) != nil || result == nil {
+		return
+	}
+	if rawjson.Text(result["resultType"]) == "input_required" {
+		return // no result yet (MRTR-01)
+	}
+	reason := ContentShape(result["content"])
+	o.See(SeenContent, reason == "", a.In, "%s", reason)
+	if raw, ok := result["isError"]; ok {
+		o.See(SeenIsError, string(raw) == "true" || string(raw) == "false", a.In, "isError is %s", rawjson.Clip(string(raw), 40))
+	} else {
+		o.See(SeenIsError, true, a.In, "")
+	}
+	if raw, ok := result["structuredContent"]; ok && revision.Era() == mcp.EraSession {
+		o.See(SeenStructure, len(raw) > 0 && raw[0] == '{', a.In, "structuredContent is %s", rawjson.Clip(string(raw), 40))
+	}
+}
+
+// ContentShape says what is wrong with a content list, "" when nothing is.
+// Kinds of content the suite does not know are not its business.
+func ContentShape(raw json.RawMessage) string {
+	var blocks []map[string]json.RawMessage
+	if len(raw) == 0 {
+		return "content is absent"
+	}
+	if err := json.Unmarshal(raw, &blocks); err != nil || blocks == nil {
+		return "content is not an array of objects"
+	}
+	needs := map[string][]string{
+		"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"},
+	}
+	for i, block := range blocks {
+		if !rawjson.IsString(block["type"]) {
+			return fmt.Sprintf("content[%d].type is %s", i, rawjson.OrAbsent(block["type"]))
+		}
+		var kind string
+		_ = json.Unmarshal(block["type"], &kind) // a string, as just seen
+		for _, member := range needs[kind] {
+			if !rawjson.IsString(block[member]) {
+				return fmt.Sprintf("content[%d].%s is %s", i, member, rawjson.OrAbsent(block[member]))
+			}
+		}
+	}
+	return ""
+}
+
+func presence(there bool) string {
+	if there {
+		return "present"
+	}
+	return "absent"
+}
