@@ -26,7 +26,6 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) {
 	if _, named := out.Header["User-Agent"]; !named {
 		out.Header["User-Agent"] = nil
 	}
-	s.trips.DisableCompression = true
 	resp, err := s.trips.RoundTrip(out)
 	if err != nil {
 		abort() // as the server's own connection has ended

@@ -35,7 +35,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{conn: conn, log: o.Log, ended: make(chan error, 1)}
+	s := &Server{conn: conn, log: o.Log, trips: http.Transport{DisableCompression: true}, ended: make(chan error, 1)}
 	started := make(chan Reply, 1)
 	go s.read(started)
 	select {
