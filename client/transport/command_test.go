@@ -552,6 +552,6 @@ func TestCommandAbort(t *testing.T) {
 	c := run(t, "ignore TERM", func(c *transport.Command) { c.StopGrace, c.KillGrace = time.Minute, time.Minute })
 	c.works() // it ignores TERM from here on
 	began := time.Now()
-	require.NoError(t, c.Conn.(transport.Aborter).Abort())
+	require.NoError(t, c.Conn.(interface{ Abort() error }).Abort())
 	require.Less(t, time.Since(began), 20*time.Second)
 }

@@ -106,10 +106,6 @@ type Program interface {
 	Exited() <-chan struct{}
 }
 
-// Aborter is an optional interface of a [Conn] that can close faster than Close
-// does. The client calls Abort after a failed handshake.
-type Aborter interface{ Abort() error }
-
 // Counter is an optional interface of a [Conn] that counts what arrives.
 // Without it, the client detects a silent server only by timeouts.
 type Counter interface {

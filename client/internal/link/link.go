@@ -45,7 +45,7 @@ func (l *Link) StatelessHTTP() bool {
 // Abort closes the connection without the usual farewell. Its errors are
 // ignored: the connection is not used any more.
 func (l *Link) Abort() {
-	if a, ok := l.Conn.(transport.Aborter); ok {
+	if a, ok := l.Conn.(interface{ Abort() error }); ok {
 		_ = a.Abort()
 	}
 	_ = l.Conn.Close()
