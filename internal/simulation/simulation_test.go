@@ -34,6 +34,7 @@ func world(t *testing.T, seed uint64, version mcp.Version) Report {
 
 func TestSimulation(t *testing.T) {
 	t.Parallel()
+	hedges := 0
 	for _, version := range versions {
 		var all Report
 		for seed := range uint64(seeds) {
@@ -43,13 +44,15 @@ func TestSimulation(t *testing.T) {
 		require.Less(t, all.Answered, all.Calls, "and not well all the time: %+v", all)
 		require.NotZero(t, all.Unknown)
 		tried(t, all, version)
+		hedges += int(all.Hedges)
 	}
+	// One world of one era may have hardly any, by chance.
+	require.NotZero(t, hedges, "no second request was made")
 }
 
 // tried holds a run against what it is there to try.
 func tried(t *testing.T, all Report, version mcp.Version) {
 	t.Helper()
-	require.NotZero(t, all.Hedges, "no second request was made")
 	require.NotZero(t, all.Starts, "no program was started again")
 	if version.Era() == mcp.EraSession {
 		require.NotZero(t, all.Sessions, "no session was lost")
@@ -70,6 +73,7 @@ func TestSoak(t *testing.T) {
 	}
 	tried(t, all, mcp.LatestSession)
 	tried(t, all, mcp.Latest)
+	require.NotZero(t, all.Hedges, "no second request was made")
 	fmt.Printf("%d simulated calls, %d requests, %d answered, %d of unknown outcome\n", all.Calls, all.Attempts, all.Answered, all.Unknown)
 	fmt.Printf("duplicates of unsafe calls %d, lost calls %d, hung goroutines 0, sends while OPEN %d, concurrent probes %d\n",
 		all.Duplicates, all.Lost, all.Open, all.Probes)
