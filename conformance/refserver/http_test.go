@@ -166,9 +166,12 @@ func TestHTTPPrimingEventAndPath(t *testing.T) {
 	s := serve(t)
 	s.handshake()
 	res := s.do(http.MethodPost, ping, "MCP-Protocol-Version", "2025-11-25")
-	first, err := bufio.NewReader(res.Body).ReadString('\n')
+	stream := bufio.NewReader(res.Body)
+	first, err := stream.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "event: prime\n", first, "2025-11-25 streams begin with an event that has an id and no data")
+	_, err = io.Copy(io.Discard, stream) // the next ping has the same id
+	require.NoError(t, err)
 	require.Equal(t, http.StatusBadRequest, s.do(http.MethodPost, ping, "MCP-Protocol-Version", "1999-01-01").StatusCode)
 
 	s.url += "/"
