@@ -93,9 +93,10 @@ func withStatus(text, from, to string) string {
 		if f.name != "status" || f.value == "" {
 			continue
 		}
-		line := text[f.start:f.end]
-		if at := strings.Index(strings.ToLower(line), strings.ToLower(from)); at >= 0 {
-			return text[:f.start+at] + to + text[f.start+at+len(from):]
+		// Not by strings.ToLower: it changes the length of invalid UTF-8.
+		word := regexp.MustCompile("(?i)" + regexp.QuoteMeta(from))
+		if at := word.FindStringIndex(text[f.start:f.end]); at != nil {
+			return text[:f.start+at[0]] + to + text[f.start+at[1]:]
 		}
 		return text[:f.start] + to + text[f.end:]
 	}
