@@ -26,13 +26,13 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {263, 80},
+	"methods of client.Client":                       {258, 80},
 	"methods of the largest other type":              {88, 60},
-	"files in the largest circle":                    {112, 25},
-	"arrows a file, client":                          {7.3, 5},
+	"files in the largest circle":                    {73, 25},
+	"arrows a file, client":                          {6.9, 5},
 	"arrows that run back up, client (%)":            {16, 20},
-	"files that one CallTool over stdio passes":      {68, 25},
-	"returns of that call to a file it has left":     {80, 10},
+	"files that one CallTool over stdio passes":      {64, 25},
+	"returns of that call to a file it has left":     {75, 10},
 	"functions that send a request of the client":    {1, 1},
 	"functions that ask why a request has no answer": {12, 1},
 	"exported names of client":                       {260, 180},

@@ -44,7 +44,7 @@ func TestSimulation(t *testing.T) {
 		require.Less(t, all.Answered, all.Calls, "and not well all the time: %+v", all)
 		require.NotZero(t, all.Unknown)
 		tried(t, all, version)
-		hedges += int(all.Hedges)
+		hedges += all.Hedges
 	}
 	// One world of one era may have hardly any, by chance.
 	require.NotZero(t, hedges, "no second request was made")
