@@ -89,6 +89,7 @@ var importTable = []row{
 		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker"},
 		why: "a conversation is opened before there are calls; what is above it are functions it is given",
 	},
+	{pkg: "client/internal/sleep", why: "a wait is a wait, whoever waits"},
 	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
 	{
 		pkg: "client/internal/ask", may: []string{"client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
@@ -112,7 +113,7 @@ var importTable = []row{
 		why: "progress belongs to requests, whoever sends them",
 	},
 	{
-		pkg: "client/internal/watch", may: []string{"client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
+		pkg: "client/internal/watch", may: []string{"client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
 		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
@@ -120,7 +121,7 @@ var importTable = []row{
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/sleep", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{

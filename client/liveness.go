@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -33,7 +34,7 @@ type pulse struct{ beats atomic.Int64 }
 // watchLife asks for signs of life until the client is closed.
 func (c *Client) watchLife() {
 	ctx := c.life
-	for last := c.pulse.beats.Load(); sleep(ctx, c.cfg.keepAlive); {
+	for last := c.pulse.beats.Load(); sleep.For(ctx, c.cfg.keepAlive); {
 		now := c.pulse.beats.Load()
 		if now == last && c.inFlight.Load() == 0 {
 			err := error(link.GoroutineEnded())

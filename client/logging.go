@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -94,7 +95,7 @@ func (c *Client) levelRestored(ctx context.Context, now *link.Link) bool {
 // keepLevel sets the level until that has worked, as long as the session is the
 // same.
 func (c *Client) keepLevel(ctx context.Context, now *link.Link) {
-	for n := 1; sleep(ctx, watch.Pause(n)) && !c.levelRestored(ctx, now); n++ {
+	for n := 1; sleep.For(ctx, watch.Pause(n)) && !c.levelRestored(ctx, now); n++ {
 	}
 }
 

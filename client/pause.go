@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sleep is [sleep] that the end of the client ends too.
+// sleep waits. It reports false when ctx or the client ends first.
 func (c *Client) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -16,16 +16,4 @@ func (c *Client) sleep(ctx context.Context, d time.Duration) bool {
 	case <-c.life.Done():
 	}
 	return false
-}
-
-// sleep waits, and reports false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -233,15 +233,3 @@ func wait(ctx context.Context, done <-chan struct{}, bound time.Duration) {
 	case <-ctx.Done():
 	}
 }
-
-// sleep waits, and reports false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -161,7 +162,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !sleep(k.set.Life, pause) {
+			if !sleep.For(k.set.Life, pause) {
 				return
 			}
 		}

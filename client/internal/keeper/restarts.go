@@ -8,6 +8,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -111,7 +112,7 @@ func (k *Keeper) restart(ended error) bool {
 			held.until = time.Now().Add(next.Wait)
 			k.move(held, Held, cause, next.Wait)
 		}
-		if !sleep(k.set.Life, next.Wait) {
+		if !sleep.For(k.set.Life, next.Wait) {
 			return false
 		}
 		if next.Loop {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -89,7 +90,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 		default:
 		}
 		s.w.set.Go(func() {
-			sleep(before.ctx, overlap)
+			sleep.For(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
 				s.twice = nil
@@ -148,7 +149,7 @@ func (s *Subscription) keepStream() {
 			tries = 0 // it is another program
 		}
 		tries++
-		if (l != nil || tries > 1) && !sleep(s.ctx, again(l, tries)) {
+		if (l != nil || tries > 1) && !sleep.For(s.ctx, again(l, tries)) {
 			return
 		}
 		if !s.reopen(l) {
@@ -246,16 +247,4 @@ func pause(first, most time.Duration, n int) time.Duration {
 		bound *= 2
 	}
 	return rand.N(min(bound, most)) + 1
-}
-
-// sleep waits, and reports false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

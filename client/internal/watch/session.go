@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -138,7 +139,7 @@ func (w *Watcher) Restore(ctx context.Context) {
 // same. Changes are missed meanwhile (CHG-09).
 func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
 	for n := 1; len(left) > 0; n++ {
-		if !sleep(ctx, Pause(n)) {
+		if !sleep.For(ctx, Pause(n)) {
 			return
 		}
 		left = slices.DeleteFunc(left, func(uri string) bool {

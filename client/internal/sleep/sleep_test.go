@@ -1,0 +1,28 @@
+package sleep_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+func TestFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		require.True(t, sleep.For(t.Context(), time.Second))
+		require.Equal(t, time.Second, time.Since(began))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.False(t, sleep.For(ctx, time.Minute))
+		require.Equal(t, 2*time.Second, time.Since(began))
+	})
+}
