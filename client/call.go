@@ -144,7 +144,7 @@ type call struct {
 	crashes  run.Crashes
 }
 
-// cancelable reports whether giving the request up is told to the server.
+// cancelable reports whether the server gets a notification when the request is given up.
 func (q *request) cancelable() bool { return q.purpose != link.Handshake && !q.uncancelled }
 
 // begin makes the next attempt of a call, over l.

@@ -19,7 +19,7 @@ import (
 )
 
 // negotiation is one use of package era, with what that needs of the client, and
-// what the application is told of it.
+// what it reports to the application.
 type negotiation struct {
 	c      *Client
 	era    *era.Negotiator

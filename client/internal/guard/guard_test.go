@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// A throttle is never shortened, and ends by itself.
+// A throttle is never shortened, and ends automatically.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	var none *guard.Throttle
