@@ -110,3 +110,37 @@ func TestDocumentRulesCanFail(t *testing.T) {
 	mod := "module x\n\nrequire github.com/a/a v1.0.0\n\nrequire (\n\tgithub.com/b/b/v2 v2.1.0\n\tgithub.com/c/c v0.1.0 // indirect\n)\n"
 	require.Equal(t, []string{"github.com/b/b/v2 v2.1.0"}, unexplained("`github.com/a/a` v1.0.0, `github.com/b/b/v2` v2.0.0", mod))
 }
+
+// TestWhereToChangeWhat holds the first table of the design page: each file in it
+// exists, and so does each function or variable that stands behind a file.
+func TestWhereToChangeWhat(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/design.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "\n## Where to change what\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.Contains(cells[2], "`") {
+			continue
+		}
+		rows++
+		file := ""
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1) {
+			switch name := m[1]; {
+			case strings.HasPrefix(name, "mcpctl "):
+			case strings.ContainsAny(name, "/.") || name == "errors" || name == "toolcache":
+				_, err := os.Stat(name)
+				require.NoError(t, err, line)
+				file = name
+			default:
+				code, err := os.ReadFile(file)
+				require.NoError(t, err, line)
+				require.Regexp(t, `(?m)^(func (\([^)]*\) )?|\t|var )`+name+`\b`, string(code), "%s is not in %s", name, file)
+			}
+		}
+	}
+	require.Greater(t, rows, 20)
+}

@@ -25,25 +25,11 @@ var privateID = regexp.MustCompile(`\b(?:[A-Z][A-Z0-9]*-)+[0-9]{2,3}\b|\bdecisio
 // publicID looks like a private one, and everybody knows it.
 var publicID = regexp.MustCompile(`^(?:UTF-(?:16|32)|SHA-(?:224|256|384|512)|ISO-[0-9]+)$`)
 
-// unrevised are the packages whose documentation is still to be rewritten. A
-// package leaves the list when it follows the rules; one that does and is on the
-// list fails the test.
-var unrevised = []string{
-	"client", "conformance", "conformance/clientsuite", "conformance/faults",
-	"conformance/wire",
-}
-
-// withoutIDs are packages on that list whose documentation has no private ids any more.
-var withoutIDs = []string{"client", "conformance/clientsuite"}
-
 // TestExportedDocsArePlain holds what users of the libraries read about exported
 // identifiers: no private ids, and none of the phrases that read as translated.
 func TestExportedDocsArePlain(t *testing.T) {
 	t.Parallel()
 	dirs := publicPackages(t)
-	for _, dir := range unrevised {
-		require.Contains(t, dirs, dir, "no such package: take it from the list")
-	}
 	for _, dir := range dirs {
 		fset := token.NewFileSet()
 		paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -58,12 +44,6 @@ func TestExportedDocsArePlain(t *testing.T) {
 			files = append(files, f)
 		}
 		faults := exportedFaults(t, fset, files, dir)
-		if slices.Contains(unrevised, dir) {
-			require.NotEmpty(t, faults, "%s follows the rules: take it from the list", dir)
-			hasIDs := slices.ContainsFunc(faults, func(f string) bool { return !strings.Contains(f, "; say: ") })
-			require.Equal(t, slices.Contains(withoutIDs, dir), !hasIDs, "%s: private ids, or it belongs on the list: %s", dir, faults)
-			continue
-		}
 		require.Empty(t, faults, dir)
 	}
 }

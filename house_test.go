@@ -37,7 +37,7 @@ type row struct {
 }
 
 // library is what a program that uses Mainstay may import.
-var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
+var library = []string{"client/...", "pool", "mcp", "jsonrpc", "errors", "breaker", "toolcache", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/clientsuite", "conformance/report", "conformance/faults/..."}
 
 // testMain is what the tests of every package may import besides.
 const testMain = "internal/testmain"
@@ -82,14 +82,24 @@ var importTable = []row{
 		why: "a scripted server, for tests in virtual time also over HTTP; nothing of the client but its transports",
 	},
 	{
-		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "toolcache", "internal/callback"},
+		pkg: "client/internal/link", may: []string{"client/transport", "jsonrpc", "mcp", "internal/callback"},
 		why: "the way to the server knows nothing of the calls that use it",
+	},
+	{
+		pkg: "client/internal/redact", may: []string{"client/internal/link", "client/transport", "mcp", "errors"},
+		why: "secrets are hidden from everybody, whatever is shown",
 	},
 	{
 		pkg: "client/internal/era", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "jsonrpc", "mcp", "errors", "breaker"},
 		why: "a conversation is opened before there are calls; what is above it are functions it is given",
 	},
+	{pkg: "client/internal/lazy", why: "a part is made when it is needed, whatever it is"},
+	{
+		pkg: "client/internal/life", may: []string{"client/internal/sleep", "jsonrpc", "errors"},
+		why: "goroutines end with the client, whatever they do",
+	},
 	{pkg: "client/internal/sleep", why: "a wait is a wait, whoever waits"},
+	{pkg: "client/internal/span", may: []string{"jsonrpc"}, why: "the time of a call is counted the same way, whatever the call waits for"},
 	{pkg: "client/internal/object", may: []string{"jsonrpc"}, why: "objects are written the same way, whatever they are for"},
 	{
 		pkg: "client/internal/ask", may: []string{"client/internal/link", "client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/callback"},
@@ -97,23 +107,31 @@ var importTable = []row{
 		why:   "what servers ask is answered the same way, whatever brought the question",
 	},
 	{
-		pkg: "client/internal/catalog", may: []string{"client/internal/object", "client/transport", "jsonrpc", "mcp", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
+		pkg: "client/internal/lists", may: []string{"client/internal/link", "client/transport", "jsonrpc", "mcp", "errors", "toolcache"}, tests: []string{"internal/errormap"},
+		why: "what is kept, and for whom, does not depend on what it is used for",
+	},
+	{
+		pkg: "client/internal/catalog", may: []string{"client/internal/life", "client/internal/link", "client/internal/lists", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "toolcache", "internal/doc", "internal/footprint", "internal/inputschema", "internal/schema"},
 		why: "what a schema means for a call is decided by their texts",
 	},
 	{
-		pkg: "client/internal/inbox", may: []string{"client/transport", "internal/callback"},
+		pkg: "internal/inbox", may: []string{"client/transport", "internal/callback"},
 		why: "a queue knows of its items what they weigh",
 	},
 	{
-		pkg: "client/internal/notify", may: []string{"client/internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
+		pkg: "client/internal/notify", may: []string{"internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/footprint"},
 		why: "handlers are called in one order, whatever they are called for",
 	},
 	{
-		pkg: "client/internal/progress", may: []string{"client/internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/callback"},
+		pkg: "client/internal/progress", may: []string{"internal/inbox", "client/transport", "jsonrpc", "mcp", "internal/callback"},
 		why: "progress belongs to requests, whoever sends them",
 	},
 	{
-		pkg: "client/internal/watch", may: []string{"client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
+		pkg: "client/internal/inbound", may: []string{"client/internal/ask", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/notify", "client/internal/progress", "client/transport", "jsonrpc", "mcp", "internal/callback"},
+		why: "a message of the server finds whom it is for, whoever made the connection",
+	},
+	{
+		pkg: "client/internal/watch", may: []string{"client/internal/life", "client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
 		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
@@ -125,12 +143,16 @@ var importTable = []row{
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{
-		pkg: "client/internal/guard", may: []string{"client/internal/link", "client/internal/outcome", "client/transport", "breaker", "errors", "jsonrpc", "internal/resilience"},
-		why: "what keeps a request back knows nothing of calls: requests are counted, and what came of them is handed to it",
+		pkg: "client/internal/guard", may: []string{"client/internal/keeper", "client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/outcome", "client/internal/span", "client/transport", "breaker", "errors", "jsonrpc", "mcp", "internal/errormap", "internal/resilience"},
+		why: "what keeps a request back knows nothing of calls: it is given requests and their outcomes",
+	},
+	{
+		pkg: "client/internal/run", may: []string{"client/internal/link", "client/internal/outcome", "client/internal/catalog", "client/internal/ask", "client/internal/progress", "client/internal/object", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/resilience"},
+		why: "a call goes down: what the application hears of it is handed to it",
 	},
 	{
 		pkg:   "client/...",
-		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/errormap", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback"},
+		may:   []string{"client/...", "jsonrpc", "mcp", "errors", "breaker", "toolcache", "internal/errormap", "internal/sse", "internal/doc", "internal/inputschema", "internal/schema", "internal/resilience", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
 		tests: []string{"internal/memhttp", "conformance/faults/...", "internal/officialschema", "internal/txtar"},
 		why:   "the client stands on all layers and never on its judge; tests of both are the reference server's, so that nobody who takes the client takes that",
 	},
@@ -139,11 +161,11 @@ var importTable = []row{
 		why: "the program that internal/reference starts",
 	},
 	{
-		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
+		pkg: "conformance/refserver/suitetest", tests: []string{"conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "conformance/report", "conformance/refserver/...", "internal/reportsample", "mcp"},
 		why: "tests alone: the suite judges the reference server, and parsers of others read its reports",
 	},
 	{
-		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback"},
+		pkg: "pool", may: []string{"client", "client/transport", "jsonrpc", "mcp", "errors", "breaker", "internal/errormap", "internal/serverfile", "internal/footprint", "internal/healthhttp", "internal/callback", "internal/inbox"},
 		tests: []string{"client/clienttest"},
 		why:   "several clients behind one handle: it can do what any program can do with a client, and no more",
 	},
@@ -162,6 +184,40 @@ var importTable = []row{
 	},
 	{pkg: "conformance/report/...", may: []string{"conformance", "conformance/wire", "mcp"}, tests: []string{"conformance/checks", refServer, "internal/reportsample"}, why: "what was found is rendered by those who did not find it"},
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
+	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
+	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
+	{pkg: "conformance/internal/rule", may: []string{"conformance", "mcp"}, why: "a check is made the same way, whatever it is about"},
+	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
+	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
+	{pkg: "conformance/internal/overhttp", may: []string{"conformance", "conformance/wire", "mcp"}, why: "a request over HTTP, whatever is in it"},
+	{
+		pkg: "conformance/internal/probe", may: []string{"conformance", "conformance/internal/official", "conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "short exchanges, whichever scenario needs them",
+	},
+	{
+		pkg: "conformance/internal/sample", may: []string{"conformance", "conformance/internal/lists", "conformance/internal/rawjson"},
+		why: "arguments are made from schemas, whatever they are for",
+	},
+	{
+		pkg: "conformance/internal/asked", may: []string{"conformance", "conformance/internal/observe", "conformance/internal/rawjson", "conformance/internal/sample", "conformance/wire", "mcp"},
+		why: "answers to servers, in either era",
+	},
+	{
+		pkg: "conformance/internal/subscription", may: []string{"conformance", "conformance/internal/message", "conformance/internal/rawjson", "conformance/wire", "mcp"},
+		why: "a subscription, whatever it brings",
+	},
+	{
+		pkg: "conformance/internal/conversation", may: []string{"conformance", "conformance/internal/probe", "conformance/internal/rawjson", "conformance/wire", "internal/txtar", "mcp"},
+		why: "conversations are data, whatever they are about",
+	},
+	{
+		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/rule", "conformance/wire"},
+		why: "a table is played the same way, whatever it calls",
+	},
+	{
+		pkg: "conformance/internal/suitetest", tests: []string{"conformance", "conformance/checks/...", "conformance/seeds/...", "conformance/internal/...", "conformance/report", "conformance/wire", "mcp", refServer, "internal/memhttp"},
+		why: "tests alone: every check before servers that break what it is about",
+	},
 	{
 		pkg: "conformance/internal/lists", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"},
 		why: "walking a list is a conversation, whoever judges it",
@@ -175,9 +231,24 @@ var importTable = []row{
 		why: "the engine is given its checks and imports none",
 	},
 	{
-		pkg: "conformance/checks", may: []string{"conformance", "conformance/internal/...", "conformance/wire", "jsonrpc", "mcp", "internal/sse", "internal/txtar"},
-		tests: []string{refServer, "conformance/report", "internal/memhttp"},
-		why:   "the checks stand on the engine and drive the wire themselves, never through the client",
+		pkg: "conformance/checks/seen", may: []string{"conformance", "conformance/internal/...", "conformance/wire", "mcp"},
+		why: "it judges what all other scenarios brought",
+	},
+	{
+		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/..."},
+		why: "the list of the checks of the specification, without those of our own tools",
+	},
+	{
+		pkg: "conformance/checks/...", may: []string{"conformance", "conformance/checks/seen", "conformance/internal/...", "conformance/wire", "mcp"},
+		why: "the checks stand on the engine and drive the wire themselves, never through the client",
+	},
+	{
+		pkg: "conformance/seeds", may: []string{"conformance", "conformance/checks", "conformance/seeds/..."},
+		why: "the list of the checks of our own tools, beside those of the specification",
+	},
+	{
+		pkg: "conformance/seeds/...", may: []string{"conformance", "conformance/seeds/...", "conformance/internal/...", "conformance/wire", "mcp"},
+		why: "checks of our own tools: they need none of the others",
 	},
 	{
 		pkg:   "conformance/clientsuite/...",
@@ -192,7 +263,7 @@ var importTable = []row{
 	},
 	{
 		pkg: "cmd/refserver/...", may: []string{"cmd/refserver/...", "conformance/refserver/..."},
-		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/report"}, why: "a thin main around the server",
+		tests: []string{"client/...", "mcp", "jsonrpc", "errors", "conformance", "conformance/checks", "conformance/seeds", "conformance/report"}, why: "a thin main around the server",
 	},
 	{pkg: "internal/simulation", may: []string{"client/...", "breaker", "errors", "jsonrpc", "mcp"}, why: "the world a client is proved in: it knows what a client promises and nothing imports it"},
 	{
@@ -201,7 +272,7 @@ var importTable = []row{
 	},
 	{pkg: "internal/conformanceclient/...", may: library, tests: []string{"conformance/clientsuite"}, why: "an adapter for a foreign suite: public packages only, nothing imports it"},
 	{
-		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "mcp"}, tests: []string{refServer},
+		pkg: "internal/servermutants/...", may: []string{"internal/servermutants/...", "conformance", "conformance/wire", "conformance/checks", "conformance/seeds", "mcp"}, tests: []string{refServer},
 		why: "a proxy before any server, and what the suite makes of it: the server is a program, or handed to it by tests",
 	},
 	{pkg: "examples/...", may: append([]string{"fleet/redis", "otel"}, library...), tests: []string{refServer}, why: "what an example imports, a user can import"},
@@ -496,7 +567,7 @@ func TestImportRulesCanFail(t *testing.T) {
 		{"server borrows from the client's side", listed{ImportPath: own("conformance/refserver/front"), Imports: []string{own("jsonrpc")}}, "conformance/refserver/front imports jsonrpc"},
 		{"suite imports the server", listed{ImportPath: own("conformance"), Imports: []string{own("conformance/refserver")}}, "conformance imports conformance/refserver"},
 		{"suite's tests import the server", listed{ImportPath: own("conformance"), XTestImports: []string{own("conformance"), own("conformance/refserver")}}, "conformance has tests that import conformance/refserver"},
-		{"suite's tests start the server", listed{ImportPath: own("conformance/checks"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
+		{"suite's tests start the server", listed{ImportPath: own("conformance/internal/suitetest"), XTestImports: []string{own("conformance"), own("internal/reference")}}, ""},
 		{"tests are not free", listed{ImportPath: own("mcp"), TestImports: []string{own("client")}}, "mcp has tests that import client"},
 		{"mcpctl imports the server", listed{ImportPath: own("cmd/mcpctl"), Imports: []string{own("conformance/refserver")}}, "cmd/mcpctl imports conformance/refserver"},
 		{"mcpctl links the server", listed{ImportPath: own("cmd/mcpctl"), Deps: []string{own("conformance/refserver/store")}}, "cmd/mcpctl links conformance/refserver/store"},

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	}
 	groups := report.Filter(report.Plan(names, *quick), *filter)
 	if len(groups) == 0 {
-		return errors.New("no such workload: -w takes W1 to W8, -only a part of a row's name")
+		return errors.New("no such workload: -w takes W1 to W9, -only a part of a row's name")
 	}
 	if *profiled != "" {
 		return report.Profile(ctx, self, groups, *profiled, out)

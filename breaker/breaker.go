@@ -42,9 +42,9 @@ type Breaker struct {
 	// mu is held while the engine is asked and a phase begins, and never
 	// across a wait. The fields below are under it.
 	mu     sync.Mutex
-	engine *gobreaker.TwoStepCircuitBreaker[struct{}]
-	moved  bool // the engine changed its state during the present question
-	sharp  bool // the failure that is being reported opens alone
+	engine *gobreaker.TwoStepCircuitBreaker[struct{}] // nil until it is asked; see counting
+	moved  bool                                       // the engine changed its state during the present question
+	sharp  bool                                       // the failure that is being reported opens alone
 	round  round
 }
 
@@ -57,7 +57,6 @@ func New(s Settings) *Breaker {
 	first := &phase{state: Closed, from: Closed, gen: 1, since: time.Now()}
 	b.phase.Store(first)
 	b.told.Store(first)
-	b.engine = b.newEngine()
 	return b
 }
 

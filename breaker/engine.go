@@ -37,6 +37,15 @@ func (b *Breaker) newEngine() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
+// counting returns the engine. Most breakers never see a failure and need none: an
+// engine that is new has counted nothing either. It runs under the lock.
+func (b *Breaker) counting() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	if b.engine == nil {
+		b.engine = b.newEngine()
+	}
+	return b.engine
+}
+
 // probe asks the engine for leave to probe: OPEN becomes HALF_OPEN here, and
 // nowhere else.
 func (b *Breaker) probe() (Permit, error) {
@@ -54,7 +63,7 @@ func (b *Breaker) probe() (Permit, error) {
 		return b.grant(ph), nil
 	}
 	b.moved = false
-	report, err := b.engine.Allow()
+	report, err := b.counting().Allow()
 	if err != nil {
 		b.refused.Add(1)
 		return Permit{}, &ph.refusal
@@ -140,7 +149,7 @@ func (b *Breaker) fail(ph *phase, fatal bool, cause string) {
 func (b *Breaker) tellEngine(ph *phase, err error) bool {
 	b.moved = false
 	if ph.report == nil {
-		report, refused := b.engine.Allow()
+		report, refused := b.counting().Allow()
 		if refused != nil { // CLOSED refuses nobody
 			return false
 		}

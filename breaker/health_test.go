@@ -61,7 +61,7 @@ func TestAC_006_7_StateIsObservable(t *testing.T) {
 			"since": opening.UTC().Format(time.RFC3339Nano), "retry_after_ms": 20000.0,
 			"opens": 1.0, "generation": 2.0, "requests": 5.0, "refused": 0.0,
 			"successes": 0.0, "failures": 5.0, "neutrals": 0.0,
-			"mode": "auto", "reason": "failures in a row", "held": false, "probation": false,
+			"mode": "auto", "reason": "failures in a row", "throttled": false, "probation": false,
 			"suspect": false, "probe_in_flight": false, "last_failure_at": opening.UTC().Format(time.RFC3339Nano),
 		}, got.Breakers[1])
 
@@ -121,7 +121,7 @@ func TestSnapshotAsJSON(t *testing.T) {
 		require.Equal(t, map[string]any{
 			"name": "b", "state": "HALF_OPEN", "mode": "forced_open", "reason": "cooldown over",
 			"consecutive_failures": 1.0, "since": "2000-01-01T00:00:31Z", "retry_after_ms": 60000.0,
-			"held": true, "hold_reason": "429", "probation": false, "suspect": true, "probe_in_flight": true,
+			"throttled": true, "throttle_reason": "429", "probation": false, "suspect": true, "probe_in_flight": true,
 			"last_failure": "silence", "last_failure_at": "2000-01-01T00:00:00Z",
 			"opens": 1.0, "generation": 3.0, "requests": 1.0, "refused": 0.0, "successes": 0.0, "failures": 0.0, "neutrals": 0.0,
 		}, got.Breakers[0])

@@ -24,7 +24,7 @@ func (b *Breaker) Renewed(reason string) bool {
 // no way to CLOSED but a probe; a new one is CLOSED, and nobody asks the old one
 // any more: what reports to it is of generations that have passed.
 func (b *Breaker) closeAnew(text, reason string) {
-	b.engine = b.newEngine()
+	b.engine = nil
 	b.phase.Load().proved = false // what one of several probes has shown was before
 	if reason != "" {
 		text += ": " + reason

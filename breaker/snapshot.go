@@ -113,8 +113,8 @@ func (s Snapshot) MarshalJSON() ([]byte, error) {
 		ConsecutiveFailures int       `json:"consecutive_failures"`
 		Since               time.Time `json:"since"`
 		RetryAfterMS        int64     `json:"retry_after_ms"`
-		Held                bool      `json:"held"`
-		ThrottleReason      string    `json:"hold_reason,omitempty"`
+		Throttled           bool      `json:"throttled"`
+		ThrottleReason      string    `json:"throttle_reason,omitempty"`
 		Probation           bool      `json:"probation"`
 		Suspect             bool      `json:"suspect"`
 		ProbeInFlight       bool      `json:"probe_in_flight"`

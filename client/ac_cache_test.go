@@ -32,7 +32,7 @@ func toolList(names ...string) json.RawMessage {
 }
 
 // exactly keeps times to live as they are: else up to a tenth is cut off.
-var exactly = client.WithToolCacheSettings(toolcache.Settings{ExactTTL: true})
+var exactly = client.WithCache(client.CacheConfig{Settings: toolcache.Settings{ExactTTL: true}})
 
 // inBubble runs f with a client of a fake server, in virtual time.
 func inBubble(t *testing.T, f func(t *testing.T, c *client.Client, s *fakeServer), opts ...client.Option) {
@@ -76,7 +76,7 @@ func TestAC_004_2_TTLFromEnvironment(t *testing.T) {
 		{"300000", nil, 5 * time.Minute},
 		{"2m", nil, 2 * time.Minute},
 		{"1h30m", nil, 90 * time.Minute},
-		{"2m", []client.Option{client.WithToolCacheTTL(time.Hour)}, time.Hour},
+		{"2m", []client.Option{client.WithCache(client.CacheConfig{Settings: toolcache.Settings{TTL: time.Hour}})}, time.Hour},
 	} {
 		t.Run(tt.env, func(t *testing.T) {
 			t.Setenv("MCP_TOOL_CACHE_TTL", tt.env)

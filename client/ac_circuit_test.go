@@ -43,6 +43,7 @@ func TestAC_006_2_OpensAfterFailuresInARow(t *testing.T) {
 		{"default", func() []client.Option { return nil }, 5},
 		{"three", func() []client.Option { // each client has its own
 			return []client.Option{client.WithResilience(client.Resilience{
+				Off:     true,
 				Breaker: breaker.New(breaker.Settings{FailureThreshold: 3}),
 				Tools:   breaker.NewGroup(breaker.GroupSettings{Settings: breaker.Settings{FailureThreshold: 3}}),
 			})}

@@ -49,7 +49,7 @@ type appError struct {
 }
 
 // withoutCircuits lets a test fail one tool a hundred times.
-var withoutCircuits = client.WithResilience(client.Resilience{})
+var withoutCircuits = client.WithResilience(client.Resilience{Off: true})
 
 // eachTool calls each of the seed's eight tools on a server that answers with an
 // error, by default options but for the circuits, and hands out what came of it.

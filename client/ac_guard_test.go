@@ -124,8 +124,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 				}
 			}, profile)
 			// With one level only, it is the server's.
-			one := client.DefaultResilience()
-			one.Tools = nil
+			one := client.Resilience{NoToolBreakers: true}
 			inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 				s.on("tools/call", func(jsonrpc.Request) any { return tt.answer })
 				for range 5 {
@@ -142,7 +141,7 @@ func TestWhatOpensTheCircuit(t *testing.T) {
 // own cancellation.
 func TestCountAll(t *testing.T) {
 	t.Parallel()
-	all := client.Resilience{Breaker: breaker.New(breaker.Settings{CountAll: true})}
+	all := client.Resilience{Off: true, Breaker: breaker.New(breaker.Settings{CountAll: true})}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		for range 5 {
@@ -192,7 +191,7 @@ func TestCancellationIsNeutral(t *testing.T) {
 // (S2-CB-12).
 func TestSharingABreaker(t *testing.T) {
 	t.Parallel()
-	shared := client.DefaultResilience()
+	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
 	a, sa := connected(t, client.WithResilience(shared))
 	b, _ := connected(t, client.WithResilience(shared))
 	other, _ := connected(t)
@@ -255,5 +254,5 @@ func TestMaxInFlight(t *testing.T) {
 		require.Equal(t, mcperrors.KindOverloaded, mcperrors.KindOf(err))
 		require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err))
 		require.NoError(t, <-first)
-	}, client.WithResilience(client.Resilience{MaxInFlight: 1}))
+	}, client.WithResilience(client.Resilience{Off: true, MaxInFlight: 1}))
 }

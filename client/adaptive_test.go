@@ -18,8 +18,7 @@ import (
 // again by calls that succeed while it is used.
 func TestAdaptiveBulkhead(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Bulkhead, r.Retry = client.Bulkhead{Limit: 10, Queue: 10, Adaptive: true}, client.Retry{}
+	r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 10, Queue: 10, Adaptive: true}, Retry: client.Retry{Policy: client.RetryNever}}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		var late atomic.Bool
 		s.on("tools/call", func(req jsonrpc.Request) any {

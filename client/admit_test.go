@@ -20,9 +20,7 @@ import (
 // callsAtOnce is [client.DefaultResilience] with a limit of calls at once, and
 // without retries.
 func callsAtOnce(n int) client.Option {
-	r := client.DefaultResilience()
-	r.Bulkhead, r.Retry = client.Bulkhead{Limit: n}, client.Retry{}
-	return client.WithResilience(r)
+	return client.WithResilience(client.Resilience{Bulkhead: client.Bulkhead{Limit: n}, Retry: client.Retry{Policy: client.RetryNever}})
 }
 
 // Retry-After holds back who was in the queue before it was said: the very call
@@ -176,8 +174,7 @@ func TestQueueLeavesTheSilentServer(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var opened time.Time
-	r := client.DefaultResilience()
-	r.Bulkhead = client.Bulkhead{Limit: 1, Queue: 100}
+	r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 1, Queue: 100}}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
 		s.on("ping", func(jsonrpc.Request) any { return nil })
@@ -214,10 +211,10 @@ func TestCloseEndsTheQueues(t *testing.T) {
 		"bulkhead": func(r *client.Resilience) { r.Bulkhead = client.Bulkhead{Limit: 1} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := client.DefaultResilience()
+			r := client.Resilience{}
 			set(&r)
 			tr, s := newFake(t)
-			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithPreload(false), client.WithResilience(r))
+			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithResilience(r))
 			require.NoError(t, err)
 			s.on("x/y", func(jsonrpc.Request) any { return nil })
 			errs := make(chan error, 2)
@@ -337,8 +334,7 @@ func TestResultOfNoType(t *testing.T) {
 // turn comes does not wait for it.
 func TestTurnsByTheRate(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Rate = client.Rate{PerSecond: 1}
+	r := client.Resilience{Rate: client.Rate{PerSecond: 1}}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		time.Sleep(time.Minute)
 		began := time.Now()

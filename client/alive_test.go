@@ -23,8 +23,7 @@ func TestAlive(t *testing.T) {
 		if p.version >= "2026" {
 			question = "server/discover"
 		}
-		r := client.DefaultResilience()
-		r.Breaker = breaker.New(breaker.Settings{})
+		r := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
 		c, err := p.dial(client.WithResilience(r))
 		require.NoError(t, err)
 		before := p.count(question)

@@ -45,7 +45,7 @@ func TestAnsweredErrorsOfReadsOpenNoCircuit(t *testing.T) {
 					p.pay = func(x *payment) {
 						x.reply(0, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
 					}
-					c := p.dial(client.WithPreload(false))
+					c := p.dial(client.WithCache(client.CacheConfig{NoPreload: true}))
 					for range 12 {
 						err := read(t, c)
 						require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "%v", err)
@@ -69,7 +69,7 @@ func TestAnsweredErrorOfAReadIsNoTestRequest(t *testing.T) {
 		trip(t, c, s)
 		time.Sleep(31 * time.Second)
 		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32603, "no", nil) })
-		_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+		_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 		require.Equal(t, mcperrors.KindServer, mcperrors.KindOf(err), "%v", err)
 		require.Equal(t, breaker.HalfOpen, c.Breaker().State())
 		_, err = c.CallTool(t.Context(), "echo", hello)

@@ -235,7 +235,7 @@ func TestErrorWithoutIDAnswersTheProbe(t *testing.T) {
 				return true
 			}
 			began := time.Now()
-			c, err := p.connect(client.WithProbeTimeout(time.Minute))
+			c, err := p.connect(client.WithProbe(client.Probe{Timeout: time.Minute}))
 			require.NoError(t, err)
 			require.Less(t, time.Since(began), 30*time.Second, "not by silence")
 			require.NoError(t, pays(t, c))

@@ -9,7 +9,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 // A timeout counts against the server when the client's own times passed, and not
@@ -22,15 +24,15 @@ func TestImpatienceIsNoVerdict(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 	for _, tt := range []struct {
 		name string
-		opts callOptions
+		opts run.Options
 		want breaker.Verdict
 	}{
-		{"the client's times", callOptions{}, breaker.Failure},
-		{"longer times", callOptions{timesSet: true, idle: time.Hour, max: 2 * time.Hour}, breaker.Failure},
-		{"a shorter idle time", callOptions{timesSet: true, idle: time.Second}, breaker.Neutral},
-		{"a shorter maximum", callOptions{timesSet: true, max: time.Second}, breaker.Neutral},
+		{"the client's times", run.Options{}, breaker.Failure},
+		{"longer times", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: time.Hour, Max: 2 * time.Hour}}, breaker.Failure},
+		{"a shorter idle time", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: time.Second}}, breaker.Neutral},
+		{"a shorter maximum", run.Options{OwnWait: true, Wait: jsonrpc.Wait{Max: time.Second}}, breaker.Neutral},
 	} {
-		cl := &call{request: request{opts: tt.opts}, attempt: attempt{link: &link.Link{Agreed: link.Nothing}}}
+		cl := &run.Call{Request: run.Request{Options: tt.opts}, Attempt: run.Attempt{Link: &link.Link{Agreed: link.Nothing}}}
 		out := c.outcomeOf(cl, transport.Answer{}, &transport.Failure{Reason: transport.ReasonTimeout, Err: errors.New("x")})
 		require.Equal(t, tt.want, out.Record.Judge(false).Server, tt.name)
 	}

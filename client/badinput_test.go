@@ -116,8 +116,7 @@ func TestBadInputNothingIsSent(t *testing.T) {
 func TestBadInputPrograms(t *testing.T) {
 	t.Parallel()
 	either := []mcperrors.Delivery{mcperrors.NotSent, mcperrors.Unknown} // it may end before or behind the write
-	impatient := client.DefaultResilience()
-	impatient.IdleTimeout = 200 * time.Millisecond
+	impatient := client.Resilience{IdleTimeout: 200 * time.Millisecond}
 	tests := []struct {
 		program string
 		want    wantError

@@ -100,7 +100,7 @@ func BenchmarkCallStdio(b *testing.B) {
 
 // BenchmarkCallStdioBare is the same with everything off.
 func BenchmarkCallStdioBare(b *testing.B) {
-	c := pipeClient(b, client.WithResilience(client.Resilience{}), client.WithValidation(client.ValidateOff))
+	c := pipeClient(b, client.WithResilience(client.Resilience{Off: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}))
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {

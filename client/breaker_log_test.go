@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -67,64 +67,23 @@ func openBoth(t *testing.T, c *client.Client, s *lone) {
 	synctest.Wait()
 }
 
-// The circuits of DefaultResilience log as those of a client without options do.
-func TestDefaultResilienceLogsTransitions(t *testing.T) {
+// The circuits of a client log to its logger, with the server's name.
+func TestCircuitsLogToTheClientsLogger(t *testing.T) {
 	t.Parallel()
-	of := func(t *testing.T, opts ...client.Option) (lines []map[string]any) {
+	for _, opts := range [][]client.Option{nil, {client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: 2}})}} {
 		synctest.Test(t, func(t *testing.T) {
 			var log transitions
 			s := newLone(t)
 			c, err := s.dial(append(opts, log.option())...)
 			require.NoError(t, err)
 			openBoth(t, c, s)
-			lines = log.lines(t)
+			lines := log.lines(t)
+			require.Len(t, lines, 2)
+			for _, line := range lines {
+				require.Contains(t, line["breaker"], memhttp.URL)
+			}
 			require.NoError(t, c.Close())
 			s.mem.Close()
 		})
-		return lines
 	}
-	want := of(t)
-	require.Len(t, want, 2)
-	require.Equal(t, want, of(t, client.WithResilience(client.DefaultResilience())))
-}
-
-// Clients that share circuits log a transition once, and one that is closed leaves
-// it to the others.
-func TestSharedResilienceLogsOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := client.DefaultResilience()
-		s := newLone(t)
-		silent, err := s.dial(client.WithResilience(r))
-		require.NoError(t, err)
-		var logs [3]transitions
-		var clients []*client.Client
-		for i := range 2 {
-			c, err := s.dial(client.WithResilience(r), logs[i].option())
-			require.NoError(t, err)
-			clients = append(clients, c)
-		}
-		openBoth(t, silent, s)
-		require.Len(t, logs[0].lines(t), 2)
-		require.Empty(t, logs[1].lines(t))
-
-		require.NoError(t, clients[0].Close())
-		s.result("prompts/list", `{"resultType":"complete","prompts":[]}`)
-		time.Sleep(31 * time.Second)
-		_, err = silent.Call(t.Context(), "prompts/list", nil)
-		require.NoError(t, err)
-		synctest.Wait()
-		require.Len(t, logs[0].lines(t), 2)
-		require.NotEmpty(t, logs[1].lines(t))
-
-		require.NoError(t, clients[1].Close())
-		last, err := s.dial(client.WithResilience(r), logs[2].option())
-		require.NoError(t, err)
-		openBoth(t, silent, s)
-		require.NotEmpty(t, logs[2].lines(t))
-		for _, c := range []*client.Client{silent, last} {
-			require.NoError(t, c.Close())
-		}
-		s.mem.Close()
-	})
 }

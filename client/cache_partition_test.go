@@ -79,12 +79,12 @@ func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 		store := newMemory()
 		shared, err := toolcache.New(toolcache.Settings{})
 		require.NoError(t, err)
-		kept := client.WithToolCache(shared)
+		kept := client.WithCache(client.CacheConfig{Shared: shared})
 		if durable {
-			kept = client.WithToolCacheSettings(toolcache.Settings{Durable: store})
+			kept = client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: store}})
 		}
 		for i, who := range []string{"alice", "bob", "alice", "bob"} {
-			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, Header: http.Header{"Authorization": {who}}}, client.WithPreload(false), kept)
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, Header: http.Header{"Authorization": {who}}}, client.WithCache(client.CacheConfig{NoPreload: true}), kept)
 			require.NoError(t, err)
 			getSchema(t, c, "of-"+who)
 			require.EqualValues(t, min(i+1, 2), lists.Load(), "each asks once")
@@ -105,16 +105,16 @@ func TestCachePartition_CACHE_05_UnknownCaller(t *testing.T) {
 	durable, err := toolcache.New(toolcache.Settings{Durable: newMemory()})
 	require.NoError(t, err)
 	for name, kept := range map[string]client.Option{
-		"own":    client.WithToolCacheSettings(toolcache.Settings{Durable: newMemory()}),
-		"shared": client.WithToolCache(durable),
+		"own":    client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: newMemory()}}),
+		"shared": client.WithCache(client.CacheConfig{Shared: durable}),
 	} {
 		for _, tr := range []transport.Transport{&transport.HTTP{URL: url, RoundTripper: own}, &transport.SSE{URL: url, RoundTripper: own}} {
-			_, err := client.Connect(t.Context(), tr, client.WithPreload(false), kept)
-			require.ErrorContains(t, err, "WithCachePartition", name)
+			_, err := client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{NoPreload: true}), kept)
+			require.ErrorContains(t, err, "needs a Partition", name)
 			require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 		}
-		for _, opt := range []client.Option{client.WithCachePartition("me"), client.WithCachePartition("")} {
-			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, RoundTripper: own}, client.WithPreload(false), kept, opt)
+		for _, opt := range []client.Option{client.WithCache(client.CacheConfig{Partition: "me"}), client.WithCache(client.CacheConfig{Public: true})} {
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, RoundTripper: own}, client.WithCache(client.CacheConfig{NoPreload: true}), kept, opt)
 			require.NoError(t, err)
 			require.NoError(t, c.Close())
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-var staleIsGood = client.WithToolCacheSettings(toolcache.Settings{ServeStale: true, ExactTTL: true})
+var staleIsGood = client.WithCache(client.CacheConfig{Settings: toolcache.Settings{ServeStale: true, ExactTTL: true}})
 
 // CACHE-11: an old list stands in while the circuit is open, says so, and only
 // where that was asked for.
@@ -35,8 +35,7 @@ func TestStaleWhileTheCircuitIsOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := client.DefaultResilience()
-				r.Breaker = breaker.New(breaker.Settings{})
+				r := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
 				c, s := alone(t, append(tt.opts, client.WithResilience(r))...)
 				s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
 				s.on("resources/read", numbered(aRead))
@@ -104,7 +103,7 @@ func TestAbsentListsAreNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for code, again := range map[int64]int{-32601: 0, -32603: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			c, s := alone(t, client.WithPreload(false), client.WithResilience(client.Resilience{})) // no breaker
+			c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithResilience(client.Resilience{Off: true})) // no breaker
 			no := func(jsonrpc.Request) any { return jsonrpc.NewError(code, "no", nil) }
 			s.on("tools/list", no)
 			s.on("prompts/list", no)
@@ -197,7 +196,7 @@ func TestListChangedStorm(t *testing.T) {
 func TestCacheCommitsOnePass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := alone(t, client.WithPreload(false))
+		c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 		asked := 0
 		s.on("tools/list", func(req jsonrpc.Request) any {
 			asked++
@@ -230,7 +229,7 @@ func TestPagesOfDifferentScopeArePrivate(t *testing.T) {
 	t.Parallel()
 	for scopes, public := range map[string]bool{"public public": true, "public private": false, "private public": false, "public ": false} {
 		synctest.Test(t, func(t *testing.T) {
-			c, s := alone(t, client.WithPreload(false))
+			c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 			first, second, _ := strings.Cut(scopes, " ")
 			s.on("tools/list", func(req jsonrpc.Request) any {
 				scope, rest := first, `,"nextCursor":"2"`
@@ -297,8 +296,8 @@ func TestStoreSparesTheList(t *testing.T) {
 	s := newLone(t)
 	defer s.mem.Close()
 	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
-	durable := client.WithToolCacheSettings(toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}})
-	whose := client.WithCachePartition("me")
+	durable := client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}}})
+	whose := client.WithCache(client.CacheConfig{Partition: "me"})
 	first, err := s.dial(durable, whose)
 	require.NoError(t, err)
 	st, ok := first.CacheStatus()
@@ -323,7 +322,7 @@ func TestWhateverTheTimeToLive(t *testing.T) {
 		`1500`: 1500 * time.Millisecond, `"5"`: 0, `1.5`: time.Millisecond, `1e30`: 24 * time.Hour, `1e999`: 24 * time.Hour, `{}`: 0, `true`: 0, `[1]`: 0, `null`: toolcache.DefaultTTL,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c, s := alone(t, client.WithPreload(false), exactly)
+			c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}), exactly)
 			s.result("tools/list", `{"resultType":"complete","ttlMs":`+ttl+`,"tools":[`+aTool+`]}`)
 			getSchema(t, c, "echo")
 			st, ok := c.CacheStatus()
@@ -339,8 +338,7 @@ func TestNothingIsStaleAfterRefusal(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]client.CallOption{nil, {client.WithTimeouts(time.Second, time.Minute)}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := client.DefaultResilience()
-			r.Breaker = breaker.New(breaker.Settings{})
+			r := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
 			c, s := alone(t, staleIsGood, client.WithResilience(r))
 			s.on("resources/read", numbered(aRead))
 			require.Equal(t, "1", readText(t, c))
@@ -365,7 +363,7 @@ func TestOnlyTheServerSaysThatItHasNoList(t *testing.T) {
 		3: replyFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }),
 		1: jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", nil),
 	} {
-		c, s := alone(t, client.WithPreload(false))
+		c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 		s.on("tools/list", func(jsonrpc.Request) any { return answer })
 		for range 3 {
 			_, err := c.GetToolSchema(t.Context(), "echo")

@@ -84,9 +84,9 @@ func TestCached_CACHE_16_Modes(t *testing.T) {
 	c, s := alone(t)
 	s.on("resources/read", numbered(aRead))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "2", readText(t, c, client.WithCache(client.CacheBypass)))
-	require.Equal(t, "1", readText(t, c, client.WithCache(client.CacheUse)))
-	require.Equal(t, "3", readText(t, c, client.WithCache(client.CacheRefresh)))
+	require.Equal(t, "2", readText(t, c, client.WithCacheMode(client.CacheBypass)))
+	require.Equal(t, "1", readText(t, c, client.WithCacheMode(client.CacheUse)))
+	require.Equal(t, "3", readText(t, c, client.WithCacheMode(client.CacheRefresh)))
 	require.Equal(t, "3", readText(t, c))
 	require.Equal(t, "4", readText(t, c, client.WithMeta("own", 1)), "what is said in _meta may matter")
 	require.Equal(t, "3", readText(t, c))
@@ -213,7 +213,7 @@ func TestCached_CACHE_09_Input(t *testing.T) {
 	require.Equal(t, "2", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`))))
 	require.Equal(t, "3", readText(t, c, client.WithInput(mcp.InputResponses{}, nil)))
 	require.Equal(t, "1", readText(t, c))
-	require.Equal(t, "4", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`)), client.WithCache(client.CacheRefresh)))
+	require.Equal(t, "4", readText(t, c, client.WithInput(nil, json.RawMessage(`"s"`)), client.WithCacheMode(client.CacheRefresh)))
 	require.Equal(t, "1", readText(t, c))
 }
 
@@ -291,7 +291,7 @@ func TestCached_CACHE_14_Poison(t *testing.T) {
 // The pages that the schema cache fetched share its memory; a caller's do not.
 func TestCached_CACHE_14_PoisonedTools(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithPreload(false))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
 	listed := func() string {
 		tool, err := c.GetToolSchema(t.Context(), "echo")
@@ -317,7 +317,7 @@ func TestCached_CACHE_14_PoisonedTools(t *testing.T) {
 // A page that cannot be decoded is nothing to answer with for a minute.
 func TestCached_Undecodable(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithPreload(false))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("prompts/list", `{`+aMinute+`,"prompts":[{"name":7}]}`)
 	_, err := c.ListPrompts(t.Context(), nil)
 	require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
@@ -342,11 +342,11 @@ func TestCached_CACHE_05_SharedCache(t *testing.T) {
 	}{
 		{"1", nil},
 		{"1", nil},
-		{"2", []client.Option{client.WithCachePartition("bob")}},
+		{"2", []client.Option{client.WithCache(client.CacheConfig{Partition: "bob"})}},
 		{"3", []client.Option{client.WithRoots(mcp.Root{URI: "file:///x"})}},
 		{"1", nil},
 	} {
-		c, err := s.dial(append(tt.opts, client.WithToolCache(cache))...)
+		c, err := s.dial(append(tt.opts, client.WithCache(client.CacheConfig{Shared: cache}))...)
 		require.NoError(t, err)
 		require.Equal(t, tt.want, readText(t, c), i)
 		require.NoError(t, c.Close())

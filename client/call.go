@@ -7,20 +7,17 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
-	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
-	"github.com/mainstay-mcp/mainstay/client/internal/progress"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
-	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CallOption sets up one call.
+// CallOption configures one call.
 type CallOption interface{ applyCall(*callOptions) }
 
 type callOptionFunc func(*callOptions)
@@ -28,8 +25,12 @@ type callOptionFunc func(*callOptions)
 func (f callOptionFunc) applyCall(o *callOptions) { f(o) }
 
 type callOptions struct {
-	idle, max  time.Duration
-	timesSet   bool
+	run.Options
+	ownOptions
+}
+
+// ownOptions are the options of a call that its attempts do not depend on.
+type ownOptions struct {
 	progress   func(mcp.ProgressParams)
 	unverified bool
 	cache      CacheMode
@@ -37,20 +38,13 @@ type callOptions struct {
 	shared     bool                 // what comes is not changed, and may be kept without a copy
 	meta       map[string]any
 	ttl        time.Duration // of a task
-	cancelTask bool
-
-	manualInput bool
-	input       *givenInput
-
-	policy    RetryPolicy
-	policySet bool
-	key       *string // of a call that is the same when made again
+	input      *givenInput
 }
 
-// WithProgress asks the server for progress and calls f with it, in order and on
-// a goroutine of the call's own. f may make calls itself. It is not called any more
-// once the call has returned. Where a call is hedged ([Hedge]) f hears of both
-// requests, so progress may go back. Tool calls ask for progress without it, too; see
+// WithProgress calls f with the server's progress, in order, on a goroutine of
+// the call. f may make calls. It is not called after the call has returned. If
+// the call is hedged ([Hedge]), f gets the progress of both requests, which
+// may go backwards. Tool calls ask for progress even without it; see
 // [WithProgressTokens].
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return callOptionFunc(func(o *callOptions) { o.progress = f })
@@ -59,123 +53,26 @@ func WithProgress(f func(mcp.ProgressParams)) CallOption {
 // WithTimeouts replaces the client's idle timeout and maximum time for one
 // call; 0 means no bound.
 func WithTimeouts(idle, maximum time.Duration) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.idle, o.max, o.timesSet = idle, maximum, true })
+	return callOptionFunc(func(o *callOptions) { o.Wait, o.OwnWait = jsonrpc.Wait{Idle: idle, Max: maximum}, true })
 }
 
-// WithoutValidation sends the arguments of one tool call unchecked, and the
-// call even when the server's list has no such tool; its result is not checked
-// either.
+// WithoutValidation disables validation for one tool call: arguments, tool
+// name and result are not checked.
 func WithoutValidation() CallOption {
 	return callOptionFunc(func(o *callOptions) { o.unverified = true })
 }
 
-// request is what is asked of the server. It stays as it is once the call has begun.
-type request struct {
-	method string
-	tool   string // for tools/call
-	// name is what the request names, for headers: the tool, prompt, URI or task
-	// (HTTP-31).
-	name string
-	// meta is the caller's members of _meta, without braces.
-	meta    []byte
-	opts    callOptions
-	purpose link.Purpose
-	// uncancelled says that giving the call up sends no notification, because a
-	// task is behind it (UTIL-03, TASK-10). task is what else it has to do with
-	// tasks.
-	uncancelled bool
-	task        taskPart
-	// known is the definition of the tool, as far as it matters.
-	known
-}
-
-// known is what a tool's definition says about calls of it. listed is false while
-// it is not known.
-type known struct {
-	listed    bool
-	output    json.RawMessage
-	execution *mcp.ToolExecution
-}
-
-// attempt is one request on the wire: the last of a call.
-type attempt struct {
-	link *link.Link // nil before the first
-	id   jsonrpc.ID
-	// stamp is what it says of itself in _meta; see [WithIdempotencyKeys].
-	stamp []byte
-	// kept says that the transport holds on to its params, which are in the memory
-	// of open: they are too large to be copied.
-	kept bool
-	// mirrored are the arguments that headers repeat (HDR-01), and schema what
-	// they were found by.
-	mirrored []transport.Param
-	schema   *catalog.Mirror
-	// progress is nil unless progress was asked for. token says that the request
-	// asks for progress that nobody listens to: it shows that the server works.
-	// The id is the token. follows is the same for a request about a task, which
-	// has no token of its own.
-	progress *progress.Call
-	token    bool
-	follows  *progress.Call
-}
-
-// call is a request on its way, through all its attempts.
+// call is a call of the application.
 type call struct {
-	request
-	attempt
-	// open is the params as the caller gave them: an object without its closing
-	// brace and without _meta; nil for none. Attempts are written behind it.
-	open []byte
-	// repaired are the arguments to send in place of the caller's, nil for those.
-	repaired json.RawMessage
-	// round is what the last round adds to the params, members without braces: the
-	// answers to what the server asked (MRTR-04).
-	round []byte
-	asked ask.Tally
-	// key is that of all attempts of a round, and earlier are the attempts of the
-	// rounds before.
-	key      string
-	earlier  int
-	attempts int
-	began    time.Time // zero for what is one attempt only
-	waited   bool      // for a place, a session or the like, before an attempt
-	repairs  run.Repairs
-	retries  *run.Retries // nil before something failed
-	crashes  run.Crashes
+	run.Call
+	opts ownOptions
 }
-
-// cancelable reports whether the server gets a notification when the request is given up.
-func (q *request) cancelable() bool { return q.purpose != link.Handshake && !q.uncancelled }
-
-// begin makes the next attempt of a call, over l.
-func (cl *call) begin(l *link.Link, id jsonrpc.ID) {
-	cl.link, cl.id = l, id
-	if cl.progress != nil {
-		cl.progress.Sending(id)
-	}
-	if cl.follows != nil {
-		cl.follows.Sending(id)
-	}
-}
-
-// subject is the call that an error or a signal is about.
-type subject struct {
-	method, tool string
-	id           jsonrpc.ID // of the last request, zero before the first
-	attempts     int
-}
-
-func (cl *call) subject() subject {
-	return subject{method: cl.method, tool: cl.tool, id: cl.id, attempts: cl.attempts}
-}
-
-// callOf makes a call without options.
-func callOf(method string) call { return call{request: request{method: method}} }
 
 func newCall(method string, opts []CallOption) call {
-	cl := callOf(method)
+	cl := call{Call: run.New(method)}
 	if len(opts) > 0 { // without options nothing escapes to the heap
-		cl.opts = collect(opts)
+		o := collect(opts)
+		cl.Options, cl.opts = o.Options, o.ownOptions
 	}
 	return cl
 }
@@ -190,10 +87,23 @@ func collect(opts []CallOption) callOptions {
 	return o
 }
 
-// Call sends any request and returns the result as it came. params is an
-// object: nil to leave it out, JSON in a json.RawMessage or []byte as it is, or
-// anything that encodes to one. The methods of the handshake are refused: the session is
-// open.
+// takeMeta adds the members that options set to those in the params.
+func (cl *call) takeMeta() error {
+	if cl.opts.meta != nil {
+		if err := cl.AddMeta(cl.opts.meta); err != nil {
+			return err
+		}
+		cl.opts.meta = nil // once
+	}
+	if cl.Meta == nil {
+		return nil
+	}
+	return cl.CheckMeta(cl.opts.progress != nil)
+}
+
+// Call sends any request and returns the result unchanged. params is an
+// object: nil for none, JSON in a json.RawMessage or []byte, or any value that
+// encodes to an object. The methods of the handshake are rejected.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	if err := reserved(method); err != nil {
 		return nil, c.local(err, method)
@@ -201,20 +111,20 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	cl := newCall(method, opts)
 	raw, err := encodeObject("params", params)
 	if err == nil {
-		cl.open, cl.meta, err = openParams(raw)
-		cl.aim(raw)
+		err = cl.SetParams(raw)
+		cl.SetTarget(raw)
 	}
 	if err != nil {
 		return nil, c.local(err, method)
 	}
-	if err := c.gate(cl.subject()); err != nil {
+	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
 	if ask.CanAsk(method, c.live.Agreed().Version) {
-		cl.takeRound()
+		cl.CutRound()
 	}
-	if cl.tool != "" {
-		if err := c.checkPin(ctx, &cl); err != nil {
+	if cl.Tool != "" {
+		if err := c.checkPin(ctx, cl.Tool); err != nil {
 			return nil, err
 		}
 	}
@@ -234,44 +144,38 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if err := mcp.CheckMeta(metaOf(raw)); err != nil {
 		return c.local(badOption(err), method)
 	}
-	if c.isClosed() {
-		return c.local(errClosed(), method)
+	if c.life.Closed() {
+		return c.local(life.ErrClosed(), method)
 	}
 	if err := c.gateNotification(method); err != nil {
 		return err
 	}
-	cl := callOf(method)
-	if err := c.awaitLink(ctx, &cl); err != nil {
+	cl := newCall(method, nil)
+	if err := c.awaitLink(ctx, &cl.Call); err != nil {
 		return err
 	}
 	for {
-		cl.link = c.live.Load()
-		err := cl.link.Conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
+		cl.Link = c.live.Load()
+		err := cl.Link.Conn.Notify(ctx, jsonrpc.Notification{Method: method, Params: raw})
 		if err == nil {
 			return nil
 		}
-		out := outcome.Outcome{Err: c.failed(cl.subject(), err)}
-		if again, err := c.repaired(ctx, &cl, &out); !again {
+		out := outcome.Outcome{Err: c.failed(cl.Subject(), err)}
+		if again, err := c.repaired(ctx, &cl.Call, &out); !again {
 			return err
 		}
 	}
 }
 
-// Ping asks the server for a sign of life. Revisions of the stateless era have no
-// ping: [Client.Alive] asks servers of both eras.
+// Ping sends a ping. The stateless era has no ping; [Client.Alive] works in
+// both eras.
 func (c *Client) Ping(ctx context.Context) error {
-	cl := callOf(mcp.MethodPing)
-	if err := c.gate(cl.subject()); err != nil {
+	cl := newCall(mcp.MethodPing, nil)
+	if err := c.gate(cl.Subject()); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, &cl)
 	return err
-}
-
-func errClosed() *mcperrors.Error {
-	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
-	e.Retryable = false // it stays closed
-	return e
 }
 
 // encodeObject encodes what must be a JSON object; nil stays nil.
@@ -299,6 +203,10 @@ func appendObject(dst []byte, what string, v any) ([]byte, error) {
 	}
 	return checkObject(dst, start, what, err)
 }
+
+// tailRoom is about what an attempt adds to the params of a call that answers
+// nothing: _meta with the capabilities of this client.
+const tailRoom = 1 << 10
 
 // appendRaw appends what is JSON already, nothing for nil.
 func appendRaw(dst []byte, what string, v []byte) ([]byte, error) {

@@ -197,7 +197,7 @@ var hookCases = []hookCase{
 		return oneOption(client.OnEvent(func(context.Context, client.Event) { h.run() }))
 	}, act: func(t *testing.T, s *hookSite) { // a new definition is an event
 		s.s.AddTool(mcp.Tool{Name: "talk", Description: fmt.Sprint(len(s.s.Requests())), InputSchema: json.RawMessage(`{"type":"object"}`)}, talked)
-		for _, err := range s.c.Tools(t.Context(), client.WithCache(client.CacheRefresh)) {
+		for _, err := range s.c.Tools(t.Context(), client.WithCacheMode(client.CacheRefresh)) {
 			require.NoError(t, err)
 		}
 	}},
@@ -397,6 +397,7 @@ var elsewhere = map[string]string{
 	"toolcache Fetch":               "TestCallbacks",
 	"toolcache TTLFromEnv":          "runs on the caller's goroutine",
 	"client WithHeaderFunc":         "TestHeaderFunc",
+	"client AfterDone":              "TestAfterDone",
 	"transport HTTP.HeaderFunc":     "TestHeaderFunc",
 	"transport SSE.HeaderFunc":      "TestHeaderFunc",
 	"breaker Settings.Logger":       "TestCallbacks",

@@ -6,9 +6,9 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Caller is the part of [Client] that most programs use. Take it where you would
-// take a *Client, and tests can do without a server: anything with these three
-// methods will do. It stays this small, so that fakes stay whole.
+// Caller is the part of [Client] that most programs use. Accept it instead of
+// a *Client, so that tests can pass a fake with these three methods. No method
+// will be added, so fakes stay complete.
 type Caller interface {
 	// CallTool calls a tool.
 	CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error)

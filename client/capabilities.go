@@ -7,16 +7,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// WithCapabilities replaces what the client declares to servers, word for word and
-// in every revision. The default is what the registered handlers imply in the
-// revision that is spoken, which is what most programs want.
+// WithCapabilities replaces the capabilities that the client declares, exactly
+// as given and in every revision. By default the client declares what its
+// handlers support in the negotiated revision, which suits most programs.
 func WithCapabilities(caps mcp.ClientCapabilities) Option {
 	return optionFunc(func(c *config) { c.offer.Declared = &caps })
 }
 
-// WithExtensions declares extensions of the stateless era, settings objects by
-// extension id: "com.example/search": {}. It adds to what other options declare.
-// To see whether the server supports an extension, call
+// WithExtensions declares extensions of the stateless era as settings objects
+// by extension id, for example "com.example/search": {}. It adds to what other
+// options declare. To see whether the server supports an extension, call
 // HasCapability("extensions." + id).
 func WithExtensions(extensions map[string]json.RawMessage) Option {
 	return optionFunc(func(c *config) {
@@ -33,5 +33,9 @@ func (c *Client) requestMeta(version mcp.Version) ([]byte, error) {
 	if !c.cfg.nameless {
 		info = &c.cfg.info
 	}
-	return era.Meta(version, c.cfg.offer.Capabilities(version), info, c.stampedLevel())
+	var level json.RawMessage
+	if w := c.subscriptions.Peek(); w != nil {
+		level = w.Level()
+	}
+	return era.Meta(version, c.cfg.offer.Capabilities(version), info, level)
 }

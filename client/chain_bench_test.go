@@ -56,8 +56,7 @@ func (i *instant) Late() uint64                                       { return 0
 
 // limited is everything on, the limits that are off by default too.
 func limited() client.Resilience {
-	r := client.DefaultResilience()
-	r.Bulkhead = client.Bulkhead{Limit: 64, Adaptive: true}
+	r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 64, Adaptive: true}}
 	r.Rate = client.Rate{PerSecond: 1e9, Burst: 1 << 20}
 	return r
 }
@@ -66,14 +65,14 @@ var chains = []struct {
 	name string
 	opts []client.Option
 }{
-	{"bare", []client.Option{client.WithResilience(client.Resilience{})}},
+	{"bare", []client.Option{client.WithResilience(client.Resilience{Off: true})}},
 	{"whole", nil},
 	{"limited", []client.Option{client.WithResilience(limited())}},
 }
 
 func chainClient(t testing.TB, opts []client.Option) *client.Client {
 	t.Helper()
-	c, err := client.Connect(t.Context(), newInstant(), append(pinned(opts), client.WithValidation(client.ValidateOff))...)
+	c, err := client.Connect(t.Context(), newInstant(), append(pinned(opts), client.WithValidation(client.Validation{Arguments: client.ValidateOff}))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

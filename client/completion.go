@@ -7,17 +7,17 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Complete asks for values that may complete an argument of a prompt or of a
-// resource template. chosen holds the arguments that are set already, nil for
-// none; revisions before 2025-06-18 cannot be told, so it is left out there
-// . What comes may be a part: see HasMore. Callers who complete while
-// somebody types should wait for a pause between the keys.
+// Complete asks for values that complete an argument of a prompt or of a
+// resource template. chosen holds the arguments that are already set, nil for
+// none; revisions before 2025-06-18 do not carry it. The result may be
+// partial; see HasMore. If you complete while somebody types, wait for a pause
+// between keys.
 func (c *Client) Complete(ctx context.Context, ref mcp.CompletionReference, argument mcp.CompletionArgument, chosen map[string]string, opts ...CallOption) (*mcp.Completion, error) {
 	cl := newCall(mcp.MethodCompletionComplete, opts)
 	if why := wrongReference(ref, argument); why != "" {
-		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
+		return nil, c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, why, nil))
 	}
-	if err := c.gate(cl.subject()); err != nil {
+	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
 	params := &mcp.CompleteParams{Ref: ref, Argument: argument}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Dial connects to a server over streamable HTTP. ctx bounds connecting only.
@@ -26,16 +25,17 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 }
 
 // DialCommand starts a program and connects to it over its stdin and stdout.
-// The program lives until [Client.Close], whatever becomes of ctx, which
-// bounds connecting only. Like everything given to the library it gets a safe
-// subset of the environment; see [WithCommand].
+// ctx bounds connecting only: the program lives until [Client.Close]. It gets
+// a safe subset of the environment; see [WithCommand].
 //
-// A program that ends by itself is started again: calls in flight fail with what
-// is known of them, later ones wait for the next program; see [WithRestart] and
-// [StateChanged]. It runs in a process group of its own, which the
-// terminal's interrupt does not reach: a host that is interrupted must Close,
-// for example once the context of [os/signal.NotifyContext] ends, or the program
-// has no time to end by itself: it is killed soon after the host has ended.
+// A program that exits is restarted. Calls in flight fail with what is known
+// of them, and later calls wait for the next program; see [Restart] and
+// [StateChanged].
+//
+// The program runs in a process group of its own, so Ctrl-C in a terminal does
+// not reach it. Call Close when your program is interrupted, for example when
+// the context of [os/signal.NotifyContext] ends. Otherwise the program has no
+// time to shut down: it is killed soon after your program has ended.
 func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, error) {
 	t := &transport.Command{}
 	given := dialConfig(opts)
@@ -49,13 +49,14 @@ func DialCommand(ctx context.Context, argv []string, opts ...Option) (*Client, e
 	return connect(ctx, t, opts)
 }
 
-// Connect connects over any transport: it opens it, finds out which era the
-// server speaks unless [WithProtocolVersion] says so, opens the conversation of
-// that era and then lists the tools to fill the schema cache, unless
-// [WithPreload] says not to. It fails with what failed first, and leaves nothing
-// behind then. A program that exits when it is asked for its era is started a
-// second time; one that is slow is given the time of a start (60 s, see
-// [Restart]), and a URL that does not answer gets initialize after 2 s.
+// Connect connects over any transport. It opens the transport, negotiates the
+// era unless [WithProtocolVersion] pins it, opens the conversation and lists
+// the tools to fill the schema cache ([CacheConfig].NoPreload). On error it returns the
+// first failure and releases everything it opened.
+//
+// If the era probe makes a program exit, Connect starts it once more without
+// the probe. A slow program has 60 s to answer; see [Restart]. If a URL does
+// not answer the probe within 2 s, Connect sends initialize beside it.
 func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Client, error) {
 	if t == nil {
 		return nil, badOption(errors.New("Connect needs a transport"))
@@ -66,9 +67,9 @@ func Connect(ctx context.Context, t transport.Transport, opts ...Option) (*Clien
 	return connect(ctx, t, opts)
 }
 
-// CheckOptions returns the error that [Connect] would fail with because of its
-// options, E203, and nil when there is none. It connects to nothing: a program can
-// check its configuration before it starts anything.
+// CheckOptions returns the error, E203, that Connect would return for these
+// options, or nil. It connects to nothing: use it to check a configuration
+// before starting anything.
 func CheckOptions(opts ...Option) error {
 	if given := dialConfig(opts); given.http != nil || given.command != nil || given.headers != nil {
 		return badOption(errors.New("WithHTTP, WithHeaderFunc and WithCommand belong to Dial and DialCommand; set up the transport itself for Connect"))
@@ -98,23 +99,32 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 	if err != nil {
 		return nil, badOption(err)
 	}
-	partition, err := cfg.partitionOf(t)
+	scope, err := cfg.scopeOf(t)
 	if err != nil {
 		return nil, badOption(err)
 	}
 	c := newClient(cfg, t)
-	if a := (whose{partition, cfg.callersOf(t)}); a != (whose{}) {
-		c.whose = &a
-	}
+	c.scope = scope
 	if err := c.open(ctx, t); err != nil {
 		// What else goes wrong matters less than err.
 		if l := c.live.Load(); l != nil {
 			l.Abort()
 		}
 		_ = c.Close()
-		return nil, c.hide(err)
+		return nil, c.secrets.Secrets().HideError(err)
 	}
 	return c, nil
+}
+
+func newClient(cfg *config, t transport.Transport) *Client {
+	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience}
+	c.guardHooks()
+	c.secrets.Begin(&c.live, t)
+	c.log, cfg.trace = c.secrets.Logger(c.log), c.secrets.Trace(cfg.trace)
+	c.guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)
+	c.budget.SetLimit(max(cfg.memory, 0)) // less than 0 is no bound
+	c.life.Begin()                        // a client outlives the context it was connected with
+	return c
 }
 
 // open opens the transport and the conversation.
@@ -122,7 +132,7 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 	if err := c.negotiate(ctx, t); err != nil {
 		return err
 	}
-	c.enter(StateReady, nil, 0)
+	c.transition(StateReady, nil, 0)
 	c.watchOver(t)
 	c.attend()
 	return c.preload(ctx)
@@ -132,24 +142,8 @@ func (c *Client) open(ctx context.Context, t transport.Transport) error {
 // its tools just now is connected to: whoever needs the list asks again and is
 // told then.
 func (c *Client) preload(ctx context.Context) error {
-	if !c.cfg.preload || !c.HasCapability("tools") {
+	if c.cfg.noPreload || !c.HasCapability("tools") {
 		return nil
 	}
-	err := c.cache().Refresh(ctx, c.cacheKey(ctx), c.fetcher())
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return c.cacheError(err, "") // nobody wants the client any more
-	}
-	c.listFailed(err)
-	return nil
-}
-
-// listFailed tells of a list of tools that could not be had and that no caller is
-// told of.
-func (c *Client) listFailed(err error) {
-	e := c.cacheError(err, "")
-	c.log.Warn("[MCP] the tools of the server could not be listed", "server", c.server, "error", e)
-	c.emit(ListFailed{Method: mcp.MethodToolsList, Reason: e})
+	return c.catalog().Preload(ctx)
 }

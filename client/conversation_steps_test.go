@@ -127,7 +127,7 @@ func (s *steps) leave() {
 // say. Nothing else is on.
 func (s *steps) connect(w words) {
 	opts := []client.Option{
-		client.WithEraStore(nil), client.WithPreload(slices.Contains(w.list, "preload")), client.WithProtocolVersion(w.at(0)),
+		client.WithEraStore(nil), client.WithCache(client.CacheConfig{NoPreload: !slices.Contains(w.list, "preload")}), client.WithProtocolVersion(w.at(0)),
 		client.WithClientInfo(mcp.Implementation{Name: "app", Version: "1"}),
 		client.WithIDs(func() jsonrpc.ID {
 			return jsonrpc.StringID("c" + strconv.FormatInt(s.ids.Add(1), 10))
@@ -200,11 +200,11 @@ func (s *steps) option(name, value string) client.Option {
 	case "tasks":
 		return client.WithTasks()
 	case "strict":
-		return client.WithStrictResults()
+		return client.WithValidation(client.Validation{ResultTypes: true})
 	case "keepalive":
-		return client.WithKeepAlive(duration())
+		return client.WithResilience(client.Resilience{KeepAlive: duration()})
 	case "probe":
-		return client.WithProbeTimeout(duration())
+		return client.WithProbe(client.Probe{Timeout: duration()})
 	case "remember":
 		return client.WithEraStore(s.known)
 	case "waits":
@@ -343,9 +343,9 @@ func (s *steps) callOptions(list []string) []client.CallOption {
 		case "ttl":
 			d, err := time.ParseDuration(value)
 			require.NoError(s.t, err)
-			opts = append(opts, client.WithTaskTTL(d))
+			opts = append(opts, client.WithTask(client.TaskOptions{TTL: d}))
 		case "cancels":
-			opts = append(opts, client.WithTaskCancel())
+			opts = append(opts, client.WithTask(client.TaskOptions{Cancel: true}))
 		default:
 			s.t.Errorf("unknown option of a call %q", word)
 		}

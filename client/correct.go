@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,46 +14,31 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// renewHeaders lists the tools again after a server refused a call for its
-// headers, and reports whether the call has other headers now (HDR-10). With the
-// same ones it would be refused again.
-func (c *Client) renewHeaders(ctx context.Context, cl *call) bool {
-	refused, sent := cl.schema, cl.mirrored
-	// Whoever was refused with it may have brought another list already.
-	if c.headerSchema(ctx, cl) == refused {
-		c.cache().Invalidate(c.cacheKey(ctx))
-		if err := c.cache().Refresh(ctx, c.cacheKey(ctx), c.fetcher()); err != nil {
-			return false // what the server said of the call says more
-		}
-	}
-	return c.mirrorArguments(ctx, cl) == nil && !slices.Equal(sent, cl.mirrored)
-}
-
 // renewVersion takes the newest revision of the era that both sides speak,
 // after a server refused a request for its own (DISC-07). It reports whether the
 // call is sent again with it. A server that lists the revision it refuses
 // contradicts itself, which proves nothing: only what may run twice is sent with
 // that revision again.
-func (c *Client) renewVersion(cl *call, err *mcperrors.Error) (again bool, _ error) {
+func (c *Client) renewVersion(cl *run.Call, err *mcperrors.Error) (again bool, _ error) {
 	var data mcp.UnsupportedVersionData
 	if mcp.Unmarshal(slices.Clone(outcome.RPCOf(err).Data), &data) != nil {
 		return false, nil //nolint:nilerr // the server's error says more
 	}
 	version, ok := mcp.Newest(data.Supported, mcp.EraStateless)
-	proved := version != cl.link.Agreed.Version && mcperrors.SafeToRetry(err)
-	if ok && cl.repairs&run.Revised == 0 && (proved || c.repeatableRead(cl)) {
-		cl.repairs |= run.Revised
+	proved := version != cl.Link.Agreed.Version && mcperrors.SafeToRetry(err)
+	if ok && cl.Repairs&run.Revised == 0 && (proved || c.repeatableRead(cl)) {
+		cl.Repairs |= run.Revised
 		err := c.speak(version)
 		return err == nil, err
 	}
 	ours := slices.DeleteFunc(mcp.Versions(), func(v mcp.Version) bool { return v.Era() != mcp.EraStateless })
-	return false, because(err, &VersionError{Requested: cl.link.Agreed.Version, Supported: ours, Listed: data.Supported})
+	return false, because(err, &VersionError{Requested: cl.Link.Agreed.Version, Supported: ours, Listed: data.Supported})
 }
 
 // repeatableRead reports whether a call may run twice whatever the application
 // says: no call of a tool may.
-func (c *Client) repeatableRead(cl *call) bool {
-	return cl.method != mcp.MethodToolsCall && c.repeatable(cl, resilience.Proof) != resilience.Unsafe
+func (c *Client) repeatableRead(cl *run.Call) bool {
+	return cl.Method != mcp.MethodToolsCall && c.repeatable(cl, resilience.Proof) != resilience.Unsafe
 }
 
 // speak makes version the one that every later request is of. A server may name
@@ -71,7 +55,6 @@ func (c *Client) speak(version mcp.Version) error {
 			return badOption(err)
 		}
 		a.Version, a.Meta = version, meta
-		a.Key = c.keyOf(&a)
 		with.Conn.UseVersion(string(version))
 		if c.live.Amend(with, &a) {
 			return nil
@@ -79,14 +62,15 @@ func (c *Client) speak(version mcp.Version) error {
 	}
 }
 
-// MissingCapabilityError says that a server refused a request because this
-// client does not offer what the request needs. It is the cause of an
-// error with code E209. Register the handlers that offer it, and connect again.
+// MissingCapabilityError reports that a server refused a request because it
+// needs a capability that this client does not declare. It is the cause of an
+// error with code E209. Register the handlers that provide it, and connect
+// again.
 type MissingCapabilityError struct {
-	// Required is what the request needs.
+	// Required are the capabilities that the request needs.
 	Required mcp.ClientCapabilities
-	// Names are the same, as paths: "sampling", "elicitation.url"; the first 20
-	// where there are more.
+	// Names are the same as paths, such as "sampling" or "elicitation.url". At
+	// most 20 are listed.
 	Names []string
 	more  int
 }
@@ -94,7 +78,7 @@ type MissingCapabilityError struct {
 // maxNames is how many names of a server's an error repeats.
 const maxNames = 20
 
-// Error lists what is missing.
+// Error lists the missing capabilities.
 func (e *MissingCapabilityError) Error() string {
 	text := "the server needs a client with " + strings.Join(e.Names, ", ")
 	if e.more > 0 {

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mainstay-mcp/mainstay/client/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -64,8 +66,8 @@ func TestRenewVersionNeedsAProof(t *testing.T) {
 		c := newClient(cfg, &transport.Stream{})
 		conn := &versionConn{}
 		c.live.Use(conn)
-		cl := &call{request: request{method: tt.method}}
-		cl.link = &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}
+		cl := &run.Call{Request: run.Request{Method: tt.method}}
+		cl.Link = &link.Link{Conn: conn, Agreed: &link.Agreement{Version: tt.sent, Era: mcp.EraStateless}}
 		refused := mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindVersion, tt.delivery, "no", rpc)
 		if tt.again {
 			again, err := c.renewVersion(cl, refused)
@@ -114,10 +116,10 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 	definition := mcp.Tool{Name: "x", Description: text}
 	tests := map[string]func(c *Client){
 		"notifications": func(c *Client) {
-			c.notifier().Notification(jsonrpc.Notification{Method: "acme/x", Params: []byte(text)})
+			c.inbound().Notifier().Notification(jsonrpc.Notification{Method: "acme/x", Params: []byte(text)})
 		},
 		"progress with members of its own": func(c *Client) {
-			c.progressTable().Notify(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})
+			c.inbound().Progress().Notify(jsonrpc.Notification{Params: []byte(`{"progressToken":1,"progress":1,"x":"` + text + `"}`)})
 		},
 		"definitions that changed": func(c *Client) { c.emit(ToolDrift{Before: &mcp.Tool{}, After: definition}) },
 		"definitions of before":    func(c *Client) { c.emit(ToolDrift{Before: &definition}) },
@@ -133,7 +135,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			require.NoError(t, err)
 			c := newClient(cfg, &transport.Stream{})
 			c.live.Use(&versionConn{})
-			c.progressTable().Add(func(mcp.ProgressParams) { <-slow })
+			c.inbound().Progress().Add(func(mcp.ProgressParams) { <-slow })
 			for range inbox.MaxBytes/one + 2 {
 				put(c)
 			}
@@ -141,7 +143,7 @@ func TestInboxCountsWhatItHolds(t *testing.T) {
 			require.LessOrEqual(t, held, int64(inbox.MaxBytes))
 			require.Greater(t, held, int64(inbox.MaxBytes-2*one))
 			close(slow)
-			c.work.Wait()
+			require.True(t, c.life.Await(time.Minute))
 			require.Zero(t, c.budget.Held())
 		})
 	}

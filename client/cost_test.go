@@ -77,7 +77,7 @@ func TestCostStdio(t *testing.T) {
 func TestCostOfResilience(t *testing.T) {
 	with, _ := cost(t, 2000, callEcho(t, pipeClient(t)))
 	without, _ := cost(t, 2000, callEcho(t, pipeClient(t,
-		client.WithResilience(client.Resilience{}), client.WithValidation(client.ValidateOff))))
+		client.WithResilience(client.Resilience{Off: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}))))
 	t.Logf("%.2f allocations with, %.2f without", with, without)
 	require.Less(t, with-without, 2.1)
 }
@@ -383,7 +383,7 @@ func TestCostIdle(t *testing.T) {
 	tripper := prepared(`{}`)
 	open := func() *client.Client {
 		c, err := client.Dial(t.Context(), "http://idle.test/mcp", client.WithProtocolVersion("2025-11-25"),
-			client.WithPreload(false), client.WithHTTP(transport.HTTP{RoundTripper: tripper}))
+			client.WithCache(client.CacheConfig{NoPreload: true}), client.WithHTTP(transport.HTTP{RoundTripper: tripper}))
 		require.NoError(t, err)
 		return c
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 )
 
 // watchEnd tells the application when the server ends a connection that nothing
@@ -9,26 +10,26 @@ import (
 func (c *Client) watchEnd() {
 	l := c.live.Load()
 	select {
-	case <-c.life.Done():
+	case <-c.life.Context().Done():
 		return
 	case <-l.Conn.Done():
 	}
-	if c.isClosed() {
+	if c.life.Closed() {
 		return
 	}
-	cause := c.failed(subject{}, l.Ended())
+	cause := c.failed(outcome.Subject{}, l.Ended())
 	c.log.Warn("[MCP] the server has ended the connection", "server", c.server, "error", cause)
-	c.enter(StateEnded, cause, 0)
+	c.transition(StateEnded, cause, 0)
 	c.emit(Disconnected{Cause: cause})
 }
 
 // gone is the error of a call that nothing can be done for because the program
 // it was for has ended, nil while that runs or is about to. Waiting for the
 // circuit to close would lead nowhere.
-func (c *Client) gone(cl *call) error {
+func (c *Client) gone(cl *run.Call) error {
 	if k := c.restarting(); k != nil {
 		if e := k.Refusal(); e != nil {
-			return c.about(cl.subject(), e)
+			return c.about(cl.Subject(), e)
 		}
 		return nil
 	}
@@ -41,9 +42,9 @@ func (c *Client) gone(cl *call) error {
 	default:
 		return nil
 	}
-	s := outcome.Sent{Method: cl.method}
+	s := outcome.Sent{Method: cl.Method}
 	if f := l.Ended(); s.HasEnded(f) {
-		return c.failed(cl.subject(), f)
+		return c.failed(cl.Subject(), f)
 	}
 	return nil
 }

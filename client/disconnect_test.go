@@ -28,7 +28,7 @@ func ends(into chan<- client.Disconnected) client.Option {
 func TestProgramThatEndsIsToldOf(t *testing.T) {
 	t.Parallel()
 	told := make(chan client.Disconnected, 2)
-	c, err := dialSituation(t, "ends in a call", sessionEra, client.WithPreload(false), ends(told), client.WithRestart(client.Restart{Off: true}))
+	c, err := dialSituation(t, "ends in a call", sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}), ends(told), client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}))
 	require.NoError(t, err)
 	_, err = c.CallTool(t.Context(), "echo", message, client.WithoutValidation())
 	require.Equal(t, mcperrors.Unknown, mcperrors.DeliveryOf(err), err)
@@ -67,7 +67,7 @@ func TestStreamThatEndsIsToldOf(t *testing.T) {
 				require.NoError(t, s.conn.Close())
 				synctest.Wait()
 				require.Len(t, told, 1)
-				require.ErrorContains(t, (<-told).Cause, "the connection is lost")
+				require.ErrorContains(t, (<-told).Cause, "the connection was lost")
 				_, err = c.CallTool(t.Context(), "echo", message)
 				require.Equal(t, mcperrors.NotSent, mcperrors.DeliveryOf(err), err)
 			}

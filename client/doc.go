@@ -7,24 +7,32 @@
 //	defer c.Close()
 //	res, err := c.CallTool(ctx, "greet", map[string]any{"name": "you"})
 //
-// [Dial] speaks streamable HTTP, [DialCommand] starts a program and speaks
-// over its stdin and stdout, [Connect] takes any [transport.Transport]. All
-// three find out which revision the server speaks ([WithProtocolVersion] pins
-// one), open the conversation, in the session era with initialize, a check of
-// the answer and notifications/initialized, and walk tools/list once to fill
-// the schema cache. A session that the server loses is opened again by itself.
+// [Dial] connects over streamable HTTP. [DialCommand] starts a program and
+// connects over its stdin and stdout. [Connect] takes any [transport.Transport].
 //
-// The same calls work in both eras of the protocol. What a server may ask is
-// answered by handlers that are registered once: [OnSampling], [OnElicitForm],
-// [OnElicitURL], [WithRoots]. [OnEvent] tells what happens to the connection.
+// MCP has two eras: in the session era a conversation opens with initialize, and
+// since revision 2026-07-28, in the stateless era, each request stands alone. The
+// client finds out which era a server speaks, and every call works the same in
+// both. [WithProtocolVersion] pins a revision.
 //
-// With no options a client has deadlines, a circuit breaker, a schema cache
-// and bounds on everything a server may send. Every error is a
-// [*mcperrors.Error], which says what happened, whether a later attempt may
-// succeed, and whether the request may have been executed. A tool that reports
-// isError is a result, not an error; see [Client.ToolError].
+// With no options a client has deadlines, a circuit breaker, retries, a schema
+// cache and bounds on everything a server may send. A call is retried only if that
+// is proven safe ([RetryPolicy]). A program that exits is restarted ([Restart]),
+// and a lost session is reopened. [Resilience] holds the settings. [OnEvent]
+// reports what happens to the connection.
 //
-// The types to know are [Client], [Option] and [Resilience]. There is no
-// public session: a session is how a server of the older revisions keeps a
-// connection, not something users hold.
+// Servers may ask the application for input. Register handlers once, for both
+// eras: [OnSampling], [OnElicitForm], [OnElicitURL], [WithRoots].
+//
+// To use several servers through one handle, see package
+// github.com/mainstay-mcp/mainstay/pool.
+//
+// These are the types to know first:
+//
+//   - [Client], one connection to one server; safe for concurrent use
+//   - [CallAs], which calls a tool and decodes its result into a Go type
+//   - [mcp.CallToolResult], what a tool returned; IsError makes it a failure of
+//     the tool, which is still a result
+//   - [mcperrors.Error], the type of every error: what happened, whether a retry may
+//     help, and whether the call may have run
 package client

@@ -65,10 +65,10 @@ func TestToolDrift(t *testing.T) {
 
 		// The application's own walks count, too.
 		s.result("tools/list", `{"tools":[{"name":"y","description":"new","inputSchema":{"type":"object"}}]}`)
-		for _, err := range c.Tools(t.Context(), client.WithCache(client.CacheRefresh)) {
+		for _, err := range c.Tools(t.Context(), client.WithCacheMode(client.CacheRefresh)) {
 			require.NoError(t, err)
 		}
-		_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheBypass))
+		_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheBypass))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Len(t, seen, 3)
@@ -87,7 +87,7 @@ func TestToolPins(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var seen []client.ToolDrift
-				c, s := ofVersion(t, "2025-11-25", describing("fetch a page and send it on"), drifts(&seen), client.WithToolPins(pins, policy))
+				c, s := ofVersion(t, "2025-11-25", describing("fetch a page and send it on"), drifts(&seen), client.WithCache(client.CacheConfig{Pins: pins, PinPolicy: policy}))
 				s.result("tools/call", `{"content":[]}`)
 				synctest.Wait()
 				require.Len(t, seen, 1)
@@ -132,17 +132,17 @@ func TestToolPins(t *testing.T) {
 		})
 	}
 	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr, client.WithToolPins(map[string]string{"x": "abc"}, client.PinBlock))
+	_, err := client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{Pins: map[string]string{"x": "abc"}, PinPolicy: client.PinBlock}))
 	require.ErrorContains(t, err, `the pin of tool "x" is not a fingerprint`)
-	_, err = client.Connect(t.Context(), tr, client.WithToolPins(nil, 7))
+	_, err = client.Connect(t.Context(), tr, client.WithCache(client.CacheConfig{PinPolicy: 7}))
 	require.ErrorContains(t, err, "unknown pin policy 7")
 }
 
 // A pinned tool that is not on the list cannot be looked at, so it is not called.
 func TestPinnedToolThatIsGone(t *testing.T) {
 	t.Parallel()
-	c, s := ofVersion(t, "2025-11-25", describing(""), client.WithPreload(false),
-		client.WithToolPins(map[string]string{"z": "sha256:00"}, client.PinBlock))
+	c, s := ofVersion(t, "2025-11-25", describing(""), client.WithCache(client.CacheConfig{NoPreload: true}),
+		client.WithCache(client.CacheConfig{Pins: map[string]string{"z": "sha256:00"}, PinPolicy: client.PinBlock}))
 	_, err := c.CallTool(t.Context(), "z", nil)
 	require.Equal(t, mcperrors.KindNotFound, mcperrors.KindOf(err))
 	require.Zero(t, s.count("tools/call"))

@@ -31,24 +31,24 @@ type FormField struct {
 	Required bool
 	// Default is the initial value, as JSON; nil for none.
 	Default json.RawMessage
-	// Choices are the values to choose from; empty when any value that fits will
-	// do.
+	// Choices are the permitted values; empty if any value that matches Schema
+	// is permitted.
 	Choices []FormChoice
 	// Schema is the field's JSON Schema, with limits on lengths and numbers.
 	Schema json.RawMessage
 }
 
-// FormChoice is a value to choose, and what to call it.
+// FormChoice is a permitted value with its label.
 type FormChoice struct{ Value, Title string }
 
-// OnElicitForm shows forms of servers to the user, in both eras (2025-06-18 and
-// later). [AcceptForm] makes the answer of a user who filled the form in; missing
-// fields get the form's defaults. An answer that does not fit the form is not
-// sent: the server gets "cancel", and the log says why. [ErrRejected] declines;
-// any other error, a panic and nil answer "cancel".
+// OnElicitForm registers the handler that shows the user a form from the
+// server, in both eras (revision 2025-06-18 and later). Register it only if
+// there is a user to ask. It runs like a handler of [OnSampling].
 //
-// The handler runs like one of [OnSampling]. Register it only where there is a
-// user to ask.
+// Return [AcceptForm] for a completed form; missing fields get the form's
+// defaults. Return [ErrRejected] if the user declined. The client answers
+// "cancel" on any other error, on a panic and on nil. It also answers "cancel"
+// if the content does not match the form, and logs the reason.
 func OnElicitForm(f func(ctx context.Context, r FormRequest) (*mcp.ElicitResult, error)) Option {
 	return optionFunc(func(c *config) {
 		c.offer.Form = nil
@@ -75,8 +75,8 @@ func formFields(fields []ask.FormField) []FormField {
 	return out
 }
 
-// AcceptForm is the answer of a user who filled a form in: content is a struct
-// or map of the fields, nil for the defaults.
+// AcceptForm returns the answer for a completed form. content is a struct or
+// map with the fields; nil means the defaults.
 func AcceptForm(content any) (*mcp.ElicitResult, error) {
 	raw, err := encodeObject("form", content)
 	if err != nil {
@@ -106,11 +106,13 @@ type URLRequest struct {
 	Params *mcp.ElicitParams
 }
 
-// OnElicitURL sends the user to a page that a server names, in both eras
-// (2025-11-25 and later). Accept says that the user agreed to go there, not that
-// the user has finished. The client makes a call that the server refused until
-// something is done there once more after the handler accepts: wait for Done
-// first, within reason. Errors are handled as for [OnElicitForm].
+// OnElicitURL registers the handler that sends the user to a page that the
+// server names, in both eras (revision 2025-11-25 and later).
+//
+// ElicitAccept means that the user agreed to visit the page, not that the user
+// has finished there. If the server refused a call until then, the client
+// repeats it after the handler accepts. So wait for Done first, within reason.
+// Errors are handled as in [OnElicitForm].
 func OnElicitURL(f func(ctx context.Context, r URLRequest) (mcp.ElicitAction, error)) Option {
 	return optionFunc(func(c *config) {
 		c.offer.URL = nil

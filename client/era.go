@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -34,8 +35,13 @@ func (c *Client) newNegotiation(again bool) *negotiation {
 	n := &negotiation{c: c, again: again}
 	cfg := n.sessionConfig()
 	cfg.Version, cfg.Store = mcp.Version(c.cfg.version), c.eraStore()
-	cfg.Policy, cfg.ProbeTimeout = era.Policy(c.cfg.era.policy), c.cfg.era.timeout
-	cfg.StartTimeout = orElse(c.cfg.restart.StartTimeout, defaultStartTimeout)
+	probe := c.cfg.era.probe
+	cfg.ProbeTimeout = probe.Timeout
+	cfg.Policy = era.Policy{
+		FreshProcess: probe.FreshProcess, SilenceIsSession: probe.SilenceIsSession,
+		AuthIsSession: probe.AuthIsSession, AnyRefusal: probe.AnyRefusal,
+	}
+	cfg.StartTimeout = orElse(c.res.Restart.StartTimeout, defaultStartTimeout)
 	cfg.CountAll = c.res.Breaker != nil && c.res.Breaker.CountAll()
 	cfg.Probing, cfg.Connect, cfg.Admit, cfg.Discover = &c.probing, n.connect, n.admit, n.discover
 	cfg.Meta, cfg.Note, cfg.Restarted = c.requestMeta, n.note, n.restarted
@@ -47,7 +53,7 @@ func (c *Client) newNegotiation(again bool) *negotiation {
 func (n *negotiation) sessionConfig() era.Config {
 	c := n.c
 	return era.Config{
-		Server: c.server, Log: c.log, Links: &c.live, Required: c.cfg.required, Wait: c.wait(callOptions{}),
+		Server: c.server, Log: c.log, Links: &c.live, Required: c.cfg.required, Wait: c.wait(&run.Options{}),
 		Initialize: n.initialize, Agree: n.agree, Failed: n.failed, About: n.about, Mismatch: mismatchError,
 	}
 }
@@ -94,7 +100,7 @@ func (n *negotiation) settled() {
 	}
 	kept := now // the rest is not needed any more
 	c.negotiated.Store(&kept)
-	if c.log.Enabled(c.life, slog.LevelInfo) {
+	if c.log.Enabled(c.life.Context(), slog.LevelInfo) {
 		c.log.Info("[MCP] Era chosen", "server", c.server, "era", now.Era.String(), "version", string(now.Version),
 			"evidence", now.Evidence, "round_trips", len(now.Tried), "remembered", now.Remembered, "tried", stepsText(now.Tried))
 	}
@@ -120,9 +126,9 @@ func (n *negotiation) initialize(ctx context.Context, offered mcp.Version, wait 
 	if err != nil {
 		return nil, badOption(err)
 	}
-	cl := &call{request: request{method: mcp.MethodInitialize, purpose: link.Handshake}, open: object.Open(params)}
+	cl := &run.Call{Request: run.Request{Method: mcp.MethodInitialize, Purpose: link.Handshake}, Params: object.Open(params)}
 	if wait != (jsonrpc.Wait{}) {
-		cl.opts = callOptions{idle: wait.Idle, max: wait.Max, timesSet: true}
+		cl.Wait, cl.OwnWait = wait, true
 	}
 	out := n.c.attempt(ctx, cl)
 	return out.Result, out.Error()
@@ -130,11 +136,7 @@ func (n *negotiation) initialize(ctx context.Context, offered mcp.Version, wait 
 
 // admit takes the permit of a probe from the server's circuit.
 func (n *negotiation) admit() (breaker.Permit, error) {
-	b := n.c.breaker(true)
-	if b == nil {
-		return breaker.Permit{}, nil
-	}
-	permit, err := b.Acquire()
+	permit, err := n.c.guard.AcquireProbe()
 	if err != nil {
 		return permit, n.c.local(err, mcp.MethodDiscover)
 	}
@@ -144,28 +146,27 @@ func (n *negotiation) admit() (breaker.Permit, error) {
 // discover sends a probe, once and past all limits. counted says that the circuit
 // knows of the failure already.
 func (n *negotiation) discover(ctx context.Context, l *link.Link, wait jsonrpc.Wait) (out outcome.Outcome, counted bool) {
-	cl := &call{request: request{
-		method: mcp.MethodDiscover, opts: callOptions{timesSet: true, idle: wait.Idle, max: wait.Max},
+	cl := &run.Call{Request: run.Request{
+		Method: mcp.MethodDiscover, Options: run.Options{OwnWait: true, Wait: jsonrpc.Wait{Idle: wait.Idle, Max: wait.Max}},
 	}}
-	cl.begin(l, n.c.cfg.nextID())
-	req := cl.frame()
+	cl.Begin(l, n.c.cfg.nextID())
+	req := cl.Frame()
 	req.Wait = wait
 	out = n.c.exchange(ctx, cl, req)
-	return out, out.Failure != nil && n.c.countedEnd(l, out.Failure)
+	return out, n.c.guard.EndCounted(l, &out)
 }
 
 // agree sets what a handshake agreed.
 func (n *negotiation) agree(a *link.Agreement) {
-	a.Key = n.c.keyOf(a)
 	n.c.live.Agree(a)
 }
 
 func (n *negotiation) failed(method string, err error) *mcperrors.Error {
-	return n.c.failed(subject{method: method}, err)
+	return n.c.failed(outcome.Subject{Method: method}, err)
 }
 
 func (n *negotiation) about(method string, attempts int, e *mcperrors.Error) *mcperrors.Error {
-	return n.c.about(subject{method: method, attempts: attempts}, e)
+	return n.c.about(outcome.Subject{Method: method, Attempts: attempts}, e)
 }
 
 func (n *negotiation) note(s era.Step) { n.steps = append(n.steps, ProbeStep(s)) }

@@ -10,12 +10,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// ProbeStep is one request that was made to open the conversation.
+// ProbeStep is one request that was sent to open the conversation.
 type ProbeStep struct {
 	// Method is server/discover, initialize, or GET for the stream of an
 	// HTTP+SSE server.
 	Method string
-	// Version is the revision that was asked for, "" for none.
+	// Version is the requested revision, "" for none.
 	Version mcp.Version
 	// Reply describes the outcome in a few words.
 	Reply string
@@ -23,8 +23,8 @@ type ProbeStep struct {
 	Took time.Duration
 }
 
-// EraError is the cause of an error of Connect that more than one request led
-// to: what was tried, and how each request ended. It unwraps to the cause of the
+// EraError is the cause of an error of Connect after more than one request:
+// what was tried, and how each request ended. It unwraps to the cause of the
 // error.
 type EraError struct {
 	Tried []ProbeStep
@@ -49,15 +49,16 @@ func stepsText(tried []ProbeStep) string {
 	return strings.Join(out, ", ")
 }
 
-// VersionError says that server and client share no revision, or not the one
-// that was set. It is the cause of an error of kind version.
+// VersionError reports that server and client share no revision, or that the
+// server does not speak the pinned one. It is the cause of an error of kind
+// version.
 type VersionError struct {
-	// Requested is the revision the client asked for, Offered the one the server
-	// answered to initialize, Supported those the client could have taken.
+	// Requested is the revision the client asked for. Offered is the one the
+	// server returned from initialize. Supported are those the client accepts.
 	Requested, Offered mcp.Version
 	Supported          []mcp.Version
-	// Listed are the revisions the server says it speaks, where it refuses one
-	// instead of offering another; Offered is "" then.
+	// Listed are the revisions that the server reports when it rejects one
+	// without offering another. Offered is "" then.
 	Listed []string
 }
 

@@ -8,39 +8,40 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Era is what was found about a server: how to open a conversation with it. It
-// is a hint: if it is wrong, that costs a request, never a connection.
+// Era is what a client has learned about how to open a conversation with a
+// server. It is a hint: a wrong one costs a request, never a connection.
 type Era struct {
-	// Version tells the era. It is the revision that is spoken in the stateless
-	// era, and the one to offer in the session era.
+	// Version implies the era. In the stateless era the client speaks this
+	// revision; in the session era it offers it.
 	Version mcp.Version `json:"version"`
-	// Fallback says that the server was reached over what
-	// [transport.Fallback] returns, not over the transport itself.
+	// Fallback is true if the server was reached over [transport.Fallback], not
+	// over the transport itself.
 	Fallback bool `json:"fallback,omitempty"`
-	// At is when it was found. A client uses an Era of the session era for 24 h.
+	// At is when the era was found. An Era of the session era is used for 24
+	// hours.
 	At time.Time `json:"at"`
 }
 
-// EraStore remembers the era of servers, so that a client finds it once a server
-// and not once a connection. Its methods may be called from many goroutines at
-// once and should be fast: Connect waits for them. Connect does not fail because a
-// store does.
+// EraStore remembers the eras of servers, so that a client probes once per
+// server and not once per connection. Its methods are called from many
+// goroutines and should be fast, because Connect waits for them. A failing
+// store never makes Connect fail.
 //
-// key identifies a server and holds no secret: see [transport.Identified]. Servers
-// that cannot be identified, such as streams, are never remembered.
+// key identifies a server and holds no secret; see [transport.Identified].
+// Servers without an identity, such as streams, are never remembered.
 type EraStore interface {
-	// Load returns what was saved last, whatever its age, and whether there is
-	// an entry.
+	// Load returns the last saved entry, whatever its age, and whether there is
+	// one.
 	Load(key string) (Era, bool)
 	// Save replaces the entry.
 	Save(key string, e Era) error
-	// Forget removes the entry. A missing entry is not an error.
+	// Forget removes the entry. Removing a missing entry is not an error.
 	Forget(key string) error
 }
 
-// WithEraStore sets where the client remembers which era a server speaks. The
-// default is the memory of this process, shared by all clients; nil remembers
-// nothing. A client with a pinned revision does not use it.
+// WithEraStore sets where the client remembers the era of its server. The
+// default is a store in memory that all clients of this process share. nil
+// remembers nothing. A client with a pinned revision does not use it.
 func WithEraStore(s EraStore) Option {
 	return optionFunc(func(c *config) { c.era.store = s })
 }
@@ -48,16 +49,18 @@ func WithEraStore(s EraStore) Option {
 // processEraStore is the default store.
 var processEraStore = sync.OnceValue(MemoryEraStore)
 
-// MemoryEraStore returns a store in memory for 1,024 servers. It forgets the least
-// recently used first.
+// MemoryEraStore returns a store in memory for 1,024 servers. It evicts the
+// least recently used first.
 func MemoryEraStore() EraStore { return ownEraStore{era.NewMemory()} }
 
-// FileEraStore returns a store in a file, for programs that run often and for a
-// short time. The first Save creates the file and its folder, readable by this
-// user only. The file is read each time, and replaced atomically: programs that
-// share it never see half of it, and two that save in the same moment lose one
-// entry at most. A file that cannot be read, or is not a store's, counts as empty
-// and is replaced. It holds 1,024 servers and drops the oldest first.
+// FileEraStore returns a store in a file, for programs that run often and
+// briefly. The first Save creates the file and its directory, readable by this
+// user only.
+//
+// Programs may share the file: it is read each time and replaced atomically.
+// If two programs save at the same moment, at most one entry is lost. An
+// unreadable or invalid file counts as empty and is replaced. The store holds
+// 1,024 servers and drops the oldest first.
 func FileEraStore(path string) EraStore { return ownEraStore{era.NewFile(path)} }
 
 // ownEraStore is a store of package era.

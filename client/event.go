@@ -5,40 +5,43 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
+	"github.com/mainstay-mcp/mainstay/client/internal/redact"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Event is something that happened to the connection, for [OnEvent]: one of
+// Event reports a change of the connection to [OnEvent]. It is one of
 // [StateChanged], [Negotiated], [Connected], [Disconnected], [Restarted],
 // [Reinitialized], [SubscriptionGap], [SubscriptionEnded], [LivenessFailed],
-// [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed]. More may come: ignore those you do
-// not know.
+// [ListFailed], [ToolDrift], [ElicitationComplete] and [CallbackFailed].
+// Ignore unknown events: more may be added.
 type Event interface{ hidden(mcperrors.Secrets) Event }
 
-// Connected says that the conversation is open: after connecting, and never
-// again ([Restarted] follows a program that ended, [Reinitialized] a lost
-// session).
+// Connected reports that the conversation is open. It is emitted once. After a
+// program exits, [Restarted] follows; after a lost session, [Reinitialized].
 type Connected struct {
-	// Server is what the server calls itself.
+	// Server is how the server identifies itself.
 	Server mcp.Implementation
-	// Version is the revision that was agreed.
+	// Version is the negotiated revision.
 	Version mcp.Version
 }
 
 func (e Connected) hidden(now mcperrors.Secrets) Event {
-	e.Server = hideServer(now, e.Server)
+	e.Server = redact.Server(now, e.Server)
 	return e
 }
 
-// Disconnected says that the connection has ended for good and this side did not
-// end it: the one stream of the transport has ended, or the program has and is
-// not started again, since [Restart.Off] says so or it is not there any more. It
-// comes once: every later call fails, so [Client.Close] the client and connect
-// anew. Over streamable HTTP there is no
-// such end: a server that is away is found out by calls, or by [WithKeepAlive].
+// Disconnected reports that the connection has ended for good, and not because
+// of [Client.Close]. Either the transport's only stream has ended, or the
+// program has exited and cannot be restarted ([Restart].Off is set, or it no
+// longer exists).
+//
+// It is emitted once, and every later call fails: close the client and connect
+// again. Streamable HTTP has no such end. There, failed calls or
+// [Resilience].KeepAlive show that the server is gone.
 type Disconnected struct {
-	// Cause is how it ended, with what is known of the program.
+	// Cause is how the connection ended, with the evidence from the program.
 	Cause error
 }
 
@@ -47,8 +50,8 @@ func (e Disconnected) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// ElicitationComplete says that the user has finished what a [URLRequest] asked
-// for, where the server says so.
+// ElicitationComplete reports that the user has finished what a [URLRequest]
+// asked for. Not every server sends it.
 type ElicitationComplete struct {
 	// ID is the ElicitationID of the request.
 	ID string
@@ -56,47 +59,47 @@ type ElicitationComplete struct {
 
 func (e ElicitationComplete) hidden(mcperrors.Secrets) Event { return e }
 
-// Restarted says that a fresh process of the server runs in place of one that
-// ended. While connecting, when the server was asked for its era,
-// it comes before [Connected]. Later it says that the conversation is open again
-// and calls go on: caches are dropped; the log level, the resources subscribed to
-// and the subscriptions are set again.
+// Restarted reports that a new process of the server has replaced one that
+// exited. After connecting, it means that the conversation is open again.
+// Caches are dropped; log level and subscriptions are restored. While
+// connecting, the era probe ended the first process, and Restarted comes
+// before [Connected].
 type Restarted struct {
-	// Cause is what became of the process before.
+	// Cause is why the previous process ended.
 	Cause error
-	// Server is what the server calls itself, and Version the revision that was
-	// agreed now; empty while connecting.
+	// Server is how the server identifies itself, and Version the revision that
+	// was negotiated now. Both are empty while connecting.
 	Server  mcp.Implementation
 	Version mcp.Version
 }
 
 func (e Restarted) hidden(now mcperrors.Secrets) Event {
-	e.Cause, e.Server = now.HideError(e.Cause), hideServer(now, e.Server)
+	e.Cause, e.Server = now.HideError(e.Cause), redact.Server(now, e.Server)
 	return e
 }
 
-// Reinitialized says that the server had lost the session and a new one is open
-// , or that the stream of an HTTP+SSE server ended and the client is
-// connected again. Caches are dropped; the log level and the resources subscribed to
-// are set again.
+// Reinitialized reports that the client has opened a new session because the
+// server had lost the old one, or has reconnected because the stream of an
+// HTTP+SSE server ended. Caches are dropped; log level and subscribed
+// resources are restored.
 type Reinitialized struct {
-	// Server is what the server calls itself.
+	// Server is how the server identifies itself.
 	Server mcp.Implementation
-	// Version is the revision that was agreed now.
+	// Version is the revision that was negotiated now.
 	Version mcp.Version
 }
 
 func (e Reinitialized) hidden(now mcperrors.Secrets) Event {
-	e.Server = hideServer(now, e.Server)
+	e.Server = redact.Server(now, e.Server)
 	return e
 }
 
-// ListFailed says that a list could not be fetched that the client wanted for
-// itself: the tools while connecting ([WithPreload]), or in the background when
-// their time in the schema cache is over. Calls go on; arguments and results are
-// not checked where nothing is known of a tool.
+// ListFailed reports that the client could not fetch a list for its own use:
+// the tools while connecting ([CacheConfig].NoPreload), or in the background when they
+// expired in the schema cache. Calls continue. For tools without a known
+// schema, arguments and results are not checked.
 type ListFailed struct {
-	// Method is the method of the list.
+	// Method is the method that lists, such as tools/list.
 	Method string
 	// Reason is the error of the request.
 	Reason error
@@ -107,33 +110,32 @@ func (e ListFailed) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// ToolDrift says that a tool is not what it was: this client has listed it with
-// another definition under the same name, or for the first time with one that is
-// not the pinned one ([WithToolPins]). What a model was told about it, and what a
-// person allowed, may not hold any more.
+// ToolDrift reports that the definition of a tool has changed, or that a tool
+// is listed for the first time and differs from its pin ([CacheConfig].Pins). What
+// a model knows about the tool, and what a person approved, may be outdated.
 type ToolDrift struct {
 	Tool string
-	// Old and New are fingerprints; Old is the pin when the tool had not been
-	// listed before.
+	// Old and New are fingerprints. If the tool had not been listed before, Old
+	// is its pin.
 	Old, New string
-	// Changed names the members that differ, sorted: "description",
-	// "inputSchema"; nil when the old definition is not known.
+	// Changed names the members that differ, sorted, for example "description"
+	// and "inputSchema". It is nil if the old definition is unknown.
 	Changed []string
-	// Before and After are the definitions, untrusted; Before is nil when it is
-	// not known. They must not be changed.
+	// Before and After are the definitions, untrusted. Before is nil if it is
+	// unknown. Do not change them.
 	Before *mcp.Tool
 	After  mcp.Tool
-	// Pinned says that the tool has a pin and New is not it.
+	// Pinned is true if the tool has a pin that differs from New.
 	Pinned bool
 }
 
 func (e ToolDrift) hidden(mcperrors.Secrets) Event { return e }
 
-// SubscriptionGap says that what the server tells by itself was not heard for a
-// time, and is again: changes may have been missed, so whatever depends on them
-// should be fetched again.
+// SubscriptionGap reports that the client has lost notifications for a while
+// and receives them again. Changes may have been missed: fetch again what
+// depends on them.
 type SubscriptionGap struct {
-	// Reason is what interrupted it.
+	// Reason is what interrupted the notifications.
 	Reason error
 }
 
@@ -142,11 +144,11 @@ func (e SubscriptionGap) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// SubscriptionEnded says that a subscription is over and cannot be had again:
-// the server does not have it any more, or never had it for [OnListChanged].
-// What is cached lives for its time then.
+// SubscriptionEnded reports that a subscription has ended for good: the server
+// no longer supports it, or never supported it for [OnListChanged]. Cached
+// values are then used until their time to live is over.
 type SubscriptionEnded struct {
-	// Reason is the server's.
+	// Reason is the server's error.
 	Reason error
 }
 
@@ -155,10 +157,9 @@ func (e SubscriptionEnded) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// LivenessFailed says that the server gave no sign of life when [WithKeepAlive]
-// asked for one.
+// LivenessFailed reports that a liveness probe of [Resilience].KeepAlive failed.
 type LivenessFailed struct {
-	// Reason is the error of the question.
+	// Reason is the error of the probe.
 	Reason error
 }
 
@@ -167,26 +168,27 @@ func (e LivenessFailed) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// Negotiated says how the client found the era and the revision of the
-// conversation. It comes once, before [Connected], and again before [Restarted] if
-// a restarted program speaks another revision. [Client.Negotiated] returns it too.
+// Negotiated reports how the client found the era and the revision. It is
+// emitted once, before [Connected], and again before [Restarted] if a
+// restarted program speaks another revision. [Client.Negotiated] returns it
+// too.
 type Negotiated struct {
 	Era     mcp.Era
 	Version mcp.Version
-	// Evidence is the reason, in one word: pinned, remembered, transport (which
-	// exists in the session era only), or the row of the decision table that fitted,
+	// Evidence is the reason in one word: pinned, remembered, transport (one
+	// that exists only in the session era), or a row of the decision table,
 	// such as discovered, method-not-found, silence or ended.
 	Evidence string
-	// Tried are the requests that were made, in order. Each is a round trip, or
-	// the wait for one.
+	// Tried are the requests that were sent, in order. Each costs a round trip
+	// or a timeout.
 	Tried []ProbeStep
-	// Remembered says that an [Era] of the store was used, and was right.
+	// Remembered is true if an [Era] from the store was used and was right.
 	Remembered bool
-	// Restarted says that the program was restarted, because the probe had ended
-	// it; see also [ProbePolicy].FreshProcess.
+	// Restarted is true if the program was restarted because the probe had
+	// ended it; see also [Probe].FreshProcess.
 	Restarted bool
-	// Fallback says that the server was reached over the transport's
-	// fallback, which is HTTP+SSE.
+	// Fallback is true if the server was reached over the transport's fallback,
+	// which is HTTP+SSE.
 	Fallback bool
 }
 
@@ -198,16 +200,16 @@ func (e Negotiated) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// Evidence that is not a row of the decision table; see [Negotiated].
+// Values of [Negotiated].Evidence that are not rows of the decision table.
 const (
 	EvidencePinned     = era.EvidencePinned
 	EvidenceRemembered = era.EvidenceRemembered
 	EvidenceTransport  = era.EvidenceTransport
 )
 
-// OnEvent is called for each event of the connection, in order and together
-// with the other handlers; see [OnNotification]. Several OnEvent options add up:
-// each function is called, in the order of the options.
+// OnEvent registers a handler for events of the connection. It runs in order
+// with the other handlers; see [OnNotification]. Several OnEvent options add
+// up, and the handlers run in the order of the options.
 func OnEvent(f func(ctx context.Context, e Event)) Option {
 	return optionFunc(func(c *config) {
 		if f != nil {
@@ -219,6 +221,20 @@ func OnEvent(f func(ctx context.Context, e Event)) Option {
 // emit hands an event to the application. It never waits.
 func (c *Client) emit(e Event) {
 	if c.cfg.onEvent != nil {
-		c.notifier().Event(e.hidden(c.secrets()))
+		c.inbound().Notifier().Event(e.hidden(c.secrets.Secrets()))
 	}
+}
+
+// report calls functions for an event. One that ends the goroutine does not stop the
+// next.
+func (c *Client) report(e Event, to []func(context.Context, Event)) {
+	if len(to) == 0 {
+		return
+	}
+	failed := c.callbackFailed
+	if e, ok := e.(CallbackFailed); ok && e.Callback == callback.LogHandler {
+		failed = nil // by a log whose handler fails: that would be an event again, forever
+	}
+	defer c.report(e, to[1:])
+	callback.Run("OnEvent", failed, func() { to[0](c.life.Context(), e) })
 }

@@ -62,10 +62,10 @@ func ExampleWithResilience() {
 	defer server.Close()
 	ctx, url := context.Background(), server.URL
 
-	r := client.DefaultResilience()
-	r.IdleTimeout = 20 * time.Second
-	r.Breaker = breaker.New(breaker.Settings{Name: "greeter", FailureThreshold: 3})
-	c, err := client.Dial(ctx, url, client.WithResilience(r))
+	c, err := client.Dial(ctx, url, client.WithResilience(client.Resilience{
+		IdleTimeout: 20 * time.Second,
+		Breaker:     breaker.New(breaker.Settings{Name: "greeter", FailureThreshold: 3}),
+	}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func ExampleClient_CallTool_errors() {
 	fmt.Println(e.Message)
 	// Output:
 	// E203 invalid-arguments nothing was sent
-	// the arguments do not fit greet: "name" is required; "nam" is not a known property; did you mean name? signature: greet(name: string)
+	// the arguments do not match greet: "name" is required; "nam" is not a known property; did you mean name? signature: greet(name: string)
 }
 
 func ExampleClient_Tools() {

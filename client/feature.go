@@ -11,10 +11,10 @@ import (
 // ask makes a call that passes the gate and decodes its result into res. What
 // the server lets a client keep may come from the cache.
 func (c *Client) ask(ctx context.Context, cl *call, res any) error {
-	if err := c.gate(cl.subject()); err != nil {
+	if err := c.gate(cl.Subject()); err != nil {
 		return err
 	}
-	_, err := c.cachedCall(ctx, cl, cl.name, res)
+	_, err := c.cachedCall(ctx, cl, cl.Name, res)
 	return err
 }
 
@@ -22,19 +22,19 @@ func (c *Client) ask(ctx context.Context, cl *call, res any) error {
 func (c *Client) params(cl *call, params any) error {
 	raw, err := mcp.Marshal(params)
 	if err != nil {
-		return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		return c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 			"the parameters cannot be encoded: "+err.Error(), err))
 	}
-	cl.open = object.Open(raw)
+	cl.Params = object.Open(raw)
 	return nil
 }
 
 // named refuses an empty name or URI: no server has one, and in the stateless
 // era a header repeats it.
 func (c *Client) named(cl *call, what string) error {
-	if cl.name != "" {
+	if cl.Name != "" {
 		return nil
 	}
-	return c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+	return c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
 		"the "+what+" must not be empty", nil))
 }

@@ -263,7 +263,7 @@ func TestReadResourceIsCached(t *testing.T) {
 		require.NoError(t, readX(t.Context(), c))
 	}
 	require.Equal(t, 1, s.count("resources/read"))
-	_, err := c.ReadResource(t.Context(), "x:/", client.WithCache(client.CacheRefresh))
+	_, err := c.ReadResource(t.Context(), "x:/", client.WithCacheMode(client.CacheRefresh))
 	require.NoError(t, err)
 	require.Equal(t, 2, s.count("resources/read"))
 }

@@ -18,6 +18,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // structured makes the fake server answer tools/call with one result.
@@ -165,7 +166,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
-		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(client.Resilience{}))
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(client.Resilience{Off: true}))
 		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() {
@@ -196,12 +197,13 @@ func second[T any](_ T, err error) error { return err }
 func TestWrongOptions(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]client.Option{
-		"not known":              client.WithProtocolVersion("1999-01-01"),
-		"name and a version":     client.WithClientInfo(mcp.Implementation{Name: "x"}),
-		"unknown error profile":  client.WithErrorProfile("nonsense"),
-		"unknown validation":     client.WithValidation(9),
-		"must not be negative":   client.WithResilience(client.Resilience{IdleTimeout: -1}),
-		"tool cache: TTL -1ns: ": client.WithToolCacheTTL(-1),
+		"not known":             client.WithProtocolVersion("1999-01-01"),
+		"name and a version":    client.WithClientInfo(mcp.Implementation{Name: "x"}),
+		"unknown error profile": client.WithErrorProfile("nonsense"),
+		"unknown validation":    client.WithValidation(client.Validation{Arguments: 9}),
+		"must not be negative":  client.WithResilience(client.Resilience{Retry: client.Retry{Attempts: -1}}),
+		"tool cache: size -1: ": client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Size: -1}}),
+		"one for all; set one":  client.WithCache(client.CacheConfig{Partition: "me", Public: true}),
 	} {
 		tr, s := newFake(t)
 		_, err := client.Connect(t.Context(), tr, sessionEra, opt)

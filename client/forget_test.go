@@ -105,7 +105,7 @@ func TestRestartForgetsBothEras(t *testing.T) {
 		return nil
 	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
 		sharing := func(version mcp.Version, program *fakePrograms) *client.Client {
-			other, err := client.Connect(t.Context(), program, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithToolCache(cache))
+			other, err := client.Connect(t.Context(), program, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithCache(client.CacheConfig{Shared: cache}))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, other.Close()) })
 			require.Equal(t, version, other.ProtocolVersion())
@@ -124,5 +124,5 @@ func TestRestartForgetsBothEras(t *testing.T) {
 		require.Equal(t, 1, p.last().count("tools/list"))
 		getSchema(t, before, "echo")
 		require.Equal(t, listed+1, program.last().count("tools/list"))
-	}, client.WithProtocolVersion(client.AutoVersion), client.WithToolCache(cache))
+	}, client.WithProtocolVersion(client.AutoVersion), client.WithCache(client.CacheConfig{Shared: cache}))
 }

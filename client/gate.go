@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -12,13 +13,13 @@ import (
 // gate refuses, without traffic, what the negotiated revision does not have and
 // what the server did not declare (LC-11, DISC-15, DISC-18). Methods that no
 // revision knows are the application's own and pass.
-func (c *Client) gate(s subject) error {
+func (c *Client) gate(s outcome.Subject) error {
 	agreed := c.live.Agreed()
-	info, ok := mcp.LookupMethod(s.method, agreed.Version)
+	info, ok := mcp.LookupMethod(s.Method, agreed.Version)
 	switch {
-	case !ok && inSomeRevision(s.method):
-		text := fmt.Sprintf("%s is not part of revision %s", s.method, agreed.Version)
-		if other := replacement[s.method]; other != "" {
+	case !ok && inSomeRevision(s.Method):
+		text := fmt.Sprintf("%s is not part of revision %s", s.Method, agreed.Version)
+		if other := replacement[s.Method]; other != "" {
 			text += "; use " + other
 		}
 		return c.about(s, mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.NotSent, text, nil))
@@ -34,7 +35,7 @@ func (c *Client) gate(s subject) error {
 
 // gateNotification is gate for what has no answer.
 func (c *Client) gateNotification(method string) error {
-	s := subject{method: method}
+	s := outcome.Subject{Method: method}
 	info, ok := mcp.LookupMethod(method, c.live.Agreed().Version)
 	switch {
 	case ok && !info.Notification:
@@ -45,8 +46,8 @@ func (c *Client) gateNotification(method string) error {
 	return c.gate(s)
 }
 
-func (c *Client) misused(s subject, why string) error {
-	return c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, s.method+" "+why, nil))
+func (c *Client) misused(s outcome.Subject, why string) error {
+	return c.about(s, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, s.Method+" "+why, nil))
 }
 
 func inSomeRevision(method string) bool {
@@ -76,7 +77,7 @@ var replacement = map[string]string{
 func reserved(method string) error {
 	if method == "" || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
-			fmt.Sprintf("%q is not the name of a method: want visible ASCII", jsonrpc.Printable(method, 100)), nil)
+			fmt.Sprintf("%q is not a method name; use visible ASCII", jsonrpc.Printable(method, 100)), nil)
 	}
 	switch method {
 	case mcp.MethodInitialize, mcp.MethodInitialized:

@@ -83,7 +83,7 @@ func TestHeaderFunc(t *testing.T) {
 func TestHeaderFuncInOnePartition(t *testing.T) {
 	t.Parallel()
 	url, lists := privateLists(t)
-	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders), client.WithCachePartition("team"))
+	c, err := client.Dial(asUser(t, "ann"), url, client.WithProtocolVersion("2026-07-28"), client.WithHeaderFunc(userHeaders), client.WithCache(client.CacheConfig{Partition: "team"}))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	names, err := toolNames(asUser(t, "ann, renewed"), c)

@@ -6,49 +6,50 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/healthhttp"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Health is how a client stands at one moment. What belongs
-// to one part belongs together; the parts are read one after the other. It holds
-// no secrets: neither arguments of programs nor queries of addresses.
+// Health describes a client at one moment. Each part is consistent; the parts
+// are read one after the other. It contains no secrets: no arguments of
+// programs and no queries of URLs.
 type Health struct {
-	// Server names the server, Transport is "stdio", "http" or "stream", Version
-	// the revision that was agreed.
+	// Server names the server. Transport is "stdio", "http" or "stream".
+	// Version is the negotiated revision.
 	Server    string
 	Transport string
 	Version   mcp.Version
-	// Status is the health in one word.
+	// Status summarizes the health.
 	Status HealthStatus
-	// Healthy is what [Client.Healthy] says, State what the connection is.
+	// Healthy is the value of [Client.Healthy], State the state of the
+	// connection.
 	Healthy bool
 	State   State
-	// InFlight is how many requests wait for their answers.
+	// InFlight is the number of requests that wait for answers.
 	InFlight int
-	// Breaker is the server's circuit, nil when it is switched off. It has the
-	// last failure and when that was.
+	// Breaker is the server's circuit with its last failure; nil if it is off.
 	Breaker *breaker.Snapshot
-	// Tools are the circuits of tools that are not CLOSED, or forced open.
+	// Tools are the circuits of tools that are not closed, or are forced open.
 	Tools []breaker.Snapshot
-	// ThrottledFor is what [Client.ThrottledFor] says.
+	// ThrottledFor is the value of [Client.ThrottledFor].
 	ThrottledFor time.Duration
-	// RetryTokens is what is left to pay for retries, of 100; nil before the
-	// first one.
+	// RetryTokens is what is left of the retry budget, out of 100; nil before
+	// the first retry.
 	RetryTokens *int
-	// Cache is the list of tools, nil before there is one.
+	// Cache describes the cached list of tools; nil if there is none.
 	Cache *CacheHealth
 }
 
-// HealthStatus is a health in one word. The worse is the greater.
+// HealthStatus summarizes a health. A greater value is worse.
 type HealthStatus uint8
 
 const (
 	// HealthOK: calls go to the server.
 	HealthOK HealthStatus = iota
-	// HealthDegraded: calls go to the server, but not all of them: the circuit of
-	// a tool is not closed, or a server of a pool is not connected.
+	// HealthDegraded: calls go to the server, but not all. The circuit of a
+	// tool is not closed, or a server of a pool is not connected.
 	HealthDegraded
 	// HealthUnavailable: calls are refused.
 	HealthUnavailable
@@ -69,50 +70,47 @@ func (s HealthStatus) String() string {
 // MarshalText implements [encoding.TextMarshaler] with the names of String.
 func (s HealthStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// CacheHealth is how the list of tools stands.
+// CacheHealth describes the cached list of tools.
 type CacheHealth struct {
-	// Tools is how many the list has, Age how long ago it came.
+	// Tools is the number of tools in the list, Age the time since it was
+	// fetched.
 	Tools int
 	Age   time.Duration
-	// Stale says that the next use asks the server.
+	// Stale is true if the next use asks the server.
 	Stale bool
-	// Epoch counts what made the list stale before its time.
+	// Epoch counts how often the list was invalidated before it expired.
 	Epoch uint64
 }
 
-// Healthy reports whether calls go to the server: the conversation is open and
-// its circuit neither open nor half-open. For a client that is healthy it takes a
-// few nanoseconds and no lock, for choosing between servers call by call. A
-// Retry-After of the server it does not look at.
+// Healthy reports whether calls go to the server: the conversation is open,
+// and its circuit is neither open nor half-open. It ignores throttling
+// (Retry-After). For a healthy client it takes a few nanoseconds and no lock,
+// so you can use it to choose a server for each call.
 //
-// A client that is not asked to call because it is not healthy has no call that
-// finds out that the server is back. So asking does: once the circuit's cooldown
-// is over, it starts one probe in the background, as a call would, and where a
-// lost session could not be opened again it starts the next try once that is due.
-// Ask again for the outcome.
+// An unhealthy client that gets no calls has no call to detect recovery. So
+// Healthy starts the recovery in the background and returns at once; call it
+// again for the outcome. If the circuit's cooldown is over, it starts one
+// probe, as a call would. If a lost session could not be reopened, it starts
+// the next try once that is due.
 func (c *Client) Healthy() bool {
-	b := c.guard.peek() // the client's own, made by the first call
-	if b == nil {
-		b = c.res.Breaker
-	}
-	if c.State() == StateReady && (b == nil || b.Healthy()) {
+	lost, state := c.live.Load(), c.life.State() // in this order; see Revive
+	if state == life.Ready && c.guard.Healthy() {
 		return true
 	}
-	c.revive(b)
+	c.guard.Revive(lost, state)
 	return false
 }
 
-// Clients returns the client itself: what observes the clients of a pool, such as
-// package otel, can observe one client in the same way.
+// Clients returns a slice with the client itself. Package otel and others that
+// observe the clients of a pool can therefore observe one client, too.
 func (c *Client) Clients() []*Client { return []*Client{c} }
 
-// Health returns how the client stands. It does not wait, and works while
-// everything else is stuck. Of a client that is not healthy it asks what
-// [Client.Healthy] asks: a probe may start in the background.
+// Health describes the client. It never blocks. For an unhealthy client it may
+// start a probe in the background, as [Client.Healthy] does.
 func (c *Client) Health() Health {
 	h := Health{
 		Server: mcperrors.Redact(c.server), Version: c.live.Agreed().Version,
-		Healthy: c.Healthy(), State: c.State(), InFlight: int(c.inFlight.Load()),
+		Healthy: c.Healthy(), State: c.State(), InFlight: c.guard.InFlight(),
 	}
 	if l := c.live.Load(); l != nil {
 		h.Transport = transportOf(l)
@@ -140,8 +138,8 @@ func (c *Client) Health() Health {
 		left := b.Tokens()
 		h.RetryTokens = &left
 	}
-	if cache := c.tools.peek(); cache != nil {
-		if st, ok := cache.Status(c.live.Agreed().Key); ok {
+	if c.cfg.cache != nil || c.listed.Peek() != nil {
+		if st, ok := c.CacheStatus(); ok {
 			h.Cache = &CacheHealth{Tools: st.Tools, Age: st.Age, Stale: !st.Fresh, Epoch: st.Epoch}
 		}
 	}
@@ -155,8 +153,8 @@ func redacted(s breaker.Snapshot) breaker.Snapshot {
 	return s
 }
 
-// MarshalJSON implements [json.Marshaler] with names in snake case and durations
-// in whole milliseconds. What there is not is left out.
+// MarshalJSON implements [json.Marshaler] with names in snake case and
+// durations in whole milliseconds. Absent values are omitted.
 func (h Health) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Server      string             `json:"server"`
@@ -168,7 +166,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 		InFlight    int                `json:"in_flight"`
 		Breaker     *breaker.Snapshot  `json:"breaker,omitempty"`
 		Tools       []breaker.Snapshot `json:"tools,omitempty"`
-		HoldMS      int64              `json:"hold_ms,omitempty"`
+		ThrottledMS int64              `json:"throttled_for_ms,omitempty"`
 		RetryTokens *int               `json:"retry_tokens,omitempty"`
 		Cache       *CacheHealth       `json:"cache,omitempty"`
 	}{
@@ -177,7 +175,7 @@ func (h Health) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON implements [json.Marshaler], as that of [Health].
+// MarshalJSON implements [json.Marshaler] in the same form as [Health].
 func (h CacheHealth) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Tools int    `json:"tools"`
@@ -188,12 +186,14 @@ func (h CacheHealth) MarshalJSON() ([]byte, error) {
 }
 
 // HealthHandler answers GET and HEAD with the health of clients as JSON:
-// {"status":"ok","servers":[…]}. The status is the worst of the clients': "ok" and
-// "degraded" come with 200, since calls go to every server, "unavailable" with 503.
-// It may be asked as often as one likes: a server that is well is not asked
-// anything, and one that is not is probed at the pace of its circuit, so that a
-// client gets ready again without a call (see [Client.Healthy]). nil clients are
-// left out. Package pool has a handler for the servers of a pool.
+// {"status":"ok","servers":[…]}. The status is the worst of all clients. "ok"
+// and "degraded" have status 200, "unavailable" has 503. nil clients are
+// ignored.
+//
+// It may be polled as often as needed: it never contacts a healthy server, and
+// an unhealthy one only at the pace of its circuit. Polling alone is enough
+// for a client to recover; see [Client.Healthy]. Package pool has a handler
+// for the servers of a pool.
 func HealthHandler(clients ...*Client) http.Handler {
 	return healthhttp.Handler(HealthUnavailable, func() (HealthStatus, []Health) {
 		status, servers := HealthOK, make([]Health, 0, len(clients))

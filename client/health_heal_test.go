@@ -95,8 +95,7 @@ func TestReadinessHealsHalfOpen(t *testing.T) {
 		s.answer = func(_ context.Context, _ int, req transport.Request) (transport.Answer, error) {
 			return resultOf(req, `{}`)
 		}
-		r := client.DefaultResilience()
-		r.Breaker = breaker.New(breaker.Settings{HalfOpenMax: 3})
+		r := client.Resilience{Breaker: breaker.New(breaker.Settings{HalfOpenMax: 3})}
 		c := s.opened(t, client.WithResilience(r))
 		permit, err := r.Breaker.Acquire()
 		require.NoError(t, err)

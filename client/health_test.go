@@ -101,7 +101,7 @@ func TestHealthWhileACallWaits(t *testing.T) {
 
 func TestHealthWithoutBreakerAndTools(t *testing.T) {
 	t.Parallel()
-	c, _ := connected(t, client.WithResilience(client.Resilience{}), client.WithPreload(false))
+	c, _ := connected(t, client.WithResilience(client.Resilience{Off: true}), client.WithCache(client.CacheConfig{NoPreload: true}))
 	require.True(t, c.Healthy())
 	h := c.Health()
 	require.Nil(t, h.Breaker)
@@ -154,7 +154,7 @@ func TestHealthOfToolsAndHolds(t *testing.T) {
 	require.Greater(t, h.ThrottledFor, 59*time.Minute)
 	raw, err := json.Marshal(h)
 	require.NoError(t, err)
-	require.Contains(t, string(raw), `"hold_ms":3`)
+	require.Contains(t, string(raw), `"throttled_for_ms":3`)
 	require.Contains(t, string(raw), `"tools":[{"name":`)
 	sent := s.count("tools/list")
 	_, err = c.Call(t.Context(), "tools/list", nil)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
@@ -17,19 +17,22 @@ import (
 )
 
 // Hedge sends a second request beside one that takes longer than nearly all of
-// its kind, and takes the first result; the other is cancelled. When neither has
-// one, the call fails with the error that rules out least. It shortens the
-// longest waits where several servers stand behind one URL, and is of no use
-// elsewhere. Only calls that can be run twice are hedged, over HTTP, while the
-// circuits are closed and nothing is held. A second request counts against Rate,
-// Bulkhead and MaxInFlight as any other but does not wait for them: it is made
-// where there is room at once. The zero Hedge is off.
+// its kind. The first result wins, and the client cancels the other request.
+// If both fail, the call returns the error that rules out least about what the
+// server did.
+//
+// Hedging shortens the longest waits where several servers share one URL, and
+// helps nowhere else. The client hedges only idempotent calls over HTTP, while
+// the circuits are closed and nothing is throttled. A second request counts
+// against Rate, Bulkhead and MaxInFlight but never waits for them: it is sent
+// only if there is room at once. The zero Hedge is off.
 type Hedge struct {
-	// Share is which part of all calls may have a second request, such as 0.05;
-	// 0 is off.
+	// Share bounds the fraction of calls that may have a second request, such
+	// as 0.05; 0 is off.
 	Share float64
-	// After is how long a request may take before; 0 means as long as 95 % of the
-	// last calls of the same method and tool took, once there were 100.
+	// After is how long the first request may take before the second is sent. 0
+	// means the 95th percentile of the last calls of the same method and tool,
+	// once there are 100.
 	After time.Duration
 }
 
@@ -40,88 +43,47 @@ func (h Hedge) check() error {
 	return nil
 }
 
-// hedgeKey is what latencies are kept by.
-func (q *request) hedgeKey() string {
-	if q.tool != "" {
-		return q.tool
-	}
-	return q.method
-}
-
 // hedge sends the request of an attempt, and perhaps a second one beside it.
-func (c *Client) hedge(ctx context.Context, cl *call, req transport.Request) outcome.Outcome {
-	if c.res.Hedge.Share == 0 || !cl.link.Traits.Exchanges || cl.purpose.Opens() {
+func (c *Client) hedge(ctx context.Context, cl *run.Call, req transport.Request) outcome.Outcome {
+	if c.res.Hedge.Share == 0 || !cl.Link.Traits.Exchanges || cl.Purpose.Opens() {
 		return c.exchange(ctx, cl, req)
 	}
-	h := c.parts.get().hedging.get()
+	h := c.parts.Get().hedging.Get()
 	h.Started()
 	began := time.Now()
 	answer, err := c.hedged(ctx, cl, req, h)
 	if err == nil {
-		h.Took(cl.hedgeKey(), time.Since(began))
+		h.Took(cl.LatencyKey(), time.Since(began))
 	}
 	return c.outcomeOf(cl, answer, err)
 }
 
 // hedgeAfter is when a second request is due, false for never.
-func (c *Client) hedgeAfter(cl *call, h *run.Hedging) (time.Duration, bool) {
-	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.hasToken() { // a token is of one request (UTIL-08)
+func (c *Client) hedgeAfter(cl *run.Call, h *run.Hedging) (time.Duration, bool) {
+	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.HasToken() { // a token is of one request (UTIL-08)
 		return 0, false
 	}
-	return h.Due(cl.hedgeKey(), c.res.Hedge.After)
+	return h.Due(cl.LatencyKey(), c.res.Hedge.After)
 }
 
-// mayHedge reports whether a second request may go now. What it holds then is in p.
-func (c *Client) mayHedge(cl *call, h *run.Hedging, p *permits) bool {
-	if b := c.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
-		return false
-	}
-	if group := c.toolsThatFailed(); group != nil && cl.tool != "" {
-		if b := group.Find(cl.tool); b != nil && b.State() != breaker.Closed {
-			return false // the first may be its probe, of which there is one
-		}
-	}
-	if c.throttle().Left() > 0 || c.interrupted() || c.live.Load() != cl.link {
-		return false // nothing goes before the handshake of a new session (LC-08)
+// admitSecond lets a second request out, if it may go now.
+func (c *Client) admitSecond(cl *run.Call, h *run.Hedging) (permit guard.Permit, ok bool) {
+	if !c.guard.AllClosed(cl.Tool) || c.interrupted() || c.live.Load() != cl.Link {
+		return permit, false // nothing goes before the handshake of a new session (LC-08)
 	}
 	if !h.Take(c.res.Hedge.Share) {
-		return false
+		return permit, false
 	}
-	if !c.roomFor(cl, p) {
+	if permit, ok = c.guard.TryAdmit(c.guardRequest(cl)); !ok {
 		h.Return()
-		return false
 	}
-	return true
+	return permit, ok
 }
 
-// roomFor takes what a request needs of the limits, if it is there at once: a second
-// request that has to wait comes too late to be of use, and the wait of another call
-// must not get longer for it.
-func (c *Client) roomFor(cl *call, p *permits) bool {
-	p.counted = true
-	if n := c.inFlight.Add(1); c.res.MaxInFlight > 0 && n > int64(c.res.MaxInFlight) {
-		return false
-	}
-	lanes := c.cfg.lanes
-	if lanes == nil {
-		return true
-	}
-	if lanes.bulkhead != nil {
-		if p.slot = lanes.bulkhead.TryEnter(ofProtocol(cl.method)); p.slot == resilience.NoSlot {
-			return false
-		}
-	}
-	if lanes.rate == nil || ofProtocol(cl.method) {
-		return true
-	}
-	_, ok := lanes.rate.Reserve(time.Now(), 0)
-	return ok
-}
-
-func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, h *run.Hedging) (transport.Answer, error) {
+func (c *Client) hedged(ctx context.Context, cl *run.Call, req transport.Request, h *run.Hedging) (transport.Answer, error) {
 	after, ok := c.hedgeAfter(cl, h)
 	if !ok {
-		return c.live.Exchange(ctx, cl.link, req)
+		return c.live.Exchange(ctx, cl.Link, req)
 	}
 	// The params of a request must not be kept by a call that returns, so both
 	// have ended before this one does.
@@ -129,7 +91,7 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, h 
 	defer under.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	with, outcomes := cl.link, make(chan hedgeOutcome, 2)
+	with, outcomes := cl.Link, make(chan hedgeOutcome, 2)
 	send := func(req transport.Request, second bool) {
 		o := hedgeOutcome{id: req.ID, second: second, err: link.GoroutineEnded()}
 		defer func() { outcomes <- o }()
@@ -143,21 +105,20 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, h 
 		return one.answer, one.err
 	case <-timer.C:
 	}
-	var p permits
-	if !c.mayHedge(cl, h, &p) {
-		c.release(&p)
+	permit, ok := c.admitSecond(cl, h)
+	if !ok {
 		one := <-outcomes
 		return one.answer, one.err
 	}
 	second := c.besides(cl)
 	again := req
-	again.ID, again.Params = second.id, second.seal()
+	again.ID, again.Params = second.ID, second.Seal()
 	if again.Wait.Max > 0 { // the bound is the attempt's
 		again.Wait.Max = max(again.Wait.Max-after, 1)
 	}
-	c.happened(Hedged, cl.subject(), after, "")
+	c.happened(Hedged, cl.Subject(), after, "")
 	under.Go(func() {
-		defer c.release(&p)
+		defer permit.Release()
 		send(again, true)
 	})
 	// Only a result ends the other, which is quick: an error says nothing of what
@@ -174,36 +135,36 @@ func (c *Client) hedged(ctx context.Context, cl *call, req transport.Request, h 
 		won, lost, mayHaveRun = other, one, harm > 1
 	}
 	if mayHaveRun { // which counts should the call go on, with another round, and fail
-		if cl.retries == nil {
-			cl.retries = &run.Retries{}
+		if cl.Retries == nil {
+			cl.Retries = &run.Retries{}
 		}
-		cl.retries.Doubt = true
+		cl.Retries.Doubt = true
 	}
-	if lost.err != nil && cl.cancelable() {
-		c.abandon(cl.link, lost.id, outcome.FailureOf(lost.err))
+	if lost.err != nil && cl.Cancelable() {
+		c.abandon(cl.Link, lost.id, outcome.FailureOf(lost.err))
 	}
-	if lost := second.progress; lost != nil { // of the two tokens one stays
+	if lost := second.Progress; lost != nil { // of the two tokens one stays
 		if won.second {
-			lost, cl.progress = cl.progress, lost
+			lost, cl.Progress = cl.Progress, lost
 		}
-		c.progressTable().Remove(lost)
+		c.inbound().Progress().Remove(lost)
 	}
-	if cl.id = won.id; !won.good() {
+	if cl.ID = won.id; !won.good() {
 		won.notBefore(max(wish, wishOther))
 	} else if won.second {
-		c.happened(HedgeWon, cl.subject(), 0, "")
+		c.happened(HedgeWon, cl.Subject(), 0, "")
 	}
 	return won.answer, won.err
 }
 
 // besides returns the call as its second request says it: with an id and a progress
 // token of its own, in memory of its own, since the first is still under way.
-func (c *Client) besides(cl *call) *call {
+func (c *Client) besides(cl *run.Call) *run.Call {
 	second := *cl
-	second.id, second.kept = c.cfg.nextID(), true
-	if cl.progress != nil {
-		second.progress = c.progressTable().Beside(cl.progress)
-		second.progress.Sending(second.id)
+	second.ID, second.Kept = c.cfg.nextID(), true
+	if cl.Progress != nil {
+		second.Progress = c.inbound().Progress().Beside(cl.Progress)
+		second.Progress.Sending(second.ID)
 	}
 	return &second
 }
@@ -237,15 +198,12 @@ func (o *hedgeOutcome) notBefore(wish time.Duration) {
 // weigh does what the server asked for by one of two requests that is no result,
 // at once and whatever becomes of the other: it returns how long the server wants
 // to be left alone, and how much harm a repetition might do, more for more.
-func (c *Client) weigh(cl *call, o hedgeOutcome) (wish time.Duration, harm int) {
+func (c *Client) weigh(cl *run.Call, o hedgeOutcome) (wish time.Duration, harm int) {
 	if o.good() {
 		return 0, 2
 	}
 	a := c.outcomeOf(cl, o.answer, o.err).Record
-	hold := a.Judge(c.toolLevel()).Hold
-	if hold > 0 {
-		c.hold(cl.subject(), c.breaker(cl.purpose == link.Handshake), a, hold)
-	}
+	throttled := c.guard.ObeyRetryAfter(c.guardRequest(cl), a)
 	switch a.Delivery {
 	case mcperrors.Unknown:
 		harm = 3
@@ -255,5 +213,5 @@ func (c *Client) weigh(cl *call, o hedgeOutcome) (wish time.Duration, harm int) 
 		harm = 1
 	case mcperrors.NotSent:
 	}
-	return max(a.RetryAfter, hold), harm
+	return max(a.RetryAfter, throttled), harm
 }

@@ -20,9 +20,8 @@ import (
 
 // hedgingWithin is [hedging] with limits.
 func hedgingWithin(limit func(r *client.Resilience)) client.Option {
-	r := client.DefaultResilience()
-	r.Hedge = client.Hedge{Share: 1, After: time.Second}
-	r.Retry = client.Retry{Policy: client.RetryProof, Attempts: 1}
+	r := client.Resilience{Hedge: client.Hedge{Share: 1, After: time.Second}}
+	r.Retry = client.Retry{Attempts: 1}
 	limit(&r)
 	return client.WithResilience(r)
 }
@@ -62,7 +61,7 @@ func TestHedgeTakesItsTurn(t *testing.T) {
 					require.EqualValues(t, tt.want, most.Load())
 					require.Zero(t, c.Health().InFlight)
 				}
-			}, client.WithPreload(false), hedgingWithin(tt.limit))
+			}, client.WithCache(client.CacheConfig{NoPreload: true}), hedgingWithin(tt.limit))
 		})
 	}
 }

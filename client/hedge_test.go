@@ -17,12 +17,11 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// hedging is [client.DefaultResilience] with a second request after a second,
+// hedging is the default resilience with a second request after a second,
 // and no third.
 func hedging(share float64) client.Option {
-	r := client.DefaultResilience()
-	r.Hedge = client.Hedge{Share: share, After: time.Second}
-	r.Retry = client.Retry{Policy: client.RetryProof, Attempts: 1}
+	r := client.Resilience{Hedge: client.Hedge{Share: share, After: time.Second}}
+	r.Retry = client.Retry{Attempts: 1}
 	return client.WithResilience(r)
 }
 
@@ -146,9 +145,10 @@ func TestHedgeHolds(t *testing.T) {
 // told, without a breaker too.
 func TestHedgeRetryAfterOfBoth(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Breaker, r.Tools, r.Silence = nil, nil, 0
-	r.Hedge = client.Hedge{Share: 0.01, After: time.Second}
+	r := client.Resilience{
+		NoBreaker: true, NoToolBreakers: true, Silence: -1,
+		Hedge: client.Hedge{Share: 0.01, After: time.Second}, Retry: client.Retry{Attempts: 3},
+	}
 	inHedge(t, func(t *testing.T, c *client.Client, s *lone) {
 		var n atomic.Int32
 		s.on("prompts/list", func(jsonrpc.Request) any {

@@ -85,15 +85,33 @@ func TestHostileHTTPNothingToCancel(t *testing.T) {
 	require.NoError(t, c.Close())
 	require.Empty(t, cancelledIDs(t, s.received()))
 
+	late := expiring{t.Context(), make(chan struct{})}
 	s = newWebsite(t, func(_ http.ResponseWriter, r *http.Request, _ jsonrpc.Request) bool {
+		close(late.over)
 		<-r.Context().Done()
 		return true
 	})
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err = client.Dial(ctx, s.url, sessionEra)
+	_, err = client.Dial(late, s.url, sessionEra)
 	wantError{mcperrors.CodeTimeout, mcperrors.KindTimeout, one(mcperrors.Unknown), nil}.check(t, err)
 	require.Len(t, s.received(), 1)
+}
+
+// expiring is a context whose deadline passes when over is closed.
+type expiring struct {
+	context.Context //nolint:containedctx // it is one
+
+	over chan struct{}
+}
+
+func (e expiring) Done() <-chan struct{} { return e.over }
+
+func (e expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 // Close ends a call without a deadline, and the session.

@@ -54,6 +54,8 @@ func heapGrows(hold func(measure func())) (grown int64) {
 // A server that asks, tells and tells of changes without end, while the handlers
 // are stuck, cannot fill the memory, and calls go on.
 func TestMemoryOfWaitingMessages(t *testing.T) { //nolint:paralleltest // measures the heap
+	_, err := officialSchemas() // what they take is not this test's
+	require.NoError(t, err)
 	sampling := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":"%s"}}],"maxTokens":1}`, filler)
 	stuck := make(chan struct{})
 	for name, tt := range map[string]struct {
@@ -132,7 +134,7 @@ func TestMemoryOfLargeList(t *testing.T) { //nolint:paralleltest // measures the
 	}
 	const tools, onPage, size = 10_000, 20, 100_000
 	tool := `{"name":"t%d","description":"` + strings.Repeat("x", size) + `","inputSchema":{"type":"object"}}`
-	c, s := connected(t, client.WithPreload(false))
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.wire.waive(t, "what the peer sends is not told to the wire, which would keep it")
 	sent := 0
 	s.on("tools/list", func(jsonrpc.Request) any {
@@ -243,8 +245,7 @@ func TestWaitForRoomIsNoSilenceOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &halfServer{version: "2025-11-25", form: "JSON", free: make(chan struct{})}
-		r := client.DefaultResilience()
-		r.Silence = 500 * time.Millisecond
+		r := client.Resilience{Silence: 500 * time.Millisecond}
 		m := &recordingMeter{}
 		c := h.dial(t, memoryMessage, client.WithMemoryLimit(memoryLimit), client.WithResilience(r), client.WithMeter(m))
 		h.deaf.Store(true)
@@ -311,7 +312,7 @@ func (h *halfServer) dial(t *testing.T, messageBytes int, opts ...client.Option)
 	mem := memhttp.New(h)
 	t.Cleanup(mem.Close)
 	c, err := client.Dial(t.Context(), memhttp.URL, append([]client.Option{
-		client.WithProtocolVersion(h.version), client.WithPreload(false), client.WithValidation(client.ValidateOff),
+		client.WithProtocolVersion(h.version), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
 		client.WithHTTP(transport.HTTP{RoundTripper: mem.Transport(), Limits: transport.Limits{MessageBytes: messageBytes}}),
 	}, opts...)...)
 	require.NoError(t, err)

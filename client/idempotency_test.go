@@ -21,7 +21,7 @@ func TestEachRoundHasAKey(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		lonely(t, func(t *testing.T, _ *client.Client, s *lone) {
 			s.result("server/discover", discoverKeys)
-			c, err := s.dial(client.WithIdempotencyKeys("com.example"))
+			c, err := s.dial(client.WithIdempotency("com.example"))
 			require.NoError(t, err)
 			n := 0
 			s.on("tools/call", func(jsonrpc.Request) any {

@@ -1,29 +1,74 @@
 package client
 
 import (
-	"context"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
+	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
+// inbound returns what takes the messages that the server sends on its own. An idle
+// client has none.
+func (c *Client) inbound() *inbound.Inbound {
+	return c.incoming.Make(func() *inbound.Inbound {
+		return inbound.New(inbound.Config{
+			Links: &c.live, Server: c.server, Log: c.log, Life: &c.life, Budget: &c.budget, Offer: &c.cfg.offer, MaxTime: c.res.MaxTime,
+			Handlers: &c.cfg.handlers, Event: func(e any) { c.report(e.(Event), c.cfg.onEvent) },
+			Run: c.guarded, Failed: c.callbackFailed, CompileSchema: catalog.Checker,
+			Completed: func(id string) { c.emit(ElicitationComplete{ID: id}) },
+			Outdate: func(n jsonrpc.Notification) {
+				if lists.Notifies(n.Method) {
+					c.lists().Changed(n)
+				}
+			},
+			Hear: func(n jsonrpc.Notification, on jsonrpc.ID) bool {
+				if !watch.Concerns(n.Method) || c.subscriptions.Peek() == nil && c.live.Agreed().Era != mcp.EraStateless {
+					return true
+				}
+				return c.watcher().Hear(n, on)
+			},
+			Task: func(n jsonrpc.Notification) {
+				if f := c.tasks.Peek(); f != nil {
+					f.Hint(n)
+				}
+			},
+			Lost: c.noteLoss,
+		})
+	})
+}
+
 // handler is what the transport hands to: it returns at once, always.
 func (c *Client) handler() transport.Handler {
-	told := &faults{c: c}
+	f := &faults{c: c}
 	return transport.Handler{
-		OnRequest:      c.onRequest,
-		OnNotification: c.onNotification,
-		OnFault:        told.wrong,
-		OnSessionLost:  c.onSessionLost,
-		OnGap:          c.onGap,
+		OnRequest: func(req jsonrpc.Request) {
+			if !c.probing.Load() {
+				c.inbound().Request(req)
+			}
+		},
+		OnNotification: func(n jsonrpc.Notification, on jsonrpc.ID) {
+			if c.probing.Load() {
+				return
+			}
+			if c.res.KeepAlive > 0 {
+				c.pulse.beats.Add(1)
+			}
+			c.inbound().Notification(n, on)
+		},
+		OnFault:       f.wrong,
+		OnSessionLost: func() { c.sessionKeeper().Persist(c.live.Load()) },
+		OnGap:         func() { c.watcher().Interrupted() },
 		OnCallbackFailed: func(name string, value any, stack []byte) {
 			c.callbackFailed(&callback.Error{Name: name, Value: value, Stack: stack})
 		},
 		Budget: &c.budget,
-		Trace:  c.traced(told),
+		Trace:  f.trace(c.cfg.trace),
 	}
 }
 
@@ -60,90 +105,26 @@ func (s *seldom) again() (n uint64, due bool) {
 	return n, rest == 1
 }
 
-// traced is the application's trace, on goroutines of its own, with log lines for
+// trace is the application's trace, on goroutines of its own, with log lines for
 // stdout noise.
-func (c *Client) traced(told *faults) transport.Trace {
-	t := c.cfg.trace
-	t.Sent, t.Received = c.tracing("Trace.Sent", t.Sent), c.tracing("Trace.Received", t.Received)
-	if stderr := t.Stderr; stderr != nil {
-		t.Stderr = func(line string) { c.aside("Trace.Stderr", func() { stderr(line) }) }
+func (f *faults) trace(t transport.Trace) transport.Trace {
+	aside := func(name string, see func([]byte)) func([]byte) {
+		if see == nil {
+			return nil
+		}
+		return func(text []byte) { f.c.aside(name, func() { see(text) }) }
 	}
-	if noise := c.tracing("Trace.Noise", t.Noise); noise != nil {
+	t.Sent, t.Received = aside("Trace.Sent", t.Sent), aside("Trace.Received", t.Received)
+	if stderr := t.Stderr; stderr != nil {
+		t.Stderr = func(line string) { f.c.aside("Trace.Stderr", func() { stderr(line) }) }
+	}
+	if noise := aside("Trace.Noise", t.Noise); noise != nil {
 		t.Noise = func(line []byte) {
-			told.noise(line)
+			f.noise(line)
 			noise(line)
 		}
 	} else {
-		t.Noise = told.noise
+		t.Noise = f.noise
 	}
 	return t
-}
-
-func (c *Client) tracing(name string, f func([]byte)) func([]byte) {
-	if f == nil {
-		return nil
-	}
-	return func(text []byte) { c.aside(name, func() { f(text) }) }
-}
-
-// onRequest answers a request of the server. In the stateless era servers ask
-// inside results: a request of theirs gets no answer (RPC-14).
-func (c *Client) onRequest(req jsonrpc.Request) {
-	from := c.live.Newest() // a program may ask as soon as it is opened, and before calls go to it
-	switch {
-	case c.probing.Load():
-	case from != nil && from.Agreed.Era == mcp.EraStateless:
-		c.log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", c.server,
-			"method", jsonrpc.Printable(req.Method, 100))
-	default:
-		c.dispatcher().Request(from, req)
-	}
-}
-
-// respond sends an answer. A server may ask as soon as the transport is open,
-// a moment before Connect has got the connection in hand.
-func (c *Client) respond(ctx context.Context, method string, resp jsonrpc.Response) {
-	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-	defer cancel()
-	if !c.live.AwaitOpen(ctx) {
-		return
-	}
-	with := c.live.Newest()
-	if err := with.Conn.Respond(ctx, resp); err != nil {
-		c.noteLoss(with, err)
-		c.log.Warn("[MCP] a request of the server could not be answered", "server", c.server,
-			"method", jsonrpc.Printable(method, 100), "error", err)
-	}
-}
-
-func (c *Client) onNotification(n jsonrpc.Notification, on jsonrpc.ID) {
-	if c.probing.Load() {
-		return
-	}
-	if c.cfg.keepAlive > 0 {
-		c.pulse.beats.Add(1)
-	}
-	switch {
-	case n.Method == mcp.MethodProgress:
-		c.progressTable().Notify(n)
-		return
-	case n.Method == mcp.MethodCancelled:
-		if d := c.asks.peek(); d != nil {
-			d.Cancelled(n)
-		}
-	case n.Method == mcp.MethodElicitationComplete:
-		if d := c.asks.peek(); d != nil {
-			d.ElicitationComplete(c.live.Agreed().Version, n)
-		}
-	case n.Method == mcp.MethodTasksStatus, n.Method == mcp.MethodTasks:
-		if f := c.tasks.peek(); f != nil {
-			f.Hint(n)
-		}
-	}
-	// At once, not in its turn: a call that follows must not use what is known
-	// to be stale (CHG-02).
-	c.outdate(n)
-	if c.tell(n, on) && c.cfg.handlers.Want(n.Method) {
-		c.notifier().Notification(n)
-	}
 }

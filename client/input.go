@@ -6,63 +6,64 @@ import (
 	"fmt"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
-	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Requester is the server that asks a handler for something, to be shown to the
-// user.
+// Requester identifies the server that asks a handler for something. Show it
+// to the user.
 type Requester struct {
-	// Server is what this side calls the server: its URL or its program.
+	// Server is the client's name for the server: its URL or its program.
 	Server string
-	// Claimed is what the server calls itself; untrusted.
+	// Claimed is how the server identifies itself; untrusted.
 	Claimed mcp.Implementation
-	// Method and Tool are the call that the question belongs to. They are empty for
-	// a request of the session era, which does not say.
+	// Method and Tool are the call that the question belongs to. They are empty
+	// for requests of the session era, which do not carry it.
 	Method, Tool string
 }
 
-// ErrRejected is what a handler returns when its user refused. The server's
-// sampling request fails with code -1, its elicitation is declined. In the
-// stateless era a rejected sampling request fails the call that it belongs to,
-// with this error.
+// ErrRejected is the error that a handler returns when the user refused. A
+// sampling request of the session era then fails with code -1, and an
+// elicitation is declined. In the stateless era a rejected sampling request
+// fails the call that it belongs to, with this error.
 var ErrRejected = ask.ErrRejected
 
-// InputLimits bounds what a server may ask the application for. A field that is 0
-// takes its default.
+// InputLimits bounds what a server may ask the application. A field that is 0
+// has its default.
 type InputLimits struct {
-	// Concurrent is how many handlers run at once, 16 by default. Further questions
-	// wait. A handler that calls the server needs 2 at least: its call may ask
-	// something too.
+	// Concurrent is how many handlers run at once, 16 by default; further
+	// questions wait. If a handler calls the server, it must be at least 2,
+	// because that call may ask something too.
 	Concurrent int
-	// PerMinute is how many questions handlers get in a minute, 120 by default.
-	// Further questions are refused. Roots do not count.
+	// PerMinute is how many questions handlers get in a minute, 120 by default;
+	// further questions are refused. Requests for roots do not count.
 	PerMinute int
-	// Rounds is how often one call may ask, 10 by default.
+	// Rounds is how many times one call may ask, 10 by default.
 	Rounds int
-	// Waits is how often a server may put one call off, 20 by default. The client
-	// pauses in between, longer each time.
+	// Waits is how many times a server may put one call off, 20 by default. The
+	// client pauses in between, longer each time.
 	Waits int
 }
 
-// WithInputLimits replaces the limits on what a server may ask for.
+// WithInputLimits replaces the limits on what a server may ask.
 func WithInputLimits(l InputLimits) Option {
 	return optionFunc(func(c *config) { c.offer.Limits = ask.Limits(l) })
 }
 
 // InputRequired is the cause of an error of kind
-// [mcperrors.KindInputRequired]: the server asks something before it answers the
-// call, and this client did not answer it. Make the call again with the answers,
-// see [WithInput]. An InputRequired can be stored as JSON. Keep it out of logs:
-// it may hold what only the server and its user should see.
+// [mcperrors.KindInputRequired]: the server asks something before it answers
+// the call, and the client did not answer it. Make the call again with the
+// answers; see [WithInput]. An InputRequired can be stored as JSON. Do not log
+// it: it may hold secrets between the server and its user.
 type InputRequired struct {
-	// Requests are the server's questions, by keys of its own; nil when it only
-	// wants the call again.
+	// Requests are the server's questions, by the server's keys. nil means that
+	// the server only wants the call again.
 	Requests mcp.InputRequests `json:"inputRequests,omitempty"`
-	// State is the server's, a JSON text to be sent back unchanged; nil for none.
+	// State is the server's state, a JSON text to send back unchanged; nil for
+	// none.
 	State json.RawMessage `json:"requestState,omitempty"`
 	// Reason is why the client did not answer; nil with [WithManualInput].
 	Reason error `json:"-"`
@@ -103,27 +104,7 @@ func inputError(err error, state json.RawMessage) *mcperrors.Error {
 	case errors.As(err, &unanswered): // the caller may go on by hand
 		return inputRequired(&InputRequired{Requests: unanswered.Requests, State: state, Reason: unanswered.Reason})
 	case errors.Is(err, ask.ErrClosed):
-		return errClosed()
+		return life.ErrClosed()
 	}
 	return errormap.From(err, mcperrors.Answered)
-}
-
-// dispatcher answers what the server asks. Most clients never need it.
-func (c *Client) dispatcher() *ask.Dispatcher {
-	return c.asks.made(func() *ask.Dispatcher {
-		return ask.New(ask.Config{
-			Offer: &c.cfg.offer, Server: c.server, MaxTime: c.res.MaxTime, Log: c.log, Life: c.life, Budget: &c.budget,
-			Within: c.within, Behind: c.behind, Respond: c.respond, Closed: c.isClosed, Failed: c.callbackFailed,
-			CompileSchema: compileForm,
-			Completed:     func(id string) { c.emit(ElicitationComplete{ID: id}) },
-		})
-	})
-}
-
-// compileForm returns what checks an answer against the schema of a form.
-func compileForm(schema json.RawMessage) func(json.RawMessage) error {
-	if s := catalog.Compile(schema); s.Err() == nil {
-		return s.Check
-	}
-	return nil
 }

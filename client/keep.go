@@ -18,7 +18,7 @@ import (
 // restarting returns the keeper of a client whose program or stream is restarted,
 // nil for others.
 func (c *Client) restarting() *keeper.Keeper {
-	if k := c.keeper.peek(); k != nil && k.Restarting() {
+	if k := c.keeper.Peek(); k != nil && k.Restarting() {
 		return k
 	}
 	return nil
@@ -26,40 +26,40 @@ func (c *Client) restarting() *keeper.Keeper {
 
 // interrupted reports whether there is no program or no session at the moment.
 func (c *Client) interrupted() bool {
-	k := c.keeper.peek()
+	k := c.keeper.Peek()
 	return k != nil && k.Interrupted()
 }
 
 // awaitLink holds a call back while a program is being restarted or a session is
 // being renewed: nothing goes before its handshake (LC-08).
-func (c *Client) awaitLink(ctx context.Context, cl *call) error {
+func (c *Client) awaitLink(ctx context.Context, cl *run.Call) error {
 	if !c.interrupted() {
 		return nil
 	}
-	cl.waited = true
+	cl.Waited = true
 	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
-	if e := c.keeper.peek().Await(ctx); e != nil {
-		return c.about(cl.subject(), e)
+	if e := c.keeper.Peek().Await(ctx); e != nil {
+		return c.about(cl.Subject(), e)
 	}
 	return nil
 }
 
 // relink waits for the next program or stream on behalf of a call that the last one
 // did not take.
-func (c *Client) relink(ctx context.Context, cl *call, err error) error {
-	if e := c.restarting().Replace(ctx, cl.link, err); e != nil {
-		return c.about(cl.subject(), e)
+func (c *Client) relink(ctx context.Context, cl *run.Call, err error) error {
+	if e := c.restarting().Replace(ctx, cl.Link, err); e != nil {
+		return c.about(cl.Subject(), e)
 	}
 	return nil
 }
 
 // renewSession opens a new session for a call that was refused because the old one
 // is gone. The call was not executed (LC-17).
-func (c *Client) renewSession(ctx context.Context, cl *call, err error) error {
-	cl.repairs |= run.Renewed
-	if e := c.sessionKeeper().Renew(ctx, cl.link, mcperrors.DeliveryOf(err)); e != nil {
-		return c.about(cl.subject(), e)
+func (c *Client) renewSession(ctx context.Context, cl *run.Call, err error) error {
+	cl.Repairs |= run.Renewed
+	if e := c.sessionKeeper().Renew(ctx, cl.Link, mcperrors.DeliveryOf(err)); e != nil {
+		return c.about(cl.Subject(), e)
 	}
 	return nil
 }
@@ -79,24 +79,4 @@ func (c *Client) noteLoss(with *link.Link, err error) {
 	if outcome.FailureOf(err).Reason == transport.ReasonSession && c.needsStream() {
 		c.sessionKeeper().Persist(with)
 	}
-}
-
-// onSessionLost is called by the transport when the server does not know the
-// session any more, on the goroutine that reads.
-func (c *Client) onSessionLost() { c.sessionKeeper().Persist(c.live.Load()) }
-
-// restart kills a program that does not work any more, and so has it started
-// again: calls in flight fail with cause, later ones wait. It does nothing where
-// there is no program, or none that is started again. It never waits.
-func (c *Client) restart(cause error) {
-	if k := c.restarting(); k != nil {
-		k.Kill(c.live.Load(), cause)
-	}
-}
-
-// countedEnd reports whether the breaker has counted the end of this program
-// already.
-func (c *Client) countedEnd(l *link.Link, f *transport.Failure) bool {
-	k := c.restarting()
-	return k != nil && l != nil && f.Reason == transport.ReasonLost && f.Process != nil && !k.CountEnd(l)
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
@@ -17,7 +19,7 @@ import (
 // has no such end.
 func (c *Client) watchOver(t transport.Transport) {
 	l := c.live.Load()
-	set, again := c.cfg.restart, l.Traits.Process && !c.cfg.restart.Off
+	set, again := c.res.Restart, l.Traits.Process && !c.res.Restart.Off
 	if l.Traits.SessionOnly { // HTTP+SSE: its end is that of one stream, not of the server
 		set, again = streamRestart, true
 		if c.Negotiated().Fallback {
@@ -26,13 +28,13 @@ func (c *Client) watchOver(t transport.Transport) {
 	}
 	if again {
 		k := c.restartKeeper(t, set, l.Traits.SessionOnly)
-		c.keeper.part.Store(k)
+		c.keeper.Set(k)
 		k.Watch()
 		return
 	}
 	c.cfg.connecting = nil
 	if !l.Traits.Exchanges {
-		c.within(c.watchEnd)
+		c.life.Go(c.watchEnd)
 	}
 }
 
@@ -56,7 +58,7 @@ func (c *Client) restartKeeper(t transport.Transport, set Restart, stream bool) 
 		} else {
 			c.emit(Restarted{Cause: cause, Server: agreed.Server(), Version: agreed.Version})
 		}
-		c.restoreRestarted(before)
+		c.watcher().Restarted(before)
 	}
 	k.Restarts = &keeper.Restarts{
 		Schedule: set.schedule(), Again: again, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
@@ -66,41 +68,25 @@ func (c *Client) restartKeeper(t transport.Transport, set Restart, stream bool) 
 	return keeper.New(k)
 }
 
-var errSlowStart = errors.New("the server was not ready in time after it was started or connected again")
+var errSlowStart = errors.New("the server was not ready in time after a restart or reconnect")
 
 // startAgain starts a program and opens the conversation with it. Until that is
 // open, only the handshake uses it.
 func (c *Client) startAgain(ctx context.Context, t transport.Transport, again string) error {
 	before := c.live.Agreed()
 	n, err := c.negotiateAgain(ctx, t)
-	if err == nil && !c.promote() {
-		err = errClosed()
+	if err == nil && !c.life.Unless(c.live.Promote) {
+		err = life.ErrClosed()
 	}
 	if err != nil {
 		c.live.Discard()
 		return err
 	}
 	n.settled()
-	c.cache().Clear(before.Key)
-	c.forgetAll()
-	if c.cfg.ownBreaker { // one that is shared has learnt of more than this program
-		if b := c.guard.peek(); b != nil {
-			b.Renewed("the server was " + again + " again")
-		}
-	}
+	c.lists().ClearOf(before)
+	c.lists().Clear()
+	c.guard.Renewed("the server was " + again + " again")
 	return nil
-}
-
-// promote makes the link that was opened the live one. It reports false when the
-// client is closed.
-func (c *Client) promote() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed.Load() {
-		return false
-	}
-	c.live.Promote()
-	return true
 }
 
 // whyEnded returns the error that says how a link has ended. killed is the reason
@@ -108,28 +94,23 @@ func (c *Client) promote() bool {
 func (c *Client) whyEnded(l *link.Link, killed error) error {
 	f := l.Ended()
 	if killed == nil {
-		return c.failed(subject{}, f)
+		return c.failed(outcome.Subject{}, f)
 	}
 	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
-		"the server did not work any more and was ended: "+killed.Error(), killed)
+		"the server hung and was killed: "+killed.Error(), killed)
 	e.Process = f.Process
-	return c.about(subject{}, e)
+	return c.about(outcome.Subject{}, e)
 }
 
 // keeperConfig is what keepers of both kinds are given.
 func (c *Client) keeperConfig() keeper.Config {
 	return keeper.Config{
-		Links: &c.live, Server: c.server, Log: c.log, Life: c.life, Go: c.within,
-		Closed: func() *mcperrors.Error {
-			if c.isClosed() {
-				return errClosed()
-			}
-			return nil
-		},
+		Links: &c.live, Server: c.server, Log: c.log, Life: c.life.Context(), Go: c.life.Go,
+		Closed: c.life.Refusal,
 		Enter: func(to keeper.State, cause error, held time.Duration) {
-			c.enter(State(to), cause, held)
-			if d := c.asks.peek(); d != nil && to == keeper.Making {
-				d.LinkEnded()
+			c.transition(State(to), cause, held)
+			if in := c.incoming.Peek(); in != nil && to == keeper.Making {
+				in.LinkEnded()
 			}
 		},
 	}

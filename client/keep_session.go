@@ -12,18 +12,18 @@ import (
 
 // sessionKeeper returns the keeper of a client that loses sessions.
 func (c *Client) sessionKeeper() *keeper.Keeper {
-	return c.keeper.made(func() *keeper.Keeper {
+	return c.keeper.Make(func() *keeper.Keeper {
 		k := c.keeperConfig()
 		k.Open, k.Timeout = c.openNewSession, newSessionTimeout
 		k.Restore = func(*link.Agreement, error) {
 			agreed := c.live.Agreed()
 			c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
-			c.restore(c.life)
+			c.watcher().Renewed()
 		}
 		k.Renewals = &keeper.Renewals{
 			Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
 			Allowed: func() error {
-				if e := c.throttle().Refusal(); e != nil { // an initialize is a request, too
+				if e := c.guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
 					return e
 				}
 				return nil
@@ -44,14 +44,12 @@ func (c *Client) openNewSession(ctx context.Context) error {
 	before := c.live.Load()
 	err := c.openSession(ctx, before.Agreed.Version)
 	if err == nil {
-		c.forgetAll()
+		c.lists().Clear()
 		return nil
 	}
 	if s, ok := before.Conn.(transport.Sessions); ok {
 		s.DropSession()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.live.Store(before)
 	return err
 }

@@ -36,7 +36,7 @@ func TestLearn_HDR_09_Headers(t *testing.T) {
 	for name, read := range readers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, s := alone(t, client.WithPreload(false))
+			c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 			s.on("tools/list", script(jsonrpc.NewError(jsonrpc.CodeInvalidParams, "not now", nil)))
 			call := func() map[string]string {
 				_, err := c.CallTool(t.Context(), "echo", map[string]string{"region": "x"})
@@ -63,7 +63,7 @@ func TestLearn_TOOL_11_Outputs(t *testing.T) {
 	for name, read := range readers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithPreload(false))
+			c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}))
 			s.result("tools/call", `{"content":[],"structuredContent":{"b":1}}`)
 			_, err := c.CallTool(t.Context(), "x", nil)
 			require.NoError(t, err, "nothing is known of the tool")
@@ -81,9 +81,9 @@ func TestLearn_TOOL_11_Outputs(t *testing.T) {
 // nothing.
 func TestLearn_NotOfEveryWalk(t *testing.T) {
 	t.Parallel()
-	c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithPreload(false))
+	c, s := ofVersion(t, "2025-11-25", toolWith(`{"type":"object","required":["a"]}`), client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/call", `{"content":[],"structuredContent":{"b":1}}`)
-	for _, err := range c.Tools(t.Context(), client.WithCache(client.CacheBypass)) {
+	for _, err := range c.Tools(t.Context(), client.WithCacheMode(client.CacheBypass)) {
 		require.NoError(t, err)
 	}
 	s.result("tools/list", strings.Replace(toolWith(`{"type":"object","required":["a"]}`), `{"tools"`, `{"nextCursor":"2","tools"`, 1))

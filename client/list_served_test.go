@@ -149,9 +149,9 @@ func TestToolsAreServedWhileFresh(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "2", *page.NextCursor)
 		require.Equal(t, 2, p.count("tools/list"), "Dial's own walk")
-		walk(client.WithCache(client.CacheBypass))
+		walk(client.WithCacheMode(client.CacheBypass))
 		require.Equal(t, 4, p.count("tools/list"))
-		walk(client.WithCache(client.CacheRefresh))
+		walk(client.WithCacheMode(client.CacheRefresh))
 		require.Equal(t, 6, p.count("tools/list"))
 		walk()
 		require.Equal(t, 6, p.count("tools/list"))
@@ -179,7 +179,7 @@ func TestToolsAreNotServedWithoutTime(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, 4, p.count("tools/list"))
-	}, client.WithToolCacheTTL(0))
+	}, client.WithCache(client.CacheConfig{Settings: toolcache.Settings{TTL: -1}}))
 }
 
 // Stale lists stand in, where that is asked for, for everything that reads them:
@@ -210,9 +210,8 @@ func TestServeStaleServesEveryReader(t *testing.T) {
 				p.answer("prompts/list", func(json.RawMessage) string {
 					return `"result":{"resultType":"complete","ttlMs":60000,"cacheScope":"private","prompts":[{"name":"old"}]}`
 				})
-				res := client.DefaultResilience()
-				res.Breaker = breaker.New(breaker.Settings{})
-				c, err := p.dial(client.WithToolCacheSettings(toolcache.Settings{ServeStale: true, ExactTTL: true}), client.WithResilience(res))
+				res := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
+				c, err := p.dial(client.WithCache(client.CacheConfig{Settings: toolcache.Settings{ServeStale: true, ExactTTL: true}}), client.WithResilience(res))
 				require.NoError(t, err)
 				_, err = c.ListPrompts(t.Context(), nil)
 				require.NoError(t, err)
@@ -244,7 +243,7 @@ func TestServeStaleServesEveryReader(t *testing.T) {
 // over, beside its calls, so that a tool that has changed is told of.
 func TestListIsRefreshedBesideCalls(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]client.Option{"checked": nil, "unchecked": {client.WithValidation(client.ValidateOff)}} {
+	for name, opts := range map[string][]client.Option{"checked": nil, "unchecked": {client.WithValidation(client.Validation{Arguments: client.ValidateOff})}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubbleEachWay(t, func(t *testing.T, p *listPeer) {
@@ -289,7 +288,7 @@ func TestGetToolSchemaHandsOutCopies(t *testing.T) {
 		p.result = `{"resultType":"complete","content":[],"structuredContent":{}}`
 		c, err := p.dial()
 		require.NoError(t, err)
-		for _, opts := range [][]client.CallOption{nil, {client.WithCache(client.CacheUse)}} {
+		for _, opts := range [][]client.CallOption{nil, {client.WithCacheMode(client.CacheUse)}} {
 			tool, err := c.GetToolSchema(t.Context(), "echo", opts...)
 			require.NoError(t, err)
 			for _, raw := range []json.RawMessage{tool.InputSchema, tool.OutputSchema, tool.Meta, tool.Extra[0].Value} {

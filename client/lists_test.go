@@ -88,7 +88,7 @@ func TestListsFollowCursors(t *testing.T) {
 // A server whose list never ends is left after a bounded number of pages.
 func TestEndlessListIsBounded(t *testing.T) {
 	t.Parallel()
-	c, s := connected(t, client.WithPreload(false))
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	n := 0
 	s.on("tools/list", func(jsonrpc.Request) any {
 		n++
@@ -165,7 +165,7 @@ func TestBadCursorBeginsTheWalkAnew(t *testing.T) {
 				}
 				return json.RawMessage(page)
 			})
-			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithPreload(false))
+			c, err := client.Connect(t.Context(), tr, sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}))
 			require.NoError(t, err)
 			require.Equal(t, []string{"a", "b", "c"}, tt.names(c, t))
 			require.Equal(t, 4, s.count(tt.method))

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
@@ -18,27 +21,17 @@ import (
 // that is shorter.
 const maxKeepAliveWait = 30 * time.Second
 
-// WithKeepAlive asks the server for a sign of life whenever nothing went on for
-// an interval: ping in the session era, server/discover in the stateless one
-// . Calls in flight and anything that comes count as life, and
-// so does every answer, an error too. No answer is a failure for the breaker and
-// a [LivenessFailed] event; the connection is left as it is. The default is 0:
-// never.
-func WithKeepAlive(interval time.Duration) Option {
-	return optionFunc(func(c *config) { c.keepAlive = interval })
-}
-
 // pulse counts what came of the server, where somebody wants to know.
 type pulse struct{ beats atomic.Int64 }
 
 // watchLife asks for signs of life until the client is closed.
 func (c *Client) watchLife() {
-	ctx := c.life
-	for last := c.pulse.beats.Load(); sleep.For(ctx, c.cfg.keepAlive); {
+	ctx := c.life.Context()
+	for last := c.pulse.beats.Load(); sleep.For(ctx, c.res.KeepAlive); {
 		now := c.pulse.beats.Load()
-		if now == last && c.inFlight.Load() == 0 {
+		if now == last && c.guard.InFlight() == 0 {
 			err := error(link.GoroutineEnded())
-			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.cfg.keepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
+			callback.Aside("", nil, func() { err = c.askForLife(ctx, min(c.res.KeepAlive, maxKeepAliveWait)) }) // a Middleware may end its goroutine
 			if err != nil && ctx.Err() == nil {
 				c.log.Warn("[MCP] the server gives no sign of life", "server", c.server, "error", err)
 				c.emit(LivenessFailed{Reason: err})
@@ -49,15 +42,16 @@ func (c *Client) watchLife() {
 	}
 }
 
-// Alive asks the server for a sign of life and returns why there is none: ping in
-// the session era, server/discover in the stateless one. Any answer is a sign of
-// life, a refusal too. It asks even while a circuit is open or the client is full,
-// it is not retried, and says nothing to the circuit. ctx bounds it, and 30 s do.
+// Alive sends a liveness probe and returns the error if there is no answer. It
+// sends ping in the session era and server/discover in the stateless era; any
+// answer counts, even a refusal. It is sent even if a circuit is open or the
+// client is full. It is not retried, and does not count for the circuit. It
+// takes at most 30 s, or until ctx ends.
 func (c *Client) Alive(ctx context.Context) error {
-	if c.isClosed() {
-		return c.local(errClosed(), mcp.MethodPing)
+	if c.life.Closed() {
+		return c.local(life.ErrClosed(), mcp.MethodPing)
 	}
-	e := c.signOfLife(ctx, c.cfg.nextID(), maxKeepAliveWait).Err
+	e := c.pingServer(ctx, maxKeepAliveWait).Err
 	switch {
 	case e == nil, e.RPC != nil:
 		return nil //nolint:nilerr // a refusal is a sign of life
@@ -70,11 +64,11 @@ func (c *Client) Alive(ctx context.Context) error {
 
 // askForLife returns why there was no answer.
 func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
-	cl := call{request: request{
-		method: mcp.MethodPing, purpose: link.Liveness, opts: callOptions{idle: bound, max: bound, timesSet: true},
-	}}
+	cl := newCall(mcp.MethodPing, nil)
+	cl.Purpose = link.Liveness
+	cl.Wait, cl.OwnWait = jsonrpc.Wait{Idle: bound, Max: bound}, true
 	if c.live.Agreed().Era == mcp.EraStateless {
-		cl.method = mcp.MethodDiscover
+		cl.Method = mcp.MethodDiscover
 	}
 	_, err := c.do(ctx, &cl)
 	var rpc *jsonrpc.Error
@@ -87,4 +81,20 @@ func (c *Client) askForLife(ctx context.Context, bound time.Duration) error {
 		return nil // kept back here: it was not asked
 	}
 	return err
+}
+
+// pingServer asks the server for an answer, past all caches and limits: ping in the
+// session era, server/discover in the stateless one.
+func (c *Client) pingServer(ctx context.Context, bound time.Duration) outcome.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, bound+time.Second) // should a transport not keep to Wait
+	defer cancel()
+	cl := &run.Call{Request: run.Request{Method: mcp.MethodPing, Purpose: link.Liveness}}
+	cl.Begin(c.live.Load(), c.cfg.nextID())
+	cl.Wait, cl.OwnWait = jsonrpc.Wait{Max: bound}, true
+	if cl.Link.Agreed.Era == mcp.EraStateless {
+		cl.Method = mcp.MethodDiscover
+	}
+	req := cl.Frame()
+	req.Wait = jsonrpc.Wait{Max: bound}
+	return c.exchange(ctx, cl, req)
 }

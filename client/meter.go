@@ -4,26 +4,27 @@ import (
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Meter is told what the client does, for counters and histograms
-// . Calls wait for its methods, which are called from many
-// goroutines at once: they must return at once, and must not call the client. Embed
-// [NoMeter], so that methods that come later are there.
+// Meter records what the client does, for counters and histograms. Calls wait
+// for its methods, which run on many goroutines at once: they must return
+// quickly and must not call the client. Embed [NoMeter] to stay compatible
+// with methods that are added later.
 type Meter interface {
-	// AttemptEnded is called for every request that was made for a call.
+	// AttemptEnded is called at the end of every request that belongs to a
+	// call.
 	AttemptEnded(AttemptRecord)
-	// CallEnded is called for every call, however many requests it took, none
-	// included.
+	// CallEnded is called at the end of every call, even if it sent no request.
 	CallEnded(CallRecord)
-	// Happened is called for what is neither.
+	// Happened is called for every other event.
 	Happened(Happening)
 }
 
-// NoMeter is a [Meter] that does nothing, to be embedded.
+// NoMeter is a [Meter] that does nothing. Embed it.
 type NoMeter struct{}
 
 // AttemptEnded implements [Meter].
@@ -35,11 +36,11 @@ func (NoMeter) CallEnded(CallRecord) {}
 // Happened implements [Meter].
 func (NoMeter) Happened(Happening) {}
 
-// WithMeter tells m what the client does. The default is nobody, which costs
-// nothing.
+// WithMeter sets the Meter of the client. By default there is none, at no
+// cost.
 func WithMeter(m Meter) Option { return optionFunc(func(c *config) { c.meter = m }) }
 
-// AttemptRecord is one request that has ended.
+// AttemptRecord describes one finished request.
 type AttemptRecord struct {
 	// Server names the server, Method is the MCP method, Tool the tool for
 	// tools/call.
@@ -47,53 +48,56 @@ type AttemptRecord struct {
 	Version              mcp.Version
 	// Number counts the requests of the call, from 1.
 	Number int
-	// Class is what was seen, in kebab case: "result", "internal-error", "lost"; the values may grow.
+	// Class classifies the outcome in kebab case, for example "result",
+	// "internal-error" or "lost". More values may be added.
 	Class string
-	// Delivery is what became of the request, Answered for a result.
+	// Delivery tells whether the request reached the server; Answered for a
+	// result.
 	Delivery mcperrors.Delivery
-	// OnServer and OnTool say how it counted for the circuit of the server and
-	// of the tool.
+	// OnServer and OnTool are the verdicts for the circuits of the server and
+	// the tool.
 	OnServer, OnTool breaker.Verdict
 	// Status is the HTTP status of a failure, RPCCode the JSON-RPC code of an
 	// error answer; 0 for none.
 	Status  int
 	RPCCode int64
-	// Elapsed is from sending to the end.
+	// Elapsed is the time from sending to the end.
 	Elapsed time.Duration
 }
 
-// CallRecord is one call that has ended.
+// CallRecord describes one finished call.
 type CallRecord struct {
-	// Server names the server, Method is the MCP method, Name what it was about:
+	// Server names the server. Method is the MCP method. Name is its target:
 	// the tool, prompt, URI or task.
 	Server, Method, Name string
 	Version              mcp.Version
-	// Attempts is how many requests were made.
+	// Attempts is the number of requests.
 	Attempts int
-	// Elapsed is from the caller's call to its end: waits, pauses and what was
-	// asked of the user included.
+	// Elapsed is the whole time of the call, including queues, pauses and the
+	// user's answers.
 	Elapsed time.Duration
-	// Err is the error of the call, nil for one that was answered with a result
-	// (an isError of a tool is a result). It is the caller's and must not be
-	// changed.
+	// Err is the error of the call, nil if it returned a result (even one with
+	// isError). It belongs to the caller and must not be changed.
 	Err *mcperrors.Error
 }
 
-// Happening is something that is no end of a request or a call.
+// Happening is an event that does not end a request or a call.
 type Happening struct {
 	What Occurrence
-	// Server names the server, Method and Tool what it was about, "" where that
-	// is nothing of the kind.
+	// Server names the server. Method and Tool are the call it belongs to, ""
+	// for none.
 	Server, Method, Tool string
-	// Wait is how long: of a hold, of a pause before a retry, in a queue.
+	// Wait is the length of a throttle, of a pause before a retry or of a wait
+	// in a queue.
 	Wait time.Duration
-	// Reason says more, in words that may change.
+	// Reason has details as text that may change.
 	Reason string
-	// Count is how many: 1, but for what is noticed together.
+	// Count is the number of events: 1, except for events that are noticed
+	// together.
 	Count int
 }
 
-// Occurrence is what happened.
+// Occurrence is the kind of a [Happening].
 type Occurrence uint8
 
 const (
@@ -101,39 +105,39 @@ const (
 	RefusedOpen Occurrence = iota + 1
 	// RefusedToolOpen: a call was refused because the tool's circuit is open.
 	RefusedToolOpen
-	// RefusedHeld: a call was refused because the server said Retry-After, and
-	// that is not over.
+	// RefusedHeld: a call was refused because the server's Retry-After is not
+	// over.
 	RefusedHeld
-	// RefusedFull: a call was refused because too many were in flight or in the
-	// queue.
+	// RefusedFull: a call was refused because too many calls were in flight or
+	// queued.
 	RefusedFull
-	// RefusedRate: a call was refused because its turn by the rate limit would
-	// have come too late.
+	// RefusedRate: a call was refused because the rate limit would have delayed
+	// it too long.
 	RefusedRate
-	// Retried: a request is made again after Wait.
+	// Retried: the client retries a request after Wait.
 	Retried
-	// RetryDenied: a request that could have been made again was not: Reason
-	// says whether budget, deadline or attempts did not allow it.
+	// RetryDenied: a request was not retried although that was safe. Reason
+	// tells whether the budget, the deadline or the number of attempts
+	// prevented it.
 	RetryDenied
-	// HeldServer and HeldCredential: a server's Retry-After keeps calls back for
-	// Wait: all there are (503), or those of this client (429).
+	// HeldServer and HeldCredential: a Retry-After holds calls back for Wait,
+	// either all calls to the server (503) or those of this client (429).
 	HeldServer
 	HeldCredential
-	// Probed: the circuit was half-open and the server was asked for a sign of
-	// life.
+	// Probed: the circuit was half-open and the client sent a liveness probe.
 	Probed
-	// SilenceProbed: nothing came for a while although a call waits, and the
-	// server was asked for a sign of life.
+	// SilenceProbed: the server sent nothing for a while although a call waits,
+	// and the client sent a liveness probe.
 	SilenceProbed
-	// Silent: it gave none, and its circuit was opened.
+	// Silent: the server answered no probe, and its circuit was opened.
 	Silent
-	// Hedged: a second request was sent beside one that takes long; HedgeWon: it
-	// was answered first.
+	// Hedged: the client sent a second request beside a slow one. HedgeWon: the
+	// second request was answered first.
 	Hedged
 	HedgeWon
 	// Queued: a call waited for Wait because of the bulkhead or the rate limit.
 	Queued
-	// LateAnswers: Count answers came that nobody waits for.
+	// LateAnswers: Count answers arrived after their calls had ended.
 	LateAnswers
 )
 
@@ -144,8 +148,8 @@ var occurrences = [...]string{
 	Hedged: "hedged", HedgeWon: "hedge-won", Queued: "queued", LateAnswers: "late-answers",
 }
 
-// String returns the name in kebab case, for labels of metrics; "unknown" for a
-// number that is no occurrence.
+// String returns the name in kebab case, for metric labels, or "unknown" for
+// an undefined value.
 func (o Occurrence) String() string {
 	if o == 0 || int(o) >= len(occurrences) {
 		return "unknown"
@@ -154,20 +158,20 @@ func (o Occurrence) String() string {
 }
 
 // happened tells the meter, if there is one.
-func (c *Client) happened(what Occurrence, s subject, wait time.Duration, reason string) {
+func (c *Client) happened(what Occurrence, s outcome.Subject, wait time.Duration, reason string) {
 	if c.cfg.meter != nil {
-		c.cfg.meter.Happened(Happening{What: what, Server: c.server, Method: s.method, Tool: s.tool, Wait: wait, Reason: reason, Count: 1})
+		c.cfg.meter.Happened(Happening{What: what, Server: c.server, Method: s.Method, Tool: s.Tool, Wait: wait, Reason: reason, Count: 1})
 	}
 }
 
 // callEnded tells the meter of a call.
 func (c *Client) callEnded(cl *call, began time.Time, err error) {
 	agreed := c.live.Agreed()
-	if cl.link != nil {
-		agreed = cl.link.Agreed
+	if cl.Link != nil {
+		agreed = cl.Link.Agreed
 	}
 	c.cfg.meter.CallEnded(CallRecord{
-		Server: c.server, Method: cl.method, Name: cl.name, Version: agreed.Version,
-		Attempts: cl.attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
+		Server: c.server, Method: cl.Method, Name: cl.Name, Version: agreed.Version,
+		Attempts: cl.Attempts, Elapsed: time.Since(began), Err: errormap.From(err, mcperrors.Unknown),
 	})
 }

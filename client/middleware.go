@@ -17,25 +17,26 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Invocation is one call on its way to the server, as a [Middleware] sees it:
-// the whole call, with all the attempts and rounds it takes. It belongs to one
-// call and one goroutine, and must not be used after the call.
+// Invocation is one call as a [Middleware] sees it, with all its attempts and
+// rounds. It belongs to one call and one goroutine. Do not use it after the
+// call.
 type Invocation struct {
-	// Method is the MCP method; Name is what it is about: the tool, prompt, URI
-	// or task, "" where the method has none.
+	// Method is the MCP method. Name is its target: the tool, prompt, URI or
+	// task, or "" if the method has none.
 	Method, Name string
-	// Server names the server, Version is the revision that was agreed with it.
+	// Server names the server. Version is the negotiated revision.
 	Server  string
 	Version mcp.Version
-	// Transport is "stdio" for a program of ours, "http", or "stream".
+	// Transport is "stdio" for a program that the client started, "http" or
+	// "stream".
 	Transport string
-	// Meta is added to _meta of all the call sends, under the rules of
-	// [WithMeta]. What the caller set himself wins. nil adds nothing; make the map
-	// before writing to it.
+	// Meta is added to the _meta of all requests of the call, under the rules
+	// of [WithMeta]. Members that the caller set take precedence. It is nil
+	// until a middleware makes the map.
 	Meta map[string]any
 
-	// RequestID is the id of the last request, Attempts how many were made. They
-	// are set when [Next] has returned.
+	// RequestID is the id of the last request, and Attempts the number of
+	// requests. They are set when [Next] has returned.
 	RequestID string
 	Attempts  int
 
@@ -45,34 +46,35 @@ type Invocation struct {
 	before call
 }
 
-// Params returns the params as the caller gave them, without _meta; nil for
-// none. They are a copy.
+// Params returns a copy of the caller's params without _meta; nil for none.
 func (inv *Invocation) Params() json.RawMessage {
-	if inv.before.open == nil {
+	if inv.before.Params == nil {
 		return nil
 	}
-	return append(bytes.Clone(inv.before.open), '}')
+	return append(bytes.Clone(inv.before.Params), '}')
 }
 
-// Next makes the call, or goes to the next link of the chain. The result is as
-// the server gave it; an error is a [*mcperrors.Error].
+// Next makes the call, or passes it to the next middleware. It returns the
+// server's result unchanged; an error is a [*mcperrors.Error].
 type Next func(ctx context.Context, inv *Invocation) (json.RawMessage, error)
 
-// Middleware puts a link of one's own around every call but those of the
-// handshake: a trace, an audit, a check of who may call what. It is applied
-// once, when the client is made, and what it returns is called for each call, on
-// the goroutine of its caller, from many at once. It may change ctx, add to
-// Meta, refuse the call by an error of its own, answer it with a result of its
-// own, or call next again: retries of the client's own are inside, so that is
-// for what it alone knows how to mend. next must get the Invocation that came. A
-// link that panics fails the call, with an error of kind app.
+// Middleware wraps every call except the handshake, for example to trace,
+// audit or authorize it. Connect applies it once. The function that it returns
+// runs for each call, on the caller's goroutine, concurrently with other
+// calls.
+//
+// It may change ctx, add to Meta, refuse the call with its own error, answer
+// with its own result, or call next again. The client's own retries run inside
+// next; call next again only for errors that the client cannot handle itself.
+// Pass it the same Invocation. A panic fails the call, with an error of kind
+// app.
 type Middleware func(next Next) Next
 
-// WithMiddleware puts links around every call, the first outermost. Requests
-// that the client makes for its own purposes (the handshake, probes of the
-// circuit, signs of life of [Resilience].Silence) do not pass through them. What
-// fills a cache for many callers has a context of its own, not that of the one
-// who came first.
+// WithMiddleware wraps every call in the given middleware, the first
+// outermost. Requests that the client makes for its own purposes do not pass
+// through it: the handshake, probes of a circuit, and liveness probes of
+// [Resilience].Silence. Shared cache fetches run under their own context, not
+// the first caller's.
 func WithMiddleware(links ...Middleware) Option {
 	return optionFunc(func(c *config) { c.middleware = append(c.middleware, links...) })
 }
@@ -85,13 +87,13 @@ func chainOf(links []Middleware) (Next, error) {
 	next := Next(func(ctx context.Context, inv *Invocation) (json.RawMessage, error) { return inv.send(ctx) })
 	for i := len(links) - 1; i >= 0; i-- {
 		if links[i] == nil {
-			return nil, errors.New("WithMiddleware: a link is nil")
+			return nil, errors.New("WithMiddleware: a middleware is nil")
 		}
 		if err := made("WithMiddleware", func() { next = links[i](next) }); err != nil {
 			return nil, err
 		}
 		if next == nil {
-			return nil, errors.New("WithMiddleware: a link made nothing of what is next")
+			return nil, errors.New("WithMiddleware: a middleware returned nil")
 		}
 	}
 	return next, nil
@@ -103,7 +105,7 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 	*own = *cl
 	l := c.live.Load()
 	inv := &Invocation{
-		Method: cl.method, Name: cl.name, Server: c.server, Version: l.Agreed.Version, Transport: transportOf(l),
+		Method: cl.Method, Name: cl.Name, Server: c.server, Version: l.Agreed.Version, Transport: transportOf(l),
 		c: c, cl: own, before: *own,
 	}
 	var raw json.RawMessage
@@ -113,13 +115,13 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 		c.callbackFailed(e)
 	}, func() { raw, err = c.cfg.chain(ctx, inv) }) {
 		fate := mcperrors.Unknown
-		if own.attempts == 0 {
+		if own.Attempts == 0 {
 			fate = mcperrors.NotSent
 		}
 		err = outcome.CallbackFailed(err, fate)
 	}
-	if own.link == nil { // a link of the chain answered
-		own.link = l
+	if own.Link == nil { // a link of the chain answered
+		own.Link = l
 	}
 	*cl = *own
 	if err == nil {
@@ -130,10 +132,10 @@ func (c *Client) runThroughMiddleware(ctx context.Context, cl *call) (json.RawMe
 		return nil, err
 	}
 	delivery := mcperrors.Unknown
-	if cl.attempts == 0 {
+	if cl.Attempts == 0 {
 		delivery = mcperrors.NotSent
 	}
-	return nil, c.about(cl.subject(), errormap.From(err, delivery))
+	return nil, c.about(cl.Subject(), errormap.From(err, delivery))
 }
 
 func transportOf(l *link.Link) string {
@@ -151,16 +153,16 @@ func (inv *Invocation) send(ctx context.Context) (json.RawMessage, error) {
 	if inv == nil || inv.c == nil {
 		return nil, badOption(errors.New("a middleware called next with an Invocation of its own"))
 	}
-	kept := inv.cl.kept
+	kept := inv.cl.Kept
 	*inv.cl = inv.before
-	inv.cl.kept = kept // what an earlier run sent may still be on its way
+	inv.cl.Kept = kept // what an earlier run sent may still be on its way
 	if err := inv.addMeta(); err != nil {
-		return nil, inv.c.local(err, inv.cl.method)
+		return nil, inv.c.local(err, inv.cl.Method)
 	}
-	raw, err := inv.c.run(ctx, inv.cl)
-	inv.Attempts = inv.cl.attempts
-	if !inv.cl.id.IsZero() {
-		inv.RequestID = inv.cl.id.String()
+	raw, err := inv.c.run(ctx, &inv.cl.Call)
+	inv.Attempts = inv.cl.Attempts
+	if !inv.cl.ID.IsZero() {
+		inv.RequestID = inv.cl.ID.String()
 	}
 	return raw, err
 }
@@ -172,7 +174,7 @@ func (inv *Invocation) addMeta() error {
 		return nil
 	}
 	members := maps.Clone(inv.Meta)
-	said := object.Append([]byte{'{'}, inv.cl.meta)
+	said := object.Append([]byte{'{'}, inv.cl.Meta)
 	if err := jsonrpc.Members(append(said, '}'), func(name, _ []byte) bool {
 		delete(members, string(name))
 		return true
@@ -183,5 +185,8 @@ func (inv *Invocation) addMeta() error {
 		return nil
 	}
 	inv.cl.opts.meta = members
-	return inv.cl.checkedMeta()
+	if err := inv.cl.takeMeta(); err != nil {
+		return badOption(err)
+	}
+	return nil
 }

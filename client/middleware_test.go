@@ -66,7 +66,7 @@ func TestMiddleware(t *testing.T) {
 func TestMiddlewareDecides(t *testing.T) {
 	t.Parallel()
 	var what func(context.Context, *client.Invocation, client.Next) (json.RawMessage, error)
-	c, s := connected(t, client.WithPreload(false), client.WithMiddleware(func(next client.Next) client.Next {
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithMiddleware(func(next client.Next) client.Next {
 		return func(ctx context.Context, inv *client.Invocation) (json.RawMessage, error) {
 			return what(ctx, inv, next)
 		}
@@ -131,9 +131,9 @@ func TestMiddlewareThatIsNone(t *testing.T) {
 	t.Parallel()
 	tr, _ := newFake(t)
 	_, err := client.Connect(t.Context(), tr, client.WithMiddleware(nil))
-	require.ErrorContains(t, err, "a link is nil")
+	require.ErrorContains(t, err, "a middleware is nil")
 	_, err = client.Connect(t.Context(), tr, client.WithMiddleware(func(client.Next) client.Next { return nil }))
-	require.ErrorContains(t, err, "made nothing")
+	require.ErrorContains(t, err, "a middleware returned nil")
 }
 
 // recordingMeter keeps what it is told.
@@ -179,7 +179,7 @@ func (m *recordingMeter) count(what client.Occurrence) int {
 func TestMeterOfCalls(t *testing.T) {
 	t.Parallel()
 	m := &recordingMeter{}
-	c, s := connected(t, client.WithMeter(m), client.WithPreload(false))
+	c, s := connected(t, client.WithMeter(m), client.WithCache(client.CacheConfig{NoPreload: true}))
 	_, err := c.CallTool(t.Context(), "echo", hello)
 	require.NoError(t, err)
 	s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(-32602, "no", nil) })

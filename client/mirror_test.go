@@ -47,7 +47,7 @@ func TestMirror_HDR_01_Arguments(t *testing.T) {
 		{"HDR-04: encoded", `{"region":"Hello, 世界"}`, map[string]string{"Region": "=?base64?SGVsbG8sIOS4lueVjA==?="}},
 		{"SEC-09: line breaks", `{"region":"a\r\nX-Evil: 1"}`, map[string]string{"Region": "=?base64?YQ0KWC1FdmlsOiAx?="}},
 	}
-	c, s := alone(t, client.WithPreload(false))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", listing(mirroring))
 	for _, tt := range tests {
 		_, err := c.CallTool(t.Context(), "deploy", json.RawMessage(tt.args))
@@ -73,7 +73,7 @@ func TestMirror_HDR_01_Arguments(t *testing.T) {
 // list keeps no call from being made.
 func TestMirror_HDR_09_UnknownTool(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithPreload(false))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	for tries, answer := range map[int]any{1: listing(""), 3: jsonrpc.NewError(jsonrpc.CodeInternalError, "no", nil)} {
 		s.on("tools/list", script(answer))
 		before := len(s.of("tools/list"))
@@ -90,7 +90,7 @@ func TestMirror_HDR_09_UnknownTool(t *testing.T) {
 // The schema that was seen last is good for headers whatever its age.
 func TestMirror_HDR_09_StaleSchema(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithPreload(false))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", `{"resultType":"complete","ttlMs":0,"tools":[`+aTool+`]}`)
 	for range 3 {
 		_, err := c.CallTool(t.Context(), "echo", map[string]string{"region": "x"})
@@ -105,7 +105,7 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	const bad = `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}}`
 	var log lines
 	logger := client.WithLogger(log.logger())
-	c, s := alone(t, logger, client.WithPreload(false))
+	c, s := alone(t, logger, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", listing(bad+`,`+aTool))
 	var names []string
 	for tool, err := range c.Tools(t.Context()) {
@@ -122,7 +122,7 @@ func TestMirror_HDR_07_InvalidAnnotation(t *testing.T) {
 	require.Contains(t, log.String(), "property a")
 
 	// Elsewhere annotations have no meaning.
-	p, f := statelessPipe(t, client.WithPreload(false))
+	p, f := statelessPipe(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	f.result("tools/list", listing(bad))
 	page, err = p.ListTools(t.Context(), nil)
 	require.NoError(t, err)
@@ -136,8 +136,7 @@ func mismatch() *jsonrpc.Error { return jsonrpc.NewError(-32020, "Header mismatc
 func TestMirror_HDR_10_RenamedHeader(t *testing.T) {
 	t.Parallel()
 	guard := breaker.New(breaker.Settings{})
-	resilience := client.DefaultResilience()
-	resilience.Breaker = guard
+	resilience := client.Resilience{Breaker: guard}
 	c, s := alone(t, client.WithResilience(resilience))
 	s.result("tools/list", listing(strings.Replace(aTool, `"Region"`, `"Zone"`, 1)))
 	s.on("tools/call", func(req jsonrpc.Request) any {
@@ -197,7 +196,7 @@ func TestMirror_HDR_10_OnceACall(t *testing.T) {
 // TOOL-05, HDR-05: names of any text.
 func TestMirror_TOOL_05_Names(t *testing.T) {
 	t.Parallel()
-	c, s := alone(t, client.WithPreload(false), client.WithValidation(client.ValidateOff))
+	c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}))
 	for name, header := range map[string]string{
 		"a b": "a b", "工具": "=?base64?5bel5YW3?=", " x": "=?base64?IHg=?=", "=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=",
 	} {

@@ -79,9 +79,9 @@ func TestArgumentErrorsSayWhatToWriteInstead(t *testing.T) {
 					require.NotContains(t, e.Message, "\x1b")
 					require.Contains(t, e.Message, tt.want)
 				} else if strings.HasSuffix(tt.want, signature) {
-					require.True(t, strings.HasPrefix(e.Message, "the arguments do not fit x: "+tt.want), e.Message)
+					require.True(t, strings.HasPrefix(e.Message, "the arguments do not match x: "+tt.want), e.Message)
 				} else {
-					require.Equal(t, "the arguments do not fit x: "+tt.want, e.Message)
+					require.Equal(t, "the arguments do not match x: "+tt.want, e.Message)
 				}
 				require.NotContains(t, err.Error(), "s3cret")
 				require.NotContains(t, err.Error(), "31337")
@@ -112,7 +112,7 @@ func TestArgumentErrorsAreBounded(t *testing.T) {
 			t.Parallel()
 			c, _ := ofVersion(t, "2025-11-25", `{"tools":[{"name":"x","inputSchema":`+tt.schema+`}]}`)
 			_, err := c.CallTool(t.Context(), "x", json.RawMessage(tt.args))
-			require.ErrorContains(t, err, "the arguments do not fit x: ")
+			require.ErrorContains(t, err, "the arguments do not match x: ")
 			require.Less(t, len(err.Error()), 2_000)
 			require.NotContains(t, err.Error(), "s3cret")
 		})

@@ -119,7 +119,7 @@ func TestBadInterimResults(t *testing.T) {
 	}
 	speaking(t, "2026-07-28", func(t *testing.T, c *client.Client, s *fakeServer) {
 		s.result("tools/list", interim(`"s"`, wantRoots))
-		_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+		_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 		require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 		require.ErrorContains(t, err, "tools/list")
 	}, everything...)
@@ -284,8 +284,7 @@ func TestThinkingTime(t *testing.T) {
 			}
 		})
 	}
-	quick := client.DefaultResilience()
-	quick.IdleTimeout = time.Second
+	quick := client.Resilience{IdleTimeout: time.Second}
 	inRounds(t, []string{interim("", wantForm), plainResult}, func(t *testing.T, _ []round, err error) {
 		require.NoError(t, err)
 	}, slow(5*time.Minute), client.WithResilience(quick))

@@ -173,7 +173,7 @@ func find(t *testing.T, tr transport.Transport, opts ...client.Option) (*client.
 	t.Helper()
 	base := []client.Option{
 		client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil),
-		client.WithPreload(false), client.WithRequiredCapabilities(),
+		client.WithCache(client.CacheConfig{NoPreload: true}), client.WithRequiredCapabilities(),
 	}
 	return client.Connect(t.Context(), tr, append(base, opts...)...)
 }

@@ -71,7 +71,7 @@ func TestHTTPSSEIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, got := oldSite(t)
 		store := client.WithEraStore(client.MemoryEraStore())
-		chosen := found(t, tr, store, client.WithPreload(true))
+		chosen := found(t, tr, store)
 		require.True(t, chosen.Fallback)
 		require.Equal(t, mcp.LatestSession, chosen.Version)
 		require.Equal(t, []string{"POST /sse", "POST /sse", "GET /sse", "POST /post"}, (*got)[:4])

@@ -220,7 +220,7 @@ func probedOver(t *testing.T, carrier string, reply any) (wire func() [][]string
 			}
 			return 1, ""
 		})
-		c, err = find(t, s.transport(), client.WithResilience(client.Resilience{IdleTimeout: time.Minute}))
+		c, err = find(t, s.transport(), client.WithResilience(client.Resilience{Off: true, IdleTimeout: time.Minute}))
 		wire = func() [][]string { return [][]string{s.methods()} }
 	}
 	synctest.Wait()

@@ -120,9 +120,9 @@ func TestProbeIsBounded(t *testing.T) {
 		want   time.Duration
 	}{
 		"default":               {nil, 0, 10 * time.Second},
-		"option":                {[]client.Option{client.WithProbeTimeout(3 * time.Second)}, 0, 3 * time.Second},
+		"option":                {[]client.Option{client.WithProbe(client.Probe{Timeout: 3 * time.Second})}, 0, 3 * time.Second},
 		"half of the context":   {nil, 8 * time.Second, 4 * time.Second},
-		"the request's timeout": {[]client.Option{client.WithResilience(client.Resilience{IdleTimeout: time.Second})}, 0, time.Second},
+		"the request's timeout": {[]client.Option{client.WithResilience(client.Resilience{Off: true, IdleTimeout: time.Second})}, 0, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +143,7 @@ func TestProbeIsBounded(t *testing.T) {
 			})
 		})
 	}
-	_, err := client.Connect(t.Context(), &program{t: t}, client.WithProbeTimeout(-1))
+	_, err := client.Connect(t.Context(), &program{t: t}, client.WithProbe(client.Probe{Timeout: -1}))
 	require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err))
 }
 
@@ -348,8 +348,8 @@ func TestFallback(t *testing.T) {
 		"400 with -32000": {400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"no session"}}`, nil, true},
 		"400 with -32020": {400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"header"}}`, nil, false},
 		"406":             {406, "no", nil, false},
-		"406, any":        {406, "no", []client.Option{client.WithProbePolicy(client.ProbePolicy{AnyRefusal: true})}, true},
-		"401":             {401, "no", []client.Option{client.WithProbePolicy(client.ProbePolicy{AnyRefusal: true})}, false},
+		"406, any":        {406, "no", []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, true},
+		"401":             {401, "no", []client.Option{client.WithProbe(client.Probe{AnyRefusal: true})}, false},
 		"500":             {500, "no", nil, false},
 		"pinned session":  {404, "no", []client.Option{client.WithProtocolVersion("2025-11-25")}, true},
 	} {

@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +43,7 @@ func TestNullRepair(t *testing.T) {
 					sent = string(call.Arguments)
 					return `"result":` + peerReturn
 				})
-				c, err := p.dial(client.WithNullRepair())
+				c, err := p.dial(client.WithValidation(client.Validation{DropNulls: true}))
 				require.NoError(t, err)
 				_, err = c.CallTool(t.Context(), "echo", json.RawMessage(tt.args))
 				if tt.sent == "" {
@@ -60,5 +61,21 @@ func TestNullRepair(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.CallTool(t.Context(), "echo", json.RawMessage(`{"message":"m","count":null}`))
 		require.Equal(t, mcperrors.KindInvalidArguments, mcperrors.KindOf(err), "off by default")
+	})
+}
+
+// A call that begins as a task is sent with the same arguments as any other.
+func TestNullRepairOfTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := withTasks(t, core, client.WithValidation(client.Validation{DropNulls: true}))
+		s.result("tools/list", `{"tools":[{"name":"optional","execution":{"taskSupport":"optional"},`+
+			`"inputSchema":{"type":"object","properties":{"count":{"type":"integer"}}}}]}`)
+		c.InvalidateTools()
+		_, err := c.GetToolSchema(t.Context(), "optional")
+		require.NoError(t, err)
+		_, err = c.StartTool(t.Context(), "optional", json.RawMessage(`{"count":null}`))
+		require.NoError(t, err)
+		require.Contains(t, s.received()[len(s.received())-1], `"arguments":{}`)
 	})
 }

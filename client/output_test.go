@@ -81,10 +81,10 @@ func TestOutputValidationModes(t *testing.T) {
 		logs  string
 	}{
 		"strict":       {fails: true},
-		"warn":         {opts: []client.Option{client.WithOutputValidation(client.ValidateWarn)}, logs: "does not fit its output schema"},
-		"off":          {opts: []client.Option{client.WithOutputValidation(client.ValidateOff)}},
+		"warn":         {opts: []client.Option{client.WithValidation(client.Validation{Results: client.ValidateWarn})}, logs: "does not fit its output schema"},
+		"off":          {opts: []client.Option{client.WithValidation(client.Validation{Results: client.ValidateOff})}},
 		"a call":       {call: []client.CallOption{client.WithoutValidation()}},
-		"results only": {opts: []client.Option{client.WithValidation(client.ValidateOff)}, fails: true},
+		"results only": {opts: []client.Option{client.WithValidation(client.Validation{Arguments: client.ValidateOff})}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +99,7 @@ func TestOutputValidationModes(t *testing.T) {
 		})
 	}
 	tr, _ := newFake(t)
-	_, err := client.Connect(t.Context(), tr, client.WithOutputValidation(9))
+	_, err := client.Connect(t.Context(), tr, client.WithValidation(client.Validation{Results: 9}))
 	require.ErrorContains(t, err, "unknown validation mode 9")
 }
 

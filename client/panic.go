@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
@@ -13,16 +14,16 @@ import (
 // functions after it run, and a call that it belongs to fails with an error. It
 // is logged, and [CallbackFailed] tells of it.
 
-// CallbackFailed says that a function that the application gave the client
-// panicked or ended its goroutine with [runtime.Goexit], which t.FailNow does. It
-// is logged too. A failure of [OnEvent] is only logged.
+// CallbackFailed reports that a function of the application panicked, or ended
+// its goroutine with [runtime.Goexit] (as t.FailNow does). The client logs it
+// too. A failure of OnEvent is only logged.
 type CallbackFailed struct {
-	// Callback names the function by the option that set it, such as "OnLog",
+	// Callback names the function by its option, for example "OnLog",
 	// "WithProgress" or "Trace.Sent".
 	Callback string
-	// Value is what it panicked with, nil when it ended its goroutine.
+	// Value is the value of the panic; nil if the goroutine was ended.
 	Value any
-	// Stack is where it panicked, nil when it ended its goroutine.
+	// Stack is the stack of the panic; nil if the goroutine was ended.
 	Stack []byte
 }
 
@@ -72,11 +73,11 @@ func (c *Client) guardHooks() {
 	cfg.logger = callback.Logger(cfg.logger, failed)
 	c.log = cfg.logger
 	if next := cfg.nextID; next == nil {
-		cfg.nextID = nextRequestID
+		cfg.nextID = run.NextID
 	} else {
 		cfg.nextID = func() (id jsonrpc.ID) {
 			if !c.aside("WithIDs", func() { id = next() }) {
-				id = nextRequestID()
+				id = run.NextID()
 			}
 			return id
 		}

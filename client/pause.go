@@ -13,7 +13,7 @@ func (c *Client) sleep(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-c.life.Done():
+	case <-c.life.Context().Done():
 	}
 	return false
 }

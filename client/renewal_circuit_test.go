@@ -20,8 +20,7 @@ import (
 // guarded is a site's client whose circuit the test holds in its hands.
 func guarded(t *testing.T, s *sessionSite, opts ...client.Option) (*client.Client, *breaker.Breaker) {
 	t.Helper()
-	r := client.DefaultResilience()
-	r.Breaker = breaker.New(breaker.Settings{})
+	r := client.Resilience{Breaker: breaker.New(breaker.Settings{})}
 	return s.dial(t, append(opts, client.WithResilience(r))...), r.Breaker
 }
 

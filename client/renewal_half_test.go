@@ -106,8 +106,7 @@ func TestSessionLostAtTheLimit(t *testing.T) {
 			}
 			return false
 		}
-		res := client.DefaultResilience()
-		res.MaxInFlight = 2
+		res := client.Resilience{MaxInFlight: 2}
 		c := s.dial(t, client.WithResilience(res))
 		require.NoError(t, c.SetLogLevel(t.Context(), mcp.LevelWarning))
 		sub, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"x:/a"}}, (&record{}).change)

@@ -35,8 +35,7 @@ func renewed(t *testing.T, s *seedServer, c *client.Client) (accepted time.Time)
 func TestQueuedCallWaitsForTheNewSession(t *testing.T) {
 	t.Parallel()
 	inBubbleOverHTTP(t, func(t *testing.T, s *seedServer) {
-		r := client.DefaultResilience()
-		r.Bulkhead = client.Bulkhead{Limit: 1, Queue: 1}
+		r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 1, Queue: 1}}
 		c := s.connected(t, client.WithResilience(r))
 		s.takes("tools/call", 800*time.Millisecond)
 		ended := make(chan error, 2)
@@ -67,8 +66,7 @@ func TestHedgeWaitsForNoHandshake(t *testing.T) {
 	inBubbleOverHTTP(t, func(t *testing.T, s *seedServer) {
 		s.answer("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}`)
 		s.answer("resources/read", `{"contents":[{"uri":"x:1","text":"t"}]}`)
-		r := client.DefaultResilience()
-		r.Hedge = client.Hedge{Share: 1, After: 700 * time.Millisecond}
+		r := client.Resilience{Hedge: client.Hedge{Share: 1, After: 700 * time.Millisecond}}
 		c := s.connected(t, client.WithResilience(r))
 		s.takes("resources/read", 900*time.Millisecond)
 		ended := make(chan error, 1)

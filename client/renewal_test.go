@@ -335,7 +335,7 @@ func TestSessionLostForGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSessionSite(t)
-		c := s.dial(t, client.WithResilience(client.Resilience{IdleTimeout: time.Minute}))
+		c := s.dial(t, client.WithResilience(client.Resilience{Off: true, IdleTimeout: time.Minute}))
 		s.locked(func() { s.session, s.down = "", true })
 		var all sync.WaitGroup
 		for range 20 {

@@ -11,7 +11,7 @@ import (
 // repair puts right what kept the server from taking a request. It reports whether
 // the call is to be sent again. When it is not, err is the error of the call, nil
 // where nothing could be repaired: then the outcome's error stands.
-func (c *Client) repair(ctx context.Context, cl *call, step run.Step, out *outcome.Outcome) (again bool, err error) {
+func (c *Client) repair(ctx context.Context, cl *run.Call, step run.Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case run.Refused:
 		return false, c.gone(cl)
@@ -22,20 +22,21 @@ func (c *Client) repair(ctx context.Context, cl *call, step run.Step, out *outco
 		err = c.renewSession(ctx, cl, out.Err)
 		return err == nil, err
 	case run.Lost:
-		c.noteLoss(cl.link, out.Err)
+		c.noteLoss(cl.Link, out.Err)
 		retryableLater(out.Err)
 		return false, nil
 	case run.Headers:
-		cl.repairs |= run.Listed
-		return c.renewHeaders(ctx, cl), nil
+		cl.Repairs |= run.Listed
+		cl.Headers, again = c.catalog().RenewHeaders(ctx, cl.Name, cl.Params, cl.Headers)
+		return again, nil
 	case run.Version:
 		return c.renewVersion(cl, out.Err)
 	case run.Missing:
 		return false, missing(out.Err)
 	case run.Visit:
-		cl.repairs |= run.Visited
-		at := ask.Occasion{Agreed: cl.link.Agreed, Method: cl.method, Tool: cl.tool}
-		return c.dispatcher().Visit(ctx, at, outcome.RPCOf(out.Err)), nil
+		cl.Repairs |= run.Visited
+		at := ask.Occasion{Agreed: cl.Link.Agreed, Method: cl.Method, Tool: cl.Tool}
+		return c.inbound().Asks().Visit(ctx, at, outcome.RPCOf(out.Err)), nil
 	default:
 		return false, nil
 	}
@@ -43,7 +44,7 @@ func (c *Client) repair(ctx context.Context, cl *call, step run.Step, out *outco
 
 // repaired repairs what an outcome asks for, once. It reports whether the request
 // can be sent again, else it returns the error of the request.
-func (c *Client) repaired(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, _ error) {
+func (c *Client) repaired(ctx context.Context, cl *run.Call, out *outcome.Outcome) (again bool, _ error) {
 	facts := c.facts(cl)
 	again, err := c.repair(ctx, cl, run.Decide(out, &facts), out)
 	if !again && err == nil {

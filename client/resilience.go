@@ -7,88 +7,111 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Resilience is how a client keeps a bad server from hurting its application.
-// What is left out is off, so begin with [DefaultResilience], which is what a
-// client has without options.
+// Resilience protects an application from a failing server. Each zero field
+// has its default, so the zero Resilience is what a client has without
+// options. A negative number disables a limit; the other parts have a field
+// that disables them.
 type Resilience struct {
-	// Breaker guards the server; nil means none. Sharing follows the pointer:
-	// one breaker in two clients opens for both.
+	// Off disables every part that is left zero, instead of giving it its
+	// default. For example, Resilience{Off: true, MaxTime: time.Minute} only
+	// bounds calls.
+	Off bool
+	// Breaker is the circuit breaker of the server. By default the client has
+	// its own, named after the server. Clients with the same Breaker share its
+	// state: if it opens for one, it opens for all.
 	Breaker *breaker.Breaker
-	// Tools are the circuits of the server's tools, each made when its tool fails
-	// first: one bad tool does not close the server to the others. nil means none,
-	// and that what a tool does wrong counts against the server.
-	// Like a breaker it may be shared by clients of the same server.
+	// NoBreaker disables the breaker of the server, and Silence with it.
+	NoBreaker bool
+	// Tools holds a circuit breaker for each tool, made at the tool's first
+	// failure. One bad tool then does not block the server's other tools. By
+	// default the client has its own. Clients of the same server may share it.
 	Tools *breaker.Group
-	// IdleTimeout is how long nothing may come for a request; progress resets it,
-	// whether or not the call has [WithProgress]; see [WithProgressTokens]. MaxTime bounds a call, with all its attempts and rounds. 0
-	// means no bound but the caller's context.
+	// NoToolBreakers disables the breakers of tools: failures of a tool count
+	// against the server.
+	NoToolBreakers bool
+	// IdleTimeout bounds how long a request may wait without an answer or
+	// progress. Progress resets it even without [WithProgress]; see
+	// [WithProgressTokens]. The default is 60 s. MaxTime bounds a call with all
+	// its attempts and rounds. The default is 10 minutes. A negative value
+	// leaves only the caller's context.
 	IdleTimeout, MaxTime time.Duration
-	// MaxInFlight is how many requests may wait for answers; one more is
-	// refused at once. 0 means no bound.
+	// MaxInFlight bounds the requests that wait for answers. One more is
+	// refused at once. The default is 10,000. A negative value means no bound.
 	MaxInFlight int
-	// Retry says what is tried again.
+	// Retry sets which failed calls are retried, and how often.
 	Retry Retry
-	// Silence is how long nothing may come from a server that has a request to
-	// answer before it is asked for a sign of life, and its circuit opened when
-	// it gives none twice within 2 s. It finds a server that
-	// hangs long before calls time out, and also when every caller gives up
-	// early. The default is 10 s. Zero disables it, and so does a nil Breaker.
+	// Restart sets how the client restarts a program that exits.
+	Restart Restart
+	// Silence is how long a server with a pending request may send nothing
+	// before the client probes it. If two probes in a row, of 2 s each, fail,
+	// the circuit opens. This detects a hung server long before calls time out,
+	// even if every caller gives up early. The default is 10 s. A negative
+	// value disables it.
 	//
-	// A program that handles one request at a time is not silent while it works
-	// on a call and its pipe takes what is sent: later calls wait in the pipe,
-	// each within its own deadline. The time counts from the moment when the
-	// calls are over that were in flight when the silence was noticed, or when
-	// the pipe takes nothing more. Over HTTP it always counts: later calls are
-	// refused until the server says anything, which closes the circuit at once
-	// (in probation). Calls in flight go on. To let such calls wait at an HTTP
-	// server, set more than its tools take, or 0.
+	// Programs: one that handles one request at a time is not silent while it
+	// works on a call and its pipe still accepts data. Later calls wait in the
+	// pipe, each within its own deadline. The time starts when the calls that
+	// were in flight have ended, or when the pipe accepts no more data.
 	//
-	// Silence alone never ends a program: only one that also does not take what
-	// it is sent for as long, with no call that it has taken in flight, is ended
-	// and started again.
+	// HTTP: the time always counts. Once the circuit is open, later calls are
+	// refused until the server sends anything, which closes the circuit at once
+	// (in probation). Calls in flight continue. If tools run longer than
+	// Silence and calls should wait for them, set a longer time.
+	//
+	// Silence alone never ends a program. The client restarts one only if it
+	// also accepts no data for as long while none of the calls it has accepted
+	// is in flight.
 	Silence time.Duration
-	// Bulkhead bounds requests in flight, and lets calls wait for a place.
+	// KeepAlive is how long nothing may happen before the client asks the server for a
+	// sign of life: ping in the session era, server/discover in the stateless one. Calls
+	// in flight and all messages count as life, and so does every answer, also an error.
+	// If no answer comes, that is a failure for the breaker and a [LivenessFailed] event;
+	// the connection is not closed. It is off by default.
+	KeepAlive time.Duration
+	// Bulkhead bounds requests in flight, and lets calls wait for a place. It is off by
+	// default.
 	Bulkhead Bulkhead
-	// Rate bounds how many requests are made a second.
+	// Rate bounds the requests per second. It is off by default.
 	Rate Rate
-	// Hedge sends a second request beside one that takes unusually long.
+	// Hedge sends a second request beside one that takes unusually long. It is
+	// off by default.
 	Hedge Hedge
-
-	log *breakerLog // of the breakers of DefaultResilience
 }
 
-// Bulkhead bounds the requests in flight to one server, so that a slow one does
-// not get all this program has. Who comes first is served first; cancellations,
-// signs of life and subscriptions have a lane of their own. The zero Bulkhead is
-// off; 64 over HTTP and 16 for a program are usual.
+// Bulkhead bounds the requests in flight to one server, so that a slow server
+// cannot take all resources of this program. Calls queue in order of arrival.
+// Cancellations, liveness probes and subscriptions bypass the queue. The zero
+// Bulkhead is off; typical limits are 64 over HTTP and 16 for a program.
 type Bulkhead struct {
-	// Limit is how many requests are in flight at most; 0 is off.
+	// Limit bounds the requests in flight; 0 is off.
 	Limit int
-	// Queue is how many calls may wait for a place, for a second or what is left
-	// of their time; 0 means twice the limit, less than 0 none. One more is
-	// refused at once with a KindOverloaded.
+	// Queue bounds the calls that wait for a place. A call waits for at most a
+	// second, and never longer than its own deadline. 0 means twice the limit;
+	// a negative value disables the queue. Calls beyond it fail at once with
+	// KindOverloaded.
 	Queue int
-	// Adaptive lowers the limit by a tenth when the server is too slow or says
-	// that it is asked too much, and raises it again by one where it is used,
-	// between 1 and Limit.
+	// Adaptive adjusts the limit between 1 and Limit. It lowers the limit by a
+	// tenth when the server is too slow or reports overload, and raises it by
+	// one while the limit is in use.
 	Adaptive bool
 }
 
-// Rate bounds requests a second. A call waits for its turn for a second at most;
-// one that would have to wait longer is refused at once. The zero Rate is off.
+// Rate bounds the requests per second. A call waits for its turn for at most a
+// second; a call that would wait longer is refused at once. The zero Rate is
+// off.
 type Rate struct {
-	// PerSecond is how many requests a second are made; 0 is off.
+	// PerSecond is the number of requests per second; 0 is off.
 	PerSecond float64
-	// Burst is how many may be made at once after a pause; 0 means 1.
+	// Burst is how many requests may go out at once after a pause; 0 means 1.
 	Burst int
 }
 
-// Defaults of [DefaultResilience].
+// Defaults of [Resilience].
 const (
 	DefaultIdleTimeout = 60 * time.Second
 	DefaultMaxTime     = 10 * time.Minute
@@ -96,115 +119,109 @@ const (
 	DefaultSilence     = 10 * time.Second
 )
 
-// DefaultResilience returns deadlines, a limit on requests in flight, a fresh
-// breaker for the server and circuits for its tools, retries where they do no
-// harm, and the detector of silence. A client without options has the same, with
-// a breaker that is named after its server. The circuits log to the client's logger;
-// where several clients share them, to that of one.
-func DefaultResilience() Resilience {
-	r := defaultBounds
-	r.log = &breakerLog{}
-	r.Breaker = breaker.New(r.log.settings())
-	r.Tools = breaker.NewGroup(breaker.GroupSettings{Settings: r.log.settings()})
+// theUsualBounds are those of clients without options, which share them.
+var theUsualBounds = Resilience{
+	IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight, Silence: DefaultSilence,
+}
+
+// settled returns r with its defaults put in and 0 for what is off.
+func (r Resilience) settled() Resilience {
+	usual := theUsualBounds
+	if r.Off {
+		usual = Resilience{}
+		r.NoBreaker = r.NoBreaker || r.Breaker == nil
+		r.NoToolBreakers = r.NoToolBreakers || r.Tools == nil
+		if r.Retry == (Retry{}) {
+			r.Retry.Policy = RetryNever
+		}
+		if r.Restart == (Restart{}) {
+			r.Restart.Off = true
+		}
+	}
+	r.IdleTimeout = settledBound(r.IdleTimeout, usual.IdleTimeout)
+	r.MaxTime = settledBound(r.MaxTime, usual.MaxTime)
+	r.MaxInFlight = settledBound(r.MaxInFlight, usual.MaxInFlight)
+	r.Silence = settledBound(r.Silence, usual.Silence)
+	r.KeepAlive = settledBound(r.KeepAlive, 0)
 	return r
 }
 
-// defaultBounds is the part of [DefaultResilience] that clients share: breakers
-// each has to itself.
-var defaultBounds = Resilience{
-	IdleTimeout: DefaultIdleTimeout, MaxTime: DefaultMaxTime, MaxInFlight: DefaultMaxInFlight,
-	Retry: Retry{Policy: RetryProof}, Silence: DefaultSilence,
+// settledBound returns the bound that n asks for: the usual one for 0, and 0, which is
+// none, for less.
+func settledBound[N int | time.Duration](n, usual N) N {
+	if n == 0 {
+		return usual
+	}
+	return max(n, 0)
 }
 
-// chainParts is what a call needs once something has gone wrong, and what
-// watches over those under way.
-type chainParts struct {
-	throttle lazy[guard.Throttle]
-	tools    lazy[breaker.Group] // unless the options gave one
-	budgets  lazy[run.Budgets]
-	silence  lazy[guard.Silence]
-	hedging  lazy[run.Hedging]
-	streak   lazy[streak]
+// usualGuard is what clients without [WithResilience] share.
+var usualGuard = theUsualBounds.guardSettings() //nolint:gochecknoglobals // nobody changes it
 
-	secrets  atomic.Pointer[secrets]          // nil while there are none
-	doubted  atomic.Pointer[time.Time]        // when the list of tools last was
-	logLevel atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
+// guardSettings returns the limits of a client.
+func (c *config) guardSettings() *guard.Settings {
+	if c.resilience == &theUsualBounds {
+		return usualGuard
+	}
+	return c.resilience.guardSettings()
 }
 
-// Breaker returns the breaker that guards the server, nil when it was switched
-// off. See [breaker.Handler] for a health endpoint.
-func (c *Client) Breaker() *breaker.Breaker {
-	if !c.cfg.ownBreaker {
-		return c.res.Breaker
+func (r *Resilience) guardSettings() *guard.Settings {
+	set := &guard.Settings{
+		OwnBreaker: r.Breaker == nil && !r.NoBreaker, Breaker: r.Breaker,
+		OwnTools: r.Tools == nil && !r.NoToolBreakers, Tools: r.Tools,
+		MaxInFlight: r.MaxInFlight,
 	}
-	return c.guard.made(func() *breaker.Breaker {
-		return breaker.New(breaker.Settings{Name: c.server, Logger: c.log})
-	})
-}
-
-// breaker is the breaker for an attempt, nil for none. A handshake, and what gives
-// a new session what the old one had, does not make the client's own: it would
-// tell a new breaker nothing that Connect does not tell the application.
-func (c *Client) breaker(handshake bool) *breaker.Breaker {
-	if handshake && c.restarting() != nil {
-		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
+	if !r.NoBreaker {
+		set.Silence = r.Silence
 	}
-	if handshake && c.cfg.ownBreaker {
-		return c.guard.peek()
-	}
-	return c.Breaker()
-}
-
-// ToolBreakers returns the circuits of the server's tools, nil when they are off
-// or, without options, before the first tool has failed.
-func (c *Client) ToolBreakers() *breaker.Group { return c.toolsThatFailed() }
-
-// toolLevel reports whether tools have circuits of their own.
-func (c *Client) toolLevel() bool { return c.cfg.ownBreaker || c.res.Tools != nil }
-
-// toolsThatFailed are the circuits there are, nil for none yet.
-func (c *Client) toolsThatFailed() *breaker.Group {
-	if !c.cfg.ownBreaker {
-		return c.res.Tools
-	}
-	if parts := c.parts.peek(); parts != nil {
-		return parts.tools.peek()
-	}
-	return nil
-}
-
-// toolGroup makes them. Requires toolLevel.
-func (c *Client) toolGroup() *breaker.Group {
-	if !c.cfg.ownBreaker {
-		return c.res.Tools
-	}
-	return c.parts.get().tools.made(func() *breaker.Group {
-		return breaker.NewGroup(breaker.GroupSettings{Settings: breaker.Settings{Name: c.server, Logger: c.log}})
-	})
-}
-
-// lanes are the limits that calls wait for, nil for none.
-func (r *Resilience) lanes() *lanes {
-	l := &lanes{}
 	if r.Bulkhead.Limit > 0 {
-		l.bulkhead = resilience.NewBulkhead(resilience.BulkheadSettings{Limit: r.Bulkhead.Limit, Queue: r.Bulkhead.Queue, Adaptive: r.Bulkhead.Adaptive})
+		set.Bulkhead = resilience.NewBulkhead(resilience.BulkheadSettings{Limit: r.Bulkhead.Limit, Queue: r.Bulkhead.Queue, Adaptive: r.Bulkhead.Adaptive})
 	}
 	if r.Rate.PerSecond > 0 {
-		l.rate = resilience.NewRate(r.Rate.PerSecond, r.Rate.Burst)
+		set.Rate = resilience.NewRate(r.Rate.PerSecond, r.Rate.Burst)
 	}
-	if *l == (lanes{}) {
-		return nil
-	}
-	return l
+	return set
 }
 
+// chainParts is what a client needs once something has gone wrong.
+type chainParts struct {
+	budgets lazy.Part[run.Budgets]
+	hedging lazy.Part[run.Hedging]
+
+	doubted atomic.Pointer[time.Time] // when the list of tools last was
+}
+
+// Breaker returns the breaker that guards the server, or nil if it is off. For
+// a health endpoint, see [breaker.Handler].
+func (c *Client) Breaker() *breaker.Breaker { return c.guard.Breaker() }
+
+// ToolBreakers returns the circuits of the server's tools. It returns nil if
+// they are off, or if the client has its own and no tool has failed yet.
+func (c *Client) ToolBreakers() *breaker.Group { return c.guard.Tools() }
+
+// ThrottledFor returns how long the client still holds its calls back because
+// the server has throttled these credentials (429 with Retry-After). It
+// returns 0 if calls may go out. It takes no lock.
+func (c *Client) ThrottledFor() time.Duration { return c.guard.Throttle().Left() }
+
+// Throttle holds the calls of this client back for d from now, as a 429 response
+// with Retry-After does. Use it when another process has learned that the server
+// throttles the same credentials. A throttle is never shortened: an end that is
+// earlier than the present one has no effect. Throttle does nothing if d is 0 or
+// less, or if the client has no breaker.
+func (c *Client) Throttle(d time.Duration) { c.guard.ThrottleFor(d) }
+
 func (r Resilience) check() error {
-	if r.IdleTimeout < 0 || r.MaxTime < 0 || r.MaxInFlight < 0 || r.Silence < 0 || r.Bulkhead.Limit < 0 ||
-		!(r.Rate.PerSecond >= 0) || r.Rate.Burst < 0 {
-		return errors.New("resilience: timeouts and limits must not be negative; 0 switches one off")
-	}
-	if r.Bulkhead.Limit == 0 && r.Bulkhead != (Bulkhead{}) {
+	switch {
+	case r.Bulkhead.Limit < 0 || !(r.Rate.PerSecond >= 0) || r.Rate.Burst < 0:
+		return errors.New("resilience: the limits of a bulkhead and a rate must not be negative; 0 switches one off")
+	case r.Bulkhead.Limit == 0 && r.Bulkhead != (Bulkhead{}):
 		return errors.New("resilience: a bulkhead needs a limit")
+	case r.NoBreaker && r.Breaker != nil:
+		return errors.New("resilience: a breaker is given and switched off by NoBreaker; set one of the two")
+	case r.NoToolBreakers && r.Tools != nil:
+		return errors.New("resilience: breakers of tools are given and switched off by NoToolBreakers; set one of the two")
 	}
-	return errors.Join(r.Retry.check(), r.Hedge.check())
+	return errors.Join(r.Retry.check(), r.Restart.check(), r.Hedge.check())
 }

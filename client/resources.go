@@ -8,51 +8,38 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Resources walks the server's resources over all pages. An error is the last
-// value.
+// Resources iterates over the server's resources, over all pages. If a request
+// fails, the last value is its error.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
-	return walk(ctx, c, mcp.MethodResourcesList, func(r mcp.Resource) string { return r.URI }, func(ctx context.Context, cursor *string) (page[mcp.Resource], error) {
-		res := &mcp.ListResourcesResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodResourcesList, "resources", cursor, res, opts)
-		return page[mcp.Resource]{res.Resources, res.NextCursor, size}, err
-	})
+	return resourceList.walk(ctx, c, opts, nil)
 }
 
-// ListResources returns one page; nil asks for the first.
+// ListResources returns one page of resources; nil asks for the first.
 func (c *Client) ListResources(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListResourcesResult, error) {
-	res := &mcp.ListResourcesResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodResourcesList, "resources", cursor, res, opts); err != nil {
-		return nil, err
-	}
-	return res, nil
+	res, _, err := resourceList.page(ctx, c, cursor, opts)
+	return res, err
 }
 
-// ResourceTemplates walks the server's resource templates over all pages. An
-// error is the last value.
+// ResourceTemplates iterates over the server's resource templates, over all
+// pages. If a request fails, the last value is its error.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
-	return walk(ctx, c, mcp.MethodResourceTemplatesList, func(t mcp.ResourceTemplate) string { return t.URITemplate }, func(ctx context.Context, cursor *string) (page[mcp.ResourceTemplate], error) {
-		res := &mcp.ListResourceTemplatesResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res, opts)
-		return page[mcp.ResourceTemplate]{res.ResourceTemplates, res.NextCursor, size}, err
-	})
+	return templateList.walk(ctx, c, opts, nil)
 }
 
-// ListResourceTemplates returns one page; nil asks for the first.
+// ListResourceTemplates returns one page of resource templates; nil asks for
+// the first.
 func (c *Client) ListResourceTemplates(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListResourceTemplatesResult, error) {
-	res := &mcp.ListResourceTemplatesResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodResourceTemplatesList, "resources", cursor, res, opts); err != nil {
-		return nil, err
-	}
-	return res, nil
+	res, _, err := templateList.page(ctx, c, cursor, opts)
+	return res, err
 }
 
-// ReadResource returns what a resource holds: one piece or several, text or
-// binary. A resource the server does not have is E206, whatever the revision
-// says it with.
+// ReadResource returns the contents of a resource: one or several, text or
+// binary. If the server has no such resource, the error is E206 in every
+// revision.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	cl := newCall(mcp.MethodResourcesRead, opts)
-	cl.name = uri
-	cl.open = jsonrpc.AppendString([]byte(`{"uri":`), uri)
+	cl.Name = uri
+	cl.Params = jsonrpc.AppendString([]byte(`{"uri":`), uri)
 	if err := c.named(&cl, "URI"); err != nil {
 		return nil, err
 	}

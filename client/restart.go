@@ -44,31 +44,24 @@ type Restart struct {
 	Hung time.Duration
 }
 
-// WithRestart sets how the client restarts a program that exits. By default it
-// restarts programs, with the defaults of [Restart].
-func WithRestart(r Restart) Option { return optionFunc(func(c *config) { c.restart = r }) }
-
-// Defaults of [Restart] (decisions 26).
+// Defaults of [Restart]. Those of its schedule are in internal/resilience.
 const (
 	defaultStartTimeout = time.Minute
 	defaultCallWait     = time.Minute
-	firstRestartPause   = 250 * time.Millisecond
-	maxRestartPause     = 30 * time.Second
 	defaultHung         = time.Minute
 )
 
 func (r Restart) check() error {
 	if r.Crashes < 0 || min(r.StartTimeout, r.CallWait, r.MinPause, r.MaxPause, r.Healthy, r.Within, r.Hold, r.MaxHold) < 0 {
-		return errors.New("WithRestart: times and numbers must not be negative; 0 is the default")
+		return errors.New("resilience: times and numbers of restarts must not be negative; 0 is the default")
 	}
 	return nil
 }
 
 // schedule returns when a program is restarted.
 func (r Restart) schedule() *resilience.Restart {
-	first := orElse(r.MinPause, firstRestartPause)
 	return resilience.NewRestart(resilience.RestartSettings{
-		Backoff: resilience.Backoff{Base: first, Cap: max(first, orElse(r.MaxPause, maxRestartPause))},
+		Backoff: resilience.Backoff{Base: r.MinPause, Cap: r.MaxPause},
 		Healthy: r.Healthy, Crashes: r.Crashes, Within: r.Within, Hold: r.Hold, MaxHold: r.MaxHold,
 	})
 }

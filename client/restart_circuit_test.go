@@ -44,8 +44,7 @@ func TestRestartRenewsTheClientsOwnCircuit(t *testing.T) {
 // not (LC-17), and is said again until it is taken.
 func TestRestartRestoresUnderAnOpenCircuit(t *testing.T) {
 	refusals := 0
-	shared := client.DefaultResilience()
-	shared.Breaker = breaker.New(breaker.Settings{Cooldown: time.Hour})
+	shared := client.Resilience{Breaker: breaker.New(breaker.Settings{Cooldown: time.Hour})}
 	supervised(t, func(n int, s *fakeServer) error {
 		s.result("initialize", initWatched)
 		s.result("resources/subscribe", `{}`)
@@ -112,7 +111,7 @@ func TestProgramThatHangsIsStartedAgain(t *testing.T) {
 				pass(time.Minute)
 				require.NoError(t, callOnce(t.Context(), c))
 				require.Equal(t, 2, p.count())
-			}, client.WithRestart(client.Restart{Hung: tt.hung}))
+			}, client.WithResilience(client.Resilience{Restart: client.Restart{Hung: tt.hung}}))
 		})
 	}
 }

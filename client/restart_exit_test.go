@@ -59,5 +59,5 @@ func lingering(t *testing.T, f func(t *testing.T, c *client.Client, p *fakeProgr
 		return nil
 	}, func(t *testing.T, c *client.Client, p *fakePrograms, _ *happenings) {
 		f(t, c, p, exited)
-	}, client.WithRestart(client.Restart{MinPause: time.Millisecond}))
+	}, client.WithResilience(client.Resilience{Restart: client.Restart{MinPause: time.Millisecond}}))
 }

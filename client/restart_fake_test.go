@@ -298,7 +298,7 @@ func TestCallsWaitWithinBounds(t *testing.T) {
 		pass(50 * time.Second)
 		require.Greater(t, p.count(), 2, "the start is bounded too")
 		require.Zero(t, p.last().count("tools/call"))
-	}, client.WithRestart(client.Restart{CallWait: 10 * time.Second, StartTimeout: 20 * time.Second}))
+	}, client.WithResilience(client.Resilience{Restart: client.Restart{CallWait: 10 * time.Second, StartTimeout: 20 * time.Second}}))
 }
 
 // Close ends what waits, at once, whatever the supervisor is doing.
@@ -480,8 +480,8 @@ func TestRestartListensAgain(t *testing.T) {
 func TestRestartOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, r := range []client.Restart{{CallWait: -1}, {Crashes: -1}, {MaxHold: -time.Second}} {
-		_, err := client.Connect(t.Context(), &fakePrograms{t: t}, sessionEra, client.WithRestart(r))
-		require.ErrorContains(t, err, "WithRestart")
+		_, err := client.Connect(t.Context(), &fakePrograms{t: t}, sessionEra, client.WithResilience(client.Resilience{Restart: r}))
+		require.ErrorContains(t, err, "restarts")
 	}
 	require.Equal(t, "held", client.StateHeld.String())
 	require.Equal(t, "unknown", client.State(99).String())
@@ -557,7 +557,7 @@ func TestOnlyProgramsAreRestarted(t *testing.T) {
 		c.RestartNow(errors.New("no sign of life"))
 		require.NoError(t, callOnce(t.Context(), c))
 		p := &fakePrograms{t: t}
-		off, err := client.Connect(t.Context(), p, sessionEra, client.WithRestart(client.Restart{Off: true}))
+		off, err := client.Connect(t.Context(), p, sessionEra, client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}))
 		require.NoError(t, err)
 		off.RestartNow(errors.New("no sign of life"))
 		require.NoError(t, callOnce(t.Context(), off))
@@ -631,5 +631,5 @@ func TestHealthyProgramIsForgiven(t *testing.T) {
 			require.Equal(t, n+2, p.count())
 			pass(2 * time.Minute)
 		}
-	}, client.WithRestart(client.Restart{Crashes: 2, Within: time.Hour, Hold: time.Hour}))
+	}, client.WithResilience(client.Resilience{Restart: client.Restart{Crashes: 2, Within: time.Hour, Hold: time.Hour}}))
 }

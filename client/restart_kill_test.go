@@ -138,7 +138,7 @@ func TestKilledUnderManyCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	c, err := client.DialCommand(t.Context(), programArgv("journal"), sessionEra, wired(t),
 		client.WithCommand(transport.Command{Env: []string{"GORACE=atexit_sleep_ms=0", journalEnv + "=" + path}}),
-		client.WithRestart(client.Restart{MinPause: time.Millisecond, MaxPause: 10 * time.Millisecond, Crashes: 10 * rounds}))
+		client.WithResilience(client.Resilience{Restart: client.Restart{MinPause: time.Millisecond, MaxPause: 10 * time.Millisecond, Crashes: 10 * rounds}}))
 	require.NoError(t, err)
 	closed := false
 	defer func() {

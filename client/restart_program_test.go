@@ -48,7 +48,7 @@ func TestHalfAliveProgramIsStartedAgain(t *testing.T) {
 	for _, name := range []string{"closes stdout", "closes stdin", "kills itself"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := dialSituation(t, name, sessionEra, client.WithPreload(false),
+			c, err := dialSituation(t, name, sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}),
 				situationCommand(onceEnv+"="+filepath.Join(t.TempDir(), "once")))
 			require.NoError(t, err)
 			began := time.Now()
@@ -69,9 +69,9 @@ func TestChatteringProgramIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	var log lines
 	falls := make(chan client.StateChanged, 10)
-	c, err := dialProgram(t, "chatters", client.WithPreload(false),
+	c, err := dialProgram(t, "chatters", client.WithCache(client.CacheConfig{NoPreload: true}),
 		client.WithLogger(log.logger()),
-		client.WithRestart(client.Restart{MinPause: time.Hour}), // once is enough
+		client.WithResilience(client.Resilience{Restart: client.Restart{MinPause: time.Hour}}), // once is enough
 		client.OnEvent(func(_ context.Context, e client.Event) {
 			if e, ok := e.(client.StateChanged); ok {
 				falls <- e

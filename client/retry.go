@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
@@ -16,79 +17,81 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// RetryPolicy says which calls may be made again after a failure.
+// RetryPolicy sets which calls may be retried after a failure.
 type RetryPolicy uint8
 
 const (
-	// RetryNever makes none again.
-	RetryNever RetryPolicy = iota
-	// RetryProof makes again what provably does no harm: the server did nothing,
-	// or the method can be repeated (lists, reads, prompts), or the tool says so
-	// of a server that is trusted ([WithTrustedServer]), or the server honours
-	// the call's idempotency key. It is the default.
-	RetryProof
-	// RetryHints is RetryProof that believes the annotations of every server.
-	// The specification wants them disbelieved otherwise.
+	// RetryProof retries calls for which a second run provably does no harm: the server
+	// did nothing, or the method can be repeated (lists, reads, prompts), or the server
+	// honours the call's idempotency key. It is the default.
+	RetryProof RetryPolicy = iota
+	// RetryHints also retries tools that are read-only or idempotent by their
+	// annotations. Use it for servers that you trust, as the specification asks.
 	RetryHints
-	// RetryAlways makes every call again, also one that may have been executed:
-	// for servers whose every tool can be run twice. What carries requestState is
-	// the exception: that may be good for one use only.
+	// RetryAlways retries every call, even one that may have run. Use it for
+	// servers whose tools are all idempotent. A request with requestState is
+	// never retried this way: the state may be valid only once.
 	RetryAlways
+	// RetryNever retries nothing.
+	RetryNever
 )
 
-// Retry says what is tried again after a failure that may pass, and how often.
-// The zero Retry is off; Retry{Policy: RetryProof} has the defaults below. A
-// retry waits: for a random time below a bound that doubles, or for as long as
-// the server says by Retry-After, never shorter. One that would not end within
-// the call's time is not begun: the call fails at once, with RetryAfter set.
-// Calls that the client refuses itself, above all by an open circuit, are not
-// tried again within the call.
+// Retry sets how the client retries calls after transient failures. The zero
+// Retry has the defaults below; Policy: RetryNever disables retries.
+//
+// The client pauses before a retry: for a random time below a bound that
+// doubles, and at least for the Retry-After of the server. If the pause would
+// exceed the call's deadline, the call fails at once, with RetryAfter set. The
+// client does not retry calls that it refused itself, such as those of an open
+// circuit.
 type Retry struct {
+	// Policy sets which calls may be retried.
 	Policy RetryPolicy
-	// Attempts is how often a call is tried at most; 0 means 3. LockedAttempts is
-	// the same for calls that a server refuses because its database is locked,
-	// which are counted apart; 0 means 5.
+	// Attempts bounds the attempts of a call. The default is 3. LockedAttempts
+	// does the same for calls that fail because the server's database is
+	// locked, which are counted separately. The default is 5.
 	Attempts, LockedAttempts int
-	// Base bounds the first wait and Cap all of them; 0 means 100 ms and 20 s.
-	// Servers that are asked too often are asked again from one second on.
-	Base, Cap time.Duration
-	// Budget bounds how much of the traffic is retries: how many can be paid from
-	// a full budget, 0 means 10, less than 0 is no bound. Ten calls that succeed
-	// pay for one more; a retry after a timeout costs twice as much, and three in
-	// ten seconds are always possible.
+	// MinPause bounds the first pause and MaxPause every pause. The defaults
+	// are 100 ms and 20 s. When the server throttles the call or its database
+	// is locked, the first bound is one second.
+	MinPause, MaxPause time.Duration
+	// Budget bounds the share of traffic that is retries: it is the number of
+	// retries that a full budget pays for. The default is 10; a negative value
+	// disables the bound. Ten successful calls pay for one retry. A retry after
+	// a timeout costs twice as much. Three retries in ten seconds are always
+	// allowed.
 	Budget int
 }
 
 func (r Retry) check() error {
 	switch {
-	case r.Policy > RetryAlways:
+	case r.Policy > RetryNever:
 		return fmt.Errorf("resilience: unknown retry policy %d", r.Policy)
-	case r.Attempts < 0 || r.LockedAttempts < 0 || r.Base < 0 || r.Cap < 0:
-		return errors.New("resilience: attempts and waits of retries must not be negative; 0 means the default")
-	case r.Cap > 0 && r.Base > r.Cap:
-		return errors.New("resilience: the first wait of retries is over their cap")
-	case r.Policy == RetryNever && r != (Retry{}):
+	case r.Attempts < 0 || r.LockedAttempts < 0 || r.MinPause < 0 || r.MaxPause < 0:
+		return errors.New("resilience: attempts and pauses of retries must not be negative; 0 means the default")
+	case r.MaxPause > 0 && r.MinPause > r.MaxPause:
+		return errors.New("resilience: MinPause of retries is more than their MaxPause")
+	case r.Policy == RetryNever && r != (Retry{Policy: RetryNever}):
 		return errors.New("resilience: retries are set up, but their policy is RetryNever")
 	}
 	return nil
 }
 
-// WithTrustedServer says that what the server's annotations claim of its tools
-// is true: tools that are read-only or idempotent by their annotations are tried
-// again after failures.
-func WithTrustedServer() Option { return optionFunc(func(c *config) { c.trusted = true }) }
-
 // WithRetryPolicy sets the policy of one call; see [Resilience].Retry.
 func WithRetryPolicy(p RetryPolicy) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.policy, o.policySet = p, true })
+	return callOptionFunc(func(o *callOptions) { o.Policy, o.OwnPolicy = p.policy(), true })
 }
 
 // policy is the one for a call, resilience.Never for none.
-func (c *Client) policy(cl *call) resilience.Policy {
-	p := c.res.Retry.Policy
-	if cl.opts.policySet {
-		p = cl.opts.policy
+func (c *Client) policy(cl *run.Call) resilience.Policy {
+	if cl.OwnPolicy {
+		return cl.Policy
 	}
+	return c.res.Retry.Policy.policy()
+}
+
+// policy returns what package resilience calls p, Never for a p that is unknown.
+func (p RetryPolicy) policy() resilience.Policy {
 	switch p {
 	case RetryProof:
 		return resilience.Proof
@@ -103,8 +106,8 @@ func (c *Client) policy(cl *call) resilience.Policy {
 
 // budgets returns what pays for retries, nil before the first.
 func (c *Client) budgets() *run.Budgets {
-	if parts := c.parts.peek(); parts != nil {
-		return parts.budgets.peek()
+	if parts := c.parts.Peek(); parts != nil {
+		return parts.budgets.Peek()
 	}
 	return nil
 }
@@ -113,7 +116,7 @@ func (c *Client) budgets() *run.Budgets {
 // has repaired. It reports whether the call is sent again, after a pause. When it
 // is not and there is no error, the result that the error was read from is the
 // call's.
-func (c *Client) retry(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, err error) {
+func (c *Client) retry(ctx context.Context, cl *run.Call, out *outcome.Outcome) (again bool, err error) {
 	err = c.awaitRetry(ctx, cl, out)
 	switch {
 	case err == nil:
@@ -126,56 +129,56 @@ func (c *Client) retry(ctx context.Context, cl *call, out *outcome.Outcome) (aga
 
 // awaitRetry waits until a call may be sent again and returns nil, or the error of one
 // that may not.
-func (c *Client) awaitRetry(ctx context.Context, cl *call, out *outcome.Outcome) error {
-	err, r := out.Error(), cl.retries
-	if r == nil || cl.purpose == link.Handshake || cl.purpose == link.Liveness {
+func (c *Client) awaitRetry(ctx context.Context, cl *run.Call, out *outcome.Outcome) error {
+	err, r := out.Error(), cl.Retries
+	if r == nil || cl.Purpose == link.Handshake || cl.Purpose == link.Liveness {
 		return err
 	}
 	if out.Local() { // what was seen of the server says more
-		return r.Refused(err, cl.attempts)
+		return r.Refused(err, cl.Attempts)
 	}
-	if cl.method == mcp.MethodTasksGet || cl.method == mcp.MethodTasksResult {
+	if cl.Method == mcp.MethodTasksGet || cl.Method == mcp.MethodTasksResult {
 		return r.InDoubt(err) // who follows a task asks again by himself
 	}
 	set, policy := c.res.Retry, c.policy(cl)
 	d := r.Next(errormap.From(err, mcperrors.Unknown), &run.Chance{
-		Settings: run.Settings{Attempts: set.Attempts, LockedAttempts: set.LockedAttempts, First: set.Base, Most: set.Cap},
+		Settings: run.Settings{Attempts: set.Attempts, LockedAttempts: set.LockedAttempts, Pauses: resilience.Backoff{Base: set.MinPause, Cap: set.MaxPause}},
 		Policy:   policy, Repeat: c.repeatable(cl, policy),
-		Remaining: c.span(cl).Remaining(ctx), Throttled: c.throttle().Left(), Random: rand.Float64(), Now: time.Now(),
+		Remaining: c.span(cl).Remaining(ctx), Throttled: c.ThrottledFor(), Random: rand.Float64(), Now: time.Now(),
 		Budgets: func() *run.Budgets {
-			return c.parts.get().budgets.made(func() *run.Budgets { return run.NewBudgets(set.Budget) })
+			return c.parts.Get().budgets.Make(func() *run.Budgets { return run.NewBudgets(set.Budget) })
 		},
 	})
 	if !d.Again {
 		if d.Denied {
-			c.happened(RetryDenied, cl.subject(), 0, d.Why)
+			c.happened(RetryDenied, cl.Subject(), 0, d.Why)
 		}
 		return r.InDoubt(err)
 	}
-	c.happened(Retried, cl.subject(), d.Wait, r.Last.Class.String())
+	c.happened(Retried, cl.Subject(), d.Wait, r.Last.Class.String())
 	if d.Wait > 0 && !c.sleep(ctx, d.Wait) {
 		cause := context.Cause(ctx)
 		if cause == nil {
-			cause = errClosed()
+			cause = life.ErrClosed()
 		}
-		return c.about(cl.subject(), r.Stopped(cause))
+		return c.about(cl.Subject(), r.Stopped(cause))
 	}
 	if e := c.awaitLink(ctx, cl); e != nil { // nor while the server is started again
-		return r.Refused(e, cl.attempts)
+		return r.Refused(e, cl.Attempts)
 	}
-	if cl.progress != nil {
-		c.progressTable().Renew(cl.progress)
+	if cl.Progress != nil {
+		c.inbound().Progress().Renew(cl.Progress)
 	}
 	return nil
 }
 
 // repeatable tells whether a call may run twice.
-func (c *Client) repeatable(cl *call, p resilience.Policy) resilience.Repeat {
+func (c *Client) repeatable(cl *run.Call, p resilience.Policy) resilience.Repeat {
 	r := resilience.Request{
-		Method: cl.method, Trusted: c.cfg.trusted, Policy: p, Key: c.keyed(cl), Stateful: len(cl.round) > 0,
+		Method: cl.Method, Policy: p, Key: cl.KeyHonored(c.cfg.keyPrefix), Stateful: len(cl.Round) > 0,
 	}
-	if cl.method == mcp.MethodToolsCall && (r.Trusted || p == resilience.Hints) {
-		if t, _, ok := c.cache().Lookup(cl.link.Agreed.Key, cl.tool); ok {
+	if cl.Method == mcp.MethodToolsCall && p == resilience.Hints {
+		if t, _, ok := c.lists().Kept.Lookup(c.lists().AgreedKey(cl.Link.Agreed), cl.Tool); ok {
 			r.Annotations = t.Annotations
 		}
 	}

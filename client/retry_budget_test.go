@@ -17,8 +17,7 @@ import (
 
 // quick is a policy whose own waits are nothing beside what a server asks for.
 func quick(budget int) client.Option {
-	r := client.DefaultResilience()
-	r.Retry = client.Retry{Policy: client.RetryAlways, Base: time.Millisecond, Cap: time.Millisecond, Budget: budget}
+	r := client.Resilience{Retry: client.Retry{Policy: client.RetryAlways, MinPause: time.Millisecond, MaxPause: time.Millisecond, Budget: budget}}
 	r.Breaker = breaker.New(breaker.Settings{FailureThreshold: 1 << 20})
 	return client.WithResilience(r)
 }
@@ -103,8 +102,7 @@ func TestBudgetEarns(t *testing.T) {
 // as the circuit that refused it (resilience.md 3.6).
 func TestRefusedRetrySaysWhen(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Retry = client.Retry{Policy: client.RetryAlways, Base: time.Millisecond, Cap: time.Millisecond}
+	r := client.Resilience{Retry: client.Retry{Policy: client.RetryAlways, MinPause: time.Millisecond, MaxPause: time.Millisecond}}
 	r.Breaker = breaker.New(breaker.Settings{FailureThreshold: 1, Cooldown: 30 * time.Second})
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
 		s.on("prompts/list", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })

@@ -94,7 +94,7 @@ func TestKeepAliveDuringAHold(t *testing.T) {
 		s.on("server/discover", func(jsonrpc.Request) any { return nil })
 		pass(20 * time.Second)
 		require.NotZero(t, failed.Load(), "what it was asked and did not answer does")
-	}, client.WithKeepAlive(5*time.Second), client.OnEvent(func(_ context.Context, e client.Event) {
+	}, client.WithResilience(client.Resilience{KeepAlive: 5 * time.Second}), client.OnEvent(func(_ context.Context, e client.Event) {
 		if _, ok := e.(client.LivenessFailed); ok {
 			failed.Add(1)
 		}
@@ -140,7 +140,7 @@ func TestRefusedAfterARestart(t *testing.T) {
 		m := &recordingMeter{}
 		var c *client.Client
 		tr := &endsUnsent{fakePrograms: &fakePrograms{t: t}, method: "tools/list", then: func() { c.Breaker().Force(breaker.ForcedOpen) }}
-		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithPreload(false), client.WithMeter(m))
+		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithCache(client.CacheConfig{NoPreload: true}), client.WithMeter(m))
 		require.NoError(t, err)
 		defer func() { _ = c.Close() }()
 		_, err = c.Call(t.Context(), "tools/list", nil)
@@ -168,8 +168,8 @@ func TestRetryLockedResult(t *testing.T) {
 		"for ever":     {[]client.Option{coe}, 99, 5, true},
 		"for a while":  {[]client.Option{coe}, 3, 4, false},
 		"no promise":   {nil, 99, 1, true},
-		"never again":  {[]client.Option{coe, retries(client.Retry{})}, 99, 1, true},
-		"tried thrice": {[]client.Option{coe, retries(client.Retry{Policy: client.RetryProof, LockedAttempts: 3})}, 99, 3, true},
+		"never again":  {[]client.Option{coe, retries(client.Retry{Policy: client.RetryNever})}, 99, 1, true},
+		"tried thrice": {[]client.Option{coe, retries(client.Retry{LockedAttempts: 3})}, 99, 3, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -222,7 +222,7 @@ func TestUnreadableInARow(t *testing.T) {
 		require.Zero(t, failures(), "an answer lies between them")
 		ask(1)
 		require.EqualValues(t, 1, failures())
-	}, client.WithPreload(false))
+	}, client.WithCache(client.CacheConfig{NoPreload: true}))
 	lonely(t, func(t *testing.T, c *client.Client, s *lone) {
 		s.on("tools/call", func(jsonrpc.Request) any { return jsonrpc.NewError(jsonrpc.CodeParseError, "what?", nil) })
 		for range 9 {

@@ -31,8 +31,7 @@ func status(code int, after string) replyFunc {
 
 // retries is [client.DefaultResilience] with another policy.
 func retries(r client.Retry) client.Option {
-	all := client.DefaultResilience()
-	all.Retry = r
+	all := client.Resilience{Retry: r}
 	return client.WithResilience(all)
 }
 
@@ -58,16 +57,16 @@ func TestRetryPolicies(t *testing.T) {
 		"proof: a tool that claims to read":        {nil, "reads", maybe, 1},
 		"proof: refused undone":                    {nil, "writes", refused, 3},
 		"proof: would end the same way":            {nil, "", cannot, 1},
-		"trusted: reads":                           {[]client.Option{client.WithTrustedServer()}, "reads", maybe, 3},
-		"trusted: idempotent":                      {[]client.Option{client.WithTrustedServer()}, "same", maybe, 3},
-		"trusted: writes":                          {[]client.Option{client.WithTrustedServer()}, "writes", maybe, 1},
-		"trusted: says nothing":                    {[]client.Option{client.WithTrustedServer()}, "silent", maybe, 1},
+		"trusted: reads":                           {[]client.Option{client.WithResilience(client.Resilience{Retry: client.Retry{Policy: client.RetryHints}})}, "reads", maybe, 3},
+		"trusted: idempotent":                      {[]client.Option{client.WithResilience(client.Resilience{Retry: client.Retry{Policy: client.RetryHints}})}, "same", maybe, 3},
+		"trusted: writes":                          {[]client.Option{client.WithResilience(client.Resilience{Retry: client.Retry{Policy: client.RetryHints}})}, "writes", maybe, 1},
+		"trusted: says nothing":                    {[]client.Option{client.WithResilience(client.Resilience{Retry: client.Retry{Policy: client.RetryHints}})}, "silent", maybe, 1},
 		"hints: reads":                             {[]client.Option{retries(client.Retry{Policy: client.RetryHints})}, "reads", maybe, 3},
 		"hints: says nothing":                      {[]client.Option{retries(client.Retry{Policy: client.RetryHints})}, "silent", maybe, 1},
 		"always: writes":                           {[]client.Option{retries(client.Retry{Policy: client.RetryAlways})}, "writes", maybe, 3},
-		"never: a list":                            {[]client.Option{retries(client.Retry{})}, "", maybe, 1},
-		"never: refused undone":                    {[]client.Option{retries(client.Retry{})}, "writes", refused, 1},
-		"two attempts":                             {[]client.Option{retries(client.Retry{Policy: client.RetryProof, Attempts: 2})}, "", maybe, 2},
+		"never: a list":                            {[]client.Option{retries(client.Retry{Policy: client.RetryNever})}, "", maybe, 1},
+		"never: refused undone":                    {[]client.Option{retries(client.Retry{Policy: client.RetryNever})}, "writes", refused, 1},
+		"two attempts":                             {[]client.Option{retries(client.Retry{Attempts: 2})}, "", maybe, 2},
 		"the option's word for one call, over all": {[]client.Option{retries(client.Retry{Policy: client.RetryAlways})}, "once", maybe, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestRetrySucceeds(t *testing.T) {
 		require.Equal(t, []int{1, 2, 3}, []int{last[0].Number, last[1].Number, last[2].Number})
 		require.Equal(t, breaker.Neutral, last[0].OnServer, "it answers")
 		require.Equal(t, 3, m.calls[len(m.calls)-1].Attempts)
-	}, client.WithMeter(m), client.WithPreload(false))
+	}, client.WithMeter(m), client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
 // Retry-After is the earliest a server is asked again, by this call and by
@@ -196,19 +195,18 @@ func TestRetryAfterBeyondTheDeadline(t *testing.T) {
 // circuit does.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Breaker = breaker.New(breaker.Settings{FailureThreshold: 1 << 20})
+	r := client.Resilience{Breaker: breaker.New(breaker.Settings{FailureThreshold: 1 << 20})}
 	m := &recordingMeter{}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		for range 200 {
-			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 			require.NoError(t, err)
 		}
 		before := s.count("tools/list")
 		s.on("tools/list", func(jsonrpc.Request) any { return jsonrpc.NewError(-32000, "no", nil) })
 		began := time.Now()
 		for range 500 {
-			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 			require.Error(t, err)
 		}
 		extra := s.count("tools/list") - before - 500
@@ -331,7 +329,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			if announced {
 				s.result("server/discover", `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"experimental":{"com.example/idempotency":{}}},"ttlMs":60000,"cacheScope":"private"}`)
 			}
-			c, err := s.dial(client.WithIdempotencyKeys("com.example"))
+			c, err := s.dial(client.WithIdempotency("com.example"))
 			require.NoError(t, err)
 			s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -361,7 +359,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	c, _ := connected(t)
 	_, err := c.CallTool(t.Context(), "echo", hello, client.WithIdempotencyKey("k"))
-	require.ErrorContains(t, err, "WithIdempotencyKeys")
+	require.ErrorContains(t, err, "WithIdempotency")
 }
 
 // What takes unusually long gets a second request beside it, and the first that
@@ -371,8 +369,7 @@ func TestHedge(t *testing.T) {
 	m := &recordingMeter{}
 	synctest.Test(t, func(t *testing.T) {
 		s := newLone(t)
-		r := client.DefaultResilience()
-		r.Hedge = client.Hedge{Share: 0.05}
+		r := client.Resilience{Hedge: client.Hedge{Share: 0.05}}
 		c, err := s.dial(client.WithResilience(r), client.WithMeter(m))
 		require.NoError(t, err)
 		var n atomic.Int32
@@ -410,8 +407,7 @@ func TestHedge(t *testing.T) {
 // way in; who gives up in the queue is let go at once (G4).
 func TestBulkhead(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Bulkhead = client.Bulkhead{Limit: 2, Queue: 1}
+	r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 2, Queue: 1}}
 	m := &recordingMeter{}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		slow := 700 * time.Millisecond
@@ -461,8 +457,7 @@ func TestBulkhead(t *testing.T) {
 
 func TestRate(t *testing.T) {
 	t.Parallel()
-	r := client.DefaultResilience()
-	r.Rate = client.Rate{PerSecond: 10, Burst: 5}
+	r := client.Resilience{Rate: client.Rate{PerSecond: 10, Burst: 5}}
 	inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 		time.Sleep(10 * time.Second)
 		began := time.Now()
@@ -491,8 +486,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, s := newFake(t)
-		r := client.DefaultResilience()
-		r.Bulkhead = client.Bulkhead{Limit: 500, Queue: 500}
+		r := client.Resilience{Bulkhead: client.Bulkhead{Limit: 500, Queue: 500}}
 		c, err := client.Connect(t.Context(), tr, sessionEra, client.WithResilience(r))
 		require.NoError(t, err)
 		s.on("tools/call", func(jsonrpc.Request) any { return nil })
@@ -516,16 +510,20 @@ func TestCloseEndsWaits(t *testing.T) {
 func TestWrongResilience(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*client.Resilience){
-		"must not be negative":       func(r *client.Resilience) { r.Silence = -1 },
+		"must not be negative":       func(r *client.Resilience) { r.Bulkhead.Limit = -1 },
 		"0 switches one off":         func(r *client.Resilience) { r.Rate.PerSecond = -1 },
 		"needs a limit":              func(r *client.Resilience) { r.Bulkhead.Queue = 3 },
 		"unknown retry policy":       func(r *client.Resilience) { r.Retry.Policy = 9 },
-		"attempts and waits":         func(r *client.Resilience) { r.Retry.Attempts = -1 },
-		"over their cap":             func(r *client.Resilience) { r.Retry.Base, r.Retry.Cap = 2, 1 },
-		"their policy is RetryNever": func(r *client.Resilience) { r.Retry = client.Retry{Attempts: 3} },
-		"a hedge needs":              func(r *client.Resilience) { r.Hedge.After = time.Second },
+		"attempts and pauses":        func(r *client.Resilience) { r.Retry.Attempts = -1 },
+		"more than their MaxPause":   func(r *client.Resilience) { r.Retry.MinPause, r.Retry.MaxPause = 2, 1 },
+		"their policy is RetryNever": func(r *client.Resilience) { r.Retry = client.Retry{Policy: client.RetryNever, Attempts: 3} },
+		"set one of the two":         func(r *client.Resilience) { r.NoBreaker, r.Breaker = true, breaker.New(breaker.Settings{}) },
+		"NoToolBreakers; set": func(r *client.Resilience) {
+			r.NoToolBreakers, r.Tools = true, breaker.NewGroup(breaker.GroupSettings{})
+		},
+		"a hedge needs": func(r *client.Resilience) { r.Hedge.After = time.Second },
 	} {
-		r := client.DefaultResilience()
+		r := client.Resilience{}
 		change(&r)
 		tr, _ := newFake(t)
 		_, err := client.Connect(t.Context(), tr, client.WithResilience(r))
@@ -533,8 +531,8 @@ func TestWrongResilience(t *testing.T) {
 	}
 	for _, prefix := range []string{"", "com.mcp", "a/b", "-"} {
 		tr, _ := newFake(t)
-		_, err := client.Connect(t.Context(), tr, client.WithIdempotencyKeys(prefix))
-		require.ErrorContains(t, err, "WithIdempotencyKeys", prefix)
+		_, err := client.Connect(t.Context(), tr, client.WithIdempotency(prefix))
+		require.ErrorContains(t, err, "WithIdempotency", prefix)
 	}
 }
 

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
+	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
@@ -28,13 +31,18 @@ func (c *Client) send(ctx context.Context, cl *call) (json.RawMessage, error) {
 
 // takeOptions adds to a call what its options say of its params.
 func (c *Client) takeOptions(cl *call) error {
-	if cl.meta != nil || cl.opts.meta != nil {
-		if err := cl.checkedMeta(); err != nil {
-			return c.local(err, cl.method)
+	if cl.Meta != nil || cl.opts.meta != nil {
+		if err := cl.takeMeta(); err != nil {
+			return c.local(badOption(err), cl.Method)
 		}
 	}
-	if cl.opts.input != nil {
-		return c.resume(cl)
+	if cl.IdempotencyKey != nil && c.cfg.keyPrefix == "" && cl.Method == mcp.MethodToolsCall {
+		return c.local(badOption(errNoPrefix), cl.Method)
+	}
+	if given := cl.opts.input; given != nil {
+		if err := cl.Resume(c.live.Agreed().Version, given.responses, given.state); err != nil {
+			return c.about(cl.Subject(), err)
+		}
 	}
 	return nil
 }
@@ -48,7 +56,7 @@ func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err err
 	if c.cfg.chain != nil {
 		raw, err = c.runThroughMiddleware(ctx, cl)
 	} else {
-		raw, err = c.run(ctx, cl)
+		raw, err = c.run(ctx, &cl.Call)
 	}
 	if c.cfg.meter != nil {
 		c.callEnded(cl, began, err)
@@ -58,13 +66,13 @@ func (c *Client) do(ctx context.Context, cl *call) (raw json.RawMessage, err err
 
 // run makes a call: an attempt, and another one as long as what came of the last
 // asks for it.
-func (c *Client) run(ctx context.Context, cl *call) (json.RawMessage, error) {
-	cl.began = time.Now()
-	cl.token = c.wantsToken(cl)
+func (c *Client) run(ctx context.Context, cl *run.Call) (json.RawMessage, error) {
+	cl.Began = time.Now()
+	cl.Token = c.wantsToken(cl)
 	if err := c.awaitLink(ctx, cl); err != nil {
 		return nil, err
 	}
-	if err := c.mirrorArguments(ctx, cl); err != nil {
+	if err := c.findHeaders(ctx, cl); err != nil {
 		return nil, err
 	}
 	for {
@@ -82,9 +90,14 @@ func (c *Client) run(ctx context.Context, cl *call) (json.RawMessage, error) {
 	}
 }
 
+// wantsToken reports whether a call asks for progress that nobody listens to.
+func (c *Client) wantsToken(cl *run.Call) bool {
+	return cl.Method == mcp.MethodToolsCall && !c.cfg.noTokens && cl.Progress == nil && !cl.HasToken()
+}
+
 // follow does what an outcome asks for. It reports whether the call is sent again;
 // when it is not and there is no error, the outcome's result is the call's.
-func (c *Client) follow(ctx context.Context, cl *call, out *outcome.Outcome) (again bool, err error) {
+func (c *Client) follow(ctx context.Context, cl *run.Call, out *outcome.Outcome) (again bool, err error) {
 	facts := c.facts(cl)
 	step := run.Decide(out, &facts)
 	switch step {
@@ -106,45 +119,56 @@ func (c *Client) follow(ctx context.Context, cl *call, out *outcome.Outcome) (ag
 	ctx, cancel := c.span(cl).Bound(ctx)
 	defer cancel()
 	if again, err = c.repair(ctx, cl, step, out); again || err != nil {
-		return again, cl.retries.InDoubt(err)
+		return again, cl.Retries.InDoubt(err)
 	}
 	return c.retry(ctx, cl, out)
 }
 
-func (c *Client) facts(cl *call) run.Facts {
+func (c *Client) facts(cl *run.Call) run.Facts {
 	return run.Facts{
-		Method: cl.method, Purpose: cl.purpose, Link: cl.link, Had: cl.repairs,
+		Method: cl.Method, Purpose: cl.Purpose, Link: cl.Link, Had: cl.Repairs,
 		Restarts: c.restarting() != nil, Visits: c.cfg.offer.URL != nil,
 	}
 }
 
 // attempt makes one attempt: it is admitted, sent, and settled.
-func (c *Client) attempt(ctx context.Context, cl *call) outcome.Outcome {
-	if c.isClosed() {
-		return outcome.Refused(c.about(cl.subject(), errClosed()))
+func (c *Client) attempt(ctx context.Context, cl *run.Call) outcome.Outcome {
+	if c.life.Closed() {
+		return outcome.Refused(c.about(cl.Subject(), life.ErrClosed()))
 	}
-	var p permits
-	defer c.release(&p)
-	if err := c.admit(ctx, cl, &p); err != nil {
+	permit, err := c.guard.Admit(ctx, c.guardRequest(cl))
+	cl.Waited = permit.Waited
+	if err != nil {
+		if permit.Lost != nil {
+			cl.Link = permit.Lost // which is replaced
+		}
 		return outcome.Refused(err)
 	}
+	defer permit.Release()
 	l := c.live.Load()
-	if cl.purpose == link.Handshake {
+	if cl.Purpose == link.Handshake {
 		l = c.live.Newest()
 	}
-	cl.begin(l, c.cfg.nextID())
-	if err := c.stamp(ctx, cl); err != nil {
-		return outcome.Refused(err)
+	cl.Begin(l, c.cfg.nextID())
+	if prefix := c.cfg.keyPrefix; prefix != "" && cl.Method == mcp.MethodToolsCall {
+		if err := cl.SetStamp(prefix, c.span(cl).Remaining(ctx)); err != nil {
+			return outcome.Refused(c.about(cl.Subject(), err))
+		}
 	}
-	req := cl.frame()
+	req := cl.Frame()
 	req.Wait = c.patience(cl)
-	c.sending(cl, &p)
+	permit.Sending(l)
 	out := c.hedge(ctx, cl, req)
-	if out.Result != nil && c.cfg.keepAlive > 0 {
+	if out.Result != nil && c.res.KeepAlive > 0 {
 		c.pulse.beats.Add(1)
 	}
-	c.settled(cl, &p, &out)
+	c.settled(cl, &permit, &out)
 	return out
+}
+
+// guardRequest describes the next request of a call to the guard.
+func (c *Client) guardRequest(cl *run.Call) guard.Request {
+	return guard.Request{Subject: cl.Subject(), Purpose: cl.Purpose, Span: c.span(cl), Waited: cl.Waited}
 }
 
 // cancelTimeout bounds telling a server that a call was given up.
@@ -164,7 +188,7 @@ func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 	if err != nil {
 		return // cannot happen: the members are an id and a text
 	}
-	c.behind(func(ctx context.Context) {
+	c.life.Background(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 		defer cancel()
 		// The call has failed already; a server that cannot be told is one
@@ -176,31 +200,33 @@ func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 }
 
 // span is the time that a call may take.
-func (c *Client) span(cl *call) run.Span { return run.Span{Began: cl.began, Wait: c.wait(cl.opts)} }
+func (c *Client) span(cl *run.Call) span.Span {
+	return span.Span{Began: cl.Began, Wait: c.wait(&cl.Options)}
+}
 
 // patience is how long an attempt is waited for: for what those before it, and
 // what was waited for before, have left.
-func (c *Client) patience(cl *call) jsonrpc.Wait {
-	if cl.attempts > 1 || cl.waited {
+func (c *Client) patience(cl *run.Call) jsonrpc.Wait {
+	if cl.Attempts > 1 || cl.Waited {
 		return c.span(cl).Patience()
 	}
-	return c.wait(cl.opts)
+	return c.wait(&cl.Options)
 }
 
 // timedOut returns the error of a call whose time is over while nothing of it is
 // under way. delivery is what became of the last attempt.
-func (c *Client) timedOut(cl *call, delivery mcperrors.Delivery) error {
-	span := c.span(cl)
-	if !span.Over() {
+func (c *Client) timedOut(cl *run.Call, delivery mcperrors.Delivery) error {
+	whole := c.span(cl)
+	if !whole.Over() {
 		return nil
 	}
-	return cl.retries.InDoubt(c.about(cl.subject(), errormap.Timeout(delivery, "the call did not end", span.Wait.Max, nil)))
+	return cl.Retries.InDoubt(c.about(cl.Subject(), errormap.Timeout(delivery, "the call did not end", whole.Wait.Max, nil)))
 }
 
 // wait is how long an answer is waited for.
-func (c *Client) wait(o callOptions) jsonrpc.Wait {
-	if o.timesSet {
-		return jsonrpc.Wait{Idle: o.idle, Max: o.max}
+func (c *Client) wait(o *run.Options) jsonrpc.Wait {
+	if o.OwnWait {
+		return o.Wait
 	}
 	return jsonrpc.Wait{Idle: c.res.IdleTimeout, Max: c.res.MaxTime}
 }

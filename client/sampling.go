@@ -10,30 +10,34 @@ import (
 
 // SamplingRequest asks the application's model for a message.
 type SamplingRequest struct {
-	// From is the server that asks.
+	// From is the server that sends the request.
 	From Requester
-	// Params is what it asks. Respect MaxTokens; the rest may be changed or ignored.
+	// Params is the request. Respect MaxTokens; the rest is advice.
 	Params *mcp.CreateMessageParams
 }
 
-// SamplingFeature is what a sampling handler can do besides answering texts.
+// SamplingFeature is an optional ability of a sampling handler.
 type SamplingFeature uint8
 
 const (
-	// SamplingTools: the handler gives its model the tools of the request.
+	// SamplingTools means that the handler passes the tools of the request to
+	// its model.
 	SamplingTools SamplingFeature = iota + 1
-	// SamplingContext: the handler follows IncludeContext.
+	// SamplingContext means that the handler honors IncludeContext.
 	SamplingContext
 )
 
-// OnSampling answers sampling requests of servers, in both eras. Let a person see
-// the request and the answer: the server is untrusted, and so is its request.
+// OnSampling registers the handler for sampling requests of servers, in both
+// eras. Let a person review the request and the answer: the server is
+// untrusted.
 //
-// The handler runs on a goroutine of its own, concurrently with others, and may
-// call the server. Its ctx ends when the server withdraws the request, the call
-// that it belongs to ends or the client is closed. [ErrRejected] says that the
-// user refused. The server learns nothing of other errors and of panics but that
-// there was one, unless the error is a [*jsonrpc.Error].
+// Each request has a goroutine of its own; the handler may call the server.
+// ctx ends when the server withdraws the request, its call ends or the client
+// is closed.
+//
+// Return [ErrRejected] if the user refused. The server learns the text of an
+// error only if it is a [*jsonrpc.Error]. Any other error, or a panic, is
+// reported without details.
 func OnSampling(f func(ctx context.Context, r SamplingRequest) (*mcp.CreateMessageResult, error), features ...SamplingFeature) Option {
 	return optionFunc(func(c *config) {
 		c.offer.Sampling = nil

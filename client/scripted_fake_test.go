@@ -77,7 +77,7 @@ func (s *scriptedServer) dial(t *testing.T, opts ...client.Option) *client.Clien
 	t.Helper()
 	c, err := client.Connect(t.Context(), s, append([]client.Option{
 		client.WithProtocolVersion(s.version),
-		client.WithPreload(false), client.WithValidation(client.ValidateOff),
+		client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
 	}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

@@ -174,7 +174,7 @@ func (s *shown) options() []client.Option {
 		client.WithLogger(slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		client.WithTrace(transport.Trace{Sent: frame, Received: frame, Noise: frame, Stderr: func(line string) { fmt.Fprintln(s, line) }}),
 		client.OnEvent(func(_ context.Context, e client.Event) { fmt.Fprintf(s, "%T %+v\n", e, e) }),
-		client.WithValidation(client.ValidateOff),
+		client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
 	}
 }
 
@@ -265,7 +265,7 @@ func TestSecretsOfAProgramAreShownNowhere(t *testing.T) {
 				t.Parallel()
 				said := &shown{}
 				c, err := client.DialCommand(t.Context(), programArgv("gossip"), append(said.options(), client.WithProtocolVersion(era),
-					client.WithRestart(client.Restart{Off: true}),
+					client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}}),
 					client.WithCommand(transport.Command{Env: []string{"GORACE=atexit_sleep_ms=0", "THE_TOKEN=" + secret["token"]}}))...)
 				require.NoError(t, err)
 				_, err = c.CallTool(t.Context(), place, map[string]any{})

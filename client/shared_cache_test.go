@@ -22,10 +22,10 @@ func TestSharedCacheKeepsServersApart(t *testing.T) {
 	t.Parallel()
 	cache, err := toolcache.New(toolcache.Settings{})
 	require.NoError(t, err)
-	a, _ := connected(t, client.WithToolCache(cache))
+	a, _ := connected(t, client.WithCache(client.CacheConfig{Shared: cache}))
 	tr, s := newFake(t)
 	s.on("tools/list", func(jsonrpc.Request) any { return toolList("other") })
-	b, err := client.Connect(t.Context(), tr, sessionEra, client.WithToolCache(cache))
+	b, err := client.Connect(t.Context(), tr, sessionEra, client.WithCache(client.CacheConfig{Shared: cache}))
 	require.NoError(t, err)
 	getSchema(t, a, "echo")
 	getSchema(t, b, "other")
@@ -51,7 +51,7 @@ func TestClosingSharesNoFailure(t *testing.T) {
 		}
 		tra, sa := newFake(t)
 		trb, sb := newFake(t)
-		opts := []client.Option{client.WithToolCache(cache), client.WithPreload(false)}
+		opts := []client.Option{client.WithCache(client.CacheConfig{Shared: cache}), client.WithCache(client.CacheConfig{NoPreload: true})}
 		a, err := client.Connect(t.Context(), named{tra}, pinned(opts)...)
 		require.NoError(t, err)
 		b, err := client.Connect(t.Context(), named{trb}, pinned(opts)...)

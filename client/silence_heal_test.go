@@ -26,7 +26,7 @@ type recordedMoves struct {
 // watched returns the default options with a breaker whose moves are recorded.
 func (m *recordedMoves) watched() client.Resilience {
 	m.began = time.Now()
-	r := client.DefaultResilience()
+	r := client.Resilience{}
 	r.Breaker = breaker.New(breaker.Settings{OnTransition: func(tr breaker.Transition) {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -130,9 +130,8 @@ func TestSlowServerIsNotSilent(t *testing.T) {
 // Switched off, nobody asks; and without a circuit nobody has to.
 func TestSilenceOff(t *testing.T) {
 	t.Parallel()
-	quiet := client.DefaultResilience()
-	quiet.Silence = 0
-	for _, r := range []client.Resilience{quiet, {Silence: time.Second}} {
+	quiet := client.Resilience{Silence: -1}
+	for _, r := range []client.Resilience{quiet, {Off: true, Silence: time.Second}} {
 		inBubble(t, func(t *testing.T, c *client.Client, s *fakeServer) {
 			hang(s)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -184,7 +183,7 @@ func TestProbeOfTheCircuit(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		s.result("tools/list", oneTool)
 		pings := s.count("ping")
-		_, err = c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+		_, err = c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 		require.NoError(t, err)
 		require.Equal(t, pings, s.count("ping"), "a read is the probe itself")
 		require.Equal(t, breaker.Closed, c.Breaker().State())
@@ -250,7 +249,7 @@ func TestCircuitOfATool(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, breaker.Closed, c.ToolBreakers().Find("bad").State())
 		require.Zero(t, s.count("ping"))
-	}, client.WithPreload(false))
+	}, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
 // G10: names come from the peer, or from a model.
@@ -267,7 +266,7 @@ func TestCircuitsOfToolsAreBounded(t *testing.T) {
 			require.Error(t, err)
 		}
 		require.LessOrEqual(t, len(c.ToolBreakers().Snapshots()), 1024)
-	}, client.WithPreload(false))
+	}, client.WithCache(client.CacheConfig{NoPreload: true}))
 }
 
 // G5: callers in a hurry say nothing about a server that is well.

@@ -59,7 +59,7 @@ func TestSituations(t *testing.T) {
 
 func probeIgnored(t *testing.T) {
 	t.Parallel()
-	c, err := dialSituation(t, "ignores the probe", client.WithProbeTimeout(200*time.Millisecond))
+	c, err := dialSituation(t, "ignores the probe", client.WithProbe(client.Probe{Timeout: 200 * time.Millisecond}))
 	require.NoError(t, err)
 	require.Equal(t, mcp.EraSession, c.ProtocolVersion().Era())
 	_, err = c.CallTool(t.Context(), "echo", message)
@@ -104,7 +104,7 @@ func grandchildLeft(t *testing.T) {
 
 func sameCursor(t *testing.T) {
 	t.Parallel()
-	c, s := connected(t, client.WithPreload(false))
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"nextCursor":"again"}`)
 	n := 0
 	for tool, err := range c.Tools(t.Context()) {
@@ -278,7 +278,7 @@ func connectContextEnds(t *testing.T) {
 func listedTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := alone(t, client.WithPreload(false))
+		c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 		s.result("tools/list", `{"resultType":"complete","ttlMs":60000,"cacheScope":"private","tools":[`+aTool+`]}`)
 		s.result("prompts/list", `{"resultType":"complete","ttlMs":60000,"cacheScope":"private","prompts":[]}`)
 		twice := func() {
@@ -312,7 +312,7 @@ func listedTwice(t *testing.T) {
 func mirroredUnlisted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := alone(t, client.WithPreload(false))
+		c, s := alone(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 		require.Empty(t, s.of("tools/list"))
 		_, err := c.CallTool(t.Context(), "echo", map[string]any{"region": "eu"})
 		require.NoError(t, err)
@@ -323,7 +323,7 @@ func mirroredUnlisted(t *testing.T) {
 
 func brokenSchemas(t *testing.T) {
 	t.Parallel()
-	c, s := connected(t, client.WithPreload(false))
+	c, s := connected(t, client.WithCache(client.CacheConfig{NoPreload: true}))
 	s.result("tools/list", `{"tools":[{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}},`+
 		`"outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}}]}`)
 	_, err := c.GetToolSchema(t.Context(), "count")

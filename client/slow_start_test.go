@@ -243,7 +243,7 @@ func TestProgramThatNeverStarts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &starters{t: t, say: func(int) *starter { return &starter{starts: time.Hour} }}
 			began := time.Now()
-			_, err := find(t, p, client.WithRestart(client.Restart{StartTimeout: start}), client.WithResilience(client.Resilience{}))
+			_, err := find(t, p, client.WithResilience(client.Resilience{Off: true, Restart: client.Restart{StartTimeout: start}}))
 			require.Equal(t, mcperrors.CodeTimeout, mcperrors.CodeOf(err), err)
 			require.ErrorContains(t, err, (want - 10*time.Second).String())
 			require.Equal(t, want, time.Since(began))
@@ -362,7 +362,7 @@ func TestMuteProbeOfAServerWithoutSessions(t *testing.T) {
 						}
 						defer cancel()
 						began := time.Now()
-						c, err := client.Connect(ctx, tr, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+						c, err := client.Connect(ctx, tr, client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithRequiredCapabilities())
 						require.Equal(t, took, time.Since(began), "%v", err)
 						probes := slices.DeleteFunc(s.methods(), func(m string) bool { return m != "server/discover" })
 						require.Len(t, probes, asked)
@@ -447,7 +447,7 @@ func TestMuteProbeOfAServerOfOldSessions(t *testing.T) {
 		defer mem.Close()
 		began := time.Now()
 		c, err := client.Connect(t.Context(), &transport.HTTP{URL: memhttp.URL, RoundTripper: mem.Transport()},
-			client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithPreload(false), client.WithRequiredCapabilities())
+			client.WithProtocolVersion(client.AutoVersion), client.WithEraStore(nil), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithRequiredCapabilities())
 		require.NoError(t, err)
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.Equal(t, mcp.Version("2024-11-05"), c.ProtocolVersion())

@@ -225,8 +225,7 @@ func TestHTTPSSESessionLostLate(t *testing.T) {
 		s := &streamSite{no: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }}
 		mem := memhttp.New(s)
 		defer mem.Close()
-		r := client.DefaultResilience()
-		r.Breaker, r.Tools = nil, nil
+		r := client.Resilience{NoBreaker: true, NoToolBreakers: true}
 		c, err := client.Connect(t.Context(), &transport.SSE{URL: memhttp.URL, RoundTripper: mem.Transport()}, client.WithResilience(r))
 		require.NoError(t, err)
 		taken := make(chan error, 1)

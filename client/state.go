@@ -3,10 +3,11 @@ package client
 import (
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// State says whether the client has a usable connection to its server.
+// State tells whether the client has a usable connection to its server.
 type State uint8
 
 // The states of a client. [Connect] returns a client in StateReady. StateEnded and
@@ -14,24 +15,24 @@ type State uint8
 // StateReady.
 const (
 	// StateConnecting lasts until Connect returns.
-	StateConnecting State = iota
+	StateConnecting = State(life.Connecting)
 	// StateReady: the conversation is open. It does not say that the server is
 	// healthy; see [Client.Breaker].
-	StateReady
+	StateReady = State(life.Ready)
 	// StateRestarting: the program or the session is gone, and the client opens the
 	// next one. Calls wait for it.
-	StateRestarting
+	StateRestarting = State(life.Restarting)
 	// StateHeld: the client waits before it restarts a program in a crash loop, or it
 	// could not reopen a lost session. Calls fail at once, with RetryAfter set. A
 	// program is restarted automatically; a session is reopened by the first call
 	// after that time.
-	StateHeld
+	StateHeld = State(life.Held)
 	// StateEnded: the program exited or the stream ended, and the client cannot open
 	// it again: [Restart].Off is set, the program no longer exists, or the application
 	// opened the stream. Calls fail; close the client.
-	StateEnded
+	StateEnded = State(life.Ended)
 	// StateClosed: [Client.Close] was called.
-	StateClosed
+	StateClosed = State(life.Closed)
 )
 
 var stateNames = [...]string{"connecting", "ready", "restarting", "held", "ended", "closed"}
@@ -44,10 +45,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// final reports a state in which calls fail for good.
-func (s State) final() bool { return s == StateEnded || s == StateClosed }
-
-// MarshalText writes the name, for health reports.
+// MarshalText implements [encoding.TextMarshaler] with the names of String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // StateChanged reports that the connection entered another [State]. From is the To
@@ -68,23 +66,14 @@ func (e StateChanged) hidden(now mcperrors.Secrets) Event {
 	return e
 }
 
-// State returns the present state of the connection. It takes no lock.
-func (c *Client) State() State { return State(c.state.Load()) }
+// State returns the current state of the connection. It takes no lock.
+func (c *Client) State() State { return State(c.life.State()) }
 
-// enter moves the client into a state and reports it. The final states are never
-// left.
-func (c *Client) enter(to State, cause error, held time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from := c.State()
-	if from == to || from == StateClosed || (from == StateEnded && to != StateClosed) {
-		return
-	}
-	c.state.Store(uint32(to))
-	if c.done != nil && to.final() && !from.final() {
-		defer close(c.done)
-	}
-	if from != StateConnecting && to != StateClosed {
-		c.emit(StateChanged{From: from, To: to, Cause: cause, RetryAfter: held}) // queued in order, it never waits
-	}
+// transition moves the client into a state and reports it.
+func (c *Client) transition(to State, cause error, held time.Duration) {
+	c.life.Move(life.State(to), func(from life.State) {
+		if from != life.Connecting {
+			c.emit(StateChanged{From: State(from), To: to, Cause: cause, RetryAfter: held}) // queued in order, it never waits
+		}
+	})
 }

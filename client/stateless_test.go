@@ -245,8 +245,7 @@ func TestStateless_DISC_07_UnsupportedVersion(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			guard := breaker.New(breaker.Settings{})
-			resilience := client.DefaultResilience()
-			resilience.Breaker = guard
+			resilience := client.Resilience{Breaker: guard}
 			c, s := alone(t, client.WithResilience(resilience))
 			s.on(tt.method, script(tt.answers...))
 			_, err := c.Call(t.Context(), tt.method, map[string]any{"name": "echo", "uri": "x:/a"})
@@ -306,9 +305,9 @@ func TestStateless_DISC_12_ResultType(t *testing.T) {
 	}{
 		{"complete", doneResult, nil, ""},
 		{"DISC-13: absent", `{"content":[]}`, nil, ""},
-		{"DISC-13: absent, strict", `{"content":[]}`, []client.Option{client.WithStrictResults()}, "does not say its type"},
-		{"weird", `{"resultType":"weird","content":[]}`, nil, "of a type that"},
-		{"no text", `{"resultType":7,"content":[]}`, nil, "of a type that"},
+		{"DISC-13: absent, strict", `{"content":[]}`, []client.Option{client.WithValidation(client.Validation{ResultTypes: true})}, "has no resultType"},
+		{"weird", `{"resultType":"weird","content":[]}`, nil, "unexpected result type"},
+		{"no text", `{"resultType":7,"content":[]}`, nil, "unexpected result type"},
 		{"a task nobody asked for", `{"resultType":"task","content":[]}`, nil, "task"},
 	}
 	for _, tt := range tests {
@@ -339,7 +338,7 @@ func TestStateless_DISC_13_LoggedOnce(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "echo", nil)
 		require.NoError(t, err)
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "do not say their type"), log.String())
+	require.Equal(t, 1, strings.Count(log.String(), "have no resultType"), log.String())
 }
 
 // DISC-14, DISC-15: 404 with a body is about the method, without a session to

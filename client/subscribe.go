@@ -9,8 +9,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// Change reports that something on the server is not what it was; see
-// [Client.Subscribe].
+// Change reports a change on the server; see [Client.Subscribe].
 type Change struct {
 	// Method is the method of the notification, such as
 	// [mcp.MethodToolsListChanged] or [mcp.MethodResourcesUpdated].
@@ -26,8 +25,8 @@ type Change struct {
 	Gap bool
 }
 
-// Subscription is an open subscription; see [Client.Subscribe]. Its methods may be
-// called from many goroutines at once, and from its handler.
+// Subscription is an open subscription; see [Client.Subscribe]. Its methods
+// are safe for concurrent use and may be called from its handler.
 type Subscription struct{ s *watch.Subscription }
 
 // Subscribe calls f for each change on the server that filter asks for. The calls
@@ -55,16 +54,16 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f
 	return &Subscription{s}, nil
 }
 
-var errNoHandler = errors.New("Subscribe needs a function to tell of changes")
+var errNoHandler = errors.New("Subscribe needs a handler for changes")
 
-// Update replaces the filter of the subscription. No change is missed meanwhile,
-// and none is reported twice. After an error everything is as it was.
+// Update replaces the filter. No change is missed or reported twice meanwhile.
+// On error the subscription is unchanged.
 func (s *Subscription) Update(ctx context.Context, filter mcp.SubscriptionFilter) error {
 	return s.s.Update(ctx, filter)
 }
 
-// Accepted returns the part of the filter that the server serves. What it does not
-// serve has to be fetched again when its time to live is over.
+// Accepted returns the part of the filter that the server supports. Fetch
+// everything else again when its time to live is over.
 func (s *Subscription) Accepted() mcp.SubscriptionFilter { return s.s.Accepted() }
 
 // Done returns a channel that is closed when the subscription has ended for good. A

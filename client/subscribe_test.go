@@ -118,9 +118,8 @@ func TestKeepAlive(t *testing.T) {
 				tr, s := newFake(t)
 				s.result("initialize", sessionWithAll)
 				s.result("server/discover", discoverAll)
-				res := client.DefaultResilience()
-				c, err := client.Connect(t.Context(), tr, client.WithProtocolVersion(era.version), client.WithPreload(false),
-					client.WithKeepAlive(10*time.Second), client.WithResilience(res), events.events())
+				c, err := client.Connect(t.Context(), tr, client.WithProtocolVersion(era.version), client.WithCache(client.CacheConfig{NoPreload: true}),
+					client.WithResilience(client.Resilience{KeepAlive: 10 * time.Second}), events.events())
 				require.NoError(t, err)
 				t.Cleanup(func() { _ = c.Close() })
 				base := s.count(era.method)
@@ -142,11 +141,11 @@ func TestKeepAlive(t *testing.T) {
 				s.on(era.method, func(jsonrpc.Request) any { return nil })
 				time.Sleep(25 * time.Second)
 				require.Equal(t, []string{"client.LivenessFailed"}, events.all())
-				require.Positive(t, res.Breaker.Snapshot().ConsecutiveFailures)
+				require.Positive(t, c.Breaker().Snapshot().ConsecutiveFailures)
 			})
 		})
 	}
-	_, err := client.Connect(t.Context(), nil, client.WithKeepAlive(-1))
+	_, err := client.Connect(t.Context(), nil, client.WithResilience(client.Resilience{KeepAlive: -1}))
 	require.Error(t, err)
 }
 

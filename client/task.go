@@ -7,54 +7,58 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
 	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
-	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-// WithTasks lets servers of the stateless era turn calls of tools into tasks: it
-// declares the extension io.modelcontextprotocol/tasks on every request.
-// [Client.CallTool] then follows such a task to its end. It is off by default, as
-// extensions are: a server that may make tasks may make one of a call that it
-// would have answered at once. Revision 2025-11-25 needs no option: there the
-// client asks for a task.
+// WithTasks lets servers of the stateless era turn tool calls into tasks, by
+// declaring the extension io.modelcontextprotocol/tasks on every request.
+// [Client.CallTool] follows such a task to its end. The default is off: a
+// server could make a task of a call that it would otherwise answer at once.
+// Revision 2025-11-25 needs no option, because there the client asks for a
+// task.
 func WithTasks() Option {
 	return optionFunc(func(c *config) {
 		c.offer.Extend(mcp.ExtensionTasks, json.RawMessage(`{}`))
 	})
 }
 
-// WithTaskTTL asks the server to keep a task for ttl from its creation. Servers may
-// decide otherwise; those of the stateless era do not learn of it.
-func WithTaskTTL(ttl time.Duration) CallOption {
-	return callOptionFunc(func(o *callOptions) { o.ttl = ttl })
+// TaskOptions sets up the task behind one call, if the call becomes one.
+type TaskOptions struct {
+	// TTL asks the server to keep the task for this long from its creation. Servers may
+	// decide otherwise; those of the stateless era do not learn of it.
+	TTL time.Duration
+	// Cancel cancels the task when the context of the call ends. By default the task goes
+	// on, and [Client.ResumeTask] follows it again.
+	Cancel bool
 }
 
-// WithTaskCancel cancels the task when the context of the call ends. Without it the
-// task goes on and can be resumed.
-func WithTaskCancel() CallOption {
-	return callOptionFunc(func(o *callOptions) { o.cancelTask = true })
+// WithTask sets up the task behind one call; see [TaskOptions].
+func WithTask(t TaskOptions) CallOption {
+	return callOptionFunc(func(o *callOptions) { o.ttl, o.CancelTask = t.TTL, t.Cancel })
 }
 
-// Task is a call of a tool that the server carries out while nobody waits. Its
-// methods may be called from many goroutines at once. A Task needs no Close.
+// Task is a tool call that the server runs in the background. Its methods are
+// safe for concurrent use. A Task needs no Close.
 type Task struct {
-	c        *Client
-	task     *tasks.Task
-	opts     callOptions
-	output   json.RawMessage // the tool's output schema, as in call
-	listed   bool
-	progress *progress.Call // nil unless progress was asked for
+	c    *Client
+	task *tasks.Task
+	opts run.Options
+	// unverified leaves the result unchecked.
+	unverified bool
+	known      catalog.Known
+	progress   *progress.Call // nil unless progress was asked for
 	// token is that of the call that made the task, follows is what progress with
 	// the token counts for (UTIL-10).
 	token   jsonrpc.ID
 	follows *progress.Call
 }
 
-// TaskState is how far a task has come, as its server last said.
+// TaskState is the last state of a task that its server reported.
 type TaskState struct {
 	Status mcp.TaskStatus
 	// Message is the server's text about the status; untrusted.
@@ -64,23 +68,24 @@ type TaskState struct {
 	// TTL is how long the server keeps the task from its creation; nil means
 	// forever.
 	TTL *time.Duration
-	// PollInterval is the shortest interval between polls that the server wants; 0
-	// when it does not say.
+	// PollInterval is the shortest interval between polls that the server asks
+	// for; 0 for none.
 	PollInterval time.Duration
-	// InputRequests are the questions of a task of the stateless era. Wait answers
-	// them with the registered handlers, [Task.Answer] by hand.
+	// InputRequests are the questions of a task in the stateless era. Wait
+	// answers them with the registered handlers; [Task.Answer] answers them
+	// manually.
 	InputRequests mcp.InputRequests
 }
 
-// TaskError says which task an error is about. It is the cause of errors of a call
-// that became a task. The task may go on: [Client.ResumeTask] follows it again, in
-// another process too.
+// TaskError identifies the task that an error is about. It is the cause of
+// errors of a call that became a task. The task may continue:
+// [Client.ResumeTask] follows it again, even in another process.
 type TaskError struct {
-	// ID and Tool are what [Client.ResumeTask] takes.
+	// ID and Tool are the arguments for [Client.ResumeTask].
 	ID, Tool string
-	// Status is the last one heard of, "" for none.
+	// Status is the last known status, "" for none.
 	Status mcp.TaskStatus
-	// Err is the error underneath, nil when there is none.
+	// Err is the underlying error; may be nil.
 	Err error
 }
 
@@ -95,28 +100,19 @@ func (e *TaskError) Error() string {
 // Unwrap returns Err.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// StartTool calls a tool as a task and returns as soon as the server has taken the
-// call; [Task.Wait] returns the result. Arguments are those of [Client.CallTool].
-// StartTool fails without sending anything when the server or, in revision
-// 2025-11-25, the tool has no tasks, and in the stateless era without [WithTasks].
-// A server of the stateless era may answer at once: then the task has ended and
-// its ID is empty. Progress asked for with [WithProgress] is delivered until Wait
-// sees the end.
+// StartTool calls a tool as a task and returns once the server has accepted
+// the call. [Task.Wait] returns the result. Arguments are those of
+// [Client.CallTool].
+//
+// StartTool sends nothing and fails if tasks are not available: the server or
+// (in revision 2025-11-25) the tool does not support them, or (in the
+// stateless era) [WithTasks] is not set. A server of the stateless era may
+// answer at once; the task has then ended, and its ID is empty. A
+// [WithProgress] function is called until Wait sees the end.
 func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...CallOption) (*Task, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
-	cl.tool, cl.name = tool, tool
-	if err := c.require(cl.subject(), "tools"); err != nil {
-		return nil, err
-	}
-	params, start, err := appendToolParams(nil, tool, args)
-	if err != nil {
-		return nil, c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
-	}
-	cl.open = params
-	if err := c.checkArguments(ctx, &cl, params[start:]); err != nil {
-		return nil, err
-	}
-	if err := c.checkPin(ctx, &cl); err != nil {
+	cl.Tool = tool
+	if err := c.prepareTool(ctx, &cl, nil, args); err != nil {
 		return nil, err
 	}
 	if err := c.askTask(ctx, &cl); err != nil {
@@ -125,38 +121,39 @@ func (c *Client) StartTool(ctx context.Context, tool string, args any, opts ...C
 	if err := c.takeOptions(&cl); err != nil {
 		return nil, err
 	}
-	cl.task |= taskHandle
+	cl.Task |= run.TaskHandle
 	if cl.opts.progress != nil {
-		cl.progress = c.progressTable().Add(cl.opts.progress)
+		cl.Progress = c.inbound().Progress().Add(cl.opts.progress)
 	}
 	raw, err := c.do(ctx, &cl)
 	var t *Task
 	if err == nil {
-		t, err = c.taskOf(&cl, cl.progress, raw)
+		t, err = c.taskOf(&cl.Call, cl.Progress, raw)
 	}
 	if err != nil {
-		if cl.progress != nil {
-			c.progressTable().Remove(cl.progress)
-			cl.progress.Finish(ctx)
+		if cl.Progress != nil {
+			c.inbound().Progress().Remove(cl.Progress)
+			cl.Progress.Finish(ctx)
 		}
 		return nil, err
 	}
+	t.unverified = cl.opts.unverified
 	return t, nil
 }
 
-// ResumeTask returns a task by the name of its tool and its id, after a restart or
-// in another process. It sends nothing; the first request shows whether the
-// server still has the task. opts are those of the call: [WithTimeouts] bounds
-// each request about the task.
+// ResumeTask returns a task by the name of its tool and its id, for use after
+// a restart or in another process. It sends nothing; the first request shows
+// whether the server still has the task. opts are those of the call:
+// [WithTimeouts] bounds each request about the task.
 func (c *Client) ResumeTask(tool, id string, opts ...CallOption) *Task {
-	t := &Task{c: c, opts: collect(opts)}
+	o := collect(opts)
+	t := &Task{c: c, opts: o.Options, unverified: o.unverified}
 	t.task = c.follower().Known(t.handle(id, tool))
 	return t
 }
 
-// ID returns the server's name for the task, to be stored with Tool for
-// [Client.ResumeTask]. It is empty when the server answered without making a
-// task.
+// ID returns the server's id of the task. Store it with Tool for
+// [Client.ResumeTask]. It is empty if the server answered without a task.
 func (t *Task) ID() string { return t.task.ID }
 
 // Tool returns the name of the tool that was called.
@@ -168,41 +165,38 @@ func (t *Task) Status(ctx context.Context) (TaskState, error) {
 	return TaskState(state), err
 }
 
-// Wait follows the task to its end and returns what [Client.CallTool] would have:
-// the tool's result, checked against its output schema, or its error. The
-// registered handlers answer what the task asks, each question once. When ctx ends
-// first the task goes on, unless the call has [WithTaskCancel]: the error has a
-// [*TaskError] as its cause, and Wait may be called again. A task that its server
-// never ends is waited for until the task's TTL is over, for 24 hours at most.
+// Wait follows the task to its end and returns what [Client.CallTool] would
+// have returned. The registered handlers answer the task's questions, each one
+// once.
+//
+// If ctx ends first, the task continues unless [TaskOptions].Cancel is set. The
+// error then has a [*TaskError] as its cause, and Wait may be called again. If the
+// server never ends the task, Wait stops when the task's TTL is over, after 24
+// hours at the latest.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	raw, err := t.task.Wait(ctx, tasks.MaxTime)
 	if err != nil {
 		return nil, err
 	}
-	cl := call{request: request{method: mcp.MethodToolsCall, tool: t.task.Tool, known: known{output: t.output, listed: t.listed}, opts: t.opts}}
+	cl := newCall(mcp.MethodToolsCall, nil)
+	cl.Tool, cl.Known, cl.opts.unverified = t.task.Tool, t.known, t.unverified
 	return t.c.toolResult(ctx, &cl, t.c.live.Agreed(), raw)
 }
 
-// Cancel asks the server to give the task up, and returns once the server has
-// agreed. A task that has ended already stays as it is. The server may still end
+// Cancel asks the server to cancel the task and returns once the server has
+// agreed. A task that has already ended is unchanged. The server may still end
 // the task in another way, which [Task.Status] shows.
 func (t *Task) Cancel(ctx context.Context) error { return t.task.Cancel(ctx) }
 
-// Answer answers questions of a task of the stateless era, see [TaskState]. Wait
-// runs no handler for a question that has an answer.
+// Answer answers questions of a task in the stateless era; see [TaskState].
+// Wait then runs no handlers for them.
 func (t *Task) Answer(ctx context.Context, responses mcp.InputResponses) error {
 	return t.task.Answer(ctx, responses)
 }
 
-// Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this
-// client, over all pages. An error is the last value.
+// Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for
+// this client, over all pages. If a request fails, the last value is its
+// error.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Task, error] {
-	return walk(ctx, c, mcp.MethodTasksList, func(v mcp.Task) string { return v.TaskID }, func(ctx context.Context, cursor *string) (page[mcp.Task], error) {
-		if err := c.gate(subject{method: mcp.MethodTasksList}); err != nil {
-			return page[mcp.Task]{}, err
-		}
-		res := &mcp.ListTasksResult{}
-		size, err := c.fetchPage(ctx, mcp.MethodTasksList, "tasks.list", cursor, res, opts)
-		return page[mcp.Task]{res.Tasks, res.NextCursor, size}, err
-	})
+	return taskList.walk(ctx, c, opts, nil)
 }

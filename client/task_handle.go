@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/object"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/tasks"
@@ -18,7 +19,7 @@ import (
 // handle is what a task needs of the call that it was.
 func (t *Task) handle(id, tool string) tasks.Handle {
 	return tasks.Handle{
-		ID: id, Tool: tool, Stateless: t.c.live.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.cancelTask,
+		ID: id, Tool: tool, Stateless: t.c.live.Agreed().Era == mcp.EraStateless, CancelWithWait: t.opts.CancelTask,
 		Send: t.send, Answer: t.answerAll, Ended: t.ended,
 	}
 }
@@ -28,8 +29,9 @@ func (t *Task) handle(id, tool string) tasks.Handle {
 // TASK-10), but for tasks/result, which waits there.
 func (t *Task) send(ctx context.Context, method string, answers mcp.InputResponses) (json.RawMessage, error) {
 	c, id := t.c, t.task.ID
-	cl := call{request: request{method: method, tool: t.task.Tool, name: id, uncancelled: method != mcp.MethodTasksResult}}
-	cl.opts.idle, cl.opts.max, cl.opts.timesSet = t.opts.idle, t.opts.max, t.opts.timesSet
+	cl := newCall(method, nil)
+	cl.Tool, cl.Name, cl.Uncancelled = t.task.Tool, id, method != mcp.MethodTasksResult
+	cl.Wait, cl.OwnWait = t.opts.Wait, t.opts.OwnWait
 	var members []byte
 	if answers != nil {
 		var err error
@@ -38,28 +40,28 @@ func (t *Task) send(ctx context.Context, method string, answers mcp.InputRespons
 		}
 	}
 	if id == "" {
-		return nil, c.about(cl.subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
+		return nil, c.about(cl.Subject(), mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, "the task has no id", nil))
 	}
-	if err := c.gate(cl.subject()); err != nil {
+	if err := c.gate(cl.Subject()); err != nil {
 		return nil, err
 	}
 	if t.task.Stateless && !c.offersTasks(c.live.Agreed().Version) {
-		return nil, c.about(cl.subject(), withoutTasks())
+		return nil, c.about(cl.Subject(), withoutTasks())
 	}
-	cl.open = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
-	if cl.follows = t.follows; cl.follows == nil && !t.token.IsZero() {
-		cl.follows = c.progressTable().Follow(t.token)
-		defer c.progressTable().Remove(cl.follows)
+	cl.Params = object.Append(jsonrpc.AppendString([]byte(`{"taskId":`), id), members)
+	if cl.Follows = t.follows; cl.Follows == nil && !t.token.IsZero() {
+		cl.Follows = c.inbound().Progress().Follow(t.token)
+		defer c.inbound().Progress().Remove(cl.Follows)
 	}
 	return c.do(ctx, &cl)
 }
 
 // answerAll answers questions of the task.
 func (t *Task) answerAll(ctx context.Context, requests mcp.InputRequests) (mcp.InputResponses, error) {
-	if t.opts.manualInput {
+	if t.opts.Manual {
 		return nil, inputRequired(&InputRequired{Requests: requests})
 	}
-	responses, err := t.c.dispatcher().AnswerAll(ctx,
+	responses, err := t.c.inbound().Asks().AnswerAll(ctx,
 		ask.Occasion{Agreed: t.c.live.Agreed(), Method: mcp.MethodToolsCall, Tool: t.task.Tool}, requests)
 	if err != nil {
 		return nil, inputError(err, nil)
@@ -72,22 +74,22 @@ func (t *Task) answerAll(ctx context.Context, requests mcp.InputRequests) (mcp.I
 // once Wait has returned.
 func (t *Task) ended(ctx context.Context) {
 	if t.progress != nil {
-		t.c.progressTable().Remove(t.progress)
+		t.c.inbound().Progress().Remove(t.progress)
 		t.progress.Finish(ctx)
 	}
 }
 
 // follower follows tasks. Most clients never need it.
 func (c *Client) follower() *tasks.Follower {
-	return c.tasks.made(func() *tasks.Follower {
-		about := func(tool string) subject { return subject{method: mcp.MethodTasksGet, tool: tool} }
+	return c.tasks.Make(func() *tasks.Follower {
+		about := func(tool string) outcome.Subject { return outcome.Subject{Method: mcp.MethodTasksGet, Tool: tool} }
 		return tasks.New(tasks.Config{
-			Server: c.server, Log: c.log, Life: c.life, Behind: c.behind, Closed: errClosed, Name: c.nameTask,
+			Server: c.server, Log: c.log, Life: c.life.Context(), Behind: c.life.Background, Closed: life.ErrClosed, Name: c.nameTask,
 			About:       func(tool string, e *mcperrors.Error) *mcperrors.Error { return c.about(about(tool), e) },
 			Undecodable: func(tool string, err error) error { return c.undecodable(about(tool), err) },
 			Refused: func(tool string, rpc *jsonrpc.Error) *mcperrors.Error {
-				s := subject{method: mcp.MethodToolsCall, tool: tool}
-				sent := outcome.Sent{Method: s.method, Tool: s.tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
+				s := outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}
+				sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Version: c.live.Agreed().Version, Profile: c.cfg.profile}
 				e := sent.Map(rpc, false)
 				c.doubtTool(s, e)
 				return c.about(s, e)

@@ -46,7 +46,7 @@ func TestTaskOutcomes(t *testing.T) {
 		for _, status := range []string{"failed", "completed"} {
 			s.script(s.task(status, ""))
 			_, err = c.CallTool(t.Context(), "required", nil)
-			require.ErrorContains(t, err, "without its outcome")
+			require.ErrorContains(t, err, "without an outcome")
 		}
 	})
 	bothEras(t, func(t *testing.T, version string) {
@@ -214,14 +214,14 @@ func TestTaskAnswersAreChecked(t *testing.T) {
 	})
 }
 
-// WithTaskCancel is about the call's context: a poll that fails leaves the task
+// Cancel of TaskOptions is about the call's context: a poll that fails leaves the task
 // alone, which goes on.
 func TestFailedPollCancelsNothing(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
 		c, s := withTasks(t, version)
 		s.script("-32602")
-		_, err := c.CallTool(t.Context(), "required", nil, client.WithTaskCancel())
+		_, err := c.CallTool(t.Context(), "required", nil, client.WithTask(client.TaskOptions{Cancel: true}))
 		require.Error(t, err)
 		pass(time.Minute)
 		require.Zero(t, s.count("tasks/cancel"))

@@ -69,7 +69,7 @@ func TestTaskPollIntervals(t *testing.T) {
 func TestTaskPollFailures(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
-		c, s := withTasks(t, version, client.WithResilience(client.Resilience{MaxTime: time.Hour}))
+		c, s := withTasks(t, version, client.WithResilience(client.Resilience{Off: true, MaxTime: time.Hour}))
 		s.script("-32603", "-32603", s.task("working", ""), "-32603", s.completed())
 		_, err := c.CallTool(t.Context(), "required", nil)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestTaskNotifications(t *testing.T) {
 func TestTaskPollIsNotRetried(t *testing.T) {
 	t.Parallel()
 	bothEras(t, func(t *testing.T, version string) {
-		c, s := withTasks(t, version, client.WithResilience(client.DefaultResilience()))
+		c, s := withTasks(t, version)
 		s.script("-32000")
 		_, err := c.ResumeTask("x", "t-1").Status(t.Context())
 		require.Error(t, err)

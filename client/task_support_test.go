@@ -31,7 +31,7 @@ func TestTaskSupport(t *testing.T) {
 				return err
 			}, "cannot be run as a task")
 		}
-		_, err := c.StartTool(t.Context(), "optional", nil, client.WithTaskTTL(90*time.Second))
+		_, err := c.StartTool(t.Context(), "optional", nil, client.WithTask(client.TaskOptions{TTL: 90 * time.Second}))
 		require.NoError(t, err)
 		require.Contains(t, s.received()[len(s.received())-1], `"task":{"ttl":90000}`)
 	})
@@ -78,7 +78,7 @@ func TestTaskSupport(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, s := withTasks(t, extension)
 			s.result("tools/list", `{"resultType":"task","taskId":"t-1","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}`)
-			_, err := c.ListTools(t.Context(), nil, client.WithCache(client.CacheRefresh))
+			_, err := c.ListTools(t.Context(), nil, client.WithCacheMode(client.CacheRefresh))
 			require.Equal(t, mcperrors.KindProtocol, mcperrors.KindOf(err))
 		})
 	})

@@ -97,7 +97,7 @@ func TestTaskOutlivesItsCall(t *testing.T) {
 			s.script(s.task("working", ""))
 			var opts []client.CallOption
 			if cancels {
-				opts = append(opts, client.WithTaskCancel())
+				opts = append(opts, client.WithTask(client.TaskOptions{Cancel: true}))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			_, err := c.CallTool(ctx, "required", nil, opts...)

@@ -80,7 +80,7 @@ func TestTaskFramesFitTheSchemas(t *testing.T) {
 				s.result("tasks/list", `{"tasks":[]}`)
 				_, err := c.CallTool(t.Context(), "required", map[string]any{"a": 1}, client.WithProgress(func(mcp.ProgressParams) {}))
 				require.NoError(t, err)
-				task, err := c.StartTool(t.Context(), "optional", nil, client.WithTaskTTL(1))
+				task, err := c.StartTool(t.Context(), "optional", nil, client.WithTask(client.TaskOptions{TTL: 1}))
 				require.NoError(t, err)
 				require.NoError(t, task.Cancel(t.Context()))
 				if version == extension {

@@ -4,73 +4,79 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
-// CallTool calls a tool. args is an object: nil to leave it out, JSON in a
-// json.RawMessage or []byte as it is, or anything that encodes to one. Arguments that do
-// not fit the tool's schema, and names the server does not have, are refused
-// before anything is sent; see [WithValidation].
+// CallTool calls a tool. args is an object: nil for none, JSON in a
+// json.RawMessage or []byte, or any value that encodes to an object. CallTool
+// sends nothing and fails if the arguments do not match the tool's schema or
+// the server has no such tool; see [WithValidation].
 //
-// A call that the server turns into a task is driven to the task's end, within
-// the call's maximum time; see [Client.StartTool] for long ones.
+// If the server turns the call into a task, CallTool follows it to its end,
+// within the call's maximum time. For long tasks use [Client.StartTool].
 //
-// A result with IsError set is a result: give it to the model, or turn it into
-// an error with [Client.ToolError].
+// A result with IsError set is not an error: pass it to the model, or convert
+// it with [Client.ToolError].
 func (c *Client) CallTool(ctx context.Context, tool string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	cl := newCall(mcp.MethodToolsCall, opts)
-	cl.tool = tool
-	if err := c.require(cl.subject(), "tools"); err != nil {
-		return nil, err
-	}
+	cl.Tool = tool
 	buf := paramBuffers.Get().(*[]byte)
-	params, start, err := appendToolParams((*buf)[:0], tool, args)
+	err := c.prepareTool(ctx, &cl, (*buf)[:0], args)
+	var result json.RawMessage
 	if err == nil {
-		cl.open, cl.name = params, tool
-		err = c.checkArguments(ctx, &cl, params[start:])
-		if cl.repaired != nil {
-			params = append(params[:start], cl.repaired...)
-			cl.open = params
-		}
-		if err == nil && c.cfg.pins != nil {
-			err = c.checkPin(ctx, &cl)
-		}
 		if runsTasks(c.live.Agreed()) {
 			c.obeyTaskSupport(ctx, &cl)
 		}
-	} else {
-		err = c.about(cl.subject(), errormap.From(err, mcperrors.NotSent))
-	}
-	var result json.RawMessage
-	if err == nil {
 		result, err = c.send(ctx, &cl)
-		params = cl.open // may have grown
 	}
 	// Transports keep params over 32 KiB; smaller ones were copied.
-	if cap(params) <= maxParamBuffer {
-		*buf = params
+	if cap(cl.Params) <= run.MaxBuffer {
+		*buf = cl.Params // may have grown
 		paramBuffers.Put(buf)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.toolResult(ctx, &cl, cl.link.Agreed, result)
+	return c.toolResult(ctx, &cl, cl.Link.Agreed, result)
 }
 
-// maxParamBuffer is the size up to which a params buffer may be used again.
-const maxParamBuffer = 32 << 10
+// prepareTool encodes the arguments of a tool call into the memory of buf, and checks
+// them and the tool.
+func (c *Client) prepareTool(ctx context.Context, cl *call, buf []byte, args any) error {
+	cl.Params = buf
+	if err := c.require(cl.Subject(), "tools"); err != nil {
+		return err
+	}
+	params, start, err := appendToolParams(buf, cl.Tool, args)
+	cl.Params = params
+	if err != nil {
+		return c.about(cl.Subject(), errormap.From(err, mcperrors.NotSent))
+	}
+	cl.Name = cl.Tool
+	var repaired json.RawMessage
+	cl.Known, repaired, err = c.catalog().CheckArguments(ctx, cl.Tool, params[start:], cl.opts.unverified)
+	if repaired != nil {
+		cl.Params = append(params[:start], repaired...)
+	}
+	if err != nil {
+		return err
+	}
+	if c.cfg.caching.Pins == nil {
+		return nil
+	}
+	return c.checkPin(ctx, cl.Tool)
+}
 
 var paramBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -92,11 +98,13 @@ func appendToolParams(dst []byte, tool string, args any) (params []byte, start i
 	return dst, start, nil
 }
 
-// CallAs calls a tool and decodes what it returns: the structured content,
-// else the first text block read as JSON, else that text itself when Out is a
-// string. A result with IsError set is an error here. One that cannot be decoded
-// has the tool looked at again: a definition that has changed is named in the error
-// and emitted as [ToolDrift].
+// CallAs calls a tool and decodes its result into Out. It decodes the
+// structured content if there is any, else the first text block as JSON. If
+// Out is a string and the text is not JSON, it returns the text.
+//
+// A result with IsError set is an error here. If a result cannot be decoded,
+// CallAs checks the tool's definition. If that has changed, the error names it
+// and the client emits [ToolDrift].
 func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ...CallOption) (Out, error) {
 	var out Out
 	res, err := c.CallTool(ctx, tool, in, opts...)
@@ -113,10 +121,10 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 	}
 	if err != nil {
 		e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-			"the tool's result cannot be decoded into the type asked for: "+err.Error(), err)
+			"the tool's result cannot be decoded into the requested type: "+err.Error(), err)
 		e.Method, e.Tool = mcp.MethodToolsCall, tool
 		if own, ok := c.(*Client); ok {
-			own.explainMisread(ctx, e)
+			explainMisread(ctx, own, e)
 		}
 		return out, e
 	}
@@ -125,14 +133,9 @@ func CallAs[Out any](ctx context.Context, c Caller, tool string, in any, opts ..
 
 // explainMisread adds to the error of a result that could not be decoded that the
 // tool is not the one that was listed, where it is not.
-func (c *Client) explainMisread(ctx context.Context, e *mcperrors.Error) {
+func explainMisread(ctx context.Context, c *Client, e *mcperrors.Error) {
 	e.Server = c.server
-	listed, _, ok := c.cache().Lookup(c.cacheKey(ctx), e.Tool)
-	tool, err := c.confirm(ctx, e.Tool)
-	if !ok || err != nil || tool == nil {
-		return // the error says what is known
-	}
-	if changed := catalog.Changes(listed, tool); len(changed) > 0 {
+	if changed := c.catalog().ChangesNow(ctx, e.Tool); len(changed) > 0 {
 		e.Message += "; the tool has changed since it was listed: " + jsonrpc.Printable(strings.Join(changed, ", "), 100)
 	}
 }
@@ -166,119 +169,62 @@ func decodeText(res *mcp.CallToolResult, out any) error {
 	return errNoText
 }
 
-// ToolError returns the error that a tool's result with IsError set reports,
-// nil for any other result. Its kind is [mcperrors.KindTool].
+// ToolError returns the error that a tool reports by a result with IsError
+// set, of kind [mcperrors.KindTool]. For any other result it returns nil.
 func (c *Client) ToolError(tool string, res *mcp.CallToolResult) error {
 	if res == nil || !res.IsError {
 		return nil
 	}
-	return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, c.toolError(tool, res))
-}
-
-func (c *Client) toolError(tool string, res *mcp.CallToolResult) *mcperrors.Error {
-	return errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
+	return c.about(outcome.Subject{Method: mcp.MethodToolsCall, Tool: tool}, errormap.FromTool(res.Text(), res.StructuredContent, errormap.Options{
 		Method: mcp.MethodToolsCall, Tool: tool, Profile: c.cfg.profile,
-	})
+	}))
 }
 
-// Tools walks the server's tools over all pages; see [CacheMode]. An error is
-// the last value. A list that is fresh is not asked for again. A complete walk
-// refreshes the schemas that later calls are checked against.
+// Tools iterates over the server's tools, over all pages; see [CacheMode]. A
+// fresh list comes from the cache. If a request fails, the last value is its
+// error. A complete walk refreshes the schema cache that later calls are
+// validated against.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
-	observe := c.observeTools(ctx)
 	return func(yield func(mcp.Tool, error) bool) {
-		lesson := c.lesson(ctx, opts)
-		walk(ctx, c, mcp.MethodToolsList, func(t mcp.Tool) string { return t.Name }, func(ctx context.Context, cursor *string) (page[mcp.Tool], error) {
-			p, _, err := c.toolPage(ctx, cursor, observe, opts)
-			if err == nil {
-				lesson.page(cursor, p.items, p.next)
-			}
-			return p, err
-		})(yield)
+		o := collect(opts)
+		toolList.walk(ctx, c, opts, c.catalog().Walk(ctx, !o.Manual && !o.private()).Page)(yield)
 	}
 }
 
-// toolPage fetches one page of a list of tools and has its tools observed, unless
-// observe is nil.
-func (c *Client) toolPage(ctx context.Context, cursor *string, observe func([]mcp.Tool), opts []CallOption) (page[mcp.Tool], *mcp.ListToolsResult, error) {
-	res := &mcp.ListToolsResult{}
-	size, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts)
-	if observe != nil {
-		observe(res.Tools)
-	}
-	return page[mcp.Tool]{c.withoutMisannotated(res.Tools), res.NextCursor, size}, res, err
-}
-
-// ListTools returns one page, which is the caller's; nil asks for the first.
+// ListTools returns one page of tools; nil asks for the first. The caller may
+// change the result.
 func (c *Client) ListTools(ctx context.Context, cursor *string, opts ...CallOption) (*mcp.ListToolsResult, error) {
-	res := &mcp.ListToolsResult{}
-	if _, err := c.fetchPage(ctx, mcp.MethodToolsList, "tools", cursor, res, opts); err != nil {
+	res, _, err := toolList.page(ctx, c, cursor, opts)
+	if err != nil {
 		return nil, err
 	}
-	if observe := c.observeTools(ctx); observe != nil {
-		observe(res.Tools)
-	}
-	res.Tools = c.withoutMisannotated(res.Tools)
-	if cursor == nil && res.NextCursor == nil {
-		c.lesson(ctx, opts).page(nil, res.Tools, nil)
-	}
+	o := collect(opts)
+	whole := cursor == nil && res.NextCursor == nil
+	c.catalog().Walk(ctx, whole && !o.Manual && !o.private()).Page(cursor, res)
 	return res, nil
 }
 
-// AllTools returns the whole list of tools from the schema cache, which asks the
-// server when the list is no longer fresh; concurrent callers share one request. A
-// server without tools has an empty list. What the tools point to is the cache's
-// and must not be changed. [Client.Tools] returns copies.
-func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) {
-	if c.isClosed() {
-		return nil, c.local(errClosed(), mcp.MethodToolsList)
-	}
-	if agreed := c.live.Agreed(); agreed.Declared && !agreed.Capabilities.Has("tools") {
-		return nil, nil
-	}
-	tools, err := c.cache().List(ctx, c.cacheKey(ctx), c.fetcher())
-	if err != nil {
-		return nil, c.cacheError(err, "")
-	}
-	return tools, nil
-}
+// AllTools returns all tools from the schema cache, which asks the server if
+// the list is no longer fresh. Concurrent callers share one request. A server
+// without tools has an empty list. The tools share memory with the cache and
+// must not be changed; [Client.Tools] returns copies.
+func (c *Client) AllTools(ctx context.Context) ([]mcp.Tool, error) { return c.catalog().All(ctx) }
 
-// GetToolSchema returns a tool from the schema cache, which asks the server
-// when the list is no longer fresh or does not have the name. A name
-// the server does not have is E204. The tool is a copy, and the caller's.
+// GetToolSchema returns a copy of a tool from the schema cache. The cache asks
+// the server if the list is no longer fresh or lacks the name. If the server
+// has no such tool, the error is E204.
 func (c *Client) GetToolSchema(ctx context.Context, name string, opts ...CallOption) (*mcp.Tool, error) {
-	if c.isClosed() {
-		return nil, c.local(errClosed(), mcp.MethodToolsList)
+	if len(opts) == 0 {
+		return c.catalog().Get(ctx, name)
 	}
-	if len(opts) > 0 {
-		tool, err := c.toolSchema(ctx, name, opts)
-		return tool.Clone(), err
-	}
-	tool, err := c.cache().Get(ctx, c.cacheKey(ctx), name, c.fetcher())
-	if err != nil {
-		return nil, c.cacheError(err, name)
-	}
-	return tool.Clone(), nil
+	return c.toolWith(ctx, name, opts)
 }
 
-// cachedTool is GetToolSchema for the client itself, which changes nothing: what
-// the tool points to is the cache's.
-func (c *Client) cachedTool(ctx context.Context, name string) (*mcp.Tool, error) {
-	if c.isClosed() {
-		return nil, c.local(errClosed(), mcp.MethodToolsList)
-	}
-	tool, err := c.cache().Get(ctx, c.cacheKey(ctx), name, c.fetcher())
-	if err != nil {
-		return nil, c.cacheError(err, name)
-	}
-	return tool, nil
-}
-
-// toolSchema is GetToolSchema with options. What the caller says in _meta may
-// change the list: such a list is the caller's alone, as with [CacheBypass].
-func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption) (*mcp.Tool, error) {
+// toolWith is GetToolSchema with options. What the caller says in _meta may change
+// the list: such a list is the caller's alone, as with [CacheBypass].
+func (c *Client) toolWith(ctx context.Context, name string, opts []CallOption) (*mcp.Tool, error) {
 	o := collect(opts)
-	if o.cache == CacheBypass || o.meta != nil || o.input != nil || o.manualInput {
+	if o.Manual || o.private() {
 		for tool, err := range c.Tools(ctx, opts...) {
 			if err != nil {
 				return nil, err
@@ -287,118 +233,26 @@ func (c *Client) toolSchema(ctx context.Context, name string, opts []CallOption)
 				return &tool, nil
 			}
 		}
-		return nil, c.cacheError(&toolcache.UnknownToolError{Name: name}, name)
+		return nil, c.catalog().NotFound(name)
 	}
 	if o.cache == CacheRefresh {
 		c.InvalidateTools()
 	}
-	tool, freshness, err := c.cache().Find(ctx, c.cacheKey(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
-		tools, err := c.fetchToolsWith(ctx, opts)
-		if err != nil && o.timesSet { // with this caller's times: others fetch for themselves
-			err = fmt.Errorf("%w: %w", toolcache.ErrFetcherGone, err)
-		}
-		return tools, err
-	})
+	tool, freshness, err := c.catalog().Find(ctx, name, c.toolPages(opts...), o.OwnWait)
 	o.addFreshness(freshness)
-	if err != nil {
-		return nil, c.cacheError(err, name)
-	}
-	return tool, nil
+	return tool, err
 }
 
 // InvalidateTools makes the next use of the schema cache, and the next list of
 // tools, ask the server.
-func (c *Client) InvalidateTools() {
-	for _, key := range c.cacheKeys() {
-		c.cache().Invalidate(key)
-		c.cache().Forget(key, mcp.MethodToolsList)
-	}
-}
+func (c *Client) InvalidateTools() { c.lists().InvalidateTools() }
 
-// pageTimeout bounds one page that is fetched for everybody, whose own patience
-// does not count (resilience.md §3.10).
-const pageTimeout = 10 * time.Second
-
-// fetchTools is what the schema cache fetches with.
-func (c *Client) fetchTools(ctx context.Context) (toolcache.Listing, error) {
-	return c.fetchToolsWith(ctx, nil)
-}
-
-// fetchBeside is fetchTools for what nobody waits for.
-func (c *Client) fetchBeside(ctx context.Context) (toolcache.Listing, error) {
-	list, err := c.fetchTools(ctx)
-	if err != nil && !c.isClosed() {
-		c.listFailed(err)
+// toolPages returns what asks for the pages of the list of tools. They are kept for
+// [Client.ListTools] and [Client.Tools], so that these say the same. Nobody changes
+// the cache's tools, so what they share with the pages is kept once.
+func (c *Client) toolPages(opts ...CallOption) catalog.Page {
+	opts = append(slices.Clone(opts), callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true }))
+	return func(ctx context.Context, cursor *string) (*mcp.ListToolsResult, int, error) {
+		return toolList.page(ctx, c, cursor, opts)
 	}
-	return list, err
-}
-
-// fetchToolsWith walks the whole list as the server has it now. Its pages are
-// kept for [Client.ListTools] and [Client.Tools], so that these say the same. A
-// list that begins anew is a new one: nothing of the first attempt is in it. It
-// is public when every page is.
-func (c *Client) fetchToolsWith(ctx context.Context, opts []CallOption) (toolcache.Listing, error) {
-	var list toolcache.Listing
-	var fresh freshness
-	var seen map[string]bool
-	var res *mcp.ListToolsResult
-	// The cache's tools are not changed by anybody, so what they share with the
-	// pages that are kept need not be there twice.
-	shared := callOptionFunc(func(o *callOptions) { o.cache, o.shared = CacheRefresh, true })
-	ownTimes := collect(opts).timesSet
-	opts = append(slices.Clone(opts), shared)
-	observe := c.observeTools(ctx)
-	fetch := func(ctx context.Context, cursor *string) (p page[mcp.Tool], err error) {
-		if !ownTimes {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, pageTimeout)
-			defer cancel()
-		}
-		p, res, err = c.toolPage(ctx, cursor, observe, opts)
-		return p, err
-	}
-	err := pages(ctx, c, mcp.MethodToolsList, fetch, func(p page[mcp.Tool], anew bool) bool {
-		if seen == nil || anew {
-			seen, fresh = make(map[string]bool, len(p.items)), freshness{}
-			// Most lists are one page, whose memory can hold the list too: a tool
-			// is put where it stood, or before that, after it was read there.
-			list = toolcache.Listing{Tools: p.items[:0], Public: true}
-		}
-		if c.live.Agreed().Era == mcp.EraStateless {
-			fresh.note(res.TTLMs)
-		}
-		list.Public = list.Public && res.CacheScope == mcp.CachePublic
-		for _, tool := range p.items {
-			if seen[tool.Name] { // the cache keeps the first (TOOL-02)
-				c.log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.server,
-					"tool", jsonrpc.Printable(tool.Name, 100))
-			}
-			seen[tool.Name] = true
-			list.Tools = append(list.Tools, tool)
-		}
-		return true
-	})
-	if err != nil {
-		return toolcache.Listing{}, marked(err)
-	}
-	list.TTL = fresh.left()
-	return list, nil
-}
-
-// cacheError makes the client's error of the cache's.
-func (c *Client) cacheError(err error, tool string) error {
-	var already *mcperrors.Error
-	var refused *toolcache.RefusedToolError
-	switch {
-	case errors.As(err, &already):
-		own := *already // others may have been given the same
-		return &own
-	case errors.As(err, &refused):
-		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
-			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
-				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
-	case errors.Is(err, toolcache.ErrUnknownTool):
-		return c.about(subject{method: mcp.MethodToolsCall, tool: tool}, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
-	}
-	return c.local(err, mcp.MethodToolsList)
 }

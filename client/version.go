@@ -1,5 +1,5 @@
 package client
 
-// Version is the version of this module, and what clients call themselves
-// unless [WithClientInfo] says otherwise.
+// Version is the version of this module. Clients report it to servers unless
+// [WithClientInfo] sets another.
 const Version = "0.1.0"

@@ -15,8 +15,8 @@ import (
 
 // ReadExpectations reads a file of known outcomes. One entry a line:
 //
-//	HTTP-15/invalid             # the proxy in front answers for us
-//	S0-VAL-*@2025-11-25         # in this revision only
+//	TALK-PROMPTS/unknown        # the proxy in front answers for us
+//	prompts@2025-11-25          # an area, in this revision only
 //
 // A name that ends in .yml or .yaml is read as the expected failures of the
 // official suite: lists of scenarios, or scenario:check, under server and client.

@@ -88,8 +88,8 @@ type Spec struct {
 	Section string
 	// Quote is the sentence, at most 200 characters.
 	Quote string
-	// Seed is the requirement of the seed documents behind a rule the
-	// specification does not have, such as "S0-VAL-01".
+	// Seed is the requirement behind a rule that the specification does not have. It
+	// names a requirement of this project's own tools.
 	Seed string
 }
 

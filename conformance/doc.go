@@ -16,7 +16,7 @@
 // [Trial], and decides its checks.
 //
 // The types to know are [Subject] (what is judged), [Scenario] and [Check]
-// (what must hold, with the sentence that says so) and [Report] (what was
+// (what must hold, with the sentence that asks for it) and [Report] (what was
 // found), which package report renders. A check that does not apply is skipped with a reason and never counts
 // as passed; a check that is inconclusive is unknown and makes the
 // verdict incomplete.

@@ -28,10 +28,10 @@ type Fixtures struct {
 	// Checklists is a folder of checklists the server uses in place of its
 	// own. The suite writes its checklists there.
 	Checklists string
-	// TasksURL and IDsURL are where the server's Task Tracking and ID Management
-	// services are reached; of a program that logs a line "services_started" with
-	// tasks_url and ids_url the suite finds out by itself. APIKey is what they
-	// want as a bearer token, empty for none.
+	// TasksURL and IDsURL are the addresses of the server's Task Tracking and ID
+	// Management services. If they are empty, the suite reads them from the line
+	// "services_started" in the log of the program. APIKey is the bearer token of
+	// both services, empty for none.
 	TasksURL, IDsURL, APIKey string
 	// Inputs is a folder the server converts documents from. The suite writes
 	// into it.

@@ -1,6 +1,11 @@
 package conformance
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
+)
 
 // Match reports whether a pattern, as in [Options].Only, selects one of the names
 // of a check: its id, its scenario, its area.
@@ -17,4 +22,19 @@ func areaRanks(scenarios []Scenario) map[string]int {
 		}
 	}
 	return ranks
+}
+
+// InOrder sorts scenarios as reports list them: by area, then by id. Areas come in
+// the order in which the scenarios name them first; those in first come before the rest.
+func InOrder(scenarios []Scenario, first ...string) []Scenario {
+	var named []Scenario
+	for _, area := range first {
+		named = append(named, Scenario{Area: area})
+	}
+	ranks := areaRanks(append(named, scenarios...))
+	sorted := slices.Clone(scenarios)
+	slices.SortStableFunc(sorted, func(a, b Scenario) int {
+		return cmp.Or(cmp.Compare(ranks[a.Area], ranks[b.Area]), idorder.Compare(a.ID, b.ID))
+	})
+	return sorted
 }

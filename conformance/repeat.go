@@ -64,9 +64,9 @@ func worse(a, b Result) Result {
 	return a
 }
 
-// Shuffled returns the scenarios in an order that seed decides, so that a server
+// Shuffle returns the scenarios in an order that seed decides, so that a server
 // whose answers depend on what came before is found out. 0 keeps the order.
-func Shuffled(scenarios []Scenario, seed uint64) []Scenario {
+func Shuffle(scenarios []Scenario, seed uint64) []Scenario {
 	if seed == 0 {
 		return scenarios
 	}

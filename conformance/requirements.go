@@ -24,10 +24,10 @@ func Requirements(revision mcp.Version) ([]string, error) {
 	return strings.Fields(string(text)), nil
 }
 
-// Score marks the results that are not in the frozen set of a revision, all those
+// MarkUnscored marks the results that are not in the frozen set of a revision, all those
 // of another revision among them: nothing was judged by the set where the server
 // answered with another one.
-func (r *Report) Score(set []string, revision mcp.Version) {
+func (r *Report) MarkUnscored(set []string, revision mcp.Version) {
 	for i := range r.Results {
 		_, scored := slices.BinarySearch(set, r.Results[i].ID)
 		scored = scored && r.Results[i].Revision == revision
@@ -35,9 +35,9 @@ func (r *Report) Score(set []string, revision mcp.Version) {
 	}
 }
 
-// Frozen returns the ids of the scenarios' checks that are rules of a revision,
+// RequirementsOf returns the ids of the scenarios' checks that are rules of a revision,
 // sorted: what a set holds on the day it is frozen.
-func Frozen(scenarios []Scenario, revision mcp.Version) []string {
+func RequirementsOf(scenarios []Scenario, revision mcp.Version) []string {
 	var ids []string
 	l := RevisionRun{Revision: revision}
 	for i := range scenarios {

@@ -67,14 +67,15 @@ type Options struct {
 	Scenarios []Scenario
 	// Surroundings is what some of them need around the program they judge.
 	Surroundings Surroundings
-	// Overwrites is how often a document is written while it is read, Largest how many
-	// bytes the largest request has. Zero means the defaults: 200, 8 MiB.
-	Overwrites, Largest int
+	// Overwrites is how often one document is written while it is read; 0 means 200.
+	Overwrites int
+	// MaxRequest is the size of the largest request in bytes; 0 means 8 MiB.
+	MaxRequest int
 	// ReadFile reads what the server stored; nil means os.ReadFile.
 	ReadFile func(name string) ([]byte, error)
-	// PermissionsBind says whether file permissions stop this process, and so the
-	// programs that it starts. Nil means that the run finds out.
-	PermissionsBind *bool
+	// PermissionsEnforced reports whether file permissions stop this process and the
+	// programs that it starts; root ignores them. Nil means that the run finds out.
+	PermissionsEnforced *bool
 }
 
 // Progress says how far a run is.
@@ -164,7 +165,7 @@ func Run(ctx context.Context, subject Subject, opts Options) (*Report, error) {
 	for attempt := range r.Opts.Repeat {
 		order := scenarios
 		if opts.Seed != 0 {
-			order = Shuffled(scenarios, opts.Seed+uint64(attempt))
+			order = Shuffle(scenarios, opts.Seed+uint64(attempt))
 		}
 		for _, revision := range revisions {
 			if err := newLeg(r, revision).run(ctx, order); err != nil {
@@ -199,8 +200,8 @@ func newRunner(subject Subject, opts Options) (*runner, error) {
 	r.Report.Target.Role = RoleServer
 	r.Report.known = opts.Scenarios
 	r.ranks = areaRanks(opts.Scenarios)
-	if opts.PermissionsBind != nil {
-		r.Binds = *opts.PermissionsBind
+	if opts.PermissionsEnforced != nil {
+		r.Binds = *opts.PermissionsEnforced
 	} else {
 		r.Binds = permissionsBind()
 	}
@@ -216,7 +217,7 @@ func (r *runner) conclude() error {
 		if err != nil {
 			return err
 		}
-		r.Report.Score(set, r.Opts.Requirements)
+		r.Report.MarkUnscored(set, r.Opts.Requirements)
 	}
 	return r.Report.Expect(r.Opts.Expected)
 }
@@ -250,7 +251,7 @@ func (o *Options) prepare() error {
 	o.Repeat = max(o.Repeat, 1)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Answer = cmp.Or(o.Answer, DefaultAnswer)
-	o.Overwrites, o.Largest = cmp.Or(o.Overwrites, DefaultOverwrites), cmp.Or(o.Largest, DefaultLargest)
+	o.Overwrites, o.MaxRequest = cmp.Or(o.Overwrites, DefaultOverwrites), cmp.Or(o.MaxRequest, DefaultMaxRequest)
 	if o.ReadFile == nil {
 		o.ReadFile = os.ReadFile
 	}
@@ -266,8 +267,8 @@ func (o *Options) prepare() error {
 	return nil
 }
 
-// DefaultLargest is the size of the largest request, in bytes.
-const DefaultLargest = 8 << 20
+// DefaultMaxRequest is the size of the largest request, in bytes.
+const DefaultMaxRequest = 8 << 20
 
 // DefaultOverwrites is how often one document is written while it is read.
 const DefaultOverwrites = 200

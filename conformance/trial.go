@@ -28,10 +28,10 @@ type Trial struct {
 	// session is the one that is being judged, and the evidence is its traffic since
 	// the last send after the last decision.
 	session *wire.Session
-	// Trace is the traffic of that session, Mark where the evidence begins in it, and
-	// Began where the scenario began to speak.
-	Trace       *wire.Trace
-	Mark, Began int
+	// Trace is the traffic of that session. FirstFrame is the index of the scenario's
+	// first frame in it, EvidenceFrom that of the first frame of the next evidence.
+	Trace                    *wire.Trace
+	FirstFrame, EvidenceFrom int
 
 	lastTime time.Time
 }
@@ -121,7 +121,7 @@ func (t *Trial) Decide(id string, status Status, r Result) {
 	now := time.Now()
 	r.Duration, t.lastTime = now.Sub(t.lastTime), now
 	if t.Trace != nil && (status == Fail || status == Warn || status == Unknown) && r.Evidence == nil {
-		r.Evidence = t.Trace.Since(t.Mark)
+		r.Evidence = t.Trace.Since(t.EvidenceFrom)
 	}
 	t.results = append(t.results, r)
 	t.Rev.emit(r)
@@ -130,9 +130,9 @@ func (t *Trial) Decide(id string, status Status, r Result) {
 // Step begins a new piece of evidence.
 func (t *Trial) Step(s *wire.Session) {
 	if t.session != s {
-		t.Began = s.Trace.Mark()
+		t.FirstFrame = s.Trace.Mark()
 	}
-	t.session, t.Trace, t.Mark = s, s.Trace, s.Trace.Mark()
+	t.session, t.Trace, t.EvidenceFrom = s, s.Trace, s.Trace.Mark()
 }
 
 // Shared returns the session that scenarios share, initialized. What it needs

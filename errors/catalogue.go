@@ -87,7 +87,7 @@ var catalogue = [...]Entry{
 	{CodeResourceNotFound, "E2xx", "Requested resource not found", "Check the name", false},
 	{CodeConflict, "E2xx", "State conflict", "Check the current state", false},
 	{CodePermissionDenied, "E2xx", "Permission denied", "Ask for access", false},
-	{CodeIncompatible, "E2xx", "Service and client do not fit together", actionSupport, false},
+	{CodeIncompatible, "E2xx", "Service and client are incompatible", actionSupport, false},
 
 	{CodeProcessingTimeout, "E3xx", "Processing timeout", actionRetry, true},
 	{CodeConversionFailed, "E3xx", "Document conversion failed", actionRetry, true},

@@ -90,7 +90,7 @@ func (p *ProcessEvidence) write(b *strings.Builder) {
 	switch {
 	case !p.Exited:
 	case p.Signal != "":
-		fmt.Fprintf(b, "; the server was ended by the signal %s", show(p.Signal, 20))
+		fmt.Fprintf(b, "; the server was killed by signal %s", show(p.Signal, 20))
 	default:
 		fmt.Fprintf(b, "; the server exited with status %d", p.Exit)
 	}
@@ -119,7 +119,7 @@ func executes(method string) bool {
 func (e *Error) next() string {
 	var next []string
 	if e.Delivery == Unknown && e.Kind != KindCanceled && executes(e.Method) {
-		next = append(next, "it may have been executed: look before repeating it")
+		next = append(next, "the call may have run: check before repeating it")
 	}
 	if e.RetryAfter > 0 {
 		next = append(next, "try again in "+roundAge(e.RetryAfter).String())

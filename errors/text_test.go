@@ -24,7 +24,7 @@ func TestErrorText(t *testing.T) {
 	}{
 		{
 			"nothing known, not even whether it was executed", &mcperrors.Error{Kind: mcperrors.KindTransport},
-			"transport error; it may have been executed: look before repeating it",
+			"transport error; the call may have run: check before repeating it",
 		},
 		{
 			"an error of another Delivery does not say so", &mcperrors.Error{Kind: mcperrors.KindTransport, Delivery: mcperrors.NotSent},
@@ -74,19 +74,19 @@ func TestErrorText(t *testing.T) {
 				},
 			},
 			"the server stopped before it answered; the server exited with status 3 after 41ms; " +
-				"stderr: two | DB_PASSWORD=[redacted] | FATAL: DB_URL is not set; it may have been executed: look before repeating it",
+				"stderr: two | DB_PASSWORD=[redacted] | FATAL: DB_URL is not set; the call may have run: check before repeating it",
 		},
 		{
 			"a process that a signal ended", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{Exited: true, Exit: -1, Signal: "SIGSEGV", Noise: "Listening…"}},
-			"m; the server was ended by the signal SIGSEGV; stdout: Listening…",
+			"m; the server was killed by signal SIGSEGV; stdout: Listening…",
 		},
 		{
 			"a process that runs", &mcperrors.Error{Delivery: mcperrors.NotSent, Message: "m", Process: &mcperrors.ProcessEvidence{PID: 7, Age: time.Second}},
 			"m",
 		},
 		{
-			"http", &mcperrors.Error{Delivery: mcperrors.Answered, Message: "the answer is not MCP", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
-			"the answer is not MCP; http status 200 from https://[redacted]@h/mcp?[redacted] (text/html)",
+			"http", &mcperrors.Error{Delivery: mcperrors.Answered, Message: "the answer is not an MCP message", HTTP: &mcperrors.HTTPEvidence{Status: 200, URL: "https://me:pw@h/mcp?k=v", ContentType: "text/html"}},
+			"the answer is not an MCP message; http status 200 from https://[redacted]@h/mcp?[redacted] (text/html)",
 		},
 		{
 			"a body for people", &mcperrors.Error{Delivery: mcperrors.Rejected, Message: "refused", HTTP: &mcperrors.HTTPEvidence{Status: 400, ContentType: "text/plain; charset=utf-8", Body: "Client sent an HTTP request to an HTTPS server. token=abc\x1b\n" + strings.Repeat("x", 500)}},
@@ -102,7 +102,7 @@ func TestErrorText(t *testing.T) {
 		},
 		{
 			"when, for what may have been executed", &mcperrors.Error{Message: "m", RetryAfter: time.Minute, Attempts: 2, Delivery: mcperrors.Unknown, Method: "tools/call"},
-			"m (method tools/call); 2 attempts; it may have been executed: look before repeating it; try again in 1m0s",
+			"m (method tools/call); 2 attempts; the call may have run: check before repeating it; try again in 1m0s",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

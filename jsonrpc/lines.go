@@ -5,18 +5,28 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 )
 
-// lineBuffer is the size of the buffer a connection reads into: what a pipe
-// holds on Linux. Longer lines are gathered in chunks.
-const lineBuffer = 64 << 10
+const (
+	// lineBuffer is the size of the buffer a busy connection reads into: what a
+	// pipe holds on Linux. Longer lines are gathered in chunks.
+	lineBuffer = 64 << 10
+	// idleBuffer is what a connection keeps while nothing comes. It borrows a
+	// larger one when a read fills this, and returns that once it is empty.
+	idleBuffer = 4 << 10
+)
+
+// lineBuffers are those that no connection uses at the moment. No line leaves its
+// buffer but as a copy, see [envelope.own].
+var lineBuffers = sync.Pool{New: func() any { return new([lineBuffer]byte) }}
 
 // errTooLong reports a line over the limit. The line has been skipped.
 var errTooLong = errors.New("longer than the limit")
 
 // lineReader cuts a stream into lines of any length up to a limit
-// (STDIO-01, STDIO-02). It allocates only for lines over [lineBuffer]: those
+// (STDIO-01, STDIO-02). It allocates only for lines over lineBuffer: those
 // are gathered in chunks and joined once, which costs about twice the line.
 type lineReader struct {
 	r     io.Reader
@@ -24,7 +34,10 @@ type lineReader struct {
 	// crossed, if set, is told the start of a line as soon as the limit is
 	// passed: the line may never end, and somebody waits for what it answers.
 	crossed func(head []byte)
-	buf     []byte
+	idle    []byte
+	busy    *[lineBuffer]byte // borrowed, nil mostly
+	buf     []byte            // one of the two
+	filled  bool              // by the last read: more waits
 	unread
 	err error
 	// reads counts the reads that brought something. One goroutine writes it.
@@ -49,7 +62,9 @@ type line struct {
 }
 
 func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: r, limit: limit, buf: make([]byte, lineBuffer)}
+	l := &lineReader{r: r, limit: limit, idle: make([]byte, idleBuffer)}
+	l.buf = l.idle
+	return l
 }
 
 // next returns the next line. A last line without newline counts. The error is
@@ -71,12 +86,13 @@ func (l *lineReader) next() (line, error) {
 			got.open = true
 			return got, err
 		}
-		l.compact()
+		l.room()
 		if l.end == len(l.buf) {
 			return l.long()
 		}
 		n, err := l.read(l.buf[l.end:])
 		l.end += n
+		l.filled = l.end == len(l.buf)
 		l.err = err
 	}
 }
@@ -90,12 +106,23 @@ func (l *lineReader) read(p []byte) (int, error) {
 	return n, err
 }
 
-// compact moves what is unread to the start of the buffer.
-func (l *lineReader) compact() {
-	if l.start > 0 {
-		l.end = copy(l.buf, l.buf[l.start:l.end])
-		l.start = 0
+// room prepares the buffer for a read: what is unread moves to its start, and a
+// larger buffer is borrowed or returned. There is no room for a line that is longer
+// than the large one.
+func (l *lineReader) room() {
+	rest := l.buf[l.start:l.end]
+	switch {
+	case l.filled && l.busy == nil:
+		l.busy = lineBuffers.Get().(*[lineBuffer]byte) // the pool holds nothing else
+		l.buf = l.busy[:]
+	case len(rest) == 0 && l.busy != nil:
+		lineBuffers.Put(l.busy)
+		l.busy, l.buf = nil, l.idle
+	case l.start == 0:
+		return
 	}
+	l.unread = unread{end: copy(l.buf, rest)}
+	l.filled = false
 }
 
 // ready reports whether next has a whole line without reading.
@@ -107,12 +134,13 @@ func (l *lineReader) ready() bool {
 // an error, which next returns, nor for a line longer than the buffer, which
 // next gathers, nor when the stream's deadline passed, which ends nothing.
 func (l *lineReader) more() bool {
-	l.compact()
+	l.room()
 	if l.err != nil || l.end == len(l.buf) {
 		return false
 	}
 	n, err := l.read(l.buf[l.end:])
 	l.end += n
+	l.filled = l.end == len(l.buf)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}

@@ -188,3 +188,29 @@ func (s same) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// A connection keeps a small buffer while nothing comes, and borrows a large one for
+// what fills that.
+func TestLineBufferIsReturned(t *testing.T) {
+	t.Parallel()
+	var parts []io.Reader
+	var want []string
+	for _, size := range []int{10, idleBuffer - 2, idleBuffer, 3 * idleBuffer, lineBuffer + 1, 10} {
+		want = append(want, strings.Repeat("x", size))
+		parts = append(parts, strings.NewReader(want[len(want)-1]+"\n"))
+	}
+	l := newLineReader(io.MultiReader(parts...), 1<<20)
+	for _, text := range want {
+		got, err := l.next()
+		require.NoError(t, err)
+		require.Equal(t, text, string(got.text))
+		if len(text) < idleBuffer { // it did not fill the small one
+			l.room()
+			require.Nil(t, l.busy)
+			require.Len(t, l.buf, idleBuffer)
+		}
+	}
+	_, err := l.next()
+	require.ErrorIs(t, err, io.EOF)
+	require.Nil(t, l.busy)
+}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ClientCapabilities says what this client offers a server (schema
-// ClientCapabilities). The zero value offers nothing and encodes as {}.
+// ClientCapabilities are the capabilities that a client declares (schema
+// ClientCapabilities). The zero value declares none and encodes as {}.
 type ClientCapabilities struct {
 	// Experimental maps names to settings objects.
 	Experimental map[string]json.RawMessage
@@ -96,8 +96,7 @@ func (v ClientCapabilities) Has(path string) bool {
 	return err == nil && declares(raw, path)
 }
 
-// EmptyCapability is a capability without settings of its own: it is there or
-// not.
+// EmptyCapability is a capability without settings: present or absent.
 type EmptyCapability struct {
 	Extra Members
 	zero  presence

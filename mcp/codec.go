@@ -27,9 +27,9 @@ func Unmarshal(data []byte, v any) error {
 	return decode(data, o)
 }
 
-// UnmarshalValid is [Unmarshal] for data that is valid JSON without duplicate
-// members, as everything from [jsonrpc.Decode] is: it does not look for faults
-// a second time, which is most of the work.
+// UnmarshalValid is [Unmarshal] for data that is known to be valid JSON
+// without duplicate members, such as data from [jsonrpc.Decode]. It skips the
+// validation, which is most of the work.
 func UnmarshalValid(data []byte, v any) error {
 	o, ok := v.(object)
 	if !ok || isNil(o) {
@@ -41,9 +41,9 @@ func UnmarshalValid(data []byte, v any) error {
 	})
 }
 
-// Consume is [UnmarshalValid] for data that nobody needs afterwards: texts are put
-// together in place, so that decoding costs no memory even for a text of many
-// megabytes with escapes in it. What data holds afterwards is undefined.
+// Consume is [UnmarshalValid] for data that is not needed afterwards. It joins
+// texts in place, so decoding a text of many megabytes with escapes allocates
+// nothing. The contents of data are undefined afterwards.
 func Consume(data []byte, v any) error {
 	if r, ok := v.(*CallToolResult); ok && r != nil && plainResult(data, r) {
 		return nil
@@ -69,12 +69,12 @@ func Marshal(v any) (json.RawMessage, error) {
 	return jsonrpc.Marshal(v)
 }
 
-// DecodeError says which member of a value does not have the shape the
-// protocol gives it.
+// DecodeError names the member of a value that does not have the type that the
+// protocol requires.
 type DecodeError struct {
 	// Path leads to the member: "tools[3].name". Empty for the value itself.
 	Path string
-	// Reason is what is wrong with it, for people.
+	// Reason describes the error, for people.
 	Reason string
 }
 
@@ -92,9 +92,9 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members are object members this package has no field for, in the order
-// received. They are written back on encoding, unless a field of the
-// same name was written.
+// Members are the members of an object that have no field in this package, in
+// the order received. Encoding writes them back, unless a field of the same
+// name was written.
 type Members []Member
 
 // Get returns the value of the named member.

@@ -2,12 +2,12 @@ package mcp
 
 import "encoding/json"
 
-// CompleteParams asks for ways to complete an argument (schema
+// CompleteParams asks for values that complete an argument (schema
 // CompleteRequestParams).
 type CompleteParams struct {
 	Ref      CompletionReference
 	Argument CompletionArgument
-	// Context is known since 2025-06-18; do not send it before.
+	// Context exists since 2025-06-18; do not send it earlier.
 	Context *CompletionContext
 	Meta    json.RawMessage
 	Extra   Members
@@ -28,7 +28,7 @@ const (
 	RefResource = "ref/resource"
 )
 
-// CompletionReference names what the argument belongs to (schemas
+// CompletionReference names the prompt or resource of the argument (schemas
 // PromptReference, ResourceTemplateReference and, in the first two revisions,
 // ResourceReference).
 type CompletionReference struct {
@@ -54,7 +54,7 @@ func (v *CompletionReference) fields(c *codec) {
 // CompletionArgument is the argument to complete.
 type CompletionArgument struct {
 	Name string
-	// Value is what has been typed so far.
+	// Value is the text typed so far.
 	Value string
 	Extra Members
 	zero  presence
@@ -94,11 +94,11 @@ func (v *CompleteResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Completion holds the values proposed. A server should send at most 100; more
-// are kept.
+// Completion holds proposed values. A server should send at most 100; more are
+// kept.
 type Completion struct {
 	Values []string
-	// Total is how many there are in all, nil when not told.
+	// Total is the number of all values, nil if not given.
 	Total   *int64
 	HasMore bool
 	Extra   Members

@@ -28,12 +28,12 @@ const (
 	ContentToolResult   = "tool_result"
 )
 
-// Annotations say whom a piece of content is for (schema Annotations).
+// Annotations describe the audience of a content block (schema Annotations).
 type Annotations struct {
-	// Audience is empty when not told.
+	// Audience is empty if not given.
 	Audience []Role
-	// Priority is from 0, optional, to 1, effectively required; nil when not
-	// told.
+	// Priority is from 0, optional, to 1, effectively required; nil if not
+	// given.
 	Priority *float64
 	// LastModified is an ISO 8601 time, since 2025-06-18.
 	LastModified string
@@ -94,7 +94,7 @@ func (v *ImageContent) fields(c *codec) {
 // Bytes decodes Data.
 func (v *ImageContent) Bytes() ([]byte, error) { return base64.StdEncoding.DecodeString(v.Data) }
 
-// AudioContent is sound (schema AudioContent, since 2025-03-26).
+// AudioContent is audio (schema AudioContent, since 2025-03-26).
 type AudioContent struct {
 	// Data is base64 text as received; see [AudioContent.Bytes].
 	Data        string
@@ -224,8 +224,8 @@ func (v *ToolResultContent) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// RawContent is a block of a type this package does not know, or one that is
-// not allowed where it stood. It never fails the call it came with.
+// RawContent is a block of an unknown type, or one that is not permitted at
+// its place. It never fails the call it belongs to.
 type RawContent struct {
 	// Type is the block's "type" member, empty when it has none.
 	Type string

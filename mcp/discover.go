@@ -2,9 +2,9 @@ package mcp
 
 import "encoding/json"
 
-// DiscoverResult says what a server of the stateless era speaks and offers
-// (schema DiscoverResult, since 2026-07-28). The request has no parameters but
-// _meta: [RequestParams].
+// DiscoverResult describes a server of the stateless era (schema
+// DiscoverResult, since 2026-07-28). The parameters of the request are
+// [RequestParams].
 type DiscoverResult struct {
 	// SupportedVersions are revisions in any order, known to us or not; choose
 	// with [Newest].
@@ -35,7 +35,7 @@ func (v *DiscoverResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// Server returns what the server says of itself: the _meta member, else the
+// Server returns how the server identifies itself: the _meta member, else the
 // top-level one of older drafts, else a zero value. One that cannot be read
 // counts as absent, for nothing depends on it.
 func (v *DiscoverResult) Server() Implementation {

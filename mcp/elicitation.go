@@ -8,16 +8,16 @@ const (
 	ElicitURL  = "url"
 )
 
-// ElicitParams asks the user for something (schemas ElicitRequestFormParams
-// and ElicitRequestURLParams; ElicitRequest in 2025-06-18).
+// ElicitParams asks the user for input (schemas ElicitRequestFormParams and
+// ElicitRequestURLParams; ElicitRequest in 2025-06-18).
 type ElicitParams struct {
 	// Mode is [ElicitForm], also when empty, or [ElicitURL].
 	Mode    string
 	Message string
 	// RequestedSchema is the form's JSON Schema, in form mode.
 	RequestedSchema json.RawMessage
-	// URL is where the user is to go, in url mode. It is untrusted: never
-	// fetched, opened only with the user's consent.
+	// URL is the page to visit, in url mode. It is untrusted: do not fetch it,
+	// and open it only if the user agrees.
 	URL string
 	// ElicitationID is for url mode in 2025-11-25 only.
 	ElicitationID string
@@ -39,7 +39,7 @@ func (v *ElicitParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ElicitAction is what the user did (schema ElicitResult).
+// ElicitAction is the user's decision (schema ElicitResult).
 type ElicitAction string
 
 // The actions.
@@ -66,7 +66,7 @@ func (v *ElicitResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ElicitationCompleteParams says that a url elicitation ended (schema
+// ElicitationCompleteParams reports that a url elicitation has ended (schema
 // ElicitationCompleteNotification, 2025-11-25 only).
 type ElicitationCompleteParams struct {
 	ElicitationID string

@@ -1,7 +1,7 @@
 package mcp
 
-// Implementation names a program that speaks the protocol (schema
-// Implementation). What a peer says of itself is for display and logs only.
+// Implementation identifies a client or server (schema Implementation). It is
+// unverified: use it for display and logs only.
 type Implementation struct {
 	Name    string
 	Version string
@@ -15,7 +15,7 @@ type Implementation struct {
 	zero        presence
 }
 
-// ServerInfo is what a server says of itself.
+// ServerInfo is how a server identifies itself.
 type ServerInfo = Implementation
 
 func (v *Implementation) fields(c *codec) {

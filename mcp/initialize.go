@@ -5,7 +5,7 @@ import "encoding/json"
 // InitializeParams opens a session (schema InitializeRequestParams; revisions
 // up to 2025-11-25).
 type InitializeParams struct {
-	// ProtocolVersion is the revision the client would like.
+	// ProtocolVersion is the revision that the client offers.
 	ProtocolVersion Version
 	Capabilities    ClientCapabilities
 	ClientInfo      Implementation

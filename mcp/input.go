@@ -8,16 +8,16 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// InputRequiredResult asks the client for input before a call can be answered
-// (schema InputRequiredResult, since 2026-07-28). A call that got one is sent
-// again with the answers and the state.
+// InputRequiredResult asks the client for input before the server answers a
+// call (schema InputRequiredResult, since 2026-07-28). Send the call again
+// with the answers and the state.
 type InputRequiredResult struct {
 	// ResultType is [ResultInputRequired].
 	ResultType ResultType
-	// InputRequests is what the server wants to know, by keys of its own; nil
-	// when absent.
+	// InputRequests are the server's questions, by the server's keys; nil if
+	// absent.
 	InputRequests InputRequests
-	// RequestState is to be sent back as it is, nil when absent.
+	// RequestState must be sent back unchanged; nil if absent.
 	RequestState *string
 	Meta         json.RawMessage
 	Extra        Members
@@ -36,8 +36,8 @@ func (v *InputRequiredResult) fields(c *codec) {
 // InputRequests).
 type InputRequests map[string]InputRequest
 
-// InputRequest is one thing a server wants to know (schema InputRequest): a
-// request without an id, whose method is [MethodElicitationCreate],
+// InputRequest is one question of a server (schema InputRequest): a request
+// without an id, whose method is [MethodElicitationCreate],
 // [MethodSamplingCreateMessage] or [MethodRootsList].
 type InputRequest struct {
 	Method string

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// LoggingLevel is how grave a log message is (schema LoggingLevel, after RFC
-// 5424). Any text is possible.
+// LoggingLevel is the severity of a log message (schema LoggingLevel, after
+// RFC 5424). Any text is possible.
 type LoggingLevel string
 
 // The levels, least grave first.

@@ -64,10 +64,10 @@ func MetaValue(meta json.RawMessage, key string) (value json.RawMessage, ok bool
 	return value, ok
 }
 
-// CheckMeta says what is wrong with a _meta object a caller wants to send: keys
-// must be well formed, and those the protocol reserves are refused, but for
-// the progress token and the W3C trace keys, whose values must have W3C's form.
-// nil passes.
+// CheckMeta returns an error if a caller must not send a _meta object. Keys
+// must be well formed. Keys that the protocol reserves are rejected, except
+// the progress token and the W3C trace keys, whose values must be valid. nil
+// passes.
 func CheckMeta(meta json.RawMessage) error {
 	if meta == nil {
 		return nil
@@ -93,9 +93,9 @@ func CheckMeta(meta json.RawMessage) error {
 	return fault
 }
 
-// CheckMetaKey says what is wrong with the form of a _meta key: an optional
-// prefix of dot-separated labels and a slash, then a name. It also
-// judges the ids of extensions, which must have a prefix.
+// CheckMetaKey returns an error if a _meta key is malformed. A key is an
+// optional prefix of dot-separated labels and a slash, then a name. It also
+// checks the ids of extensions, which must have a prefix.
 func CheckMetaKey(key string) error {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
@@ -114,9 +114,8 @@ func CheckMetaKey(key string) error {
 	return nil
 }
 
-// ReservedMetaKey reports whether the key belongs to the protocol: the union
-// of what the revisions reserve. The bare names everybody may send
-// are not reserved in this sense.
+// ReservedMetaKey reports whether any revision reserves the key for the
+// protocol. It returns false for the bare names that everybody may send.
 func ReservedMetaKey(key string) bool {
 	prefix, _, found := strings.Cut(key, "/")
 	if !found {

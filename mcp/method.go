@@ -57,15 +57,15 @@ const (
 	FromEither = FromClient | FromServer
 )
 
-// MethodInfo says what a method is in one revision.
+// MethodInfo describes a method in one revision.
 type MethodInfo struct {
 	Name string
 	// Notification is true for a method that is never answered.
 	Notification bool
 	Sender       Sender
-	// Capability is the path the server must have declared before a client may
-	// send the method, for [ServerCapabilities.Has]. Empty
-	// when none is needed.
+	// Capability is the path of the capability that the server must declare
+	// before a client may send the method, for [ServerCapabilities.Has]. It is
+	// empty if none is needed.
 	Capability string
 	// InputRequired is true when the answer may be an [InputRequiredResult].
 	InputRequired bool
@@ -73,9 +73,9 @@ type MethodInfo struct {
 	Cacheable bool
 }
 
-// LookupMethod returns what the method is in revision v. ok is false when the
-// revision does not have it, as a message of its own: in the stateless era a
-// server's questions travel inside results and are not methods.
+// LookupMethod describes the method in revision v. ok is false if the revision
+// does not have it as a message. In the stateless era, a server's questions
+// are part of results and are not methods.
 func LookupMethod(name string, v Version) (info MethodInfo, ok bool) {
 	place := v.place()
 	if place < 0 {

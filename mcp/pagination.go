@@ -58,7 +58,7 @@ func (v *NotificationParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// EmptyResult is an answer that says no more than "done" (schema EmptyResult).
+// EmptyResult is a result without contents (schema EmptyResult).
 type EmptyResult struct {
 	// ResultType is sent since 2026-07-28; empty counts as "complete".
 	ResultType ResultType
@@ -84,8 +84,8 @@ const (
 	ResultTask          ResultType = "task"
 )
 
-// CacheScope says who may share a cached result (schema CacheableResult, since
-// 2026-07-28). Anything but [CachePublic] counts as private.
+// CacheScope tells who may share a cached result (schema CacheableResult,
+// since 2026-07-28). Any value but CachePublic counts as private.
 type CacheScope string
 
 // The cache scopes.

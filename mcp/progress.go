@@ -6,14 +6,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// ProgressParams tells how far a request has come (schema
+// ProgressParams reports the progress of a request (schema
 // ProgressNotificationParams).
 type ProgressParams struct {
 	// ProgressToken is the token the request carried, with its JSON type.
 	ProgressToken jsonrpc.ID
 	// Progress grows from one notification to the next.
 	Progress float64
-	// Total is nil when not known.
+	// Total is nil if unknown.
 	Total *float64
 	// Message is for people, since 2025-03-26.
 	Message string
@@ -31,7 +31,7 @@ func (v *ProgressParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// CancelledParams withdraws a request (schema CancelledNotificationParams).
+// CancelledParams cancels a request (schema CancelledNotificationParams).
 type CancelledParams struct {
 	// RequestID is the request's id, with its JSON type.
 	RequestID jsonrpc.ID

@@ -91,7 +91,8 @@ func (v *GetPromptParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// GetPromptResult is a prompt, filled in (schema GetPromptResult).
+// GetPromptResult is a prompt with its arguments filled in (schema
+// GetPromptResult).
 type GetPromptResult struct {
 	Description string
 	Messages    []PromptMessage

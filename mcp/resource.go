@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Resource describes something a server lets one read (schema Resource).
+// Resource describes a resource that a server offers (schema Resource).
 type Resource struct {
 	URI string
 	// Name is for programs; Title, since 2025-06-18, is for people.
@@ -144,7 +144,8 @@ func (v *ReadResourceParams) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ReadResourceResult is what a resource holds (schema ReadResourceResult).
+// ReadResourceResult holds the contents of a resource (schema
+// ReadResourceResult).
 type ReadResourceResult struct {
 	Contents   []ResourceContents
 	ResultType ResultType
@@ -164,7 +165,7 @@ func (v *ReadResourceResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ResourceContents is a piece of a resource, text or binary (schemas
+// ResourceContents is one part of a resource, text or binary (schemas
 // TextResourceContents and BlobResourceContents).
 type ResourceContents struct {
 	URI      string

@@ -5,7 +5,8 @@ import "encoding/json"
 // ListRootsParams are the parameters of roots/list.
 type ListRootsParams = RequestParams
 
-// ListRootsResult tells a server where it may look (schema ListRootsResult).
+// ListRootsResult lists the directories that a server may use (schema
+// ListRootsResult).
 type ListRootsResult struct {
 	Roots []Root
 	Meta  json.RawMessage

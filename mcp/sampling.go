@@ -2,7 +2,7 @@ package mcp
 
 import "encoding/json"
 
-// CreateMessageParams asks the client's model to speak (schema
+// CreateMessageParams asks the client's model for a message (schema
 // CreateMessageRequestParams).
 type CreateMessageParams struct {
 	Messages         []SamplingMessage
@@ -58,8 +58,8 @@ func (v *SamplingMessage) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// ModelPreferences say what kind of model a server would like (schema
-// ModelPreferences). Priorities are from 0 to 1, nil when not given.
+// ModelPreferences describe the model that a server prefers (schema
+// ModelPreferences). Priorities are from 0 to 1, nil if not given.
 type ModelPreferences struct {
 	Hints                []ModelHint
 	CostPriority         *float64
@@ -103,14 +103,14 @@ func (v *ToolChoice) fields(c *codec) {
 	str(c, "mode", optional, &v.Mode)
 }
 
-// CreateMessageResult is what the model said (schema CreateMessageResult).
+// CreateMessageResult is the model's message (schema CreateMessageResult).
 type CreateMessageResult struct {
 	Role Role
 	// Content is one block before 2025-11-25, one or more since.
 	Content []Content
 	Model   string
-	// StopReason is "endTurn", "stopSequence", "maxTokens", "toolUse" or the
-	// provider's own word.
+	// StopReason is "endTurn", "stopSequence", "maxTokens", "toolUse" or a
+	// value of the provider.
 	StopReason string
 	Meta       json.RawMessage
 	Extra      Members

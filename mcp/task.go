@@ -102,7 +102,7 @@ type (
 	TaskStatusParams = Task
 )
 
-// CreateTaskResult says that a call became a task (schema CreateTaskResult,
+// CreateTaskResult reports that a call became a task (schema CreateTaskResult,
 // 2025-11-25).
 type CreateTaskResult struct {
 	Task  Task
@@ -160,9 +160,8 @@ type (
 	GetTaskPayloadParams = TaskParams
 )
 
-// DetailedTask is a long call in the tasks extension (schema DetailedTask): the
-// answer to tools/call with resultType "task", the answer to tasks/get, and
-// what notifications/tasks tells.
+// DetailedTask is a task in the tasks extension, and the parameters of
+// notifications/tasks (schema DetailedTask).
 type DetailedTask struct {
 	// ResultType is [ResultTask] or [ResultComplete]; empty in a notification.
 	ResultType    ResultType
@@ -172,13 +171,13 @@ type DetailedTask struct {
 	// CreatedAt and LastUpdatedAt are ISO 8601 times.
 	CreatedAt     string
 	LastUpdatedAt string
-	// TTLMs is from creation; nil means without end.
+	// TTLMs is from creation; nil means forever.
 	TTLMs *int64
-	// PollIntervalMs is nil when not told.
+	// PollIntervalMs is nil if not given.
 	PollIntervalMs *int64
-	// InputRequests is what an input_required task wants to know.
+	// InputRequests are the questions of a task that is input_required.
 	InputRequests InputRequests
-	// Result is what a completed task would have answered.
+	// Result is the result of a completed task.
 	Result json.RawMessage
 	// Error is why a task failed.
 	Error *jsonrpc.Error

@@ -12,7 +12,7 @@ import (
 // out, as the RFC says; a value the template does not name is an error.
 //
 // Whatever a value holds, it stays where the template puts it: characters that
-// have a meaning in URIs are escaped, but for those that {+x} and {#x} let
+// have a meaning in URIs are escaped, except those that {+x} and {#x} let
 // through, and there a segment of one or two dots is escaped too.
 func (v *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	var out strings.Builder

@@ -143,16 +143,17 @@ func (v *ListToolsResult) fields(c *codec) {
 	c.raw("_meta", &v.Meta)
 }
 
-// CallToolParams asks for a tool to be run (schema CallToolRequestParams).
+// CallToolParams are the parameters of tools/call (schema
+// CallToolRequestParams).
 type CallToolParams struct {
 	Name string
-	// Arguments is an object, or nil to leave the member out.
+	// Arguments is an object, or nil to omit the member.
 	Arguments json.RawMessage
 	// InputResponses and RequestState answer an [InputRequiredResult], since
 	// 2026-07-28.
 	InputResponses InputResponses
 	RequestState   *string
-	// Task asks for the call to become a task, in 2025-11-25 only.
+	// Task asks the server to run the call as a task, in 2025-11-25 only.
 	Task  *TaskMetadata
 	Meta  json.RawMessage
 	Extra Members
@@ -206,13 +207,13 @@ func (v *CallToolParams) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// CallToolResult is what a tool answered (schema CallToolResult). A tool's own
-// failure is such a result too, with IsError set.
+// CallToolResult is the result of a tool (schema CallToolResult). If the tool
+// failed, IsError is set.
 type CallToolResult struct {
 	// Content is for a model to read.
 	Content []Content
-	// StructuredContent is exactly what was received: nil when absent, the four
-	// bytes null when the tool answered null.
+	// StructuredContent is unchanged: nil if absent, the four bytes null if the
+	// tool returned null.
 	StructuredContent json.RawMessage
 	IsError           bool
 	// ResultType is sent since 2026-07-28; empty counts as "complete".

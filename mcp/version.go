@@ -21,11 +21,11 @@ const (
 	Latest = Version2026_07_28
 )
 
-// Era is how a revision opens a conversation.
+// Era is the way in which a revision opens a conversation.
 type Era uint8
 
 const (
-	// EraUnknown is the era of a revision this package does not know.
+	// EraUnknown is the era of an unknown revision.
 	EraUnknown Era = iota
 	// EraSession revisions open with initialize and keep a session.
 	EraSession

@@ -39,8 +39,8 @@
 //	mainstay.client.call.attempts        histogram  requests a call
 //	mainstay.client.calls.unknown        counter    calls that may or may not have run: alert on these
 //	mainstay.client.retries              counter    mainstay.outcome: made, denied
-//	mainstay.client.refusals             counter    calls not sent, by mainstay.reason: open, tool-open, held, full, rate
-//	mainstay.client.holds                counter    Retry-After of a server, by mainstay.scope: server, credential
+//	mainstay.client.refusals             counter    calls not sent, by mainstay.reason: open, tool-open, throttled, full, rate
+//	mainstay.client.throttles            counter    Retry-After of a server, by mainstay.scope: server, credential
 //	mainstay.client.probes               counter    by mainstay.reason: circuit, silence
 //	mainstay.client.silences             counter    circuits opened because the server was silent
 //	mainstay.client.hedges               counter    mainstay.outcome: sent, won

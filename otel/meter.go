@@ -21,7 +21,7 @@ type instruments struct {
 	queue              metric.Float64Histogram
 	perCall            metric.Int64Histogram
 
-	attempts, unknown, retries, refusals, holds, probes, silences, hedges, late metric.Int64Counter
+	attempts, unknown, retries, refusals, throttles, probes, silences, hedges, late metric.Int64Counter
 
 	server, tool circuit
 }
@@ -78,7 +78,7 @@ func (i *instruments) make(m metric.Meter) error {
 	i.unknown = counter("mainstay.client.calls.unknown", "{call}", "Calls of which nobody knows whether they were done.")
 	i.retries = counter("mainstay.client.retries", "{request}", "Requests made again, and not made again.")
 	i.refusals = counter("mainstay.client.refusals", "{call}", "Calls that were refused before they were sent.")
-	i.holds = counter("mainstay.client.holds", "{hold}", "Times a server asked to be left alone.")
+	i.throttles = counter("mainstay.client.throttles", "{throttle}", "Times a server answered with Retry-After.")
 	i.probes = counter("mainstay.client.probes", "{request}", "Signs of life that were asked for.")
 	i.silences = counter("mainstay.client.silences", "{opening}", "Circuits opened because nothing came.")
 	i.hedges = counter("mainstay.client.hedges", "{request}", "Second requests beside slow ones.")
@@ -128,7 +128,7 @@ func (m meter) Happened(h client.Happening) {
 	case client.RefusedToolOpen:
 		add(i.refusals, keyReason.String("tool-open"))
 	case client.RefusedHeld:
-		add(i.refusals, keyReason.String("held"))
+		add(i.refusals, keyReason.String("throttled"))
 	case client.RefusedFull:
 		add(i.refusals, keyReason.String("full"))
 	case client.RefusedRate:
@@ -138,9 +138,9 @@ func (m meter) Happened(h client.Happening) {
 	case client.RetryDenied:
 		add(i.retries, keyOutcome.String("denied"))
 	case client.HeldServer:
-		add(i.holds, keyScope.String("server"))
+		add(i.throttles, keyScope.String("server"))
 	case client.HeldCredential:
-		add(i.holds, keyScope.String("credential"))
+		add(i.throttles, keyScope.String("credential"))
 	case client.Probed:
 		add(i.probes, keyReason.String("circuit"))
 	case client.SilenceProbed:

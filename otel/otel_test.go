@@ -314,7 +314,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	s.Tool("get-codes", "", func(*clienttest.Call) (any, error) {
 		return nil, jsonrpc.NewError(code.Add(1), "no", nil)
 	})
-	c, err := client.Connect(t.Context(), s.Transport(), append(l.Options(), client.WithResilience(client.Resilience{}))...)
+	c, err := client.Connect(t.Context(), s.Transport(), append(l.Options(), client.WithResilience(client.Resilience{Off: true}))...)
 	require.NoError(t, err)
 	defer c.Close() //nolint:errcheck // the test is over
 	for _, from := range []int64{10_000, -32_500} {
@@ -449,7 +449,7 @@ func (n named) String() string { return n.address }
 // Every occurrence a client can tell of has its metric.
 func TestHappenings(t *testing.T) {
 	t.Parallel()
-	metrics := []string{"retries", "refusals", "holds", "probes", "silences", "hedges", "late_answers", "queue.duration"}
+	metrics := []string{"retries", "refusals", "throttles", "probes", "silences", "hedges", "late_answers", "queue.duration"}
 	sum := func(l *lab) (n float64) {
 		for _, m := range metrics {
 			for _, v := range l.points(t, "mainstay.client."+m) {

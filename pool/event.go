@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/internal/callback"
 	"github.com/mainstay-mcp/mainstay/internal/footprint"
+	"github.com/mainstay-mcp/mainstay/internal/inbox"
 )
 
 // Event reports something that happened to a server of a [Pool]; see [OnEvent].
@@ -25,54 +26,40 @@ type Event struct {
 	Event client.Event
 }
 
-// size is about how many bytes of a server's words the event holds.
-func (e Event) size() int { return footprint.Of(e.Event) + footprint.Error(e.Err) }
-
-// How many events, and how many bytes of them, wait for a slow handler. The oldest
-// are dropped first.
-const (
-	maxEvents     = 1024
-	maxEventBytes = 16 << 20
-)
-
 // events is the queue before the application's handler. Its goroutine exists while
 // something waits.
 type events struct {
-	mu      sync.Mutex
-	queue   []Event
-	bytes   int // of what is queued
-	running bool
-	stopped bool
-	work    sync.WaitGroup
+	queue *inbox.Queue[queued] // nil without a handler
+	work  sync.WaitGroup
+}
+
+// queued is an event on its way to the handler.
+type queued struct{ Event }
+
+// Size implements [inbox.Item].
+func (q queued) Size() int { return footprint.Of(q.Event.Event) + footprint.Error(q.Err) }
+
+// Drop implements [inbox.Item].
+func (queued) Drop() {}
+
+// begin makes the queue, if there is a handler.
+func (e *events) begin(p *Pool) {
+	if p.cfg.onEvent == nil {
+		return
+	}
+	e.queue = inbox.New(inbox.Host[queued]{
+		Go: e.work.Go,
+		Deliver: func(q queued) {
+			callback.Run("OnEvent", p.callbackFailed, func() { p.cfg.onEvent(p.life, q.Event) })
+		},
+		Dropped: func(int) {}, // as [OnEvent] says
+	})
 }
 
 // emit queues an event; it never waits.
 func (p *Pool) emit(e Event) {
-	if p.cfg.onEvent == nil {
-		return
-	}
-	q := &p.events
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.stopped {
-		return
-	}
-	q.queue = append(q.queue, e)
-	q.bytes += e.size()
-	for len(q.queue) > maxEvents || (len(q.queue) > 1 && q.bytes > maxEventBytes) {
-		q.take()
-	}
-	if !q.running {
-		q.running = true
-		q.work.Go(func() {
-			callback.InTurn(q.work.Go, func() bool {
-				e, ok := q.next()
-				if ok {
-					callback.Run("OnEvent", p.callbackFailed, func() { p.cfg.onEvent(p.life, e) })
-				}
-				return ok
-			})
-		})
+	if q := p.events.queue; q != nil {
+		q.Put(queued{e})
 	}
 }
 
@@ -81,38 +68,19 @@ func (p *Pool) callbackFailed(e *callback.Error) {
 	p.cfg.logger.Error("[MCP] a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
 }
 
-func (q *events) next() (e Event, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.queue) == 0 {
-		q.queue, q.running = nil, false
-		return e, false
+func (e *events) stop() {
+	if e.queue != nil {
+		e.queue.Stop()
 	}
-	return q.take(), true
-}
-
-// take removes the oldest event. Requires q.mu.
-func (q *events) take() Event {
-	e := q.queue[0]
-	q.queue[0] = Event{}
-	q.queue = q.queue[1:]
-	q.bytes -= e.size()
-	return e
-}
-
-func (q *events) stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue, q.bytes, q.stopped = nil, 0, true
 }
 
 // wait waits for the handler to return, for bound at most, and reports whether it
 // has.
-func (q *events) wait(bound time.Duration) bool {
+func (e *events) wait(bound time.Duration) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		q.work.Wait()
+		e.work.Wait()
 	}()
 	timer := time.NewTimer(bound)
 	defer timer.Stop()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/client"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/inbox"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -39,6 +40,7 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 			defer mu.Unlock()
 			told = append(told, e)
 		}}}
+		p.events.begin(p)
 		p.emit(Event{Server: "first"})
 		<-started
 		for _, name := range append(append([]string{"oldest"}, make([]string, 100)...), "newest") {
@@ -49,15 +51,15 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 		p.events.work.Wait()
 		require.Equal(t, "newest", told[len(told)-1].Server, "%T", e.Event)
 		require.NotEqual(t, "oldest", told[1].Server, "%T", e.Event)
-		require.LessOrEqual(t, len(told), 1+maxEventBytes/len(text), "%T", e.Event)
+		require.LessOrEqual(t, len(told), 1+inbox.MaxBytes/len(text), "%T", e.Event)
 		require.Greater(t, len(told), 4, "%T", e.Event)
 	}
 	told := 0
 	p := &Pool{life: t.Context(), cfg: &config{onEvent: func(context.Context, Event) { told++ }}}
-	p.emit(Event{Event: client.ElicitationComplete{ID: strings.Repeat("x", maxEventBytes+1)}})
+	p.events.begin(p)
+	p.emit(Event{Event: client.ElicitationComplete{ID: strings.Repeat("x", inbox.MaxBytes+1)}})
 	p.events.work.Wait()
 	p.emit(Event{State: Failed, Err: refused})
 	p.events.work.Wait()
 	require.Equal(t, 2, told)
-	require.Zero(t, p.events.bytes)
 }

@@ -51,7 +51,7 @@ func refuses(int) error {
 func hangs(int) error { return errHangs }
 
 // socket reaches a server that is no program of the client's, so that its pool
-// connects again when the connection is lost.
+// connects again when the connection was lost.
 type socket struct{ transport.Transport }
 
 func (s socket) Connect(ctx context.Context, h transport.Handler) (transport.Conn, error) {

@@ -126,7 +126,7 @@ func TestPoolRestartsAProgram(t *testing.T) {
 			t.Parallel()
 			states := make(chan pool.Event, 64)
 			p, err := pool.Open(t.Context(), []pool.Server{{
-				Name: "mortal", Options: []client.Option{sessionEra, client.WithRestart(tt.restart)},
+				Name: "mortal", Options: []client.Option{sessionEra, client.WithResilience(client.Resilience{Restart: tt.restart})},
 				Transport: &transport.Command{Argv: programArgv("dies when called"), Env: []string{"GORACE=atexit_sleep_ms=0"}},
 			}}, pool.WithReconnect(0, 0), pool.OnEvent(func(_ context.Context, e pool.Event) {
 				if _, own := e.Event.(client.StateChanged); own || e.Event == nil {

@@ -12,15 +12,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// member is one server of a pool, and the goroutine that keeps it connected.
+// member is one server of a pool. It has a goroutine while it connects and while it
+// waits to connect again. One that is connected has none: its client reports its end.
 type member struct {
 	p        *Pool
 	server   Server
 	opts     []client.Option
 	secrets  []string
 	required bool
-	client   atomic.Pointer[client.Client] // nil while not connected
+	client   atomic.Pointer[client.Client] // nil while not connected; whoever takes it out closes it
 	wake     chan struct{}                 // somebody wants an attempt now
+
+	// Of the goroutine:
+	failures int       // in a row
+	began    time.Time // when the last connection did
 
 	// The rest is guarded by the pool's mutex.
 	state    State
@@ -40,47 +45,84 @@ const (
 	longestHint = 5 * time.Minute
 )
 
-// run connects, keeps the connection until it is lost, and connects again, until
-// the pool is closed.
+// run connects until that works or the pool is closed.
 func (m *member) run() {
 	ctx := m.p.life
-	defer func() { m.transition(Closed, nil, time.Time{}) }()
-	for failures := 0; ctx.Err() == nil; failures++ {
+	for ctx.Err() == nil {
 		m.transition(Connecting, nil, time.Time{})
-		err := m.server.Err
-		if err != nil {
-			err = badOption(err)
-		} else {
-			var c *client.Client
-			if c, err = m.connect(ctx); err == nil {
-				began := time.Now()
-				m.client.Store(c)
-				m.transition(Connected, nil, time.Time{})
-				err = m.keep(ctx, c)
-				m.client.Store(nil)
-				closing := c.Close()
-				if ctx.Err() != nil {
-					m.p.mu.Lock()
-					m.closeErr = closing
-					m.p.mu.Unlock()
-					return
-				}
-				if err == nil { // somebody wants an attempt now
-					continue
-				}
-				if time.Since(began) >= steady {
-					failures = 0
-				}
-			}
-		}
-		if ctx.Err() != nil || !m.pause(ctx, m.conceal(err), failures) {
+		c, err := m.connect(ctx)
+		if err == nil {
+			m.keep(c)
 			return
 		}
+		if ctx.Err() != nil || !m.pause(ctx, m.conceal(err), m.failures) {
+			break
+		}
+		m.failures++
 	}
+	m.transition(Closed, nil, time.Time{})
+}
+
+// keep makes c the client of the server, until it is done.
+func (m *member) keep(c *client.Client) {
+	m.began = time.Now()
+	m.client.Store(c)
+	m.transition(Connected, nil, time.Time{})
+	c.AfterDone(func() {
+		outage, _ := c.Outage() // it is final
+		m.replace(c, outage.Cause)
+	})
+	if m.p.life.Err() != nil { // Close may have come by before
+		m.close()
+	}
+}
+
+// replace connects again in place of c, which is done because of cause; without one
+// somebody wants an attempt now. What the client repairs itself, such as a program
+// that exits or a session that is lost, is no reason.
+func (m *member) replace(c *client.Client, cause error) {
+	m.p.begin(func() {
+		if !m.client.CompareAndSwap(c, nil) {
+			return // somebody else does, or the pool is closed
+		}
+		closing := c.Close()
+		if m.p.life.Err() != nil {
+			m.closed(closing)
+			return
+		}
+		if cause != nil {
+			if time.Since(m.began) >= steady {
+				m.failures = 0
+			}
+			if !m.pause(m.p.life, m.conceal(cause), m.failures) {
+				m.transition(Closed, nil, time.Time{})
+				return
+			}
+		}
+		m.failures++
+		m.run()
+	})
+}
+
+// close closes the client for good, if there is one.
+func (m *member) close() {
+	if c := m.client.Swap(nil); c != nil {
+		m.closed(c.Close())
+	}
+}
+
+func (m *member) closed(err error) {
+	m.p.mu.Lock()
+	m.closeErr = err
+	m.p.mu.Unlock()
+	m.transition(Closed, nil, time.Time{})
 }
 
 // connect makes one attempt.
 func (m *member) connect(ctx context.Context) (*client.Client, error) {
+	if m.server.Err != nil {
+		return nil, badOption(m.server.Err)
+	}
 	select {
 	case m.p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -98,26 +140,6 @@ func (m *member) connect(ctx context.Context) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.p.cfg.connect)
 	defer cancel()
 	return client.Connect(ctx, m.server.Transport, m.opts...)
-}
-
-// keep returns how the connection ended for good, nil when the pool is closed or
-// somebody wants a new connection. What the client repairs itself, such as a program
-// that exits or a session that is lost, is no end.
-func (m *member) keep(ctx context.Context, c *client.Client) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.Done():
-			outage, _ := c.Outage() // it is final
-			return outage.Cause
-		case <-m.wake:
-			if c.State() != client.StateReady {
-				return nil
-			}
-			m.p.wakeWaiters() // the client has recovered in the meantime
-		}
-	}
 }
 
 // pause reports the failure and waits for the next attempt, whether scheduled or
@@ -215,7 +237,9 @@ func (m *member) reconnect(ctx context.Context) error {
 			return closed()
 		case h.State == Failed && h.Attempts > first:
 			return h.LastError
-		case h.State == Failed, m.client.Load() != nil:
+		case m.client.Load() != nil:
+			m.look()
+		case h.State == Failed:
 			select {
 			case m.wake <- struct{}{}:
 			default: // somebody has asked already
@@ -226,6 +250,18 @@ func (m *member) reconnect(ctx context.Context) error {
 		case <-ctx.Done():
 			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
 		}
+	}
+}
+
+// look connects again in place of a client that cannot be used at the moment. One
+// that has recovered in the meantime is kept.
+func (m *member) look() {
+	switch c := m.client.Load(); {
+	case c == nil:
+	case c.State() == client.StateReady:
+		m.p.wakeWaiters()
+	default:
+		m.replace(c, nil)
 	}
 }
 

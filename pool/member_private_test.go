@@ -25,22 +25,23 @@ func TestWaitersSeeARecovery(t *testing.T) {
 		c, err := client.Connect(ctx, clienttest.NewServer(t).Transport(), client.WithRequiredCapabilities())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, c.Close()) }()
-		m := &member{p: &Pool{changed: make(chan struct{})}, wake: make(chan struct{}, 1), state: Failed}
+		p := &Pool{changed: make(chan struct{}), life: ctx}
+		m := &member{p: p, wake: make(chan struct{}, 1), state: Connecting}
 		m.client.Store(c)
-		reconnected, kept := make(chan error, 1), make(chan error, 1)
-		go func() { reconnected <- m.reconnect(ctx) }()
+		reconnected := make(chan error, 1)
+		changed := p.changed
+		go func() {
+			<-changed // what waited when the client was not ready
+			p.mu.Lock()
+			m.state = Connected
+			p.mu.Unlock()
+			reconnected <- m.reconnect(ctx)
+		}()
 		synctest.Wait()
-		require.Len(t, m.wake, 1, "it is wanted")
-		m.p.mu.Lock()
-		m.state = Connected
-		m.p.mu.Unlock()
-		go func() { kept <- m.keep(ctx, c) }()
-		synctest.Wait()
-		require.Empty(t, kept, "what works is kept")
-		require.Len(t, reconnected, 1, "nobody is left waiting")
-		require.NoError(t, <-reconnected)
-		cancel()
-		require.NoError(t, <-kept)
+		m.look()
+		require.NoError(t, <-reconnected, "nobody is left waiting")
+		require.Same(t, c, m.client.Load(), "what works is kept")
+		require.Empty(t, m.wake)
 	})
 }
 
@@ -69,7 +70,7 @@ func TestPauses(t *testing.T) {
 	again := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent, "gone", nil)
 	lasting := *again
 	lasting.Retryable = false
-	for failures, want := range map[int]int{0: 1, 1: 2, 3: 8, 5: 32, 6: 60, 39: 60, 40: 60, 1000: 60} {
+	for failures, want := range map[int]int{0: 1, 1: 2, 3: 8, 4: 16, 5: 30, 39: 30, 40: 30, 1000: 30} {
 		for range 100 {
 			wait := c.wait(again, failures).Seconds()
 			require.LessOrEqual(t, wait, float64(want))

@@ -38,7 +38,7 @@ const (
 	DefaultStartupWait    = 10 * time.Second
 	DefaultConnectLimit   = 16
 	DefaultMinPause       = time.Second
-	DefaultMaxPause       = time.Minute
+	DefaultMaxPause       = 30 * time.Second
 )
 
 // WithServerOptions sets client options for each server. The pool calls f once for
@@ -79,7 +79,7 @@ func WithConnectLimit(n int) Option {
 
 // WithReconnect sets the pauses before the pool connects again to a server that is
 // down: about minPause at first, twice as long after each failure, maxPause at most. Each
-// pause is shortened at random by up to a half. The defaults are 1 s and 1 minute.
+// pause is shortened at random by up to a half. The defaults are 1 s and 30 s.
 // With 0 for both the pool connects again only when [Pool.Reconnect] is called.
 //
 // A Retry-After of the server is obeyed up to 5 minutes. A failure that is unlikely

@@ -34,7 +34,7 @@ import (
 // [Pool.CallTool] takes the names that [Pool.Tools] returns. Its methods may be
 // called from many goroutines at once. Close it when done.
 //
-// A program that exits is restarted by its client first ([client.WithRestart]); the
+// A program that exits is restarted by its client first ([client.Restart]); the
 // pool connects again to what the client gives up.
 type Pool struct {
 	cfg     *config
@@ -108,16 +108,26 @@ func open(ctx context.Context, cfg *config, servers []Server) (*Pool, error) {
 		}
 		m.required = true
 	}
+	p.events.begin(p)
 	// A pool outlives the context it was opened with.
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	for _, m := range p.members {
-		p.work.Go(m.run)
+		p.begin(m.run)
 	}
 	if err := p.await(ctx); err != nil {
 		_ = p.Close() // err matters more
 		return nil, err
 	}
 	return p, nil
+}
+
+// begin runs f on a goroutine that Close waits for, unless the pool is closed.
+func (p *Pool) begin(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life.Err() == nil {
+		p.work.Go(f)
+	}
 }
 
 // add checks a server and its options, before anything is started.
@@ -294,7 +304,12 @@ const closeTimeout = time.Second
 func (p *Pool) Close() error {
 	p.close.Do(func() {
 		p.events.stop()
+		p.mu.Lock()
 		p.end()
+		p.mu.Unlock()
+		for _, m := range p.members {
+			p.work.Go(m.close)
+		}
 		p.work.Wait()
 		if !p.events.wait(closeTimeout) {
 			p.cfg.logger.Warn("[MCP] a handler did not return within a second of the pool's Close")

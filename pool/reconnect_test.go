@@ -205,7 +205,7 @@ func TestPoolReconnectEndsAHold(t *testing.T) {
 				}
 				started.runs[1].On("initialize", tt.second)
 				a := serverAt("a", started)
-				a.Options = []client.Option{sessionEra, client.WithEraStore(nil), client.WithRestart(client.Restart{Crashes: 2, Hold: time.Hour, MaxHold: time.Hour, StartTimeout: time.Hour})}
+				a.Options = []client.Option{sessionEra, client.WithEraStore(nil), client.WithResilience(client.Resilience{Restart: client.Restart{Crashes: 2, Hold: time.Hour, MaxHold: time.Hour, StartTimeout: time.Hour}})}
 				p, err := pool.Open(t.Context(), []pool.Server{a})
 				require.NoError(t, err)
 				defer func() { require.NoError(t, p.Close()) }()
@@ -276,7 +276,7 @@ func TestPoolSaysWhenItTriesAgain(t *testing.T) {
 					return tt.after(try)
 				}}
 				off := pool.WithServerOptions(func(string) []client.Option {
-					return []client.Option{client.WithRestart(client.Restart{Off: true})}
+					return []client.Option{client.WithResilience(client.Resilience{Restart: client.Restart{Off: true}})}
 				})
 				p, err := pool.Open(t.Context(), []pool.Server{serverAt("a", program)}, append(tt.opts, off)...)
 				require.NoError(t, err)

@@ -68,7 +68,7 @@ func ReadServers(path string, lookup func(name string) (value string, ok bool)) 
 	}
 	file, err := serverfile.ReadFile(path, lookup)
 	if err != nil {
-		return nil, nil, badOption(fmt.Errorf("the file of servers cannot be used: %w", err))
+		return nil, nil, badOption(fmt.Errorf("the server file cannot be used: %w", err))
 	}
 	servers, notes = serversOf(file)
 	return servers, notes, nil

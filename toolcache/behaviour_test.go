@@ -224,7 +224,7 @@ func TestRevalidate(t *testing.T) {
 		c.Invalidate(key)
 		require.Equal(t, time.Second, wait(), "never what is known to be outdated")
 
-		zero := newCache(t, toolcache.Settings{TTLSet: true, Revalidate: time.Second})
+		zero := newCache(t, toolcache.Settings{TTL: -1, Revalidate: time.Second})
 		for i := range 3 {
 			get(t, zero, s, "a")
 			asked(t, s, 5+i) // 0 means that the server is asked each time

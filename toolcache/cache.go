@@ -175,7 +175,7 @@ func (c *Cache) Store(key Key, from Listing) {
 func (c *Cache) Learn(key Key, tools []mcp.Tool) {
 	l := c.obtain(key)
 	s := newSnapshot(Listing{Tools: tools}, l.epoch.Load(), newLease(time.Now(), 0))
-	if old := l.snap.Load(); old == nil || !old.same(s) {
+	if old := l.snap.Load(); old == nil || !old.equal(s.contents) {
 		l.put(s)
 	}
 }
@@ -236,9 +236,9 @@ func (c *Cache) Keys(key Key) []Key {
 	}
 	c.mu.Unlock()
 	r := &c.responses
-	r.lock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, k := range r.kept.Keys() {
+	for _, k := range r.kept.keys() {
 		note(k.Key)
 	}
 	for k := range r.asking {

@@ -138,8 +138,8 @@ func TestCache_S2_CACHE_02_TimeToLive(t *testing.T) {
 		{"the server's is above the bound", toolcache.Settings{TTL: time.Minute}, ms(3600_000), time.Minute},
 		{"the server's is too long", toolcache.Settings{}, ms(1 << 40), 24 * time.Hour},
 		{"the server's is negative", toolcache.Settings{}, ms(-5), 0},
-		{"zero given", toolcache.Settings{TTLSet: true}, nil, 0},
-		{"zero given beats the server's", toolcache.Settings{TTLSet: true}, ms(1500), 0},
+		{"zero given", toolcache.Settings{TTL: -1}, nil, 0},
+		{"zero given beats the server's", toolcache.Settings{TTL: -1}, ms(1500), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +162,7 @@ func TestCache_S2_CACHE_02_TimeToLive(t *testing.T) {
 func TestCache_S2_CACHE_02_ZeroAsksEveryTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, s := newCache(t, toolcache.Settings{TTLSet: true}), newServer("a")
+		c, s := newCache(t, toolcache.Settings{TTL: -1}), newServer("a")
 		for i := range 5 {
 			get(t, c, s, "a")
 			asked(t, s, i+1)

@@ -11,9 +11,10 @@ import (
 // guarded puts guards around what the application gave: fetches run it on
 // goroutines of their own, where a panic would end the process.
 func guarded(s Settings) Settings {
-	s.Logger = callback.Logger(s.Logger, nil)
+	log := callback.Logger(s.Logger, nil)
+	s.Logger = log
 	told := func(e *callback.Error) {
-		s.Logger.Error("[MCP] a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
+		log.Error("[MCP] a function of the application failed", "error", e.Error(), "stack", string(e.Stack))
 	}
 	if decides := s.StaleIf; decides != nil {
 		s.StaleIf = func(err error) (stale bool) {
@@ -22,7 +23,7 @@ func guarded(s Settings) Settings {
 		}
 	}
 	if s.Durable != nil {
-		s.Durable = guardedStore{s.Durable, s.Logger}
+		s.Durable = guardedStore{s.Durable, log}
 	}
 	return s
 }

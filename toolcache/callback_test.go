@@ -38,7 +38,7 @@ func TestCallbacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, err := toolcache.New(toolcache.Settings{
-				TTLSet: true, ServeStale: true, StaleIf: func(error) bool { fail(); return true },
+				TTL: -1, ServeStale: true, StaleIf: func(error) bool { fail(); return true },
 				Durable: badStore{fail}, Logger: slog.New(badHandler{fail}),
 			})
 			require.NoError(t, err)

@@ -85,7 +85,7 @@ func TestSuspendedMachine(t *testing.T) {
 			s := *c.find(&key).snap.Load()
 			s.lease.wall -= int64(wall)
 			c.find(&key).snap.Store(&s)
-			e, _ := c.responses.kept.Peek(ResponseKey{Key: key, Method: "resources/read"})
+			e, _ := c.responses.kept.peek(ResponseKey{Key: key, Method: "resources/read"})
 			e.lease.wall -= int64(wall)
 		}
 		read()

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 const (
@@ -49,20 +47,20 @@ type Response struct {
 // concerns only this caller.
 type Ask func(ctx context.Context) (Response, error)
 
-// responses keeps the results of all keys. Its containers are made when needed.
+// responses keeps the results of all keys. Its zero value is ready for use.
 type responses struct {
 	mu     sync.Mutex
-	kept   *lru.Cache[ResponseKey, *response]
-	bytes  int // of the results that are kept
-	asking map[ResponseKey]*asking
-	paces  *lru.Cache[methodOf, *pace]
+	kept   recent[ResponseKey, *response]
+	bytes  int                     // of the results that are kept
+	asking map[ResponseKey]*asking // nil when there are none
+	paces  recent[methodOf, *pace]
 }
 
 // response is a result that is kept, or err when it is that there is none. Its
 // bytes are never changed.
 type response struct {
-	result []byte
-	err    error
+	*text
+	err error
 	// lease of the first page of a list ends with the page that goes first.
 	lease lease
 	// pages are the other pages that are kept, for the first page of a list.
@@ -93,22 +91,6 @@ type pace struct {
 	changed bool
 }
 
-// lock locks r, which is ready then.
-func (r *responses) lock() {
-	r.mu.Lock()
-	if r.kept == nil {
-		r.asking = make(map[ResponseKey]*asking)
-		// The error is for sizes below one only. Evictions happen under r.mu.
-		r.kept, _ = lru.NewWithEvict(maxResponses, func(key ResponseKey, e *response) {
-			r.bytes -= len(e.result)
-			for _, page := range e.pages { // a list begins anew (CACHE-10)
-				r.kept.Remove(ResponseKey{Key: key.Key, Method: key.Method, Param: page})
-			}
-		})
-		r.paces, _ = lru.New[methodOf, *pace](maxResponses)
-	}
-}
-
 // Response returns the cached result for key. If there is none, or it has
 // expired, Response calls ask. refresh skips the cached result. One request is
 // in flight for a key at a time: other callers wait for it within their own
@@ -126,7 +108,7 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 		case e != nil && e.err != nil:
 			return nil, Freshness{}, e.err
 		case e != nil:
-			return bytes.Clone(e.result), Freshness{Age: e.lease.age(time.Now())}, nil
+			return bytes.Clone(e.bytes), Freshness{Age: e.lease.age(time.Now())}, nil
 		case mine:
 			result, err := c.ask(ctx, key, a, wait, ask)
 			if err != nil && ctx.Err() == nil {
@@ -155,15 +137,15 @@ func (c *Cache) Response(ctx context.Context, key ResponseKey, refresh bool, ask
 // where that may stand in, else the error.
 func (c *Cache) instead(key ResponseKey, refresh bool, err error) ([]byte, Freshness, error) {
 	r := &c.responses
-	r.lock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.kept.Peek(key)
+	e, ok := r.kept.peek(key)
 	now := time.Now()
 	if !ok || e.err != nil || refresh || !c.set.ServeStale || errors.Is(err, ErrFetcherGone) ||
 		!c.standsIn(err) || e.lease.over(now) > maxStale {
 		return nil, Freshness{Cause: err}, err
 	}
-	return bytes.Clone(e.result), Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
+	return bytes.Clone(e.bytes), Freshness{Stale: true, Age: e.lease.age(now), Cause: err}, nil
 }
 
 // Forget drops the cached results of a method: all pages of a list, or all
@@ -177,8 +159,8 @@ func (c *Cache) Forget(key Key, method string) {
 // for the next one.
 func (c *Cache) Outdate(key Key, method string) {
 	r := &c.responses
-	r.lock()
-	if p, ok := r.paces.Get(methodOf{key, method}); ok {
+	r.mu.Lock()
+	if p, ok := r.paces.get(methodOf{key, method}); ok {
 		p.changed = true
 	}
 	r.mu.Unlock()
@@ -188,7 +170,7 @@ func (c *Cache) Outdate(key Key, method string) {
 // ForgetOne drops one result, as [Cache.Forget] does.
 func (c *Cache) ForgetOne(key ResponseKey) {
 	r := &c.responses
-	r.lock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(key)
 }
@@ -204,10 +186,10 @@ func (c *Cache) Clear(key Key) {
 // join returns what is kept, else the request under way, else begins one, which
 // is mine, and to be sent after a while.
 func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking, mine bool, wait time.Duration) {
-	r.lock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	if e, ok := r.kept.Get(key); ok && !refresh && e.lease.holds(now) {
+	if e, ok := r.kept.get(key); ok && !refresh && e.lease.holds(now) {
 		return e, nil, false, 0
 	}
 	a = r.asking[key]
@@ -218,23 +200,41 @@ func (r *responses) join(key ResponseKey, refresh bool) (e *response, a *asking,
 		a.outdated = true // what is asked now is newer
 	}
 	a = &asking{done: make(chan struct{}), err: ErrFetcherGone}
+	if r.asking == nil {
+		r.asking = map[ResponseKey]*asking{}
+	}
 	r.asking[key] = a
 	if key.Param == "" && isList(key.Method) {
-		list := methodOf{key.Key, key.Method}
-		p, ok := r.paces.Get(list)
-		if !ok {
-			p = &pace{}
-			r.paces.Add(list, p)
-		}
-		a.pace = p
-		if p.changed && !refresh {
-			wait = minInterval - now.Sub(p.told)
+		a.pace = r.paceOf(methodOf{key.Key, key.Method})
+		if a.pace.changed && !refresh {
+			wait = minInterval - now.Sub(a.pace.told)
 		}
 	}
 	if wait <= 0 {
 		a.begin(now)
 	}
 	return nil, a, true, wait
+}
+
+// paceOf returns the pace of a list that is asked for. Requires r.mu.
+func (r *responses) paceOf(list methodOf) *pace {
+	p, ok := r.paces.get(list)
+	if !ok {
+		p = &pace{}
+		r.paces.add(list, p)
+		if oldest, _ := r.paces.oldest(); r.paces.len() > maxResponses {
+			r.paces.take(oldest)
+		}
+	}
+	return p
+}
+
+// answered takes out a request that is no longer under way. Requires r.mu.
+func (r *responses) answered(key ResponseKey) {
+	delete(r.asking, key)
+	if len(r.asking) == 0 {
+		r.asking = nil // a map that has grown stays so
+	}
 }
 
 // isList reports the methods whose results a server can say have changed. Results
@@ -245,10 +245,14 @@ func isList(method string) bool { return strings.HasSuffix(method, "/list") }
 func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.Duration, ask Ask) ([]byte, error) {
 	var mine []byte
 	defer func() {
+		kept := &text{a.resp.Result}
+		if a.err == nil && !a.resp.Own && isList(key.Method) {
+			kept = texts.one(kept)
+		}
 		r := &c.responses
-		r.lock()
+		r.mu.Lock()
 		if r.asking[key] == a {
-			delete(r.asking, key)
+			r.answered(key)
 		}
 		switch {
 		case errors.Is(a.err, ErrRefused): // whatever has changed meanwhile
@@ -256,9 +260,9 @@ func (c *Cache) ask(ctx context.Context, key ResponseKey, a *asking, wait time.D
 			r.remove(key)
 		case a.outdated:
 		case a.err == nil && !a.resp.Own:
-			r.keep(key, &response{result: a.resp.Result, lease: newLease(time.Now(), c.set.spread(c.set.responseTTL(a.resp.TTL)))}, c.set.ServeStale)
+			r.keep(key, &response{text: kept, lease: newLease(time.Now(), c.set.spread(c.set.responseTTL(a.resp.TTL)))}, c.set.ServeStale)
 		case errors.Is(a.err, ErrAbsent) && !errors.Is(a.err, ErrFetcherGone):
-			r.keep(key, &response{err: a.err, lease: newLease(time.Now(), absentTTL)}, false)
+			r.keep(key, &response{text: &text{}, err: a.err, lease: newLease(time.Now(), absentTTL)}, false)
 		}
 		r.mu.Unlock()
 		close(a.done)
@@ -288,7 +292,7 @@ func (r *responses) await(ctx context.Context, a *asking, wait time.Duration) er
 	case <-ctx.Done():
 		return ended(ctx)
 	}
-	r.lock()
+	r.mu.Lock()
 	a.begin(time.Now())
 	r.mu.Unlock()
 	return nil
@@ -307,18 +311,19 @@ func (a *asking) begin(now time.Time) {
 // afterwards. Requires r.mu.
 func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	r.remove(key)
-	if (e.lease.ttl <= 0 && !longer) || len(e.result) > maxResponse {
+	if (e.lease.ttl <= 0 && !longer) || len(e.bytes) > maxResponse {
 		return
 	}
-	if _, ok := r.kept.Peek(ResponseKey{Key: key.Key, Method: key.Method}); !ok && key.Param != "" && isList(key.Method) {
+	if _, ok := r.kept.peek(ResponseKey{Key: key.Key, Method: key.Method}); !ok && key.Param != "" && isList(key.Method) {
 		return // it would join the next list
 	}
-	r.bytes += len(e.result)
-	r.kept.Add(key, e)
-	for r.bytes > maxResponseBytes {
-		r.kept.RemoveOldest()
+	r.bytes += len(e.bytes)
+	r.kept.add(key, e)
+	for r.bytes > maxResponseBytes || r.kept.len() > maxResponses {
+		oldest, _ := r.kept.oldest()
+		r.remove(oldest)
 	}
-	if first, ok := r.kept.Peek(ResponseKey{Key: key.Key, Method: key.Method}); ok && key.Param != "" {
+	if first, ok := r.kept.peek(ResponseKey{Key: key.Key, Method: key.Method}); ok && key.Param != "" {
 		if !slices.Contains(first.pages, key.Param) {
 			first.pages = append(first.pages, key.Param)
 		}
@@ -328,23 +333,32 @@ func (r *responses) keep(key ResponseKey, e *response, longer bool) {
 	}
 }
 
-// remove takes a result out. With the first page of a list go the others.
-// Requires r.mu.
-func (r *responses) remove(key ResponseKey) { r.kept.Remove(key) }
+// remove takes a result out. With the first page of a list go the others, since a
+// list begins anew then (CACHE-10). Requires r.mu.
+func (r *responses) remove(key ResponseKey) {
+	e, ok := r.kept.take(key)
+	if !ok {
+		return
+	}
+	r.bytes -= len(e.bytes)
+	for _, page := range e.pages {
+		r.remove(ResponseKey{Key: key.Key, Method: key.Method, Param: page})
+	}
+}
 
 // drop takes a result out and outdates what is on its way. Requires r.mu.
 func (r *responses) drop(key ResponseKey) {
 	r.remove(key)
 	if a := r.asking[key]; a != nil && a.begun {
 		a.outdated = true
-		delete(r.asking, key)
+		r.answered(key)
 	}
 }
 
 func (r *responses) forget(match func(ResponseKey) bool) {
-	r.lock()
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range r.kept.Keys() {
+	for _, key := range r.kept.keys() {
 		if match(key) {
 			r.drop(key)
 		}

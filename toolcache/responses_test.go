@@ -63,7 +63,7 @@ func TestResponse_CACHE_02_Age(t *testing.T) {
 		{"at most a day", toolcache.Settings{}, &day, 24 * time.Hour},
 		{"an explicit bound", toolcache.Settings{TTL: time.Second}, &minute, time.Second},
 		{"an explicit bound that is longer", toolcache.Settings{TTL: time.Hour}, &minute, minute},
-		{"switched off", toolcache.Settings{TTLSet: true}, &minute, 0},
+		{"switched off", toolcache.Settings{TTL: -1}, &minute, 0},
 		{"not said", toolcache.Settings{TTL: time.Hour}, nil, 0},
 		{"zero", toolcache.Settings{TTL: time.Hour}, new(time.Duration), 0},
 	}
@@ -269,7 +269,7 @@ func TestResponse_CACHE_14_Copies(t *testing.T) {
 func TestResponse_CACHE_14_Shared(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, toolcache.Settings{})
-	minute, came := time.Minute, []byte("1")
+	minute, came := time.Minute, []byte("not copied 1") // a text of its own: equal ones are held once
 	ask := func(context.Context) (toolcache.Response, error) {
 		return toolcache.Response{Result: came, TTL: &minute, Shared: true}, nil
 	}
@@ -277,11 +277,11 @@ func TestResponse_CACHE_14_Shared(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, &came[0], &mine[0])
 	for _, now := range []string{"1", "2"} {
-		came[0] = now[0] // which an asker that shares does not do: it shows that there is no copy
+		came[len(came)-1] = now[0] // which an asker that shares does not do: it shows that there is no copy
 		for range 2 {
 			others, _, err := c.Response(t.Context(), response(""), false, nil)
 			require.NoError(t, err)
-			require.Equal(t, now, string(others))
+			require.Equal(t, "not copied "+now, string(others))
 			others[0] = 'x'
 		}
 	}

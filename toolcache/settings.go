@@ -42,12 +42,10 @@ const (
 
 // Settings configure a [Cache]. The zero value uses the defaults.
 type Settings struct {
-	// TTL is how long a list is fresh. A value above zero, or any value with
-	// TTLSet, is an upper limit for the times that servers set. Otherwise lists
-	// are fresh for 5 minutes if the server sets no time. With TTLSet, 0 means
-	// that every read asks the server.
-	TTL    time.Duration
-	TTLSet bool
+	// TTL is how long a list is fresh. If it is not 0, it is also an upper limit for the
+	// times that servers set. The default is the time that the server sets, or 5 minutes
+	// if it sets none. Less than 0 asks the server every time.
+	TTL time.Duration
 	// Size is the greatest number of lists, one for each [Key]. The cache removes
 	// the least recently used list first. 0 means 128. A list has at most 100,000
 	// tools, without tools whose schemas exceed 1 MiB. The cache does not limit
@@ -97,9 +95,6 @@ func (c *Cache) TTL() time.Duration { return c.set.ttl(nil) }
 // Validate returns an error for negative values.
 func (s Settings) Validate() error {
 	var errs []error
-	if s.TTL < 0 {
-		errs = append(errs, fmt.Errorf("tool cache: TTL %s: use a positive duration, or 0 to ask the server every time", s.TTL))
-	}
 	if s.Size < 0 {
 		errs = append(errs, fmt.Errorf("tool cache: size %d: use 1 or more, 0 for %d", s.Size, DefaultSize))
 	}
@@ -114,16 +109,16 @@ func (s Settings) Validate() error {
 
 // ttl is how long a list is fresh for which the server asked for hint.
 func (s Settings) ttl(hint *time.Duration) time.Duration {
-	explicit := s.TTLSet || s.TTL > 0
+	limit := max(s.TTL, 0)
 	switch {
-	case hint == nil && explicit:
-		return s.TTL
+	case hint == nil && s.TTL != 0:
+		return limit
 	case hint == nil:
 		return DefaultTTL
 	}
 	asked := min(max(0, *hint), maxTTL)
-	if explicit {
-		return min(asked, s.TTL)
+	if s.TTL != 0 {
+		return min(asked, limit)
 	}
 	return asked
 }

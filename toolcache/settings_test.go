@@ -17,7 +17,6 @@ func TestSettingsValidate(t *testing.T) {
 		set  toolcache.Settings
 		want string
 	}{
-		{toolcache.Settings{TTL: -time.Second}, "TTL -1s"},
 		{toolcache.Settings{Size: -1}, "size -1"},
 		{toolcache.Settings{FetchTimeout: -1}, "fetch timeout -1ns"},
 		{toolcache.Settings{Revalidate: -1}, "revalidate -1ns"},

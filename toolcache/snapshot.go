@@ -3,8 +3,9 @@ package toolcache
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"hash/maphash"
 	"maps"
-	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,56 +21,74 @@ const (
 
 // snapshot is one state of a list. It never changes.
 type snapshot struct {
-	tools  []mcp.Tool
-	index  map[string]*mcp.Tool // into tools
-	large  map[string]int       // tools that were refused, and their bytes; mostly nil
-	epoch  uint64               // in which the fetch began
+	*contents
+	epoch  uint64 // in which the fetch began
 	public bool
 	stored bool           // came out of the durable store
 	asked  *time.Duration // what the server asked for
 	lease  lease
-	digest *digest
 }
 
-// digest is made when somebody wants to know.
-type digest struct {
-	once sync.Once
-	text string
+// contents are the tools of a list. Lists that say the same share them, see [twins].
+type contents struct {
+	tools []mcp.Tool
+	index map[string]*mcp.Tool // into tools
+	large map[string]int       // tools that were refused, and their bytes; mostly nil
+
+	// The digest is made when somebody wants to know.
+	once   sync.Once
+	digest string
 }
 
 // newSnapshot makes a state of what was fetched. Of tools with the same name the
 // first counts, also when it is refused.
 func newSnapshot(from Listing, epoch uint64, lease lease) *snapshot {
-	s := &snapshot{
-		tools:  make([]mcp.Tool, 0, len(from.Tools)),
-		index:  make(map[string]*mcp.Tool, len(from.Tools)),
-		epoch:  epoch,
-		public: from.Public,
-		asked:  from.TTL,
-		lease:  lease,
-		digest: &digest{},
+	return &snapshot{
+		contents: contentsOf.one(newContents(from.Tools)),
+		epoch:    epoch,
+		public:   from.Public,
+		asked:    from.TTL,
+		lease:    lease,
 	}
-	for i := range from.Tools {
-		t := &from.Tools[i]
-		if s.index[t.Name] != nil || s.large[t.Name] > 0 {
+}
+
+func newContents(tools []mcp.Tool) *contents {
+	c := &contents{tools: make([]mcp.Tool, 0, len(tools)), index: make(map[string]*mcp.Tool, len(tools))}
+	for i := range tools {
+		t := &tools[i]
+		if c.index[t.Name] != nil || c.large[t.Name] > 0 {
 			continue
 		}
 		if size := len(t.InputSchema) + len(t.OutputSchema); size > maxSchemas {
-			if s.large == nil {
-				s.large = map[string]int{}
+			if c.large == nil {
+				c.large = map[string]int{}
 			}
-			s.large[t.Name] = size
+			c.large[t.Name] = size
 			continue
 		}
-		s.tools = append(s.tools, *t)
-		s.index[t.Name] = &s.tools[len(s.tools)-1]
+		c.tools = append(c.tools, *t)
+		c.index[t.Name] = &c.tools[len(c.tools)-1]
 	}
-	return s
+	return c
 }
 
-// same reports whether both hold the same tools in the same order.
-func (s *snapshot) same(other *snapshot) bool {
-	return reflect.DeepEqual(s.tools, other.tools) && maps.Equal(s.large, other.large)
+// equal reports whether both hold the same tools in the same order.
+func (c *contents) equal(other *contents) bool {
+	return slices.EqualFunc(c.tools, other.tools, func(a, b mcp.Tool) bool { return a.Equal(&b) }) && maps.Equal(c.large, other.large)
+}
+
+// hash is of most of what differs between lists.
+func (c *contents) hash() uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for i := range c.tools {
+		t := &c.tools[i]
+		for _, text := range [...]string{t.Name, t.Description} {
+			_, _ = h.WriteString(text) // never fails, nor does Write
+		}
+		_, _ = h.Write(t.InputSchema)
+	}
+	return h.Sum64()
 }
 
 // in is the same state as seen from another epoch.
@@ -80,28 +99,28 @@ func (s *snapshot) in(epoch uint64) *snapshot {
 }
 
 // missing is the error for a name that is not in the index.
-func (s *snapshot) missing(name string) error {
-	if size := s.large[name]; size > 0 {
+func (c *contents) missing(name string) error {
+	if size := c.large[name]; size > 0 {
 		return &RefusedToolError{Name: name, Bytes: size, Limit: maxSchemas}
 	}
 	return &UnknownToolError{name}
 }
 
 // encoded returns the list as a server would say it, and its digest in hex.
-func (s *snapshot) encoded() (list []byte, hash string, err error) {
-	list, err = mcp.Marshal(&mcp.ListToolsResult{Tools: s.tools})
+func (c *contents) encoded() (list []byte, hash string, err error) {
+	list, err = mcp.Marshal(&mcp.ListToolsResult{Tools: c.tools})
 	return list, hashOf(list), err
 }
 
-// hash is the digest of the tools. Tools that cannot be encoded, which none are
+// fingerprint is the digest of the tools. Tools that cannot be encoded, which none are
 // that came from a server, have none.
-func (s *snapshot) hash() string {
-	s.digest.once.Do(func() {
-		if _, hash, err := s.encoded(); err == nil {
-			s.digest.text = hash
+func (c *contents) fingerprint() string {
+	c.once.Do(func() {
+		if _, hash, err := c.encoded(); err == nil {
+			c.digest = hash
 		}
 	})
-	return s.digest.text
+	return c.digest
 }
 
 func hashOf(data []byte) string {

@@ -36,6 +36,6 @@ func (c *Cache) Status(key Key) (st Status, ok bool) {
 		Tools: len(s.tools), Refused: len(s.large),
 		Age: s.lease.age(now), TTL: s.lease.ttl,
 		Fresh: l.fresh(s, now), Public: s.public,
-		Epoch: l.epoch.Load(), Hash: s.hash(),
+		Epoch: l.epoch.Load(), Hash: s.fingerprint(),
 	}, true
 }

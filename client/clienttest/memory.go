@@ -20,7 +20,7 @@ import (
 // is one run of the program. It can connect many times. It works inside a
 // testing/synctest bubble if the server was made there.
 //
-// A client soon restarts a run that has ended, see client.WithRestart. Five
+// A client soon restarts a run that has ended, see client.Restart. Five
 // ends within a minute are a crash loop; the client then waits for a minute.
 // After Close, connecting fails as for a missing program.
 func (s *Server) Transport() transport.Transport { return memory{s} }

@@ -189,7 +189,7 @@ func (b *Budget) leave(r *reading) {
 // others wait for it alone, so that it does not get the whole idle timeout.
 const mayIdle = 5 * time.Second
 
-var errStalled = errors.New("the server stopped in the middle of the answer while others waited for its room")
+var errStalled = errors.New("the server stopped in the middle of an answer while other calls waited for memory")
 
 // prod gives up the answer that goes beyond the limit if it has stalled.
 func (b *Budget) prod() {

@@ -126,7 +126,7 @@ func (c *Command) Connect(ctx context.Context, h Handler) (Conn, error) {
 	return conn, nil
 }
 
-var errTooNoisy = errors.New("the program writes to stdout what is not MCP; it must log to stderr")
+var errTooNoisy = errors.New("the program writes other text than MCP to stdout; it must log to stderr")
 
 func (c *Command) check() error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {

@@ -30,7 +30,7 @@ type HTTP struct {
 	//
 	// ctx is the context of the call. Requests that belong to no call, such as the
 	// end of a session, have a context without values. By default, cached results
-	// are not shared between callers with different headers; WithCachePartition of
+	// are not shared between callers with different headers; CacheConfig.Partition of
 	// package client overrides this.
 	HeaderFunc func(ctx context.Context) (http.Header, error)
 	// RoundTripper sends the requests. nil means a pool that all connections
@@ -326,4 +326,4 @@ func (c *httpConn) traceReceived(frame []byte) {
 	}
 }
 
-var errSession = errors.New("the server does not know this session any more")
+var errSession = errors.New("the server has lost this session")

@@ -39,7 +39,7 @@ func (x *exchange) answer(req jsonrpc.Request, resp *http.Response) (Answer, err
 		return x.stream()
 	}
 	head, _ := x.head(drainBytes)
-	f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where JSON or an event stream is due; is this the URL of an MCP endpoint?",
+	f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s instead of JSON or an event stream; is this the URL of an MCP endpoint?",
 		contentName(resp)))
 	f.HTTP = x.evidence(head)
 	return Answer{}, f

@@ -139,7 +139,7 @@ func (x *exchange) takeOne(data []byte, whole int, again bool) (resp jsonrpc.Res
 		return jsonrpc.Response{}, false, f
 	}
 	if x.stateless || !x.c.deliver(resp.ID, outcome{resp: resp}) {
-		x.c.fault(errors.New("an answer came that no request waits for"))
+		x.c.fault(errors.New("an answer arrived that no request waits for"))
 	}
 	return jsonrpc.Response{}, false, nil
 }

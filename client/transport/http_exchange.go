@@ -219,7 +219,7 @@ func (x *exchange) send(ctx context.Context, verb string) (*http.Response, error
 		_ = resp.Body.Close()
 		target = next
 	}
-	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a circle"))
+	return nil, x.failure(ReasonConfig, errors.New("the server redirects in a loop"))
 }
 
 // holdsAnswer reports whether a reply that is not taken for its status or its headers

@@ -31,7 +31,7 @@ func (t *headerTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		if _, broken := err.(*callback.Error); broken { //nolint:errorlint // ours, as it came
 			reason = ReasonCallback
 		}
-		return nil, &Failure{Reason: reason, NotSent: true, Err: fmt.Errorf("the headers of the request cannot be had: %w", err)}
+		return nil, &Failure{Reason: reason, NotSent: true, Err: fmt.Errorf("the headers of the request are not available: %w", err)}
 	}
 	if len(own) > 0 {
 		t.sent.note(own)

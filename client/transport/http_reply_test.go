@@ -123,7 +123,7 @@ func TestHTTPFailures(t *testing.T) {
 		{"308 to another origin", answered(308, "", "", "Location", "https://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "https://elsewhere.invalid/mcp;", ""}},
 		{"308 to another host", answered(308, "", "", "Location", "http://elsewhere.invalid/mcp?secret"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://elsewhere.invalid/mcp;", ""}},
 		{"308 to another port", answered(308, "", "", "Location", "//127.0.0.1:1/"), want{transport.ReasonConfig, false, 0, 308, "another origin, http://127.0.0.1:1/;", ""}},
-		{"307 in a circle", answered(307, "", "", "Location", "/"), want{transport.ReasonConfig, false, 0, 307, "circle", ""}},
+		{"307 in a circle", answered(307, "", "", "Location", "/"), want{transport.ReasonConfig, false, 0, 307, "loop", ""}},
 
 		{"hangs up", raw(""), want{transport.ReasonLost, false, 0, 0, "", ""}},
 		{"not HTTP", raw("SSH-2.0-server\r\n\r\n"), want{transport.ReasonLost, false, 0, 0, "malformed HTTP", ""}},

@@ -267,7 +267,7 @@ func TestStalledAnswerMakesWay(t *testing.T) {
 				began := time.Now()
 				slow := p.wave(t.Context(), 1, "large, slow", wait)
 				err := failure(t, <-stalled, transport.ReasonNoRoom)
-				require.ErrorContains(t, err, "stopped in the middle of the answer")
+				require.ErrorContains(t, err, "stopped in the middle of an answer")
 				require.LessOrEqual(t, time.Since(began), 5*time.Second)
 				require.False(t, err.NotSent)
 				errs := p.wave(t.Context(), 3, "large", wait)

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"os"
 	"os/exec"
@@ -142,7 +143,11 @@ func (p *process) outlive() {
 // never blocks on it.
 func (p *process) readStderr() {
 	defer close(p.stderrDone)
-	lines := bufio.NewReaderSize(p.stderr, 16<<10)
+	first := make([]byte, 1) // most programs write nothing there: only for what comes there is a buffer
+	if n, err := p.stderr.Read(first); n == 0 && err != nil {
+		return
+	}
+	lines := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), p.stderr), 16<<10)
 	for {
 		text, prefix, err := lines.ReadLine()
 		if err != nil {

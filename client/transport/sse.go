@@ -38,7 +38,7 @@ const endpointTimeout = 10 * time.Second
 var (
 	errNoEndpoint  = errors.New("the server did not name the URL for messages in time")
 	errStreamEnded = errors.New("the server's event stream ended, and with it the connection")
-	errStreamLost  = errors.New("the server does not know the session of its event stream any more")
+	errStreamLost  = errors.New("the server has lost the session of its event stream")
 )
 
 // lostAfter is how many calls in a row the server must have refused because it does
@@ -125,7 +125,7 @@ func (x *exchange) endpoint() (*sse.Reader, error) {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, x.accepted(resp) // never is
 	case mediaType(resp.Header) != typeEvents:
-		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s where an event stream is due", contentName(resp)))
+		f := x.failure(ReasonNotMCP, fmt.Errorf("the server answered with %s instead of an event stream", contentName(resp)))
 		head, _ := x.head(drainBytes)
 		f.HTTP = x.evidence(head)
 		return nil, f
@@ -151,7 +151,7 @@ func (x *exchange) adopt(named string) error {
 	}
 	to.User = nil
 	if !sameOrigin(x.c.url, to) {
-		return x.failure(ReasonConfig, fmt.Errorf("the server wants its messages sent to another origin, %s, where credentials must not go", endpoint(to)))
+		return x.failure(ReasonConfig, fmt.Errorf("the server names another origin for messages, %s, where credentials must not go", endpoint(to)))
 	}
 	x.c.url = to
 	return nil

@@ -10,7 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
@@ -31,8 +36,8 @@ func newCallCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call [SERVER] TOOL [k=v…]",
 		Short: "Call a tool",
-		Long: `Call a tool. Arguments are typed and checked by the tool's input schema before
-anything is sent; see mcpctl help syntax.`,
+		Long: `Call a tool. The tool's input schema decides the types of the arguments, and they
+are checked before anything is sent. See mcpctl help syntax.`,
 		Example: `  mcpctl call :3000/mcp echo message=hi
   mcpctl call create_issue title="It breaks" labels[]=bug -- ./server
   mcpctl call :3000/mcp query --json @args.json limit=50
@@ -43,27 +48,22 @@ anything is sent; see mcpctl help syntax.`,
 			return a.call(cmd, args, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.base, "json", "", "an `object` to begin with: its text, @FILE, or - for standard input")
-	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "send the arguments as they are")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the request and send nothing")
-	cmd.Flags().StringVar(&o.save, "save", "", "`folder` to write images and other files of the result to")
+	cmd.Flags().StringVar(&o.base, "json", "", "the `object` to start from: JSON text, @FILE, or - for standard input")
+	cmd.Flags().BoolVar(&o.noValidate, "no-validate", false, "send the arguments unchecked")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the request instead of sending it")
+	cmd.Flags().StringVar(&o.save, "save", "", "write images and other files of the result to this `folder`")
 	return cmd
 }
 
-// call has two halves: what is typed is read before a server is started, what
-// it means is decided by the tool's schema.
+// call has two halves: it reads the command line before it starts a server, and
+// types the arguments when it has the tool's schema.
 func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
-	t, rest, err := a.server(newLine(cmd, args))
+	t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 {
-		f := usage("no tool: which one is to be called?")
-		f.try = append(f.try, "mcpctl ls "+strings.TrimSpace(t.typed))
-		if t.argv != nil {
-			f.try = []string{"mcpctl ls -- " + strings.Join(mcperrors.RedactCommand(t.argv, a.secrets...), " ")}
-		}
-		return f
+		return a.noTool(t, "call")
 	}
 	name := rest[0]
 	base, operands, err := a.operands(rest[1:], o.base, o.baseSet)
@@ -75,12 +75,12 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 			return err
 		}
 	}
-	show := a.newStatus()
-	defer show.end()
-	return a.with(cmd.Context(), t, func(ctx context.Context, c *connection) error {
-		tool, err := a.tool(ctx, c, name)
+	show := a.console.NewStatus()
+	defer show.End()
+	return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
+		tool, err := listing.Tool(ctx, a.dial, c, name)
 		if err != nil {
-			return &notCalled{err}
+			return &explain.NotCalled{Err: err}
 		}
 		arguments, err := a.arguments(tool, base, operands, o.noValidate)
 		if err != nil {
@@ -92,25 +92,37 @@ func (a *app) call(cmd *cobra.Command, args []string, o callOptions) error {
 		if o.dryRun {
 			return a.dryRun(t, mcp.MethodToolsCall, params)
 		}
-		show.begin("calling " + name)
-		raw, err := a.request(ctx, c, sentRequest{method: mcp.MethodToolsCall, tool: name, acts: true}, json.RawMessage(params.AppendJSON(nil)),
-			client.WithProgress(func(p mcp.ProgressParams) { a.progress(show, p) }))
-		show.end()
+		show.Begin("calling " + name)
+		raw, err := a.dial.Request(ctx, c, connect.Sent{Method: mcp.MethodToolsCall, Tool: name, Acts: true}, json.RawMessage(params.AppendJSON(nil)),
+			client.WithProgress(show.Progress))
+		show.End()
 		if err != nil {
 			return withTool(err, name)
 		}
 		return a.result(c, tool, raw, o)
-	}, client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) { a.log(show, m) }))
+	}, client.OnLog(func(_ context.Context, m mcp.LoggingMessageParams) { show.Log(m) }))
 }
 
-// operands reads what was typed; @- and --json - read standard input.
+// noTool is the failure of a command that needs a tool and was given none.
+func (a *app) noTool(t target.Target, purpose string) *failure.Failure {
+	f := failure.Usage("no tool given: name the tool to %s", purpose)
+	f.Try = append(f.Try, "mcpctl ls "+t.Typed)
+	if t.Argv != nil {
+		f.Try = []string{"mcpctl ls -- " + strings.Join(a.dial.Secrets.Command(t.Argv), " ")}
+	}
+	return f
+}
+
+var errNoInput = errors.New("standard input is a terminal, and --no-input forbids reading it")
+
+// operands reads the operands; @- and --json - read standard input.
 func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []operand.Operand, error) {
-	files := &operand.Files{Stdin: a.in}
-	if a.inTerminal {
-		if a.flags.noInput {
-			files.Stdin = nil
+	files := &operand.Files{Stdin: a.console.In}
+	if a.console.InTerminal {
+		if a.flags.NoInput {
+			files.Stdin, files.NoStdin = nil, errNoInput
 		}
-		files.BeforeStdin = func() { fmt.Fprintln(a.stderr, "reading from the keyboard, end with Ctrl-D") }
+		files.BeforeStdin = func() { a.console.Note("reading standard input; end it with Ctrl-D") }
 	}
 	var object *doc.Value
 	var err error
@@ -130,8 +142,7 @@ func (a *app) operands(args []string, base string, baseSet bool) (*doc.Value, []
 	return object, out, nil
 }
 
-// arguments types and checks what was typed. Everything that is wrong is told
-// at once.
+// arguments types and checks the operands. Its failure lists every problem.
 func (a *app) arguments(tool, base *doc.Value, operands []operand.Operand, noValidate bool) (*doc.Value, error) {
 	root := tool.Get("inputSchema")
 	input := schema.New(root)
@@ -143,22 +154,22 @@ func (a *app) arguments(tool, base *doc.Value, operands []operand.Operand, noVal
 	var findings []schema.Finding
 	judge, err := schema.NewJudge(root)
 	if errors.Is(err, schema.ErrCannotJudge) {
-		a.warn("%s: %v; sent unchecked", name, err)
+		a.console.Warn("%s: %v; the arguments are sent unchecked", name, err)
 		findings = mistyped
 	} else {
 		findings = merge(judge.Findings(arguments), mistyped)
 	}
 	if len(findings) > 0 {
-		f := usage("%s %s", count(len(findings), "argument does not fit", "arguments do not fit"), name)
-		f.findings, f.signature = findings, schema.Signature(name, input)
-		f.note = "nothing was sent; --no-validate sends it as it is"
+		f := failure.Usage("%s %s", count(len(findings), "argument does not fit", "arguments do not fit"), name)
+		f.Findings, f.Signature = findings, schema.Signature(name, input)
+		f.Note = "nothing was sent; --no-validate sends the arguments unchecked"
 		return nil, f
 	}
 	a.warnUnknown(name, root, arguments)
 	return arguments, nil
 }
 
-// merge joins two lists of findings; what the first says about a place wins.
+// merge joins two lists of findings; for the same place the first list wins.
 func merge(first, second []schema.Finding) []schema.Finding {
 	out := first
 	for _, f := range second {
@@ -180,8 +191,8 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// warnUnknown tells of arguments that the schema allows and does not know: they
-// are most often typing mistakes.
+// warnUnknown warns about arguments that the schema allows but does not declare:
+// most of them are typing mistakes.
 func (a *app) warnUnknown(name string, root, arguments *doc.Value) {
 	declared := root.Get("properties")
 	if len(declared.Members()) == 0 || root.Get("additionalProperties").Kind() == doc.Object || root.Get("patternProperties") != nil {
@@ -199,11 +210,11 @@ func (a *app) warnUnknown(name string, root, arguments *doc.Value) {
 		if near := suggest.Nearest(m.Name, names); len(near) > 0 {
 			text += "; did you mean " + near[0] + "?"
 		}
-		a.warn("%s", text)
+		a.console.Warn("%s", text)
 	}
 }
 
-// withTool says which tool an error is about.
+// withTool adds the name of the tool to an error.
 func withTool(err error, name string) error {
 	var e *mcperrors.Error
 	if errors.As(err, &e) && e.Tool == "" {

@@ -6,31 +6,38 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/example"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/operand"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
-	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
-	"github.com/mainstay-mcp/mainstay/internal/suggest"
 )
 
 func newDescribeCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "describe [SERVER] TOOL",
-		Short: "One tool: its signature, arguments, claims, and a line that calls it",
+		Short: "Show a tool's signature, arguments, annotations and an example call",
 		Example: `  mcpctl describe :3000/mcp echo
   mcpctl describe echo -- npx -y @modelcontextprotocol/server-everything stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := a.server(newLine(cmd, args))
+			t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 			if err != nil {
 				return err
 			}
-			if len(rest) != 1 {
-				return usage("describe takes the name of one tool, got %d operands", len(rest))
+			if len(rest) == 0 {
+				return a.noTool(t, "describe")
 			}
-			return a.with(cmd.Context(), t, func(ctx context.Context, c *connection) error {
-				tool, err := a.tool(ctx, c, rest[0])
+			if len(rest) != 1 {
+				return failure.Usage("describe takes the name of one tool, not %d operands", len(rest))
+			}
+			return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
+				tool, err := listing.Tool(ctx, a.dial, c, rest[0])
 				if err != nil {
 					return err
 				}
@@ -40,43 +47,18 @@ func newDescribeCmd(a *app) *cobra.Command {
 	}
 }
 
-// tool finds a tool in the server's list. A name that is not there is told with
-// those that are near; nothing is ever called instead.
-func (a *app) tool(ctx context.Context, c *connection, name string) (*doc.Value, error) {
-	notFound := fail(kindNotFound, mcperrors.NotSent, "no tool %s", name)
-	notFound.note = "nothing was sent"
-	if !c.may("tools") {
-		notFound.add("server", "%s declares no tools", serverName(c))
-		return nil, notFound
+func (a *app) describe(cmd *cobra.Command, t target.Target, tool *doc.Value) error {
+	switch a.console.Format {
+	case console.JSON:
+		return a.console.PrintJSON(tool.AppendJSON(nil))
+	case console.NDJSON:
+		return a.console.PrintRaw(console.Compact(tool.AppendJSON(nil)))
+	case console.Raw:
+		return a.console.PrintRaw(tool.AppendJSON(nil))
 	}
-	items, err := a.walk(ctx, c, listings[0], nil)
-	if err != nil {
-		return nil, err
-	}
-	tool, names := find(items, "name", name)
-	if tool != nil {
-		return tool, nil
-	}
-	if near := suggest.Nearest(name, names); len(near) > 0 {
-		notFound.message += "; did you mean " + strings.Join(near, ", ") + "?"
-	} else {
-		notFound.add("tools", "%s", short(strings.Join(names, ", "), 200))
-	}
-	return nil, notFound
-}
-
-func (a *app) describe(cmd *cobra.Command, t target, tool *doc.Value) error {
-	switch a.flags.output {
-	case formatJSON:
-		return a.printJSON(tool.AppendJSON(nil))
-	case formatNDJSON:
-		return a.printRaw(compact(tool.AppendJSON(nil)))
-	case formatRaw:
-		return a.printRaw(tool.AppendJSON(nil))
-	}
-	s := a.style(a.outTerminal)
+	s := a.console.OutStyle()
 	var b strings.Builder
-	b.WriteString(s.bold(visible.Line(toolSignature(tool))) + "\n")
+	b.WriteString(s.Bold(visible.Line(toolSignature(tool))) + "\n")
 	for _, key := range []string{"title", "description"} {
 		if text := strings.TrimSpace(tool.Get(key).Str()); text != "" {
 			b.WriteString("\n" + visible.Text(text) + "\n")
@@ -84,41 +66,33 @@ func (a *app) describe(cmd *cobra.Command, t target, tool *doc.Value) error {
 	}
 	input := schema.New(tool.Get("inputSchema"))
 	if fields := input.Fields(); len(fields) > 0 {
-		b.WriteString("\n" + s.dim("arguments") + "\n")
-		b.WriteString(aligned(s, a.tableWidth(), "  ", []string{"NAME", "TYPE", "", "DESCRIPTION"}, fieldRows(fields)))
+		b.WriteString("\n" + s.Dim("arguments") + "\n")
+		b.WriteString(console.Aligned(s, a.console.TableWidth(), "  ", []string{"NAME", "TYPE", "", "DESCRIPTION"}, fieldRows(fields)))
 	}
 	if out := schema.New(tool.Get("outputSchema")); out.Known() {
 		if fields := out.Fields(); len(fields) > 0 {
-			b.WriteString("\n" + s.dim("result") + "\n")
-			b.WriteString(aligned(s, a.tableWidth(), "  ", []string{"NAME", "TYPE", "", "DESCRIPTION"}, fieldRows(fields)))
+			b.WriteString("\n" + s.Dim("result") + "\n")
+			b.WriteString(console.Aligned(s, a.console.TableWidth(), "  ", []string{"NAME", "TYPE", "", "DESCRIPTION"}, fieldRows(fields)))
 		}
 	}
 	if said := claims(tool); len(said) > 0 {
-		b.WriteString("\n" + s.dim("the server claims") + "\n  " + visible.Line(strings.Join(said, "; ")) + "\n")
+		b.WriteString("\n" + s.Dim("annotations (claimed by the server)") + "\n  " + visible.Line(strings.Join(said, "; ")) + "\n")
 	}
 	line, about := a.exampleLine(cmd, t, tool)
-	b.WriteString("\n" + s.dim("example"+about) + "\n" + line)
-	return a.say(b.String())
-}
-
-// tableWidth is the width of a table: nothing is cut in a pipe.
-func (a *app) tableWidth() int {
-	if a.outTerminal {
-		return a.width
-	}
-	return 1 << 16
+	b.WriteString("\n" + s.Dim("example"+about) + "\n" + line)
+	return a.console.Print(b.String())
 }
 
 func fieldRows(fields []schema.Field) [][]string {
 	var rows [][]string
 	for _, f := range fields {
 		var about []string
-		if text := oneLine(f.Schema.Word("description")); text != "" {
+		if text := console.OneLine(f.Schema.Word("description")); text != "" {
 			about = append(about, text)
 		}
 		about = append(about, f.Schema.Limits()...)
 		if d := f.Schema.Default(); d != nil {
-			about = append(about, "default "+short(d.String(), 60))
+			about = append(about, "default "+visible.Cut(d.String(), 60))
 		}
 		need := ""
 		if f.Required {
@@ -129,8 +103,8 @@ func fieldRows(fields []schema.Field) [][]string {
 	return rows
 }
 
-// claims says in words what the server's annotations say. They are claims:
-// nothing makes a server keep them.
+// claims describes the annotations of a tool. They are claims: a server does not
+// have to keep them.
 func claims(tool *doc.Value) []string {
 	var out []string
 	annotations := tool.Get("annotations")
@@ -145,34 +119,34 @@ func claims(tool *doc.Value) []string {
 			out = append(out, no)
 		}
 	}
-	say("readOnlyHint", "only reads", "changes things")
+	say("readOnlyHint", "only reads", "changes data")
 	if !annotations.Get("readOnlyHint").True() {
-		say("destructiveHint", "may destroy", "only adds")
+		say("destructiveHint", "may destroy data", "only adds data")
 		say("idempotentHint", "safe to repeat", "not safe to repeat")
 	}
-	say("openWorldHint", "talks to the outside", "stays inside")
+	say("openWorldHint", "reaches external systems", "stays within the server")
 	return out
 }
 
-// exampleLine is a line that, pasted, calls the tool with arguments its schema
-// accepts, on the same server with the same flags. about says what to think of
-// them: a value that fits may still be one that the server does not know.
-func (a *app) exampleLine(cmd *cobra.Command, t target, tool *doc.Value) (text, about string) {
+// exampleLine returns a line to paste: it calls the tool on the same server, with
+// the same flags and with arguments that the schema accepts. about tells whether the
+// values are placeholders, which may mean nothing to the server.
+func (a *app) exampleLine(cmd *cobra.Command, t target.Target, tool *doc.Value) (text, about string) {
 	name := tool.Get("name").Str()
 	root := tool.Get("inputSchema")
 	args, placeholders, ok := example.Arguments(root)
 	if !ok {
-		return "  no arguments were found that the input schema accepts; write them with --json\n", ""
+		return "  found no arguments that the input schema accepts; write them with --json\n", ""
 	}
 	words := []string{"mcpctl", "call"}
-	words = append(words, typedFlags(cmd)...)
-	words = append(append(words, t.words()...), name)
+	words = append(words, flags.Typed(cmd)...)
+	words = append(append(words, t.Words()...), name)
 	words = append(words, operand.Format(args, schema.New(root))...)
-	if t.argv != nil {
-		words = append(append(words, "--"), t.argv...)
+	if t.Argv != nil {
+		words = append(append(words, "--"), t.Argv...)
 	}
 	if placeholders {
-		about = " (built from the schema; values are placeholders)"
+		about = " (from the schema; the values are placeholders)"
 	}
 	return "  " + visible.Line(example.Quote(words)) + "\n", about
 }

@@ -11,14 +11,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 )
 
-// A failure is made by fail only, which takes what became of the request; after a
-// request has been sent nothing may call it a mistake of the command line.
+// Only failure.New makes a failure, because it takes what became of the request.
+// After a request has been sent, nothing may call it a wrong command line.
 func TestFailuresSayWhatWasSent(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	inside, err := filepath.Glob("internal/*/*.go")
+	require.NoError(t, err)
+	names = append(names, inside...)
 	made := 0
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
@@ -34,12 +39,12 @@ func TestFailuresSayWhatWasSent(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CompositeLit:
-					if typ, ok := n.Type.(*ast.Ident); ok && typ.Name == "failure" {
+					if named(n.Type, "Failure") {
 						made++
-						require.Equal(t, "fail", f.Name.Name, "%s: %s makes a failure without saying what was sent", name, f.Name.Name)
+						require.Equal(t, "New", f.Name.Name, "%s: %s makes a failure without saying what was sent", name, f.Name.Name)
 					}
 				case *ast.CallExpr:
-					if called, ok := n.Fun.(*ast.Ident); ok && called.Name == "usage" && name == "result.go" {
+					if named(n.Fun, "Usage") && name == "result.go" {
 						require.Equal(t, "checkFolder", f.Name.Name, "%s: the request has been answered there", f.Name.Name)
 					}
 				}
@@ -50,7 +55,19 @@ func TestFailuresSayWhatWasSent(t *testing.T) {
 	require.Equal(t, 1, made)
 }
 
-// Who reads a list may leave; who runs a tool is told that it ran.
+// named reports whether an expression is a name, of this package or another.
+func named(e ast.Expr, name string) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name == name
+	case *ast.SelectorExpr:
+		return e.Sel.Name == name
+	}
+	return false
+}
+
+// The reader of a list may leave silently. After a tool has run, the user learns
+// that it ran.
 func TestClosedPipeAfterACall(t *testing.T) {
 	t.Parallel()
 	url := serve(t, io.Discard) + "/mcp"
@@ -58,14 +75,14 @@ func TestClosedPipeAfterACall(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"call", url, "echo", "message=hi"}, `"kind":"output-closed","exit":141,"message":"the output was closed before all of it was written","method":"tools/call","tool":"echo","delivery":"answered","retryable":false`},
+		{[]string{"call", url, "echo", "message=hi"}, `"kind":"output-closed","exit":141,"message":"the reader closed the output before it was complete","method":"tools/call","tool":"echo","delivery":"answered","retryable":false`},
 		{[]string{"rpc", url, "ping"}, `"method":"ping","delivery":"answered"`},
 		{[]string{"ls", url}, ""},
 		{[]string{"call", url, "echo", "message=hi", "--dry-run"}, ""},
 	} {
 		var stderr strings.Builder
-		code := run(t.Context(), append(tt.args, "-o", "json"), streams{
-			in: strings.NewReader(""), out: leaver{}, err: &stderr, env: func(string) (string, bool) { return "", false },
+		code := run(t.Context(), append(tt.args, "-o", "json"), console.Streams{
+			In: strings.NewReader(""), Out: leaver{}, Err: &stderr, Env: func(string) (string, bool) { return "", false },
 		})
 		require.Equal(t, 128+int(syscall.SIGPIPE), code)
 		require.Contains(t, stderr.String(), tt.want)

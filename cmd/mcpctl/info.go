@@ -6,45 +6,48 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func newInfoCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info [SERVER]",
-		Short: "Who is this: identity, revision, capabilities, instructions",
+		Short: "Show a server's name, revision, capabilities and instructions",
 		Example: `  mcpctl info https://api.example.com/mcp
   mcpctl info -- npx -y @modelcontextprotocol/server-everything stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := a.server(newLine(cmd, args))
+			t, rest, err := a.dial.Server(target.NewLine(cmd, args))
 			if err != nil {
 				return err
 			}
 			if len(rest) > 0 {
-				return usage("info takes no operand after the server, got %s", rest[0])
+				return failure.Usage("info takes only a server: unexpected operand %s", rest[0])
 			}
-			return a.with(cmd.Context(), t, func(_ context.Context, c *connection) error { return a.info(c) })
+			return a.dial.With(cmd.Context(), t, func(_ context.Context, c *connect.Connection) error { return a.info(c) })
 		},
 	}
 }
 
-// info shows the server's answer to the handshake.
-func (a *app) info(c *connection) error {
+// info prints the server's answer to the handshake.
+func (a *app) info(c *connect.Connection) error {
 	raw := c.InitializeResult()
 	if raw == nil {
-		f := a.broken(c, "the server does not know server/discover: nothing is known of it")
-		f.try = append(f.try, "--era auto finds out what it speaks")
+		f := c.Broken("the server does not support server/discover, so there is nothing to show")
+		f.Try = append(f.Try, "--era auto, which detects what the server supports")
 		return f
 	}
-	switch a.flags.output {
-	case formatJSON:
-		return a.printJSON(raw)
-	case formatNDJSON:
-		return a.printRaw(compact(raw))
-	case formatRaw:
-		return a.printRaw(raw)
+	switch a.console.Format {
+	case console.JSON:
+		return a.console.PrintJSON(raw)
+	case console.NDJSON:
+		return a.console.PrintRaw(console.Compact(raw))
+	case console.Raw:
+		return a.console.PrintRaw(raw)
 	}
 	rows := [][]string{}
 	add := func(label, value string) {
@@ -58,43 +61,28 @@ func (a *app) info(c *connection) error {
 	add("version", server.Version)
 	add("about", server.Description)
 	add("website", server.WebsiteURL)
-	add("transport", c.server.transport())
-	add("era", eraWord(c.ProtocolVersion().Era()))
+	add("transport", c.Target.Transport())
+	add("era", connect.EraWord(c.ProtocolVersion().Era()))
 	add("revision", string(c.ProtocolVersion()))
-	add("era found", a.safe(eraFound(c.Negotiated())))
+	add("era found", a.dial.Secrets.Safe(connect.EraFound(c.Negotiated())))
 	result, err := doc.Parse(raw)
 	if err != nil {
-		return a.broken(c, "the answer to the handshake cannot be read: %v", err)
+		return c.Broken("the answer to the handshake is not valid: %v", err)
 	}
 	add("capabilities", capabilities(result.Get("capabilities")))
-	add("connected in", age(c.took).String())
-	if !a.outTerminal {
+	add("connected in", console.Rounded(c.Took).String())
+	if !a.console.OutTerminal {
 		add("instructions", c.Instructions())
-		return a.tsv(rows)
+		return a.console.PrintSeparated(rows)
 	}
-	text := aligned(a.style(true), 1<<16, "", nil, rows)
+	text := console.Aligned(a.console.OutStyle(), 1<<16, "", nil, rows)
 	if c.Instructions() != "" {
 		text += "\n" + strings.TrimRight(visible.Text(c.Instructions()), "\n") + "\n"
 	}
-	return a.say(text)
+	return a.console.Print(text)
 }
 
-// eraWord is the word --era takes.
-func eraWord(era mcp.Era) string {
-	if era == mcp.EraSession {
-		return "legacy"
-	}
-	return "modern"
-}
-
-func (t target) transport() string {
-	if t.argv != nil {
-		return "stdio"
-	}
-	return "http"
-}
-
-// capabilities lists what is declared, with the flags that are on:
+// capabilities lists the declared capabilities, with the flags that are on:
 // "tools (listChanged), logging".
 func capabilities(declared *doc.Value) string {
 	var out []string

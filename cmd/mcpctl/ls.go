@@ -9,6 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/listing"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
@@ -24,56 +29,56 @@ func newLsCmd(a *app) *cobra.Command {
 	var o lsOptions
 	cmd := &cobra.Command{
 		Use:   "ls [tools|resources|templates|prompts|all] [SERVER]",
-		Short: "List what a server offers, tools unless said otherwise",
+		Short: "List a server's tools, resources, templates or prompts",
 		Example: `  mcpctl ls :3000/mcp
   mcpctl ls all -l https://api.example.com/mcp
   mcpctl ls tools --grep issue -- npx -y @modelcontextprotocol/server-everything stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			what, t, err := a.lsLine(newLine(cmd, args))
+			what, t, err := a.lsLine(target.NewLine(cmd, args))
 			if err != nil {
 				return err
 			}
 			match, err := regexp.Compile(o.grep)
 			if err != nil {
-				return usage("--grep: %v", err)
+				return failure.Usage("--grep: %v", err)
 			}
-			return a.with(cmd.Context(), t, func(ctx context.Context, c *connection) error {
+			return a.dial.With(cmd.Context(), t, func(ctx context.Context, c *connect.Connection) error {
 				return a.ls(ctx, c, what, match, o)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "more about each")
-	cmd.Flags().StringVar(&o.grep, "grep", "", "only those whose name, title or description matches this `expression`")
+	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show signatures and whole descriptions")
+	cmd.Flags().StringVar(&o.grep, "grep", "", "only items whose name, title or description matches this regular `expression`")
 	return cmd
 }
 
-// lsLine reads what to list and where. The word may stand before the server or
-// after it, or be left out.
-func (a *app) lsLine(l line) ([]listing, target, error) {
-	what := listings[:1]
+// lsLine reads what to list, and of which server. The name of the list may come
+// before or after the server; it may be omitted.
+func (a *app) lsLine(l target.Line) ([]listing.List, target.Target, error) {
+	what := listing.Lists[:1]
 	take := func(words []string) []string {
 		for i, word := range words {
 			if word == "all" {
-				what = listings
+				what = listing.Lists
 				return slices.Delete(slices.Clone(words), i, i+1)
 			}
-			if at := slices.IndexFunc(listings, func(l listing) bool { return l.name == word }); at >= 0 {
-				what = listings[at : at+1]
+			if at := slices.IndexFunc(listing.Lists, func(l listing.List) bool { return l.Name == word }); at >= 0 {
+				what = listing.Lists[at : at+1]
 				return slices.Delete(slices.Clone(words), i, i+1)
 			}
 		}
 		return words
 	}
-	l.operands = take(l.operands)
+	l.Operands = take(l.Operands)
 	unknown := func(word string) error {
-		f := usage("ls cannot list %s", word)
-		f.add("lists", "tools, resources, templates, prompts, all")
+		f := failure.Usage("unknown list %s", word)
+		f.Add("lists", "tools, resources, templates, prompts, all")
 		return f
 	}
-	if len(l.operands) > 0 && !looksLikeServer(l.operands[0]) && (l.dashed || suggest.Nearest(l.operands[0], listNames) != nil) {
-		return nil, target{}, unknown(l.operands[0])
+	if len(l.Operands) > 0 && !target.LooksLikeServer(l.Operands[0]) && (l.Dashed || suggest.Nearest(l.Operands[0], listNames) != nil) {
+		return nil, target.Target{}, unknown(l.Operands[0])
 	}
-	t, rest, err := a.server(l)
+	t, rest, err := a.dial.Server(l)
 	if err == nil && len(rest) > 0 {
 		err = unknown(rest[0])
 	}
@@ -82,18 +87,18 @@ func (a *app) lsLine(l line) ([]listing, target, error) {
 
 var listNames = []string{"tools", "resources", "templates", "prompts", "all"}
 
-func (a *app) ls(ctx context.Context, c *connection, what []listing, match *regexp.Regexp, o lsOptions) error {
+func (a *app) ls(ctx context.Context, c *connect.Connection, what []listing.List, match *regexp.Regexp, o lsOptions) error {
 	all := doc.NewObject()
 	for _, l := range what {
 		list := doc.NewArray()
-		if !c.may(l.capability) {
+		if !c.May(l.Capability) {
 			if len(what) == 1 {
-				a.warn("the server declares no %s", l.capability)
+				a.console.Warn("the server does not declare the capability %s", l.Capability)
 			}
 		} else {
-			items, err := a.walk(ctx, c, l, func(raw json.RawMessage) error {
-				if a.flags.output == formatRaw {
-					return a.printRaw(raw)
+			items, err := listing.Walk(ctx, a.dial, c, l, func(raw json.RawMessage) error {
+				if a.console.Format == console.Raw {
+					return a.console.PrintRaw(raw)
 				}
 				return nil
 			})
@@ -106,26 +111,26 @@ func (a *app) ls(ctx context.Context, c *connection, what []listing, match *rege
 				}
 			}
 		}
-		all.Set(l.member, list)
+		all.Set(l.Member, list)
 	}
-	switch a.flags.output {
-	case formatRaw:
+	switch a.console.Format {
+	case console.Raw:
 		return nil
-	case formatJSON:
-		return a.printJSON(all.AppendJSON(nil))
-	case formatNDJSON:
+	case console.JSON:
+		return a.console.PrintJSON(all.AppendJSON(nil))
+	case console.NDJSON:
 		return a.lsLines(all, len(what) > 1)
 	}
 	for _, l := range what {
-		if err := a.lsHuman(l, all.Get(l.member).Items(), len(what) > 1, o); err != nil {
+		if err := a.lsHuman(l, all.Get(l.Member).Items(), len(what) > 1, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func matches(match *regexp.Regexp, item *doc.Value, l listing) bool {
-	for _, key := range []string{l.id, "name", "title", "description"} {
+func matches(match *regexp.Regexp, item *doc.Value, l listing.List) bool {
+	for _, key := range []string{l.ID, "name", "title", "description"} {
 		if match.MatchString(item.Get(key).Str()) {
 			return true
 		}
@@ -133,15 +138,16 @@ func matches(match *regexp.Regexp, item *doc.Value, l listing) bool {
 	return false
 }
 
-// lsLines writes an item a line; of several lists each says which it is from.
+// lsLines writes one line for each item, with the name of its list if there are
+// several.
 func (a *app) lsLines(all *doc.Value, several bool) error {
 	for _, list := range all.Members() {
 		for _, item := range list.Value.Items() {
 			raw := item.AppendJSON(nil)
 			if several {
-				raw = append(append(append(append([]byte(`{"list":`), encoded(list.Name)...), `,"item":`...), raw...), '}')
+				raw = append(append(append(append([]byte(`{"list":`), console.Encode(list.Name)...), `,"item":`...), raw...), '}')
 			}
-			if err := a.printRaw(raw); err != nil {
+			if err := a.console.PrintRaw(raw); err != nil {
 				return err
 			}
 		}
@@ -149,25 +155,25 @@ func (a *app) lsLines(all *doc.Value, several bool) error {
 	return nil
 }
 
-func (a *app) lsHuman(l listing, items []*doc.Value, several bool, o lsOptions) error {
-	if !a.outTerminal {
+func (a *app) lsHuman(l listing.List, items []*doc.Value, several bool, o lsOptions) error {
+	if !a.console.OutTerminal {
 		var rows [][]string
 		for _, item := range items {
 			row := lsRow(l, item, o.long)
 			if several {
-				row = append([]string{l.name}, row...)
+				row = append([]string{l.Name}, row...)
 			}
 			rows = append(rows, row)
 		}
-		return a.tsv(rows)
+		return a.console.PrintSeparated(rows)
 	}
-	s, indent := a.style(true), ""
+	s, indent := a.console.OutStyle(), ""
 	if several {
 		if len(items) == 0 {
 			return nil
 		}
 		indent = "  "
-		if err := a.say(s.bold(l.name) + "\n"); err != nil {
+		if err := a.console.Print(s.Bold(l.Name) + "\n"); err != nil {
 			return err
 		}
 	}
@@ -176,12 +182,12 @@ func (a *app) lsHuman(l listing, items []*doc.Value, several bool, o lsOptions) 
 		for _, item := range items {
 			rows = append(rows, lsRow(l, item, false))
 		}
-		return a.say(aligned(s, a.width, indent, nil, rows))
+		return a.console.Print(console.Aligned(s, a.console.Width, indent, nil, rows))
 	}
 	var b strings.Builder
 	for _, item := range items {
 		row := lsRow(l, item, true)
-		b.WriteString(indent + s.bold(visible.Line(row[1])) + "\n")
+		b.WriteString(indent + s.Bold(visible.Line(row[1])) + "\n")
 		for _, text := range row[2:] {
 			if text != "" {
 				for line := range strings.Lines(visible.Text(strings.TrimSpace(text))) {
@@ -190,13 +196,13 @@ func (a *app) lsHuman(l listing, items []*doc.Value, several bool, o lsOptions) 
 			}
 		}
 	}
-	return a.say(b.String())
+	return a.console.Print(b.String())
 }
 
-// lsRow is what is shown of an item: its id and what it is; long adds the form
-// it is used in and everything else that fits a line.
-func lsRow(l listing, item *doc.Value, long bool) []string {
-	id := item.Get(l.id).Str()
+// lsRow is the row of an item: its id and description. long adds its signature
+// and everything else that fits a line.
+func lsRow(l listing.List, item *doc.Value, long bool) []string {
+	id := item.Get(l.ID).Str()
 	about := item.Get("description").Str()
 	if !long {
 		if about == "" {
@@ -205,7 +211,7 @@ func lsRow(l listing, item *doc.Value, long bool) []string {
 		first, _, _ := strings.Cut(strings.TrimSpace(about), "\n")
 		return []string{id, first}
 	}
-	switch l.name {
+	switch l.Name {
 	case "tools":
 		return []string{id, toolSignature(item), strings.Join(claims(item), "; "), about}
 	case "prompts":

@@ -5,19 +5,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"golang.org/x/term"
-)
 
-// Causes of the end of run's context.
-var (
-	errInterrupted = errors.New("interrupted")
-	errTerminated  = errors.New("terminated")
-	errHangup      = errors.New("terminal closed")
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 )
 
 func main() {
@@ -36,27 +31,27 @@ func main() {
 	go func() {
 		switch <-signals {
 		case syscall.SIGTERM:
-			cancel(errTerminated)
+			cancel(failure.ErrTerminated)
 		case syscall.SIGHUP:
-			cancel(errHangup)
+			cancel(failure.ErrHangup)
 		default:
-			cancel(errInterrupted)
+			cancel(failure.ErrInterrupted)
 		}
 		// A second signal does not wait for anybody. A child sees its stdin end.
 		// A hangup is no second signal: shell and kernel send one each.
 		for again := range signals {
 			if again != syscall.SIGHUP {
-				os.Exit(exitCodes[kindInterrupted])
+				os.Exit(failure.KindInterrupted.ExitCode())
 			}
 		}
 	}()
-	os.Exit(run(ctx, os.Args[1:], streams{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		inTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
-		outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		width:       width(),
-		env:         os.LookupEnv,
+	os.Exit(run(ctx, os.Args[1:], console.Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Width:       width(),
+		Env:         os.LookupEnv,
 	}))
 }
 

@@ -14,13 +14,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
 )
 
 func TestMain(m *testing.M) {
 	testmain.Begin()
-	if _, set := os.LookupEnv(eraStore); !set { // a script's programs start here too
-		_ = os.Setenv(eraStore, "off")
+	if _, set := os.LookupEnv(connect.EraStore); !set { // a script's programs start here too
+		_ = os.Setenv(connect.EraStore, "off")
 	}
 	testscript.Main(checked{m}, map[string]func(){"mcpctl": main, "fakeserver": fakeMain})
 }
@@ -79,7 +80,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("FRAMES", name)
 	env.Setenv("ESC", "\x1b")
 	env.Setenv("GORACE", os.Getenv("GORACE"))
-	env.Setenv(eraStore, "off") // else a script's first run would decide what its second sends
+	env.Setenv(connect.EraStore, "off") // else a script's first run would decide what its second sends
 	env.Defer(func() {
 		server.CloseClientConnections()
 		server.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,43 +10,46 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 	"github.com/mainstay-mcp/mainstay/internal/schema"
 )
 
-// result shows what a tool gave. A result that is an error is shown like any
-// other; the exit status and a line on stderr say that it is one.
-func (a *app) result(c *connection, tool *doc.Value, raw json.RawMessage, o callOptions) error {
+// result prints the result of a tool. An error of the tool is printed like any
+// other result; the exit status and a line on stderr report it.
+func (a *app) result(c *connect.Connection, tool *doc.Value, raw json.RawMessage, o callOptions) error {
 	result, err := doc.Parse(raw)
 	if err != nil || result.Kind() != doc.Object {
-		f := a.broken(c, "the result of the call is not an object")
-		f.note = noteRan
+		f := c.Broken("the result of the call is not a JSON object")
+		f.Note = failure.NoteRan
 		return f
 	}
 	a.checkOutput(tool, result)
 	// The result is shown even if it cannot be saved: the call has run.
 	saved, unsaved := a.save(tool.Get("name").Str(), result, o.save)
-	switch a.flags.output {
-	case formatJSON:
-		err = a.printJSON(raw)
-	case formatNDJSON:
-		err = a.printEvent("result", raw)
-	case formatRaw:
-		err = a.printRaw(raw)
+	switch a.console.Format {
+	case console.JSON:
+		err = a.console.PrintJSON(raw)
+	case console.NDJSON:
+		err = a.console.PrintEvent("result", raw)
+	case console.Raw:
+		err = a.console.PrintRaw(raw)
 	default:
-		err = a.say(resultText(result, saved))
+		err = a.console.Print(resultText(result, saved))
 	}
 	switch {
 	case err != nil:
 		return err
 	case unsaved != nil:
-		f := fail(kindOutput, mcperrors.Answered, "the result could not be saved: %v", unsaved)
-		f.note = noteRepeat
+		f := failure.New(failure.KindOutput, mcperrors.Answered, "the result could not be saved: %v", unsaved)
+		f.Note = failure.NoteRepeat
 		return f
 	case result.Get("isError").True():
-		return fail(kindNegative, mcperrors.Answered, "the tool %s reported an error", tool.Get("name").Str())
+		return failure.New(failure.KindNegative, mcperrors.Answered, "the tool %s reported an error", tool.Get("name").Str())
 	}
 	return nil
 }
@@ -69,7 +73,7 @@ func resultText(result *doc.Value, saved []string) string {
 		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
 	}
 	if structured := result.Get("structuredContent"); structured != nil && texts == 0 {
-		b.WriteString(visible.Text(string(indented(structured.AppendJSON(nil)))) + "\n")
+		b.WriteString(visible.Text(string(console.Indent(structured.AppendJSON(nil)))) + "\n")
 	}
 	return b.String()
 }
@@ -78,7 +82,7 @@ func resultText(result *doc.Value, saved []string) string {
 func blockLine(kind string, block *doc.Value) string {
 	switch kind {
 	case "image", "audio":
-		return visible.Line(fmt.Sprintf("[%s %s]", orWord(block.Get("mimeType").Str(), kind), size(decodedSize(block.Get("data").Str()))))
+		return visible.Line(fmt.Sprintf("[%s %s]", cmp.Or(block.Get("mimeType").Str(), kind), size(decodedSize(block.Get("data").Str()))))
 	case "resource_link":
 		return visible.Line(strings.TrimSpace("[link " + block.Get("uri").Str() + " " + block.Get("name").Str() + "]"))
 	case "resource":
@@ -86,19 +90,12 @@ func blockLine(kind string, block *doc.Value) string {
 		if text := inner.Get("text"); text.Kind() == doc.String {
 			return visible.Line("["+inner.Get("uri").Str()+"]") + "\n" + visible.Text(text.Str())
 		}
-		return visible.Line(fmt.Sprintf("[%s %s %s]", inner.Get("uri").Str(), orWord(inner.Get("mimeType").Str(), "data"), size(decodedSize(inner.Get("blob").Str()))))
+		return visible.Line(fmt.Sprintf("[%s %s %s]", inner.Get("uri").Str(), cmp.Or(inner.Get("mimeType").Str(), "data"), size(decodedSize(inner.Get("blob").Str()))))
 	}
-	return visible.Line(fmt.Sprintf("[%s %s]", orWord(kind, "content"), short(block.String(), 200)))
+	return visible.Line(fmt.Sprintf("[%s %s]", cmp.Or(kind, "content"), visible.Cut(block.String(), 200)))
 }
 
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
-}
-
-// decodedSize is the number of bytes that base64 text stands for.
+// decodedSize is the number of bytes in a base64 text.
 func decodedSize(text string) int {
 	return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
 }
@@ -113,8 +110,8 @@ func size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// checkFolder makes the folder of --save and tries to write to it, before
-// anything is sent: what a tool has done cannot be undone.
+// checkFolder creates the folder of --save and tries to write to it before anything
+// is sent, because a call cannot be undone.
 func checkFolder(folder string) error {
 	err := os.MkdirAll(folder, 0o755)
 	var trial *os.File
@@ -122,8 +119,8 @@ func checkFolder(folder string) error {
 		trial, err = os.CreateTemp(folder, ".mcpctl-*")
 	}
 	if err != nil {
-		f := usage("--save: %s cannot be written to: %s", folder, rootCause(err))
-		f.note = "nothing was sent"
+		f := failure.Usage("--save: cannot write to %s: %s", folder, failure.RootCause(err))
+		f.Note = failure.NoteNothingSent
 		return f
 	}
 	_ = trial.Close()
@@ -131,8 +128,9 @@ func checkFolder(folder string) error {
 	return nil
 }
 
-// save writes the blocks that hold bytes into a folder and returns the path of
-// each, "" for blocks without. The error is the first one; it tries every block.
+// save writes the blocks that hold bytes into a folder. It returns a path for each
+// block, "" for those without bytes. It tries every block and returns the first
+// error.
 func (a *app) save(tool string, result *doc.Value, folder string) (paths []string, failed error) {
 	if folder == "" {
 		return nil, nil
@@ -150,7 +148,7 @@ func (a *app) save(tool string, result *doc.Value, folder string) (paths []strin
 		}
 		bytes, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
-			a.warn("block %d of the result is not base64 and was not saved", i+1)
+			a.console.Warn("block %d of the result was not saved: its data is not base64", i+1)
 			continue
 		}
 		number++
@@ -162,15 +160,15 @@ func (a *app) save(tool string, result *doc.Value, folder string) (paths []strin
 			continue
 		}
 		paths[i] = path
-		if a.flags.output != formatHuman && !a.flags.quiet {
-			fmt.Fprintln(a.stderr, "saved "+path)
+		if a.console.Format != console.Human && !a.console.Quiet {
+			a.console.Note("saved " + path)
 		}
 	}
 	return paths, failed
 }
 
-// fileName keeps of a tool's name, which a server chose, what is safe in a
-// file's.
+// fileName turns the name of a tool, which the server chose, into a safe file
+// name.
 func fileName(tool string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {
@@ -178,7 +176,7 @@ func fileName(tool string) string {
 		}
 		return '_'
 	}, tool)
-	return orWord(short(name, 80), "result")
+	return cmp.Or(visible.Cut(name, 80), "result")
 }
 
 // extension is the usual ending for a media type. The common ones are here
@@ -200,22 +198,22 @@ func extension(media string) string {
 	return ".bin"
 }
 
-// checkOutput tells when a result breaks the schema its tool declares for it.
-// The result is shown all the same.
+// checkOutput warns if a result does not fit the output schema of its tool. The
+// result is printed anyway.
 func (a *app) checkOutput(tool, result *doc.Value) {
 	declared, structured := tool.Get("outputSchema"), result.Get("structuredContent")
 	if declared == nil || result.Get("isError").True() {
 		return
 	}
 	if structured == nil {
-		a.warn("the tool declares a structured result and gave none")
+		a.console.Warn("the tool declares an output schema, but returned no structured content")
 		return
 	}
 	judge, err := schema.NewJudge(declared)
 	if err != nil {
-		return // the schema says nothing that could be judged
+		return // the schema cannot be evaluated
 	}
 	for _, f := range judge.Findings(structured) {
-		a.warn("the result breaks the tool's own schema: %s %s", pointer(f), f.Message)
+		a.console.Warn("the result does not fit the tool's output schema: %s %s", failure.Pointer(f), f.Message)
 	}
 }

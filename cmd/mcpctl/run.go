@@ -5,115 +5,74 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/connect"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
-// streams is what surrounds a run: main gives the process's own, tests give
-// others.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	// inTerminal and so on tell whether a person is at the other end.
-	inTerminal, outTerminal, errTerminal bool
-	// width is the number of columns of the terminal.
-	width int
-	env   func(name string) (string, bool)
-}
-
-// app is one run of the program.
+// app is one run of the program: what its commands share.
 type app struct {
-	streams
-	flags flags
-	// secrets are values that no error shows.
-	secrets []string
-	// end is when --max-time has passed.
-	end  time.Time
-	root *cobra.Command
-	// stdout takes data, stderr everything else; both stand before the streams.
-	stdout *pipe
-	stderr *pipe
+	flags   flags.Global
+	console *console.Console
+	dial    *connect.Dialer
+	explain *explain.Explainer
 	// events is set by commands whose NDJSON is a stream of events, which a
 	// failure ends too.
 	events bool
-	// sent is the last request that the command was for.
-	sent sentRequest
 }
 
-// sentRequest is what became of a request. The zero one is none.
-type sentRequest struct {
-	method, tool string
-	delivery     mcperrors.Delivery
-	// acts is set when it may have changed something.
-	acts bool
+// newApp returns the application and its root command.
+func newApp(s console.Streams) (*app, *cobra.Command) {
+	a := &app{}
+	a.console = console.New(s, &a.flags.Output)
+	a.dial = &connect.Dialer{Flags: &a.flags, Console: a.console, Secrets: &secret.Keeper{}, Sent: connect.Nothing}
+	a.explain = &explain.Explainer{Dialer: a.dial}
+	root := newRoot(a)
+	for _, c := range root.Commands() {
+		a.explain.Commands = append(a.explain.Commands, c.Name())
+	}
+	return a, root
 }
 
-// notSent is the request of a run that has sent none.
-var notSent = sentRequest{delivery: mcperrors.NotSent}
-
-// run is the whole program. It returns the exit status. ctx ends when the
-// program is to stop; its cause says why.
-func run(ctx context.Context, args []string, s streams) int {
-	a := &app{streams: s, stdout: &pipe{w: s.out}, stderr: &pipe{w: s.err}, sent: notSent}
-	a.root = newRoot(a)
-	a.root.SetArgs(args)
-	a.root.SetIn(s.in)
-	a.root.SetOut(a.stdout)
-	a.root.SetErr(a.stderr)
-	err := a.root.ExecuteContext(ctx)
-	if lost := a.stdout.failed(); lost != nil {
-		err = a.outputLost(lost)
+// run is the whole program. It returns the exit status. ctx ends when the program
+// is to stop; its cause is the reason.
+func run(ctx context.Context, args []string, s console.Streams) int {
+	a, root := newApp(s)
+	root.SetArgs(args)
+	root.SetIn(a.console.In)
+	root.SetOut(a.console.Out)
+	root.SetErr(a.console.Err)
+	err := root.ExecuteContext(ctx)
+	if lost := a.console.Lost(); lost != nil {
+		err = outputLost(lost, a.dial.Sent)
 	}
 	if err == nil {
-		return exitCodes[kindOK]
+		return failure.KindOK.ExitCode()
 	}
-	f := a.failureOf(ctx, err)
-	a.report(f)
-	return exitCodes[f.kind]
+	f := a.explain.Failure(ctx, err)
+	f.Print(a.console, a.events)
+	return f.Kind.ExitCode()
 }
 
 // outputLost is the failure of a run whose output could not be written. A reader
-// that left has seen enough, and is not told, unless the run may have changed
+// that left has seen enough, so nothing is printed unless the run may have changed
 // something.
-func (a *app) outputLost(err error) *failure {
-	f := fail(kindOutput, a.sent.delivery, "the output cannot be written: %s", rootCause(err))
+func outputLost(err error, sent connect.Sent) *failure.Failure {
+	f := failure.New(failure.KindOutput, sent.Delivery, "cannot write the output: %s", failure.RootCause(err))
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) {
-		f = fail(kindOutputClosed, a.sent.delivery, "the output was closed before all of it was written")
-		f.silent = !a.sent.acts
+		f = failure.New(failure.KindOutputClosed, sent.Delivery, "the reader closed the output before it was complete")
+		f.Silent = !sent.Acts
 	}
-	if a.sent.tool != "" && a.sent.delivery == mcperrors.Answered {
-		f.note = noteRepeat
+	if sent.Tool != "" && sent.Delivery == mcperrors.Answered {
+		f.Note = failure.NoteRepeat
 	}
 	return f
-}
-
-// pipe writes for many goroutines at once and keeps the first error. After that
-// it takes nothing.
-type pipe struct {
-	mu  sync.Mutex
-	w   io.Writer
-	err error
-}
-
-// Write implements [io.Writer].
-func (p *pipe) Write(data []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err != nil {
-		return 0, p.err
-	}
-	n, err := p.w.Write(data)
-	p.err = err
-	return n, err
-}
-
-func (p *pipe) failed() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
 }

@@ -15,6 +15,9 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 )
 
 // outcome is a run in this process.
@@ -26,9 +29,9 @@ type outcome struct {
 // inProcess runs the program without a process, on a terminal or not.
 func inProcess(ctx context.Context, terminal bool, args ...string) outcome {
 	var out, err bytes.Buffer
-	code := run(ctx, args, streams{
-		in: strings.NewReader(""), out: &out, err: &err, outTerminal: terminal, errTerminal: terminal, width: 80,
-		env: func(name string) (string, bool) {
+	code := run(ctx, args, console.Streams{
+		In: strings.NewReader(""), Out: &out, Err: &err, OutTerminal: terminal, ErrTerminal: terminal, Width: 80,
+		Env: func(name string) (string, bool) {
 			if name == "NO_COLOR" {
 				return "1", true
 			}
@@ -56,7 +59,7 @@ func TestTerminalIsSafe(t *testing.T) {
 	for _, command := range [][]string{
 		{"call", url, "hostile"}, {"ls", url}, {"ls", "-l", url}, {"describe", url, "hostile"}, {"info", url}, {"rpc", url, "tools/list", "cursor=2"},
 	} {
-		for _, format := range []string{formatHuman, formatJSON, formatNDJSON, formatRaw} {
+		for _, format := range []string{console.Human, console.JSON, console.NDJSON, console.Raw} {
 			got := inProcess(t.Context(), true, append(command, "-o", format)...)
 			require.Zero(t, got.code, "%v: %s", command, got.err)
 			require.NotEmpty(t, got.out)
@@ -74,7 +77,7 @@ func TestTerminalLists(t *testing.T) {
 	got := inProcess(t.Context(), true, "ls", "all", url, "--grep", "^(echo|greet)$")
 	require.Equal(t, "tools\n  echo  Says it again\nprompts\n  greet  A greeting\n", got.out)
 	got = inProcess(t.Context(), true, "ls", "-l", url, "--grep", "^echo$")
-	require.Equal(t, "echo(message: string)\n    only reads; stays inside\n    Says it again\n", got.out)
+	require.Equal(t, "echo(message: string)\n    only reads; stays within the server\n    Says it again\n", got.out)
 	got = inProcess(t.Context(), true, "info", url)
 	require.Contains(t, got.out, "name          fake\n")
 	require.Contains(t, got.out, "\n\nBe␛[31m nice\n")
@@ -85,8 +88,8 @@ func TestClosedPipe(t *testing.T) {
 	t.Parallel()
 	url := serve(t, io.Discard) + "/mcp"
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"ls", url}, streams{
-		in: strings.NewReader(""), out: leaver{}, err: &stderr, env: func(string) (string, bool) { return "", false },
+	code := run(t.Context(), []string{"ls", url}, console.Streams{
+		In: strings.NewReader(""), Out: leaver{}, Err: &stderr, Env: func(string) (string, bool) { return "", false },
 	})
 	require.Equal(t, 141, code)
 	require.Empty(t, stderr.String(), "nobody is left to be told")
@@ -126,7 +129,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	for _, tt := range []struct {
 		cause error
 		code  int
-	}{{errInterrupted, 130}, {errTerminated, 143}, {errHangup, 129}} {
+	}{{failure.ErrInterrupted, 130}, {failure.ErrTerminated, 143}, {failure.ErrHangup, 129}} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w := &watcher{text: "tools/call", do: func() { cancel(tt.cause) }}
 		url := serve(t, w) + "/mcp"
@@ -144,34 +147,17 @@ func TestKeyboard(t *testing.T) {
 	url := serve(t, io.Discard) + "/mcp"
 	typed := func(args ...string) outcome {
 		var out, err bytes.Buffer
-		code := run(t.Context(), args, streams{
-			in: strings.NewReader(`{"message":"typed"}`), out: &out, err: &err, inTerminal: true,
-			env: func(string) (string, bool) { return "", false },
+		code := run(t.Context(), args, console.Streams{
+			In: strings.NewReader(`{"message":"typed"}`), Out: &out, Err: &err, InTerminal: true,
+			Env: func(string) (string, bool) { return "", false },
 		})
 		return outcome{code, out.String(), err.String()}
 	}
 	got := typed("call", url, "echo", "--json", "-")
 	require.Equal(t, "Echo: typed\n", got.out)
-	require.Equal(t, "reading from the keyboard, end with Ctrl-D\n", got.err)
+	require.Equal(t, "reading standard input; end it with Ctrl-D\n", got.err)
 	got = typed("call", url, "echo", "--json", "-", "--no-input")
 	require.Equal(t, 2, got.code)
-}
-
-func TestServerURL(t *testing.T) {
-	t.Parallel()
-	for typed, want := range map[string]string{
-		"https://x/mcp": "https://x/mcp", "http://x:1": "http://x:1", ":3000/mcp": "http://localhost:3000/mcp",
-		"localhost:3000/mcp": "http://localhost:3000/mcp", ":3000": "http://localhost:3000",
-	} {
-		got, err := serverURL(typed)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-	}
-	for _, typed := range []string{"@x", "htp://x", "http://", "http:///mcp", "x.json#y", "cursor:x", "unix:///s", "name", "http://a b/", "a.snap.json", "b.jsonl", ""} {
-		_, err := serverURL(typed)
-		require.Error(t, err, typed)
-		require.Equal(t, 2, exitCodes[testApp(formatHuman).failureOf(t.Context(), err).kind], typed)
-	}
 }
 
 // A certificate that is not accepted is told as that, by every command alike, and
@@ -185,13 +171,13 @@ func TestCertificate(t *testing.T) {
 	plain := strings.Replace(serve(t, io.Discard), "http://", "https://", 1)
 	for _, command := range [][]string{{"ping"}, {"conform", "server"}} {
 		got := inProcess(t.Context(), false, append(command, server.URL+"/mcp")...)
-		require.Equal(t, exitCodes[kindUnreachable], got.code, got.err)
-		require.Contains(t, got.err, "the certificate of "+strings.TrimPrefix(server.URL, "https://")+" is not accepted: x509: ")
+		require.Equal(t, failure.KindUnreachable.ExitCode(), got.code, got.err)
+		require.Contains(t, got.err, "the certificate of "+strings.TrimPrefix(server.URL, "https://")+" is not trusted: x509: ")
 		require.Contains(t, got.err, "SSL_CERT_FILE")
 		require.NotContains(t, got.err, "closed the connection")
 		got = inProcess(t.Context(), false, append(command, plain+"/mcp")...)
-		require.Equal(t, exitCodes[kindUnreachable], got.code, got.err)
-		require.Contains(t, got.err, "does not speak TLS")
+		require.Equal(t, failure.KindUnreachable.ExitCode(), got.code, got.err)
+		require.Contains(t, got.err, "does not use TLS")
 		require.Contains(t, got.err, "http://")
 	}
 }
@@ -221,4 +207,37 @@ func TestConformProgress(t *testing.T) {
 	got = inProcess(t.Context(), false, args...)
 	require.Zero(t, got.code, got.out)
 	require.Empty(t, got.err)
+}
+
+// TestFlagsStayInGroups: help lists flags in the order of their registration, for
+// the program and for its commands.
+func TestFlagsStayInGroups(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, flags []string }{
+		{nil, []string{"--server ", "--header ", "--env ", "--timeout ", "--output "}},
+		{[]string{"call"}, []string{"--json ", "--dry-run ", "--save ", "--server ", "--output "}},
+	} {
+		help := inProcess(t.Context(), false, append(tt.args, "--help")...).out
+		at := -1
+		for _, flag := range tt.flags {
+			next := strings.Index(help, "    "+flag)
+			if next < 0 {
+				next = strings.Index(help, ", "+flag)
+			}
+			require.Greater(t, next, at, "%v: %s\n%s", tt.args, flag, help)
+			at = next
+		}
+	}
+}
+
+// TestStandardInputIsForbidden: --no-input is the reason that is given.
+func TestStandardInputIsForbidden(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"call", "http://127.0.0.1:1/mcp", "echo", "--json", "-", "--no-input"}, console.Streams{
+		In: strings.NewReader("{}"), Out: io.Discard, Err: &stderr, InTerminal: true,
+		Env: func(string) (string, bool) { return "", false },
+	})
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr.String(), "--no-input")
 }

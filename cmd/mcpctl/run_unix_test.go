@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
 )
 
 // watchFrames gives what a program writes to its FRAMES to w, as it comes.
@@ -34,7 +36,7 @@ func TestInterruptOfAProgram(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	w := &watcher{text: "tools/call", do: func() { cancel(errInterrupted) }}
+	w := &watcher{text: "tools/call", do: func() { cancel(failure.ErrInterrupted) }}
 	name, copied := watchFrames(t, w)
 	got := inProcess(ctx, false, "call", "hang", "-e", "FRAMES="+name, "-o", "json", "--", "fakeserver")
 	require.Equal(t, 130, got.code, got.err)
@@ -50,7 +52,7 @@ func TestSignals(t *testing.T) {
 		signal os.Signal
 		code   int
 		text   string
-	}{{os.Interrupt, 130, "interrupted"}, {syscall.SIGTERM, 143, "told to stop"}, {syscall.SIGHUP, 129, "the terminal was closed"}} {
+	}{{os.Interrupt, 130, "interrupted"}, {syscall.SIGTERM, 143, "terminated"}, {syscall.SIGHUP, 129, "the terminal was closed"}} {
 		var stderr bytes.Buffer
 		called := make(chan struct{})
 		w := &watcher{text: "tools/call", do: func() { close(called) }}

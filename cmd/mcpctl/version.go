@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mainstay-mcp/mainstay/client"
-	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func newVersionCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Which mcpctl this is",
+		Short: "Show the version of mcpctl",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
@@ -25,22 +25,27 @@ func newVersionCmd(a *app) *cobra.Command {
 				Platform  string        `json:"platform"`
 				Revisions []mcp.Version `json:"revisions"`
 			}{client.Version, commit(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, mcp.Versions()}
-			switch a.flags.output {
-			case formatJSON:
-				return a.printJSON(encoded(v))
-			case formatNDJSON, formatRaw:
-				return a.printRaw(encoded(v))
+			switch a.console.Format {
+			case console.JSON:
+				return a.console.PrintJSON(console.Encode(v))
+			case console.NDJSON, console.Raw:
+				return a.console.PrintRaw(console.Encode(v))
 			}
-			text := "mcpctl " + v.Version
-			if v.Commit != "" {
-				text += " (" + v.Commit[:min(12, len(v.Commit))] + ")"
-			}
-			return a.say(fmt.Sprintf("%s, %s, %s\nMCP revisions %v\n", text, v.Go, v.Platform, v.Revisions))
+			return a.console.Print(versionText())
 		},
 	}
 }
 
-// commit is what the Go tool noted when it built the program.
+// versionText is the version for people.
+func versionText() string {
+	text := "mcpctl " + client.Version
+	if c := commit(); c != "" {
+		text += " (" + c[:min(12, len(c))] + ")"
+	}
+	return fmt.Sprintf("%s, %s, %s/%s\nMCP revisions %v\n", text, runtime.Version(), runtime.GOOS, runtime.GOARCH, mcp.Versions())
+}
+
+// commit is the revision that the Go tool recorded in the program.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -53,6 +58,3 @@ func commit() string {
 	}
 	return ""
 }
-
-// marked is text from a server on one line, safe for a terminal.
-func marked(s string) string { return visible.Line(s) }

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 )
 
 // TestReferenceServer_Command is the reference run: the program, started by the
@@ -25,7 +26,7 @@ func TestReferenceServer_Command(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), conformance.Options{})
+	r, err := checks.Run(t.Context(), conformance.Command([]string{self}, append(os.Environ(), asProgram+"=1")), seeds.Add(conformance.Options{}))
 	require.NoError(t, err)
 	var text strings.Builder
 	require.NoError(t, report.Text(&text, r, report.TextOptions{}))

@@ -99,7 +99,7 @@ func parse(args []string, env func(string) (string, bool)) (*config, error) {
 	return cfg, f.address(cfg)
 }
 
-// options fills in what the families are made with.
+// options fills in the options of the families.
 func (f *flags) options(o *refserver.Options, env variables) error {
 	o.DataDir, o.SSE = f.data, f.sse
 	o.AllowedHosts = list(strings.ToLower(f.hosts))
@@ -123,7 +123,7 @@ func (f *flags) options(o *refserver.Options, env variables) error {
 	o.Assistant.SessionToken = env.or("REFSERVER_SESSION_TOKEN", f.session)
 	o.Docling.InputRoots = filepath.SplitList(env.get("DOCLING_INPUT_ROOTS"))
 	if f.maxResult > 1<<10 {
-		return fmt.Errorf("--docling-max-result must be at most %d, not %d", 1<<10, f.maxResult)
+		return fmt.Errorf("--docling-max-result must be at most %d MiB, not %d", 1<<10, f.maxResult)
 	}
 	o.Docling.MaxResult, o.Docling.Version = int64(f.maxResult)<<20, f.doclingVersion
 	for _, text := range f.networks {
@@ -166,8 +166,8 @@ func (f *flags) coe(o *coe.Options, env variables) error {
 	return nil
 }
 
-// rates reads --rate-limits. A number is what one agent may call in a minute;
-// the other two limits keep their proportion to it.
+// rates reads --rate-limits. A number is the calls of one agent per minute; the
+// other two limits keep their proportion to it.
 func rates(text string) (*limit.Rates, error) {
 	r := limit.Defaults()
 	switch text {
@@ -186,7 +186,7 @@ func rates(text string) (*limit.Rates, error) {
 	return &r, nil
 }
 
-// texts is a flag that may be given several times.
+// texts is a flag that may be repeated.
 type texts []string
 
 func (t *texts) String() string { return strings.Join(*t, ",") }
@@ -197,11 +197,11 @@ func (t *texts) Set(s string) error {
 	return nil
 }
 
-// address settles where to listen and which names that has.
+// address sets where to listen, and the host names of that address.
 func (f *flags) address(cfg *config) error {
 	if f.http == "" {
 		if f.sse {
-			return errors.New("--sse is a transport over HTTP: give --http, too")
+			return errors.New("--sse needs --http: it is a transport over HTTP")
 		}
 		return nil
 	}
@@ -248,7 +248,7 @@ func (v variables) number(name string) (int, error) {
 	return n, nil
 }
 
-// list splits a comma separated flag; empty parts do not count.
+// list splits a flag at its commas and skips empty parts.
 func list(s string) []string {
 	out := []string{}
 	for part := range strings.SplitSeq(s, ",") {

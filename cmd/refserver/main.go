@@ -13,12 +13,12 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == worker.Argument { // docling starts itself so to convert a document
+	if len(os.Args) > 1 && os.Args[1] == worker.Argument { // docling starts this program again to convert a document
 		os.Exit(docling.WorkerMain(os.Stdin, os.Stdout))
 	}
-	// Go ends a program that writes to a pipe without a reader, if it is stdout or
-	// stderr. Caught, it is an error of that write: the log is not worth an end,
-	// and the loss of the answers has one in order.
+	// By default Go kills a program that writes to a closed stdout or stderr. With
+	// SIGPIPE caught, that write returns an error: a lost log is ignored, and lost
+	// answers end the server in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr)

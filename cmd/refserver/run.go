@@ -20,15 +20,15 @@ const (
 	exitUsage  = 2
 )
 
-// config is what the command line and the environment ask for.
+// config is the command line and the environment, parsed.
 type config struct {
 	http  string
 	debug bool
 	opts  refserver.Options
 }
 
-// run is the program: it returns the exit code when the input ends, ctx is
-// done, or serving fails.
+// run is the program. It returns the exit code when the input ends, ctx is done,
+// or serving fails.
 func run(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
 	cfg, err := parse(args, env)
 	if errors.Is(err, flag.ErrHelp) {
@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "refserver: %v\nrefserver --help shows the flags\n", err)
+		fmt.Fprintf(stderr, "refserver: %v\nsee refserver --help\n", err)
 		return exitUsage
 	}
 	level := slog.LevelInfo

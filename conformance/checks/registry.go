@@ -1,24 +1,31 @@
 package checks
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
-	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/base"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/features"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/http"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/lifecycle"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/seen"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/stateless"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/stdio"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/tasks"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/utilities"
 )
 
-// areas are the sections of a report, in the order they are shown.
+// areas are the sections of a report, in their order.
 var areas = []string{
-	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "tasks", "subscriptions", "logging", "caching", "utilities", "concurrency", "http", "sse", "stdio", "validate_artifact", "store_artifact",
-	areaApprove, areaAddTask, areaIDs, areaTaskAPI, areaIDAPI, areaCOE, areaDocling, areaPreflights, areaAssistant,
+	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "tasks", "subscriptions",
+	"logging", "caching", "utilities", "concurrency", "http", "sse", "stdio",
 }
 
-// All returns every scenario there is, in the order of a report. All of it is the
-// caller's own.
+// All returns every scenario of the specification, in the order of a report. The
+// caller may change what it gets.
 func All() []conformance.Scenario {
 	all := slices.Clone(registry())
 	for i := range all {
@@ -41,62 +48,21 @@ func Plan(ctx context.Context, subject conformance.Subject, opts conformance.Opt
 	return conformance.Plan(ctx, subject, whole(opts))
 }
 
-// whole adds all scenarios, and what they need, to options that have none.
+// whole adds all scenarios to options that have none.
 func whole(opts conformance.Options) conformance.Options {
 	if opts.Scenarios == nil {
-		opts.Scenarios, opts.Surroundings = registry(), surroundings()
+		opts.Scenarios = registry()
 	}
 	return opts
 }
 
-// registry returns every scenario, in the order of a report. All runs share
-// them: what a scenario learns stands in its trial, never in the scenario.
+// registry returns every scenario. All runs share them: a scenario keeps nothing of
+// a run.
 var registry = sync.OnceValue(func() []conformance.Scenario {
 	all := slices.Concat(
-		sessionEra(
-			lifecycleScenarios(), versionScenarios(), gateScenarios(), httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), shutdownScenarios(),
-			sseScenarios(),
-		),
-		capabilityScenarios(), stdioScenarios(), framingScenarios(), requestScenarios(), textScenarios(), utilityScenarios(), batchScenarios(), idScenarios(), notificationScenarios(),
-		conversationScenarios(), errorScenarios(), toolListScenarios(), dialectScenarios(), toolArgumentScenarios(), concurrencyScenarios(), observedScenarios(),
-		statelessScenarios(), featureScenarios(), coreTaskScenarios(), extensionTaskScenarios(), authorizationScenarios(), metaScenarios(),
-		validateScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
-		coeScenarios(), preflightsScenarios(), doclingScenarios(), assistantScenarios(),
-		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
-		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),
+		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
+		http.Scenarios(), stdio.Scenarios(), talk.Scenarios(), seen.Scenarios(),
 	)
 	conformance.NameOfficial(all)
-	slices.SortStableFunc(all, func(a, b conformance.Scenario) int {
-		return cmp.Or(cmp.Compare(areaRank(a.Area), areaRank(b.Area)), idorder.Compare(a.ID, b.ID))
-	})
-	return all
+	return conformance.InOrder(all, areas...)
 })
-
-// sessionEra bounds scenarios that speak of sessions to the revisions that have
-// them.
-func sessionEra(lists ...[]conformance.Scenario) []conformance.Scenario {
-	all := slices.Concat(lists...)
-	for i := range all {
-		if all[i].Until == "" {
-			all[i].Until = mcp.LatestSession
-		}
-	}
-	return all
-}
-
-func areaRank(area string) int { return slices.Index(areas, area) }
-
-// statelessScenarios are those of the era without sessions alone.
-func statelessScenarios() []conformance.Scenario {
-	return slices.Concat(
-		statelessDiscoverScenarios(), statelessHeaderScenarios(), statelessParamScenarios(), statelessHTTPScenarios(),
-		statelessSubscriptionScenarios(), statelessStateScenarios(), statelessInputScenarios(), cacheScenarios(), observedStatelessScenarios(),
-	)
-}
-
-// featureScenarios are about what a server offers, in both eras.
-func featureScenarios() []conformance.Scenario {
-	return slices.Concat(
-		resourceScenarios(), promptScenarios(), loggingScenarios(), paginationScenarios(), fixtureScenarios(), clientFeatureScenarios(), contentScenarios(),
-	)
-}

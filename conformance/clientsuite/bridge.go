@@ -73,10 +73,10 @@ func readFrame(r *bufio.Reader) (kind byte, body []byte, err error) {
 const exitLost = 70
 
 // Bridge is the program behind [Options.Bridge]: a client under test starts it in
-// the place of a server. operand is the last argument it was given. It carries
-// the streams of the process to the suite, tells it of the signals that come, and
-// returns the status to exit with when the suite says so or is gone. To be called
-// once in a process, which then exits.
+// the place of a server. operand is the last argument of the process. Bridge carries
+// the streams of the process to the suite and reports the signals that it gets. It
+// returns the status to exit with when the suite asks it to end or has ended. Call it
+// once in a process, and exit then.
 func Bridge(operand string) int {
 	address, token, _ := strings.Cut(operand, "/")
 	conn, err := net.Dial("tcp", address)

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// What stands in the arguments of a program for where its server is.
+// Placeholders in the arguments of a program. The suite replaces them with the place of
+// the server.
 const (
 	URLMark     = "{url}"     // the endpoint
 	CommandMark = "{command}" // the server's program and its arguments, an argument each

@@ -14,13 +14,13 @@ const EnvTask = "MAINSTAY_CONFORM_TASK"
 type Task struct {
 	// Scenario is for logs; a client has no need to know scenarios.
 	Scenario string `json:"scenario"`
-	// Revision is the one to speak. A client that negotiates by itself may
-	// leave it alone: the server speaks no other.
+	// Revision is the one to speak. A client that negotiates may ignore
+	// it: the server speaks no other.
 	Revision  mcp.Version        `json:"revision"`
 	Transport wire.TransportKind `json:"transport"`
-	// Negotiate says that the client is to find out by itself what the server
-	// speaks, as one of both eras does: Revision is what it will find. A client of
-	// one era connects as ever, or reports this as unsupported.
+	// Negotiate asks the client to find out what the server speaks, as clients of
+	// both eras do: it will find Revision. A client of one era connects as usual, or
+	// reports this as unsupported.
 	Negotiate bool `json:"negotiate,omitempty"`
 	// Tasks says that the client is to declare the tasks extension, where it has it
 	// and the revision, too.
@@ -105,7 +105,7 @@ type Line struct {
 	// Result is the result of the method; of a walk through a list the one with
 	// the items of all pages.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Delivery is what the client says became of the request, where it says so:
+	// Delivery is what became of the request, if the client reports it:
 	// "not-sent", "rejected", "unknown" or "answered".
 	Delivery string `json:"delivery,omitempty"`
 	// Message is for people.

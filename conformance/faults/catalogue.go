@@ -21,7 +21,7 @@ const (
 	Dial Carrier = "dial"
 )
 
-// Fault describes one row of the fault matrix (resilience.md §4.2).
+// Fault describes one row of the fault matrix.
 type Fault struct {
 	// ID is the row, such as "B21". It never changes.
 	ID string

@@ -21,7 +21,7 @@ func (p *Proxy) Listen(l net.Listener, authority *Authority) net.Listener {
 }
 
 // NewServer returns a server of h for the listener of [Proxy.Listen], which
-// speaks HTTP/1.1 and HTTP/2. Whoever serves it closes it.
+// speaks HTTP/1.1 and HTTP/2. The caller closes it.
 func NewServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

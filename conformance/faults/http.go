@@ -18,7 +18,7 @@ const (
 
 // Handler returns a handler that stands before upstream and makes the faults
 // of the carrier [HTTP]. Requests without a fault pass as they are; their
-// answers stream. Whoever serves it closes the connections: a request under a
+// answers stream. The caller closes the connections: a request under a
 // fault that holds ends with its connection, with [Proxy.Heal] or [Proxy.Set].
 func (p *Proxy) Handler(upstream http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -52,7 +52,7 @@ type Rule struct {
 }
 
 // Selector says which messages a rule hits. All that is set must hold.
-// Messages are counted for each rule by itself, and only those that Methods,
+// Each rule counts its own messages, and only those that Methods,
 // Tools and After let through and that no rule before it hit.
 type Selector struct {
 	// Methods are JSON-RPC methods of requests and notifications, or GET,

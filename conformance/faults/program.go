@@ -37,7 +37,7 @@ type Program struct {
 //	[-plan JSON] [-plan-file PATH] [-journal PATH] command [argument...]
 //
 // A test binary that is to be the proxy calls it from TestMain, when an
-// environment variable of its own says so, and does nothing else.
+// environment variable of its own is set, and does nothing else.
 func Main(ctx context.Context, args []string) int {
 	var p Program
 	var plan, file string

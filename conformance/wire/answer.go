@@ -21,7 +21,8 @@ const (
 	CodeHeader = -32020
 )
 
-// Answer is the response to a request: In as it came, and either Result or Err.
+// Answer is the response to a request: In is the message unchanged, with either Result
+// or Err.
 type Answer struct {
 	In     Inbound
 	Result json.RawMessage

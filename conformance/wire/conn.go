@@ -33,7 +33,7 @@ type Conn interface {
 
 // Ending is how a subject ended after its input was closed.
 type Ending struct {
-	// Prompt is true when it ended by itself before it had to be stopped.
+	// Prompt is true when it ended before it had to be stopped.
 	Prompt bool
 	took   time.Duration
 	// Exit is the exit status of a program, -1 when it has none.

@@ -267,8 +267,7 @@ func (w *HTTPConn) SetMirrors(mirrors map[string][]Mirror) {
 	w.mirrors = mirrors
 }
 
-// Route sets the headers that repeat what a message is about (HTTP-30, HTTP-31,
-// HDR-01).
+// Route sets the headers that repeat what a message is about.
 func Route(h http.Header, data []byte, mirrors map[string][]Mirror) {
 	in := Received(data, nil)
 	if in.Method() == "" {

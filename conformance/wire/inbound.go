@@ -65,7 +65,7 @@ func Received(data []byte, info *HTTPInfo) Inbound {
 func (in Inbound) ID() string { return SpelledID(in.Members["id"]) }
 
 // SpelledID gives a string id the one spelling in which ids are compared: an
-// escaped letter is that letter (RPC-06 is about value and type). A number stays
+// escaped letter is that letter. A number stays
 // as it is written, and so does a string that cannot be read without loss.
 func SpelledID(raw json.RawMessage) string {
 	if !bytes.ContainsRune(raw, '\\') || !rawjson.IsString(raw) {

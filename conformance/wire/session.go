@@ -40,7 +40,7 @@ type Session struct {
 	Arrays  bool
 	Stash   []Inbound // responses nobody waited for yet
 	batched []Inbound // what is left of an array that came
-	Notes   []Inbound // notifications and requests of the server, as they came
+	Notes   []Inbound // notifications and requests of the server, in the order of their arrival
 	Opened  *Opening  // set once initialized
 	// Doubt is why it is not known that the server is still there: what was
 	// asked of it last has no answer. An answer clears it.

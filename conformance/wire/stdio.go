@@ -20,7 +20,7 @@ import (
 
 const (
 	// EndGrace is how long a server may take to end after its input ended,
-	// and again after it was told to terminate.
+	// and again after SIGTERM.
 	EndGrace  = 5 * time.Second
 	termGrace = 2 * time.Second
 	// hurriedGrace is both for a program that is known not to end.

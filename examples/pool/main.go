@@ -79,7 +79,6 @@ func policy(server string) []client.Option {
 	if server != "remote" {
 		return nil
 	}
-	patience := client.DefaultResilience()
-	patience.IdleTimeout, patience.MaxTime = 10*time.Second, time.Minute
+	patience := client.Resilience{IdleTimeout: 10 * time.Second, MaxTime: time.Minute}
 	return []client.Option{client.WithResilience(patience)}
 }

@@ -21,39 +21,39 @@ const (
 	DefaultTimeout = 50 * time.Millisecond
 )
 
-// Settings say where Redis is and who this node is.
+// Settings configure this node and its connection to Redis.
 type Settings struct {
-	// Redis is where Redis is and how to log in: Addrs, Username, Password,
-	// TLSConfig, Dialer and what a cluster or sentinels need. Timeouts, pool and
-	// retries are the fleet's own.
+	// Redis configures the connection: Addrs, Username, Password, TLSConfig,
+	// Dialer, and the options of a cluster or sentinels. The fleet sets
+	// timeouts, pool and retries itself.
 	Redis redis.UniversalOptions
-	// Node names this process among the others: printable ASCII without spaces,
-	// up to 128 bytes, different in every process. "" makes a random name. Give
-	// one that stays the same when the process is started again, such as a
-	// pod's: else one that crashes and comes back looks like another node until
-	// the first has been away for 30 s, and its reports count twice.
+	// Node names this process: printable ASCII without spaces, up to 128 bytes,
+	// different in every process. "" makes a random name. Set a name that
+	// survives restarts, such as that of a pod. Otherwise a restarted process
+	// counts as another node, and its reports count twice until the old node
+	// has been silent for 30 s.
 	Node string
-	// Prefix begins every key; fleets with different ones do not meet. "" means
-	// [DefaultPrefix]. With Redis Cluster it needs braces.
+	// Prefix begins every key. Fleets with different prefixes are separate. ""
+	// means [DefaultPrefix]. With Redis Cluster it needs braces.
 	Prefix string
-	// Timeout bounds one exchange with Redis, 0 means 50 ms. Calls never wait
-	// for it; it is how old a hint may get.
+	// Timeout bounds one exchange with Redis; 0 means 50 ms. Calls never wait
+	// for it, but hints can be that late.
 	Timeout time.Duration
-	// SigningKeys protect the fleet from others that can use the same Redis. With
-	// keys, everything that this node writes is signed (HMAC-SHA256) with the first
-	// key, and what is not signed with one of them is refused: hints, leases and
-	// lists of tools. Each key is a secret of at least 32 random bytes, the same in
-	// all processes. nil signs nothing and accepts what is not signed.
+	// SigningKeys protect the fleet from other users of the same Redis. With
+	// keys, the node signs everything it writes (HMAC-SHA256) with the first
+	// key. It refuses hints, leases and lists of tools that are not signed with
+	// one of the keys. Each key is a secret of at least 32 random bytes, the
+	// same in all processes. nil signs nothing and accepts unsigned data.
 	//
-	// Signed hints carry the time: the clocks of the processes must agree within
-	// 30 s, or their hints are refused. Processes with keys and processes without
-	// refuse each other's hints, and each side behaves as a fleet of its own. To
-	// change the key, add the new one at the end everywhere, then move it to the
-	// front everywhere, then remove the old one.
+	// Signed hints carry the time. The clocks of the processes must agree
+	// within 30 s, or their hints are refused. Processes with and without keys
+	// refuse each other's hints and form separate fleets. To change the key,
+	// append the new one in all processes, then move it to the front in all,
+	// then remove the old one.
 	SigningKeys [][]byte
-	// Logger gets a line when Redis goes away and comes back, once a minute at
-	// most, and one for each reason for which hints are refused. nil logs nothing.
-	// Its handler runs on a goroutine of its own.
+	// Logger reports when Redis becomes unavailable or available, at most once
+	// a minute, and each reason for refused hints once. nil logs nothing. Its
+	// handler runs on its own goroutine.
 	Logger *slog.Logger
 }
 

@@ -24,7 +24,7 @@ type Stats struct {
 	// breakers of this process.
 	Suspected uint64 `json:"suspected"`
 	PreOpened uint64 `json:"pre_opened"`
-	Throttled uint64 `json:"held"`
+	Throttled uint64 `json:"throttled"`
 	// LeasesWon and LeasesLost count the requests of this node for the right to
 	// probe.
 	LeasesWon  uint64 `json:"leases_won"`

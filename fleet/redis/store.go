@@ -17,23 +17,20 @@ const (
 )
 
 // Store returns a store of tool lists that the fleet shares, for
-// [toolcache.Settings].Durable: a process that has no list yet takes one that
-// another has fetched, with what is left of its time. Use it together with
-// SharePublic, or processes with different credentials find nothing of each
-// other's.
+// [toolcache.Settings].Durable. A process without a list takes one that
+// another process has fetched, with its remaining time to live. Use it with
+// SharePublic; otherwise processes with different credentials do not find each
+// other's lists.
 //
-// Lists that the server has not called public never leave the process, nor do
-// those without a time of the server's own or above 1 MiB. What is found is
-// checked by the cache like an answer of the server's. Without
-// [Settings].SigningKeys it cannot be told from a list that somebody else has
-// written to this Redis: set them, or do without a shared store, where others
-// that can write to it are not trusted to say what tools are.
+// Only lists that the server calls public leave the process, with a time to
+// live from the server and up to 1 MiB. The cache checks lists from the store
+// like answers of the server. Without [Settings].SigningKeys, other users of
+// this Redis can write lists: set keys unless you trust them.
 //
-// The store is asked by fetches only, for 50 ms at most, and not at all while
-// Redis is away: then it has nothing and keeps nothing, without an error. Two
-// processes that find nothing both ask the server; and a list that one has found
-// outdated may be put back by another that began to fetch it before, for the
-// rest of its time.
+// Only fetches use the store, for at most 50 ms. While Redis is unavailable,
+// the store finds and keeps nothing, without an error. Two processes that find
+// nothing both ask the server. A process that began its fetch earlier may
+// overwrite a newer list, which then counts as fresh for its remaining time.
 func (f *Fleet) Store() toolcache.Store { return store{f} }
 
 type store struct{ f *Fleet }

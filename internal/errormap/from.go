@@ -53,7 +53,7 @@ func From(err error, delivery mcperrors.Delivery) *mcperrors.Error {
 	case errors.Is(err, jsonrpc.ErrTooLarge):
 		return TooLarge(delivery, "the peer sent "+err.Error(), err)
 	case errors.Is(err, jsonrpc.ErrInvalid):
-		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, delivery, "the peer sent something that is not a JSON-RPC message", err)
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, delivery, "the peer sent an invalid JSON-RPC message", err)
 	default:
 		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, delivery, "the connection failed", err)
 	}
@@ -97,15 +97,15 @@ func FromHTTP(evidence mcperrors.HTTPEvidence, retryAfter time.Duration) *mcperr
 func httpError(status int) *mcperrors.Error {
 	switch status {
 	case http.StatusUnauthorized:
-		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server wants to know who is asking: set an Authorization header that it accepts", nil)
+		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server requires authentication: set an Authorization header that it accepts", nil)
 	case http.StatusForbidden:
-		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server does not allow it", nil)
+		return mcperrors.New(mcperrors.CodePermissionDenied, mcperrors.KindAuth, mcperrors.Rejected, "the server denied access", nil)
 	case http.StatusTooManyRequests:
-		return mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, "the server is asked too often", nil)
+		return mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.Rejected, "the server limits the rate of requests", nil)
 	case http.StatusRequestTimeout:
-		return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindServer, mcperrors.Unknown, "the server gave up waiting for the request", nil)
+		return mcperrors.New(mcperrors.CodeTimeout, mcperrors.KindServer, mcperrors.Unknown, "the server timed out while waiting for the request", nil)
 	case http.StatusTooEarly:
-		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Rejected, "the server wants the request again, later", nil)
+		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Rejected, "the server asks to send the request again later", nil)
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return mcperrors.New(mcperrors.CodeIncompatible, mcperrors.KindUnsupported, mcperrors.Unknown, "the server does not support it", nil)
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
@@ -113,16 +113,16 @@ func httpError(status int) *mcperrors.Error {
 	case http.StatusGone:
 		return noEndpoint(mcperrors.Unknown)
 	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
-		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Rejected, "the server did not accept the request", nil)
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Rejected, "the server rejected the request", nil)
 	}
 	switch {
 	case status >= 500:
 		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindServer, mcperrors.Unknown, "the server failed", nil)
 	case status >= 400:
 		// A bare 400 proves nothing: an application may say it half-way.
-		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the server did not accept the request", nil)
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the server rejected the request", nil)
 	default:
-		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the answer is not MCP", nil)
+		return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Unknown, "the answer is not an MCP message", nil)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestContextErrorsWithoutACause(t *testing.T) {
 	timeout := errormap.Timeout(mcperrors.Unknown, "no answer", 3*time.Second, nil)
 	require.ErrorIs(t, timeout, context.DeadlineExceeded)
 	require.NotErrorIs(t, timeout, context.Canceled)
-	require.Equal(t, "no answer within 3s; it may have been executed: look before repeating it", timeout.Error())
+	require.Equal(t, "no answer within 3s; the call may have run: check before repeating it", timeout.Error())
 	server := errormap.FromRPC(&jsonrpc.Error{Code: -32001}, errormap.Options{Profile: mcperrors.Docling})
 	require.Equal(t, mcperrors.KindTimeout, server.Kind)
 	require.NotErrorIs(t, server, context.DeadlineExceeded, "the server's deadline is not ours")

@@ -26,18 +26,18 @@ type limit struct{ bound, target float64 }
 // limits are the bounds and targets of the table. A bound is lowered when the figure
 // is, and never raised without a reason in docs/design.md.
 var limits = map[string]limit{
-	"methods of client.Client":                       {258, 80},
-	"methods of the largest other type":              {88, 60},
-	"files in the largest circle":                    {73, 25},
-	"arrows a file, client":                          {6.9, 5},
+	"methods of client.Client":                       {160, 80},
+	"methods of the largest other type":              {58, 60},
+	"files in the largest circle":                    {51, 25},
+	"arrows a file, client":                          {5.5, 5},
 	"arrows that run back up, client (%)":            {16, 20},
-	"files that one CallTool over stdio passes":      {64, 25},
-	"returns of that call to a file it has left":     {75, 10},
+	"files that one CallTool over stdio passes":      {61, 25},
+	"returns of that call to a file it has left":     {74, 10},
 	"functions that send a request of the client":    {1, 1},
-	"functions that ask why a request has no answer": {12, 1},
-	"exported names of client":                       {260, 180},
-	"exported fields of client":                      {196, 120},
-	"options of client":                              {57, 35},
+	"functions that ask why a request has no answer": {6, 1},
+	"exported names of client":                       {250, 180},
+	"exported fields of client":                      {215, 120},
+	"options of client":                              {44, 35},
 }
 
 // measure makes the table of the project in dir.

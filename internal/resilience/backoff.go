@@ -10,11 +10,32 @@ type Backoff struct {
 	Base, Cap time.Duration
 }
 
-// The waits before a call is made again.
-var (
-	retryBackoff    = Backoff{Base: 100 * time.Millisecond, Cap: 20 * time.Second}
-	throttleBackoff = Backoff{Base: time.Second, Cap: 20 * time.Second}
+// The default pauses before a program is restarted.
+const (
+	firstRestartPause = 250 * time.Millisecond
+	maxRestartPause   = 30 * time.Second
 )
+
+// The default pauses before a retry and before a program is restarted.
+var (
+	retryPauses   = Backoff{Base: 100 * time.Millisecond, Cap: 20 * time.Second}
+	restartPauses = Backoff{Base: firstRestartPause, Cap: maxRestartPause}
+)
+
+// throttledPause is what the first pause is bounded by at least, after a server that is
+// asked too often.
+const throttledPause = time.Second
+
+// or returns b with the members of usual where its own are zero.
+func (b Backoff) or(usual Backoff) Backoff {
+	if b.Base <= 0 {
+		b.Base = usual.Base
+	}
+	if b.Cap <= 0 {
+		b.Cap = max(usual.Cap, b.Base)
+	}
+	return b
+}
 
 // Bound returns what the n-th wait is shorter than, n counted from 0.
 func (b Backoff) Bound(n int) time.Duration {

@@ -4,7 +4,7 @@ import "time"
 
 // RestartSettings are the times of [Restart]. Zero members take the defaults.
 type RestartSettings struct {
-	// Backoff is the wait before a program is started again; 0 means 250 ms,
+	// Backoff bounds the pause before a program is restarted. The defaults are 250 ms,
 	// doubling to 30 s.
 	Backoff Backoff
 	// Healthy is how long a program has to run for what was before it to be
@@ -19,9 +19,7 @@ type RestartSettings struct {
 }
 
 func (s RestartSettings) withDefaults() RestartSettings {
-	if s.Backoff == (Backoff{}) {
-		s.Backoff = Backoff{Base: 250 * time.Millisecond, Cap: 30 * time.Second}
-	}
+	s.Backoff = s.Backoff.or(restartPauses)
 	for _, d := range []struct {
 		field     *time.Duration
 		otherwise time.Duration

@@ -43,9 +43,6 @@ type Request struct {
 	Method string
 	// Annotations are the tool's, nil when they are not known.
 	Annotations *mcp.ToolAnnotations
-	// Trusted: the caller vouches for the server's annotations, which the
-	// specification wants disbelieved otherwise.
-	Trusted bool
 	// Key: the request has an idempotency key and the server announced that it
 	// honours them.
 	Key bool
@@ -66,7 +63,7 @@ func RepeatOf(r Request) Repeat {
 	case r.Policy == Always:
 		return Repeatable
 	}
-	hinted := r.Method == mcp.MethodToolsCall && (r.Trusted || r.Policy == Hints) && r.Annotations.Idempotent()
+	hinted := r.Method == mcp.MethodToolsCall && r.Policy == Hints && r.Annotations.Idempotent()
 	if hinted || mcp.RunsTwice(r.Method) {
 		return Repeatable
 	}
@@ -102,6 +99,8 @@ type State struct {
 	// under, Stale those that lost a connection that had been used before, and
 	// Waits those waited for since a server named a time.
 	Failed, Locked, Exits, Stale, Waits int
+	// Pauses bounds the pauses. The defaults are 100 ms, doubling to 20 s.
+	Pauses Backoff
 	// Remaining is the time to the call's deadline, [Unbounded] without one.
 	// Without remaining time nothing is repeated.
 	Remaining time.Duration
@@ -210,10 +209,12 @@ func (d Decision) when(a Attempt, s State) Decision {
 		d.Wait = 0 // on a connection that is not old
 	case a.Class == ClassUnprocessed && s.Failed == 0:
 		d.Wait = 0 // a server that shuts down: on another connection
-	case a.Class == ClassThrottled, a.Class == ClassLocked:
-		d.Wait = throttleBackoff.Wait(s.Waits, s.Random)
 	default:
-		d.Wait = retryBackoff.Wait(s.Waits, s.Random)
+		pauses := s.Pauses.or(retryPauses)
+		if a.Class == ClassThrottled || a.Class == ClassLocked {
+			pauses.Base = max(pauses.Base, throttledPause)
+		}
+		d.Wait = pauses.Wait(s.Waits, s.Random)
 	}
 	if room <= 0 || d.Wait > room {
 		return no("the deadline leaves no time for it")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -130,7 +131,7 @@ func First(m Mutant) []string {
 		"S2": {"docling"}, "S3": {"preflights"}, "S4": {"assistant"},
 	}
 	areas := map[string]bool{}
-	for _, s := range checks.All() {
+	for _, s := range seeds.Add(conformance.Options{}).Scenarios {
 		areas[s.Area] = true
 	}
 	wanted := []string{"lifecycle", "base", "errors", "tools", "resources", "prompts", "utilities", "content", "input", "subscriptions", "logging", "caching", "concurrency", "http", "stdio"}
@@ -152,7 +153,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	enough := false
-	_, err = checks.Run(ctx, subject, conformance.Options{
+	_, err = checks.Run(ctx, subject, seeds.Add(conformance.Options{
 		Revisions: m.Revisions, Only: only, Skip: heavy, Answer: d.Answer, SideEffects: conformance.SideEffectsAll,
 		OnResult: func(r conformance.Result) {
 			if !enough && !seen(r) {
@@ -160,7 +161,7 @@ func (d Detector) run(ctx context.Context, m Mutant, only []string, seen func(co
 				cancel()
 			}
 		},
-	})
+	}))
 	if enough && errors.Is(err, context.Canceled) {
 		return nil
 	}

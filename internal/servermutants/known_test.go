@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 )
 
 // TestKnownFailuresOfMutants: whatever is wrong with a server, a file of known
@@ -66,7 +67,7 @@ func judgeKnown(t *testing.T, rig Rig, m Mutant, opts conformance.Options) *conf
 	require.NoError(t, err)
 	defer stop()
 	opts.Revisions, opts.Answer, opts.SideEffects, opts.Skip = m.Revisions, 2*time.Second, conformance.SideEffectsAll, heavy
-	report, err := checks.Run(t.Context(), subject, opts)
+	report, err := checks.Run(t.Context(), subject, seeds.Add(opts))
 	require.NoError(t, err)
 	return report
 }

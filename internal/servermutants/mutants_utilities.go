@@ -87,7 +87,7 @@ func utilityMutants() []Mutant {
 				return []object{r}
 			}}
 		}},
-		{ID: "list-changed-silent", Says: "a list changes and nobody is told", Breaks: "CHG-01", plant: func() *defect {
+		{ID: "list-changed-silent", Says: "a list changes without a notification", Breaks: "CHG-01", plant: func() *defect {
 			return &defect{note: func(_ *exchange, n object) []object {
 				if changed(n) {
 					return nil

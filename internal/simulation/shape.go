@@ -39,18 +39,16 @@ func shapeOf(n int, seed uint64, version mcp.Version) shape {
 // options are those of its client.
 func (s shape) options() []client.Option {
 	opts := []client.Option{
-		client.WithPreload(false),
+		client.WithCache(client.CacheConfig{NoPreload: true}),
 		client.OnElicitForm(repeat), client.WithInputLimits(client.InputLimits{PerMinute: 1_000_000}),
-		client.WithRestart(client.Restart{Hold: restartHold, MaxHold: restartHold}),
 	}
+	r := client.Resilience{Restart: client.Restart{Hold: restartHold, MaxHold: restartHold}}
 	if s.limited {
-		r := client.DefaultResilience()
 		r.Rate = client.Rate{PerSecond: perSecond, Burst: burst}
 		r.Bulkhead = client.Bulkhead{Limit: places, Queue: 1, Adaptive: s.adaptive}
 		r.Hedge = client.Hedge{Share: 0.3, After: 15 * time.Millisecond}
-		opts = append(opts, client.WithResilience(r))
 	}
-	return opts
+	return append(opts, client.WithResilience(r))
 }
 
 // repeat is a user who answers with what is asked.

@@ -18,7 +18,7 @@ const lifted = 1 << 30
 func dialMainstay(ctx context.Context, o Options) (Client, error) {
 	opts := []client.Option{client.WithProtocolVersion(version(o))}
 	if o.SkipList {
-		opts = append(opts, client.WithPreload(false))
+		opts = append(opts, client.WithCache(client.CacheConfig{NoPreload: true}))
 	}
 	if o.Listen {
 		// Who wants to hear of the server's changes has its stream open.

@@ -48,6 +48,7 @@ func goals() []goal {
 	l.large()
 	l.connections()
 	l.endings()
+	l.many()
 	return l
 }
 
@@ -73,7 +74,7 @@ func (l *list) sequential() {
 	for _, modern := range eras {
 		for _, transport := range http {
 			c := workload.Cell{Workload: "W1", Transport: transport, Modern: modern}
-			l.beyond(c, "allocations beyond net/http", 10, allocs)
+			l.beyond(c, "allocations beyond net/http", 6, allocs)
 			*l = append(*l, goal{
 				exact: true, cell: c, name: "bytes over net/http", limit: 1.5, write: asTimes,
 				value: timesFloor(clients.Floor, func(workload.Cell) metric { return allocated }),
@@ -101,7 +102,7 @@ func (l *list) concurrent() {
 		if n == 10_000 {
 			few := c
 			few.N = 64
-			*l = append(*l, goal{cell: c, name: "time over 64 in flight", limit: 2, write: asTimes, value: overCell(few, cost(c))})
+			*l = append(*l, goal{cell: c, name: "time over 64 in flight", limit: 1 / 0.6, write: asTimes, value: overCell(few, cost(c))})
 		}
 	}
 	for _, n := range []int{64, 1_000, 10_000} {
@@ -149,16 +150,37 @@ func (l *list) connections() {
 		}
 	}
 	look := workload.Cell{Workload: "W5", Transport: workload.JSON, Variant: workload.Cached}
-	l.exactly(look, "allocations of a look at a cached tool", 1, allocs, plainly)
+	// The tool is a deep copy, which is the caller's to change.
+	l.exactly(look, "allocations of a look at a cached tool", 5, allocs, plainly)
 	l.exactly(look, "requests for it", 0, func(r workload.Result) float64 { return float64(r.Lists) }, plainly)
 
 	idle := workload.Cell{Workload: "W6", Transport: workload.JSON, Variant: workload.SharedPool}
 	l.exactly(idle, "heap and stacks a session", 2048, held, plainly)
 	l.exactly(idle, "goroutines a session", 0, goroutines, plainly)
+	for _, list := range []struct {
+		variant string
+		tools   float64
+	}{{workload.OneTool, 1}, {workload.TwentyTools, 20}} {
+		known := workload.Cell{Workload: "W6", Transport: workload.JSON, Variant: list.variant}
+		l.exactly(known, "heap and stacks a session", 2048+150*list.tools, held, plainly)
+		l.exactly(known, "goroutines a session", 0, goroutines, plainly)
+	}
 	listening := workload.Cell{Workload: "W6", Transport: workload.JSON, Variant: workload.ListeningShared}
 	l.beyond(listening, "heap and stacks beyond net/http", 4096, held)
 	l.beyond(listening, "goroutines beyond net/http", 1, goroutines)
 }
+
+// many are the goals of a pool: what 1,000 servers hold, and that neither opening it
+// nor a call of each server at once costs much more than raw connections do.
+func (l *list) many() {
+	c := workload.Cell{Workload: "W9", Transport: workload.Mixed}
+	l.exactly(c, "heap and stacks", 45e6, held, megabytes)
+	l.exactly(c, "goroutines", 1_500, goroutines, plainly)
+	l.overFloor(c, "time until ready, over the floor", 1.25, clients.Floor, cost)
+	l.overFloor(c, "time of a call of each at once, over the floor", 2, clients.Floor, func(workload.Cell) metric { return together })
+}
+
+func together(r workload.Result) float64 { return inverse(r.PerSecond) }
 
 func (l *list) endings() {
 	death := workload.Cell{Workload: "W7", Transport: workload.Stdio}

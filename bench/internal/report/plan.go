@@ -88,6 +88,10 @@ func Plan(names []string, quick bool) []Group {
 	add(everyone, sessions)
 	sessions.Variant = workload.SharedPool
 	add(onlyOurs, sessions)
+	for _, variant := range []string{workload.OneTool, workload.TwentyTools} {
+		sessions.Variant = variant
+		add(everyone, sessions)
+	}
 	sessions.Variant = workload.Listening
 	add(everyone, sessions)
 	sessions.Variant = workload.ListeningShared
@@ -102,5 +106,6 @@ func Plan(names []string, quick bool) []Group {
 		workload.Cell{Workload: "W8", Transport: workload.JSON, Variant: workload.HalfBody})
 	add([]string{clients.Mainstay, clients.GoSDK, clients.MCPGo},
 		workload.Cell{Workload: "W8", Transport: workload.Stdio, Variant: workload.FullPipe})
+	add(everyone, workload.Cell{Workload: "W9", Transport: workload.Mixed, N: size(1_000, 50)})
 	return groups
 }

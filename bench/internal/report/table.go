@@ -131,7 +131,7 @@ func (o Outcome) row(b *strings.Builder, label, name string) {
 	figure := func(m metric) float64 { return o.best(name, m) }
 	perSecond := inverse(figure(func(r workload.Result) float64 { return inverse(r.PerSecond) }))
 	perMB := inverse(figure(func(r workload.Result) float64 { return inverse(r.MBPerSecond) }))
-	if c.Workload != "W2" {
+	if c.Workload != "W2" && c.Workload != "W9" {
 		perSecond = 0
 	}
 	for _, text := range []string{
@@ -168,7 +168,7 @@ func (o Outcome) ours(name string, m metric) string {
 
 func (o Outcome) allocs(name string) string {
 	switch o.Cell.Workload {
-	case "W6", "W7", "W8":
+	case "W6", "W7", "W8", "W9":
 		return ""
 	}
 	return exact(o.median(name, func(r workload.Result) float64 { return r.Allocs }))
@@ -180,7 +180,7 @@ func (o Outcome) bytes(name string) string {
 	switch o.Cell.Workload {
 	case "W3", "W4":
 		return fmt.Sprintf("%.2fx", v/float64(o.Cell.N))
-	case "W6", "W7", "W8":
+	case "W6", "W7", "W8", "W9":
 		return ""
 	}
 	return exact(v)
@@ -193,6 +193,8 @@ func (o Outcome) memory(name string) string {
 		return fmt.Sprintf("%.2fx", v/float64(o.Cell.N))
 	case "W6":
 		return exact(v)
+	case "W9":
+		return megabytes(v)
 	}
 	return ""
 }
@@ -206,6 +208,9 @@ func (o Outcome) held(name string) string {
 	case o.Cell.Workload == "W6":
 		return fmt.Sprintf("%s B, %.1f goroutines", exact(m(func(r workload.Result) float64 { return r.Held })),
 			math.Max(0, m(func(r workload.Result) float64 { return r.Goroutines })))
+	case o.Cell.Workload == "W9":
+		return fmt.Sprintf("%s, %.0f goroutines", megabytes(m(func(r workload.Result) float64 { return r.Held })),
+			m(func(r workload.Result) float64 { return r.Goroutines }))
 	case o.Cell.Variant == workload.Cached:
 		return fmt.Sprintf("%.0f requests", m(func(r workload.Result) float64 { return float64(r.Lists) }))
 	case connections > 0:
@@ -213,6 +218,9 @@ func (o Outcome) held(name string) string {
 	}
 	return ""
 }
+
+// megabytes writes bytes as 10^6 bytes.
+func megabytes(v float64) string { return strconv.FormatFloat(v/1e6, 'f', 1, 64) + " MB" }
 
 // short writes three digits that count.
 func short(v float64) string {

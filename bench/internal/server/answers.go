@@ -38,7 +38,7 @@ type answers struct {
 
 const serverInfo = `{"name":"bench","version":"1"}`
 
-func newAnswers(modern bool, tools int) *answers {
+func newAnswers(modern bool, tools int, label string) *answers {
 	a := &answers{modern: modern, large: map[int][]byte{}}
 	capabilities := `{"tools":{}}`
 	a.initialize = []byte(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":` + serverInfo + `}`)
@@ -51,7 +51,7 @@ func newAnswers(modern bool, tools int) *answers {
 		a.callTail = []byte(`"}],"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":` + serverInfo + `}}`)
 	}
 	a.small = a.call(SmallText)
-	a.tools = a.list(tools)
+	a.tools = a.list(tools, label)
 	return a
 }
 
@@ -81,20 +81,25 @@ func (a *answers) ofSize(size int) []byte {
 func (a *answers) count(n int) []byte { return a.call(strings.Repeat("n", n)) }
 
 // list is the result of tools/list. Beyond the server's own tools it is what
-// big servers have: about 1.3 KB a tool, a third of them with an output schema.
-func (a *answers) list(tools int) []byte {
+// big servers have: about 1.3 KB a tool, a third of them with an output schema. A
+// server with a label has one tool of its own.
+func (a *answers) list(tools int, label string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"tools":[`)
-	for i, tool := range ownTools {
+	own := ownTools[:min(tools, OwnTools)]
+	if label != "" {
+		own = ownTools[:1]
+	}
+	for i, tool := range own {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, `{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{%s}}}`,
 			tool.name, tool.does, tool.properties)
 	}
-	for i := OwnTools; i < tools; i++ {
+	for i := len(own); i < tools; i++ {
 		b.WriteByte(',')
-		fill(&b, i)
+		fill(&b, i, label)
 	}
 	b.WriteString(`]`)
 	if a.modern {
@@ -107,10 +112,10 @@ func (a *answers) list(tools int) []byte {
 // FilledTool is the name of the tool at place i of a filled list.
 func FilledTool(i int) string { return "records_" + strconv.Itoa(i) }
 
-func fill(b *bytes.Buffer, i int) {
-	fmt.Fprintf(b, `{"name":%q,"title":"Records of table %d","description":"Reads, filters and sorts the records of table %d. `+
+func fill(b *bytes.Buffer, i int, label string) {
+	fmt.Fprintf(b, `{"name":%q,"title":"Records of table %d","description":"Reads, filters and sorts the records of table %s%d. `+
 		`Give a filter to read less; without one the newest records come first. Dates are RFC 3339, amounts are in cents, and names are `+
-		`matched from their beginning.","inputSchema":{"type":"object","properties":{`, FilledTool(i), i, i)
+		`matched from their beginning.","inputSchema":{"type":"object","properties":{`, FilledTool(i), i, label, i)
 	for p := range 6 {
 		if p > 0 {
 			b.WriteByte(',')

@@ -35,12 +35,14 @@ type web struct {
 // HTTP serves on a port of its own choice, writes "URL\n" to out, and ends when
 // in does, so that no server outlives the process that started it.
 func HTTP(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
-	s := &web{answers: newAnswers(o.Modern, o.Tools), o: o, release: make(chan struct{})}
+	s := &web{answers: newAnswers(o.Modern, o.Tools, o.Label), o: o, release: make(chan struct{})}
 	if o.Prepare > 0 {
 		s.answers.ofSize(o.Prepare)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /mcp", s.post)
+	mux.HandleFunc("POST /many/{label}", s.post)
+	mux.HandleFunc("DELETE /many/{label}", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /mcp", s.get)
 	mux.HandleFunc("DELETE /mcp", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /stats", s.stats)
@@ -124,6 +126,9 @@ func (s *web) post(w http.ResponseWriter, r *http.Request) {
 		s.lists.Add(1)
 	}
 	what := s.answers.plain(req)
+	if label := r.PathValue("label"); label != "" && string(req.method) == "tools/list" {
+		what = member("result", s.answers.list(s.o.Tools, label))
+	}
 	status := http.StatusOK
 	if what.name == "error" {
 		// 2026-07-28 says which status goes with these codes; the older

@@ -14,8 +14,10 @@ import (
 type Options struct {
 	// Modern is revision 2026-07-28; otherwise it is 2025-11-25.
 	Modern bool
-	// Tools is how long the list of tools is, at least OwnTools.
+	// Tools is how long the list of tools is: of the server's own tools first.
 	Tools int
+	// Label is in the text of each tool, so that no two servers list the same.
+	Label string
 	// Prepare is the size of a large result to make before the first request.
 	Prepare int
 	// SSE answers POSTs with event streams, otherwise with JSON (HTTP only).
@@ -32,7 +34,7 @@ type Options struct {
 // Args returns the flags that make ParseArgs return o.
 func (o Options) Args() []string {
 	return []string{
-		"-modern=" + strconv.FormatBool(o.Modern), "-tools=" + strconv.Itoa(o.Tools),
+		"-modern=" + strconv.FormatBool(o.Modern), "-tools=" + strconv.Itoa(o.Tools), "-label=" + o.Label,
 		"-prepare=" + strconv.Itoa(o.Prepare), "-sse=" + strconv.FormatBool(o.SSE),
 		"-stream=" + strconv.FormatBool(o.Stream), "-heir=" + strconv.FormatBool(o.Heir), "-pid=" + o.Pid,
 	}
@@ -44,6 +46,7 @@ func ParseArgs(args []string) (Options, error) {
 	f := flag.NewFlagSet("server", flag.ContinueOnError)
 	f.BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 instead of 2025-11-25")
 	f.IntVar(&o.Tools, "tools", OwnTools, "tools in the list")
+	f.StringVar(&o.Label, "label", "", "what is in the text of each tool")
 	f.IntVar(&o.Prepare, "prepare", 0, "size of a large result to make at the start")
 	f.BoolVar(&o.SSE, "sse", false, "answer with event streams")
 	f.BoolVar(&o.Stream, "stream", false, "offer a stream to GET")

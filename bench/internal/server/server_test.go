@@ -64,7 +64,7 @@ func TestNumber(t *testing.T) {
 func TestAnswersAreJSON(t *testing.T) {
 	require.Len(t, SmallText, 96)
 	for _, modern := range []bool{false, true} {
-		a := newAnswers(modern, 1000)
+		a := newAnswers(modern, 1000, "")
 		for _, result := range [][]byte{a.initialize, a.discover, a.tools, a.small, a.ofSize(1000), a.count(3)} {
 			require.True(t, json.Valid(result), "%.200s", result)
 		}

@@ -30,7 +30,7 @@ type stdio struct {
 
 // Stdio serves until in ends.
 func Stdio(o Options, in io.Reader, out io.Writer) error {
-	s := &stdio{answers: newAnswers(o.Modern, o.Tools), out: out, pid: o.Pid}
+	s := &stdio{answers: newAnswers(o.Modern, o.Tools, o.Label), out: out, pid: o.Pid}
 	if o.Prepare > 0 {
 		s.answers.ofSize(o.Prepare)
 	}

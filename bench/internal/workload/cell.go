@@ -14,8 +14,9 @@ import (
 // Transports of a cell.
 const (
 	Stdio = "stdio"
-	JSON  = "json" // HTTP, answered with JSON
-	SSE   = "sse"  // HTTP, answered with event streams
+	JSON  = "json"  // HTTP, answered with JSON
+	SSE   = "sse"   // HTTP, answered with event streams
+	Mixed = "mixed" // a fifth programs, the others JSON
 )
 
 // Variants of workloads.
@@ -37,6 +38,10 @@ const (
 	SharedPool = "shared pool, no list"
 	// ListeningShared is both: what listening costs beyond the stream itself.
 	ListeningShared = "listening, shared pool"
+	// OneTool and TwentyTools say how long the list is in W6, where each session
+	// is otherwise of a server with eight.
+	OneTool     = "1 tool"
+	TwentyTools = "20 tools"
 	// Heir lets a child hold stdout when the server dies in W7.
 	Heir = "heir"
 	// FullPipe cancels a call in W8 to a server that does not read.
@@ -47,12 +52,13 @@ const (
 
 // Cell says what to run.
 type Cell struct {
-	Workload  string // "W1" to "W8"
+	Workload  string // "W1" to "W9"
 	Variant   string
 	Transport string
 	Modern    bool
 	Client    string
-	// N is calls in flight (W2, W7), bytes (W3, W4), tools (W5), sessions (W6).
+	// N is calls in flight (W2, W7), bytes (W3, W4), tools (W5), sessions (W6),
+	// servers (W9).
 	N int
 	// Quick does enough to see that it works, not to measure.
 	Quick bool
@@ -76,11 +82,11 @@ type Result struct {
 	// Allocs and Bytes are what the heap gave a call.
 	Allocs, Bytes float64
 	// Memory is the peak of resident bytes over what was there before (W3, W4),
-	// or what a session holds (W6).
+	// or what a session (W6) or all servers (W9) hold.
 	Memory float64 `json:",omitempty"`
-	// Held is heap and stacks a session holds, in bytes (W6).
+	// Held is heap and stacks a session holds (W6), or all servers (W9), in bytes.
 	Held float64 `json:",omitempty"`
-	// Goroutines is what a session holds (W6).
+	// Goroutines is what a session (W6) or all servers (W9) hold.
 	Goroutines float64 `json:",omitempty"`
 	// Connections is how many TCP connections the server saw (W2 over HTTP), Lists
 	// how often it was asked for its tools (W5).
@@ -115,6 +121,8 @@ func Run(ctx context.Context, c Cell, self string) Result {
 		}
 	case "W6":
 		r, err = sessions(ctx, c, self)
+	case "W9":
+		r, err = many(ctx, c, self)
 	case "W7":
 		r, err = death(ctx, c, self)
 	case "W8":
@@ -148,6 +156,8 @@ func (c Cell) Name() string {
 		name += " " + strconv.Itoa(c.N) + " tools"
 	case "W6":
 		name += " " + strconv.Itoa(c.N) + " sessions"
+	case "W9":
+		name += " " + strconv.Itoa(c.N) + " servers"
 	}
 	if c.Variant != "" {
 		name += ", " + c.Variant

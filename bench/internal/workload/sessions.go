@@ -28,7 +28,8 @@ func holding() held {
 func sessions(ctx context.Context, c Cell, self string) (Result, error) {
 	listening := c.Variant == Listening || c.Variant == ListeningShared
 	shared := c.Variant == SharedPool || c.Variant == ListeningShared
-	t, err := aim(ctx, c, self, server.Options{Stream: listening})
+	tools := map[string]int{OneTool: 1, TwentyTools: 20}[c.Variant]
+	t, err := aim(ctx, c, self, server.Options{Stream: listening, Tools: tools})
 	if err != nil {
 		return Result{}, err
 	}

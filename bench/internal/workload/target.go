@@ -88,7 +88,9 @@ func aim(ctx context.Context, c Cell, self string, o server.Options) (*target, e
 	}
 	t.pidFile = filepath.Join(t.dir, "pid")
 	o.Modern, o.SSE, o.Pid = c.Modern, c.Transport == SSE, t.pidFile
-	o.Tools = max(o.Tools, server.OwnTools)
+	if o.Tools == 0 {
+		o.Tools = server.OwnTools
+	}
 	t.options = clients.Options{Modern: c.Modern, Pool: true}
 	if c.Transport == Stdio {
 		t.options.Argv = append([]string{self, ServeStdio}, o.Args()...)
@@ -166,7 +168,7 @@ const patience = 3 * time.Second
 
 // closing closes a client whose Close may hang: some do while calls are in
 // flight, and that is not what is measured.
-func closing(c clients.Client) {
+func closing(c interface{ Close() error }) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -75,7 +75,7 @@ func New(c Config) *Dispatcher {
 }
 
 // ErrRejected is what a handler returns when its user refused.
-var ErrRejected = errors.New("the user said no")
+var ErrRejected = errors.New("the user refused")
 
 // ErrClosed ends questions of a client that was closed.
 var ErrClosed = errors.New("the client is closed")

@@ -52,9 +52,9 @@ func checkRoot(uri string) error {
 	case u.Scheme != "file" || u.Opaque != "" || !strings.HasPrefix(u.Path, "/"):
 		return errors.New("it must be file:// and an absolute path")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("it must have a path and nothing behind it")
+		return errors.New("it must have a path, and no query or fragment")
 	case strings.ContainsRune(u.Path, 0):
-		return errors.New("it must not hold a NUL")
+		return errors.New("it must not contain a NUL")
 	}
 	for part := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if part == ".." {

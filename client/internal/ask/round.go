@@ -48,7 +48,7 @@ func ReadRound(result json.RawMessage) (Round, error) {
 		}
 	}
 	if r.Requests == nil && r.State == nil {
-		return Round{}, errors.New("it asks for input and does not say for which (MRTR-02)")
+		return Round{}, errors.New("it asks for input without naming any")
 	}
 	return r, nil
 }

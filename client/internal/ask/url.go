@@ -20,13 +20,13 @@ func hostOf(text string) (host string, err error) {
 	u, err := url.Parse(text)
 	switch {
 	case strings.ContainsFunc(text, isInvisible):
-		return "", errors.New("it must not hold what cannot be seen")
+		return "", errors.New("it must not contain invisible characters")
 	case err != nil || u.Hostname() == "":
 		return "", errors.New("it is not an absolute URL")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
 		return "", errors.New("it must be https, or http to this machine")
 	case u.User != nil:
-		return "", errors.New("it must not hold a user name")
+		return "", errors.New("it must not contain a user name")
 	}
 	return strings.ToLower(u.Hostname()), nil
 }

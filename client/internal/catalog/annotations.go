@@ -103,7 +103,7 @@ func (s *searching) elsewhere(keyword string, value any) error {
 		}
 	case map[string]any:
 		if _, ok := value[headerAnnotation]; ok {
-			return fmt.Errorf("an annotation stands below %s: only properties can be annotated", keyword)
+			return fmt.Errorf("an annotation is below %s; only properties can be annotated", keyword)
 		}
 		return s.within(value, nil)
 	}
@@ -124,7 +124,7 @@ func (s *searching) properties(value any, place *node) error {
 		}
 		if annotated {
 			if place == nil {
-				return fmt.Errorf("property %s is annotated where not only properties lead", jsonrpc.Printable(name, 100))
+				return fmt.Errorf("property %s is annotated below a keyword other than properties", jsonrpc.Printable(name, 100))
 			}
 			header, err := s.header(annotation, schema["type"])
 			if err != nil {

@@ -1,9 +1,97 @@
+// Package catalog has the definitions of a server's tools and what they mean for calls:
+// which arguments and results fit their schemas, what is wrong with others, which
+// arguments HTTP headers repeat, and which definitions have changed.
 package catalog
 
-// Catalog is what is known of the tools of one server besides their list. The zero
-// value is ready and small. Its methods may be called from many goroutines at once.
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Check says what happens to values that do not fit a tool's schema.
+type Check uint8
+
+// What a check does: an error, a line in the log, or nothing.
+const (
+	Strict Check = iota
+	Warn
+	Off
+)
+
+// Config is what a [Catalog] is made of. It does not change.
+type Config struct {
+	// Lists keeps the list of tools.
+	Lists *lists.Cache
+	// Life is that of the client: once it has ended, nothing is looked up.
+	Life *life.Life
+	// Arguments and Results are the checks of calls and their results.
+	Arguments, Results Check
+	// DropNulls leaves out arguments that are null if they fit without.
+	DropNulls bool
+	// Eager asks for the list before a tool is called that is not in it, and renews an
+	// expired list in the background.
+	Eager bool
+	// Pins are the fingerprints that tools must have, by name. Block refuses calls of
+	// tools with others.
+	Pins  map[string]string
+	Block bool
+
+	// Page asks for a page of the list for all callers.
+	Page Page
+	// About says in an error that it is about a call of a tool.
+	About func(tool string, e *mcperrors.Error) *mcperrors.Error
+	// ListFailed reports an error of the list that no caller gets.
+	ListFailed func(error)
+	// Changed reports a definition that has changed; nil if nobody wants to know.
+	Changed func(Change)
+}
+
+// Catalog is what is known of the tools of one server: their definitions as they were
+// listed last, and what these mean for calls. Its methods may be called from many
+// goroutines at once.
 type Catalog struct {
-	Arguments, Results Schemas
-	Headers            Mirrors
-	Definitions        Definitions
+	Config
+	fetch              toolcache.Fetch // walks the list for all callers; bound once, as binding allocates
+	arguments, results Schemas
+	headers            Mirrors
+	definitions        Definitions
+}
+
+// New returns a catalog.
+func New(c Config) *Catalog {
+	catalog := &Catalog{Config: c}
+	catalog.fetch = catalog.fetchList
+	return catalog
+}
+
+// errorOf makes the client's error of one of the cache, for a tool.
+func (c *Catalog) errorOf(err error, tool string) error {
+	var refused *toolcache.RefusedToolError
+	if own := lists.CopyOf(err); own != nil {
+		return own
+	}
+	switch {
+	case errors.As(err, &refused):
+		return c.About(tool, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.NotSent,
+			fmt.Sprintf("tool %s cannot be used: its schemas have %d bytes, and %d is the limit",
+				jsonrpc.Printable(tool, 100), refused.Bytes, refused.Limit), err))
+	case errors.Is(err, toolcache.ErrUnknownTool):
+		return c.About(tool, mcperrors.New(mcperrors.CodeToolNotFound, mcperrors.KindNotFound, mcperrors.NotSent, err.Error(), err))
+	}
+	return c.Lists.Error(err, mcp.MethodToolsList)
+}
+
+// closed returns the error of a closed client, nil while it is open.
+func (c *Catalog) closed() error {
+	if c.Life.Closed() {
+		return c.Lists.Error(life.ErrClosed(), mcp.MethodToolsList)
+	}
+	return nil
 }

@@ -1,161 +1,90 @@
 package catalog
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
-// Mirrors keeps what headers repeat of each tool's arguments, for as long as the
-// text of its schema stays the same. The zero value is ready. Its methods may be
-// called from many goroutines at once.
-type Mirrors struct {
-	make  sync.Once
-	cache *lru.Cache[string, *Mirror]
+// Headers are the arguments of one call that HTTP headers repeat.
+type Headers struct {
+	Params []transport.Param
+	schema *Mirror // what they were found by, nil for nothing
 }
 
-// Mirror is what the schema of one tool says about headers.
-type Mirror struct {
-	text json.RawMessage
-	// tree leads to the annotated properties; nil when there are none.
-	tree *node
-	err  error // an annotation is not valid (HDR-06)
+// Headers finds the arguments of a call that headers repeat, by the schema seen last,
+// whatever its age (HDR-09). params are those of the call; the closing brace may be
+// missing. If the tool was never listed, unlisted is set: call [Catalog.FindHeaders],
+// which asks the server. It is set only once for each tool.
+func (c *Catalog) Headers(ctx context.Context, name string, params []byte) (h Headers, unlisted bool, err error) {
+	schema, listed := c.headerSchema(ctx, name)
+	if !listed {
+		agreed := c.Lists.Links.Agreed()
+		return Headers{}, agreed.Declared && agreed.Capabilities.Has("tools") && !c.headers.Unlisted(name), nil
+	}
+	h, err = c.headersBy(schema, name, params)
+	return h, false, err
 }
 
-func (m *Mirrors) tools() *lru.Cache[string, *Mirror] {
-	m.make.Do(func() {
-		m.cache, _ = lru.New[string, *Mirror](maxTools) // fails for a negative size only
+// FindHeaders is [Catalog.Headers] after the server was asked for the tool. If the tool
+// cannot be found, there are no headers, and the call is made without.
+func (c *Catalog) FindHeaders(ctx context.Context, name string, params []byte) (Headers, error) {
+	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(ctx), name, c.fetch)
+	if err != nil {
+		return Headers{}, nil //nolint:nilerr // the server judges the call
+	}
+	schema, _ := c.headers.Get(name, tool.InputSchema)
+	return c.headersBy(schema, name, params)
+}
+
+// RenewHeaders lists the tools again after the server refused the headers of a call,
+// unless another call has done so. changed reports whether the call has others now:
+// with the same ones it would be refused again (HDR-10).
+func (c *Catalog) RenewHeaders(ctx context.Context, name string, params []byte, refused Headers) (h Headers, changed bool) {
+	schema, _ := c.headerSchema(ctx, name)
+	if schema == refused.schema {
+		key := c.Lists.Key(ctx)
+		c.Lists.Kept.Invalidate(key)
+		if err := c.Lists.Kept.Refresh(ctx, key, c.fetch); err != nil {
+			return refused, false // what the server said of the call says more
+		}
+	}
+	h, _, err := c.Headers(ctx, name, params)
+	if err != nil {
+		return refused, false
+	}
+	return h, !slices.Equal(h.Params, refused.Params)
+}
+
+func (c *Catalog) headerSchema(ctx context.Context, name string) (schema *Mirror, listed bool) {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+	if !ok {
+		return nil, false
+	}
+	schema, _ = c.headers.Get(name, tool.InputSchema)
+	return schema, true
+}
+
+func (c *Catalog) headersBy(schema *Mirror, name string, params []byte) (Headers, error) {
+	repeated, err := schema.Params(argumentsIn(params))
+	if err != nil {
+		return Headers{}, c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, err.Error(), err))
+	}
+	return Headers{repeated, schema}, nil
+}
+
+// argumentsIn returns the arguments in the params of a call, nil for none.
+func argumentsIn(params []byte) (args json.RawMessage) {
+	// Only the closing brace is missing, which stands behind what is looked for.
+	_ = jsonrpc.Walk(params, func(name, value []byte) bool {
+		if string(name) == "arguments" {
+			args = value
+		}
+		return args == nil
 	})
-	return m.cache
+	return args
 }
-
-// Get returns what a schema says. first is true when its text is new.
-func (m *Mirrors) Get(tool string, text json.RawMessage) (s *Mirror, first bool) {
-	if s, ok := m.tools().Get(tool); ok && s.text != nil && bytes.Equal(s.text, text) {
-		return s, false
-	}
-	s = &Mirror{text: slices.Clone(text)} // a caller's page may be changed
-	s.tree, s.err = search(text)
-	m.tools().Add(tool, s)
-	return s, true
-}
-
-// Unlisted notes that the client asked the server for a tool that it does not list,
-// and reports whether it had done so before.
-func (m *Mirrors) Unlisted(tool string) (before bool) {
-	if m.tools().Contains(tool) {
-		return true
-	}
-	m.tools().Add(tool, &Mirror{})
-	return false
-}
-
-// HasAnnotations reports whether a schema says anything about headers, valid or not.
-func HasAnnotations(schema json.RawMessage) bool {
-	tree, err := search(schema)
-	return tree != nil || err != nil
-}
-
-// Err returns why the annotations of the schema are not valid, nil when they are.
-func (s *Mirror) Err() error { return s.err }
-
-// Params returns what headers repeat of arguments, in the order of the arguments.
-func (s *Mirror) Params(args json.RawMessage) (params []transport.Param, err error) {
-	if s.tree == nil || len(args) == 0 {
-		return nil, nil
-	}
-	return s.tree.collect(nil, args)
-}
-
-// collect appends what headers repeat of one object.
-func (n *node) collect(params []transport.Param, object json.RawMessage) ([]transport.Param, error) {
-	var fault error
-	// A value that is no object has no properties: the server will say so.
-	_ = jsonrpc.Members(object, func(name, value []byte) bool {
-		child := n.children[string(name)]
-		switch {
-		case child == nil:
-		case child.header != "":
-			text, ok, err := headerText(value)
-			if err != nil {
-				fault = fmt.Errorf("argument %s cannot be repeated in a header: %w", jsonrpc.Printable(string(name), 100), err)
-			} else if ok {
-				params = append(params, transport.Param{Name: child.header, Value: text})
-			}
-		}
-		if child != nil && child.children != nil && value[0] == '{' && fault == nil {
-			params, fault = child.collect(params, value)
-		}
-		return fault == nil
-	})
-	return params, fault
-}
-
-// headerText returns the text form of an argument (HDR-02, HDR-03). ok is false
-// for one that no header repeats: null, and what the schema's type does not
-// allow, which is for the server to refuse.
-func headerText(value []byte) (text string, ok bool, err error) {
-	switch value[0] {
-	case '"':
-		err := jsonrpc.Unmarshal(value, &text)
-		return text, err == nil, err
-	case 't', 'f':
-		return string(value), true, nil
-	case 'n', '{', '[':
-		return "", false, nil
-	}
-	return integerText(string(value))
-}
-
-// maxHeaderInteger is the largest integer that every JSON reader holds exactly.
-const maxHeaderInteger = 1<<53 - 1
-
-// integerText returns the decimal form of a JSON number: 42.0 and 4.2e1 are 42.
-// ok is false for a number that is no integer. It works on the digits, so that
-// none is lost and none is made up.
-func integerText(number string) (text string, ok bool, err error) {
-	number, exponent, _ := strings.Cut(strings.ToLower(number), "e")
-	digits, negative := strings.CutPrefix(number, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	digits = strings.TrimLeft(whole+fraction, "0")
-	significant := strings.TrimRight(digits, "0")
-	if significant == "" {
-		return "0", true, nil
-	}
-	scale := 0 // the power of ten that the significant digits are multiplied with
-	if exponent != "" {
-		if scale, err = strconv.Atoi(exponent); err != nil { // beyond all bounds
-			if strings.HasPrefix(exponent, "-") {
-				return "", false, nil
-			}
-			return "", false, errHeaderInteger
-		}
-	}
-	scale += len(digits) - len(significant) - len(fraction)
-	const most = 16 // digits of maxHeaderInteger
-	switch {
-	case scale < 0:
-		return "", false, nil
-	case scale > most || len(significant)+scale > most:
-		return "", false, errHeaderInteger
-	}
-	text = significant + strings.Repeat("0", scale)
-	if n, _ := strconv.ParseInt(text, 10, 64); n > maxHeaderInteger {
-		return "", false, errHeaderInteger
-	}
-	if negative {
-		text = "-" + text
-	}
-	return text, true, nil
-}
-
-var errHeaderInteger = fmt.Errorf("the integer is beyond ±%d", int64(maxHeaderInteger))

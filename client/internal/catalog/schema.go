@@ -1,6 +1,3 @@
-// Package catalog is what the definitions of tools mean for calls of them: which
-// arguments and results fit their schemas, what is wrong with others, which
-// arguments HTTP headers repeat, and which definitions have changed.
 package catalog
 
 import (
@@ -81,4 +78,12 @@ func orEmpty(args json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return args
+}
+
+// Checker returns what checks a value against schema, nil if the schema cannot be used.
+func Checker(schema json.RawMessage) func(json.RawMessage) error {
+	if s := Compile(schema); s.Err() == nil {
+		return s.Check
+	}
+	return nil
 }

@@ -81,7 +81,7 @@ func (n *Negotiator) checkInitialize(raw json.RawMessage, offered mcp.Version) (
 	var res mcp.InitializeResult
 	if err := mcp.Unmarshal(raw, &res); err != nil {
 		return nil, n.About(mcp.MethodInitialize, 0, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-			"the answer to initialize is not what the protocol asks for: "+err.Error(), err))
+			"the answer to initialize does not follow the protocol: "+err.Error(), err))
 	}
 	if res.ProtocolVersion.Era() != mcp.EraSession {
 		n.answered = res.ProtocolVersion

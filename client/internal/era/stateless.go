@@ -109,7 +109,7 @@ func Meta(version mcp.Version, caps mcp.ClientCapabilities, info *mcp.Implementa
 // undecodable is the error of an answer to server/discover that cannot be used.
 func (n *Negotiator) undecodable(err error) error {
 	return n.About(mcp.MethodDiscover, 1, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-		"the result of "+mcp.MethodDiscover+" is not what the protocol asks for: "+jsonrpc.Printable(err.Error(), 300), err))
+		"the result of "+mcp.MethodDiscover+" does not follow the protocol: "+jsonrpc.Printable(err.Error(), 300), err))
 }
 
 // invalid is the error of options that cannot be encoded.

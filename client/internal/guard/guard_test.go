@@ -75,7 +75,7 @@ type watch struct {
 	pipe     *pipe
 	breaker  *breaker.Breaker
 	throttle guard.Throttle
-	inFlight atomic.Int64
+	inFlight atomic.Int32
 	work     sync.WaitGroup
 	end      context.CancelFunc
 

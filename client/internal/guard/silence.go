@@ -1,5 +1,3 @@
-// Package guard decides whether a request may go out, and learns from what came of
-// it.
 package guard
 
 import (
@@ -38,7 +36,7 @@ type SilenceConfig struct {
 	// Throttled returns how long nothing may be sent.
 	Throttled func() time.Duration
 	// InFlight counts the requests under way.
-	InFlight *atomic.Int64
+	InFlight *atomic.Int32
 	// Server is the name of the server in the log.
 	Server string
 	Log    *slog.Logger
@@ -294,7 +292,7 @@ func (s *Silence) probe(set *SilenceConfig) {
 	}
 }
 
-var errDeaf = errors.New("it neither reads nor says anything")
+var errDeaf = errors.New("it neither reads nor writes")
 
 // lookWhileOpen looks while the circuit is not closed. What opened it is known,
 // and nothing is sent; but what is under way may be answered, or may never be.
@@ -310,4 +308,55 @@ func (s *Silence) lookWhileOpen(set *SilenceConfig) {
 		}
 	}
 	s.schedule(max(s.step, silenceHeal))
+}
+
+// silence returns the detector of servers that hang, nil before the first request that
+// it watches.
+func (g *Gate) silence() *Silence {
+	if h := g.made.Peek(); h != nil {
+		return h.silence.Peek()
+	}
+	return nil
+}
+
+func (g *Gate) newSilence() *Silence {
+	h := g.parts()
+	return h.silence.Make(func() *Silence {
+		set := &SilenceConfig{
+			After: g.set.Silence, Links: h.Links, Breaker: g.Breaker(), Throttled: h.throttle.Left, InFlight: &g.inFlight,
+			Server: h.Server, Log: h.Log, Life: h.Life.Context(), Go: h.Life.Go,
+			Ask: g.pingSilent, Tripped: g.fellSilent, Deaf: g.restart,
+		}
+		if g.metered {
+			set.Late = func(n int) { h.Signal(Signal{Kind: LateAnswers, Count: n}) }
+		}
+		return NewSilence(set, time.Now())
+	})
+}
+
+// Busy reports whether the server works on a request that it has taken from the pipe of
+// l, which is a reason not to answer another one.
+func (g *Gate) Busy(l *link.Link) bool { return g.silence().Busy(l) }
+
+// pingSilent pings a server that is silent.
+func (g *Gate) pingSilent() outcome.Outcome {
+	g.signal(SilenceProbed, &Request{}, 0, "")
+	h := g.parts()
+	out := h.Ping(h.Life.Context(), SilenceProbe)
+	g.ObeyRetryAfter(ping, out.Record) // it is for every request
+	return out
+}
+
+// fellSilent follows when silence has opened the circuit.
+func (g *Gate) fellSilent() {
+	g.emptyQueue(g.Breaker())
+	g.signal(Silent, &Request{}, 0, "")
+}
+
+// restart has a program that does not read any more started again.
+func (g *Gate) restart(cause error) {
+	h := g.parts()
+	if k := h.Keeper(); k != nil {
+		k.Kill(h.Links.Load(), cause)
+	}
 }

@@ -1,10 +1,14 @@
 package guard
 
 import (
+	"net/http"
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
 // Throttle is a server's wish not to be asked with these credentials for a time
@@ -52,7 +56,48 @@ func (t *Throttle) Refusal() *mcperrors.Error {
 		return nil
 	}
 	e := mcperrors.New(mcperrors.CodeRateLimited, mcperrors.KindOverloaded, mcperrors.NotSent,
-		"the server is asked too often and wants to be left alone", nil)
+		"the server asked for a pause between requests (Retry-After)", nil)
 	e.RetryAfter = left
 	return e
+}
+
+// Throttle returns what a 429 has set, nil before there was one.
+func (g *Gate) Throttle() *Throttle {
+	if h := g.made.Peek(); h != nil {
+		return &h.throttle
+	}
+	return nil
+}
+
+// ThrottleFor holds requests back as a 429 does, for d from now. It does nothing if d is
+// 0 or less, or if the server has no circuit.
+func (g *Gate) ThrottleFor(d time.Duration) {
+	if d > 0 && g.set.guarded() {
+		g.parts().throttle.Extend(d)
+	}
+}
+
+// ObeyRetryAfter does what the server asks for by the answer to a request that has no
+// permit. It returns how long the server wants to be left alone.
+func (g *Gate) ObeyRetryAfter(r Request, a resilience.Attempt) time.Duration {
+	d := a.Judge(g.ToolLevel()).Hold
+	if d > 0 {
+		g.throttleFor(&r, g.circuit(r.Purpose == link.Handshake), &a, d)
+	}
+	return d
+}
+
+// throttleFor does what a Retry-After asks for: all that share its circuit leave a busy
+// server alone (503), and this client one that is asked too often (429).
+func (g *Gate) throttleFor(r *Request, b *breaker.Breaker, a *resilience.Attempt, d time.Duration) {
+	if a.Status != http.StatusTooManyRequests {
+		if b != nil {
+			b.Throttle(d, a.Class.String())
+			g.signal(ThrottledServer, r, d, a.Class.String())
+		}
+		return
+	}
+	if g.set.guarded() && g.parts().throttle.Extend(d) {
+		g.signal(ThrottledCredentials, r, d, a.Class.String())
+	}
 }

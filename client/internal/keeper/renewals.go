@@ -31,7 +31,7 @@ type renewals struct {
 	persists atomic.Bool // somebody goes on until there is a session
 }
 
-var errSessionGone = errors.New("the server does not know the session any more")
+var errSessionGone = errors.New("the server has lost the session")
 
 // Renew replaces the session of lost, unless that is done already: nil when there
 // is another. It joins a try that is under way. delivery is what became of the
@@ -82,7 +82,7 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	began := time.Now()
 	if wait := k.set.Renewals.Schedule.Wait(began); wait > 0 {
 		e := mcperrors.New(mcperrors.CodeSessionExpired, mcperrors.KindSessionLost, mcperrors.NotSent,
-			"sessions are lost too often; the next is not opened yet", k.renewals.reason)
+			"the server loses sessions too often; the next one is opened after a pause", k.renewals.reason)
 		e.Retryable, e.RetryAfter = true, wait
 		return nil, e
 	}

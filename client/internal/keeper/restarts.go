@@ -260,4 +260,4 @@ func (k *Keeper) Unanswered() {
 	}
 }
 
-var errHung = errors.New("it has not said anything for long, nor answered the probes of its circuit")
+var errHung = errors.New("it sent nothing for a long time and answered no probe")

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/mcp"
-	"github.com/mainstay-mcp/mainstay/toolcache"
 )
 
 // Agreement is what client and server know of each other once the conversation
@@ -23,8 +22,6 @@ type Agreement struct {
 	// Meta is what _meta of every request holds in the stateless era: members,
 	// without braces (META-04, META-05). nil in the session era.
 	Meta []byte
-	// Key selects the results of this server in a cache (CACHE-04, CACHE-05).
-	Key toolcache.Key
 }
 
 // Nothing is the agreement before there is one.

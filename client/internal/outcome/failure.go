@@ -59,12 +59,20 @@ func rowOf(f *transport.Failure) *row {
 	return &reasons[f.Reason]
 }
 
-func classOf(f *transport.Failure) resilience.Class {
+// ClassOf returns what a failure is to circuits and retries.
+func ClassOf(f *transport.Failure) resilience.Class {
 	r := rowOf(f)
 	if r.classify != nil {
 		return r.classify(f)
 	}
 	return r.class
+}
+
+// Lost reports whether the connection ended before the answer, perhaps because the
+// program did.
+func Lost(f *transport.Failure) bool {
+	class := ClassOf(f)
+	return class == resilience.ClassLost || class == resilience.ClassExited
 }
 
 // FailureOf returns the failure in err. Transports of others may return plain
@@ -117,7 +125,7 @@ func ErrorOf(f *transport.Failure) *mcperrors.Error {
 func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 	e := ErrorOf(f)
 	switch {
-	case f.Reason == transport.ReasonTimeout:
+	case ClassOf(f) == resilience.ClassTimeout:
 		after := s.Wait.Idle
 		if errors.Is(f.Err, jsonrpc.ErrMaxWait) {
 			after = s.Wait.Max
@@ -135,7 +143,7 @@ func (s *Sent) errorOf(f *transport.Failure) *mcperrors.Error {
 // be started again.
 func (s *Sent) HasEnded(f *transport.Failure) bool {
 	connecting := s.Method == mcp.MethodInitialize || s.Method == mcp.MethodDiscover
-	return f.Reason == transport.ReasonLost && f.NotSent && f.Process != nil && f.Process.Exited && !connecting && !s.Restarts
+	return ClassOf(f) == resilience.ClassExited && f.NotSent && !connecting && !s.Restarts
 }
 
 // Ended makes e the error of a client whose program is gone for good.
@@ -195,7 +203,7 @@ func lost(f *transport.Failure, d mcperrors.Delivery) *mcperrors.Error {
 	case f.Process != nil && f.Process.Exited:
 		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, "the server stopped before it answered", f)
 	case f.NotSent:
-		text = "the connection is lost: "
+		text = "the connection was lost: "
 	}
 	return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, d, text+f.Err.Error(), f)
 }
@@ -247,4 +255,10 @@ func CallbackFailed(cause error, d mcperrors.Delivery) *mcperrors.Error {
 	e := mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindApp, d, cause.Error(), cause)
 	e.SuggestedAction = "Fix the function; the log has its stack"
 	return e
+}
+
+// InvalidArguments returns the error of a call that was refused for what its
+// caller gave it.
+func InvalidArguments(cause error) *mcperrors.Error {
+	return mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent, cause.Error(), cause)
 }

@@ -41,6 +41,13 @@ func Refused(err error) Outcome {
 	return Outcome{Err: e, Record: resilience.Attempt{Class: resilience.ClassLocal, Delivery: e.Delivery, Kind: e.Kind}}
 }
 
+// Subject is the call that an error or a signal is about.
+type Subject struct {
+	Method, Tool string
+	ID           jsonrpc.ID // of the last request, zero before the first
+	Attempts     int
+}
+
 // Sent is what an outcome depends on besides what came back.
 type Sent struct {
 	Method, Tool string
@@ -74,8 +81,8 @@ func Of(s *Sent, answer transport.Answer, err error) Outcome {
 func OfFailure(s *Sent, f *transport.Failure) Outcome {
 	e := s.errorOf(f)
 	out := Outcome{Err: e, Failure: f, Record: resilience.Attempt{
-		Method: s.Method, Class: classOf(f), Delivery: e.Delivery, Kind: e.Kind,
-		RetryAfter: f.RetryAfter, Final: !e.Retryable, Reused: f.Reused && f.Reason == transport.ReasonLost,
+		Method: s.Method, Class: ClassOf(f), Delivery: e.Delivery, Kind: e.Kind,
+		RetryAfter: f.RetryAfter, Final: !e.Retryable, Reused: f.Reused && Lost(f),
 	}}
 	if f.HTTP != nil {
 		out.Record.Status = f.HTTP.Status

@@ -54,7 +54,7 @@ func TestFailures(t *testing.T) {
 		{"lost", of(transport.ReasonLost), resilience.ClassLost, "E201", mcperrors.KindTransport, failure, "the connection was lost before the answer: x"},
 		{
 			"lost before", &transport.Failure{Reason: transport.ReasonLost, NotSent: true, Err: errors.New("x")},
-			resilience.ClassLost, "E201", mcperrors.KindTransport, failure, "the connection is lost: x",
+			resilience.ClassLost, "E201", mcperrors.KindTransport, failure, "the connection was lost: x",
 		},
 		{
 			"exited", &transport.Failure{Reason: transport.ReasonLost, Err: errors.New("x"), Process: program},

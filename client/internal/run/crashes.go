@@ -2,6 +2,7 @@ package run
 
 import (
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 )
 
@@ -15,7 +16,7 @@ type Crashes struct {
 // ended under the call: it may be what ends them, and is not retried (the poison
 // rule, resilience.md 3.7; fault E13). Noting the same attempt twice does no harm.
 func (c *Crashes) Note(l *link.Link, f *transport.Failure) bool {
-	if f.Reason == transport.ReasonLost && !f.NotSent && f.Process != nil && l != nil && c.last != l.Number {
+	if outcome.Lost(f) && !f.NotSent && f.Process != nil && l != nil && c.last != l.Number {
 		c.last = l.Number
 		c.count++
 	}

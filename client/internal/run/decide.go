@@ -139,5 +139,5 @@ func afterFailure(err *mcperrors.Error, f *Facts) Step {
 // error without a failure is of this side, and says nothing of the server.
 func untaken(err *mcperrors.Error) bool {
 	var f *transport.Failure
-	return errors.As(err, &f) && f.Reason == transport.ReasonLost && err.Delivery == mcperrors.NotSent
+	return errors.As(err, &f) && outcome.Lost(f) && err.Delivery == mcperrors.NotSent
 }

@@ -14,8 +14,8 @@ import (
 // resilience.
 type Settings struct {
 	Attempts, LockedAttempts int
-	// First bounds the first wait, Most all of them.
-	First, Most time.Duration
+	// Pauses bounds the pauses between attempts; zero is the default.
+	Pauses resilience.Backoff
 }
 
 // Budgets pay for the retries of a client. Its methods may be called from many
@@ -102,7 +102,7 @@ type Decision struct {
 func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 	s := r.state
 	s.Policy, s.Repeat, s.MaxAttempts, s.MaxLocked = c.Policy, c.Repeat, c.Attempts, c.LockedAttempts
-	s.Remaining, s.Random = c.Remaining, c.Random
+	s.Remaining, s.Random, s.Pauses = c.Remaining, c.Random, c.Pauses
 	d := resilience.Decide(r.Last, s)
 	if !d.Again {
 		if !r.Last.Class.Retryable() || s.Policy == resilience.Never {
@@ -110,31 +110,12 @@ func (r *Retries) Next(err *mcperrors.Error, c *Chance) Decision {
 		}
 		return Decision{Denied: true, Why: d.Why}
 	}
-	wait, budgets := max(c.backoff(d.Wait, r.Last, s), c.Throttled), c.Budgets()
+	wait, budgets := max(d.Wait, c.Throttled), c.Budgets()
 	if wait >= s.Remaining || !budgets.pay(d.Charge, c.Now) {
 		return Decision{Denied: true, Why: "budget or time"}
 	}
 	r.state, r.err = s.After(r.Last), err
 	return Decision{Again: true, Wait: wait}
-}
-
-// backoff replaces a wait by one of the application's settings. A wait that the
-// server asked for stays.
-func (c *Chance) backoff(wait time.Duration, a resilience.Attempt, s resilience.State) time.Duration {
-	if wait == 0 || a.RetryAfter > 0 || (c.First == 0 && c.Most == 0) {
-		return wait
-	}
-	b := resilience.Backoff{Base: 100 * time.Millisecond, Cap: 20 * time.Second}
-	if c.First > 0 {
-		b.Base = c.First
-	}
-	if a.Class == resilience.ClassThrottled || a.Class == resilience.ClassLocked {
-		b.Base = max(b.Base, time.Second)
-	}
-	if c.Most > 0 {
-		b.Cap = c.Most
-	}
-	return b.Wait(s.Waits, s.Random)
 }
 
 // InDoubt notes in the error of a call that an earlier attempt may have been

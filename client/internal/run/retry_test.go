@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
@@ -45,10 +43,10 @@ func TestNext(t *testing.T) {
 		{"at a random time", busy, func(*Chance) {}, Decision{Again: true, Wait: 50 * time.Millisecond}},
 		{"when the server says", asked, func(*Chance) {}, Decision{Again: true, Wait: 3300 * time.Millisecond}},
 		{"not before a throttle is over", busy, func(c *Chance) { c.Throttled = 2 * time.Second }, Decision{Again: true, Wait: 2 * time.Second}},
-		{"at the application's time", busy, func(c *Chance) { c.First = time.Second }, Decision{Again: true, Wait: 500 * time.Millisecond}},
-		{"at most so late", busy, func(c *Chance) { c.First, c.Most = time.Minute, 4*time.Second }, Decision{Again: true, Wait: 2 * time.Second}},
-		{"a throttled one from one second on", limit, func(c *Chance) { c.First = time.Millisecond }, Decision{Again: true, Wait: 500 * time.Millisecond}},
-		{"the server's time stays", asked, func(c *Chance) { c.Most = time.Second }, Decision{Again: true, Wait: 3300 * time.Millisecond}},
+		{"at the application's time", busy, func(c *Chance) { c.Pauses.Base = time.Second }, Decision{Again: true, Wait: 500 * time.Millisecond}},
+		{"at most so late", busy, func(c *Chance) { c.Pauses = resilience.Backoff{Base: time.Minute, Cap: 4 * time.Second} }, Decision{Again: true, Wait: 2 * time.Second}},
+		{"a throttled one from one second on", limit, func(c *Chance) { c.Pauses.Base = time.Millisecond }, Decision{Again: true, Wait: 500 * time.Millisecond}},
+		{"the server's time stays", asked, func(c *Chance) { c.Pauses.Cap = time.Second }, Decision{Again: true, Wait: 3300 * time.Millisecond}},
 		{"not after the call's end", busy, func(c *Chance) { c.Remaining = 10 * time.Millisecond }, Decision{Denied: true, Why: "the deadline leaves no time for it"}},
 		{"not a throttle that ends after it", busy, func(c *Chance) { c.Throttled = time.Hour }, Decision{Denied: true, Why: "budget or time"}},
 		{"not without a policy", busy, func(c *Chance) { c.Policy = resilience.Never }, Decision{}},
@@ -143,42 +141,4 @@ func TestRefusedRetry(t *testing.T) {
 	require.Equal(t, mcperrors.NotSent, e.Delivery)
 	r.Doubt = true
 	require.Equal(t, mcperrors.Unknown, r.Stopped(errors.New("x")).Delivery)
-}
-
-// All attempts of a call share its time.
-func TestSpan(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx := t.Context()
-		s := Span{Began: time.Now(), Wait: jsonrpc.Wait{Idle: time.Second, Max: time.Minute}}
-		time.Sleep(20 * time.Second)
-		left, bounded := s.Left()
-		require.True(t, bounded)
-		require.Equal(t, 40*time.Second, left)
-		require.Equal(t, jsonrpc.Wait{Idle: time.Second, Max: 40 * time.Second}, s.Patience())
-		require.Equal(t, 40*time.Second, s.Remaining(ctx))
-		sooner, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		require.Equal(t, time.Second, s.Remaining(sooner))
-		bound, stop := s.Bound(ctx)
-		defer stop()
-		end, ok := bound.Deadline()
-		require.True(t, ok)
-		require.Equal(t, 40*time.Second, time.Until(end))
-		require.False(t, s.Over())
-		time.Sleep(40 * time.Second)
-		require.True(t, s.Over())
-		require.Equal(t, time.Duration(1), s.Patience().Max, "0 is no bound")
-
-		for _, s := range []Span{{Wait: jsonrpc.Wait{Max: time.Minute}}, {Began: time.Now()}} {
-			_, bounded = s.Left()
-			require.False(t, bounded)
-			require.False(t, s.Over())
-			require.Equal(t, s.Wait, s.Patience())
-			require.Equal(t, resilience.Unbounded, s.Remaining(ctx))
-			same, stop := s.Bound(ctx)
-			stop()
-			require.Equal(t, ctx, same)
-		}
-	})
 }

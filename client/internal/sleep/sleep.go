@@ -17,3 +17,15 @@ func For(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// Until waits for done, no longer than bound, and reports whether it is closed.
+func Until(done <-chan struct{}, bound time.Duration) bool {
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

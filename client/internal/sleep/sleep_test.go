@@ -26,3 +26,19 @@ func TestFor(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(began))
 	})
 }
+
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		began := time.Now()
+		require.False(t, sleep.Until(done, time.Minute))
+		require.Equal(t, time.Minute, time.Since(began))
+		go func() {
+			time.Sleep(time.Second)
+			close(done)
+		}()
+		require.True(t, sleep.Until(done, time.Minute))
+		require.Equal(t, time.Minute+time.Second, time.Since(began))
+	})
+}

@@ -160,7 +160,7 @@ func TestFollow(t *testing.T) {
 		},
 		"cancelled":       {true, []string{state("cancelled")}, []string{"tasks/get@0s"}, ``, "the task was cancelled"},
 		"failed":          {true, []string{state("failed", `"error":{"code":-1,"message":"no"}`)}, []string{"tasks/get@0s"}, ``, "no"},
-		"without its end": {true, []string{state("completed")}, []string{"tasks/get@0s"}, ``, "without its outcome"},
+		"without its end": {true, []string{state("completed")}, []string{"tasks/get@0s"}, ``, "without an outcome"},
 		"not for ever": {
 			true,
 			[]string{strings.Replace(state("working"), `"ttlMs":null`, `"ttlMs":2500`, 1)},

@@ -47,8 +47,8 @@ func (s *Subscription) openStream(ctx context.Context) error {
 	}
 	s.w.add(s)
 	s.replace(l)
-	if !s.w.set.Go(s.keepStream) {
-		return s.w.set.Error(s.w.set.Closed(), Method)
+	if !s.w.set.Life.Go(s.keepStream) {
+		return s.w.set.Error(s.w.set.Life.Refusal(), Method)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *Subscription) updateStream(ctx context.Context, filter mcp.Subscription
 			s.missed(before)
 		default:
 		}
-		s.w.set.Go(func() {
+		s.w.set.Life.Go(func() {
 			sleep.For(before.ctx, overlap)
 			s.mu.Lock()
 			if s.stream == l {
@@ -212,7 +212,9 @@ func (s *Subscription) missed(l *stream) {
 	if s.f == nil {
 		lists = s.Accepted()
 	}
-	s.w.set.Missed(reason, lists)
+	s.w.set.Forget()
+	s.w.set.Gap(reason)
+	s.w.set.Unheard(lists)
 	s.offer(Change{Gap: true})
 }
 

@@ -2,22 +2,15 @@ package watch
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // releaseTime bounds the request that tells a server to stop.
 const releaseTime = 5 * time.Second
-
-// ErrLate is why changes may have been missed in a session that was asked late.
-var ErrLate = errors.New("a new session could not be told of resources to watch at once")
 
 // openSession opens the subscription in the session era.
 func (s *Subscription) openSession(ctx context.Context) error {
@@ -26,10 +19,10 @@ func (s *Subscription) openSession(ctx context.Context) error {
 	}
 	s.accepted = s.asked
 	s.w.add(s)
-	if e := s.w.set.Closed(); e != nil {
+	if e := s.w.set.Life.Refusal(); e != nil {
 		return e // perhaps nobody would end it
 	}
-	s.w.set.OpenStream()
+	s.w.openStream()
 	return nil
 }
 
@@ -67,7 +60,7 @@ func (w *Watcher) acquire(ctx context.Context, uris []string) error {
 		}
 		// It is in the table while it is asked for: should the session be
 		// lost at this moment, the next one asks for it too.
-		if err := w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesSubscribe, uri); err != nil {
+		if err := w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesSubscribe, "uri", uri); err != nil {
 			w.drop(uri)
 			w.release(uris[:i])
 			return err
@@ -82,7 +75,7 @@ func (w *Watcher) release(uris []string) {
 	if len(uris) == 0 || w.agreed().Era != mcp.EraSession {
 		return
 	}
-	w.set.Background(func(ctx context.Context) {
+	w.set.Life.Background(func(ctx context.Context) {
 		if take(ctx, w.turn) != nil {
 			return // closed: the session ends with all of it
 		}
@@ -90,7 +83,7 @@ func (w *Watcher) release(uris []string) {
 		for _, uri := range uris {
 			if w.drop(uri) {
 				ctx, cancel := context.WithTimeout(ctx, releaseTime)
-				_ = w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesUnsubscribe, uri)
+				_ = w.set.Send(ctx, link.Ordinary, mcp.MethodResourcesUnsubscribe, "uri", uri)
 				cancel()
 			}
 		}
@@ -119,84 +112,6 @@ func (w *Watcher) used(uri string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.users[uri] > 0
-}
-
-// Restore asks a new session for what the old one was asked for (RES-05). A
-// subscription that cannot be opened again ends with the reason. A resource that is
-// not to be had yet is asked for in the background, until the session is over.
-func (w *Watcher) Restore(ctx context.Context) {
-	now := w.set.Links.Load()
-	w.mu.Lock()
-	uris := slices.Sorted(maps.Keys(w.users))
-	w.mu.Unlock()
-	left := slices.DeleteFunc(uris, func(uri string) bool { return w.restored(ctx, now, uri) })
-	if len(left) > 0 {
-		w.set.Go(func() { w.keepRestoring(ctx, now, left) })
-	}
-}
-
-// keepRestoring asks for the resources that are left as long as the session is the
-// same. Changes are missed meanwhile (CHG-09).
-func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
-	for n := 1; len(left) > 0; n++ {
-		if !sleep.For(ctx, Pause(n)) {
-			return
-		}
-		left = slices.DeleteFunc(left, func(uri string) bool {
-			// Nobody drops the resource while it is asked for.
-			if take(ctx, w.turn) != nil {
-				return true
-			}
-			defer give(w.turn)
-			return w.restored(ctx, now, uri)
-		})
-	}
-	if w.set.Links.Load() == now {
-		w.set.MissedAll(ErrLate)
-	}
-}
-
-// restored asks for one resource, and reports whether there is nothing more to do
-// about it in this session.
-func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool {
-	if !w.used(uri) || w.set.Replaced(now) {
-		return true
-	}
-	err := w.set.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, uri)
-	switch {
-	case err == nil, w.set.Replaced(now):
-		return true
-	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
-		w.set.Lost(now, err)
-		return true
-	case Final(err):
-		for _, s := range w.all() {
-			if slices.Contains(s.Accepted().ResourceSubscriptions, uri) {
-				s.fail(err)
-			}
-		}
-		return true
-	}
-	w.set.Log.Warn("[MCP] a resource cannot be subscribed to in the new session yet", "server", w.set.Server, "error", err)
-	return false
-}
-
-// Move takes the subscriptions into the other era, which a restarted program
-// speaks: to resources of a session, or to streams (fault F1).
-func (w *Watcher) Move() {
-	w.mu.Lock()
-	clear(w.users)
-	w.mu.Unlock()
-	for _, s := range w.all() {
-		if w.agreed().Era == mcp.EraSession {
-			s.toSession()
-			continue
-		}
-		s.offer(Change{Gap: true})
-		if !w.set.Go(s.keepStream) {
-			s.finish(w.set.Closed())
-		}
-	}
 }
 
 // toSession makes a subscription one of the session era. The client's own handlers

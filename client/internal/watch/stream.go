@@ -54,8 +54,8 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 	if err != nil {
 		return nil, err
 	}
-	if !w.set.Go(func() { l.run(req) }) {
-		return nil, w.set.Error(w.set.Closed(), Method)
+	if !w.set.Life.Go(func() { l.run(req) }) {
+		return nil, w.set.Error(w.set.Life.Refusal(), Method)
 	}
 	timer := time.NewTimer(acknowledgeTime)
 	defer timer.Stop()
@@ -68,7 +68,7 @@ func (s *Subscription) listen(ctx context.Context, filter mcp.SubscriptionFilter
 		}
 		if err = l.err; err == nil {
 			err = w.set.Error(mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindProtocol, mcperrors.Answered,
-				"the server ended the subscription without having acknowledged it", nil), Method)
+				"the server ended the subscription without acknowledging it", nil), Method)
 		}
 	case <-ctx.Done():
 		err = w.set.Error(errormap.From(context.Cause(ctx), mcperrors.Unknown), Method)

@@ -75,7 +75,7 @@ type Subscription struct {
 
 func (w *Watcher) newSubscription(filter mcp.SubscriptionFilter, f func(context.Context, Change)) *Subscription {
 	s := &Subscription{w: w, f: f, asked: filter, done: make(chan struct{}), turn: make(chan struct{}, 1)}
-	s.ctx, s.end = context.WithCancel(w.set.Life)
+	s.ctx, s.end = context.WithCancel(w.set.Life.Context())
 	return s
 }
 
@@ -160,16 +160,16 @@ func (s *Subscription) offer(ch Change) {
 	}
 	s.queue = append(s.queue, ch)
 	if !s.handling {
-		s.handling = s.w.set.Go(s.handle)
+		s.handling = s.w.set.Life.Go(s.handle)
 	}
 }
 
 func (s *Subscription) handle() {
-	spawn := func(f func()) { s.w.set.Go(f) } // once the client is closed, nothing is queued
+	spawn := func(f func()) { s.w.set.Life.Go(f) } // once the client is closed, nothing is queued
 	callback.InTurn(spawn, func() bool {
 		ch, ok := s.next()
 		if ok {
-			s.w.set.Handle(func() { s.f(s.w.set.Life, ch) })
+			s.w.set.Handle(func() { s.f(s.w.set.Life.Context(), ch) })
 		}
 		return ok
 	})

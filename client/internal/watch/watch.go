@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
@@ -32,43 +33,41 @@ type Config struct {
 	Log    *slog.Logger
 	// Budget bounds what waits for handlers.
 	Budget *transport.Budget
-	// Life ends when the client is closed. Closed returns the error of calls from
-	// then on, nil before.
-	Life   context.Context
-	Closed func() *mcperrors.Error
-	// Go runs f on a goroutine that ends with Life. It reports false when the
-	// client is closed.
-	Go func(f func()) bool
-	// Background runs f behind the caller's back, unless the client is closed.
-	Background func(f func(ctx context.Context))
+	Life   *life.Life
 	// Handle runs a function of the application.
 	Handle func(f func())
 	// Error completes the error of a request with the given method.
 	Error func(err error, method string) error
 
-	// Send sends resources/subscribe or resources/unsubscribe.
-	Send func(ctx context.Context, purpose link.Purpose, method, uri string) error
+	// Send sends a request with one parameter.
+	Send func(ctx context.Context, purpose link.Purpose, method, param, value string) error
 	// Listen prepares a request subscriptions/listen.
 	Listen func(mcp.SubscriptionFilter) (Request, error)
 	NextID func() jsonrpc.ID
-	// OpenStream opens the stream for what a session sends by itself.
-	OpenStream func()
+	// Meta encodes what every request of a stateless revision says of the client,
+	// the log level included.
+	Meta func(mcp.Version) ([]byte, error)
+	// Needed reports whether the client needs what a session sends by itself.
+	Needed func() bool
+	// Handlers reports whether the client has handlers for changes of lists.
+	Handlers bool
 
 	// AwaitRestart waits for a program that is being restarted. It reports whether
 	// there was one to wait for.
 	AwaitRestart func(ctx context.Context) bool
-	// Replaced reports whether the session of a link is gone, or about to be.
-	Replaced func(*link.Link) bool
+	// Renewing reports whether the session is being renewed.
+	Renewing func() bool
 	// Lost reports an error that says that the session of a link is gone.
 	Lost func(l *link.Link, err error)
 
 	// Ended reports a subscription that cannot be opened again.
 	Ended func(reason error)
-	// Missed reports a time in which nothing was heard. lists are those that the
-	// client's own handlers wait for.
-	Missed func(reason error, lists mcp.SubscriptionFilter)
-	// MissedAll reports such a time for everything in the session.
-	MissedAll func(reason error)
+	// Forget drops the lists that the client keeps.
+	Forget func()
+	// Gap reports a time in which nothing was heard.
+	Gap func(reason error)
+	// Unheard tells the client's handlers that lists may have changed.
+	Unheard func(lists mcp.SubscriptionFilter)
 }
 
 // Request is a request subscriptions/listen, which may be sent more than once.
@@ -91,6 +90,8 @@ type Watcher struct {
 	users   map[string]int // of each URI, in the session era: the server is asked once (RES-04)
 	streams map[jsonrpc.ID]*stream
 	strayed atomic.Bool // a notification that belongs to nobody was logged
+
+	level atomic.Pointer[mcp.LoggingLevel] // as last set, nil before
 }
 
 // New returns a watcher without subscriptions.
@@ -103,7 +104,7 @@ func New(set Config) *Watcher {
 
 // Subscribe opens a subscription; f is called for each change.
 func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, f func(context.Context, Change)) (*Subscription, error) {
-	if e := w.set.Closed(); e != nil {
+	if e := w.set.Life.Refusal(); e != nil {
 		return nil, w.set.Error(e, Method)
 	}
 	filter, err := w.subscribable(filter)
@@ -123,13 +124,29 @@ func (w *Watcher) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, 
 	return s, nil
 }
 
-// ListenForHandlers opens a subscription in the background for handlers of the
-// client, which sessions serve without being asked. filter is not empty.
-func (w *Watcher) ListenForHandlers(filter mcp.SubscriptionFilter) {
+// Open opens what the client needs to hear the server, once the conversation is
+// open: the session's own stream (HTTP-19), or a subscription (CHG-03). A server
+// that offers neither is left alone.
+func (w *Watcher) Open() {
+	if w.agreed().Era == mcp.EraStateless {
+		w.listenForHandlers()
+	} else {
+		w.openStream()
+	}
+}
+
+// listenForHandlers opens a subscription in the background for handlers of the
+// client, which sessions serve without being asked: for what the server declares.
+func (w *Watcher) listenForHandlers() {
+	agreed := w.agreed()
+	filter := Declared(agreed, AllLists)
+	if !w.set.Handlers || !agreed.Declared || Empty(filter) {
+		return
+	}
 	s := w.newSubscription(filter, nil)
 	w.add(s)
-	if !w.set.Go(s.keepStream) {
-		s.finish(w.set.Closed())
+	if !w.set.Life.Go(s.keepStream) {
+		s.finish(w.set.Life.Refusal())
 	}
 }
 
@@ -140,17 +157,10 @@ func (w *Watcher) Any() bool {
 	return len(w.open) > 0
 }
 
-// Gap tells every subscription that it may have missed something.
-func (w *Watcher) Gap() {
-	for _, s := range w.all() {
-		s.offer(Change{Gap: true})
-	}
-}
-
 // End ends all subscriptions, once the client is closed.
 func (w *Watcher) End() {
 	for _, s := range w.all() {
-		s.finish(w.set.Closed())
+		s.finish(w.set.Life.Refusal())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -23,9 +24,19 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-type conn struct{ transport.Conn }
+type conn struct {
+	transport.Conn
+	h *house
+}
 
 func (conn) Traits() transport.Traits { return transport.Traits{} }
+
+func (c conn) OpenStream() <-chan struct{} {
+	c.h.note("stream")
+	open := make(chan struct{})
+	close(open)
+	return open
+}
 
 // house is a watcher and everything it is given, which notes the steps in their
 // order.
@@ -34,8 +45,7 @@ type house struct {
 	t      *testing.T
 	links  link.Holder
 	budget transport.Budget
-	end    context.CancelFunc
-	work   sync.WaitGroup
+	life   life.Life
 
 	mu    sync.Mutex
 	steps []string
@@ -54,34 +64,20 @@ type held struct {
 func newHouse(t *testing.T, era mcp.Era) *house {
 	h := &house{t: t, fails: map[string]error{}}
 	h.speak(era)
-	life, end := context.WithCancel(t.Context())
-	h.end = end
-	closed := func() *mcperrors.Error {
-		if life.Err() == nil {
-			return nil
-		}
-		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "closed", jsonrpc.ErrClosed)
-	}
+	h.life.Begin()
 	h.Watcher = watch.New(watch.Config{
-		Links: &h.links, Log: slog.New(slog.DiscardHandler), Budget: &h.budget, Life: life, Closed: closed,
-		Go: func(f func()) bool {
-			if life.Err() == nil {
-				h.work.Go(f)
-			}
-			return life.Err() == nil
-		},
-		Background: func(f func(context.Context)) { h.work.Go(func() { f(life) }) },
-		Handle:     func(f func()) { f() },
-		Error:      func(err error, _ string) error { return err },
-		Send: func(_ context.Context, purpose link.Purpose, method, uri string) error {
+		Links: &h.links, Log: slog.New(slog.DiscardHandler), Budget: &h.budget, Life: &h.life,
+		Handle: func(f func()) { f() },
+		Error:  func(err error, _ string) error { return err },
+		Send: func(_ context.Context, purpose link.Purpose, method, _, value string) error {
 			again := ""
 			if purpose == link.Restore {
 				again = " again"
 			}
-			h.note("%s %s%s", method, uri, again)
+			h.note("%s %s%s", method, value, again)
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			return h.fails[uri]
+			return h.fails[value]
 		},
 		Listen: func(f mcp.SubscriptionFilter) (watch.Request, error) {
 			return watch.Request{
@@ -96,20 +92,25 @@ func newHouse(t *testing.T, era mcp.Era) *house {
 			h.ids++
 			return jsonrpc.StringID(fmt.Sprint(h.ids))
 		},
-		OpenStream:   func() { h.note("stream") },
+		Meta: func(mcp.Version) ([]byte, error) {
+			h.note("meta")
+			return []byte("meta"), nil
+		},
+		Needed:       func() bool { return true },
 		AwaitRestart: func(context.Context) bool { return false },
-		Replaced:     func(l *link.Link) bool { return h.links.Load() != l },
+		Renewing:     func() bool { return false },
 		Lost:         func(*link.Link, error) { h.note("lost") },
 		Ended:        func(error) { h.note("ended") },
-		Missed:       func(error, mcp.SubscriptionFilter) { h.note("missed") },
-		MissedAll:    func(error) { h.note("missed all") },
+		Forget:       func() {},
+		Gap:          func(reason error) { h.note("gap: %v", reason) },
+		Unheard:      func(mcp.SubscriptionFilter) {},
 	})
 	return h
 }
 
 // speak makes a link of an era the live one.
 func (h *house) speak(era mcp.Era) {
-	h.links.Use(conn{})
+	h.links.Use(conn{h: h})
 	h.links.Agree(&link.Agreement{Era: era})
 }
 
@@ -155,9 +156,10 @@ func (h *house) subscribe(f mcp.SubscriptionFilter) *watch.Subscription {
 
 // close ends the watcher with its client.
 func (h *house) close() {
-	h.end()
+	h.life.Move(life.Closed, nil)
+	h.life.End()
 	h.End()
-	h.work.Wait()
+	require.True(h.t, h.life.Await(time.Minute))
 }
 
 func of(uris ...string) mcp.SubscriptionFilter {
@@ -207,17 +209,17 @@ func TestRestore(t *testing.T) {
 		h.speak(mcp.EraSession)
 		h.fails["x:/b"] = errors.New("later")
 		h.fails["x:/c"] = mcperrors.New(mcperrors.CodeMissingCapability, mcperrors.KindUnsupported, mcperrors.Answered, "never", nil)
-		h.Restore(t.Context())
+		h.Renewed()
 		require.ElementsMatch(t, []string{
 			"resources/subscribe x:/a again", "resources/subscribe x:/b again", "resources/subscribe x:/c again", "ended",
-			"resources/unsubscribe x:/c",
+			"resources/unsubscribe x:/c", "stream", "gap: the server lost the session; a new one was opened", "told   true", "told   true",
 		}, h.take())
 		require.ErrorContains(t, refused.Err(), "never")
 		h.mu.Lock()
 		delete(h.fails, "x:/b")
 		h.mu.Unlock()
 		time.Sleep(time.Second)
-		require.Equal(t, []string{"resources/subscribe x:/b again", "missed all"}, h.take())
+		require.Equal(t, []string{"resources/subscribe x:/b again", "gap: a new session did not accept the watched resources in time", "told   true", "told   true"}, h.take())
 		require.NoError(t, slow.Err())
 	})
 }
@@ -236,7 +238,7 @@ func TestStreamsReopen(t *testing.T) {
 		require.Equal(t, []string{"told notifications/resources/updated x:/a false"}, h.take())
 		h.held[0].end <- errors.New("lost")
 		time.Sleep(time.Second)
-		require.Equal(t, []string{"listen 2", "missed", "told   true"}, h.take())
+		require.Equal(t, []string{"listen 2", "gap: lost", "told   true"}, h.take())
 
 		require.NoError(t, s.Update(t.Context(), of("x:/b")))
 		require.Equal(t, []string{"x:/b"}, s.Accepted().ResourceSubscriptions)
@@ -258,17 +260,45 @@ func TestMove(t *testing.T) {
 		s := h.subscribe(of("x:/a"))
 		h.take()
 		h.speak(mcp.EraStateless)
-		h.Move()
+		h.Restarted(&link.Agreement{Era: mcp.EraSession})
 		require.ElementsMatch(t, []string{"listen 1", "told   true"}, h.take())
 		h.speak(mcp.EraSession)
-		h.Move()
+		h.Restarted(&link.Agreement{Era: mcp.EraStateless})
+		require.Equal(t, "resources/subscribe x:/a again", h.take()[0])
 		h.held[0].end <- errors.New("the program has ended")
 		time.Sleep(time.Minute)
 		require.Empty(t, h.take(), "nobody keeps a stream in a session")
-		h.Restore(t.Context())
-		require.Equal(t, []string{"resources/subscribe x:/a again"}, h.take())
 		s.Close()
 		require.Equal(t, []string{"resources/unsubscribe x:/a"}, h.take())
 		require.False(t, h.Any())
+	})
+}
+
+// A log level is told to the next session, and to requests of the stateless era.
+func TestLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, mcp.EraSession)
+		defer h.close()
+		require.Nil(t, h.Level())
+		h.LevelSent(mcp.LevelWarning)
+		require.JSONEq(t, `"warning"`, string(h.Level()))
+		h.Renewed()
+		require.Equal(t, []string{"stream", "gap: the server lost the session; a new one was opened"}, h.take(), "the server has no logging")
+
+		h.links.Agree(&link.Agreement{Era: mcp.EraSession, Capabilities: mcp.ServerCapabilities{Logging: &mcp.EmptyCapability{}}})
+		h.fails["warning"] = errors.New("later")
+		h.Renewed()
+		require.Equal(t, []string{"logging/setLevel warning again", "stream", "gap: the server lost the session; a new one was opened"}, h.take())
+		h.mu.Lock()
+		clear(h.fails)
+		h.mu.Unlock()
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"logging/setLevel warning again"}, h.take())
+
+		h.speak(mcp.EraStateless)
+		h.Restarted(&link.Agreement{Era: mcp.EraStateless})
+		require.Equal(t, []string{"meta"}, h.take())
+		require.Equal(t, "meta", string(h.links.Agreed().Meta))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 )
 
 // started finds out where a reference server's services are.
@@ -55,7 +56,7 @@ func TestRun_Again(t *testing.T) {
 		opts.Only, least = []string{"S0-STORE-14", "S0-APPROVE-25", "S0-ADD-01", "S0-TASKAPI-16"}, 2*8
 	}
 	for range 2 {
-		report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
+		report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), seeds.Add(opts))
 		require.NoError(t, err)
 		requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotInRevision)
 	}

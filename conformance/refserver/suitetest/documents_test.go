@@ -12,7 +12,7 @@ import (
 // the reference server's own tests convert.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("../../checks/fixtures/documents/*")
+	names, err := filepath.Glob("../../seeds/docling/fixtures/documents/*")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for _, name := range names {

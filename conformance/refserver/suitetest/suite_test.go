@@ -17,6 +17,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe"
 	"github.com/mainstay-mcp/mainstay/conformance/refserver/coe/limit"
 	"github.com/mainstay-mcp/mainstay/conformance/report"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -71,7 +72,7 @@ func TestReferenceServer_InProcess(t *testing.T) {
 		opts.Only, least = []string{"lifecycle", "concurrency", "utilities", "S0-STORE-14", "S1-NEXT-05"}, 40
 		opts.Skip = []string{"X-WIRE-12-CALLS"}
 	}
-	report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
+	report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), seeds.Add(opts))
 	require.NoError(t, err)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
 }
@@ -90,7 +91,7 @@ func TestReferenceServer_HTTP(t *testing.T) {
 	if raced { // what a tool answers does not depend on the transport: in process it is seen under the race detector
 		opts.Only, least = []string{"lifecycle", "X-HTTP-01", "HTTP-12", "HTTP-19"}, 15
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), opts)
+	report, err := checks.Run(t.Context(), conformance.URL(server.URL+"/mcp", nil), seeds.Add(opts))
 	require.NoError(t, err)
 	require.True(t, report.Policy.Granted)
 	requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipTransport, conformance.SkipControl, conformance.SkipNotDeclared, conformance.SkipNoFixture, conformance.SkipNotInRevision)
@@ -110,7 +111,7 @@ func TestFoldersOfTheCaller(t *testing.T) {
 		Only: []string{"S0-STORE-04"}, Revisions: []mcp.Version{mcp.LatestSession},
 	}
 	judge := func() conformance.Result {
-		report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
+		report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), seeds.Add(opts))
 		require.NoError(t, err)
 		return report.Results[slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.ID == "S0-STORE-04" })]
 	}
@@ -138,7 +139,7 @@ func TestReferenceServer_SSE(t *testing.T) {
 	if raced { // as over HTTP
 		opts.Only, least = []string{"sse"}, 10
 	}
-	report, err := checks.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), opts)
+	report, err := checks.Run(t.Context(), conformance.URL(server.URL+refserver.SSEPath, nil), seeds.Add(opts))
 	require.NoError(t, err)
 	require.Equal(t, wire.TransportSSE, report.Target.Transport)
 	require.Equal(t, string(mcp.Version2024_11_05), report.Target.Revision)
@@ -147,17 +148,17 @@ func TestReferenceServer_SSE(t *testing.T) {
 
 	at := conformance.URL(server.URL+refserver.SSEPath, nil)
 	at.Transport = wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, conformance.Options{Revisions: []mcp.Version{mcp.Latest}})
+	_, err = checks.Run(t.Context(), at, seeds.Add(conformance.Options{Revisions: []mcp.Version{mcp.Latest}}))
 	require.ErrorContains(t, err, "not spoken over HTTP+SSE")
 	at.Transport = wire.TransportHTTP
-	report, err = checks.Run(t.Context(), at, conformance.Options{Only: []string{"LC-01"}})
+	report, err = checks.Run(t.Context(), at, seeds.Add(conformance.Options{Only: []string{"LC-01"}}))
 	require.NoError(t, err)
 	require.Equal(t, conformance.Failed, report.Verdict(), "it is not of that transport")
 	at.URL, at.Transport = server.URL+refserver.Path, wire.TransportSSE
-	_, err = checks.Run(t.Context(), at, conformance.Options{})
+	_, err = checks.Run(t.Context(), at, seeds.Add(conformance.Options{}))
 	require.ErrorContains(t, err, "not answered with an event stream")
 	at.Transport = wire.TransportStdio
-	_, err = checks.Run(t.Context(), at, conformance.Options{})
+	_, err = checks.Run(t.Context(), at, seeds.Add(conformance.Options{}))
 	require.ErrorContains(t, err, "http or sse")
 }
 
@@ -180,7 +181,7 @@ func TestReferenceServer_Revisions(t *testing.T) {
 			if raced { // what a tool answers does not depend on the revision
 				opts.Only, least = []string{"lifecycle", "RPC-15"}, 10
 			}
-			report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), opts)
+			report, err := checks.Run(t.Context(), conformance.InProcess(srv.ServeStdio), seeds.Add(opts))
 			require.NoError(t, err)
 			require.Equal(t, string(revision), report.Target.Revision)
 			requirePassed(t, report, least, conformance.SkipExcluded, conformance.SkipControl, conformance.SkipNotDeclared,
@@ -195,8 +196,8 @@ func TestRun_Cancelled(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = checks.Run(ctx, conformance.InProcess(srv.ServeStdio), conformance.Options{
+	_, err = checks.Run(ctx, conformance.InProcess(srv.ServeStdio), seeds.Add(conformance.Options{
 		OnResult: func(conformance.Result) { cancel() },
-	})
+	}))
 	require.ErrorIs(t, err, context.Canceled)
 }

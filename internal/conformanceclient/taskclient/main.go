@@ -138,7 +138,7 @@ func (p *player) connect(ctx context.Context) error {
 		options = append(options, client.WithTasks())
 	}
 	if p.task.Negotiate {
-		options = append(options, client.WithProbeTimeout(probeTime))
+		options = append(options, client.WithProbe(client.Probe{Timeout: probeTime}))
 	} else {
 		options = append(options, client.WithProtocolVersion(p.task.Revision))
 	}

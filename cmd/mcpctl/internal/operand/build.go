@@ -21,7 +21,7 @@ func Build(base *doc.Value, operands []Operand, s schema.Schema) (*doc.Value, []
 	for _, op := range operands {
 		if at := written(op.path); !op.appends() {
 			if b.given[at] {
-				return nil, nil, &formError{arg: op.arg, reason: "is given twice; " + at + "[]=… adds to a list"}
+				return nil, nil, &formError{arg: op.arg, reason: "is given twice; to append to a list write " + at + "[]=…"}
 			}
 			b.given[at] = true
 		}
@@ -98,25 +98,25 @@ func (b *builder) index(at *doc.Value, s schema.Schema, next step) (index int, l
 	switch at.Kind() {
 	case doc.Object:
 		if next.end {
-			return 0, false, &formError{arg: b.op.arg, reason: "[] needs a list, there is an object"}
+			return 0, false, &formError{arg: b.op.arg, reason: "[] needs a list, but the value is an object"}
 		}
 		return 0, false, nil
 	case doc.Array:
 		if !next.end && !digits {
-			return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%s] needs an object, there is a list", next.name)}
+			return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%s] needs an object, but the value is a list", next.name)}
 		}
 	case 0:
 		if !next.end && (!digits || s.TakesObject()) {
 			return 0, false, nil
 		}
 	default:
-		return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%s] goes into a value that is %s", next.name, at)}
+		return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%s] needs an object or a list, but the value is %s", next.name, at)}
 	}
 	if next.end {
 		return len(at.Items()), true, nil
 	}
 	if n > len(at.Items()) {
-		return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%d] leaves a gap, the list has %d items", n, len(at.Items()))}
+		return 0, false, &formError{arg: b.op.arg, reason: fmt.Sprintf("[%d] is out of range: the list has %d items", n, len(at.Items()))}
 	}
 	return n, true, nil
 }

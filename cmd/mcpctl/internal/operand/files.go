@@ -10,26 +10,31 @@ import (
 	"github.com/mainstay-mcp/mainstay/internal/doc"
 )
 
-// Files is where @file and @- come from. The zero Files has no standard input.
-// Not safe for concurrent use.
+// Files reads @file and @-. The zero Files has no standard input. It is not safe
+// for concurrent use.
 type Files struct {
-	// Stdin is read once, by whoever names it first.
+	// Stdin is read at most once.
 	Stdin io.Reader
-	// BeforeStdin is called before Stdin is read, to tell a person who is
-	// expected to type; nil for nothing.
+	// BeforeStdin is called before Stdin is read, to ask a person for input; it
+	// may be nil.
 	BeforeStdin func()
+	// NoStdin is the error of reading a Stdin that is nil.
+	NoStdin error
 
 	used bool
 }
 
-var errStdinTwice = errors.New("standard input can be read once only")
+var errStdinTwice = errors.New("standard input can be read only once")
 
 func (f *Files) read(name string) ([]byte, error) {
 	if name == "" {
-		return nil, errors.New("no file is named after the @; @@ writes an @")
+		return nil, errors.New("there is no file name after the @; for a text that begins with @ write @@")
 	}
 	if name != "-" {
 		return os.ReadFile(name)
+	}
+	if f.Stdin == nil && f.NoStdin != nil {
+		return nil, f.NoStdin
 	}
 	if f.used || f.Stdin == nil {
 		return nil, errStdinTwice

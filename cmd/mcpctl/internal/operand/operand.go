@@ -63,7 +63,7 @@ func (e *formError) Unwrap() []error { return []error{ErrForm, e.cause} }
 // [ErrForm]; a *doc.SyntaxError inside tells where JSON is wrong.
 func Parse(arg string, files *Files) (Operand, error) {
 	if !utf8.ValidString(arg) {
-		return Operand{}, &formError{arg: strings.ToValidUTF8(arg, "\uFFFD"), reason: "is not UTF-8 text; name=@base64:FILE sends bytes encoded"}
+		return Operand{}, &formError{arg: strings.ToValidUTF8(arg, "\uFFFD"), reason: "is not UTF-8 text; name=@base64:FILE sends bytes in base64"}
 	}
 	key, rest, ok := cut(arg)
 	if !ok {
@@ -121,7 +121,7 @@ func (o *Operand) read(rest string, files *Files) error {
 			return &formError{arg: o.arg, reason: "cannot be read", cause: err}
 		}
 		if !utf8.Valid(data) {
-			return &formError{arg: o.arg, reason: "the file is not UTF-8 text; name=@base64:FILE sends bytes encoded"}
+			return &formError{arg: o.arg, reason: "the file is not UTF-8 text; name=@base64:FILE sends bytes in base64"}
 		}
 		text, o.fromFile = string(data), true
 	}
@@ -147,7 +147,7 @@ func parsePath(arg, key string) ([]step, error) {
 		return nil, &formError{arg: arg, reason: "has no name before the ="}
 	}
 	if strings.Contains(name, "]") {
-		return nil, &formError{arg: arg, reason: "has a ] without a [; --json takes any name"}
+		return nil, &formError{arg: arg, reason: "has a ] without a [; --json accepts any name"}
 	}
 	path := []step{{name: name}}
 	for rest != "" {
@@ -156,7 +156,7 @@ func parsePath(arg, key string) ([]step, error) {
 		}
 		inner, after, found := strings.Cut(rest[1:], "]")
 		if !found || strings.Contains(inner, "[") {
-			return nil, &formError{arg: arg, reason: "has a [ without its ]"}
+			return nil, &formError{arg: arg, reason: "has a [ without a ]"}
 		}
 		path = append(path, step{name: inner, end: inner == ""})
 		rest = after

@@ -115,3 +115,11 @@ func hidden(r rune) bool {
 func fillers(r rune) bool {
 	return r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0'
 }
+
+// Cut returns at most limit characters of s, with an ellipsis where it was cut.
+func Cut(s string, limit int) string {
+	if runes := []rune(s); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return s
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
 	"github.com/mainstay-mcp/mainstay/internal/servermutants"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -55,9 +56,9 @@ func compareAll(ctx context.Context, suite servermutants.Official, args []string
 		if !c.revision.Known() {
 			return nil, fmt.Errorf("%q is no revision", c.revision)
 		}
-		report, err := checks.Run(ctx, conformance.URL(subject[2], nil), conformance.Options{
+		report, err := checks.Run(ctx, conformance.URL(subject[2], nil), seeds.Add(conformance.Options{
 			Revisions: []mcp.Version{c.revision}, SideEffects: conformance.SideEffectsAll, Only: beside(),
-		})
+		}))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.server, err)
 		}

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+)
+
+// What Close waits for besides the transport, which bounds itself: for what is on
+// its way to the server, such as the notification that a call was given up, and for
+// handlers to return.
+const (
+	backgroundGrace = 250 * time.Millisecond
+	closeTimeout    = time.Second
+)
+
+// Close fails every call in flight, tells the server, and waits until
+// connections, child process and goroutines are gone. It ends the program's
+// process group; see [transport.Command] for descendants that leave the group.
+//
+// Close waits at most one second for handlers that do not return, and for a
+// transport of the application that ignores the end of its context while it
+// connects again. It logs a warning then, and closes what such a transport opens
+// later. Close may be called more than once.
+func (c *Client) Close() error {
+	c.close.Do(func() {
+		c.life.Move(life.Closed, nil)
+		l := c.live.Load()
+		if l != nil {
+			c.life.AwaitBackground(backgroundGrace)
+		}
+		c.life.End()
+		c.guard.Close()
+		if w := c.subscriptions.Peek(); w != nil {
+			w.End()
+		}
+		late := false
+		if k := c.restarting(); k != nil {
+			late = !sleep.Until(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
+			l = c.live.Load()
+		}
+		if l != nil {
+			c.err = l.Conn.Close()
+		}
+		c.inbound().Notifier().Stop()
+		if late || !c.life.Await(closeTimeout) {
+			c.log.Warn("[MCP] a handler or the transport did not return within a second of Close", "server", c.server)
+		}
+		callback.Flush(c.cfg.logger, closeTimeout) // which c.log writes to
+	})
+	return c.err
+}
+
+// Done returns a channel that is closed when the client can make no more
+// calls: after [Client.Close], or in [StateEnded], for which [Client.Outage]
+// has the reason. It stays open while the client restarts a program or reopens
+// a session.
+func (c *Client) Done() <-chan struct{} { return c.life.Done() }
+
+// AfterDone calls f on a goroutine of its own once the client is done, as
+// [context.AfterFunc] does for a context: see [Client.Done]. If the client is done
+// already, it calls f at once. Until then it needs no goroutine.
+func (c *Client) AfterDone(f func()) {
+	c.life.AfterDone(func() { callback.Run("AfterDone", c.callbackFailed, f) })
+}

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// guardNeeds is what the guard is given of the client, once it needs anything.
+func (c *Client) guardNeeds() *guard.Hooks {
+	h := &guard.Hooks{
+		Server: c.server, Log: c.log, Links: &c.live, Keeper: c.keeper.Peek, Life: &c.life, Ping: c.pingServer,
+		About: c.about,
+	}
+	if meter := c.cfg.meter; meter != nil {
+		h.Signal = func(s guard.Signal) {
+			meter.Happened(Happening{
+				What: occurrenceOf[s.Kind], Server: c.server, Method: s.Method, Tool: s.Tool, Wait: s.Wait, Reason: s.Reason, Count: s.Count,
+			})
+		}
+		h.Ended = func(r guard.Request, l *link.Link, a resilience.Attempt, j resilience.Judgement) {
+			meter.AttemptEnded(AttemptRecord{
+				Server: c.server, Method: r.Method, Tool: r.Tool, Version: l.Agreed.Version, Number: r.Attempts,
+				Class: a.Class.String(), Delivery: a.Delivery, OnServer: j.Server, OnTool: j.Tool,
+				Status: a.Status, RPCCode: a.Code, Elapsed: a.Elapsed,
+			})
+		}
+	}
+	return h
+}
+
+// occurrenceOf says what the signals of the guard are called outside.
+var occurrenceOf = [...]Occurrence{
+	guard.RefusedOpen: RefusedOpen, guard.RefusedToolOpen: RefusedToolOpen, guard.RefusedThrottled: RefusedHeld,
+	guard.RefusedFull: RefusedFull, guard.RefusedRate: RefusedRate, guard.Queued: Queued,
+	guard.ThrottledServer: HeldServer, guard.ThrottledCredentials: HeldCredential,
+	guard.Probed: Probed, guard.SilenceProbed: SilenceProbed, guard.Silent: Silent, guard.LateAnswers: LateAnswers,
+}

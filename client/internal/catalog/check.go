@@ -1,0 +1,184 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Known is what calls need of a tool's definition. Listed is false if it has not been
+// looked up, or the server has not listed the tool.
+type Known struct {
+	Listed    bool
+	Output    json.RawMessage // schema of results, nil for none
+	Execution *mcp.ToolExecution
+}
+
+func knownOf(t *mcp.Tool) Known { return Known{true, t.OutputSchema, t.Execution} }
+
+// TaskSupport returns whether calls can or must run as tasks, empty if the definition
+// does not say.
+func (k Known) TaskSupport() string {
+	if k.Execution == nil {
+		return ""
+	}
+	return k.Execution.TaskSupport
+}
+
+// CheckArguments judges the arguments of a call before it is sent (decisions 11). A
+// list that may be out of date refuses nothing: arguments that do not fit are judged
+// again by what the server lists now, and sent if that cannot be had. repaired, unless
+// it is nil, is to be sent in place of args. unchecked calls are not judged.
+func (c *Catalog) CheckArguments(ctx context.Context, name string, args json.RawMessage, unchecked bool) (known Known, repaired json.RawMessage, err error) {
+	last, fresh, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+	if c.Arguments == Off || unchecked {
+		if ok && !fresh {
+			c.renew(ctx)
+		}
+		return Known{}, nil, nil
+	}
+	if ok {
+		// An old schema is good enough to let arguments pass (HDR-09).
+		if repaired, err = c.judge(name, last.InputSchema, args); err == nil {
+			if !fresh {
+				c.renew(ctx)
+			}
+			return knownOf(last), repaired, nil
+		}
+		known = knownOf(last)
+	} else if !c.Eager {
+		return Known{}, nil, nil
+	}
+	now, failure := c.confirm(ctx, name)
+	if failure != nil || now == nil {
+		return known, nil, failure
+	}
+	if repaired, err = c.judge(name, now.InputSchema, args); err != nil {
+		err = c.misfit(name, err)
+	}
+	return knownOf(now), repaired, err
+}
+
+// misfit returns the error of arguments that do not fit, nil if they are sent
+// nevertheless.
+func (c *Catalog) misfit(name string, reason error) error {
+	if c.Arguments == Warn {
+		c.Lists.Log.Warn("[MCP] arguments do not fit the tool's schema", "server", c.Lists.Server, "tool", name, "error", reason)
+		return nil
+	}
+	return c.About(name, mcperrors.New(mcperrors.CodeInvalidRequest, mcperrors.KindInvalidArguments, mcperrors.NotSent,
+		fmt.Sprintf("the arguments do not match %s: %s", jsonrpc.Printable(name, 100), reason), reason))
+}
+
+// judge returns why arguments do not fit a schema: nil if they do, if the schema
+// cannot judge, or if the repaired ones fit.
+func (c *Catalog) judge(name string, schema, args json.RawMessage) (repaired json.RawMessage, err error) {
+	if schema == nil {
+		return nil, nil
+	}
+	compiled, first := c.arguments.Get(name, schema)
+	if err := compiled.Err(); err != nil {
+		if first {
+			c.Lists.Log.Warn("[MCP] the tool's input schema cannot be used to check arguments", "server", c.Lists.Server,
+				"tool", name, "error", err)
+		}
+		return nil, nil
+	}
+	verdict := compiled.Judge(args)
+	if verdict == nil {
+		return nil, nil
+	}
+	if c.DropNulls {
+		if repaired = compiled.WithoutNulls(args); repaired != nil {
+			return repaired, nil
+		}
+	}
+	return nil, errors.New(compiled.ExplainArguments(name, args, verdict))
+}
+
+// errNoContent is the misfit of a result without structured content.
+var errNoContent = errors.New("it has no structured content")
+
+// CheckResult returns why a result does not fit the output schema of its tool, nil if
+// it does or if nothing can tell. known is what its call was checked against. Output
+// schemas exist since 2025-06-18.
+func (c *Catalog) CheckResult(ctx context.Context, name string, known Known, agreed *link.Agreement, res *mcp.CallToolResult) error {
+	if c.Results == Off || res.IsError || !agreed.Version.AtLeast(mcp.Version2025_06_18) {
+		return nil
+	}
+	if !known.Listed {
+		known = c.Last(ctx, name)
+	}
+	if c.outputMisfit(name, known.Output, agreed.Era, res.StructuredContent) == nil {
+		return nil
+	}
+	// The tool may have changed since it was listed (CACHE-15). If its definition cannot
+	// be had, nobody knows, and the answer counts.
+	now, err := c.confirm(ctx, name)
+	if err != nil || now == nil {
+		return nil //nolint:nilerr // the tool has answered
+	}
+	misfit := c.outputMisfit(name, now.OutputSchema, agreed.Era, res.StructuredContent)
+	if misfit != nil && c.Results == Warn {
+		c.Lists.Log.Warn("[MCP] the tool's result does not fit its output schema", "server", c.Lists.Server, "tool", name, "error", misfit)
+		return nil
+	}
+	return misfit
+}
+
+// outputMisfit returns why structured content does not fit an output schema, nil if it
+// does or if the schema cannot judge. Content that is absent is not null.
+func (c *Catalog) outputMisfit(name string, output json.RawMessage, era mcp.Era, content json.RawMessage) error {
+	if output == nil {
+		return nil
+	}
+	schema, first := c.results.Get(name, output)
+	switch {
+	case schema.Err() != nil:
+		if first {
+			c.Lists.Log.Warn("[MCP] the tool's output schema cannot be used to check results", "server", c.Lists.Server,
+				"tool", name, "error", schema.Err())
+		}
+		return nil
+	case content == nil:
+		return errNoContent
+	case era == mcp.EraSession && object.First(content) != '{':
+		return errors.New("its structured content is not an object") // TOOL-07
+	}
+	return schema.Check(content)
+}
+
+// PinMismatch is a tool that is not the pinned one.
+type PinMismatch struct {
+	Tool string
+	// Pinned and Current are fingerprints.
+	Pinned, Current string
+}
+
+// CheckPin reports a tool that calls are refused of because it is not the pinned one.
+// What the list says now counts, so that a tool cannot change between two looks at it.
+func (c *Catalog) CheckPin(ctx context.Context, name string) (*PinMismatch, error) {
+	pin, pinned := c.Pins[name]
+	if !pinned || !c.Block {
+		return nil, nil //nolint:nilnil // most tools: nothing is wrong
+	}
+	if err := c.closed(); err != nil {
+		return nil, err
+	}
+	key := c.Lists.Key(ctx)
+	tool, err := c.Lists.Kept.Get(ctx, key, name, c.fetch)
+	if err != nil {
+		return nil, c.errorOf(err, name)
+	}
+	if current := c.definitions.Fingerprint(key.Partition, tool); current != pin {
+		return &PinMismatch{name, pin, current}, nil
+	}
+	return nil, nil //nolint:nilnil // nothing is wrong
+}

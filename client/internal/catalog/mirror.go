@@ -1,0 +1,161 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Mirrors keeps what headers repeat of each tool's arguments, for as long as the
+// text of its schema stays the same. The zero value is ready. Its methods may be
+// called from many goroutines at once.
+type Mirrors struct {
+	make  sync.Once
+	cache *lru.Cache[string, *Mirror]
+}
+
+// Mirror is what the schema of one tool says about headers.
+type Mirror struct {
+	text json.RawMessage
+	// tree leads to the annotated properties; nil when there are none.
+	tree *node
+	err  error // an annotation is not valid (HDR-06)
+}
+
+func (m *Mirrors) tools() *lru.Cache[string, *Mirror] {
+	m.make.Do(func() {
+		m.cache, _ = lru.New[string, *Mirror](maxTools) // fails for a negative size only
+	})
+	return m.cache
+}
+
+// Get returns what a schema says. first is true when its text is new.
+func (m *Mirrors) Get(tool string, text json.RawMessage) (s *Mirror, first bool) {
+	if s, ok := m.tools().Get(tool); ok && s.text != nil && bytes.Equal(s.text, text) {
+		return s, false
+	}
+	s = &Mirror{text: slices.Clone(text)} // a caller's page may be changed
+	s.tree, s.err = search(text)
+	m.tools().Add(tool, s)
+	return s, true
+}
+
+// Unlisted notes that the client asked the server for a tool that it does not list,
+// and reports whether it had done so before.
+func (m *Mirrors) Unlisted(tool string) (before bool) {
+	if m.tools().Contains(tool) {
+		return true
+	}
+	m.tools().Add(tool, &Mirror{})
+	return false
+}
+
+// HasAnnotations reports whether a schema says anything about headers, valid or not.
+func HasAnnotations(schema json.RawMessage) bool {
+	tree, err := search(schema)
+	return tree != nil || err != nil
+}
+
+// Err returns why the annotations of the schema are not valid, nil when they are.
+func (s *Mirror) Err() error { return s.err }
+
+// Params returns what headers repeat of arguments, in the order of the arguments.
+func (s *Mirror) Params(args json.RawMessage) (params []transport.Param, err error) {
+	if s.tree == nil || len(args) == 0 {
+		return nil, nil
+	}
+	return s.tree.collect(nil, args)
+}
+
+// collect appends what headers repeat of one object.
+func (n *node) collect(params []transport.Param, object json.RawMessage) ([]transport.Param, error) {
+	var fault error
+	// A value that is no object has no properties: the server will say so.
+	_ = jsonrpc.Members(object, func(name, value []byte) bool {
+		child := n.children[string(name)]
+		switch {
+		case child == nil:
+		case child.header != "":
+			text, ok, err := headerText(value)
+			if err != nil {
+				fault = fmt.Errorf("argument %s cannot be repeated in a header: %w", jsonrpc.Printable(string(name), 100), err)
+			} else if ok {
+				params = append(params, transport.Param{Name: child.header, Value: text})
+			}
+		}
+		if child != nil && child.children != nil && value[0] == '{' && fault == nil {
+			params, fault = child.collect(params, value)
+		}
+		return fault == nil
+	})
+	return params, fault
+}
+
+// headerText returns the text form of an argument (HDR-02, HDR-03). ok is false
+// for one that no header repeats: null, and what the schema's type does not
+// allow, which is for the server to refuse.
+func headerText(value []byte) (text string, ok bool, err error) {
+	switch value[0] {
+	case '"':
+		err := jsonrpc.Unmarshal(value, &text)
+		return text, err == nil, err
+	case 't', 'f':
+		return string(value), true, nil
+	case 'n', '{', '[':
+		return "", false, nil
+	}
+	return integerText(string(value))
+}
+
+// maxHeaderInteger is the largest integer that every JSON reader holds exactly.
+const maxHeaderInteger = 1<<53 - 1
+
+// integerText returns the decimal form of a JSON number: 42.0 and 4.2e1 are 42.
+// ok is false for a number that is no integer. It works on the digits, so that
+// none is lost and none is made up.
+func integerText(number string) (text string, ok bool, err error) {
+	number, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	digits, negative := strings.CutPrefix(number, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	significant := strings.TrimRight(digits, "0")
+	if significant == "" {
+		return "0", true, nil
+	}
+	scale := 0 // the power of ten that the significant digits are multiplied with
+	if exponent != "" {
+		if scale, err = strconv.Atoi(exponent); err != nil { // beyond all bounds
+			if strings.HasPrefix(exponent, "-") {
+				return "", false, nil
+			}
+			return "", false, errHeaderInteger
+		}
+	}
+	scale += len(digits) - len(significant) - len(fraction)
+	const most = 16 // digits of maxHeaderInteger
+	switch {
+	case scale < 0:
+		return "", false, nil
+	case scale > most || len(significant)+scale > most:
+		return "", false, errHeaderInteger
+	}
+	text = significant + strings.Repeat("0", scale)
+	if n, _ := strconv.ParseInt(text, 10, 64); n > maxHeaderInteger {
+		return "", false, errHeaderInteger
+	}
+	if negative {
+		text = "-" + text
+	}
+	return text, true, nil
+}
+
+var errHeaderInteger = fmt.Errorf("the integer is beyond ±%d", int64(maxHeaderInteger))

@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/lists"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Last returns a tool as it was listed last, however long ago. It does no I/O.
+func (c *Catalog) Last(ctx context.Context, name string) Known {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+	if !ok {
+		return Known{}
+	}
+	return knownOf(tool)
+}
+
+// Current is [Catalog.Get] for callers that change nothing.
+func (c *Catalog) Current(ctx context.Context, name string) (Known, error) {
+	if err := c.closed(); err != nil {
+		return Known{}, err
+	}
+	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(ctx), name, c.fetch)
+	if err != nil {
+		return Known{}, c.errorOf(err, name)
+	}
+	return knownOf(tool), nil
+}
+
+// Get returns a copy of a tool. It asks the server if the list is not fresh or does
+// not have the name.
+func (c *Catalog) Get(ctx context.Context, name string) (*mcp.Tool, error) {
+	if err := c.closed(); err != nil {
+		return nil, err
+	}
+	tool, err := c.Lists.Kept.Get(ctx, c.Lists.Key(ctx), name, c.fetch)
+	if err != nil {
+		return nil, c.errorOf(err, name)
+	}
+	return tool.Clone(), nil
+}
+
+// Find is [Catalog.Get] with pages of the caller's own, and how fresh the list is.
+// ownTimes says that pages have times of their own: others that wait for the list do
+// not fail with them.
+func (c *Catalog) Find(ctx context.Context, name string, page Page, ownTimes bool) (*mcp.Tool, toolcache.Freshness, error) {
+	if err := c.closed(); err != nil {
+		return nil, toolcache.Freshness{}, err
+	}
+	tool, freshness, err := c.Lists.Kept.Find(ctx, c.Lists.Key(ctx), name, func(ctx context.Context) (toolcache.Listing, error) {
+		if !ownTimes {
+			return c.list(ctx, withinTimeout(page))
+		}
+		list, err := c.list(ctx, page)
+		if err != nil {
+			err = lists.OnlyCaller(err)
+		}
+		return list, err
+	})
+	if err != nil {
+		return nil, freshness, c.errorOf(err, name)
+	}
+	return tool.Clone(), freshness, nil
+}
+
+// All returns the list of tools. What the tools point to is the cache's. A server
+// without tools has an empty list.
+func (c *Catalog) All(ctx context.Context) ([]mcp.Tool, error) {
+	if err := c.closed(); err != nil {
+		return nil, err
+	}
+	if agreed := c.Lists.Links.Agreed(); agreed.Declared && !agreed.Capabilities.Has("tools") {
+		return nil, nil
+	}
+	tools, err := c.Lists.Kept.List(ctx, c.Lists.Key(ctx), c.fetch)
+	if err != nil {
+		return nil, c.errorOf(err, "")
+	}
+	return tools, nil
+}
+
+// Annotations returns the hints of a tool as it was listed last, nil for none.
+func (c *Catalog) Annotations(ctx context.Context, name string) *mcp.ToolAnnotations {
+	tool, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+	if !ok {
+		return nil
+	}
+	return tool.Annotations
+}
+
+// ChangesNow asks the server for a tool and names the members of its definition that
+// have changed since it was listed, none if that is not known.
+func (c *Catalog) ChangesNow(ctx context.Context, name string) []string {
+	last, _, ok := c.Lists.Kept.Lookup(c.Lists.Key(ctx), name)
+	now, err := c.confirm(ctx, name)
+	if !ok || err != nil || now == nil {
+		return nil
+	}
+	return Changes(last, now)
+}
+
+// NotFound returns the error of a tool that the server does not list.
+func (c *Catalog) NotFound(name string) error {
+	return c.errorOf(&toolcache.UnknownToolError{Name: name}, name)
+}
+
+// Preload fetches the list. A server that cannot list its tools just now is no error:
+// callers that need the list ask again. The error is that of a caller that does not
+// wait any longer.
+func (c *Catalog) Preload(ctx context.Context) error {
+	err := c.Lists.Kept.Refresh(ctx, c.Lists.Key(ctx), c.fetch)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return c.errorOf(err, "")
+	}
+	c.listFailed(err)
+	return nil
+}
+
+// listFailed reports that the list could not be fetched, which no caller is told.
+func (c *Catalog) listFailed(err error) {
+	err = c.errorOf(err, "")
+	c.Lists.Log.Warn("[MCP] the tools of the server could not be listed", "server", c.Lists.Server, "error", err)
+	c.ListFailed(err)
+}
+
+// renew fetches an expired list in the background: the call that uses it does not
+// wait (AC-004.3).
+func (c *Catalog) renew(ctx context.Context) {
+	if c.Eager {
+		c.Lists.Kept.Renew(ctx, c.Lists.Key(ctx), c.fetchInBackground)
+	}
+}
+
+func (c *Catalog) fetchInBackground(ctx context.Context) (toolcache.Listing, error) {
+	list, err := c.fetchList(ctx)
+	if err != nil && !c.Life.Closed() {
+		c.listFailed(err)
+	}
+	return list, err
+}
+
+// confirm returns a tool as the server lists it now, asked at most once in ten
+// seconds. It is nil if that cannot be had, which is no reason to refuse a call. The
+// error is that the server has no such tool or one that cannot be used, or that the
+// caller does not wait any longer.
+func (c *Catalog) confirm(ctx context.Context, name string) (*mcp.Tool, error) {
+	if err := c.closed(); err != nil {
+		return nil, err
+	}
+	tool, err := c.Lists.Kept.Confirm(ctx, c.Lists.Key(ctx), name, c.fetch)
+	var refused *toolcache.RefusedToolError
+	switch {
+	case err == nil:
+		return tool, nil
+	case ctx.Err() != nil, c.Life.Closed(), errors.Is(err, toolcache.ErrUnknownTool), errors.As(err, &refused):
+		return nil, c.errorOf(err, name)
+	}
+	return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong with the call
+}
+
+// Page asks for the page of the list at a cursor, nil for the first. size is its size
+// as it arrived.
+type Page func(ctx context.Context, cursor *string) (res *mcp.ListToolsResult, size int, err error)
+
+// pageTimeout bounds a page that is fetched for all callers, whose own times do not
+// count (resilience.md §3.10).
+const pageTimeout = 10 * time.Second
+
+// withinTimeout bounds each page.
+func withinTimeout(page Page) Page {
+	return func(ctx context.Context, cursor *string) (*mcp.ListToolsResult, int, error) {
+		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+		defer cancel()
+		return page(ctx, cursor)
+	}
+}
+
+// fetchList fetches the list for all callers.
+func (c *Catalog) fetchList(ctx context.Context) (toolcache.Listing, error) {
+	return c.list(ctx, withinTimeout(c.Page))
+}
+
+// list walks the whole list as the server has it now. Of a walk that starts over, only
+// the second part counts. The list is public if every page is.
+func (c *Catalog) list(ctx context.Context, page Page) (toolcache.Listing, error) {
+	var list toolcache.Listing
+	var expiry lists.Expiry
+	var seen map[string]bool
+	var res *mcp.ListToolsResult
+	walk := c.Walk(ctx, false)
+	fetch := func(ctx context.Context, cursor *string) (p lists.Page[mcp.Tool], err error) {
+		if res, p.Bytes, err = page(ctx, cursor); err != nil {
+			return p, err
+		}
+		p.Items, p.Next = walk.Page(cursor, res), res.NextCursor
+		return p, nil
+	}
+	err := lists.Pages(ctx, c.Lists, mcp.MethodToolsList, fetch, func(p lists.Page[mcp.Tool], restarted bool) bool {
+		if seen == nil || restarted {
+			seen, expiry = make(map[string]bool, len(p.Items)), lists.Expiry{}
+			// Most lists are one page, whose memory can hold the list too: each tool is
+			// put where it is already, or before that.
+			list = toolcache.Listing{Tools: p.Items[:0], Public: true}
+		}
+		if c.Lists.Links.Agreed().Era == mcp.EraStateless {
+			expiry.Note(res.TTLMs)
+		}
+		list.Public = list.Public && res.CacheScope == mcp.CachePublic
+		for _, tool := range p.Items {
+			if seen[tool.Name] { // the cache keeps the first (TOOL-02)
+				c.Lists.Log.Warn("[MCP] the server lists a tool twice; the first counts", "server", c.Lists.Server,
+					"tool", jsonrpc.Printable(tool.Name, 100))
+			}
+			seen[tool.Name] = true
+			list.Tools = append(list.Tools, tool)
+		}
+		return true
+	})
+	if err != nil {
+		return toolcache.Listing{}, lists.Mark(err)
+	}
+	list.TTL = expiry.Left()
+	return list, nil
+}

@@ -1,0 +1,199 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// Breaker returns the circuit of the server, nil for none.
+func (g *Gate) Breaker() *breaker.Breaker {
+	if !g.set.OwnBreaker {
+		return g.set.Breaker
+	}
+	return g.own.Make(func() *breaker.Breaker {
+		h := g.parts()
+		return breaker.New(breaker.Settings{Name: h.Server, Logger: h.Log})
+	})
+}
+
+// Tools returns the circuits of the server's tools, nil for none. Circuits of its own
+// a Gate has once a tool has failed.
+func (g *Gate) Tools() *breaker.Group {
+	if !g.set.OwnTools {
+		return g.set.Tools
+	}
+	if parts := g.made.Peek(); parts != nil {
+		return parts.tools.Peek()
+	}
+	return nil
+}
+
+// toolGroup is Tools, and makes them. Requires ToolLevel.
+func (g *Gate) toolGroup() *breaker.Group {
+	if !g.set.OwnTools {
+		return g.set.Tools
+	}
+	h := g.parts()
+	return h.tools.Make(func() *breaker.Group {
+		return breaker.NewGroup(breaker.GroupSettings{Settings: breaker.Settings{Name: h.Server, Logger: h.Log}})
+	})
+}
+
+// ToolLevel reports whether tools have circuits.
+func (g *Gate) ToolLevel() bool { return g.set.OwnTools || g.set.Tools != nil }
+
+// Healthy reports whether the circuit of the server is closed. It makes no circuit.
+func (g *Gate) Healthy() bool {
+	b := g.known()
+	return b == nil || b.Healthy()
+}
+
+// Renewed closes the circuit of a server that was started or connected again, unless
+// the circuit is shared: then it knows of more than this client has seen.
+func (g *Gate) Renewed(reason string) {
+	if b := g.own.Peek(); b != nil {
+		b.Renewed(reason)
+	}
+}
+
+// known is the circuit of the server, nil for none or none yet.
+func (g *Gate) known() *breaker.Breaker {
+	if g.set.OwnBreaker {
+		return g.own.Peek()
+	}
+	return g.set.Breaker
+}
+
+// circuit returns the circuit that a request goes through, nil for none. A handshake
+// makes none: what it learns, the error of the connection says as well.
+func (g *Gate) circuit(handshake bool) *breaker.Breaker {
+	if !handshake {
+		return g.Breaker()
+	}
+	b := g.known()
+	if b != nil && g.restarts() {
+		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
+	}
+	return b
+}
+
+// restarts reports whether a program or stream that ends is restarted.
+func (g *Gate) restarts() bool {
+	k := g.parts().Keeper()
+	return k != nil && k.Restarting()
+}
+
+// toolCircuit returns the circuit of a tool, nil for none: then the tool has not
+// failed yet.
+func (g *Gate) toolCircuit(tool string) *breaker.Breaker {
+	if tool == "" {
+		return nil
+	}
+	if group := g.Tools(); group != nil {
+		return group.Find(tool)
+	}
+	return nil
+}
+
+// AcquireProbe returns a permit of the server's circuit for the probe of its era,
+// which is sent past all other limits.
+func (g *Gate) AcquireProbe() (breaker.Permit, error) {
+	b := g.circuit(true)
+	if b == nil {
+		return breaker.Permit{}, nil
+	}
+	return b.Acquire()
+}
+
+// AllClosed reports whether nothing says that the server or the tool of a request has
+// failed, or wants to be left alone.
+func (g *Gate) AllClosed(tool string) bool {
+	if b := g.Breaker(); b != nil && (b.State() != breaker.Closed || b.Peek() != nil) {
+		return false
+	}
+	if b := g.toolCircuit(tool); b != nil && b.State() != breaker.Closed {
+		return false // the call may be its probe, of which there is one
+	}
+	return g.Throttle().Left() == 0
+}
+
+// enterServer asks the circuit of the server. Before a call becomes its probe, the
+// server is pinged.
+func (g *Gate) enterServer(ctx context.Context, b *breaker.Breaker, p *Permit) error {
+	for {
+		permit, err := b.Acquire()
+		if err != nil {
+			return g.refusedOpen(p, err)
+		}
+		if !permit.Probe() || probes(p.Method) {
+			if permit.Probe() {
+				permit.Lease(probeLease)
+			}
+			p.server = permit
+			return nil
+		}
+		if err := g.proveAlive(ctx, b, permit, p); err != nil {
+			return err
+		}
+		if err := g.refusedThrottled(p); err != nil {
+			return err
+		}
+	}
+}
+
+// enterTool asks the circuit of the tool, if it has one.
+func (g *Gate) enterTool(p *Permit) error {
+	b := g.toolCircuit(p.Tool)
+	if b == nil {
+		return nil
+	}
+	permit, err := b.Acquire()
+	if err != nil {
+		return g.refusedTool(p, err)
+	}
+	if permit.Probe() { // only the real call shows whether the tool works
+		wait := p.patience()
+		if lease := max(wait.Idle, wait.Max); lease > 0 {
+			permit.Lease(lease + time.Second)
+		}
+	}
+	p.tool = permit
+	return nil
+}
+
+// refusedOpen returns the error of a request that the circuit of the server refuses.
+func (g *Gate) refusedOpen(p *Permit, err error) error {
+	kind := RefusedOpen
+	var open *breaker.OpenError
+	if g.metered && errors.As(err, &open) && open.Throttled {
+		kind = RefusedThrottled
+	}
+	g.signal(kind, &p.Request, 0, "")
+	return g.about(p, errormap.From(err, mcperrors.NotSent))
+}
+
+// refusedTool returns the error of a request that the circuit of its tool refuses.
+func (g *Gate) refusedTool(p *Permit, err error) error {
+	g.signal(RefusedToolOpen, &p.Request, 0, "")
+	e := errormap.From(err, mcperrors.NotSent)
+	e.Message = "Tool temporarily unavailable (circuit of the tool open)"
+	return g.about(p, e)
+}
+
+// toolFailed notes the failure of a tool that has no circuit yet; most never get one.
+func (g *Gate) toolFailed(tool string, class resilience.Class) {
+	permit, err := g.toolGroup().Get(tool).Acquire()
+	switch {
+	case err != nil:
+	case permit.Probe():
+		permit.Release() // the request is older than the cooldown of the circuit: it is not its probe
+	default:
+		permit.SettleFor(breaker.Failure, class.String())
+	}
+}

@@ -1,0 +1,127 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/guard"
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+)
+
+// gate is a Gate with everything it needs.
+type gate struct {
+	guard.Gate
+	links  link.Holder
+	keeper *keeper.Keeper
+	life   life.Life
+	ping   func() outcome.Outcome // what a ping comes to
+
+	mu      sync.Mutex
+	signals []guard.Signal
+	ended   []resilience.Judgement
+}
+
+func newGate(t *testing.T, set guard.Settings) *gate {
+	t.Helper()
+	g := &gate{}
+	g.links.Use(&pipe{})
+	g.life.Begin()
+	t.Cleanup(func() {
+		g.life.Move(life.Closed, nil)
+		g.life.End()
+		g.Close()
+		require.True(t, g.life.Await(time.Minute))
+	})
+	g.Init(&set, true, func() *guard.Hooks {
+		return &guard.Hooks{
+			Server: "s", Log: slog.New(slog.DiscardHandler), Links: &g.links, Life: &g.life,
+			Keeper: func() *keeper.Keeper { return g.keeper },
+			Ping:   func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
+			About: func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
+				e.Method, e.Tool = s.Method, s.Tool
+				return e
+			},
+			Signal: func(s guard.Signal) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.signals = append(g.signals, s)
+			},
+			Ended: func(_ guard.Request, _ *link.Link, _ resilience.Attempt, j resilience.Judgement) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.ended = append(g.ended, j)
+			},
+		}
+	})
+	return g
+}
+
+// The circuit counts the end of a program once, however many requests it took.
+func TestOneEndIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, guard.Settings{})
+	ended := func(f transport.Failure) *outcome.Outcome {
+		f.Err = errors.New("x")
+		out := outcome.OfFailure(&outcome.Sent{}, &f)
+		return &out
+	}
+	exited := &mcperrors.ProcessEvidence{Exited: true}
+	lost := ended(transport.Failure{Reason: transport.ReasonLost, Process: exited})
+	first, second := link.New(&pipe{}), link.New(&pipe{})
+	require.False(t, g.EndCounted(first, lost), "nothing is started again")
+	g.keeper = keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	require.False(t, g.EndCounted(first, lost))
+	require.True(t, g.EndCounted(first, lost))
+	require.True(t, g.EndCounted(first.With(&link.Agreement{}), lost))
+	require.False(t, g.EndCounted(second, lost))
+	require.True(t, g.EndCounted(second, ended(transport.Failure{Reason: transport.ReasonLost, Process: &mcperrors.ProcessEvidence{}})), "it takes no more requests")
+	require.False(t, g.EndCounted(second, ended(transport.Failure{Reason: transport.ReasonLost})), "not a program")
+	require.False(t, g.EndCounted(second, ended(transport.Failure{Reason: transport.ReasonTimeout, Process: exited})))
+	require.False(t, g.EndCounted(second, &outcome.Outcome{}))
+	require.False(t, g.EndCounted(nil, lost))
+}
+
+// A handshake does not make the circuit of the server, and goes through it once it is
+// there. One that was given is asked from the start, unless the start of a program has a
+// schedule of its own.
+func TestCircuitOfAHandshake(t *testing.T) {
+	t.Parallel()
+	held := func(g *gate) bool {
+		permit, err := g.AcquireProbe()
+		require.NoError(t, err)
+		defer permit.Release()
+		return permit != breaker.Permit{}
+	}
+	own := newGate(t, guard.Settings{OwnBreaker: true})
+	require.False(t, held(own))
+	made := own.Breaker()
+	require.NotNil(t, made)
+	require.Same(t, made, own.Breaker())
+	require.True(t, held(own))
+
+	b := breaker.New(breaker.Settings{})
+	given := newGate(t, guard.Settings{Breaker: b})
+	require.Same(t, b, given.Breaker())
+	require.True(t, held(given))
+	given.keeper = keeper.New(keeper.Config{Renewals: &keeper.Renewals{}})
+	require.True(t, held(given))
+	given.keeper = keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	require.False(t, held(given))
+
+	off := newGate(t, guard.Settings{})
+	require.Nil(t, off.Breaker())
+	require.False(t, held(off))
+}

@@ -1,0 +1,175 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/breaker"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// maxQueueWait bounds how long a call waits for a place among those in flight, and
+// for its turn by the rate limit (resilience.md 3.8).
+const maxQueueWait = time.Second
+
+// waitInQueue waits for the turn of a request, unless a circuit refuses it now.
+func (g *Gate) waitInQueue(ctx context.Context, b *breaker.Breaker, p *Permit) error {
+	if b != nil {
+		if err := b.Peek(); err != nil {
+			return g.refusedOpen(p, err)
+		}
+	}
+	if b := g.toolCircuit(p.Tool); b != nil {
+		if err := b.Peek(); err != nil {
+			return g.refusedTool(p, err)
+		}
+	}
+	if err := g.waitForRate(ctx, p); err != nil {
+		return err
+	}
+	if err := g.waitForPlace(ctx, p); err != nil {
+		return err
+	}
+	if err := g.awaitLink(ctx, p); err != nil { // it was lost meanwhile
+		return err
+	}
+	return g.refusedThrottled(p) // a call before it in the queue was throttled
+}
+
+func (g *Gate) waitForRate(ctx context.Context, p *Permit) error {
+	rate := g.set.Rate
+	if rate == nil || ofProtocol(p.Method) {
+		return nil
+	}
+	wait, ok := rate.Reserve(time.Now(), p.queueTime(ctx))
+	if !ok {
+		g.signal(RefusedRate, &p.Request, wait, "")
+		e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, "too many calls per second to this server", nil)
+		e.RetryAfter = wait
+		return g.about(p, e)
+	}
+	if wait == 0 {
+		return nil
+	}
+	p.Waited = true
+	g.signal(Queued, &p.Request, wait, "rate")
+	if err := g.sleep(ctx, wait); err != nil {
+		rate.Return()
+		return g.about(p, err)
+	}
+	return nil
+}
+
+func (g *Gate) waitForPlace(ctx context.Context, p *Permit) error {
+	bulkhead := g.set.Bulkhead
+	if bulkhead == nil {
+		return nil
+	}
+	if p.slot = bulkhead.TryEnter(ofProtocol(p.Method)); p.slot != resilience.NoSlot {
+		return nil
+	}
+	p.Waited = true
+	began := time.Now()
+	place, err := bulkhead.Join()
+	if err == nil {
+		timer := time.NewTimer(p.queueTime(ctx))
+		err = place.Wait(ctx, timer.C)
+		timer.Stop()
+	}
+	switch {
+	case err == nil:
+		p.slot = resilience.Common
+		g.signal(Queued, &p.Request, time.Since(began), "bulkhead")
+		return nil
+	case errors.Is(err, breaker.ErrOpen), errors.Is(err, resilience.ErrQueueTime):
+		if b := g.circuit(false); b != nil { // why the circuit is open says more
+			if open := b.Peek(); open != nil {
+				return g.refusedOpen(p, open)
+			}
+		}
+	}
+	if errors.Is(err, resilience.ErrFull) || errors.Is(err, resilience.ErrQueueTime) {
+		return g.refusedFull(p, time.Since(began), err.Error(),
+			mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindOverloaded, mcperrors.NotSent, err.Error(), err))
+	}
+	return g.about(p, errormap.From(err, mcperrors.NotSent))
+}
+
+// tryQueue takes the turn of a request if it has come.
+func (g *Gate) tryQueue(p *Permit) bool {
+	if g.set.Bulkhead != nil {
+		if p.slot = g.set.Bulkhead.TryEnter(ofProtocol(p.Method)); p.slot == resilience.NoSlot {
+			return false
+		}
+	}
+	if g.set.Rate == nil || ofProtocol(p.Method) {
+		return true
+	}
+	_, ok := g.set.Rate.Reserve(time.Now(), 0)
+	return ok
+}
+
+// awaitLink waits while there is no usable link.
+func (g *Gate) awaitLink(ctx context.Context, p *Permit) error {
+	k := g.parts().Keeper()
+	if k == nil || !k.Interrupted() {
+		return nil
+	}
+	p.Waited = true
+	ctx, cancel := p.Span.Bound(ctx)
+	defer cancel()
+	if e := k.Await(ctx); e != nil {
+		return g.about(p, e)
+	}
+	return nil
+}
+
+// emptyQueue refuses the calls that wait for a place once the circuit is open: there
+// will be none soon (resilience.md 3.6).
+func (g *Gate) emptyQueue(b *breaker.Breaker) {
+	if g.set.Bulkhead != nil && b != nil && b.State() == breaker.Open {
+		g.set.Bulkhead.Flush(breaker.ErrOpen)
+	}
+}
+
+// sleep waits. The error says why it ended early: ctx has, or the client is closed.
+func (g *Gate) sleep(ctx context.Context, d time.Duration) *mcperrors.Error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+	case <-g.parts().Life.Context().Done():
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return errormap.From(cause, mcperrors.NotSent)
+	}
+	return life.ErrClosed()
+}
+
+// refusedFull returns the error of a request that finds no room.
+func (g *Gate) refusedFull(p *Permit, waited time.Duration, reason string, e *mcperrors.Error) error {
+	g.signal(RefusedFull, &p.Request, waited, reason)
+	return g.about(p, e)
+}
+
+// queueTime returns how long a request may wait for its turn.
+func (r *Request) queueTime(ctx context.Context) time.Duration {
+	return max(0, min(maxQueueWait, r.Span.Remaining(ctx)))
+}
+
+// ofProtocol reports whether a request has a reserve of places: a server whose tools
+// are all busy can still be asked whether it lives.
+func ofProtocol(method string) bool {
+	switch method {
+	case mcp.MethodPing, mcp.MethodDiscover, mcp.MethodSubscriptionsListen, mcp.MethodTasksCancel:
+		return true
+	}
+	return false
+}

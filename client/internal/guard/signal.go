@@ -1,0 +1,52 @@
+package guard
+
+import "time"
+
+// Signal is an event that does not end a request or a call.
+type Signal struct {
+	Kind Kind
+	// Method and Tool are empty for an event that is about no request.
+	Method, Tool string
+	// Wait is how long: of a throttle, or in a queue.
+	Wait   time.Duration
+	Reason string
+	Count  int
+}
+
+// Kind is what happened.
+type Kind uint8
+
+// The kinds of signals.
+const (
+	// RefusedOpen: the circuit of the server is open.
+	RefusedOpen Kind = iota + 1
+	// RefusedToolOpen: the circuit of the tool is open.
+	RefusedToolOpen
+	// RefusedThrottled: the server has said Retry-After.
+	RefusedThrottled
+	// RefusedFull: too many requests are in flight or in the queue.
+	RefusedFull
+	// RefusedRate: the rate limit would make the call wait too long.
+	RefusedRate
+	// ThrottledServer: a 503 throttles all that share the circuit.
+	ThrottledServer
+	// ThrottledCredentials: a 429 throttles this client.
+	ThrottledCredentials
+	// Probed: a half-open circuit had the server pinged.
+	Probed
+	// SilenceProbed: a silent server was pinged.
+	SilenceProbed
+	// Silent: a silent server had its circuit opened.
+	Silent
+	// Queued: a call has waited for the bulkhead or the rate limit.
+	Queued
+	// LateAnswers: answers came that no call waits for.
+	LateAnswers
+)
+
+// signal reports an event that is about a request.
+func (g *Gate) signal(kind Kind, r *Request, wait time.Duration, reason string) {
+	if g.metered {
+		g.parts().Signal(Signal{Kind: kind, Method: r.Method, Tool: r.Tool, Wait: wait, Reason: reason, Count: 1})
+	}
+}

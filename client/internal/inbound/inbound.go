@@ -1,0 +1,173 @@
+// Package inbound takes what a server sends on its own, requests and notifications,
+// and brings each to whom it is for. Nothing here waits for the application.
+package inbound
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/lazy"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// respondTimeout bounds sending a response.
+const respondTimeout = 5 * time.Second
+
+// Config is what an [Inbound] knows and what the layers above do for it. Every field
+// but MaxTime is set.
+type Config struct {
+	// Links has the live link.
+	Links *link.Holder
+	// Server is the name of the server in the log.
+	Server string
+	Log    *slog.Logger
+	Life   *life.Life
+	// Budget bounds what waits for handlers.
+	Budget *transport.Budget
+	// Offer is what the client does for its server.
+	Offer *ask.Offer
+	// MaxTime bounds how long a request of the session era stays open; 0 is no bound.
+	MaxTime time.Duration
+	// Handlers are those of notifications.
+	Handlers *notify.Handlers
+
+	// Event calls the handlers of an event.
+	Event func(event any)
+	// Run runs a function of the application, by the name of its option.
+	Run func(name string, f func())
+	// Failed reports a function of the application that panicked or ended its
+	// goroutine.
+	Failed func(*callback.Error)
+	// CompileSchema returns what checks a value against a JSON Schema, nil for a
+	// schema that cannot check anything.
+	CompileSchema func(schema json.RawMessage) (check func(value json.RawMessage) error)
+	// Completed reports that the user has finished what a URL elicitation asked for.
+	Completed func(id string)
+
+	// Outdate drops what the client keeps and a notification makes stale.
+	Outdate func(n jsonrpc.Notification)
+	// Hear hands a notification to subscriptions. on is the request on whose stream
+	// it came, if any. Hear returns false for what must be dropped.
+	Hear func(n jsonrpc.Notification, on jsonrpc.ID) bool
+	// Task hands a notification to the task that it is about.
+	Task func(n jsonrpc.Notification)
+	// Lost reports an error that says that the session of a link is gone.
+	Lost func(l *link.Link, err error)
+}
+
+// Inbound takes what one server sends. Its parts are made when they are needed. Its
+// methods may be called from many goroutines at once.
+type Inbound struct {
+	set      Config
+	notifier lazy.Part[notify.Notifier]
+	progress lazy.Part[progress.Table]
+	asks     lazy.Part[ask.Dispatcher]
+}
+
+// New returns an Inbound.
+func New(set Config) *Inbound { return &Inbound{set: set} }
+
+// Notifier returns what calls the application's handlers.
+func (i *Inbound) Notifier() *notify.Notifier {
+	return i.notifier.Make(func() *notify.Notifier {
+		s := &i.set
+		return notify.New(notify.Config{
+			Handlers: s.Handlers, Event: s.Event, Server: s.Server, Log: s.Log, Life: s.Life.Context(), Budget: s.Budget,
+			Go: s.Life.Always, Run: s.Run,
+		})
+	})
+}
+
+// Progress returns the table of requests that asked for progress.
+func (i *Inbound) Progress() *progress.Table {
+	return i.progress.Make(func() *progress.Table {
+		s := &i.set
+		return progress.New(progress.Config{
+			Server: s.Server, Log: s.Log, Budget: s.Budget, Go: s.Life.Always, Failed: s.Failed,
+			Touch: func(id jsonrpc.ID) { s.Links.Load().Conn.Touch(id) },
+		})
+	})
+}
+
+// Asks returns what answers the server's questions.
+func (i *Inbound) Asks() *ask.Dispatcher {
+	return i.asks.Make(func() *ask.Dispatcher {
+		s := &i.set
+		return ask.New(ask.Config{
+			Offer: s.Offer, Server: s.Server, MaxTime: s.MaxTime, Log: s.Log, Life: s.Life.Context(), Budget: s.Budget,
+			Within: s.Life.Go, Behind: s.Life.Background, Respond: i.respond, Closed: s.Life.Closed, Failed: s.Failed,
+			CompileSchema: s.CompileSchema, Completed: s.Completed,
+		})
+	})
+}
+
+// LinkEnded ends the handlers of requests that came over a link which is lost.
+func (i *Inbound) LinkEnded() {
+	if d := i.asks.Peek(); d != nil {
+		d.LinkEnded()
+	}
+}
+
+// Request answers a request of the server. In the stateless era servers ask inside
+// results: a request of theirs gets no answer (RPC-14).
+func (i *Inbound) Request(req jsonrpc.Request) {
+	from := i.set.Links.Newest() // a program may ask as soon as it is opened, and before calls go to it
+	if from != nil && from.Agreed.Era == mcp.EraStateless {
+		i.set.Log.Warn("[MCP] the server sent a request, which the revision does not have; dropped", "server", i.set.Server,
+			"method", jsonrpc.Printable(req.Method, 100))
+		return
+	}
+	i.Asks().Request(from, req)
+}
+
+// respond sends an answer. A server may ask as soon as the transport is open, a
+// moment before the client has the connection.
+func (i *Inbound) respond(ctx context.Context, method string, resp jsonrpc.Response) {
+	ctx, cancel := context.WithTimeout(ctx, respondTimeout)
+	defer cancel()
+	if !i.set.Links.AwaitOpen(ctx) {
+		return
+	}
+	with := i.set.Links.Newest()
+	if err := with.Conn.Respond(ctx, resp); err != nil {
+		i.set.Lost(with, err)
+		i.set.Log.Warn("[MCP] a request of the server could not be answered", "server", i.set.Server,
+			"method", jsonrpc.Printable(method, 100), "error", err)
+	}
+}
+
+// Notification takes a notification. on is the request on whose stream it came, if
+// any.
+func (i *Inbound) Notification(n jsonrpc.Notification, on jsonrpc.ID) {
+	switch n.Method {
+	case mcp.MethodProgress:
+		i.Progress().Notify(n)
+		return
+	case mcp.MethodCancelled:
+		if d := i.asks.Peek(); d != nil {
+			d.Cancelled(n)
+		}
+	case mcp.MethodElicitationComplete:
+		if d := i.asks.Peek(); d != nil {
+			d.ElicitationComplete(i.set.Links.Agreed().Version, n)
+		}
+	case mcp.MethodTasksStatus, mcp.MethodTasks:
+		i.set.Task(n)
+	}
+	// At once, not in its turn: a call that follows must not use what is known to be
+	// stale (CHG-02).
+	i.set.Outdate(n)
+	if i.set.Hear(n, on) && i.set.Handlers.Want(n.Method) {
+		i.Notifier().Notification(n)
+	}
+}

@@ -1,0 +1,187 @@
+package inbound_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/inbound"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/notify"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/internal/callback"
+	"github.com/mainstay-mcp/mainstay/internal/testmain"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
+
+// conn takes responses, or fails with an error.
+type conn struct {
+	transport.Conn
+	s *steps
+}
+
+func (conn) Traits() transport.Traits { return transport.Traits{} }
+
+func (conn) Done() <-chan struct{} { return nil }
+
+func (c conn) Touch(id jsonrpc.ID) { c.s.note("touch %s", id) }
+
+func (c conn) Respond(_ context.Context, r jsonrpc.Response) error {
+	if r.Error != nil {
+		c.s.note("error %d", r.Error.Code)
+	} else {
+		c.s.note("response %s", r.Result)
+	}
+	return c.s.fails
+}
+
+// steps is an Inbound and what it does, in order.
+type steps struct {
+	*inbound.Inbound
+	links link.Holder
+	life  life.Life
+	hear  bool
+	fails error
+
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *steps) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, fmt.Sprintf(format, args...))
+}
+
+func (s *steps) take() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.all
+	s.all = nil
+	return all
+}
+
+func newSteps() *steps {
+	s := &steps{hear: true}
+	s.life.Begin()
+	offer := &ask.Offer{Roots: []mcp.Root{}}
+	_ = offer.Complete()
+	s.Inbound = inbound.New(inbound.Config{
+		Links: &s.links, Log: slog.New(slog.DiscardHandler), Life: &s.life, Budget: &transport.Budget{}, Offer: offer,
+		Handlers:      &notify.Handlers{Notification: func(_ context.Context, n jsonrpc.Notification) { s.note("handler %s", n.Method) }},
+		Event:         func(e any) { s.note("event %v", e) },
+		Run:           func(_ string, f func()) { f() },
+		Failed:        func(e *callback.Error) { s.note("failed %v", e) },
+		CompileSchema: func(json.RawMessage) func(json.RawMessage) error { return nil },
+		Completed:     func(id string) { s.note("completed %s", id) },
+		Outdate:       func(n jsonrpc.Notification) { s.note("outdate %s", n.Method) },
+		Hear: func(n jsonrpc.Notification, _ jsonrpc.ID) bool {
+			s.note("hear %s", n.Method)
+			return s.hear
+		},
+		Task: func(n jsonrpc.Notification) { s.note("task %s", n.Method) },
+		Lost: func(*link.Link, error) { s.note("lost") },
+	})
+	return s
+}
+
+func (s *steps) close() {
+	s.life.Move(life.Closed, nil)
+	s.life.End()
+	s.Notifier().Stop()
+	s.life.Await(time.Minute)
+}
+
+// Each notification goes to whom it is for: what it makes stale first, handlers last.
+func TestNotification(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		method  string
+		dropped bool // by the subscriptions
+		want    []string
+	}{
+		"an unknown one": {method: "acme/x", want: []string{"outdate acme/x", "hear acme/x", "handler acme/x"}},
+		"a list": {
+			method: mcp.MethodToolsListChanged,
+			want:   []string{"outdate " + mcp.MethodToolsListChanged, "hear " + mcp.MethodToolsListChanged, "handler " + mcp.MethodToolsListChanged},
+		},
+		"of no subscription": {
+			method: mcp.MethodToolsListChanged, dropped: true,
+			want: []string{"outdate " + mcp.MethodToolsListChanged, "hear " + mcp.MethodToolsListChanged},
+		},
+		"of a task": {
+			method: mcp.MethodTasksStatus,
+			want:   []string{"task " + mcp.MethodTasksStatus, "outdate " + mcp.MethodTasksStatus, "hear " + mcp.MethodTasksStatus, "handler " + mcp.MethodTasksStatus},
+		},
+		"progress": {method: mcp.MethodProgress, want: []string{"touch 7"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSteps()
+				defer s.close()
+				s.links.Use(conn{s: s})
+				s.hear = !c.dropped
+				s.Notification(jsonrpc.Notification{Method: c.method, Params: []byte(`{"progressToken":7,"progress":1}`)}, jsonrpc.ID{})
+				require.Equal(t, c.want, s.take())
+			})
+		})
+	}
+}
+
+// Requests are answered in the session era, and in the stateless era not at all.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		era    mcp.Era
+		method string
+		fails  error
+		want   []string
+	}{
+		"ping":      {era: mcp.EraSession, method: mcp.MethodPing, want: []string{"response {}"}},
+		"roots":     {era: mcp.EraSession, method: mcp.MethodRootsList, want: []string{`response {"roots":[]}`}},
+		"unknown":   {era: mcp.EraSession, method: "acme/x", want: []string{"error -32601"}},
+		"a loss":    {era: mcp.EraSession, method: mcp.MethodPing, fails: errors.New("gone"), want: []string{"response {}", "lost"}},
+		"stateless": {era: mcp.EraStateless, method: mcp.MethodPing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSteps()
+				defer s.close()
+				s.fails = c.fails
+				s.links.Use(conn{s: s})
+				s.links.Agree(&link.Agreement{Era: c.era, Version: mcp.LatestSession})
+				s.Request(jsonrpc.Request{ID: jsonrpc.IntID(1), Method: c.method})
+				require.Equal(t, c.want, s.take())
+			})
+		})
+	}
+}
+
+// A server may ask before the client has the connection: the answer waits for it.
+func TestEarlyRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSteps()
+		defer s.close()
+		s.Request(jsonrpc.Request{ID: jsonrpc.IntID(1), Method: mcp.MethodPing})
+		require.Empty(t, s.take())
+		s.links.Use(conn{s: s})
+		require.Equal(t, []string{"response {}"}, s.take())
+	})
+}

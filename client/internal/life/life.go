@@ -1,0 +1,195 @@
+// Package life is the lifetime of a client: the states of its connection, and the
+// goroutines that end with it.
+package life
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// State is the state of the connection.
+type State uint8
+
+// The states. From Ended only Closed follows, and nothing follows from Closed. All
+// others may lead back to Ready.
+const (
+	// Connecting: the conversation is not open yet.
+	Connecting State = iota
+	// Ready: calls use the live link.
+	Ready
+	// Restarting: the next link is being opened, and calls wait for it.
+	Restarting
+	// Held: no link is opened for a time.
+	Held
+	// Ended: no link is opened any more.
+	Ended
+	// Closed: the application has closed the client.
+	Closed
+)
+
+// Final reports whether calls fail for good.
+func (s State) Final() bool { return s == Ended || s == Closed }
+
+// Life is the lifetime of one client. Call Begin before the other methods, which
+// may be called from many goroutines at once.
+type Life struct {
+	ctx        context.Context
+	end        context.CancelFunc
+	work       sync.WaitGroup // of all goroutines
+	background sync.WaitGroup // of those of Background
+	state      atomic.Uint32  // a State; written under mu
+
+	mu    sync.Mutex
+	final *ending // nil until somebody asks; see Done
+}
+
+// ending is what a final state sets off.
+type ending struct {
+	done  chan struct{}
+	after []func()
+}
+
+// Begin begins the life. It depends on no context of a caller.
+func (l *Life) Begin() {
+	l.ctx, l.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with End
+}
+
+// Context returns the context of goroutines and handlers, which End ends.
+func (l *Life) Context() context.Context { return l.ctx }
+
+// State returns the present state. It takes no lock.
+func (l *Life) State() State { return State(l.state.Load()) }
+
+// Closed reports whether the client is closed.
+func (l *Life) Closed() bool { return l.State() == Closed }
+
+// Refusal returns the error of what a closed client is asked for, nil before.
+func (l *Life) Refusal() *mcperrors.Error {
+	if l.Closed() {
+		return ErrClosed()
+	}
+	return nil
+}
+
+// ErrClosed returns the error of a call of a closed client, which was not sent.
+func ErrClosed() *mcperrors.Error {
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
+	e.Retryable = false // it stays closed
+	return e
+}
+
+// Move makes the transition to a state, unless the present state is final or the
+// same. moved, which may be nil, is called with the state before. Calls of moved
+// come in the order of the transitions; it must not block.
+func (l *Life) Move(to State, moved func(from State)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := l.State()
+	if from == to || from == Closed || (from == Ended && to != Closed) {
+		return
+	}
+	l.state.Store(uint32(to))
+	if l.final != nil && to.Final() && !from.Final() {
+		defer l.final.reached()
+	}
+	if moved != nil {
+		moved(from)
+	}
+}
+
+// Done returns a channel that is closed in a final state.
+func (l *Life) Done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ending().done
+}
+
+// AfterDone calls f on a goroutine of its own in a final state.
+func (l *Life) AfterDone(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.State().Final() {
+		go f()
+		return
+	}
+	e := l.ending()
+	e.after = append(e.after, f)
+}
+
+// ending returns what waits for a final state. Requires l.mu.
+func (l *Life) ending() *ending {
+	if l.final == nil {
+		l.final = &ending{done: make(chan struct{})}
+		if l.State().Final() {
+			l.final.reached()
+		}
+	}
+	return l.final
+}
+
+func (e *ending) reached() {
+	close(e.done)
+	for _, f := range e.after {
+		go f()
+	}
+	e.after = nil
+}
+
+// Unless runs f, unless the client is closed; it is not closed meanwhile. Unless
+// reports whether f ran. f must not block.
+func (l *Life) Unless(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Closed() {
+		return false
+	}
+	f()
+	return true
+}
+
+// Go runs f on a goroutine and reports whether it does: a closed client starts
+// nothing. Close ends the context first and waits for f then.
+func (l *Life) Go(f func()) bool {
+	return l.Unless(func() { l.work.Go(f) })
+}
+
+// Background runs f on a goroutine, unless the client is closed. Close waits for f
+// for a moment before it ends the context.
+func (l *Life) Background(f func(ctx context.Context)) {
+	l.Unless(func() {
+		l.background.Add(1)
+		l.work.Go(func() {
+			defer l.background.Done()
+			f(l.ctx)
+		})
+	})
+}
+
+// Always is Go for queues, which Close stops before it waits: it starts goroutines
+// of a closed client too.
+func (l *Life) Always(f func()) { l.work.Go(f) }
+
+// AwaitBackground waits for the goroutines of Background, no longer than bound.
+func (l *Life) AwaitBackground(bound time.Duration) { await(&l.background, bound) }
+
+// End ends the context.
+func (l *Life) End() { l.end() }
+
+// Await waits for all goroutines, no longer than bound, and reports whether they
+// have ended.
+func (l *Life) Await(bound time.Duration) bool { return await(&l.work, bound) }
+
+func await(group *sync.WaitGroup, bound time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		group.Wait()
+	}()
+	return sleep.Until(done, bound)
+}

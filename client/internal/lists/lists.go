@@ -1,0 +1,89 @@
+// Package lists keeps what servers let clients keep: lists, which are walked page by
+// page, and resources. It knows for whom a result is kept, how long, and what makes it
+// stale.
+package lists
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Config is what a [Cache] is made of. It does not change.
+type Config struct {
+	Scope Scope
+	// Kept has the results. It may be shared with other clients.
+	Kept  *toolcache.Cache
+	Links *link.Holder
+	// Declared returns the capabilities that the client declares in a revision.
+	Declared func(mcp.Version) mcp.ClientCapabilities
+	// Budget counts the memory of lists while they are walked.
+	Budget *transport.Budget
+	// Server is what this side calls the server, for the log.
+	Server string
+	Log    *slog.Logger
+	// Error makes the client's error of one that ends a request with this method.
+	Error func(err error, method string) error
+}
+
+// Cache keeps results of one server for one client. Its methods may be called from
+// many goroutines at once.
+type Cache struct {
+	Config
+	last atomic.Pointer[agreedKey]
+}
+
+// New returns a cache.
+func New(c Config) *Cache { return &Cache{Config: c} }
+
+// agreedKey is the key of an agreement, without a caller.
+type agreedKey struct {
+	agreed *link.Agreement
+	key    toolcache.Key
+}
+
+// AgreedKey returns the key of the results of one agreement, for no caller in
+// particular. Results may differ by revision and by what the client declares
+// (CACHE-04), and by who asks (CACHE-05).
+func (c *Cache) AgreedKey(a *link.Agreement) toolcache.Key {
+	if last := c.last.Load(); last != nil && last.agreed == a {
+		return last.key
+	}
+	declared := c.Declared(a.Version)
+	// Capabilities that cannot be encoded were never sent.
+	encoded, _ := mcp.Marshal(&declared)
+	digest := sha256.Sum256(encoded)
+	key := toolcache.Key{
+		Server: c.Scope.server, Variant: string(a.Version) + " " + hex.EncodeToString(digest[:8]),
+	}
+	if c.Scope.who != nil {
+		key.Partition = c.Scope.who.partition
+	}
+	c.last.Store(&agreedKey{a, key})
+	return key
+}
+
+// Key returns the key of the results of the caller that ctx belongs to.
+func (c *Cache) Key(ctx context.Context) toolcache.Key {
+	key := c.AgreedKey(c.Links.Agreed())
+	if who := c.Scope.who; who != nil && who.apart != nil {
+		key.Partition += who.callerIn(ctx)
+	}
+	return key
+}
+
+// keys returns the keys of all callers, with what was agreed in a.
+func (c *Cache) keys(a *link.Agreement) []toolcache.Key {
+	key := c.AgreedKey(a)
+	if who := c.Scope.who; who != nil && who.apart != nil {
+		return c.Kept.Keys(key)
+	}
+	return []toolcache.Key{key}
+}

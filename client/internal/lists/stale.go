@@ -1,0 +1,88 @@
+package lists
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+	"github.com/mainstay-mcp/mainstay/toolcache"
+)
+
+// Notifies reports whether a notification says that something that may be kept has
+// changed.
+func Notifies(method string) bool {
+	switch method {
+	case mcp.MethodToolsListChanged, mcp.MethodPromptsListChanged, mcp.MethodResourcesListChanged, mcp.MethodResourcesUpdated:
+		return true
+	}
+	return false
+}
+
+// Changed drops what a notification says has changed, for all callers (CACHE-08).
+func (c *Cache) Changed(n jsonrpc.Notification) {
+	for _, key := range c.keys(c.Links.Agreed()) {
+		c.changed(key, n)
+	}
+}
+
+func (c *Cache) changed(key toolcache.Key, n jsonrpc.Notification) {
+	switch n.Method {
+	case mcp.MethodToolsListChanged:
+		c.Kept.Changed(key)
+		c.Kept.Outdate(key, mcp.MethodToolsList)
+	case mcp.MethodPromptsListChanged:
+		c.Kept.Outdate(key, mcp.MethodPromptsList)
+	case mcp.MethodResourcesListChanged:
+		c.Kept.Outdate(key, mcp.MethodResourcesList)
+		c.Kept.Outdate(key, mcp.MethodResourceTemplatesList)
+	case mcp.MethodResourcesUpdated:
+		var p mcp.ResourceUpdatedParams
+		if mcp.Unmarshal([]byte(n.Params), &p) == nil {
+			c.Kept.ForgetOne(toolcache.ResponseKey{Key: key, Method: mcp.MethodResourcesRead, Param: p.URI})
+		}
+	}
+}
+
+// InvalidateTools makes the next use of the list of tools ask the server, for all
+// callers.
+func (c *Cache) InvalidateTools() {
+	for _, key := range c.keys(c.Links.Agreed()) {
+		c.Kept.Invalidate(key)
+		c.Kept.Forget(key, mcp.MethodToolsList)
+	}
+}
+
+// Clear drops everything that is kept for all callers: after the server was lost and
+// found again, and when the credentials change (AUTH-26).
+func (c *Cache) Clear() { c.ClearOf(c.Links.Agreed()) }
+
+// ClearOf is Clear for what was agreed earlier.
+func (c *Cache) ClearOf(a *link.Agreement) {
+	for _, key := range c.keys(a) {
+		c.Kept.Clear(key)
+	}
+}
+
+// Status returns the state of the list of tools. ok is false if there is none.
+func (c *Cache) Status() (st toolcache.Status, ok bool) {
+	return c.Kept.Status(c.AgreedKey(c.Links.Agreed()))
+}
+
+// Unreachable reports whether an old list may replace a new one after an error,
+// because nobody knows what the server would have answered. An answer of the server
+// is no such error. A bare HTTP status may be that of a gateway.
+func Unreachable(err error) bool {
+	var e *mcperrors.Error
+	if errors.As(err, &e) && e.RPC == nil && e.HTTP != nil {
+		return e.HTTP.Status == http.StatusTooManyRequests || e.HTTP.Status >= http.StatusInternalServerError
+	}
+	switch mcperrors.KindOf(err) {
+	case mcperrors.KindTransport, mcperrors.KindTimeout, mcperrors.KindCircuitOpen, mcperrors.KindSessionLost, mcperrors.KindOverloaded:
+		return true
+	default:
+		return false
+	}
+}

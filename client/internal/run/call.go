@@ -1,0 +1,125 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/catalog"
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/progress"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// Request is what a call asks of the server. It does not change once the call has
+// begun.
+type Request struct {
+	Method string
+	Tool   string // for tools/call
+	// Name is what the request names, for headers: the tool, prompt, URI or task
+	// (HTTP-31).
+	Name string
+	// Meta is the caller's members of _meta, without braces.
+	Meta    []byte
+	Purpose link.Purpose
+	// Uncancelled says that giving the call up sends no notification, because a
+	// task is behind it (UTIL-03, TASK-10). Task is what else it has to do with
+	// tasks.
+	Uncancelled bool
+	Task        TaskPart
+	// Known is the definition of the tool, as far as it matters.
+	Known catalog.Known
+	Options
+}
+
+// Options are the options of one call that its run depends on.
+type Options struct {
+	// Wait replaces the client's times if OwnWait is set.
+	Wait    jsonrpc.Wait
+	OwnWait bool
+	// Policy replaces the client's retry policy if OwnPolicy is set.
+	Policy    resilience.Policy
+	OwnPolicy bool
+	// Manual returns the questions of the server to the caller.
+	Manual bool
+	// CancelTask cancels the task that the call has become when the caller gives up.
+	CancelTask bool
+	// IdempotencyKey is the caller's, nil for none.
+	IdempotencyKey *string
+}
+
+// Cancelable reports whether the server gets a notification when the request is
+// given up.
+func (q *Request) Cancelable() bool { return q.Purpose != link.Handshake && !q.Uncancelled }
+
+// LatencyKey is what latencies are kept by.
+func (q *Request) LatencyKey() string {
+	if q.Tool != "" {
+		return q.Tool
+	}
+	return q.Method
+}
+
+// Call is a request on its way, through all its attempts. It belongs to one
+// goroutine.
+type Call struct {
+	Request
+	Attempt
+	// Params are the params as the caller gave them: an object without its closing
+	// brace and without _meta; nil for none. Attempts are written behind it.
+	Params []byte
+	// Round is what the last round adds to the params, members without braces: the
+	// answers to what the server asked (MRTR-04).
+	Round []byte
+	Asked ask.Tally
+	// Key is the idempotency key of all attempts of a round, and Earlier are the
+	// attempts of the rounds before.
+	Key      string
+	Earlier  int
+	Attempts int
+	Began    time.Time // zero for what is one attempt only
+	Waited   bool      // for a place, a session or the like, before an attempt
+	Repairs  Repairs
+	Retries  *Retries // nil before something failed
+	Crashes  Crashes
+}
+
+// Attempt is one request on the wire: the last of a call.
+type Attempt struct {
+	Link *link.Link // nil before the first
+	ID   jsonrpc.ID
+	// Stamp is what it says of itself in _meta: its idempotency key and number.
+	Stamp []byte
+	// Kept says that the transport holds on to its params, which are in the memory
+	// of [Call.Params]: they are too large to be copied.
+	Kept bool
+	// Headers repeat some of the arguments (HDR-01).
+	Headers catalog.Headers
+	// Progress is nil unless progress was asked for. Token says that the request
+	// asks for progress that nobody listens to: it shows that the server works.
+	// The id is the token. Follows is the same for a request about a task, which
+	// has no token of its own.
+	Progress *progress.Call
+	Token    bool
+	Follows  *progress.Call
+}
+
+// New returns a call without options.
+func New(method string) Call { return Call{Request: Request{Method: method}} }
+
+// Begin makes the next attempt of a call, over l.
+func (c *Call) Begin(l *link.Link, id jsonrpc.ID) {
+	c.Link, c.ID = l, id
+	if c.Progress != nil {
+		c.Progress.Sending(id)
+	}
+	if c.Follows != nil {
+		c.Follows.Sending(id)
+	}
+}
+
+// Subject returns what an error or a signal about the call says of it.
+func (c *Call) Subject() outcome.Subject {
+	return outcome.Subject{Method: c.Method, Tool: c.Tool, ID: c.ID, Attempts: c.Attempts}
+}

@@ -1,0 +1,167 @@
+package run
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// MaxBuffer is the size up to which the memory of params may be used again once
+// the call has returned: transports keep larger ones.
+const MaxBuffer = 32 << 10
+
+// sealRoom is what seal adds besides what it is given: punctuation and a token.
+const sealRoom = 96
+
+// SetParams takes params apart: the object without its closing brace and without
+// _meta, and the members of its _meta. Both share the memory of raw where they
+// can. The keys of _meta must be the caller's to set (META-01 to META-03).
+func (c *Call) SetParams(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	open, meta, err := object.Cut(raw, "_meta")
+	if c.Params = open; meta == nil || err != nil {
+		return err
+	}
+	if err := mcp.CheckMeta(meta); err != nil {
+		return outcome.InvalidArguments(err)
+	}
+	c.Meta, err = object.Members(meta)
+	return err
+}
+
+// SetTarget reads from raw params what the call is about, for headers and errors
+// (HTTP-31, HDR-12).
+func (c *Call) SetTarget(params json.RawMessage) {
+	member := "name"
+	switch c.Method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+	case mcp.MethodResourcesRead:
+		member = "uri"
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel:
+		member = "taskId"
+	default:
+		return
+	}
+	var value json.RawMessage
+	_ = jsonrpc.Members(params, func(name, v []byte) bool { // they were checked
+		if string(name) == member {
+			value = v
+		}
+		return value == nil
+	})
+	if jsonrpc.Unmarshal(value, &c.Name) == nil && c.Method == mcp.MethodToolsCall {
+		c.Tool = c.Name
+	}
+}
+
+// Arguments returns the arguments in the params of a tool call, nil for none.
+func (c *Call) Arguments() (args json.RawMessage) {
+	// Only the closing brace is missing, which stands behind what is looked for.
+	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
+		if string(name) == "arguments" {
+			args = value
+		}
+		return args == nil
+	})
+	return args
+}
+
+// Seal returns the params of an attempt: the caller's, what the round adds, and
+// _meta with what the era asks for (META-04), the progress token and the
+// caller's keys. They are written behind c.Params, in its memory where there is
+// room, so that a small call allocates nothing for them.
+func (c *Call) Seal() json.RawMessage {
+	era := c.Link.Agreed.Meta
+	hasMeta := era != nil || c.Meta != nil || c.Progress != nil || c.Token || c.Stamp != nil
+	if c.Params == nil && c.Round == nil && !hasMeta {
+		return nil
+	}
+	n := len(c.Params)
+	out := c.Params
+	if c.Kept {
+		// The last attempt's may still be on their way, whatever was answered.
+		out = slices.Clone(out)
+	}
+	if out == nil {
+		out = append(out, '{')
+		n = 1
+	}
+	out = slices.Grow(out, len(c.Round)+len(era)+len(c.Meta)+len(c.Stamp)+sealRoom)
+	out = object.Append(out, c.Round)
+	if hasMeta {
+		out = append(object.Append(out, []byte(`"_meta":`)), '{')
+		out = object.Append(out, era)
+		switch token := []byte(`"progressToken":`); {
+		case c.Progress != nil:
+			out = c.Progress.Token().AppendJSON(object.Append(out, token))
+		case c.Token:
+			out = c.ID.AppendJSON(object.Append(out, token))
+		}
+		out = object.Append(out, c.Stamp)
+		out = append(object.Append(out, c.Meta), '}')
+	}
+	c.Params = out[:n] // keeps the room for the next attempt
+	out = append(out, '}')
+	c.Kept = len(out) > MaxBuffer
+	return out
+}
+
+// Frame makes the next request of a call: under a new number, with the params of
+// this attempt and what headers repeat of them.
+func (c *Call) Frame() transport.Request {
+	params := c.Seal()
+	c.Attempts++
+	return transport.Request{
+		Request: jsonrpc.Request{ID: c.ID, Method: c.Method, Params: params}, Mirror: c.mirror(),
+	}
+}
+
+// mirror is what headers repeat of an attempt, nil where none do.
+func (c *Call) mirror() *transport.Mirror {
+	if !c.Link.StatelessHTTP() {
+		return nil
+	}
+	return &transport.Mirror{Version: string(c.Link.Agreed.Version), Name: c.Name, Params: c.Headers.Params}
+}
+
+// AddMeta adds members to the caller's members of _meta.
+func (q *Request) AddMeta(members map[string]any) error {
+	raw, err := jsonrpc.Marshal(members)
+	if err != nil {
+		return err
+	}
+	if err := mcp.CheckMeta(raw); err != nil {
+		return err
+	}
+	q.Meta = object.Append(append([]byte{'{'}, raw[1:len(raw)-1]...), q.Meta)[1:]
+	return nil
+}
+
+// CheckMeta refuses members of _meta that are there twice: among the caller's, or
+// the progress token if the call asks for progress.
+func (q *Request) CheckMeta(progress bool) error {
+	all := object.Append([]byte{'{'}, q.Meta)
+	if progress {
+		all = object.Append(all, []byte(`"`+mcp.MetaProgressToken+`":0`))
+	}
+	return jsonrpc.Members(append(all, '}'), func(_, _ []byte) bool { return true })
+}
+
+// HasToken reports whether the caller's members of _meta ask for progress.
+func (q *Request) HasToken() (has bool) {
+	if q.Meta == nil {
+		return false
+	}
+	_ = jsonrpc.Members(append(object.Append([]byte{'{'}, q.Meta), '}'), func(name, _ []byte) bool { // they were checked
+		has = has || string(name) == mcp.MetaProgressToken
+		return !has
+	})
+	return has
+}

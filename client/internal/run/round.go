@@ -1,0 +1,66 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/ask"
+	"github.com/mainstay-mcp/mainstay/client/internal/object"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// CutRound takes what belongs to one round out of params that the caller wrote:
+// the next round has its own (MRTR-04).
+func (c *Call) CutRound() {
+	ofRound := func(name []byte) bool { return string(name) == "inputResponses" || string(name) == "requestState" }
+	found := false
+	// They were checked; only the closing brace is missing.
+	_ = jsonrpc.Walk(c.Params, func(name, _ []byte) bool {
+		found = ofRound(name)
+		return !found
+	})
+	if !found {
+		return
+	}
+	open, round := []byte{'{'}, []byte{'{'}
+	_ = jsonrpc.Walk(c.Params, func(name, value []byte) bool {
+		pair := object.Pair(string(name), value)
+		if ofRound(name) {
+			round = object.Append(round, pair)
+		} else {
+			open = object.Append(open, pair)
+		}
+		return true
+	})
+	c.Params, c.Round = open, round[1:]
+}
+
+var errRoundTwice = errors.New("answers and state are given both by WithInput and in the params; use one")
+
+// Resume begins a call with the answers that its caller brought, under revision v.
+// state is the server's, nil for none.
+func (c *Call) Resume(v mcp.Version, responses mcp.InputResponses, state json.RawMessage) *mcperrors.Error {
+	if !ask.CanAsk(c.Method, v) {
+		return outcome.InvalidArguments(fmt.Errorf("WithInput is for calls that ended with InputRequired; %s never does in revision %s", c.Method, v))
+	}
+	round, err := ask.Encode(responses, state)
+	if c.Round != nil {
+		err = errRoundTwice
+	}
+	if err != nil {
+		return outcome.InvalidArguments(err)
+	}
+	c.Round = round
+	return nil
+}
+
+// NextRound adds members to the params of the attempts that follow. The next round
+// is another request: its answer is not the answer to this one.
+func (c *Call) NextRound(members []byte) {
+	c.Round = members
+	c.Key, c.Earlier = "", c.Attempts
+}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+)
+
+// KeyHonored reports whether the server runs this call once however often it comes:
+// it has a key, and the server knows keys of prefix.
+func (c *Call) KeyHonored(prefix string) bool {
+	return c.Key != "" && c.Link.Agreed.Capabilities.Has("experimental."+prefix+"/idempotency")
+}
+
+// SetStamp sets what an attempt says of itself in _meta: its idempotency key, its
+// number and how long the caller still waits, [math.MaxInt64] without an end. The
+// key is the caller's or a UUID v7, and stays the same for a round.
+func (c *Call) SetStamp(prefix string, left time.Duration) *mcperrors.Error {
+	if err := c.setKey(); err != nil {
+		return outcome.InvalidArguments(err)
+	}
+	name := func(dst []byte, s string) []byte {
+		return append(jsonrpc.AppendString(dst, prefix+"/"+s), ':')
+	}
+	out := jsonrpc.AppendString(name(nil, "idempotencyKey"), c.Key)
+	out = strconv.AppendInt(name(append(out, ','), "attempt"), int64(c.Attempts-c.Earlier+1), 10)
+	if left < math.MaxInt64 {
+		out = strconv.AppendInt(name(append(out, ','), "deadlineMs"), int64(max(0, left/time.Millisecond)), 10)
+	}
+	c.Stamp = out
+	return nil
+}
+
+// setKey gives a round its key, once.
+func (c *Call) setKey() error {
+	switch {
+	case c.Key != "":
+	case c.IdempotencyKey != nil:
+		c.Key = *c.IdempotencyKey
+		if round := 1 + c.Asked.Rounds(); round > 1 {
+			c.Key += "#" + strconv.Itoa(round)
+		}
+	default:
+		id, err := uuid.NewV7()
+		if err != nil {
+			return fmt.Errorf("no idempotency key could be made: %w", err)
+		}
+		c.Key = id.String()
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/jsonrpc"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// LevelSent keeps the log level that a session was told, for the next session.
+func (w *Watcher) LevelSent(level mcp.LoggingLevel) { w.level.Store(&level) }
+
+// StampLevel makes every request of the stateless era ask for log messages from a
+// level on. A program that was restarted in the other era meanwhile is told.
+func (w *Watcher) StampLevel(level mcp.LoggingLevel) error {
+	w.level.Store(&level)
+	for {
+		with := w.set.Links.Load()
+		if with.Agreed.Era != mcp.EraStateless {
+			w.set.Life.Go(func() { w.keepLevel(w.set.Life.Context(), with) })
+			return nil
+		}
+		agreed := *with.Agreed
+		meta, err := w.set.Meta(agreed.Version)
+		if err != nil {
+			return err
+		}
+		agreed.Meta = meta
+		if w.set.Links.Amend(with, &agreed) {
+			return nil
+		}
+	}
+}
+
+// Level returns the log level as a JSON text, nil before it was set.
+func (w *Watcher) Level() json.RawMessage {
+	level := w.level.Load()
+	if level == nil {
+		return nil
+	}
+	return jsonrpc.AppendString(nil, string(*level))
+}
+
+// levelRestored tells a new session the log level of the one before (LC-17). It
+// reports whether there is nothing more to do about it in this session.
+func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
+	level := w.level.Load()
+	if level == nil || !w.agreed().Capabilities.Has("logging") || w.replaced(now) {
+		return true
+	}
+	err := w.set.Send(ctx, link.Restore, mcp.MethodLoggingSetLevel, "level", string(*level))
+	switch {
+	case err == nil, w.replaced(now):
+		return true
+	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
+		w.set.Lost(now, err)
+		return true
+	}
+	w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+	return Final(err)
+}
+
+// keepLevel sets the level until that has worked, as long as the session is the
+// same.
+func (w *Watcher) keepLevel(ctx context.Context, now *link.Link) {
+	for n := 1; sleep.For(ctx, Pause(n)) && !w.levelRestored(ctx, now); n++ {
+	}
+}

@@ -1,0 +1,163 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// restoreTime is how long restoring may take before listeners are told that they
+// may have missed something.
+const restoreTime = 2 * time.Second
+
+var (
+	errNewSession = errors.New("the server lost the session; a new one was opened")
+	errLate       = errors.New("a new session did not accept the watched resources in time")
+)
+
+// Renewed gives a new session what the one before had: the log level and the
+// subscriptions (LC-17). Where that takes long it continues in the background, and
+// listeners are told again when it is done.
+func (w *Watcher) Renewed() {
+	ctx, now := w.set.Life.Context(), w.set.Links.Load()
+	done := make(chan struct{})
+	if !w.set.Life.Go(func() {
+		defer close(done)
+		if !w.levelRestored(ctx, now) {
+			w.set.Life.Go(func() { w.keepLevel(ctx, now) })
+		}
+		w.restoreResources(ctx, now)
+	}) {
+		return
+	}
+	late := time.NewTimer(restoreTime)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	w.openStream()
+	w.missed(errNewSession)
+	select {
+	case <-done:
+	default:
+		w.set.Life.Go(func() {
+			if <-done; w.set.Links.Load() == now {
+				w.missed(errLate)
+			}
+		})
+	}
+}
+
+// Restarted gives a restarted program what the one before had. Streams of
+// subscriptions reopen on their own, in their era.
+func (w *Watcher) Restarted(before *link.Agreement) {
+	era := w.agreed().Era
+	if before.Era != era {
+		w.move()
+	}
+	if era == mcp.EraSession {
+		w.Renewed()
+		return
+	}
+	if level := w.level.Load(); level != nil {
+		if err := w.StampLevel(*level); err != nil { // it may have been set during the start
+			w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)
+		}
+	}
+	if before.Era != era {
+		w.listenForHandlers()
+	}
+	w.set.Unheard(Declared(w.agreed(), AllLists))
+}
+
+// replaced reports whether the session of a link is gone, or about to be: the next
+// one asks for all there is to ask for.
+func (w *Watcher) replaced(now *link.Link) bool {
+	return w.set.Links.Load() != now || w.set.Renewing() || w.set.Life.Closed()
+}
+
+// restoreResources asks a new session for what the old one was asked for (RES-05). A
+// subscription that cannot be opened again ends with the reason. A resource that is
+// not to be had yet is asked for in the background, until the session is over.
+func (w *Watcher) restoreResources(ctx context.Context, now *link.Link) {
+	w.mu.Lock()
+	uris := slices.Sorted(maps.Keys(w.users))
+	w.mu.Unlock()
+	left := slices.DeleteFunc(uris, func(uri string) bool { return w.restored(ctx, now, uri) })
+	if len(left) > 0 {
+		w.set.Life.Go(func() { w.keepRestoring(ctx, now, left) })
+	}
+}
+
+// keepRestoring asks for the resources that are left as long as the session is the
+// same. Changes are missed meanwhile (CHG-09).
+func (w *Watcher) keepRestoring(ctx context.Context, now *link.Link, left []string) {
+	for n := 1; len(left) > 0; n++ {
+		if !sleep.For(ctx, Pause(n)) {
+			return
+		}
+		left = slices.DeleteFunc(left, func(uri string) bool {
+			// Nobody drops the resource while it is asked for.
+			if take(ctx, w.turn) != nil {
+				return true
+			}
+			defer give(w.turn)
+			return w.restored(ctx, now, uri)
+		})
+	}
+	if w.set.Links.Load() == now {
+		w.missed(errLate)
+	}
+}
+
+// restored asks for one resource, and reports whether there is nothing more to do
+// about it in this session.
+func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool {
+	if !w.used(uri) || w.replaced(now) {
+		return true
+	}
+	err := w.set.Send(ctx, link.Restore, mcp.MethodResourcesSubscribe, "uri", uri)
+	switch {
+	case err == nil, w.replaced(now):
+		return true
+	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
+		w.set.Lost(now, err)
+		return true
+	case Final(err):
+		for _, s := range w.all() {
+			if slices.Contains(s.Accepted().ResourceSubscriptions, uri) {
+				s.fail(err)
+			}
+		}
+		return true
+	}
+	w.set.Log.Warn("[MCP] a resource cannot be subscribed to in the new session yet", "server", w.set.Server, "error", err)
+	return false
+}
+
+// move takes the subscriptions into the other era, which a restarted program
+// speaks: to resources of a session, or to streams (fault F1).
+func (w *Watcher) move() {
+	w.mu.Lock()
+	clear(w.users)
+	w.mu.Unlock()
+	for _, s := range w.all() {
+		if w.agreed().Era == mcp.EraSession {
+			s.toSession()
+			continue
+		}
+		s.offer(Change{Gap: true})
+		if !w.set.Life.Go(s.keepStream) {
+			s.finish(w.set.Life.Refusal())
+		}
+	}
+}

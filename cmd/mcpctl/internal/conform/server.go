@@ -1,0 +1,351 @@
+package conform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/explain"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/seeds"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// defaultStart is how long a program may take to its first answer: its first start
+// may compile it.
+const defaultStart = 5 * time.Minute
+
+type conformOptions struct {
+	outcomeOptions
+	spec, requirements string
+	transport          string
+	sideEffects        string
+	allowTools, suites []string
+	seed               uint64
+	dryRun             bool
+}
+
+// outcomeOptions are what a run against a server and one against a client have in
+// common: what is judged, what of it is known, and where it is written.
+type outcomeOptions struct {
+	only, skip     []string
+	failing, flaky []string
+	repeat         int
+	strict         bool
+	reports        []string
+}
+
+func (o *outcomeOptions) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.only, "only", nil, "run only checks whose id, scenario or area matches this `pattern`")
+	f.StringArrayVar(&o.skip, "skip", nil, "skip checks that match this `pattern`")
+	f.StringArrayVar(&o.failing, "known-failing", nil, "`file` of checks that are expected to fail; one that passes fails the run")
+	f.StringArrayVar(&o.flaky, "known-flaky", nil, "`file` of checks that may pass or fail")
+	f.BoolVar(&o.strict, "strict", false, "fail the run for broken recommendations (SHOULD) too")
+	f.IntVar(&o.repeat, "repeat", 1, "number of runs; the worst outcome of each check counts")
+	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
+}
+
+// expected checks the count of runs and reads the files of known outcomes.
+func (o *outcomeOptions) expected() (conformance.Expectations, error) {
+	var x conformance.Expectations
+	if o.repeat < 1 {
+		return x, failure.Usage("--repeat must be at least 1, not %d", o.repeat)
+	}
+	var err error
+	if x.Failing, err = expectations(o.failing); err != nil {
+		return x, err
+	}
+	x.Flaky, err = expectations(o.flaky)
+	return x, err
+}
+
+// conformLimits names the global flags that have other defaults here.
+func conformLimits() string {
+	return fmt.Sprintf("Defaults differ from the other commands: --start-timeout %s, --timeout %s, and no\n--max-time.",
+		console.Typed(defaultStart), conformance.DefaultAnswer)
+}
+
+func newConformServerCmd(s *suite) *cobra.Command {
+	var o conformOptions
+	cmd := &cobra.Command{
+		Use:   "server [SERVER]",
+		Short: "Run the conformance suite against a server",
+		Long: `Run the conformance suite against a server. The capabilities that the server
+declares decide which checks apply. Tools are called only with permission: from
+--side-effects, --allow-tool, or the server itself. The report fits on one screen;
+-v lists every check and shows the messages of each failure.
+
+` + conformLimits() + `
+
+Exit code: 0 passed, 1 failed, 10 a requirement is inconclusive, 3 the server does
+not answer, 5 it does not answer with MCP.`,
+		Example: `  mcpctl conform server -- ./my-server
+  mcpctl conform server :3000/mcp --only lifecycle -v
+  mcpctl conform server :3000/mcp --report junit=conform.xml --report html=conform.html
+  mcpctl conform server --known-failing known.txt -- ./my-server`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, rest, err := s.Server(target.NewLine(cmd, args))
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return failure.Usage("conform server takes only a server: unexpected operand %s", rest[0])
+			}
+			return s.conform(cmd, t, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.spec, "spec", "", "`revision` to test; default: the newest of each era that the server supports")
+	f.StringVar(&o.requirements, "requirements", "", "test this `revision`, and score only its frozen set of checks")
+	o.outcomeOptions.add(f)
+	f.Var(flags.Choice(&o.sideEffects, "", "none", "read-only", "all"), "side-effects", "tools that may be called: none, read-only or all")
+	f.StringArrayVar(&o.allowTools, "allow-tool", nil, "allow calls of this `tool` regardless of --side-effects")
+	f.StringArrayVar(&o.suites, "suite", nil, "run only this `suite`: protocol, or seeds (the 29 tools of the reference server; on by default for servers that declare them)")
+	f.Var(flags.Choice(&o.transport, "auto", "auto", "http", "sse"), "transport", "transport of a URL: http (streamable HTTP), sse (the old HTTP+SSE), or auto: http, else sse")
+	f.Uint64Var(&o.seed, "seed", 0, "shuffle the scenarios with this seed")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show which checks would run, and why the others would not")
+	return cmd
+}
+
+func (s *suite) conform(cmd *cobra.Command, t target.Target, o conformOptions) error {
+	files, err := s.reportFiles(o.reports)
+	if err != nil {
+		return err
+	}
+	opts, err := s.conformOptions(cmd, o)
+	if err != nil {
+		return err
+	}
+	opts = seeds.Add(opts)
+	subject, done, err := s.subject(t, wire.TransportKind(o.transport))
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := cmd.Context(), func() {}
+	if cmd.Flags().Changed("max-time") {
+		ctx, cancel = context.WithTimeout(ctx, s.Flags.MaxTime)
+	}
+	defer cancel()
+	if o.dryRun {
+		live := s.newLive("starting")
+		opts.OnProgress = live.progress
+		plan, err := conformance.Plan(ctx, subject, opts)
+		live.End()
+		if err != nil {
+			return s.conformFailure(ctx, t, err)
+		}
+		return s.showPlan(plan)
+	}
+	live := s.newLive("starting")
+	opts.OnResult, opts.OnProgress = live.result, live.progress
+	report, err := conformance.Run(ctx, subject, opts)
+	live.End()
+	s.Sent.Delivery = mcperrors.Answered // whatever is lost from here on is output
+	return s.conformed(ctx, cmd, t, report, files, err)
+}
+
+// conformed ends the command after a run: with its verdict, or with what kept it
+// from one. A run that was cut short has a report, too.
+func (s *suite) conformed(ctx context.Context, cmd *cobra.Command, t target.Target, report *conformance.Report, files []reportFile, err error) error {
+	if report == nil {
+		return s.conformFailure(ctx, t, err)
+	}
+	for _, name := range report.Policy.NoTools {
+		s.Console.Warn("--allow-tool %s: the server has no such tool", name)
+	}
+	verdict := s.conclude(cmd, t, report, files)
+	var f *failure.Failure
+	if err != nil && (!errors.As(verdict, &f) || f.Silent) {
+		return s.conformFailure(ctx, t, err)
+	}
+	return verdict
+}
+
+// conformOptions are the options of a run as the suite has them.
+func (s *suite) conformOptions(cmd *cobra.Command, o conformOptions) (conformance.Options, error) {
+	opts := conformance.Options{
+		Only: o.only, Skip: o.skip,
+		SideEffects: conformance.SideEffects(o.sideEffects), AllowTools: o.allowTools, StartTimeout: defaultStart,
+		Requirements: mcp.Version(o.requirements), Repeat: o.repeat, Seed: o.seed, Strict: o.strict,
+	}
+	spec := cmp.Or(o.spec, s.Flags.Pinned())
+	switch {
+	case spec != "" && o.requirements != "":
+		return opts, failure.Usage("--requirements %s and revision %s exclude each other: give one", o.requirements, spec)
+	case spec != "":
+		opts.Revisions = []mcp.Version{mcp.Version(spec)}
+	}
+	if cmd.Flags().Changed("start-timeout") {
+		opts.StartTimeout = s.Flags.StartTimeout
+	}
+	if cmd.Flags().Changed("timeout") {
+		opts.Answer = s.Flags.Idle
+	}
+	for _, name := range o.suites {
+		opts.Suites = append(opts.Suites, conformance.Suite(name))
+	}
+	var err error
+	opts.Expected, err = o.expected()
+	return opts, err
+}
+
+// expectations reads files of known outcomes.
+func expectations(names []string) ([]conformance.Expectation, error) {
+	var out []conformance.Expectation
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, failure.Usage("%v", err)
+		}
+		list, err := conformance.ReadExpectations(name, f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, failure.Usage("%v", err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// live is the status line of a run, on a terminal: what it waits for, how far it
+// is, and how much failed.
+type live struct {
+	*console.Status
+	doing        string
+	done, failed int
+}
+
+func (s *suite) newLive(doing string) *live {
+	status := s.Console.NewStatusAtOnce(doing)
+	status.Begin("conform")
+	return &live{Status: status}
+}
+
+func (l *live) progress(p conformance.Progress) {
+	l.doing = p.Doing
+	if p.Total > 0 {
+		l.doing += fmt.Sprintf(" · %d of %d checks", p.Done, p.Total)
+	}
+	l.tell()
+}
+
+func (l *live) result(res conformance.Result) {
+	l.done++
+	if res.Status == conformance.Fail {
+		l.failed++
+	}
+	l.tell()
+}
+
+func (l *live) tell() {
+	text := l.doing
+	if text == "" { // the suite for clients tells results alone
+		text = fmt.Sprintf("%d checks", l.done)
+	}
+	if l.failed > 0 {
+		text += fmt.Sprintf(" · %d failed", l.failed)
+	}
+	l.Set(text)
+}
+
+// subject is the server as the suite reaches it: with a wire of its own, not
+// with the client. kind is the transport of a URL, or auto.
+func (s *suite) subject(t target.Target, kind wire.TransportKind) (conformance.Subject, func(), error) {
+	stderr, done, err := s.ServerStderr()
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Argv == nil {
+		header, err := s.Header()
+		at := conformance.URL(t.URL, header)
+		at.RoundTripper = s.RoundTripper()
+		if kind != "auto" {
+			at.Transport = kind
+		}
+		return at, done, err
+	}
+	if kind != "auto" {
+		return nil, nil, failure.Usage("--transport %s needs a URL: a program always uses stdio", kind)
+	}
+	command, err := s.Command()
+	if err != nil {
+		return nil, nil, err
+	}
+	env := command.Env
+	switch command.Inherit {
+	case transport.EnvAll:
+		env = append(os.Environ(), env...)
+	case transport.EnvSafe:
+		return nil, nil, failure.Usage("conform supports only --inherit-env all or none")
+	case transport.EnvNone:
+		env = append([]string{}, env...) // not nil, which would mean everything
+	}
+	program := conformance.Command(t.Argv, env)
+	program.Dir, program.Stderr = s.Flags.Dir, stderr
+	return program, done, nil
+}
+
+func (s *suite) conformFailure(ctx context.Context, t target.Target, err error) error {
+	var unreachable *conformance.UnreachableError
+	if !errors.As(err, &unreachable) {
+		if ctx.Err() != nil {
+			return failure.New(failure.KindIncomplete, mcperrors.Unknown, "the run did not finish: %s", s.Secrets.Safe(err.Error()))
+		}
+		return failure.Usage("%v", err)
+	}
+	f := failure.New(failure.KindUnreachable, mcperrors.Unknown, "%s", s.Secrets.Safe(unreachable.Error()))
+	if unreachable.Status == http.StatusUnauthorized || unreachable.Status == http.StatusForbidden {
+		f.Kind = failure.KindAuth
+		f.Try = append(f.Try, "-H 'Authorization: Bearer ${TOKEN}'")
+	}
+	if s.Common(f, t, err) {
+		return f
+	}
+	if t.Argv != nil {
+		f.Add("program", "%s", visible.Cut(strings.Join(s.Secrets.Command(t.Argv), " "), 100))
+	} else {
+		f.Add("url", "%s", target.Shown(t.URL))
+	}
+	s.unmetEvidence(f, unreachable)
+	return f
+}
+
+// unmetEvidence tells what a server did in place of answering initialize.
+func (s *suite) unmetEvidence(f *failure.Failure, e *conformance.UnreachableError) {
+	if len(e.Received) > 0 {
+		if e.Exit < 0 {
+			f.Kind = failure.KindProtocol // it answered, and not with MCP
+		}
+		f.Add("received", "%s", visible.Cut(s.Secrets.Safe(string(e.Received)), 200))
+	}
+	if e.Exit >= 0 {
+		f.Add("exited", "status %d", e.Exit)
+	}
+	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+	for _, line := range lines[max(0, len(lines)-explain.ShownStderr):] {
+		if line != "" && s.Flags.ServerStderr != "hide" {
+			f.Add("stderr", "%s", visible.Cut(s.Secrets.Safe(line), 200))
+		}
+	}
+	if e.Rule.Spec.Quote != "" {
+		f.Add("rule", "%s: %q", e.Rule.ID, e.Rule.Spec.Quote)
+		f.Try = append(f.Try, "mcpctl conform explain "+e.Rule.ID)
+	}
+}

@@ -1,0 +1,55 @@
+package connect
+
+import (
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// Connection is a client and what mcpctl reports about it.
+type Connection struct {
+	*client.Client
+	Target target.Target
+	// Took is how long the handshake took, with the start of the program.
+	Took  time.Duration
+	close func()
+}
+
+// Failed is an error of the client, with the server it is about.
+type Failed struct {
+	Err    error
+	Target target.Target
+	// Connecting marks an error of the handshake.
+	Connecting bool
+}
+
+func (f *Failed) Error() string { return f.Err.Error() }
+func (f *Failed) Unwrap() error { return f.Err }
+
+// May reports whether the server may be asked for what a capability covers: it
+// declared the capability, or its declaration is unknown.
+func (c *Connection) May(capability string) bool {
+	return c.InitializeResult() == nil || c.HasCapability(capability)
+}
+
+// ServerName is the name and version of the server.
+func (c *Connection) ServerName() string {
+	info := c.ServerInfo()
+	if info.Version == "" {
+		return info.Name
+	}
+	return info.Name + " " + info.Version
+}
+
+// Broken returns the failure of a server that breaks the protocol in a way that
+// the client does not check. It arises from an answer.
+func (c *Connection) Broken(format string, args ...any) *failure.Failure {
+	f := failure.New(failure.KindProtocol, mcperrors.Answered, format, args...)
+	if name := c.ServerName(); name != "" {
+		f.Add("server", "%s", name)
+	}
+	return f
+}

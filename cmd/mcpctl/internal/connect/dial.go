@@ -1,0 +1,182 @@
+// Package connect reaches the server of a command line with the client: the
+// program's environment, the headers, the times, and what is shown of the traffic.
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/flags"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/secret"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/target"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// childGrace is how long a program has to stop, once after its stdin is closed
+// and once after it gets TERM.
+const childGrace = 2 * time.Second
+
+// Dialer opens the connections of a run.
+type Dialer struct {
+	Flags   *flags.Global
+	Console *console.Console
+	Secrets *secret.Keeper
+	// Sent is the last request of the command.
+	Sent Sent
+	// end is when --max-time has passed.
+	end time.Time
+}
+
+// Sent is what became of a request.
+type Sent struct {
+	Method, Tool string
+	Delivery     mcperrors.Delivery
+	// Acts is set when the request may have changed something.
+	Acts bool
+}
+
+// Nothing is the request of a run that has sent none.
+var Nothing = Sent{Delivery: mcperrors.NotSent}
+
+// Server returns the server that a command line means, and the other operands.
+func (d *Dialer) Server(l target.Line) (target.Target, []string, error) {
+	named, _ := d.Console.Env("MCPCTL_SERVER")
+	return l.Server(target.Defaults{Flag: d.Flags.Server, Env: named})
+}
+
+// connect opens a connection. The caller closes it.
+func (d *Dialer) connect(ctx context.Context, t target.Target, extra ...client.Option) (*Connection, error) {
+	stderr, closeStderr, err := d.ServerStderr()
+	if err != nil {
+		return nil, err
+	}
+	limit := d.Flags.Idle
+	c := &Connection{Target: t}
+	opts := []client.Option{
+		client.WithRequiredCapabilities(), client.WithCache(client.CacheConfig{NoPreload: true}), client.WithValidation(client.Validation{Arguments: client.ValidateOff}),
+		client.WithClientInfo(mcp.Implementation{Name: "mcpctl", Version: client.Version}),
+		client.WithTrace(d.trace()),
+	}
+	opts = append(opts, client.WithEraStore(d.eraStore()))
+	if err := d.Flags.CheckRevision(); err != nil {
+		closeStderr()
+		return nil, err
+	}
+	if version := d.Flags.Pinned(); version != "" {
+		opts = append(opts, client.WithProtocolVersion(version))
+	}
+	var restart client.Restart
+	var idle *http.Transport
+	if t.Argv != nil {
+		command, err := d.Command()
+		if err != nil {
+			closeStderr()
+			return nil, err
+		}
+		command.Stderr, command.Limits = stderr, d.limits()
+		limit = d.Flags.StartTimeout
+		restart.StartTimeout = limit
+		opts = append(opts, client.WithCommand(command))
+	} else {
+		header, err := d.Header()
+		if err != nil {
+			closeStderr()
+			return nil, err
+		}
+		idle = d.RoundTripper()
+		opts = append(opts, client.WithHTTP(transport.HTTP{Header: header, RoundTripper: idle, CloseTimeout: childGrace, Limits: d.limits()}))
+	}
+	// The handshake has the time a start may take; calls get theirs one by one.
+	opts = append(opts, client.WithResilience(client.Resilience{Off: true, IdleTimeout: limit, MaxTime: d.left(), Restart: restart}))
+	opts = append(opts, extra...)
+
+	began := time.Now()
+	if t.Argv != nil {
+		d.Console.Step("starting %s", t.Argv[0])
+		c.Client, err = client.DialCommand(ctx, t.Argv, opts...)
+	} else {
+		d.Console.Step("connecting to %s", target.Shown(t.URL))
+		c.Client, err = client.Dial(ctx, t.URL, opts...)
+	}
+	c.close = func() {
+		if c.Client != nil {
+			_ = c.Client.Close() // what matters has been answered
+		}
+		if idle != nil {
+			idle.CloseIdleConnections()
+		}
+		closeStderr()
+	}
+	if err != nil {
+		c.Client = nil
+		c.close()
+		return nil, &Failed{Err: err, Target: t, Connecting: true}
+	}
+	c.Took = time.Since(began)
+	for _, line := range eraSteps(c.Negotiated()) {
+		d.Console.Step("%s", line)
+	}
+	info := c.ServerInfo()
+	d.Console.Step("connected to %s %s, revision %s, in %s", info.Name, info.Version, c.ProtocolVersion(), console.Rounded(c.Took))
+	return c, nil
+}
+
+// With runs f on a connection and closes it.
+func (d *Dialer) With(ctx context.Context, t target.Target, f func(ctx context.Context, c *Connection) error, extra ...client.Option) error {
+	d.end = time.Now().Add(d.Flags.MaxTime)
+	ctx, cancel := context.WithDeadline(ctx, d.end.Add(lateGrace))
+	defer cancel()
+	c, err := d.connect(ctx, t, extra...)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := f(ctx, c); err != nil {
+		return &Failed{Err: err, Target: t}
+	}
+	return nil
+}
+
+// Request sends a request of the command, and notes what became of it.
+func (d *Dialer) Request(ctx context.Context, c *Connection, r Sent, params any, opts ...client.CallOption) (json.RawMessage, error) {
+	raw, err := c.Call(ctx, r.Method, params, append(opts, d.times())...)
+	r.Delivery = mcperrors.Answered
+	if err != nil {
+		r.Delivery = errormap.From(err, mcperrors.Unknown).Delivery
+	}
+	d.Sent = r
+	return raw, err
+}
+
+// lateGrace is how much later than --max-time a run is cut off. Requests end by
+// that time themselves, because a timeout has evidence and a cut has none.
+const lateGrace = 250 * time.Millisecond
+
+// left is the rest of --max-time.
+func (d *Dialer) left() time.Duration { return max(time.Millisecond, time.Until(d.end)) }
+
+func (d *Dialer) limits() transport.Limits {
+	return transport.Limits{MessageBytes: int(d.Flags.MaxMessage)}
+}
+
+// times bounds one request.
+func (d *Dialer) times() client.CallOption { return client.WithTimeouts(d.Flags.Idle, d.left()) }
+
+// RoundTripper is that of net/http, with the timeout of --connect-timeout.
+func (d *Dialer) RoundTripper() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: d.Flags.ConnectTimeout}).DialContext,
+		TLSHandshakeTimeout:   d.Flags.ConnectTimeout,
+		ForceAttemptHTTP2:     true,
+		ExpectContinueTimeout: time.Second,
+	}
+}

@@ -1,0 +1,80 @@
+package connect
+
+import (
+	"os"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+)
+
+// Command is how the program is run, without its arguments.
+func (d *Dialer) Command() (transport.Command, error) {
+	env, err := d.programEnv()
+	return transport.Command{
+		Dir: d.Flags.Dir, Env: env, Inherit: inheritance[d.Flags.Inherit],
+		StopGrace: childGrace, KillGrace: childGrace,
+	}, err
+}
+
+var inheritance = map[string]transport.EnvPolicy{"none": transport.EnvNone, "safe": transport.EnvSafe, "all": transport.EnvAll}
+
+// programEnv returns the variables of -e and --env-file; -e wins.
+func (d *Dialer) programEnv() ([]string, error) {
+	var out []string
+	for _, name := range d.Flags.EnvFiles {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, failure.Usage("--env-file: %v", err)
+		}
+		lines, err := envLines(name, string(data))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lines...)
+	}
+	for _, e := range d.Flags.Env {
+		name, _, found := strings.Cut(e, "=")
+		if name == "" {
+			return nil, failure.Usage("-e needs a name before the =")
+		}
+		if !found {
+			value, ok := d.Console.Env(name)
+			if !ok {
+				return nil, failure.Usage("-e %s: the variable is not set; give a value with -e %s=VALUE", name, name)
+			}
+			e = name + "=" + value
+		}
+		out = append(out, e)
+	}
+	for _, e := range out {
+		name, value, _ := strings.Cut(e, "=")
+		d.Secrets.Keep(name, value)
+	}
+	return out, nil
+}
+
+// envLines reads K=V lines. It skips empty lines and those that begin with #,
+// accepts a leading export, and removes quotes around a value.
+func envLines(file, text string) ([]string, error) {
+	var out []string
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name = strings.TrimSpace(name)
+		if !found || name == "" {
+			return nil, failure.Usage("--env-file %s: line %d is not K=V", file, number)
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		out = append(out, name+"="+value)
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package connect
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"github.com/mainstay-mcp/mainstay/client/transport"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+)
+
+// trace shows the traffic with -vv, and warns once if a program prints something
+// that is no message.
+func (d *Dialer) trace() transport.Trace {
+	var once sync.Once
+	t := transport.Trace{Noise: func(line []byte) {
+		once.Do(func() {
+			d.Console.Warn("skipped a line on the server's stdout that is not a message: %q", visible.Cut(d.Secrets.Safe(string(line)), 100))
+		})
+	}}
+	if d.Console.Verbose > 1 {
+		s := d.Console.ErrStyle()
+		t.Sent = func(frame []byte) { d.Console.Note(s.Dim("→ ") + visible.Line(d.Secrets.Hide(string(frame)))) }
+		t.Received = func(frame []byte) { d.Console.Note(s.Dim("← ") + visible.Line(d.Secrets.Hide(string(frame)))) }
+	}
+	return t
+}
+
+// ServerStderr is the copy of a program's stderr: none by default, because a
+// failure shows the last lines. closed ends the copy.
+func (d *Dialer) ServerStderr() (w io.Writer, closed func(), err error) {
+	nothing := func() {}
+	switch where := d.Flags.ServerStderr; where {
+	case "hide":
+		return nil, nothing, nil
+	case "auto":
+		if d.Console.Verbose == 0 {
+			return nil, nothing, nil
+		}
+		fallthrough
+	case "show":
+		return &prefixed{d}, nothing, nil
+	default:
+		f, err := os.OpenFile(where, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nothing, failure.Usage("--server-stderr: %v", err)
+		}
+		return f, func() { _ = f.Close() }, nil
+	}
+}
+
+// prefixed shows lines of a program's stderr. Each write is one line.
+type prefixed struct{ *Dialer }
+
+// Write implements [io.Writer].
+func (p *prefixed) Write(line []byte) (int, error) {
+	text := visible.Text(p.Secrets.Hide(string(line)))
+	_, err := io.WriteString(p.Console.Err, p.Console.ErrStyle().Dim("server: ")+text)
+	if err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}

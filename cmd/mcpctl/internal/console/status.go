@@ -1,0 +1,152 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statusDelay is how long a call may take before the status line appears, and
+// the pause between two updates of it.
+const statusDelay = 300 * time.Millisecond
+
+// Status is the line on a terminal's standard error that shows a call in
+// progress: the time, the progress, the last message. It appears after a delay
+// and disappears at the end. There is none where standard error is no terminal.
+type Status struct {
+	c *Console
+	// atOnce shows the line without the delay.
+	atOnce bool
+
+	mu   sync.Mutex
+	what string
+	last string
+	on   bool
+	stop chan struct{}
+	done chan struct{}
+}
+
+// NewStatus returns a status line, which Begin starts.
+func (c *Console) NewStatus() *Status { return &Status{c: c} }
+
+// NewStatusAtOnce returns a status line for what always takes long: it appears
+// without a delay, and ends with text.
+func (c *Console) NewStatusAtOnce(text string) *Status {
+	return &Status{c: c, atOnce: true, last: text}
+}
+
+// Begin starts the line for a call.
+func (s *Status) Begin(what string) {
+	if !s.c.ErrTerminal || s.c.Quiet || s.c.Verbose > 1 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.what, s.stop, s.done = what, make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	if s.atOnce {
+		s.show(began)
+	}
+	go s.draw(began, s.stop, s.done)
+}
+
+func (s *Status) draw(began time.Time, stop, done chan struct{}) {
+	defer close(done)
+	timer := time.NewTimer(statusDelay)
+	defer timer.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-timer.C:
+		}
+		s.mu.Lock()
+		s.show(began)
+		s.mu.Unlock()
+		timer.Reset(statusDelay)
+	}
+}
+
+// show writes the line over the previous one. The caller holds the mutex.
+func (s *Status) show(began time.Time) {
+	text := fmt.Sprintf("%s · %.0f s", s.what, time.Since(began).Seconds())
+	if s.last != "" {
+		text += " · " + s.last
+	}
+	s.on = true
+	fmt.Fprint(s.c.Err, "\r\x1b[K"+visible.Cut(text, s.c.Width-2))
+}
+
+// Set changes the end of the line, from the next update on.
+func (s *Status) Set(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = text
+}
+
+// End removes the line. It may be called more than once.
+func (s *Status) End() {
+	s.mu.Lock()
+	stop, done := s.stop, s.done
+	s.stop = nil
+	s.mu.Unlock()
+	if stop == nil {
+		return
+	}
+	close(stop)
+	<-done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+}
+
+func (s *Status) clear() {
+	if s.on {
+		fmt.Fprint(s.c.Err, "\r\x1b[K")
+		s.on = false
+	}
+}
+
+// above writes a line over the status line.
+func (s *Status) above(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.c.Note(line)
+}
+
+// Progress shows the progress of a call: on the line, or as an event.
+func (s *Status) Progress(p mcp.ProgressParams) {
+	if s.c.Format == NDJSON {
+		_ = s.c.PrintEvent("progress", Encode(p)) // Lost reports a broken pipe
+		return
+	}
+	text := fmt.Sprintf("%v", p.Progress)
+	if p.Total != nil && *p.Total > 0 {
+		const cells = 20
+		filled := int(max(0, min(1, p.Progress / *p.Total)) * cells)
+		text = "[" + strings.Repeat("#", filled) + strings.Repeat(".", cells-filled) + fmt.Sprintf("] %v/%v", p.Progress, *p.Total)
+	}
+	if p.Message != "" {
+		text += " · " + visible.Line(p.Message)
+	}
+	s.Set(text)
+}
+
+// Log shows a log message of the server: on a terminal, with -v, or as an
+// event. Otherwise a pipe gets nothing but the result.
+func (s *Status) Log(m mcp.LoggingMessageParams) {
+	switch {
+	case s.c.Format == NDJSON:
+		_ = s.c.PrintEvent("log", Encode(m)) // Lost reports a broken pipe
+	case s.c.Quiet, !s.c.ErrTerminal && s.c.Verbose == 0:
+	default:
+		text := strings.Trim(string(m.Data), `"`)
+		s.above(s.c.ErrStyle().Dim(visible.Line(fmt.Sprintf("%s %s: ", m.Level, cmp.Or(m.Logger, "server")))) + visible.Line(text))
+	}
+}

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func consoleOn(terminal bool, out *bytes.Buffer) *Console {
+	return New(Streams{Err: out, ErrTerminal: terminal, Width: 80}, &Settings{Format: Human, Color: "never"})
+}
+
+// taken returns what has been written since the last time, in step with the
+// goroutine that writes.
+func taken(c *Console, out *bytes.Buffer) string {
+	mu := &c.Err.(*pipe).mu
+	mu.Lock()
+	defer mu.Unlock()
+	defer out.Reset()
+	return out.String()
+}
+
+func TestStatusLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		c := consoleOn(true, &out)
+		s := c.NewStatus()
+		s.Begin("calling echo")
+		time.Sleep(statusDelay - time.Millisecond)
+		synctest.Wait()
+		require.Empty(t, taken(c, &out), "what is quick is not talked about")
+		total := 4.0
+		s.Progress(mcp.ProgressParams{Progress: 1, Total: &total, Message: "a\x1b[2Jb"})
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "\r\x1b[Kcalling echo · 0 s · [#####...............] 1/4 · a␛[2Jb", taken(c, &out))
+		s.Log(mcp.LoggingMessageParams{Level: "info", Logger: "db", Data: []byte(`"opened\u001b"`)})
+		require.Equal(t, "\r\x1b[Kinfo db: opened\\u001b\n", taken(c, &out), "the line makes room")
+		time.Sleep(statusDelay)
+		synctest.Wait()
+		s.End()
+		s.End()
+		require.True(t, strings.HasSuffix(taken(c, &out), "\r\x1b[K"), "nothing is left of it")
+	})
+}
+
+func TestNoStatusLineInAPipe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := consoleOn(false, &out).NewStatus()
+		s.Begin("calling echo")
+		time.Sleep(time.Minute)
+		s.End()
+		require.Empty(t, out.String())
+	})
+}

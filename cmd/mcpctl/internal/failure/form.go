@@ -1,0 +1,155 @@
+package failure
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/visible"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/schema"
+)
+
+// maxLines bounds the form for people.
+const maxLines = 12
+
+// kindColumn is the column of the kind on the first line.
+const kindColumn = 76
+
+// Human returns the failure for people.
+func (f *Failure) Human(s console.Style) string {
+	first := "error: " + visible.Line(f.Message)
+	if f.Kind == KindInterrupted || f.Kind == KindTerminated || f.Kind == KindHangup {
+		first = f.Message
+	}
+	tag := "[" + string(f.Kind) + "]"
+	gap := max(2, kindColumn-utf8.RuneCountInString(first))
+	lines := []string{s.Bad(first) + strings.Repeat(" ", gap) + s.Dim(tag)}
+	width := 0
+	for _, finding := range f.Findings {
+		width = max(width, utf8.RuneCountInString(visible.Line(Pointer(finding))))
+	}
+	for _, finding := range f.Findings {
+		lines = append(lines, fmt.Sprintf("  %-*s  %s", width, visible.Line(Pointer(finding)), visible.Line(finding.Message)))
+	}
+	if f.Signature != "" {
+		lines = append(lines, "  "+visible.Line(f.Signature))
+	}
+	last := ""
+	for _, e := range f.Evidence {
+		label := e.Label
+		if label == last {
+			label = ""
+		}
+		last = e.Label
+		lines = append(lines, fmt.Sprintf("  %-8s  %s", label, visible.Line(e.Text)))
+	}
+	if f.Note != "" {
+		lines = append(lines, "  "+visible.Line(f.Note))
+	}
+	for i, try := range f.Try {
+		label := "try"
+		if i > 0 {
+			label = ""
+		}
+		lines = append(lines, fmt.Sprintf("  %-8s  %s", label, visible.Line(try)))
+	}
+	if over := len(lines) - maxLines; over > 0 {
+		// Lines are left out in the middle: the cause and the next step stay.
+		keep := maxLines - 1 - min(3, len(f.Try)+1)
+		tail := lines[len(lines)-(maxLines-1-keep):]
+		lines = append(append(lines[:keep:keep], fmt.Sprintf("  … %d more lines: -o json shows all", over+1)), tail...)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Pointer returns the place of a finding, in words for the whole value.
+func Pointer(f schema.Finding) string {
+	if f.Pointer == "" {
+		return "(all)"
+	}
+	return f.Pointer
+}
+
+// Machine returns the failure as one line of JSON: the keys of the client's
+// error, and the kind and exit code of mcpctl.
+func (f *Failure) Machine() string {
+	return string(console.Encode(map[string]any{"error": f.object()}))
+}
+
+func (f *Failure) object() json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	if f.From != nil {
+		if raw, err := json.Marshal(f.From); err == nil {
+			_ = json.Unmarshal(raw, &fields) // what Marshal wrote can be read
+		}
+	} else {
+		for _, name := range []string{"http", "rpc", "process", "originalMCPCode"} {
+			fields[name] = json.RawMessage("null")
+		}
+		for name, value := range map[string]string{"method": f.Method, "tool": f.Tool} {
+			if value != "" {
+				fields[name] = console.Encode(value)
+			}
+		}
+		fields["retryable"] = console.Encode(false)
+		fields["attempts"] = console.Encode(0)
+		if f.Delivery != mcperrors.NotSent {
+			fields["attempts"] = console.Encode(1)
+		}
+	}
+	fields["delivery"] = console.Encode(f.Delivery.String())
+	if f.Delivery == mcperrors.Unknown {
+		// A script that repeats a retryable error must not repeat this one.
+		fields["retryable"] = console.Encode(false)
+		fields["suggestedAction"] = console.Encode("Check whether it ran")
+	}
+	fields["kind"] = console.Encode(f.Kind)
+	fields["exit"] = console.Encode(f.Kind.ExitCode())
+	fields["message"] = console.Encode(f.Message)
+	if len(f.Findings) > 0 {
+		fields["findings"] = console.Encode(f.Findings)
+	}
+	if hint := f.hint(); hint != "" {
+		fields["hint"] = console.Encode(hint)
+	}
+	return ordered(fields)
+}
+
+func (f *Failure) hint() string {
+	parts := append([]string{}, f.Try...)
+	if f.Note != "" {
+		parts = append([]string{f.Note}, parts...)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ordered writes the keys in an order for people: what they look for first comes
+// first.
+func ordered(fields map[string]json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	add := func(name string) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, console.Encode(name)...), ':'), fields[name]...)
+		delete(fields, name)
+	}
+	for _, name := range []string{"kind", "exit", "message", "code", "server", "method", "tool", "delivery", "retryable", "http", "rpc", "process", "attempts", "hint"} {
+		if _, ok := fields[name]; ok {
+			add(name)
+		}
+	}
+	for len(fields) > 0 {
+		next := ""
+		for name := range fields {
+			if next == "" || name < next {
+				next = name
+			}
+		}
+		add(next)
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,49 @@
+package flags
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// choiceValue is a flag that takes one of a few words; "*" among them allows any
+// date.
+type choiceValue struct {
+	to    *string
+	words []string
+}
+
+// Choice returns a flag that stores one of the words in to, def by default. The
+// word "*" stands for any date.
+func Choice(to *string, def string, words ...string) pflag.Value {
+	*to = def
+	return &choiceValue{to, words}
+}
+
+// String implements [pflag.Value].
+func (c *choiceValue) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return *c.to
+}
+
+// Set implements [pflag.Value].
+func (c *choiceValue) Set(s string) error {
+	date := dated.MatchString(s)
+	if s == "*" || (!slices.Contains(c.words, s) && (!date || !slices.Contains(c.words, "*"))) {
+		words := slices.DeleteFunc(slices.Clone(c.words), func(w string) bool { return w == "*" })
+		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+	}
+	*c.to = s
+	return nil
+}
+
+// dated matches the form of a revision.
+var dated = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+
+// Type implements [pflag.Value].
+func (c *choiceValue) Type() string { return "word" }

@@ -1,0 +1,128 @@
+// Package flags holds the global flags of mcpctl, and the kinds of value that
+// flags take.
+package flags
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/console"
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Global are the global flags, in the groups of the help.
+type Global struct {
+	Server   string
+	Era      string
+	Revision string
+
+	Headers   []string
+	UserAgent string
+
+	Env          []string
+	EnvFiles     []string
+	Inherit      string
+	Dir          string
+	ServerStderr string
+	StartTimeout time.Duration
+
+	ConnectTimeout time.Duration
+	Idle           time.Duration
+	MaxTime        time.Duration
+	MaxMessage     ByteCount
+
+	NoInput bool
+
+	// Output are the flags that choose what is printed.
+	Output console.Settings
+}
+
+const (
+	defaultStart      = 60 * time.Second
+	defaultConnect    = 10 * time.Second
+	defaultIdle       = 60 * time.Second
+	defaultMax        = 10 * time.Minute
+	defaultMaxMessage = 16 << 20
+)
+
+// Register adds the flags to a set.
+func (f *Global) Register(set *pflag.FlagSet) {
+	set.StringVarP(&f.Server, "server", "s", "", "the server, instead of the SERVER operand (MCPCTL_SERVER)")
+	set.Var(Choice(&f.Era, "auto", "auto", "modern", "legacy", "*"), "era", "protocol era: auto, legacy, modern, or a revision such as "+string(mcp.LatestSession))
+	set.StringVar(&f.Revision, "protocol-version", "", "protocol `revision`: use only this one")
+
+	set.StringArrayVarP(&f.Headers, "header", "H", nil, "HTTP header `'K: V'`; ${NAME} is an environment variable, @FILE is a file with a header a line")
+	set.StringVar(&f.UserAgent, "user-agent", "", "User-Agent `text` of HTTP requests")
+
+	set.StringArrayVarP(&f.Env, "env", "e", nil, "variable `K=V` for the program; K alone passes the current value")
+	set.StringArrayVar(&f.EnvFiles, "env-file", nil, "`file` of K=V lines for the program")
+	set.Var(Choice(&f.Inherit, "all", "none", "safe", "all"), "inherit-env", "variables that the program inherits: none, safe or all")
+	set.StringVar(&f.Dir, "cwd", "", "working `folder` of the program")
+	set.StringVar(&f.ServerStderr, "server-stderr", "auto", "stderr of the program: auto (shown if it fails), show, hide, or a `file`")
+	set.DurationVar(&f.StartTimeout, "start-timeout", defaultStart, "timeout for the first answer of a program")
+
+	set.DurationVar(&f.ConnectTimeout, "connect-timeout", defaultConnect, "timeout for connecting to an address")
+	set.DurationVar(&f.Idle, "timeout", defaultIdle, "idle timeout of a request; its progress messages restart it")
+	set.DurationVar(&f.MaxTime, "max-time", defaultMax, "timeout for the whole run")
+
+	f.MaxMessage = defaultMaxMessage
+	set.Var(&f.MaxMessage, "max-message", "largest message accepted from the server, such as 64MiB")
+
+	set.BoolVar(&f.NoInput, "no-input", false, "never read from the terminal")
+
+	set.VarP(Choice(&f.Output.Format, "human", "human", "json", "ndjson", "raw"), "output", "o", "output format: human, json, ndjson or raw")
+	set.BoolVarP(&f.Output.Quiet, "quiet", "q", false, "no warnings, no status line")
+	set.Var(Choice(&f.Output.Color, "auto", "auto", "always", "never"), "color", "colour: auto, always or never")
+	set.CountVarP(&f.Output.Verbose, "verbose", "v", "show the steps (-v) and the messages (-vv)")
+}
+
+// Check rejects values that cannot work, before anything is started.
+func (f *Global) Check() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"start-timeout", f.StartTimeout}, {"connect-timeout", f.ConnectTimeout}, {"timeout", f.Idle}, {"max-time", f.MaxTime},
+	} {
+		if d.value <= 0 {
+			return failure.Usage("--%s must be positive, not %s", d.name, d.value)
+		}
+	}
+	if f.Era == "legacy" && mcp.Version(f.Revision).Known() && mcp.Version(f.Revision).Era() != mcp.EraSession {
+		return failure.Usage("--protocol-version %s is not of the era legacy: give one of the two flags", f.Revision)
+	}
+	if f.Era != "auto" && f.Era != "legacy" && f.Revision != "" {
+		return failure.Usage("--era %s and --protocol-version exclude each other: give one", f.Era)
+	}
+	return nil
+}
+
+// Pinned returns the one revision to speak, "" to find it out.
+func (f *Global) Pinned() string {
+	switch {
+	case f.Revision != "":
+		return f.Revision
+	case f.Era == "modern":
+		return string(mcp.Latest)
+	case f.Era == "legacy":
+		return string(mcp.LatestSession)
+	case f.Era == "auto":
+		return ""
+	}
+	return f.Era
+}
+
+// CheckRevision rejects a pinned revision that the client does not know, in terms
+// of the flag that named it.
+func (f *Global) CheckRevision() error {
+	given := "--protocol-version " + f.Revision
+	if f.Revision == "" {
+		given = "--era " + f.Era
+	}
+	if version := mcp.Version(f.Pinned()); version != "" && !version.Known() {
+		return failure.Usage("%s: unknown revision; known are %v", given, mcp.Versions())
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+// Package target reads which server a command line means: a URL, or a program.
+package target
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mainstay-mcp/mainstay/cmd/mcpctl/internal/failure"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+)
+
+// Target is the server of a command: a program, or a URL.
+type Target struct {
+	// Argv is the program and its arguments, nil for a URL.
+	Argv []string
+	URL  string
+	// Typed is the server as typed, for example lines: "" for a program.
+	Typed string
+	// byFlag is set if Typed came from -s, byEnv if it came from MCPCTL_SERVER.
+	byFlag, byEnv bool
+}
+
+// Transport is stdio or http.
+func (t Target) Transport() string {
+	if t.Argv != nil {
+		return "stdio"
+	}
+	return "http"
+}
+
+// Words are how an example line names a URL, beside the flags it repeats. A URL
+// from the environment is given as a flag, because the example must work without
+// the variable.
+func (t Target) Words() []string {
+	switch {
+	case t.Argv != nil || t.byFlag:
+		return nil
+	case t.byEnv:
+		return []string{"-s", t.Typed}
+	}
+	return []string{t.Typed}
+}
+
+// Line is what was typed for a command, without the flags.
+type Line struct {
+	command  string
+	Operands []string
+	// Program follows the --; Dashed is set if there was one.
+	Program []string
+	Dashed  bool
+}
+
+// NewLine returns the line of a command from its arguments.
+func NewLine(cmd *cobra.Command, args []string) Line {
+	l := Line{command: cmd.CommandPath(), Operands: args}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		l.Operands, l.Program, l.Dashed = args[:dash], args[dash:], true
+	}
+	return l
+}
+
+// Defaults name a server that is not on the line.
+type Defaults struct {
+	// Flag is the value of -s, Env that of MCPCTL_SERVER.
+	Flag, Env string
+}
+
+// Server returns the server of a line, and the other operands. The server is the
+// program after --, or else -s, MCPCTL_SERVER or the first operand, in this order.
+func (l Line) Server(named Defaults) (Target, []string, error) {
+	switch {
+	case l.Dashed && named.Flag != "":
+		return Target{}, nil, failure.Usage("there are two servers: -s %s and the program after --", mcperrors.Redact(named.Flag))
+	case l.Dashed && len(l.Program) == 0:
+		return Target{}, nil, failure.Usage("no program given after --")
+	case l.Dashed && len(l.Operands) > 0 && LooksLikeServer(l.Operands[0]):
+		return Target{}, nil, failure.Usage("there are two servers: %s and the program after --", mcperrors.Redact(l.Operands[0]))
+	case l.Dashed:
+		return Target{Argv: l.Program}, l.Operands, nil
+	}
+	operands := l.Operands
+	typed, byFlag := cmp.Or(named.Flag, named.Env), named.Flag != ""
+	byEnv := typed != "" && !byFlag
+	if typed == "" {
+		if len(operands) == 0 {
+			f := failure.Usage("no server given: name a URL, or a program after --")
+			f.Try = append(f.Try, l.command+" http://localhost:3000/mcp", l.command+" -- PROGRAM ARG…")
+			return Target{}, nil, f
+		}
+		typed, operands = operands[0], operands[1:]
+	}
+	address, err := parseURL(typed)
+	if i := slices.IndexFunc(operands, LooksLikeServer); err != nil && i >= 0 && !hasScheme.MatchString(typed) {
+		f := failure.Usage("the server must come before the other operands")
+		f.Try = append(f.Try, l.command+" "+operands[i]+" "+typed)
+		return Target{}, nil, f
+	}
+	if err != nil {
+		return Target{}, nil, err
+	}
+	return Target{URL: address, Typed: typed, byFlag: byFlag, byEnv: byEnv}, operands, nil
+}
+
+var (
+	hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	hasPort   = regexp.MustCompile(`^(localhost)?:[0-9]+(/|$)`)
+	ofAnother = regexp.MustCompile(`^(cursor|vscode|claude|windsurf|zed|codex|gemini):`)
+)
+
+// LooksLikeServer reports whether a word has the form of a server's URL.
+func LooksLikeServer(s string) bool { return hasScheme.MatchString(s) || hasPort.MatchString(s) }
+
+// parseURL reads the forms of a server that are supported. Forms that are planned
+// get an error of their own, so that they are not taken for typing mistakes.
+func parseURL(s string) (string, error) {
+	later := func(what string) (string, error) {
+		f := failure.Usage("%s: %s is not supported yet", s, what)
+		f.Try = append(f.Try, "give a URL, or a program after --")
+		return "", f
+	}
+	switch {
+	case strings.HasPrefix(s, "@"):
+		return later("a session's name")
+	case strings.HasPrefix(s, "unix://"):
+		return later("an HTTP server behind a socket")
+	case ofAnother.MatchString(s):
+		return later("another client's configuration")
+	case strings.Contains(s, ".json#"), strings.HasSuffix(s, ".json"), strings.HasSuffix(s, ".jsonl"):
+		return later("a configuration file, snapshot or recording")
+	case hasPort.MatchString(s):
+		if strings.HasPrefix(s, ":") {
+			s = "localhost" + s
+		}
+		s = "http://" + s
+	case !hasScheme.MatchString(s):
+		f := failure.Usage("%s is not a server: give a URL, or a program after --", s)
+		f.Try = append(f.Try, "mcpctl … http://HOST/mcp", "mcpctl … -- "+s)
+		return "", f
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return "", failure.Usage("%s is not a URL: %s", mcperrors.Redact(s), mcperrors.Redact(failure.RootCause(err)))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", failure.Usage("unsupported scheme %s: use http or https", u.Scheme)
+	case u.Hostname() == "":
+		return "", failure.Usage("%s has no host", mcperrors.Redact(s))
+	}
+	return s, nil
+}
+
+// Address returns the host and port of a URL.
+func Address(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	if u.Port() != "" {
+		return u.Host
+	}
+	return net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// Shown is a URL for people: without the password, and without the query, which
+// often holds a token.
+func Shown(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "the URL"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

@@ -1,0 +1,16 @@
+// Package base has the checks of messages: requests, notifications, ids, errors,
+// batches, their text, and many of them at once.
+package base
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		requestScenarios(), textScenarios(), batchScenarios(), idScenarios(), notificationScenarios(), errorScenarios(), concurrencyScenarios(),
+	)
+}

@@ -1,0 +1,151 @@
+package base
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func batchScenarios() []conformance.Scenario {
+	receive := conformance.Spec{Section: "basic#batching", Quote: "MCP implementations MAY support sending JSON-RPC batches, but MUST support receiving JSON-RPC batches."}
+	return []conformance.Scenario{
+		{
+			ID: "RPC-15", Area: "base", Title: "batches, in the one revision that has them", Since: mcp.Version2025_03_26, Until: mcp.Version2025_03_26,
+			Checks: []conformance.Check{
+				rule.Must("RPC-15/requests", "each request of a batch is answered once", receive),
+				rule.Must("RPC-15/mixed", "a notification in a batch is not answered", receive),
+				rule.Must("RPC-15/notifications", "a batch of notifications is not answered", receive),
+				rule.Promised("RPC-15/empty", "an empty batch is refused with -32600", conformance.Spec{Seed: "RPC-15 (JSON-RPC 2.0, 6)"}),
+				rule.Promised("RPC-15/part", "what is no message in a batch does not keep the rest from its answers", conformance.Spec{Seed: "RPC-15 (JSON-RPC 2.0, 6)"}),
+				rule.Must("RPC-15/errors", "errors of a batch go to the requests they are about", receive),
+				rule.Must("RPC-15/alive", "the session works after batches", receive),
+			},
+			Run: runBatches,
+		},
+		{
+			ID: "RPC-17", Area: "base", Title: "batches, where there are none", Since: mcp.Version2025_06_18, Until: mcp.LatestSession,
+			Checks: []conformance.Check{
+				rule.House("RPC-17/refused", "a batch is refused, and nothing in it is served", conformance.Spec{Section: "changelog", Quote: "Remove support for JSON-RPC batching"}),
+				rule.House("RPC-17/alive", "the session works after it", conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
+			},
+			Run: runNoBatches,
+		},
+	}
+}
+
+// batch writes messages as an array.
+func batch(messages ...[]byte) []byte {
+	return slices.Concat([]byte("["), bytes.Join(messages, []byte(",")), []byte("]"))
+}
+
+// batched sends a batch and returns the responses that came for it and for
+// nothing else, with those without an id.
+func batched(t *conformance.Trial, s *wire.Session, ids []string, messages ...[]byte) ([]wire.Inbound, error) {
+	for _, id := range ids {
+		s.Pending[id] = false
+	}
+	sent, err := s.Send(t.Ctx, batch(messages...))
+	if err != nil {
+		return nil, err
+	}
+	var got []wire.Inbound
+	due := len(ids)
+	if sent == nil && due == 0 {
+		return s.Settle(t.Ctx)
+	}
+	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool {
+		if in.IsResponse() && (sent == nil && !isOurs(in) || sent != nil && in.To == sent.Token) {
+			got = append(got, in)
+			due--
+		}
+		return sent != nil && in.Ended && in.To == sent.Token || sent == nil && due == 0
+	})
+	if err == nil && sent == nil { // more than was due would follow soon
+		var stray []wire.Inbound
+		stray, err = s.Settle(t.Ctx)
+		got = append(got, stray...)
+	}
+	s.Stash = nil
+	return got, err
+}
+
+// isOurs reports whether a response answers a sign of life.
+func isOurs(in wire.Inbound) bool { return bytes.HasPrefix(in.Members["id"], []byte(`"c-`)) }
+
+func runBatches(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	ping := func(id string) []byte { return wire.Message(id, mcp.MethodPing, nil) }
+	note := wire.Message("", "notifications/com.example/unknown", nil)
+	for _, c := range []struct {
+		check    string
+		ids      []string
+		messages [][]byte
+		errors   []string // the ids that get an error
+	}{
+		{"RPC-15/requests", []string{`"b-1"`, `"b-2"`, `3`}, [][]byte{ping(`"b-1"`), ping(`"b-2"`), ping(`3`)}, nil},
+		{"RPC-15/mixed", []string{`"b-4"`}, [][]byte{note, ping(`"b-4"`), note}, nil},
+		{"RPC-15/notifications", nil, [][]byte{note, note}, nil},
+		{"RPC-15/errors", []string{`"b-5"`, `"b-6"`}, [][]byte{ping(`"b-5"`), wire.Message(`"b-6"`, nosuch.Method, nil)}, []string{`"b-6"`}},
+	} {
+		t.Step(s)
+		got, err := batched(t, s, c.ids, c.messages...)
+		fault := ""
+		if err != nil {
+			fault = err.Error()
+		}
+		answered := map[string]int{}
+		for _, in := range got {
+			answered[in.ID()]++
+			if failed := wire.ToAnswer(in).Err != nil; failed != slices.Contains(c.errors, in.ID()) {
+				fault = wire.ToAnswer(in).Describe() + " to " + in.ID()
+			}
+		}
+		for _, id := range c.ids {
+			if answered[id] != 1 {
+				fault = "not one answer to " + id
+			}
+		}
+		if len(answered) > len(c.ids) {
+			fault = "an answer nobody asked for"
+		}
+		t.Check(c.check, fault == "", "one answer to each request", "%s", fault)
+	}
+	t.Step(s)
+	a, err := probe.Refusal(t, s, "", []byte("[]"))
+	probe.Unserved(t, "RPC-15/empty", a, err, wire.CodeInvalidRequest)
+	t.Step(s)
+	got, err := batched(t, s, []string{`"b-7"`, "null"}, []byte(`1`), ping(`"b-7"`))
+	served := slices.ContainsFunc(got, func(in wire.Inbound) bool { return in.ID() == `"b-7"` && wire.ToAnswer(in).Err == nil })
+	t.Check("RPC-15/part", served, "a result for the request in it", "%d answers, %v", len(got), err)
+	delete(s.Pending, "null")
+	return probe.Alive(t, "RPC-15/alive", s)
+}
+
+func runNoBatches(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	const id = `"batched-1"`
+	s.Pending[id] = false
+	a, err := probe.Refusal(t, s, id, batch(s.Message(id, s.LifeSign(), nil)))
+	if a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusInternalServerError {
+		t.Fail("RPC-17/refused", "error -32600", "HTTP %d", a.In.HTTP.Status)
+	}
+	if rawjson.IsArray(a.In.Data) { // a batch of answers
+		t.Fail("RPC-17/refused", "error -32600", "%s", rawjson.Clip(string(a.In.Data), 160))
+	}
+	probe.Unserved(t, "RPC-17/refused", a, err, wire.CodeInvalidRequest, wire.CodeParse, wire.CodeHeader)
+	return probe.Alive(t, "RPC-17/alive", s)
+}

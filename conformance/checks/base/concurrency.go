@@ -1,0 +1,171 @@
+package base
+
+import (
+	"net/http"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func concurrencyScenarios() []conformance.Scenario {
+	spec := conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}
+	return []conformance.Scenario{
+		{
+			ID: "X-WIRE-12", Area: "concurrency", Title: "200 requests at once",
+			Checks: []conformance.Check{{ID: "X-WIRE-12/pings", Title: "200 small requests sent at once are each answered once", Level: conformance.Must, Spec: spec}},
+			Run:    runManyPings,
+		},
+		{
+			ID: "X-WIRE-12-MIXED", Area: "concurrency", Title: "requests of several kinds at once",
+			Checks: []conformance.Check{
+				rule.Must("X-WIRE-12/mixed", "pings, lists, calls of no tool and methods nobody has, sent at once with cancellations among them, are each answered", spec),
+				rule.Must("X-WIRE-12/kinds", "each answer is of the kind of its own request", spec),
+			},
+			Run: runMixed,
+		},
+	}
+}
+
+// refused reports whether a request got no message but an HTTP status by which a
+// server, or what stands before it, turns it away: too many at once, say.
+func refused(a wire.Answer) bool {
+	return a.In.Ended && a.In.HTTP != nil && a.In.HTTP.Status >= http.StatusBadRequest && a.In.HTTP.Status < http.StatusInternalServerError
+}
+
+// overloaded reports whether an answer is an error of the server's own: too many at
+// once is no error of JSON-RPC.
+func overloaded(a wire.Answer) bool {
+	return a.Err != nil && a.Err.Code <= -32000 && a.Err.Code >= -32099
+}
+
+func runManyPings(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	var pings [][]byte
+	for range probe.InFlight {
+		id := s.NewID()
+		ids, pings = append(ids, id), append(pings, s.Message(id, s.LifeSign(), nil))
+	}
+	if err := probe.Volley(t.Ctx, s, pings); err != nil {
+		t.Fail("X-WIRE-12/pings", "200 answers", "not all could be sent: %v", err)
+		return err
+	}
+	served := 0
+	for i, id := range ids {
+		a, err := s.Await(t.Ctx, id)
+		switch {
+		case err == nil && a.Err == nil:
+			served++
+		case err != nil && !refused(a) || err == nil && !overloaded(a):
+			t.Fail("X-WIRE-12/pings", "200 answers", "request %d: %s", i+1, a.OrError(err))
+			return err
+		}
+	}
+	if served == 0 {
+		t.Unknown("X-WIRE-12/pings", "all were refused")
+		return nil
+	}
+	t.Pass("X-WIRE-12/pings")
+	return nil
+}
+
+// kind is a sort of request, told by its answer.
+type kind struct {
+	method string
+	params any
+	is     func(a wire.Answer) bool
+}
+
+// kindsOf are those that the server has.
+func kindsOf(t *conformance.Trial, s *wire.Session) []kind {
+	list := func(method, member string) kind {
+		return kind{method, nil, func(a wire.Answer) bool {
+			result, ok := rawjson.Object(a.Result)
+			return a.Err != nil || ok && rawjson.IsArray(result[member])
+		}}
+	}
+	all := []kind{
+		{s.LifeSign(), nil, func(a wire.Answer) bool {
+			return overloaded(a) || a.Err == nil && (t.Rev.Stateless() || message.IsEmpty(a))
+		}},
+		{nosuch.Method, nil, func(a wire.Answer) bool { return a.Err != nil }},
+	}
+	if t.Rev.Capabilities.Has("tools") {
+		all = append(all, list(mcp.MethodToolsList, "tools"), kind{mcp.MethodToolsCall, conformance.CallParams(nosuch.Tool, struct{}{}), func(a wire.Answer) bool {
+			result, _ := rawjson.Object(a.Result)
+			return a.Err != nil || rawjson.IsArray(result["content"])
+		}})
+	}
+	if t.Rev.Capabilities.Has("resources") {
+		all = append(all, list(mcp.MethodResourcesList, "resources"))
+	}
+	if t.Rev.Capabilities.Has("prompts") {
+		all = append(all, list(mcp.MethodPromptsList, "prompts"))
+	}
+	return all
+}
+
+// runMixed sends requests of all kinds by turns, without waiting, and between
+// them cancellations that are about none of them.
+func runMixed(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	over := s.NewID()
+	if _, err := s.Ask(t.Ctx, over, s.Message(over, s.LifeSign(), nil)); err != nil {
+		return err
+	}
+	t.Step(s)
+	kinds := kindsOf(t, s)
+	const rounds = 20
+	var ids []string
+	var messages [][]byte
+	for i := range rounds * len(kinds) {
+		k, id := kinds[i%len(kinds)], s.NewID()
+		ids, messages = append(ids, id), append(messages, s.Message(id, k.method, k.params))
+		if i%5 == 4 {
+			which := over
+			if i%2 == 0 {
+				which = `"never-sent"`
+			}
+			messages = append(messages, message.Cancellation(which))
+		}
+	}
+	if err := probe.Volley(t.Ctx, s, messages); err != nil {
+		t.Fail("X-WIRE-12/mixed", "an answer to each", "not all could be sent: %v", err)
+		return nil
+	}
+	strange, answered := "", 0
+	for i, id := range ids {
+		k := kinds[i%len(kinds)]
+		a, err := s.Await(t.Ctx, id)
+		switch {
+		case err == nil:
+			answered++
+			if !k.is(a) {
+				strange = k.method + ": " + a.Describe()
+			}
+		case !refused(a): // a status may be all that HTTP says of a refusal
+			t.Fail("X-WIRE-12/mixed", "an answer to each", "request %d, %s: %v", i+1, k.method, err)
+			return nil
+		}
+	}
+	if answered == 0 {
+		t.Unknown("X-WIRE-12/mixed", "all were refused")
+		t.Unknown("X-WIRE-12/kinds", "all were refused")
+		return nil
+	}
+	t.Pass("X-WIRE-12/mixed")
+	t.Check("X-WIRE-12/kinds", strange == "", "what its method answers", "%s", strange)
+	return nil
+}

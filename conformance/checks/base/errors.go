@@ -1,0 +1,97 @@
+package base
+
+import (
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func errorScenarios() []conformance.Scenario {
+	return []conformance.Scenario{
+		{
+			ID: "X-WIRE-03", Area: "errors", Title: "what does not exist",
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-03/method", Title: "an unknown method is answered with -32601", Level: conformance.Must, Spec: conformance.Spec{Section: "basic#responses", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}},
+				{ID: "X-WIRE-03/case", Title: "method names are matched exactly", Level: conformance.Must, Spec: conformance.Spec{Section: "basic#responses", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}},
+			},
+			Run: runUnknownMethod,
+		},
+		{
+			ID: "X-WIRE-03-TOOL", Area: "tools", Title: "a tool that does not exist",
+			Needs: conformance.Needs{Capability: "tools"},
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-03/tool", Title: "an unknown tool is answered with error -32602", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "server/tools#error-handling", Quote: "Protocol Errors: Standard JSON-RPC errors for issues like: - Unknown tools"}},
+				{ID: "X-WIRE-03/tool-data", Title: "the error names the tool in data.tool", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Seed: "X-WIRE-03"}},
+			},
+			Run: runUnknownTool,
+		},
+		{
+			ID: "LC-11", Area: "errors", Title: "methods behind capabilities that were not declared",
+			Checks: []conformance.Check{
+				{ID: "LC-11/resources", Title: "resources/list without the capability is answered with -32601", Level: conformance.Advice, Spec: conformance.Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
+				{ID: "LC-11/prompts", Title: "prompts/list without the capability is answered with -32601", Level: conformance.Advice, Spec: conformance.Spec{Section: "basic/lifecycle#operation", Quote: "Only use capabilities that were successfully negotiated"}},
+			},
+			Run: runUndeclared,
+		},
+	}
+}
+
+func runUnknownMethod(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for id, method := range rule.Pairs("X-WIRE-03/method", nosuch.Method, "X-WIRE-03/case", "Ping") {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, method, struct{}{})
+		t.Check(id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runUnknownTool(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(nosuch.Tool, nil))
+	if t.Rev.House {
+		t.Check("X-WIRE-03/tool", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	} else {
+		t.Check("X-WIRE-03/tool", a.HasCode(err, wire.CodeInvalidParams, wire.CodeMethodNotFound), "error -32602 (or -32601)", a.OrError(err))
+	}
+	if t.ForHouse("X-WIRE-03/tool-data") {
+		data, _ := rawjson.Object(a.ErrorData())
+		t.Check("X-WIRE-03/tool-data", rawjson.Text(data["tool"]) == nosuch.Tool, `data.tool "`+nosuch.Tool+`"`, a.OrError(err))
+	}
+	return err
+}
+
+func runUndeclared(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ id, capability, method string }{
+		{"LC-11/resources", "resources", mcp.MethodResourcesList},
+		{"LC-11/prompts", "prompts", mcp.MethodPromptsList},
+	} {
+		if t.Rev.Capabilities.Has(c.capability) {
+			t.Skip(c.id, conformance.SkipNotDeclared, "capabilities."+c.capability+" is declared")
+			continue
+		}
+		t.Step(s)
+		a, err := s.Request(t.Ctx, c.method, nil)
+		t.Check(c.id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package base
+
+import (
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func notificationScenarios() []conformance.Scenario {
+	spec := conformance.Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}
+	return []conformance.Scenario{{
+		ID: "X-WIRE-05", Area: "base", Title: "notifications are never answered",
+		Checks: []conformance.Check{
+			{ID: "X-WIRE-05/unknown", Title: "an unknown notification is ignored in silence", Level: conformance.Must, Spec: spec},
+			{ID: "X-WIRE-05/request-method", Title: "a request's method without an id is not answered", Level: conformance.Must, Spec: spec},
+			{ID: "X-WIRE-05/bad-params", Title: "a notification with wrong params is not answered", Level: conformance.Must, Spec: spec},
+			{ID: "X-WIRE-05/cancelled", Title: "cancelling an unknown request changes nothing", Level: conformance.Must, Spec: spec},
+			{ID: "X-WIRE-05/alive", Title: "the session works after them", Level: conformance.Must, Spec: conformance.Spec{
+				Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.",
+			}},
+		},
+		Run: runNotifications,
+	}}
+}
+
+func runNotifications(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	for id, frame := range rule.Pairs(
+		"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`,
+		"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil)),
+		"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":{"not":"an id"}}}`,
+		"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":"never-sent","reason":"test"}}`,
+	) {
+		t.Step(s)
+		answered, err := s.Send(t.Ctx, []byte(frame))
+		if err != nil {
+			t.Fail(id, "silence", err.Error())
+			return err
+		}
+		if answered != nil && answered.Status >= 300 && id != "X-WIRE-05/cancelled" {
+			// HTTP lets a server refuse a notification with an error status.
+			t.Pass(id)
+			continue
+		}
+		stray, err := s.Settle(t.Ctx)
+		if err != nil {
+			t.Fail(id, "an answer to the ping after it", err.Error())
+			return err
+		}
+		got := ""
+		for _, in := range stray {
+			got = rawjson.Clip(string(in.Data), 160)
+		}
+		s.Stash = nil
+		t.Check(id, len(stray) == 0, "no answer", got)
+	}
+	return probe.Alive(t, "X-WIRE-05/alive", s)
+}

@@ -1,0 +1,238 @@
+package base
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func requestScenarios() []conformance.Scenario {
+	jsonRPC := conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
+	ids := conformance.Spec{Section: "basic#requests", Quote: "Requests MUST include a string or integer ID."}
+	null := conformance.Spec{Section: "basic#requests", Quote: "Unlike base JSON-RPC, the ID MUST NOT be null."}
+	schema := conformance.Spec{Section: "schema#jsonrpcrequest", Quote: "A request that expects a response."}
+	bounds := conformance.Spec{Seed: "RPC-22"}
+	return []conformance.Scenario{
+		{
+			ID: "RPC-02", Area: "base", Title: "ids that no request may have",
+			Checks: []conformance.Check{
+				rule.House("RPC-02/null", "a request with the id null is not served", null),
+				rule.House("RPC-02/fraction", "a request with a fraction for an id is not served", ids),
+				rule.House("RPC-02/boolean", "a request with a boolean for an id is not served", ids),
+				rule.House("RPC-02/object", "a request with an object for an id is not served", ids),
+				rule.House("RPC-02/array", "a request with an array for an id is not served", ids),
+				rule.House("RPC-02/alive", "the next valid request is answered", jsonRPC),
+			},
+			Run: runWrongIDs,
+		},
+		{
+			ID: "RPC-12", Area: "base", Title: "params that are no object",
+			Checks: []conformance.Check{
+				rule.House("RPC-12/array", "params in an array are refused", schema),
+				rule.House("RPC-12/string", "a text for params is refused", schema),
+				rule.House("RPC-12/number", "a number for params is refused", schema),
+				rule.House("RPC-12/null", "a request with params null is answered", jsonRPC),
+				rule.House("RPC-12/meta", "a _meta that is no object is refused", conformance.Spec{Section: "basic#_meta", Quote: "The _meta property/parameter is reserved by MCP to allow clients and servers to attach additional metadata to their interactions."}),
+				rule.House("RPC-12/alive", "the next valid request is answered", jsonRPC),
+			},
+			Run: runWrongParams,
+		},
+		{
+			ID: "RPC-20", Area: "base", Title: "members of the envelope",
+			Checks: []conformance.Check{
+				rule.House("RPC-19/members", "members nobody knows beside method and params are passed over", conformance.Spec{Seed: "RPC-19"}),
+				rule.House("RPC-20/case", "names of members have a case: Method is not method", conformance.Spec{Seed: "RPC-20"}),
+				rule.Promised("RPC-20/twice", "a message with the same member twice is not served", conformance.Spec{Seed: "RPC-20 (RFC 8259, 4)"}),
+				rule.House("RPC-07/result", "a message with a method and a result is not served", conformance.Spec{Section: "basic#responses", Quote: "Responses are sent in reply to requests, containing either the result or error of the operation."}),
+				rule.House("X-WIRE-01/empty", "an empty object is answered with -32600, or not at all", jsonRPC),
+				rule.House("X-WIRE-01/scalar", "a message that is a text, a number, true or null is not served", jsonRPC),
+				rule.House("RPC-20/alive", "the next valid request is answered", jsonRPC),
+			},
+			Run: runEnvelopes,
+		},
+		{
+			ID: "RPC-22", Area: "base", Title: "messages of unusual size",
+			Checks: []conformance.Check{
+				rule.House("RPC-22/mebibyte", "a request of 1 MiB is served", bounds),
+				rule.House("RPC-22/large", "a request of 8 MiB is served or refused, and not ignored", bounds),
+				rule.House("RPC-22/deep", "a message nested 10,000 deep does not end the session", bounds),
+				rule.House("RPC-22/wide", "a request with 20,000 members in _meta is answered", bounds),
+				rule.Must("RPC-22/method", "a method of 4,000 letters is answered with -32601", jsonRPC),
+				rule.House("RPC-22/id", "an id of 4,000 letters comes back as it was", ids),
+				rule.House("RPC-22/digits", "a number of 40 digits in _meta does not disturb", bounds),
+			},
+			Run: runSizes,
+		},
+	}
+}
+
+func runWrongIDs(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	for check, id := range rule.Pairs("RPC-02/null", "null", "RPC-02/fraction", "1.5", "RPC-02/boolean", "true", "RPC-02/object", `{"a":1}`, "RPC-02/array", `[1]`) {
+		t.Step(s)
+		data := message.Edited(s, `"x"`, s.LifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
+		a, err := probe.Refusal(t, s, id, data)
+		probe.Unserved(t, check, a, err, wire.CodeInvalidRequest)
+	}
+	return probe.Alive(t, "RPC-02/alive", s)
+}
+
+func runWrongParams(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	for check, params := range rule.Pairs("RPC-12/array", `["a"]`, "RPC-12/string", `"a"`, "RPC-12/number", `7`, "RPC-12/null", `null`, "RPC-12/meta", `{"_meta":7}`) {
+		t.Step(s)
+		id := s.NewID()
+		data := message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})
+		a, err := s.Provoke(t.Ctx, id, data)
+		if check == "RPC-12/null" {
+			t.Check(check, err == nil || turnedAway(a), "an answer", "%s", a.OrError(err))
+			continue
+		}
+		codes := []int64{wire.CodeInvalidParams, wire.CodeInvalidRequest}
+		switch {
+		case !t.Rev.Stateless():
+		case s.Conn.Transport() == wire.TransportHTTP:
+			codes = append(codes, wire.CodeHeader) // the headers say more than the body
+		default:
+			// What says which revision it is of is missing, too: to a server
+			// of both eras it is a method of the other one.
+			codes = append(codes, wire.CodeMethodNotFound)
+		}
+		if t.Rev.House {
+			probe.Unserved(t, check, a, err, codes...)
+			continue
+		}
+		// It has an id, so that silence is no answer to it.
+		t.Check(check, err == nil && a.Err != nil || turnedAway(a), "an error", "%s", a.OrError(err))
+	}
+	return probe.Alive(t, "RPC-12/alive", s)
+}
+
+// turnedAway reports whether an answer is none but for its HTTP status, by which
+// what stands before a server refuses a body. 404 would say that the session is
+// gone (transports, "Session Management").
+func turnedAway(a wire.Answer) bool {
+	return a.In.Ended && a.In.HTTP != nil && (a.In.HTTP.Status == http.StatusBadRequest || a.In.HTTP.Status == http.StatusRequestEntityTooLarge)
+}
+
+func runEnvelopes(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	method := json.RawMessage(rawjson.Encode(s.LifeSign()))
+	id := s.NewID()
+	a, err := s.Provoke(t.Ctx, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"x-trace": json.RawMessage(`{"a":1}`), "Params": json.RawMessage(`[]`)}))
+	t.Check("RPC-19/members", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+
+	t.Step(s)
+	id = s.NewID()
+	a, err = probe.Refusal(t, s, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"method": nil, "Method": method}))
+	probe.Unserved(t, "RPC-20/case", a, err, wire.CodeInvalidRequest)
+
+	t.Step(s)
+	id = s.NewID()
+	double := bytes.Replace(s.Message(id, s.LifeSign(), nil), []byte(`"jsonrpc"`), fmt.Appendf(nil, `"method":%s,"jsonrpc"`, rawjson.Encode(nosuch.Method)), 1)
+	a, err = probe.Refusal(t, s, id, double)
+	if t.ForHouse("RPC-20/twice") { // what it means is not settled, only that it is no good message
+		probe.Unserved(t, "RPC-20/twice", a, err, wire.CodeInvalidRequest)
+	}
+
+	t.Step(s)
+	id = s.NewID()
+	a, err = probe.Refusal(t, s, id, message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"result": json.RawMessage(`{}`)}))
+	probe.Unserved(t, "RPC-07/result", a, err, wire.CodeInvalidRequest)
+
+	t.Step(s)
+	a, err = probe.Refusal(t, s, "", []byte(`{}`))
+	probe.Unserved(t, "X-WIRE-01/empty", a, err, wire.CodeInvalidRequest)
+
+	t.Step(s)
+	for _, scalar := range []string{`"ping"`, `7`, `true`, `null`} {
+		a, err = probe.Refusal(t, s, "", []byte(scalar))
+		if t.Rev.House && !a.HasCode(err, wire.CodeInvalidRequest) || err == nil && a.Err == nil {
+			t.Fail("X-WIRE-01/scalar", "error -32600", "%s: %s", scalar, a.OrError(err))
+		}
+	}
+	if !t.Decided("X-WIRE-01/scalar") {
+		t.Pass("X-WIRE-01/scalar")
+	}
+	return probe.Alive(t, "RPC-20/alive", s)
+}
+
+func runSizes(t *conformance.Trial) error {
+	meta := func(value any) map[string]any {
+		return map[string]any{"_meta": map[string]any{"com.example/padding": value}}
+	}
+	ask := func(check, method string, params any, ok func(a wire.Answer, err error) bool, expected string) error {
+		s, err := t.Shared()
+		if err != nil {
+			return err
+		}
+		id, wait := s.NewID(), s.Wait
+		s.Wait = 3 * wait // what is large takes its time on a busy machine
+		a, err := s.Ask(t.Ctx, id, s.Message(id, method, params))
+		s.Wait = wait
+		t.Check(check, ok(a, err), expected, "%s", a.OrError(err))
+		if err != nil {
+			t.Rev.CloseShared()
+		}
+		return nil
+	}
+	served := func(a wire.Answer, err error) bool { return err == nil && a.Err == nil }
+	answered := func(a wire.Answer, err error) bool { return err == nil || turnedAway(a) }
+	sign := mcp.MethodPing
+	if t.Rev.Stateless() {
+		sign = mcp.MethodDiscover
+	}
+	many := map[string]any{}
+	for i := range 20_000 {
+		many[fmt.Sprintf("com.example/m%d", i)] = i
+	}
+	for _, c := range []struct {
+		check, method string
+		params        any
+		ok            func(a wire.Answer, err error) bool
+		expected      string
+	}{
+		{"RPC-22/mebibyte", sign, meta(strings.Repeat("x", 1<<20)), served, "a result"},
+		{"RPC-22/large", sign, meta(strings.Repeat("x", t.Rev.Opts.MaxRequest)), answered, "an answer"},
+		{"RPC-22/wide", sign, map[string]any{"_meta": many}, answered, "an answer"},
+		{"RPC-22/method", "x/" + strings.Repeat("m", 4000), nil, func(a wire.Answer, err error) bool { return a.HasCode(err, wire.CodeMethodNotFound) }, "error -32601"},
+		{"RPC-22/digits", sign, meta(json.RawMessage(strings.Repeat("9", 40))), served, "a result"},
+	} {
+		if err := ask(c.check, c.method, c.params, c.ok, c.expected); err != nil {
+			return err
+		}
+	}
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	id := string(rawjson.Encode("i-" + strings.Repeat("i", 4000)))
+	a, err := s.Ask(t.Ctx, id, s.Message(id, sign, nil))
+	t.Check("RPC-22/id", err == nil && a.In.ID() == id, "an answer with that id", "%s", a.OrError(err))
+
+	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
+	id = s.NewID()
+	s.Pending[id] = false                                                                                                 // expect cannot read what is nested so deep
+	_, _ = s.Provoke(t.Ctx, id, message.Edited(s, id, sign, map[string]json.RawMessage{"params": json.RawMessage(deep)})) // any answer will do
+	return probe.Alive(t, "RPC-22/deep", s)
+}

@@ -1,0 +1,119 @@
+package base
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// echoPrompt is the official fixture that repeats what it is given. A prompt
+// changes nothing, so it needs no permission.
+const echoPrompt = "test_prompt_with_arguments"
+
+// TextCases are texts that come to harm in careless hands: what is sent, as
+// JSON has it, and what it is.
+var TextCases = []struct{ Word, title, spelled string }{
+	{"emoji", "an emoji comes back as it was", `"🦊👩‍👩‍👧‍👦"`},
+	{"escaped", "a character spelled as two escaped surrogates is that character", `"\ud83e\udd8a"`},
+	{"nul", "a NUL comes back", `"a\u0000b"`},
+	{"controls", "control characters come back", `"\u0001\b\f\n\r\t\u001f\u007f"`},
+	{"separators", "the line separators of Unicode come back", `"a` + "\u2028b\u2029" + `c"`},
+	{"forms", "letters keep their normal form", `"` + "\u00e9 e\u0301 \ufb01" + `"`},
+	{"markup", "angle brackets, quotes and ampersands come back", `"<a href='x'>&amp;</a> \\ \/ \""`},
+	{"bidi", "marks of direction and joiners come back", `"` + "\u202e\u200f\u200b\u200d\ufeff" + `"`},
+	{"edges", "spaces at the ends come back", `"  \t text \n "`},
+	{"digits", "a text that looks like a number stays a text", `"1e3"`},
+}
+
+func textScenarios() []conformance.Scenario {
+	quote := conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
+	utf8 := conformance.Spec{Section: "basic/transports", Quote: "JSON-RPC messages MUST be UTF-8 encoded."}
+	sc := conformance.Scenario{ID: "RPC-01-TEXT", Area: "base", Title: "texts come back as they were", Needs: conformance.Needs{Capability: "prompts"}, Run: runTexts}
+	for _, c := range TextCases {
+		sc.Checks = append(sc.Checks, rule.Must("RPC-01/text-"+c.Word, c.title, utf8))
+	}
+	sc.Checks = append(sc.Checks,
+		rule.House("RPC-01/text-large", "a text of 1 MiB comes back", conformance.Spec{Seed: "RPC-22"}),
+		rule.Must("RPC-01/text-lone", "half of a surrogate pair does not end the session", quote),
+		rule.Must("RPC-01/text-bytes", "bytes that are no UTF-8 do not end the session", utf8),
+	)
+	return []conformance.Scenario{sc}
+}
+
+func runTexts(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodPromptsList, nil)
+	if err != nil {
+		return err
+	}
+	var listed struct{ Prompts []struct{ Name string } }
+	_ = json.Unmarshal(a.Result, &listed) // what is no list has none
+	if !slices.ContainsFunc(listed.Prompts, func(p struct{ Name string }) bool { return p.Name == echoPrompt }) {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipNoFixture, "no prompt "+echoPrompt)
+		}
+		return nil
+	}
+	for _, c := range TextCases {
+		t.Step(s)
+		got, err := echo(t, s, json.RawMessage(c.spelled))
+		if err != nil {
+			t.Fail("RPC-01/text-"+c.Word, c.spelled, "%s", err.Error())
+			return err
+		}
+		want := rawjson.Text(json.RawMessage(c.spelled))
+		t.Check("RPC-01/text-"+c.Word, strings.Contains(got, want), fmt.Sprintf("%q", want), "%q", rawjson.Clip(got, 200))
+	}
+	t.Step(s)
+	large := strings.Repeat("0123456789abcdef", 1<<16)
+	got, err := echo(t, s, rawjson.Encode(large))
+	if err != nil {
+		got = err.Error()
+	}
+	t.Check("RPC-01/text-large", strings.Contains(got, large), "1,048,576 bytes of text", "%d bytes that begin %q", len(got), rawjson.Clip(got, 40))
+	for check, spelled := range rule.Pairs("RPC-01/text-lone", `"a\ud83ez"`, "RPC-01/text-bytes", "\"a\xff\xfez\"") {
+		t.Step(s)
+		id := s.NewID()
+		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))
+		s.Pending[id] = false                                                                        // the message may not be readable, and is a request
+		_, _ = probe.Refusal(t, s, id, []byte(strings.Replace(string(data), `"PLACE"`, spelled, 1))) // any answer will do
+		if err := probe.Alive(t, check, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func echoParams(value json.RawMessage) map[string]any {
+	return map[string]any{"name": echoPrompt, "arguments": map[string]any{"arg1": value, "arg2": "-"}}
+}
+
+// echo has the prompt repeat a text and returns all it says.
+func echo(t *conformance.Trial, s *wire.Session, value json.RawMessage) (string, error) {
+	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, echoParams(value))
+	if err != nil {
+		return "", err
+	}
+	var result struct {
+		Messages []struct{ Content struct{ Text string } }
+	}
+	if readable := a.Err == nil && json.Unmarshal(a.Result, &result) == nil; !readable {
+		return a.Describe(), nil
+	}
+	var out strings.Builder
+	for _, m := range result.Messages {
+		out.WriteString(m.Content.Text)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,317 @@
+package features
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func toolArgumentScenarios() []conformance.Scenario {
+	tools := conformance.Needs{Capability: "tools"}
+	calling := conformance.Spec{Section: "server/tools#security-considerations", Quote: "Servers MUST: - Validate all tool inputs"}
+	params := conformance.Spec{Section: "server/tools#error-handling", Quote: "Malformed requests (requests that fail to satisfy CallToolRequest schema)"}
+	return []conformance.Scenario{
+		{
+			ID: "TOOL-10", Area: "tools", Title: "tools/call with params of the wrong shape", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "TOOL-10/no-name", Title: "a call without a name is refused with -32602", Level: conformance.Advice, House: conformance.Must, Spec: params},
+				{ID: "TOOL-10/name-type", Title: "a name that is not a string is refused with an error", Level: conformance.Must, Spec: params},
+				{ID: "TOOL-10/params-type", Title: "params that are an array are refused with an error", Level: conformance.Advice, House: conformance.Must, Spec: params},
+				{ID: "TOOL-10/alive", Title: "the session works after them", Level: conformance.Must, Spec: params},
+			},
+			Run: runBadCalls,
+		},
+		{
+			ID: "X-WIRE-08", Area: "tools", Title: "calls that lack a required argument", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-08", Title: "dropping each required argument in turn is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-08/code", Title: "the refusal is the family's invalid-params error", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Seed: "X-WIRE-08"}},
+			},
+			Run: runMissingArguments,
+		},
+		{
+			ID: "X-WIRE-09", Area: "tools", Title: "arguments of the wrong JSON type", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-09", Title: "each argument with a wrong JSON type is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-09/code", Title: "the refusal is the family's invalid-params error", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Seed: "X-WIRE-09"}},
+				{ID: "X-WIRE-09/arguments", Title: "arguments that are no object are refused", Level: conformance.Must, Spec: calling},
+			},
+			Run: runWrongTypes,
+		},
+		{
+			ID: "X-WIRE-10", Area: "tools", Title: "limits in input schemas", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-10/length", Title: "the first length outside a string limit is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-10/pattern", Title: "a string that breaks its pattern is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-10/enum", Title: "a value outside an enum is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-10/range", Title: "the first number outside a range is refused", Level: conformance.Must, Spec: calling},
+				{ID: "X-WIRE-10/additional", Title: "an argument the schema rules out is refused", Level: conformance.Must, Spec: calling},
+			},
+			Run: runLimits,
+		},
+	}
+}
+
+func runBadCalls(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for id, params := range rule.Pairs(
+		"TOOL-10/no-name", `{"arguments":{}}`,
+		"TOOL-10/name-type", `{"name":7}`,
+		"TOOL-10/params-type", `["`+nosuch.Tool+`"]`,
+	) {
+		t.Step(s)
+		rpcID := s.NewID()
+		a, err := s.Provoke(t.Ctx, rpcID, s.Message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))
+		if id == "TOOL-10/no-name" {
+			// Over HTTP a stateless server misses the header of that name first.
+			ok := a.HasCode(err, wire.CodeInvalidParams) || s.Stateless != "" && a.HasCode(err, wire.CodeHeader)
+			t.Check(id, ok, "error -32602", a.OrError(err))
+		} else {
+			t.Check(id, err == nil && a.Err != nil, "an error", a.OrError(err))
+		}
+		if err != nil && !errors.Is(err, wire.ErrNoAnswer) {
+			return err
+		}
+	}
+	return probe.Alive(t, "TOOL-10/alive", s)
+}
+
+// refusals gathers what a scenario learns from many calls that must each be
+// refused, and decides two checks by it.
+type refusals struct {
+	t     *conformance.Trial
+	s     *wire.Session
+	tried int
+	// accepted and odd are the first call that was not refused, and the first
+	// that was, otherwise than the family does.
+	accepted, odd string
+	// usedUp: not everything could be asked.
+	usedUp bool
+}
+
+// try makes one call that must be refused. The refusal of a tool with a
+// profile is an error response; that of any other may be a result with
+// isError, too (TOOL-12).
+func (r *refusals) try(tool, what string, arguments any) error {
+	r.t.Step(r.s)
+	r.tried++
+	a, err := r.t.Call(r.s, tool, arguments)
+	if errors.Is(err, conformance.ErrUsedUp) {
+		r.usedUp = true // the other families have no such limit
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s with %s: %w", tool, what, err)
+	}
+	result, _ := rawjson.Object(a.Result)
+	isError := string(result["isError"]) == "true"
+	switch {
+	case a.Err == nil && !isError:
+		if r.accepted == "" {
+			r.accepted = tool + " with " + what + ": " + a.Describe()
+		}
+	case !family.InvalidArgument(r.t.Rev.Family(tool), a):
+		if r.odd == "" {
+			r.odd = tool + " with " + what + ": " + a.Describe()
+		}
+	}
+	return nil
+}
+
+func (r *refusals) decide(refused, code string, err error) {
+	switch {
+	case r.accepted != "":
+		r.t.Fail(refused, "a refusal", "%s", r.accepted)
+	case errors.Is(err, wire.ErrLate):
+		return // not observed: a tool may wait for somebody, or the machine is slow
+	case err != nil:
+		r.t.Fail(refused, "a refusal", "%s", err.Error())
+	case r.usedUp:
+		r.t.Skip(refused, conformance.SkipControl, conformance.ErrUsedUp.Error())
+	case r.tried == 0:
+		r.t.Skip(refused, conformance.SkipNoFixture, "no schema says anything of the kind")
+	default:
+		r.t.Pass(refused)
+	}
+	switch {
+	case code == "" || err != nil:
+	case r.usedUp && r.odd == "":
+		r.t.Skip(code, conformance.SkipControl, conformance.ErrUsedUp.Error())
+	case r.tried == 0:
+		r.t.Skip(code, conformance.SkipNoFixture, "no schema says anything of the kind")
+	default:
+		r.t.Check(code, r.odd == "", "the family's error for an invalid argument", "%s", r.odd)
+	}
+}
+
+func runMissingArguments(t *conformance.Trial) error {
+	return refuse(t, "X-WIRE-08", "X-WIRE-08/code", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+		for _, name := range s.Required {
+			arguments := s.Object()
+			delete(arguments, name)
+			if err := r.try(tool.Name, "no "+name, arguments); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// refuse runs each over the tools that may be called and decides.
+func refuse(t *conformance.Trial, refused, code string, each func(*refusals, lists.Tool, *sample.Schema) error) error {
+	tools := sample.Callable(t)
+	if len(tools) == 0 {
+		return nil
+	}
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	r := &refusals{t: t, s: s}
+	var late error // the other tools can be judged all the same
+	for _, tool := range tools {
+		err = each(r, tool, sample.Read(tool.InputSchema))
+		if errors.Is(err, wire.ErrLate) {
+			late, err = err, nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	r.decide(refused, code, cmp.Or(err, late))
+	return cmp.Or(err, late)
+}
+
+// wrongFor is a value of another type for each type.
+var wrongFor = map[string]any{
+	"string": 7, "integer": "seven", "number": "seven", "boolean": "yes", "array": "list", "object": "object",
+}
+
+func runWrongTypes(t *conformance.Trial) error {
+	if len(sample.Callable(t)) == 0 {
+		return nil
+	}
+	late := refuse(t, "X-WIRE-09", "X-WIRE-09/code", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+		for _, name := range rawjson.SortedKeys(s.Properties) {
+			wrong, known := wrongFor[sample.Read(s.Properties[name]).Typed()]
+			if !known {
+				continue
+			}
+			arguments := s.Object()
+			arguments[name] = wrong
+			if err := r.try(tool.Name, fmt.Sprintf("%s=%v", name, wrong), arguments); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if late != nil && !errors.Is(late, wire.ErrLate) {
+		return late
+	}
+	err := refuse(t, "X-WIRE-09/arguments", "", func(r *refusals, tool lists.Tool, _ *sample.Schema) error {
+		return r.try(tool.Name, "arguments that are a list", []any{1})
+	})
+	return cmp.Or(err, late)
+}
+
+func runLimits(t *conformance.Trial) error {
+	if len(sample.Callable(t)) == 0 {
+		return nil
+	}
+	outside := func(id string, value func(*sample.Schema) []any) error {
+		return refuse(t, id, "", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+			for _, name := range rawjson.SortedKeys(s.Properties) {
+				for _, v := range value(sample.Read(s.Properties[name])) {
+					arguments := s.Object()
+					arguments[name] = v
+					what := name + " outside " + strings.TrimPrefix(id, "X-WIRE-10/")
+					if err := r.try(tool.Name, what, arguments); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	for _, c := range []struct {
+		id    string
+		value func(*sample.Schema) []any
+	}{
+		{"X-WIRE-10/length", outsideLength},
+		{"X-WIRE-10/pattern", outsidePattern},
+		{"X-WIRE-10/enum", outsideEnum},
+		{"X-WIRE-10/range", outsideRange},
+	} {
+		if err := outside(c.id, c.value); err != nil {
+			return err
+		}
+	}
+	return refuse(t, "X-WIRE-10/additional", "", func(r *refusals, tool lists.Tool, s *sample.Schema) error {
+		if string(s.AdditionalProperties) != "false" {
+			return nil
+		}
+		arguments := s.Object()
+		arguments["mainstay_unknown_argument"] = true
+		return r.try(tool.Name, "an unknown argument", arguments)
+	})
+}
+
+// outsideLength returns the nearest strings that are too short and too long.
+func outsideLength(s *sample.Schema) []any {
+	var out []any
+	if s.Typed() != "string" {
+		return nil
+	}
+	if s.MinLength != nil && *s.MinLength > 0 {
+		out = append(out, strings.Repeat("x", min(*s.MinLength-1, 1<<20)))
+	}
+	if s.MaxLength != nil && *s.MaxLength < 1<<20 {
+		out = append(out, strings.Repeat("x", *s.MaxLength+1))
+	}
+	return out
+}
+
+// outsidePattern returns a string no pattern of the catalogue takes.
+func outsidePattern(s *sample.Schema) []any {
+	if s.Typed() == "string" && strings.Contains(s.Pattern, `[A-Z]+-\d{3,}`) {
+		return []any{"epic-6"}
+	}
+	return nil
+}
+
+func outsideEnum(s *sample.Schema) []any {
+	const outside = "mainstay-not-in-the-enum"
+	allStrings := !slices.ContainsFunc(s.Enum, func(v json.RawMessage) bool { return !rawjson.IsString(v) })
+	if len(s.Enum) > 0 && allStrings {
+		return []any{outside}
+	}
+	return nil
+}
+
+func outsideRange(s *sample.Schema) []any {
+	var out []any
+	if s.Minimum != nil {
+		out = append(out, *s.Minimum-1)
+	}
+	if s.Maximum != nil {
+		out = append(out, *s.Maximum+1)
+	}
+	return out
+}

@@ -1,0 +1,263 @@
+package features
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// clientFeatureScenarios are about what a server asks of a client in a session.
+func clientFeatureScenarios() []conformance.Scenario {
+	const (
+		sampling    = "client/sampling#creating-messages"
+		elicitation = "client/elicitation"
+		jsonRPC     = "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."
+		negotiated  = "Both parties MUST: Respect the negotiated protocol version; only use capabilities that were successfully negotiated"
+	)
+	one := func(id, tool, title string, since mcp.Version, run func(*conformance.Trial) error, checks ...conformance.Check) conformance.Scenario {
+		return conformance.Scenario{ID: id, Area: "input", Title: title, Since: since, Until: mcp.LatestSession, Needs: conformance.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly}, Checks: checks, Run: run}
+	}
+	return []conformance.Scenario{
+		one("SAMP-01", official.ToolSampling, "a tool that asks the model", "", runSampling,
+			rule.Quoted(conformance.Must, "SAMP-01/asks", "the client is asked with sampling/createMessage", sampling, "To request a language model generation, servers send a sampling/createMessage request"),
+			rule.Quoted(conformance.Must, "SAMP-01/shape", "the request has messages and maxTokens", "schema#createmessagerequestparams", "The requested maximum number of tokens to sample (to prevent runaway completions)."),
+			rule.House("SAMP-01/used", "the result has what the model said", conformance.Spec{Section: sampling, Quote: "To request a language model generation, servers send a sampling/createMessage request"}),
+			rule.Quoted(conformance.Must, "SAMP-01/refused", "a client that refuses gets an answer to its call", "basic#messages", jsonRPC),
+			rule.Quoted(conformance.Must, "SAMP-01/undeclared", "a client without sampling is not asked", "basic/lifecycle#operation", negotiated),
+		),
+		one("ELIC-01", official.ToolElicitation, "a tool that asks the user", mcp.Version2025_06_18, runElicitation,
+			rule.Quoted(conformance.Must, "ELIC-01/asks", "the client is asked with elicitation/create", elicitation, "To request information from a user, servers send an elicitation/create request."),
+			rule.Quoted(conformance.Must, "ELIC-01/shape", "the request has a message and a flat form", elicitation+"#requested-schema", "form mode elicitation schemas are limited to flat objects with primitive properties only."),
+			rule.House("ELIC-01/used", "the result has what the user said", conformance.Spec{Section: elicitation, Quote: "To request information from a user, servers send an elicitation/create request."}),
+			rule.Quoted(conformance.Must, "ELIC-01/declined", "a user who declines gets an answer to the call", "basic#messages", jsonRPC),
+			rule.Quoted(conformance.Must, "ELIC-01/refused", "a client that refuses gets an answer to its call", "basic#messages", jsonRPC),
+			rule.Quoted(conformance.Must, "ELIC-01/undeclared", "a client without elicitation is not asked", "basic/lifecycle#operation", negotiated),
+		),
+		one("ELIC-04", official.ToolDefaults, "a form with defaults", mcp.Version2025_11_25, runDefaults,
+			rule.Quoted(conformance.Must, "ELIC-04/defaults", "each property has a default of its type", elicitation+"#requested-schema", "All primitive types support optional default values to provide sensible starting points."),
+		),
+		one("ELIC-03", official.ToolEnums, "a form of choices", mcp.Version2025_11_25, runEnums,
+			rule.Quoted(conformance.Must, "ELIC-03/enums", "each property is a choice of one of the five forms", elicitation+"#requested-schema", "Enum Schema: Single-select enum …, Multi-select enum …"),
+		),
+	}
+}
+
+// exchangeOfFeature is a call during which the server asked the client.
+type exchangeOfFeature struct {
+	wire.Answer
+	asked []wire.Inbound
+	s     *wire.Session // nil when none was opened
+}
+
+// judgeAnswered decides that a call of a client that will not has an answer, whatever
+// it is. Silence counts while the server answers other requests.
+func judgeAnswered(t *conformance.Trial, id string, x exchangeOfFeature, err error) {
+	if x.s == nil || probe.Unheard(t, x.s, err) {
+		t.Unknown(id, fmt.Sprint(err))
+		return
+	}
+	t.Check(id, err == nil, "an answer", x.OrError(err))
+}
+
+// askFeature opens a session that declares capabilities and answers one method with
+// what reply says, and calls a tool on it.
+func askFeature(t *conformance.Trial, declares map[string]any, method string, reply func(wire.Inbound) (any, *wire.RPCError), tool string, arguments any) (exchangeOfFeature, error) {
+	s, err := t.Raw()
+	if err != nil {
+		return exchangeOfFeature{}, err
+	}
+	s.Declares = declares
+	s.Answers = map[string]func(wire.Inbound) (any, *wire.RPCError){method: reply}
+	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
+		return exchangeOfFeature{s: s}, err
+	}
+	t.Step(s)
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		if w.SessionID() == "" {
+			return exchangeOfFeature{}, errNoSession
+		}
+		// A server may ask on the stream of a GET, too, if it has one.
+		ctx, cancel := context.WithTimeout(t.Ctx, wire.Lag)
+		_, _ = w.Listen(ctx, "") // what comes of it is HTTP-19's
+		cancel()
+	}
+	a, err := callListening(t, s, tool, arguments)
+	return exchangeOfFeature{a, s.Noted(method), s}, err
+}
+
+// callListening calls a tool and answers what the server asks from the first
+// moment: it may ask elsewhere before it says how the call's own answer begins.
+func callListening(t *conformance.Trial, s *wire.Session, tool string, arguments any) (wire.Answer, error) {
+	id := s.NewID()
+	data := s.Message(id, mcp.MethodToolsCall, conformance.CallParams(tool, arguments))
+	s.Expect(data)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = s.Conn.Send(ctx, data) // await tells
+	}()
+	a, err := s.Await(t.Ctx, id) // which has a limit of its own
+	cancel()
+	<-sent
+	if err == nil && s.Opened != nil {
+		t.Rev.Seen.CallResult(a, s.Opened.Revision)
+	}
+	return a, err
+}
+
+// errNoSession: over HTTP, where a server gives no session id, nothing says
+// whose question the client's answer belongs to.
+var errNoSession = errors.New("the server gives no session over HTTP, so that no answer of the client finds its question")
+
+// unobserved reports whether an error says nothing about the server's asking.
+func unobserved(err error) bool {
+	return errors.Is(err, errNoSession) || errors.Is(err, wire.ErrLate) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// cannotAsk ends a scenario of which no call came back: skipped where a server
+// cannot ask, inconclusive where nothing came in time.
+func cannotAsk(t *conformance.Trial, err error) error {
+	if !errors.Is(err, errNoSession) {
+		return err
+	}
+	rule.SkipAll(t, conformance.SkipTransport, err.Error())
+	return nil
+}
+
+func (x exchangeOfFeature) params() map[string]json.RawMessage {
+	if len(x.asked) == 0 {
+		return nil
+	}
+	params, _ := rawjson.Object(x.asked[0].Members["params"])
+	return params
+}
+
+// userRefuses is a client that will not.
+func userRefuses(wire.Inbound) (any, *wire.RPCError) {
+	return nil, &wire.RPCError{Code: mcp.CodeUserRejected, Message: "User rejected the request"}
+}
+
+func runSampling(t *conformance.Trial) error {
+	const method = mcp.MethodSamplingCreateMessage
+	declared := map[string]any{"sampling": struct{}{}}
+	arguments := map[string]any{"prompt": "What is the capital of France?"}
+	x, err := askFeature(t, declared, method, func(wire.Inbound) (any, *wire.RPCError) { return asked.ModelSays, nil }, official.ToolSampling, arguments)
+	if len(x.asked) == 0 && unobserved(err) {
+		return cannotAsk(t, err)
+	}
+	t.Check("SAMP-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
+	if len(x.asked) == 0 {
+		t.Skip("SAMP-01/shape", conformance.SkipPrerequisite, "it does not ask")
+		t.Skip("SAMP-01/used", conformance.SkipPrerequisite, "it does not ask")
+	}
+	fault := asked.SamplingFault(x.params())
+	t.Check("SAMP-01/shape", fault == "", "messages and maxTokens", "%s", fault)
+	t.Check("SAMP-01/used", err == nil && strings.Contains(string(x.Result), asked.ModelSaid), asked.ModelSaid+" in the result", x.OrError(err))
+	x, err = askFeature(t, declared, method, userRefuses, official.ToolSampling, arguments)
+	judgeAnswered(t, "SAMP-01/refused", x, err)
+	x, err = askFeature(t, nil, method, userRefuses, official.ToolSampling, arguments)
+	if err != nil && len(x.asked) == 0 {
+		return err
+	}
+	t.Check("SAMP-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
+	return nil
+}
+
+func runElicitation(t *conformance.Trial) error {
+	const method = mcp.MethodElicitationCreate
+	declared := map[string]any{"elicitation": struct{}{}}
+	arguments := map[string]any{"message": "Who are you?"}
+	accept := func(in wire.Inbound) (any, *wire.RPCError) {
+		return map[string]any{"action": "accept", "content": asked.Result{}.Form(in.Members["params"])}, nil
+	}
+	x, err := askFeature(t, declared, method, accept, official.ToolElicitation, arguments)
+	if len(x.asked) == 0 && unobserved(err) {
+		return cannotAsk(t, err)
+	}
+	t.Check("ELIC-01/asks", len(x.asked) > 0, method, "%s", x.OrError(err))
+	if len(x.asked) == 0 {
+		t.Skip("ELIC-01/shape", conformance.SkipPrerequisite, "it does not ask")
+		t.Skip("ELIC-01/used", conformance.SkipPrerequisite, "it does not ask")
+	}
+	fault := asked.ElicitationFault(x.params())
+	t.Check("ELIC-01/shape", fault == "", "a message and a flat form", "%s", fault)
+	t.Check("ELIC-01/used", err == nil && strings.Contains(string(x.Result), asked.UserSays), asked.UserSays+" in the result", x.OrError(err))
+	decline := func(wire.Inbound) (any, *wire.RPCError) { return map[string]any{"action": "decline"}, nil }
+	x, err = askFeature(t, declared, method, decline, official.ToolElicitation, arguments)
+	judgeAnswered(t, "ELIC-01/declined", x, err)
+	x, err = askFeature(t, declared, method, userRefuses, official.ToolElicitation, arguments)
+	judgeAnswered(t, "ELIC-01/refused", x, err)
+	x, err = askFeature(t, nil, method, userRefuses, official.ToolElicitation, arguments)
+	if err != nil && len(x.asked) == 0 {
+		return err
+	}
+	t.Check("ELIC-01/undeclared", len(x.asked) == 0, "no "+method, "%d of them", len(x.asked))
+	return nil
+}
+
+// formOf has a tool show its form and returns the properties.
+func formOf(t *conformance.Trial, tool string) (map[string]json.RawMessage, exchangeOfFeature, error) {
+	accept := func(in wire.Inbound) (any, *wire.RPCError) {
+		return map[string]any{"action": "accept", "content": asked.Result{}.Form(in.Members["params"])}, nil
+	}
+	x, err := askFeature(t, map[string]any{"elicitation": struct{}{}}, mcp.MethodElicitationCreate, accept, tool, struct{}{})
+	return sample.Read(x.params()["requestedSchema"]).Properties, x, err
+}
+
+func runDefaults(t *conformance.Trial) error {
+	properties, x, err := formOf(t, official.ToolDefaults)
+	fault := ""
+	for _, name := range rawjson.SortedKeys(properties) {
+		s := sample.Read(properties[name])
+		fits := map[string]bool{
+			"string": rawjson.IsString(s.Default), "integer": rawjson.IsInteger(s.Default), "boolean": string(s.Default) == "true" || string(s.Default) == "false",
+			"number": len(s.Default) > 0 && !rawjson.IsString(s.Default) && !rawjson.IsObject(s.Default),
+		}
+		if !fits[s.Typed()] {
+			fault = name + ": default " + rawjson.OrAbsent(s.Default)
+		}
+	}
+	if len(properties) == 0 && unobserved(err) {
+		return cannotAsk(t, err)
+	}
+	t.Check("ELIC-04/defaults", len(properties) > 0 && fault == "", "a default for each", "%s %s", fault, x.OrError(err))
+	return nil
+}
+
+func runEnums(t *conformance.Trial) error {
+	properties, x, err := formOf(t, official.ToolEnums)
+	fault := ""
+	for _, name := range rawjson.SortedKeys(properties) {
+		members, _ := rawjson.Object(properties[name])
+		if items, there := members["items"]; there {
+			members, _ = rawjson.Object(items)
+		}
+		choices := 0
+		for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
+			if rawjson.IsArray(members[keyword]) {
+				choices++
+			}
+		}
+		if choices == 0 {
+			fault = name + " is no choice: " + rawjson.Clip(string(properties[name]), 100)
+		}
+	}
+	if len(properties) == 0 && unobserved(err) {
+		return cannotAsk(t, err)
+	}
+	t.Check("ELIC-03/enums", len(properties) > 0 && fault == "", "a choice for each", "%s %s", fault, x.OrError(err))
+	return nil
+}

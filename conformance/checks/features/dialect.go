@@ -1,0 +1,80 @@
+package features
+
+import (
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// dialectScenarios are about schemas that arrive as they were written: a server
+// that rebuilds them from types of its own loses keywords.
+func dialectScenarios() []conformance.Scenario {
+	const page = "server/tools#tool"
+	return []conformance.Scenario{{
+		ID: "TOOL-06", Area: "tools", Title: "keywords of JSON Schema 2020-12", Since: mcp.Version2025_11_25,
+		Needs: conformance.Needs{Capability: "tools"},
+		Checks: []conformance.Check{
+			rule.Quoted(conformance.Must, "TOOL-06/dialect", "the official schema keeps $schema, $defs and additionalProperties", page, "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"),
+			{
+				ID: "TOOL-06/keywords", Title: "and allOf, anyOf, if, then, else and $anchor", Level: conformance.Must, Since: mcp.Version2026_07_28,
+				Spec: conformance.Spec{Section: page, Quote: "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"},
+			},
+		},
+		Run: runDialect,
+	}}
+}
+
+func runDialect(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	tools, err := lists.Tools(t.Ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, tool := range tools {
+		if tool.Name == official.ToolDialect {
+			dialect, keywords := lostKeywords(tool.InputSchema)
+			t.Check("TOOL-06/dialect", dialect == "", "what the fixture is made with", "%s is not there", dialect)
+			if t.Rev.Stateless() {
+				t.Check("TOOL-06/keywords", keywords == "", "what the fixture is made with", "%s is not there", keywords)
+			}
+			return nil
+		}
+	}
+	rule.SkipAll(t, conformance.SkipNoFixture, "no tool "+official.ToolDialect)
+	return nil
+}
+
+// lostKeywords names what the schema of the fixture has lost, "" for nothing:
+// of what 2025-11-25 speaks of, and of the rest.
+func lostKeywords(raw json.RawMessage) (dialect, keywords string) {
+	schema, _ := rawjson.Object(raw)
+	defs, _ := rawjson.Object(schema["$defs"])
+	address, _ := rawjson.Object(defs["address"])
+	var all []lists.Entry
+	_ = json.Unmarshal(schema["allOf"], &all) // not there, then
+	switch {
+	case rawjson.Text(schema["$schema"]) != "https://json-schema.org/draft/2020-12/schema":
+		dialect = "$schema"
+	case address == nil:
+		dialect = "$defs.address"
+	case string(schema["additionalProperties"]) != "false":
+		dialect = "additionalProperties"
+	}
+	switch {
+	case len(all) == 0 || !rawjson.IsArray(all[0]["anyOf"]):
+		keywords = "allOf with anyOf"
+	case !rawjson.IsObject(schema["if"]) || !rawjson.IsObject(schema["then"]) || !rawjson.IsObject(schema["else"]):
+		keywords = "if, then or else"
+	case rawjson.Text(address["$anchor"]) == "":
+		keywords = "$anchor"
+	}
+	return dialect, keywords
+}

@@ -1,0 +1,16 @@
+// Package features has the checks of what a server offers and asks for: tools,
+// resources, prompts, completion, lists, and the features of the client.
+package features
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		toolListScenarios(), dialectScenarios(), toolArgumentScenarios(), resourceScenarios(), promptScenarios(), paginationScenarios(), fixtureScenarios(), clientFeatureScenarios(),
+	)
+}

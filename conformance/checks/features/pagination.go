@@ -1,0 +1,118 @@
+package features
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// paginationScenarios are about the pages of the lists beside that of tools.
+func paginationScenarios() []conformance.Scenario {
+	const page = "server/utilities/pagination"
+	one := func(word string, kind lists.Kind) conformance.Scenario {
+		return conformance.Scenario{
+			ID: "UTIL-14-" + word, Area: kind.Capability, Title: "pages of " + kind.Method, Needs: conformance.Needs{Capability: kind.Capability},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Should, "UTIL-14/"+word+"-ends", "following the cursors comes to an end", page+"#implementation-guidelines", stableCursors),
+				rule.Quoted(conformance.Advice, "UTIL-14/"+word+"-disjoint", "nothing stands on two pages", page, "Pagination allows servers to yield results in smaller chunks rather than all at once."),
+				rule.Quoted(conformance.Should, "UTIL-15/"+word, "a cursor the server never gave is refused with -32602", page+"#error-handling", "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."),
+			},
+			Run: func(t *conformance.Trial) error { return pages(t, word, kind) },
+		}
+	}
+	return []conformance.Scenario{one("prompts", lists.PromptList), one("resources", lists.ResourceList), one("templates", lists.TemplateList)}
+}
+
+func pages(t *conformance.Trial, word string, kind lists.Kind) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	list, err := lists.Walk(t.Ctx, s, kind)
+	switch {
+	case errors.Is(err, lists.ErrUnread):
+		t.Unknown("UTIL-14/"+word+"-ends", err.Error())
+		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, err)
+	case err != nil && !errors.Is(err, lists.ErrEndless):
+		rule.SkipAll(t, conformance.SkipPrerequisite, err.Error())
+		return nil
+	default:
+		t.Check("UTIL-14/"+word+"-ends", err == nil, "an end", "%v", err)
+		disjoint(t, "UTIL-14/"+word+"-disjoint", list.Twice, nil)
+	}
+	t.Step(s)
+	a, err := s.Request(t.Ctx, kind.Method, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.Check("UTIL-15/"+word, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	return err
+}
+
+// disjoint decides that nothing stands twice in a list: of one that was read in
+// part only what was seen twice is certain.
+func disjoint(t *conformance.Trial, id, twice string, unread error) {
+	if unread != nil && twice == "" {
+		t.Unknown(id, unread.Error())
+		return
+	}
+	t.Check(id, twice == "", "each once", "%s", twice)
+}
+
+// fixtureScenarios call the official fixtures that answer with content.
+func fixtureScenarios() []conformance.Scenario {
+	one := func(word, tool string, kinds ...string) conformance.Scenario {
+		return conformance.Scenario{
+			ID: "TOOL-13-" + word, Area: "content", Title: "the official tool " + tool, Needs: conformance.Needs{Tools: []string{tool}, SideEffects: conformance.SideEffectsReadOnly},
+			Checks: []conformance.Check{{
+				ID: "TOOL-13/" + word, Title: "it answers with what its name says", Level: conformance.Must,
+				Spec: conformance.Spec{Section: "server/tools#tool-result", Quote: "Unstructured content is returned in the content field of a result, and can contain multiple content items of different types"},
+			}},
+			Run: func(t *conformance.Trial) error { return fixture(t, "TOOL-13/"+word, tool, kinds) },
+		}
+	}
+	audio := one("audio", "test_audio_content", "audio")
+	audio.Since = mcp.Version2025_03_26 // which has brought audio
+	return []conformance.Scenario{
+		one("simple-text", official.ToolSimpleText, "text"),
+		one("image", "test_image_content", "image"),
+		audio,
+		one("resource", "test_embedded_resource", "resource"),
+		one("mixed", "test_multiple_content_types", "text", "image", "resource"),
+		one("failed", "test_error_handling", "text"),
+	}
+}
+
+func fixture(t *conformance.Trial, id, tool string, kinds []string) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.Call(s, tool, struct{}{})
+	result, _ := rawjson.Object(a.Result)
+	found := map[string]bool{}
+	for _, block := range blocksOf(a) {
+		found[rawjson.Text(block["type"])] = true
+	}
+	missing := ""
+	for _, kind := range kinds {
+		if !found[kind] {
+			missing = kind
+		}
+	}
+	failed := string(result["isError"]) == "true"
+	t.Check(id, err == nil && missing == "" && failed == (id == "TOOL-13/failed"), "its content", "no %s block, isError %v: %s", missing, failed, a.OrError(err))
+	return err
+}
+
+// blocksOf returns the content of a call.
+func blocksOf(a wire.Answer) []lists.Entry {
+	result, _ := rawjson.Object(a.Result)
+	var blocks []lists.Entry
+	_ = json.Unmarshal(result["content"], &blocks) // TOOL-13/content judges it
+	return blocks
+}

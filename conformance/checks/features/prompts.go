@@ -1,0 +1,253 @@
+package features
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// promptScenarios are about prompts and completion in both eras.
+func promptScenarios() []conformance.Scenario {
+	const (
+		page     = "server/prompts"
+		faults   = page + "#error-handling"
+		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: … Missing required arguments: -32602 (Invalid params)"
+		complete = "server/utilities/completion"
+	)
+	return []conformance.Scenario{
+		{
+			ID: "PRM-01", Area: "prompts", Title: "prompts and their arguments", Needs: conformance.Needs{Capability: "prompts"},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "PRM-01/names", "each prompt has a name", page+"#prompt", "name: Unique identifier for the prompt"),
+				rule.Quoted(conformance.Advice, "PRM-01/unique", "no name is listed twice", page+"#prompt", "name: Unique identifier for the prompt"),
+				rule.Quoted(conformance.Must, "PRM-01/arguments", "arguments have names, and required is a boolean", page+"#prompt", "arguments: Optional list of arguments for customization"),
+				rule.Quoted(conformance.Advice, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
+				rule.Quoted(conformance.Should, "PRM-01/missing", "a prompt without its required arguments is refused with -32602", faults, standard),
+				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: conformance.Must, Spec: conformance.Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
+				rule.Quoted(conformance.Must, "PRM-01/embedded", "the official prompt embeds the resource it is given the uri of", page+"#embedded-resources", "Embedded resources allow referencing server-side resources directly in messages"),
+				rule.Quoted(conformance.Must, "PRM-01/image", "the official prompt with an image has one", page+"#image-content", "Image content allows including visual information in messages"),
+			},
+			Run: runPrompts,
+		},
+		{
+			ID: "CMP-01", Area: "completion", Title: "completion of an argument", Needs: conformance.Needs{Capability: "completions"},
+			Checks: []conformance.Check{
+				{ID: "CMP-01/values", Title: "values is an array of strings", Level: conformance.Must, Spec: conformance.Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
+				rule.Quoted(conformance.Must, "CMP-02/hundred", "there are no more than 100", "schema#completeresult", "An array of completion values. Must not exceed 100 items."),
+				rule.Quoted(conformance.Must, "CMP-02/total", "total, when present, is an integer and no less than there are", complete+"#completeresult", "total: Optional total matches"),
+				rule.Quoted(conformance.Must, "CMP-02/more", "hasMore, when present, is a boolean", complete+"#completeresult", "hasMore: Additional results flag"),
+				rule.Quoted(conformance.Should, "CMP-01/unknown", "an unknown prompt is refused with -32602", complete+"#error-handling", "Servers SHOULD return standard JSON-RPC errors for common failure cases … Invalid prompt name: -32602 (Invalid params)"),
+			},
+			Run: runCompletion,
+		},
+	}
+}
+
+func runPrompts(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	list, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	if err != nil {
+		return err
+	}
+	if len(list.Entries) == 0 {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no prompts")
+		return nil
+	}
+	names, arguments, twice, refusals := "", "", "", ""
+	var ungot, failed string
+	seen := map[string]bool{}
+	got, needy := 0, ""
+	for _, e := range list.Entries {
+		name := rawjson.Text(e["name"])
+		if name == "" {
+			names = "name is " + rawjson.OrAbsent(e["name"])
+		}
+		if seen[name] {
+			twice = name
+		}
+		seen[name] = true
+		required, fault := promptArgumentsOf(e)
+		if fault != "" {
+			arguments = name + ": " + fault
+		}
+		params := map[string]any{"name": name}
+		if _, there := e["arguments"]; there {
+			params["arguments"] = map[string]any{} // a schema of an object does not take none
+		}
+		switch {
+		case len(required) > 0 && needy == "":
+			needy = name
+			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
+			if !a.HasCode(err, wire.CodeInvalidParams) {
+				refusals = name + ": " + a.OrError(err)
+			}
+		case len(required) == 0 && got < 10 && !strings.HasPrefix(name, official.InputRequired):
+			got++
+			a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
+			if wire.IsLost(err) {
+				return err
+			}
+			if message.Denies(a, err) {
+				ungot = name + ": " + a.OrError(err)
+			} else if a.Err != nil {
+				failed = name + ": " + a.Describe()
+			}
+		}
+	}
+	t.Check("PRM-01/names", names == "", "a name", "%s", names)
+	t.Check("PRM-01/unique", twice == "", "each name once", "%s", twice)
+	t.Check("PRM-01/arguments", arguments == "", "a name and a boolean", "%s", arguments)
+	if got > 0 {
+		offered(t, "PRM-01/get", "messages", ungot, failed)
+	}
+	if needy != "" {
+		t.Check("PRM-01/missing", refusals == "", "error -32602", "%s", refusals)
+	}
+	if list.Has(lists.PromptList, official.PromptArguments) {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, map[string]any{"name": official.PromptArguments, "arguments": map[string]any{"arg1": "mainstay-one", "arg2": "mainstay-two"}})
+		both := strings.Contains(string(a.Result), "mainstay-one") && strings.Contains(string(a.Result), "mainstay-two")
+		t.Check("PRM-01/values", err == nil && both, "both values in the messages", a.OrError(err))
+	}
+	if list.Has(lists.PromptList, official.PromptEmbedded) {
+		const uri = "test://example-resource"
+		blocks, a, err := prompted(t, s, official.PromptEmbedded, map[string]any{"resourceUri": uri})
+		found := slices.ContainsFunc(blocks, func(b lists.Entry) bool {
+			resource, _ := rawjson.Object(b["resource"])
+			return rawjson.Text(b["type"]) == "resource" && rawjson.Text(resource["uri"]) == uri
+		})
+		t.Check("PRM-01/embedded", err == nil && found, "a block of type resource with uri "+uri, a.OrError(err))
+	}
+	if list.Has(lists.PromptList, official.PromptImage) {
+		blocks, a, err := prompted(t, s, official.PromptImage, nil)
+		found := slices.ContainsFunc(blocks, func(b lists.Entry) bool {
+			return rawjson.Text(b["type"]) == "image" && rawjson.Text(b["data"]) != "" && rawjson.Text(b["mimeType"]) != ""
+		})
+		t.Check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
+	}
+	rule.SkipAll(t, conformance.SkipNoFixture, "no such prompt") // what is left
+	return nil
+}
+
+// offered decides that what is listed can be had. Any request may fail for reasons
+// of its own, a network that is not there, so that only a denial speaks against it.
+func offered(t *conformance.Trial, id, expected, denied, failed string) {
+	if denied == "" && failed != "" {
+		t.Unknown(id, failed)
+		return
+	}
+	t.Check(id, denied == "", expected, "%s", denied)
+}
+
+// prompted gets a prompt and returns the blocks of its messages.
+func prompted(t *conformance.Trial, s *wire.Session, name string, arguments map[string]any) ([]lists.Entry, wire.Answer, error) {
+	t.Step(s)
+	params := map[string]any{"name": name}
+	if arguments != nil {
+		params["arguments"] = arguments
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodPromptsGet, params)
+	result, _ := rawjson.Object(a.Result)
+	var messages, blocks []lists.Entry
+	_ = json.Unmarshal(result["messages"], &messages) // PRM-01/messages judges it
+	for _, m := range messages {
+		if block, ok := rawjson.Object(m["content"]); ok {
+			blocks = append(blocks, block)
+		}
+	}
+	return blocks, a, err
+}
+
+// promptArgumentsOf returns the names of the required arguments of a prompt, and
+// what is wrong with its arguments.
+func promptArgumentsOf(e lists.Entry) (required []string, fault string) {
+	raw, there := e["arguments"]
+	if !there || string(raw) == "null" {
+		return nil, ""
+	}
+	var arguments []lists.Entry
+	if json.Unmarshal(raw, &arguments) != nil {
+		return nil, "arguments is " + rawjson.OrAbsent(raw)
+	}
+	for _, argument := range arguments {
+		need, said := argument["required"]
+		if rawjson.Text(argument["name"]) == "" || said && string(need) != "true" && string(need) != "false" {
+			fault = fmt.Sprintf("name %s, required %s", rawjson.OrAbsent(argument["name"]), rawjson.OrAbsent(need))
+		}
+		if string(need) == "true" {
+			required = append(required, rawjson.Text(argument["name"]))
+		}
+	}
+	return required, fault
+}
+
+func runCompletion(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	list, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	if err != nil {
+		list = &lists.Listing{} // completion of templates alone
+	}
+	prompt, argument := "", ""
+	for _, e := range list.Entries {
+		var arguments []lists.Entry
+		_ = json.Unmarshal(e["arguments"], &arguments) // PRM-01/arguments judges it
+		if len(arguments) > 0 && (prompt == "" || rawjson.Text(e["name"]) == official.PromptArguments) {
+			prompt, argument = rawjson.Text(e["name"]), rawjson.Text(arguments[0]["name"])
+		}
+	}
+	t.Step(s)
+	ask := func(prompt, argument string) (wire.Answer, error) {
+		return s.Request(t.Ctx, mcp.MethodCompletionComplete, map[string]any{
+			"ref": map[string]any{"type": "ref/prompt", "name": prompt}, "argument": map[string]any{"name": argument, "value": ""},
+		})
+	}
+	a, err := ask("mainstay-no-such-prompt", "x")
+	t.Check("CMP-01/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	if prompt == "" {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no prompt with arguments")
+		return nil
+	}
+	t.Step(s)
+	a, err = ask(prompt, argument)
+	if wire.IsLost(err) {
+		return err // it says nothing of the values
+	}
+	if a.Err != nil {
+		// Another required argument may be missing, or the argument have no values.
+		rule.SkipAll(t, conformance.SkipNoFixture, "no completion to look at: "+a.Describe())
+		return nil
+	}
+	result, _ := rawjson.Object(a.Result)
+	completion, _ := rawjson.Object(result["completion"])
+	var values []string
+	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
+	t.Check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", rawjson.OrAbsent(completion["values"]), a.OrError(err))
+	if !ok {
+		rule.SkipAll(t, conformance.SkipPrerequisite, "no values to count")
+		return err
+	}
+	t.Check("CMP-02/hundred", len(values) <= 100, "100 at most", "%d", len(values))
+	raw, there := completion["total"]
+	var total float64
+	_ = json.Unmarshal(raw, &total) // isInteger says whether it is one
+	t.Check("CMP-02/total", !there || rawjson.IsInteger(raw) && int(total) >= len(values), "an integer, no less than there are", "total is %s of %d", rawjson.OrAbsent(raw), len(values))
+	raw, there = completion["hasMore"]
+	t.Check("CMP-02/more", !there || string(raw) == "true" || string(raw) == "false", "a boolean", "hasMore is %s", rawjson.OrAbsent(raw))
+	return err
+}

@@ -1,0 +1,318 @@
+package features
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// resourceScenarios are about resources in both eras.
+func resourceScenarios() []conformance.Scenario {
+	const (
+		page      = "server/resources"
+		data      = page + "#resource"
+		contents  = page + "#resource-contents"
+		templates = page + "#resource-templates"
+	)
+	needs := conformance.Needs{Capability: "resources"}
+	missing := "Servers SHOULD return standard JSON-RPC errors for common failure cases: Resource not found: -32002"
+	return []conformance.Scenario{
+		{
+			ID: "RES-02", Area: "resources", Title: "what is listed can be read", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "RES-02/entries", "each resource has an absolute uri and a name", data, "uri: Unique identifier for the resource; name: The name of the resource."),
+				rule.Quoted(conformance.Advice, "RES-02/unique", "no uri is listed twice", data, "uri: Unique identifier for the resource"),
+				rule.Quoted(conformance.Must, "RES-07/members", "size, mimeType, title and annotations, when present, have their types", data, "size: Optional size in bytes"),
+				rule.Quoted(conformance.Advice, "RES-02/read", "each of the first ten can be read", page+"#reading-resources", "To retrieve resource contents, clients send a resources/read request"),
+				rule.Quoted(conformance.Advice, "RES-02/uri", "what is read names the uri it was asked for, or one below it", "schema#resourcecontents", "The URI of this resource."),
+				rule.Quoted(conformance.Advice, "RES-02/mime", "what is read has the MIME type it is listed with", data, "mimeType: Optional MIME type"),
+				{
+					ID: "RES-03/code", Title: "an unknown resource is refused with -32602", Level: conformance.Must, Since: mcp.Version2026_07_28,
+					Spec: conformance.Spec{Section: page + "#error-handling", Quote: "If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602 (Invalid Params)."},
+				},
+				{ID: "RES-03/session-code", Title: "an unknown resource is refused with -32002", Level: conformance.Should, House: conformance.Must, Until: mcp.LatestSession, Spec: conformance.Spec{Section: page + "#error-handling", Quote: missing}},
+				rule.Quoted(conformance.Advice, "RES-03/data", "data.uri says which", page+"#error-handling", missing),
+			},
+			Run: runResources,
+		},
+		{
+			ID: "RES-07", Area: "resources", Title: "templates", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "RES-07/template", "each template is one of RFC 6570, with a name", templates, "Resource templates allow servers to expose parameterized resources using URI templates."),
+				{ID: "RES-07/filled", Title: "the official template is read with its value", Level: conformance.Must, Spec: conformance.Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
+				{ID: "RES-07/other", Title: "and with another value it is another text", Level: conformance.Must, Spec: conformance.Spec{Section: templates, Quote: "Resource templates allow servers to expose parameterized resources using URI templates."}},
+			},
+			Run: runTemplates,
+		},
+		{
+			ID: "RES-04", Area: "resources", Title: "subscriptions to a resource", Until: mcp.LatestSession, Needs: conformance.Needs{Capability: "resources.subscribe"},
+			Checks: []conformance.Check{
+				{ID: "RES-04/subscribe", Title: "resources/subscribe is answered with an empty result", Level: conformance.Must, Spec: conformance.Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				rule.Quoted(conformance.Must, "RES-04/updated", "a change is told, with the uri", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
+				{ID: "RES-04/unsubscribe", Title: "resources/unsubscribe is answered with an empty result", Level: conformance.Must, Spec: conformance.Spec{Section: page + "#subscriptions", Quote: "The protocol supports optional subscriptions to resource changes."}},
+				rule.Quoted(conformance.Must, "RES-04/stopped", "after it no change is told", page+"#subscriptions", "Clients can subscribe to specific resources and receive notifications when they change"),
+			},
+			Run: runSubscribe,
+		},
+	}
+}
+
+func runResources(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	list, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+	ofList := []string{"RES-02/entries", "RES-02/unique", "RES-07/members", "RES-02/read", "RES-02/uri", "RES-02/mime"}
+	switch {
+	case errors.Is(err, lists.ErrRefused):
+		for _, id := range ofList {
+			t.Unknown(id, err.Error())
+		}
+	case err != nil:
+		return err
+	}
+	const unknown = "mainstay-no-such-scheme://nothing/at-all"
+	entries, members, twice := "", "", ""
+	seen := map[string]bool{}
+	for _, e := range list.Entries {
+		uri := rawjson.Text(e["uri"])
+		if !observe.IsAbsoluteURI(uri) || rawjson.Text(e["name"]) == "" {
+			entries = fmt.Sprintf("uri %s, name %s", rawjson.OrAbsent(e["uri"]), rawjson.OrAbsent(e["name"]))
+		}
+		if seen[uri] {
+			twice = uri
+		}
+		seen[uri] = true
+		if fault := resourceEntryFault(e); fault != "" {
+			members = uri + ": " + fault
+		}
+	}
+	if len(list.Entries) == 0 {
+		for _, id := range ofList {
+			t.Skip(id, conformance.SkipNoFixture, "no resources") // but what is decided
+		}
+	} else {
+		t.Check("RES-02/entries", entries == "", "an absolute uri and a name", "%s", entries)
+		t.Check("RES-02/unique", twice == "", "each uri once", "%s", twice)
+		t.Check("RES-07/members", members == "", "the types of the schema", "%s", members)
+		if err := readEach(t, s, list.Entries[:min(10, len(list.Entries))]); err != nil {
+			return err
+		}
+	}
+	t.Step(s)
+	a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": unknown})
+	if t.Rev.Stateless() {
+		t.Check("RES-03/code", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	} else {
+		t.Check("RES-03/session-code", a.HasCode(err, mcp.CodeResourceNotFound), "error -32002", a.OrError(err))
+	}
+	data, _ := rawjson.Object(a.ErrorData())
+	t.Check("RES-03/data", rawjson.Text(data["uri"]) == unknown, "data.uri "+unknown, a.OrError(err))
+	return err
+}
+
+// resourceEntryFault says which optional member of a resource or template has
+// not its type, "" when each has.
+func resourceEntryFault(e lists.Entry) string {
+	if raw, there := e["size"]; there && (!rawjson.IsInteger(raw) || raw[0] == '-') {
+		return "size is " + rawjson.OrAbsent(raw)
+	}
+	if raw, there := e["mimeType"]; there && !observe.IsMIME(rawjson.Text(raw)) {
+		return "mimeType is " + rawjson.OrAbsent(raw)
+	}
+	for _, name := range []string{"title", "description"} {
+		if raw, there := e[name]; there && !rawjson.IsString(raw) {
+			return name + " is " + rawjson.OrAbsent(raw)
+		}
+	}
+	if raw, there := e["annotations"]; there {
+		return observe.AudienceFault(raw)
+	}
+	return ""
+}
+
+func readEach(t *conformance.Trial, s *wire.Session, entries []lists.Entry) error {
+	denied, failed, other, media := "", "", "", ""
+	read := 0
+	for _, e := range entries {
+		uri := rawjson.Text(e["uri"])
+		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		if err != nil {
+			return err
+		}
+		if a.IsInputRequired() {
+			continue
+		}
+		if a.Err != nil {
+			if message.Denies(a, nil) || uri == official.ResourceStatic || uri == official.ResourceBinary { // fixed contents need nothing that could be away
+				denied = uri + ": " + a.Describe()
+			} else {
+				failed = uri + ": " + a.Describe()
+			}
+			continue
+		}
+		contents := contents(a)
+		read += len(contents)
+		for _, c := range contents {
+			if got := rawjson.Text(c["uri"]); !strings.HasPrefix(got, uri) {
+				other = fmt.Sprintf("%s for %s", got, uri)
+			}
+			listed, there := e["mimeType"]
+			if got, has := c["mimeType"]; there && has && len(contents) == 1 && !strings.EqualFold(rawjson.Text(got), rawjson.Text(listed)) {
+				media = fmt.Sprintf("%s of %s, listed as %s", rawjson.Text(got), uri, rawjson.Text(listed))
+			}
+		}
+	}
+	offered(t, "RES-02/read", "contents", denied, failed)
+	if read == 0 {
+		for _, id := range []string{"RES-02/uri", "RES-02/mime"} {
+			t.Skip(id, conformance.SkipNoFixture, "no contents to look at")
+		}
+		return nil
+	}
+	t.Check("RES-02/uri", other == "", "the uri that was asked for", "%s", other)
+	t.Check("RES-02/mime", media == "", "the same MIME type", "%s", media)
+	return nil
+}
+
+// contents returns those of an answer to resources/read.
+func contents(a wire.Answer) []lists.Entry {
+	result, _ := rawjson.Object(a.Result)
+	var contents []lists.Entry
+	_ = json.Unmarshal(result["contents"], &contents) // RES-02/contents judges it
+	return contents
+}
+
+func runTemplates(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	list, err := lists.Walk(t.Ctx, s, lists.TemplateList)
+	if err != nil {
+		rule.SkipAll(t, conformance.SkipPrerequisite, err.Error())
+		return nil // a server need not have templates; LC-14 judges the method
+	}
+	if len(list.Entries) == 0 {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no templates")
+		return nil
+	}
+	fault := ""
+	official := false
+	for _, e := range list.Entries {
+		template := rawjson.Text(e["uriTemplate"])
+		official = official || template == "test://template/{id}/data"
+		if !isTemplate(template) || rawjson.Text(e["name"]) == "" || resourceEntryFault(e) != "" {
+			fault = fmt.Sprintf("uriTemplate %s, name %s %s", rawjson.OrAbsent(e["uriTemplate"]), rawjson.OrAbsent(e["name"]), resourceEntryFault(e))
+		}
+	}
+	t.Check("RES-07/template", fault == "", "a template and a name", "%s", fault)
+	if !official {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no template test://template/{id}/data")
+		return nil
+	}
+	for id, value := range rule.Pairs("RES-07/filled", "123", "RES-07/other", "mainstay7") {
+		t.Step(s)
+		uri := "test://template/" + value + "/data"
+		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		holds := false
+		for _, c := range contents(a) {
+			holds = holds || strings.Contains(rawjson.Text(c["text"]), value)
+		}
+		t.Check(id, err == nil && holds, value+" in the text", a.OrError(err))
+	}
+	return nil
+}
+
+// isTemplate reports whether text has the syntax of RFC 6570: braces that pair
+// and hold an expression.
+func isTemplate(text string) bool {
+	for text != "" {
+		literal, rest, open := strings.Cut(text, "{")
+		if strings.ContainsAny(literal, "} <>\"") {
+			return false
+		}
+		if !open {
+			return true
+		}
+		expression, after, closed := strings.Cut(rest, "}")
+		names := strings.TrimLeft(expression, "+#./;?&")
+		if !closed || names == "" || strings.ContainsAny(names, "{ ") {
+			return false
+		}
+		text = after
+		if text == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// runSubscribe asks for news of the official resource. A server that lists it
+// need not have the tool that changes it, which is of this suite.
+func runSubscribe(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	changes := probe.Offers(t.Rev, official.ToolChangeResource) && t.Rev.MayCall(official.ToolChangeResource)
+	if !changes {
+		list, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+		if err != nil {
+			return err
+		}
+		if !list.Has(lists.ResourceList, official.ResourceWatched) {
+			rule.SkipAll(t, conformance.SkipNoFixture, "no resource "+official.ResourceWatched)
+			return nil
+		}
+	}
+	if w, ok := s.Conn.(*wire.HTTPConn); ok {
+		if _, err := w.Listen(t.Ctx, ""); err != nil {
+			return err
+		}
+	}
+	t.Step(s)
+	watched := map[string]any{"uri": official.ResourceWatched}
+	a, err := s.Request(t.Ctx, mcp.MethodResourcesSubscribe, watched)
+	t.Check("RES-04/subscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
+	if !changes {
+		a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
+		t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
+		rule.SkipAll(t, conformance.SkipNoFixture, "no tool "+official.ToolChangeResource) // what is left
+		return nil
+	}
+	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
+		return err
+	}
+	long := s.Wait
+	s.Wait = min(s.Wait, wait.News)
+	in, err := s.Note(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodResourcesUpdated })
+	s.Wait = long
+	t.Check("RES-04/updated", err == nil && rawjson.Text(message.Param(in, "uri")) == official.ResourceWatched, mcp.MethodResourcesUpdated, "%v, uri %s", err, rawjson.OrAbsent(message.Param(in, "uri")))
+	a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
+	t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
+	had := len(s.Noted(mcp.MethodResourcesUpdated))
+	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {
+		return err
+	}
+	if _, err := s.Settle(t.Ctx); err != nil {
+		return err
+	}
+	more := len(s.Noted(mcp.MethodResourcesUpdated)) - had
+	t.Check("RES-04/stopped", more == 0, "no news", "%d notifications", more)
+	return nil
+}

@@ -1,0 +1,198 @@
+package features
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// stableCursors is what the page on pagination asks of servers.
+const stableCursors = "Servers SHOULD: Provide stable cursors; Handle invalid cursors gracefully"
+
+func toolListScenarios() []conformance.Scenario {
+	tools := conformance.Needs{Capability: "tools"}
+	list := conformance.Spec{Section: "server/tools#listing-tools", Quote: "To discover available tools, clients send a tools/list request. This operation supports pagination."}
+	return []conformance.Scenario{
+		{
+			ID: "TOOL-01", Area: "tools", Title: "tools and their capability", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "TOOL-01/list", Title: "tools/list is answered with an array of objects", Level: conformance.Must, Spec: list},
+				{ID: "TOOL-01/params", Title: "tools/list takes an empty params object, and none", Level: conformance.Must, Spec: list},
+			},
+			Run: runToolsListed,
+		},
+		{
+			ID: "X-WIRE-07", Area: "tools", Title: "what tools/list says of each tool", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-07/names", Title: "each tool has a name that is a string", Level: conformance.Must, Spec: conformance.Spec{Section: "server/tools#tool", Quote: "name: Unique identifier for the tool"}},
+				{ID: "X-WIRE-07/unique", Title: "names are unique", Level: conformance.Should, Spec: conformance.Spec{Section: "server/tools#tool-names", Quote: "Tool names SHOULD be unique within a server."}},
+				{ID: "TOOL-05/characters", Title: "names have 1 to 128 of A-Z a-z 0-9 _ - .", Level: conformance.Should, Spec: conformance.Spec{Section: "server/tools#tool-names", Quote: "Tool names SHOULD be between 1 and 128 characters in length (inclusive)."}},
+				{ID: "X-WIRE-07/description", Title: "each tool has a description", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "server/tools#tool", Quote: "description: Human-readable description of functionality"}},
+				{ID: "TOOL-06/object", Title: "inputSchema is a JSON object", Level: conformance.Must, Spec: conformance.Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
+				{ID: "TOOL-07/root", Title: `inputSchema has type "object" at its root`, Level: conformance.Must, Spec: conformance.Spec{Section: "schema#tool", Quote: "A JSON Schema object defining the expected parameters for the tool."}},
+				{ID: "X-WIRE-07/compiles", Title: "inputSchema compiles as JSON Schema", Level: conformance.Must, Spec: conformance.Spec{Section: "server/tools#tool", Quote: "MUST be a valid JSON Schema object (not null)"}},
+				{ID: "TOOL-03/output", Title: "outputSchema, when present, compiles as JSON Schema", Level: conformance.Must, Spec: conformance.Spec{Section: "server/tools#output-schema", Quote: "Tools may also provide an output schema for validation of structured results."}},
+				{ID: "TOOL-04/annotations", Title: "annotations, when present, have the types of the schema", Level: conformance.Must, Spec: conformance.Spec{Section: "schema#toolannotations", Quote: "Additional properties describing a Tool to clients."}},
+			},
+			Run: runToolEntries,
+		},
+		{
+			ID: "UTIL-14", Area: "tools", Title: "pages of tools/list", Needs: tools,
+			Checks: []conformance.Check{
+				{ID: "UTIL-14/ends", Title: "following the cursors comes to an end", Level: conformance.Should, Spec: conformance.Spec{Section: "server/utilities/pagination#implementation-guidelines", Quote: stableCursors}},
+				{ID: "UTIL-14/disjoint", Title: "no tool stands on two pages", Level: conformance.Advice, Spec: conformance.Spec{Section: "server/utilities/pagination", Quote: "Pagination allows servers to yield results in smaller chunks rather than all at once."}},
+				{ID: "UTIL-15/bad-cursor", Title: "a cursor the server never gave is answered with -32602", Level: conformance.Should, Spec: conformance.Spec{Section: "server/utilities/pagination#error-handling", Quote: "Invalid cursors SHOULD result in an error with code -32602 (Invalid params)."}},
+			},
+			Run: runPages,
+		},
+	}
+}
+
+func runToolsListed(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodToolsList, nil)
+	if err != nil {
+		return err
+	}
+	if a.Err != nil {
+		t.Unknown("TOOL-01/list", a.Describe()) // LC-14 judges whether it may be
+	} else {
+		_, err = lists.ReadPage(a)
+		t.Check("TOOL-01/list", err == nil, "tools as an array of objects", "%v", err)
+	}
+	t.Step(s)
+	b, err := s.Request(t.Ctx, mcp.MethodToolsList, struct{}{})
+	t.Check("TOOL-01/params", err == nil && (a.Err == nil) == (b.Err == nil), "the same answer", b.OrError(err))
+	return err
+}
+
+// toolName is what TOOL-05 asks of names.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+func runToolEntries(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	tools, err := lists.Tools(t.Ctx, s)
+	if err != nil {
+		return err
+	}
+	wrong := map[string]string{}
+	note := func(id string, ok bool, format string, args ...any) {
+		if !ok && wrong[id] == "" {
+			wrong[id] = fmt.Sprintf(format, args...)
+		}
+	}
+	seen := map[string]bool{}
+	for i, tool := range tools {
+		named := rawjson.IsString(tool.Members["name"]) && tool.Name != ""
+		note("X-WIRE-07/names", named, "tools[%d].name is %s", i, rawjson.OrAbsent(tool.Members["name"]))
+		note("X-WIRE-07/unique", !named || !seen[tool.Name], "%q stands there twice", tool.Name)
+		seen[tool.Name] = true
+		note("TOOL-05/characters", !named || toolName.MatchString(tool.Name), "%q", rawjson.Clip(tool.Name, 140))
+		note("X-WIRE-07/description", rawjson.Text(tool.Members["description"]) != "", "%s has none", tool.Name)
+		schema, isObject := rawjson.Object(tool.InputSchema)
+		note("TOOL-06/object", isObject, "inputSchema of %s is %s", tool.Name, rawjson.OrAbsent(tool.InputSchema))
+		if isObject {
+			note("TOOL-07/root", rawjson.Text(schema["type"]) == "object", "type of %s is %s", tool.Name, rawjson.OrAbsent(schema["type"]))
+			err := compiles(tool.InputSchema)
+			note("X-WIRE-07/compiles", err == nil, "%s: %v", tool.Name, err)
+		}
+		if output, there := tool.Members["outputSchema"]; there {
+			err := compiles(output)
+			note("TOOL-03/output", err == nil, "%s: %v", tool.Name, err)
+		}
+		if annotations, there := tool.Members["annotations"]; there {
+			fault := annotationFault(annotations)
+			note("TOOL-04/annotations", fault == "", "%s: %s", tool.Name, fault)
+		}
+	}
+	for _, c := range t.Scenario.Checks {
+		if c.ID == "TOOL-05/characters" && !s.Opened.Revision.AtLeast(mcp.Version2025_11_25) {
+			t.Skip(c.ID, conformance.SkipNotInRevision, "since "+string(mcp.Version2025_11_25))
+			continue
+		}
+		t.Check(c.ID, wrong[c.ID] == "", "that for each tool", "%s", wrong[c.ID])
+	}
+	return nil
+}
+
+// compiles reports why a schema is none. Nothing is fetched: a reference out
+// of the document is judged elsewhere, by whoever would follow it.
+func compiles(raw json.RawMessage) error {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return err
+	}
+	if _, err := schema.Resolve(nil); err != nil {
+		return err
+	}
+	return checkTypes(raw)
+}
+
+func annotationFault(raw json.RawMessage) string {
+	annotations, ok := rawjson.Object(raw)
+	if !ok {
+		return "annotations is " + rawjson.OrAbsent(raw)
+	}
+	for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+		if v, there := annotations[hint]; there && string(v) != "true" && string(v) != "false" {
+			return hint + " is " + rawjson.OrAbsent(v)
+		}
+	}
+	if title, there := annotations["title"]; there && !rawjson.IsString(title) {
+		return "title is " + rawjson.OrAbsent(title)
+	}
+	return ""
+}
+
+func runPages(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	pages, err := lists.Pages(t.Ctx, s)
+	unread := err
+	switch {
+	case errors.Is(err, lists.ErrUnread):
+		t.Unknown("UTIL-14/ends", err.Error())
+	case err != nil && !errors.Is(err, lists.ErrEndless):
+		return err
+	default:
+		t.Check("UTIL-14/ends", err == nil, "an end", "%v", err)
+		unread = nil
+	}
+	twice := ""
+	on := map[string]int{}
+	for i, p := range pages {
+		for _, members := range p.Tools {
+			name := rawjson.Text(members["name"])
+			if at, seen := on[name]; seen && at != i {
+				twice = fmt.Sprintf("%q on pages %d and %d", name, at+1, i+1)
+			}
+			on[name] = i
+		}
+	}
+	if errors.Is(err, lists.ErrEndless) {
+		t.Skip("UTIL-14/disjoint", conformance.SkipPrerequisite, "the list does not end")
+	} else {
+		disjoint(t, "UTIL-14/disjoint", twice, unread)
+	}
+	t.Step(s)
+	a, err := s.Request(t.Ctx, mcp.MethodToolsList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.Check("UTIL-15/bad-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
+	return err
+}

@@ -1,0 +1,17 @@
+// Package http has the checks of the HTTP transports: Streamable HTTP, the older
+// HTTP+SSE, and authorization.
+package http
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		rule.SessionEra(httpScenarios(), httpRequestScenarios(), httpGuardScenarios(), httpStreamScenarios(), httpSessionScenarios(), sseScenarios()), authorizationScenarios(),
+	)
+}

@@ -1,0 +1,363 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/seen"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// sseScenarios are about the HTTP+SSE transport of revision 2024-11-05. That
+// page says little: what is not in it, and clients stand on, is promised only.
+func sseScenarios() []conformance.Scenario {
+	const page = "basic/transports#http-with-sse"
+	needs := conformance.Needs{Transport: wire.TransportSSE}
+	endpoint := conformance.Spec{Section: page, Quote: "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages."}
+	posts := conformance.Spec{Section: page, Quote: "The server MUST provide two endpoints: … A regular HTTP POST endpoint for clients to send messages to the server"}
+	events := conformance.Spec{Section: page, Quote: "Server messages are sent as SSE message events, with the message content encoded as JSON in the event data."}
+	many := conformance.Spec{Section: page, Quote: "In the SSE transport, the server operates as an independent process that can handle multiple client connections."}
+	ends := conformance.Spec{Section: "basic/lifecycle#http", Quote: "For HTTP transports, shutdown is indicated by closing the associated HTTP connection(s)."}
+	origin := conformance.Spec{Section: page, Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks"}
+	answers := conformance.Spec{Section: "basic/messages#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}
+	return []conformance.Scenario{
+		{
+			ID: "OLD-01", Area: "sse", Title: "the stream and the endpoint it names", Needs: needs,
+			Checks: []conformance.Check{
+				rule.House("OLD-01/first", "the first event is the endpoint event", endpoint),
+				rule.Must("OLD-01/uri", "its data are a URI", endpoint),
+				rule.House("OLD-02/origin", "the URI is of the origin of the stream", conformance.Spec{Seed: "OLD-02"}),
+				rule.Must("OLD-01/accepted", "a request posted there is taken with 2xx", posts),
+				rule.Must("OLD-01/answer", "and answered on the stream", events),
+				rule.Must("OLD-01/notification", "a notification posted there is taken with 2xx", posts),
+				rule.Promised("OLD-01/parameters", "a Content-Type with a charset is taken", conformance.Spec{Seed: "OLD-01 (RFC 9110, 8.3)"}),
+				rule.House("OLD-01/malformed", "a body that is no JSON is refused with 4xx, or taken and answered with -32700", conformance.Spec{Seed: "OLD-01"}),
+				rule.House("OLD-01/large", "a message of 1 MiB is taken and answered", conformance.Spec{Seed: "RPC-22"}),
+			},
+			Run: runEventStream,
+		},
+		{
+			ID: "OLD-01-STREAMS", Area: "sse", Title: "several streams", Needs: needs,
+			Checks: []conformance.Check{
+				rule.House("OLD-01/both", "two streams at once are served", many),
+				rule.Must("OLD-01/own", "answers come on the stream of their request, and on no other", many),
+				rule.Must("OLD-01/parallel", "50 requests posted at the same time are each answered", answers),
+				rule.Must("OLD-01/others", "the end of one stream leaves the other alone", many),
+			},
+			Run: runTwoStreams,
+		},
+		{
+			ID: "OLD-05", Area: "sse", Title: "the session of a stream", Needs: needs,
+			Checks: []conformance.Check{
+				rule.House("OLD-05/gone", "the session ends with its stream: its endpoint refuses with 4xx", ends),
+				rule.House("OLD-05/unknown", "an endpoint of no session refuses with 4xx", conformance.Spec{Seed: "OLD-05"}),
+			},
+			Run: runStreamSession,
+		},
+		{
+			ID: "X-SEC-02-SSE", Area: "sse", Title: "who may open a stream", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Must("X-SEC-02/sse-get", "a foreign Origin opens no stream", origin),
+				rule.Must("X-SEC-02/sse-post", "a foreign Origin posts no message", origin),
+				rule.House("X-SEC-02/sse-own", "the server's own Origin is served", origin),
+				rule.House("X-SEC-02/sse-host", "a server on this machine refuses a Host of elsewhere", origin),
+			},
+			Run: runForeignStreams,
+		},
+		{
+			ID: "SEEN-SSE", Area: "sse", Title: "every event of a stream", Needs: needs, Last: true, Run: seen.Judge,
+			Checks: []conformance.Check{rule.Must(observe.SeenSSEMessage, "every message of the server is the data of a message event", events)},
+		},
+	}
+}
+
+// streamOf returns the wire of a session over HTTP+SSE.
+func streamOf(s *wire.Session) (*wire.SSEConn, error) {
+	w, ok := s.Conn.(*wire.SSEConn)
+	if !ok {
+		return nil, conformance.Ours(errors.New("transport " + string(s.Conn.Transport()) + " has no one stream"))
+	}
+	return w, nil
+}
+
+func runEventStream(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	w, err := streamOf(s)
+	if err != nil {
+		return err
+	}
+	t.EvidenceFrom = 0 // the opening of the stream is what is looked at
+	t.Check("OLD-01/first", w.First == wire.EventEndpoint, "an event named endpoint", "%s", w.First)
+	t.Check("OLD-01/uri", isURI(w.Named), "a URI", "%q", rawjson.Clip(w.Named, 200))
+	t.Check("OLD-02/origin", !w.Foreign, "the origin of "+t.Rev.Report.Target.URL, "%s", rawjson.Clip(w.Named, 200))
+	if w.Foreign {
+		return wire.ErrForeignEndpoint
+	}
+	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
+		return err
+	}
+	t.Step(s)
+	id := s.NewID()
+	refused, err := s.Send(t.Ctx, wire.Message(id, mcp.MethodPing, nil))
+	t.Check("OLD-01/accepted", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
+	a, err := s.Await(t.Ctx, id)
+	if errors.Is(err, wire.ErrLate) && !t.Reachable() {
+		return err
+	}
+	t.Check("OLD-01/answer", err == nil && a.Err == nil && a.In.To == "", "the answer to ping, as an event", "%s", a.OrError(err))
+	t.Step(s)
+	note := wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": "never-sent", "reason": "the suite looks at the status"})
+	refused, err = s.Send(t.Ctx, note)
+	t.Check("OLD-01/notification", err == nil && refused == nil, "a 2xx status", "%s", orTaken(refused, err))
+
+	body := overhttp.Ping(s)
+	s.Expect(body)
+	taken, err := overhttp.Exchange(t, s, http.MethodPost, body, http.Header{"Content-Type": {wire.MediaJSON + "; charset=utf-8"}})
+	t.Check("OLD-01/parameters", err == nil && taken.Status/100 == 2, "a 2xx status", "%s", taken.Describe(err))
+
+	t.Step(s)
+	const broken = `{"jsonrpc":"2.0","id":"cut`
+	taken, err = overhttp.Exchange(t, s, http.MethodPost, []byte(broken), nil)
+	ok := refusedOnly(taken, err)
+	said := taken.Describe(err)
+	if err == nil && taken.Status/100 == 2 {
+		a, err = s.AwaitError(t.Ctx, nil)
+		ok, said = a.HasCode(err, wire.CodeParse), said+", "+a.OrError(err)
+	}
+	t.Check("OLD-01/malformed", ok, "a 4xx status, or error -32700 on the stream", "%s", said)
+
+	t.Step(s)
+	id = s.NewID()
+	padding := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
+	a, err = s.Ask(t.Ctx, id, wire.Message(id, mcp.MethodPing, padding))
+	t.Check("OLD-01/large", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
+	return nil
+}
+
+// isURI reports whether text is a reference to a URI as it may stand in one
+// (RFC 3986): ASCII, without spaces, quotes, braces.
+func isURI(text string) bool {
+	_, err := url.Parse(text)
+	return err == nil && text != "" && !strings.ContainsFunc(text, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune("\"<>{}|\\^`", c)
+	})
+}
+
+// orTaken describes a refusal; nil is none.
+func orTaken(a *wire.HTTPAnswer, err error) string {
+	if err == nil && a == nil {
+		return "taken"
+	}
+	return a.Describe(err)
+}
+
+func runTwoStreams(t *conformance.Trial) error {
+	const each = 20
+	one, err := t.Fresh() // beside the one that scenarios share
+	two := one
+	if err == nil {
+		two, err = t.Fresh()
+	}
+	t.Check("OLD-01/both", err == nil, "a second session", "%v", err)
+	if err != nil {
+		return err
+	}
+	t.Step(one)
+	var ids [2][]string
+	for i := range each {
+		for n, s := range []*wire.Session{one, two} {
+			id := strconv.Quote("stream-" + strconv.Itoa(n) + "-" + strconv.Itoa(i))
+			if _, err := s.Send(t.Ctx, wire.Message(id, mcp.MethodPing, nil)); err != nil {
+				return err
+			}
+			ids[n] = append(ids[n], id)
+		}
+	}
+	fault := ""
+	for n, s := range []*wire.Session{one, two} {
+		for _, id := range ids[n] {
+			a, err := s.Await(t.Ctx, id)
+			if probe.Unheard(t, s, err) {
+				return err
+			}
+			if err != nil || a.Err != nil {
+				fault = id + " is not answered on its stream: " + a.OrError(err)
+				break
+			}
+		}
+		for _, in := range s.Stash { // what came and nobody waited for
+			if slices.Contains(ids[1-n], in.ID()) {
+				fault = in.ID() + " is answered on the other stream"
+			}
+		}
+	}
+	t.Check("OLD-01/own", fault == "", "20 answers on each stream, to its own requests", "%s", fault)
+
+	if err := parallelPings(t, two); err != nil {
+		return err
+	}
+	t.Step(two)
+	one.Close()
+	var a wire.Answer
+	for range 5 { // the server learns of the end some time
+		if a, err = two.Ping(t.Ctx); err != nil || a.Err != nil {
+			break
+		}
+		if err := wait.For(t.Ctx, wire.Lag/5); err != nil {
+			return err
+		}
+	}
+	if errors.Is(err, wire.ErrLate) && !t.Reachable() {
+		return err
+	}
+	t.Check("OLD-01/others", err == nil && a.Err == nil, "an answer to ping", "%s", a.OrError(err))
+	return nil
+}
+
+// parallelPings posts 50 requests on connections of their own.
+func parallelPings(t *conformance.Trial, s *wire.Session) error {
+	const many = 50
+	t.Step(s)
+	ids := make([]string, many)
+	refusals := make(chan string, many)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	defer cancel()
+	for i := range ids {
+		ids[i] = s.NewID()
+		body := wire.Message(ids[i], mcp.MethodPing, nil)
+		s.Expect(body)
+		go func() {
+			answer, err := s.Conn.Send(ctx, body)
+			if err == nil && answer == nil {
+				refusals <- ""
+			} else {
+				refusals <- orTaken(answer, err)
+			}
+		}()
+	}
+	fault := ""
+	for range ids {
+		if r := <-refusals; r != "" {
+			fault = r
+		}
+	}
+	for _, id := range ids {
+		if fault != "" {
+			break
+		}
+		a, err := s.Await(t.Ctx, id)
+		if probe.Unheard(t, s, err) {
+			return err
+		}
+		if err != nil || a.Err != nil {
+			fault = id + ": " + a.OrError(err)
+		}
+	}
+	t.Check("OLD-01/parallel", fault == "", "50 answers", "%s", fault)
+	return nil
+}
+
+func runStreamSession(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	ended, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, err := streamOf(ended)
+	if err != nil {
+		return err
+	}
+	other, err := streamOf(s)
+	if err != nil {
+		return err
+	}
+	if w.PostURL == other.PostURL {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipControl, "the endpoint names no session: two streams have the same")
+		}
+		return nil
+	}
+	live := other.PostURL
+	defer func() { other.PostURL = live }()
+
+	t.Step(s)
+	ended.Close()
+	other.PostURL = w.PostURL
+	// The server learns of the end when it next looks at the connection.
+	var a *wire.HTTPAnswer
+	for deadline := time.Now().Add(min(s.Wait, 5*time.Second)); ; {
+		if a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil); refusedOnly(a, err) || time.Now().After(deadline) || t.Ctx.Err() != nil {
+			break
+		}
+		if wait.For(t.Ctx, 50*time.Millisecond) != nil {
+			break
+		}
+	}
+	t.Check("OLD-05/gone", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	other.PostURL = neverNamed(live)
+	a, err = overhttp.Exchange(t, s, http.MethodPost, overhttp.Ping(s), nil)
+	t.Check("OLD-05/unknown", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	return nil
+}
+
+// neverNamed is an endpoint like a given one, whose session does not exist: its
+// last letter or digit is another.
+func neverNamed(endpoint string) string {
+	i := strings.LastIndexFunc(endpoint, func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' })
+	other := "0"
+	if endpoint[i] == '0' {
+		other = "1"
+	}
+	return endpoint[:i] + other + endpoint[i+1:]
+}
+
+func runForeignStreams(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(t.Rev.Report.Target.URL)
+	if err != nil {
+		return conformance.Ours(err)
+	}
+	const evil = "http://evil.example"
+	from := func(origin string) http.Header { return http.Header{"Origin": {origin}} }
+	post := func(with http.Header) (*wire.HTTPAnswer, error) {
+		body := overhttp.Ping(s)
+		s.Expect(body)
+		return overhttp.Exchange(t, s, http.MethodPost, body, with)
+	}
+	a, err := overhttp.Exchange(t, s, http.MethodGet, nil, from(evil))
+	t.Check("X-SEC-02/sse-get", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	a, err = post(from(evil))
+	t.Check("X-SEC-02/sse-post", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	a, err = post(from(u.Scheme + "://" + u.Host))
+	t.Check("X-SEC-02/sse-own", err == nil && a.Status/100 == 2, "a 2xx status", "%s", a.Describe(err))
+	if !overhttp.OnThisMachine(u) {
+		t.Skip("X-SEC-02/sse-host", conformance.SkipControl, "needs a server on this machine")
+		return nil
+	}
+	a, err = overhttp.Exchange(t, s, http.MethodGet, nil, http.Header{"Host": {"evil.example"}})
+	t.Check("X-SEC-02/sse-host", refusedOnly(a, err), wantRefused, "%s", a.Describe(err))
+	return nil
+}

@@ -1,0 +1,290 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func httpStreamScenarios() []conformance.Scenario {
+	const (
+		sending   = "basic/transports#sending-messages-to-the-server"
+		listening = "basic/transports#listening-for-messages-from-the-server"
+		resuming  = "basic/transports#resumability-and-redelivery"
+	)
+	needs := func(tools ...string) conformance.Needs {
+		return conformance.Needs{Transport: wire.TransportHTTP, Tools: tools, SideEffects: conformance.SideEffectsReadOnly}
+	}
+	return []conformance.Scenario{
+		{
+			ID: "HTTP-21", Area: "http", Title: "the stream of the server's own", Needs: needs(official.ToolChangeTools), Since: mcp.Version2025_03_26,
+			Checks: []conformance.Check{
+				rule.Must("HTTP-19/second", "a second stream is opened or refused with 4xx", conformance.Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}),
+				rule.Must("HTTP-21/once", "what the server sends of its own arrives once", conformance.Spec{Section: "basic/transports#multiple-connections", Quote: "The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams."}),
+				rule.Must("HTTP-21/no-response", "that stream carries no response", conformance.Spec{Section: listening, Quote: "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request."}),
+			},
+			Run: runOwnStream,
+		},
+		{
+			ID: "HTTP-23", Area: "http", Title: "the stream of an answer, and coming back to it", Needs: needs(official.ToolProgress), Since: mcp.Version2025_03_26,
+			Checks: []conformance.Check{
+				rule.Should("HTTP-03/ends", "the stream ends after the response", conformance.Spec{Section: sending, Quote: "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream."}),
+				{ID: "HTTP-26/priming", Title: "it begins with an event that has an id and no data", Level: conformance.Should, Since: mcp.Version2025_11_25, Spec: conformance.Spec{Section: sending, Quote: "The server SHOULD immediately send an SSE event consisting of an event ID and an empty data field in order to prime the client to reconnect"}},
+				rule.Must("HTTP-23/unique", "no two events of a session have the same id", conformance.Spec{Section: resuming, Quote: "If present, the ID MUST be globally unique across all streams within that session"}),
+				rule.Advice("HTTP-23/rest", "who comes back with Last-Event-ID gets the rest, response included", conformance.Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
+				rule.Advice("HTTP-23/again", "and nothing that came before", conformance.Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
+				rule.Must("HTTP-23/only", "and nothing of another stream", conformance.Spec{Section: resuming, Quote: "The server MUST NOT replay messages that would have been delivered on a different stream."}),
+				rule.Advice("HTTP-23/unknown", "a Last-Event-ID never given is answered without a 5xx", conformance.Spec{Section: resuming, Quote: "If the client wishes to resume after a disconnection (whether due to network failure or server-initiated closure), it SHOULD issue an HTTP GET"}),
+			},
+			Run: runResume,
+		},
+		{
+			ID: "HTTP-24", Area: "http", Title: "a server that hangs up", Needs: needs(official.ToolReconnect), Since: mcp.Version2025_11_25,
+			Checks: []conformance.Check{
+				rule.Advice("HTTP-24/event", "before it closes the stream it has sent an event id", conformance.Spec{Section: sending, Quote: "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time"}),
+				rule.Should("HTTP-24/retry", "and how long to wait, in a retry field", conformance.Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
+				rule.House("HTTP-24/answer", "the response waits for who comes back", conformance.Spec{Section: resuming, Quote: "Resumption is always via HTTP GET with Last-Event-ID."}),
+			},
+			Run: runHangUp,
+		},
+	}
+}
+
+// eventsOf collects what comes in one answer until its end, or until enough says
+// so.
+func eventsOf(t *conformance.Trial, s *wire.Session, token string, enough func(in wire.Inbound) bool) ([]wire.Inbound, error) {
+	var all []wire.Inbound
+	_, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
+		if in.To != token {
+			return false
+		}
+		if !in.Ended {
+			all = append(all, in)
+		}
+		return in.Ended || enough != nil && enough(in)
+	})
+	return all, err
+}
+
+func runOwnStream(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, err := overhttp.Of(s)
+	if err != nil {
+		return err
+	}
+	stream, err := w.Listen(t.Ctx, "")
+	if !stream.Is(err, http.StatusOK) || wire.MediaType(stream.Header) != wire.MediaStream {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "the server offers no stream of its own")
+		}
+		return nil
+	}
+	second, err := w.Listen(t.Ctx, "")
+	t.Check("HTTP-19/second", second.Is(err, http.StatusOK) || refusedOnly(second, err), "an event stream or a 4xx status", "%s", second.Describe(err))
+
+	t.Step(s)
+	change := func() error {
+		_, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(official.ToolChangeTools, struct{}{}))
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	wait := s.Wait
+	s.Wait = min(wait, 2*wire.Lag)
+	_, err = s.Note(t.Ctx, func(in wire.Inbound) bool { return in.Method() == mcp.MethodToolsListChanged })
+	if err != nil {
+		s.Wait = wait
+		t.Skip("HTTP-21/once", conformance.SkipNotDeclared, "the server sends nothing of its own")
+	} else {
+		s.Wait = min(wait, wire.Lag/2)
+		before := len(s.Noted(mcp.MethodToolsListChanged))
+		_, _ = s.Next(t.Ctx, func(in wire.Inbound) bool { // silence is what has to come
+			return in.Method() == mcp.MethodToolsListChanged
+		})
+		s.Wait = wait
+		t.Check("HTTP-21/once", before == 1 && len(s.Noted(mcp.MethodToolsListChanged)) == 1, "one notification", "%d", len(s.Noted(mcp.MethodToolsListChanged)))
+	}
+	if err := change(); err != nil { // as it was
+		return err
+	}
+	astray := ""
+	for _, in := range slices.Concat(s.Stash, s.Notes) {
+		if in.IsResponse() && (in.To == stream.Token || second.Is(nil, http.StatusOK) && in.To == second.Token) {
+			astray = rawjson.Clip(string(in.Data), 160)
+		}
+	}
+	t.Check("HTTP-21/no-response", astray == "", "requests and notifications alone", "%s", astray)
+	return nil
+}
+
+// resume listens for what came after an event. A server that has not noticed yet
+// that the stream before is gone may say 409 for a while.
+func resume(t *conformance.Trial, w *wire.HTTPConn, last string) (*wire.HTTPAnswer, error) {
+	limit := time.After(t.Rev.Opts.Answer)
+	for {
+		back, err := w.Listen(t.Ctx, last)
+		if !back.Is(err, http.StatusConflict) {
+			return back, err
+		}
+		select {
+		case <-time.After(wire.Lag / 10):
+		case <-limit:
+			return back, err
+		case <-t.Ctx.Done():
+			return back, t.Ctx.Err()
+		}
+	}
+}
+
+func runResume(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, err := overhttp.Of(s)
+	if err != nil {
+		return err
+	}
+	id, err := probe.Progressing(t, s, "whole")
+	if err != nil {
+		return err
+	}
+	whole, err := eventsOf(t, s, id, nil)
+	if err != nil {
+		t.Check("HTTP-03/ends", false, "the end of the stream", "%v", err)
+		return nil
+	}
+	if len(whole) == 0 || wire.MediaType(http.Header{"Content-Type": {whole[0].HTTP.ContentType}}) != wire.MediaStream {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "the server answers without a stream")
+		}
+		return nil
+	}
+	t.Check("HTTP-03/ends", whole[len(whole)-1].IsResponse(), "the end of the stream after the response", "more after it, or no response")
+	if t.Rev.Revision.AtLeast(mcp.Version2025_11_25) {
+		t.Check("HTTP-26/priming", whole[0].Priming && whole[0].Event != "", "an event with an id and no data", "%s", rawjson.Clip(string(whole[0].Data), 120))
+	}
+	if whole[0].Event == "" {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "the server's events have no ids")
+		}
+		return nil
+	}
+	// The second call is left after its first progress; a third one runs beside it.
+	id, err = probe.Progressing(t, s, "left")
+	if err != nil {
+		return err
+	}
+	first, err := eventsOf(t, s, id, func(in wire.Inbound) bool { return in.Method() == mcp.MethodProgress })
+	if err != nil || len(first) == 0 {
+		return fmt.Errorf("the call that is left: %d events, %w", len(first), err)
+	}
+	w.Abandon(id)
+	beside, err := probe.Progressing(t, s, "beside")
+	if err != nil {
+		return err
+	}
+	last := first[len(first)-1]
+	back, err := resume(t, w, last.Event)
+	var rest []wire.Inbound
+	if back.Is(err, http.StatusOK) {
+		rest, err = eventsOf(t, s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
+	}
+	response := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
+	t.Check("HTTP-23/rest", response, "the response to the call that was left", "%s, %d events, %v", back.Describe(nil), len(rest), err)
+	if !response {
+		t.Skip("HTTP-23/again", conformance.SkipNotDeclared, "streams are not taken up again")
+		t.Skip("HTTP-23/only", conformance.SkipNotDeclared, "streams are not taken up again")
+	}
+	side, err := eventsOf(t, s, beside, nil)
+	if err != nil {
+		return err
+	}
+	repeated, foreign, seen := "", "", map[string]string{}
+	for _, in := range rest {
+		if slices.ContainsFunc(first, func(f wire.Inbound) bool { return f.Event == in.Event && in.Event != "" }) {
+			repeated = rawjson.Clip(string(in.Data), 160)
+		}
+		if token := message.ProgressToken(in); token != "" && token != `"left"` || in.IsResponse() && in.ID() != id {
+			foreign = rawjson.Clip(string(in.Data), 160)
+		}
+	}
+	if response {
+		t.Check("HTTP-23/again", repeated == "", "what came after "+last.Event, "%s", repeated)
+		t.Check("HTTP-23/only", foreign == "", "messages of the call that was left", "%s", foreign)
+	}
+	twice := ""
+	for _, in := range slices.Concat(whole, first, rest, side) {
+		if before, there := seen[in.Event]; in.Event != "" && there && before != string(in.Data) {
+			twice = in.Event
+		}
+		seen[in.Event] = string(in.Data)
+	}
+	t.Check("HTTP-23/unique", twice == "", "ids of their own", "two events with the id %s", twice)
+	t.Step(s)
+	a, err := w.Listen(t.Ctx, "mainstay-no-such-event")
+	t.Check("HTTP-23/unknown", noCrash(a, err), wantNoCrash, "%s", a.Describe(err))
+	return nil
+}
+
+func runHangUp(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, err := overhttp.Of(s)
+	if err != nil {
+		return err
+	}
+	t.Calls++
+	id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(official.ToolReconnect, struct{}{}))
+	if err != nil {
+		return err
+	}
+	events, err := eventsOf(t, s, id, nil)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.IsResponse() }) {
+		for _, c := range t.Scenario.Checks {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "the server does not hang up")
+		}
+		return nil
+	}
+	last := ""
+	waits := slices.ContainsFunc(events, func(in wire.Inbound) bool { return in.Retry })
+	t.Check("HTTP-24/retry", waits, "an event with a retry field", "%d events without one", len(events))
+	for _, in := range events {
+		if in.Event != "" {
+			last = in.Event
+		}
+	}
+	if !t.Check("HTTP-24/event", last != "", "an event with an id", "%d events without one", len(events)) {
+		t.Skip("HTTP-24/answer", conformance.SkipPrerequisite, "HTTP-24/event")
+		return nil
+	}
+	t.Step(s)
+	back, err := resume(t, w, last)
+	var rest []wire.Inbound
+	if back.Is(err, http.StatusOK) {
+		rest, err = eventsOf(t, s, back.Token, func(in wire.Inbound) bool { return in.IsResponse() })
+	}
+	ok := slices.ContainsFunc(rest, func(in wire.Inbound) bool { return in.IsResponse() && in.ID() == id })
+	t.Check("HTTP-24/answer", ok, "the response to the call", "%s, %d events, %v", back.Describe(nil), len(rest), err)
+	return nil
+}

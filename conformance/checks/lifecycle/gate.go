@@ -1,0 +1,116 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func gateScenarios() []conformance.Scenario {
+	first := conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The initialization phase MUST be the first interaction between client and server."}
+	return []conformance.Scenario{
+		{
+			ID: "X-GATE-01", Area: "lifecycle", Title: "nothing works before the handshake is done",
+			Needs: conformance.Needs{Capability: "tools"},
+			Checks: []conformance.Check{
+				{ID: "X-GATE-01/first", Title: "tools/list before initialize is refused", Level: conformance.Advice, House: conformance.Must, Spec: first},
+				{ID: "X-GATE-01/list", Title: "tools/list before initialized is refused with -32600 not_initialized", Level: conformance.Advice, Spec: conformance.Spec{Seed: "X-GATE-01"}, House: conformance.Must},
+				{ID: "X-GATE-01/call", Title: "tools/call before initialized is refused with -32600 not_initialized", Level: conformance.Advice, Spec: conformance.Spec{Seed: "X-GATE-01"}, House: conformance.Must},
+				{ID: "X-GATE-01/ping", Title: "ping works before initialized", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}},
+				{ID: "X-GATE-01/after", Title: "tools/list works after initialized", Level: conformance.Must, Spec: conformance.Spec{Section: "server/tools#listing-tools", Quote: "To discover available tools, clients send a tools/list request."}},
+			},
+			Run: runGate,
+		},
+		{
+			ID: "X-GATE-02", Area: "lifecycle", Title: "a session is initialized once",
+			Checks: []conformance.Check{
+				{ID: "X-GATE-02/refused", Title: "a second initialize is refused with -32600", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Seed: "X-GATE-02"}},
+				{ID: "X-GATE-02/alive", Title: "the session works after a second initialize", Level: conformance.Must, Spec: first},
+			},
+			Run: runSecondInitialize,
+		},
+	}
+}
+
+func runGate(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	if s.Conn.Transport() == wire.TransportHTTP {
+		// Without a session id a server may be a stateless one, which has no
+		// handshake to wait for.
+		t.Skip("X-GATE-01/first", conformance.SkipTransport, "a request without a session may be served on HTTP")
+	} else {
+		if s, err = tooEarly(t, s); err != nil {
+			return err
+		}
+	}
+	if s.Opened == nil {
+		if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
+			return fmt.Errorf("initialize: %w", err)
+		}
+	}
+	if t.ForHouse("X-GATE-01/list", "X-GATE-01/call") {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodToolsList, nil)
+		checkNotInitialized(t, "X-GATE-01/list", a, err)
+		t.Step(s)
+		a, err = s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(nosuch.Tool, nil))
+		checkNotInitialized(t, "X-GATE-01/call", a, err)
+	}
+	t.Step(s)
+	a, err := s.Ping(t.Ctx)
+	t.Check("X-GATE-01/ping", err == nil && a.Err == nil, "a result", a.OrError(err))
+	if err := s.Initialized(t.Ctx); err != nil {
+		return err
+	}
+	t.Step(s)
+	a, err = s.Request(t.Ctx, mcp.MethodToolsList, nil)
+	t.Check("X-GATE-01/after", err == nil && a.Err == nil, "a result", a.OrError(err))
+	return nil
+}
+
+// tooEarly asks for tools before initialize and returns a session to go on with.
+// Silence is a refusal, too, of a server that goes on to answer initialize: one
+// that has gone has refused nothing.
+func tooEarly(t *conformance.Trial, s *wire.Session) (*wire.Session, error) {
+	a, early := s.Request(t.Ctx, mcp.MethodToolsList, nil)
+	if early == nil {
+		t.Check("X-GATE-01/first", a.Err != nil, "an error", "%s", a.Describe())
+		return s, nil
+	}
+	if errors.Is(early, wire.ErrNoAnswer) {
+		if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err == nil {
+			t.Pass("X-GATE-01/first")
+			return s, nil
+		}
+	}
+	t.Unknown("X-GATE-01/first", "the server was lost: "+early.Error())
+	return t.Raw()
+}
+
+func checkNotInitialized(t *conformance.Trial, id string, a wire.Answer, err error) {
+	data, _ := rawjson.Object(a.ErrorData())
+	ok := err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest && rawjson.Text(data["reason"]) == "not_initialized"
+	t.Check(id, ok, `error -32600 with data.reason "not_initialized"`, a.OrError(err))
+}
+
+func runSecondInitialize(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
+	if t.ForHouse("X-GATE-02/refused") {
+		t.Check("X-GATE-02/refused", err == nil && a.Err != nil && a.Err.Code == wire.CodeInvalidRequest, "error -32600", a.OrError(err))
+	}
+	a, err = s.Ping(t.Ctx)
+	t.Check("X-GATE-02/alive", err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
+	return nil
+}

@@ -1,0 +1,194 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func lifecycleScenarios() []conformance.Scenario {
+	return []conformance.Scenario{
+		{
+			ID: "LC-01", Area: "lifecycle", Title: "the answer to initialize",
+			Checks: []conformance.Check{
+				{
+					ID: "LC-01/answered", Title: "initialize is answered with a result", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
+				},
+				{
+					ID: "LC-01/capabilities", Title: "the result has a capabilities object", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
+				},
+				{
+					ID: "LC-01/features", Title: "each declared capability is an object", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "schema#servercapabilities", Quote: "Capabilities that a server may support."},
+				},
+				{
+					ID: "LC-01/server-info", Title: "serverInfo has a name and a version", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
+				},
+				{
+					ID: "LC-01/instructions", Title: "instructions, when present, is a string", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "schema#initializeresult", Quote: "Instructions describing how to use the server and its features."},
+				},
+			},
+			Run: runInitializeResult,
+		},
+		{
+			ID: "LC-03", Area: "lifecycle", Title: "version negotiation",
+			Checks: []conformance.Check{
+				{
+					ID: "LC-03/dated", Title: "protocolVersion is a revision of the session era", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."},
+				},
+				{
+					ID: "LC-03/same", Title: "a version the server supports is echoed", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "If the server supports the requested protocol version, it MUST respond with the same version."},
+				},
+				{
+					ID: "LC-03/unknown", Title: "an unknown version is answered with another one", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."},
+				},
+				{
+					ID: "LC-03/latest", Title: "that other version is the newest the server supports", Level: conformance.Should,
+					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "This SHOULD be the latest version supported by the server."},
+				},
+			},
+			Run: runVersions,
+		},
+		{
+			ID: "UTIL-01", Area: "lifecycle", Title: "ping is answered in any phase",
+			Checks: []conformance.Check{
+				{
+					ID: "UTIL-01/handshake", Title: "a ping between initialize and initialized is answered", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"},
+				},
+				{
+					ID: "UTIL-01/operation", Title: "a ping in operation is answered with an empty object", Level: conformance.Must,
+					Spec: conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"},
+				},
+			},
+			Run: runPing,
+		},
+	}
+}
+
+func runInitializeResult(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.Initialize(t.Ctx, t.Rev.Asked)
+	if err != nil {
+		t.Fail("LC-01/answered", "a result", err.Error())
+		return err
+	}
+	if !t.Check("LC-01/answered", s.Opened != nil, "a result object", a.Describe()) {
+		return nil
+	}
+	result := s.Opened.Result
+	capabilities := result["capabilities"]
+	if t.Check("LC-01/capabilities", rawjson.IsObject(capabilities), "an object", rawjson.OrAbsent(capabilities)) {
+		var features map[string]json.RawMessage
+		if err := json.Unmarshal(capabilities, &features); err != nil {
+			return err
+		}
+		wrong := ""
+		for _, name := range rawjson.SortedKeys(features) {
+			if !rawjson.IsObject(features[name]) {
+				wrong = "capabilities." + name + " is " + rawjson.OrAbsent(features[name])
+			}
+		}
+		t.Check("LC-01/features", wrong == "", "objects", wrong)
+	} else {
+		t.Skip("LC-01/features", conformance.SkipPrerequisite, "no capabilities")
+	}
+	info, _ := rawjson.Object(result["serverInfo"])
+	t.Check("LC-01/server-info", rawjson.IsString(info["name"]) && rawjson.IsString(info["version"]),
+		"strings", "serverInfo "+rawjson.OrAbsent(result["serverInfo"]))
+	instructions, there := result["instructions"]
+	t.Check("LC-01/instructions", !there || rawjson.IsString(instructions), "a string", rawjson.OrAbsent(instructions))
+	return nil
+}
+
+func runVersions(t *conformance.Trial) error {
+	s, a, err := probe.Offer(t, t.Rev.Asked)
+	if err != nil {
+		return err
+	}
+	if s.Opened == nil {
+		return errors.New("initialize: " + a.Describe())
+	}
+	newest := s.Opened.Revision
+	t.Check("LC-03/dated", newest.Era() == mcp.EraSession, "a revision that has initialize", "%q", newest)
+	if newest.Era() == mcp.EraSession {
+		s, a, err = probe.Offer(t, newest)
+		switch {
+		case err != nil:
+			t.Fail("LC-03/same", string(newest), err.Error())
+		case s.Opened == nil:
+			t.Fail("LC-03/same", string(newest), a.Describe())
+		default:
+			t.Check("LC-03/same", s.Opened.Revision == newest, string(newest), "%q", s.Opened.Revision)
+		}
+	}
+	s, a, err = probe.Offer(t, nosuch.Version)
+	switch {
+	case err != nil:
+		t.Fail("LC-03/unknown", "another version", err.Error())
+		t.Unknown("LC-03/latest", err.Error())
+	case a.Err != nil:
+		// The lifecycle page's own example of a failed negotiation is this
+		// error, so it is no less conforming than another version.
+		t.Check("LC-03/unknown", a.Err.Code == wire.CodeInvalidParams, "another version, or error -32602", a.Describe())
+		t.Skip("LC-03/latest", conformance.SkipNotDeclared, "the server refuses unknown versions")
+	case s.Opened == nil:
+		t.Fail("LC-03/unknown", "another version", a.Describe())
+	default:
+		got := s.Opened.Revision
+		t.Check("LC-03/unknown", got != nosuch.Version && got.Known(), "a version that exists", "%q", got)
+		if t.Rev.Asked != mcp.LatestSession {
+			t.Skip("LC-03/latest", conformance.SkipExcluded, "an older revision was asked for")
+		} else {
+			t.Check("LC-03/latest", got == newest || got.AtLeast(newest), string(newest), "%q", got)
+		}
+	}
+	return nil
+}
+
+func runPing(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
+		return err
+	}
+	a, err := s.Ping(t.Ctx)
+	if err != nil {
+		t.Fail("UTIL-01/handshake", "an answer", err.Error())
+	} else {
+		t.Check("UTIL-01/handshake", a.Err == nil && rawjson.IsObject(a.Result), "a result", a.Describe())
+	}
+	if err := s.Initialized(t.Ctx); err != nil {
+		return err
+	}
+	t.Step(s)
+	a, err = s.Ping(t.Ctx)
+	if err != nil {
+		t.Fail("UTIL-01/operation", "an answer", err.Error())
+		return nil
+	}
+	members, ok := rawjson.Object(a.Result)
+	for name := range members {
+		ok = ok && name == "_meta"
+	}
+	t.Check("UTIL-01/operation", ok, "an empty result", a.Describe())
+	return nil
+}

@@ -1,0 +1,17 @@
+// Package lifecycle has the checks of how a conversation begins: the handshake, the
+// negotiation of the revision and the capabilities.
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		rule.SessionEra(lifecycleScenarios(), versionScenarios(), gateScenarios()), capabilityScenarios(),
+	)
+}

@@ -1,0 +1,283 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func versionScenarios() []conformance.Scenario {
+	same := conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "If the server supports the requested protocol version, it MUST respond with the same version."}
+	other := conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."}
+	params := conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The client MUST initiate this phase by sending an initialize request containing: Protocol version supported, Client capabilities, Client implementation information"}
+	offers := conformance.Scenario{
+		ID: "LC-03-OFFERS", Area: "lifecycle", Title: "each revision a client may offer",
+		Checks: []conformance.Check{
+			rule.Must("LC-03/future", "a revision of the future is answered with one that exists", other),
+			rule.Must("LC-03/stateless", "a revision without sessions is not agreed on in initialize", conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."}),
+			rule.Must("LC-03/words", "a text that is no revision is answered with one that exists, or with -32602", other),
+			rule.Must("LC-03/kept", "the revision a server answers with is one it keeps to when it is offered", same),
+		},
+		Run: runOffers,
+	}
+	for _, v := range mcp.Versions() {
+		if v.Era() == mcp.EraSession {
+			offers.Checks = append(offers.Checks, rule.Must("LC-03/"+string(v), "the offer of "+string(v)+" is answered with it, or with another revision of the session era", same))
+		}
+	}
+	return []conformance.Scenario{
+		offers,
+		{
+			ID: "LC-01-PARAMS", Area: "lifecycle", Title: "an initialize that is not as it should be",
+			Checks: []conformance.Check{
+				rule.House("LC-01/no-params", "initialize without params is refused with -32602", params),
+				rule.House("LC-01/no-version", "initialize without protocolVersion is refused with -32602", params),
+				rule.House("LC-01/version-type", "a protocolVersion that is a number is refused with -32602", params),
+				rule.House("LC-01/info-type", "a clientInfo that is a text is refused with -32602", params),
+				rule.House("LC-01/capabilities-type", "capabilities that are an array are refused with -32602", params),
+				rule.House("LC-01/no-info", "initialize without clientInfo is served or refused as the client's fault", params),
+				rule.House("LC-01/no-capabilities", "initialize without capabilities is served or refused as the client's fault", params),
+				rule.House("LC-01/unknown", "capabilities and members nobody knows are passed over", conformance.Spec{Section: "basic/lifecycle#capability-negotiation", Quote: "Client and server capabilities establish which optional protocol features will be available during the session."}),
+				rule.House("LC-01/again", "a refused initialize can be made good", params),
+			},
+			Run: runOddInitialize,
+		},
+		{
+			ID: "LC-01-RESULT", Area: "lifecycle", Title: "the optional parts of the answer to initialize",
+			Checks: []conformance.Check{
+				rule.Must("LC-01/info-members", "optional members of serverInfo have their type", conformance.Spec{Section: "schema#implementation", Quote: "Describes the MCP implementation."}),
+				rule.Must("LC-01/flags", "listChanged and subscribe are booleans", conformance.Spec{Section: "schema#servercapabilities", Quote: "Capabilities that a server may support."}),
+				{
+					ID: "LC-09/quiet", Title: "before initialized the server sends nothing but pings and log messages", Level: conformance.Should,
+					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification."},
+				},
+				rule.Must("LC-07/twice", "a second initialized notification changes nothing", conformance.Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}),
+				rule.Must("UTIL-01/params", "a ping with params nobody knows is answered", conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
+			},
+			Run: runInitializeDetails,
+		},
+		{
+			ID: "LC-07", Area: "lifecycle", Title: "messages before the handshake", Needs: conformance.Needs{Transport: wire.TransportStdio},
+			Checks: []conformance.Check{
+				rule.Promised("UTIL-01/before", "a ping before initialize is answered", conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The client SHOULD NOT send requests other than pings before the server has responded to the initialize request."}),
+				rule.Must("LC-07/early", "an initialized before initialize does not spoil the handshake", conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The initialization phase MUST be the first interaction between client and server."}),
+				rule.House("LC-10/cancelled", "initialize is answered although it is cancelled", conformance.Spec{Section: "basic/utilities/cancellation#behavior-requirements", Quote: "The initialize request MUST NOT be cancelled by clients"}),
+			},
+			Run: runBeforeHandshake,
+		},
+	}
+}
+
+func runOffers(t *conformance.Trial) error {
+	said := func(s *wire.Session, a wire.Answer, err error) string {
+		if err != nil || s.Opened == nil {
+			return a.OrError(err)
+		}
+		return fmt.Sprintf("%q", s.Opened.Revision)
+	}
+	answered, kept, lost := map[mcp.Version]bool{}, map[mcp.Version]bool{}, map[mcp.Version]error{}
+	for _, c := range t.Scenario.Checks {
+		v := mcp.Version(c.ID[len("LC-03/"):])
+		if v.Era() != mcp.EraSession || !v.Known() {
+			continue
+		}
+		s, a, err := probe.Offer(t, v)
+		ok := err == nil && s.Opened != nil && s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
+		if ok {
+			answered[s.Opened.Revision], kept[v] = true, s.Opened.Revision == v
+		}
+		if wire.IsLost(err) {
+			lost[v] = err
+		}
+		if t.Rev.House {
+			ok = ok && s.Opened.Revision == v
+		}
+		t.Check(c.ID, ok, string(v), "%s", said(s, a, err))
+	}
+	for check, v := range rule.Pairs("LC-03/future", "2099-12-31", "LC-03/stateless", string(mcp.Latest), "LC-03/words", "the newest, please") {
+		s, a, err := probe.Offer(t, mcp.Version(v))
+		// The lifecycle page's own example of a failed negotiation is this error.
+		ok := a.HasCode(err, wire.CodeInvalidParams) || err == nil && a.Err != nil && a.Err.Code == codeVersion
+		if err == nil && s.Opened != nil {
+			ok = s.Opened.Revision.Known() && s.Opened.Revision.Era() == mcp.EraSession
+			answered[s.Opened.Revision] = true
+		}
+		t.Check(check, ok, "a revision of the session era, or error -32602", "%s", said(s, a, err))
+	}
+	for _, v := range mcp.Versions() {
+		if answered[v] && lost[v] != nil {
+			t.Unknown("LC-03/kept", fmt.Sprintf("the offer of %s: %v", v, lost[v]))
+		} else if answered[v] && !kept[v] {
+			t.Fail("LC-03/kept", string(v)+" to the offer of it", "another revision, though other offers are answered with it")
+		}
+	}
+	if !t.Decided("LC-03/kept") {
+		t.Pass("LC-03/kept")
+	}
+	return nil
+}
+
+// codeVersion refuses a revision (the stateless era's UnsupportedProtocolVersion).
+const codeVersion = -32022
+
+func runOddInitialize(t *conformance.Trial) error {
+	good := map[string]any{"protocolVersion": t.Rev.Asked, "capabilities": map[string]any{}, "clientInfo": wire.ClientInfo}
+	with := func(name string, value any) any {
+		p := maps.Clone(good)
+		if p[name] = value; value == nil {
+			delete(p, name)
+		}
+		return p
+	}
+	var s *wire.Session
+	for _, c := range []struct {
+		check  string
+		params any
+		good   bool // it may be served
+	}{
+		{"LC-01/no-params", nil, false},
+		{"LC-01/no-version", with("protocolVersion", nil), false},
+		{"LC-01/version-type", with("protocolVersion", 7), false},
+		{"LC-01/info-type", with("clientInfo", "me"), false},
+		{"LC-01/capabilities-type", with("capabilities", []any{}), false},
+		{"LC-01/no-info", with("clientInfo", nil), true},
+		{"LC-01/no-capabilities", with("capabilities", nil), true},
+	} {
+		if s == nil || s.Conn.Transport() == wire.TransportHTTP {
+			var err error
+			if s, err = t.Raw(); err != nil {
+				return err
+			}
+		}
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodInitialize, c.params)
+		refused := a.HasCode(err, wire.CodeInvalidParams, wire.CodeInvalidRequest)
+		if err != nil && a.In.HTTP != nil { // the status alone may say it
+			refused = a.In.HTTP.Status >= 400 && a.In.HTTP.Status < 500
+		}
+		t.Check(c.check, refused || c.good && err == nil && a.Err == nil, "error -32602", "%s", a.OrError(err))
+		if c.check == "LC-01/no-version" && (refused || a.Err != nil) {
+			t.Step(s)
+			a, err = s.Request(t.Ctx, mcp.MethodInitialize, good)
+			t.Check("LC-01/again", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+			s = nil
+		}
+		if !refused {
+			s = nil // it is open now, or lost
+		}
+	}
+	if !t.Decided("LC-01/again") {
+		t.Skip("LC-01/again", conformance.SkipNoFixture, "it was not refused")
+	}
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	strange := map[string]any{
+		"protocolVersion": t.Rev.Asked, "clientInfo": map[string]any{"name": "x", "version": "", "colour": "blue"}, "extra": map[string]any{"deep": []any{1, nil}},
+		"capabilities": map[string]any{"com.example/unknown": map[string]any{"x": true}, "experimental": map[string]any{"a": map[string]any{}}},
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodInitialize, strange)
+	t.Check("LC-01/unknown", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	return nil
+}
+
+func runInitializeDetails(t *conformance.Trial) error {
+	s, a, err := probe.Offer(t, t.Rev.Asked)
+	if err != nil {
+		return err
+	}
+	if s.Opened == nil {
+		return fmt.Errorf("initialize: %s", a.Describe())
+	}
+	wrong := ""
+	info, _ := rawjson.Object(s.Opened.Result["serverInfo"])
+	for _, name := range []string{"title", "description", "websiteUrl"} {
+		if raw, there := info[name]; there && !rawjson.IsString(raw) {
+			wrong = "serverInfo." + name + " is " + rawjson.OrAbsent(raw)
+		}
+	}
+	if raw, there := info["icons"]; there {
+		var icons []struct{ Src *string }
+		if json.Unmarshal(raw, &icons) != nil {
+			wrong = "serverInfo.icons is " + rawjson.OrAbsent(raw)
+		}
+		for _, icon := range icons {
+			if icon.Src == nil {
+				wrong = "an icon of serverInfo has no src"
+			}
+		}
+	}
+	t.Check("LC-01/info-members", wrong == "", "texts, and icons with a src", "%s", wrong)
+	wrong = ""
+	capabilities := conformance.ServerCapabilities{}
+	_ = json.Unmarshal(s.Opened.Capabilities, &capabilities) // judged by LC-01
+	for _, path := range []string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"} {
+		if raw := capabilities.At(path); len(raw) > 0 && string(raw) != "true" && string(raw) != "false" {
+			wrong = "capabilities." + path + " is " + rawjson.Clip(string(raw), 40)
+		}
+	}
+	t.Check("LC-01/flags", wrong == "", "true or false", "%s", wrong)
+
+	if _, err := s.Settle(t.Ctx); err != nil {
+		return err
+	}
+	early := ""
+	for _, in := range s.Notes {
+		if in.Method() != mcp.MethodPing && in.Method() != mcp.MethodMessage {
+			early = rawjson.Clip(string(in.Data), 160)
+		}
+	}
+	t.Check("LC-09/quiet", early == "", "no request or notification but ping and notifications/message", "%s", early)
+	for range 2 {
+		if err := s.Initialized(t.Ctx); err != nil {
+			return err
+		}
+	}
+	stray, err := s.Settle(t.Ctx)
+	t.Check("LC-07/twice", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", probe.StrayOrSilence(stray, err))
+	t.Step(s)
+	a, err = s.Request(t.Ctx, mcp.MethodPing, map[string]any{"com.example/unknown": []any{1}, "_meta": map[string]any{}})
+	t.Check("UTIL-01/params", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	return nil
+}
+
+func runBeforeHandshake(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.Ping(t.Ctx)
+	t.Check("UTIL-01/before", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	if s, err = t.Raw(); err != nil {
+		return err
+	}
+	if err := s.Initialized(t.Ctx); err != nil {
+		return err
+	}
+	err = s.Handshake(t.Ctx, t.Rev.Asked)
+	if err == nil {
+		_, err = s.Ping(t.Ctx)
+	}
+	t.Check("LC-07/early", err == nil, "a handshake, and an answer to ping", "%v", err)
+	if s, err = t.Raw(); err != nil {
+		return err
+	}
+	id, err := s.Post(t.Ctx, mcp.MethodInitialize, s.InitializeParams(t.Rev.Asked))
+	if err != nil {
+		return err
+	}
+	if _, err := s.Send(t.Ctx, wire.Message("", mcp.MethodCancelled, map[string]any{"requestId": json.RawMessage(id), "reason": "test"})); err != nil {
+		return err
+	}
+	a, err = s.Await(t.Ctx, id)
+	t.Check("LC-10/cancelled", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	return nil
+}

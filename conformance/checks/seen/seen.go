@@ -1,0 +1,16 @@
+// Package seen has the checks of every message of a run: its scenarios send nothing of
+// their own and judge what was seen in all others.
+package seen
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		observedScenarios(), observedStatelessScenarios(), contentScenarios(), metaScenarios(),
+	)
+}

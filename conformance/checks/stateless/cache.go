@@ -1,0 +1,83 @@
+package stateless
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// cacheScenarios are about what the stateless era tells caches.
+func cacheScenarios() []conformance.Scenario {
+	const (
+		section = "server/utilities/caching#cacheable-results"
+		hints   = "Servers MUST include caching hints on results with resultType: \"complete\" returned by the following operations"
+	)
+	one := func(word, capability, method string) conformance.Scenario {
+		checks := []conformance.Check{
+			rule.Quoted(conformance.Must, "CACHE-01/"+word+"-ttl", "ttlMs of "+method+" is an integer, not below 0", "server/utilities/caching#ttlms", "Servers MUST provide a ttlMs value that is >= 0."),
+			rule.Quoted(conformance.Must, "CACHE-01/"+word+"-scope", "cacheScope of "+method+" is public or private", section, hints),
+		}
+		return conformance.Scenario{
+			ID: "CACHE-01-" + word, Area: "caching", Title: "what caches are told of " + method, Since: mcp.Version2026_07_28,
+			Needs: conformance.Needs{Capability: capability}, Checks: checks,
+			Run: func(t *conformance.Trial) error { return cacheHints(t, word, method) },
+		}
+	}
+	return []conformance.Scenario{
+		one("discover", "", mcp.MethodDiscover), one("tools", "tools", mcp.MethodToolsList), one("prompts", "prompts", mcp.MethodPromptsList),
+		one("resources", "resources", mcp.MethodResourcesList), one("templates", "resources", mcp.MethodResourceTemplatesList),
+		one("read", "resources", mcp.MethodResourcesRead),
+	}
+}
+
+func cacheHints(t *conformance.Trial, word, method string) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	var params map[string]any
+	if method == mcp.MethodResourcesRead {
+		uri, err := firstResource(t.Ctx, s)
+		if err != nil {
+			return err
+		}
+		if uri == "" {
+			rule.SkipAll(t, conformance.SkipNoFixture, "no resources")
+			return nil
+		}
+		params = map[string]any{"uri": uri}
+	}
+	t.Step(s)
+	a, err := s.Request(t.Ctx, method, params)
+	if err != nil {
+		return err
+	}
+	result, ok := rawjson.Object(a.Result)
+	if !ok {
+		rule.SkipAll(t, conformance.SkipPrerequisite, a.Describe())
+		return nil
+	}
+	ttl := result["ttlMs"]
+	t.Check("CACHE-01/"+word+"-ttl", rawjson.IsInteger(ttl) && ttl[0] != '-', "an integer, not below 0", "ttlMs is %s", rawjson.OrAbsent(ttl))
+	scope := rawjson.Text(result["cacheScope"])
+	t.Check("CACHE-01/"+word+"-scope", scope == "public" || scope == "private", "public or private", "cacheScope is %s", rawjson.OrAbsent(result["cacheScope"]))
+	return nil
+}
+
+// firstResource returns the uri of the first resource, "" when there is none.
+func firstResource(ctx context.Context, s *wire.Session) (string, error) {
+	a, err := s.Request(ctx, mcp.MethodResourcesList, nil)
+	result, _ := rawjson.Object(a.Result)
+	var resources []lists.Entry
+	_ = json.Unmarshal(result["resources"], &resources) // no list: no resources
+	if err != nil || len(resources) == 0 {
+		return "", err
+	}
+	return rawjson.Text(resources[0]["uri"]), nil
+}

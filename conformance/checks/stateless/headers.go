@@ -1,0 +1,232 @@
+package stateless
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	standardHeaders  = "basic/transports/streamable-http#standard-request-headers"
+	serverValidation = "basic/transports/streamable-http#server-validation"
+	valueEncoding    = "basic/transports/streamable-http#value-encoding"
+	headersMatch     = "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body."
+	headersMissing   = "A required standard header (MCP-Protocol-Version, Mcp-Method, Mcp-Name) is missing."
+	headersDecode    = "servers MUST decode encoded values … before comparing them to the body value."
+	headersStatus    = "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request"
+)
+
+// statelessHeaderScenarios are about the headers of a POST that repeat what its
+// body says.
+func statelessHeaderScenarios() []conformance.Scenario {
+	overHTTP := conformance.Needs{Transport: wire.TransportHTTP}
+	return []conformance.Scenario{
+		{
+			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
+				rule.Quoted(conformance.Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
+				rule.Quoted(conformance.Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+				rule.Quoted(conformance.Must, "HTTP-29/missing", "a request without MCP-Protocol-Version is refused", "basic/transports/streamable-http#protocol-version-header", "A server that does not support such clients MUST reject a request without the header"),
+				rule.Quoted(conformance.Must, "HTTP-29/other", "a request whose MCP-Protocol-Version is another revision is refused", "basic/transports/streamable-http#protocol-version-header", "If the values do not match, the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error"),
+				rule.Quoted(conformance.Must, "HTTP-32/status", "those are refused with status 400", serverValidation, headersStatus),
+				rule.Quoted(conformance.Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				rule.Quoted(conformance.Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
+				rule.Quoted(conformance.Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
+			},
+			Run: runMethodHeaders,
+		},
+		{
+			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools"},
+			Checks: nameChecks("tool"), Run: runToolName,
+		},
+		{
+			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "prompts"},
+			Checks: nameChecks("prompt"), Run: runPromptName,
+		},
+		{
+			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "resources"},
+			Checks: nameChecks("resource"), Run: runResourceName,
+		},
+	}
+}
+
+// nameChecks are those of Mcp-Name for one kind of thing.
+func nameChecks(kind string) []conformance.Check {
+	return []conformance.Check{
+		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-missing", "a request for a "+kind+" without Mcp-Name is refused with -32020", serverValidation, headersMissing),
+		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-other", "one whose Mcp-Name is another "+kind+" is refused with -32020", serverValidation, headersMatch),
+		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-case", "Mcp-Name has to have the case of the name", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
+		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64", "an Mcp-Name in base64 is decoded before it is compared", serverValidation, headersDecode),
+		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64-other", "one in base64 that is another name is refused with -32020", serverValidation, headersDecode),
+		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64-bad", "one that is no base64 is refused with -32020", valueEncoding, "A header value contains invalid characters."),
+		rule.Quoted(conformance.Must, "HTTP-32/"+kind+"-status", "those are refused with status 400", serverValidation, headersStatus),
+	}
+}
+
+// Codes of the range that is left to servers.
+const (
+	codeServer   = -32000
+	codeNotFound = -32001
+)
+
+// headerCase is a request with headers of its own, and what has to come of it.
+type headerCase struct {
+	id   string
+	with http.Header
+	// served: it is to be served, else refused with -32020.
+	served bool
+	// or are codes that are as good as -32020.
+	or []int64
+}
+
+// headerCases decides a check for each case of one request, and the check of
+// the statuses, unless that is "".
+func headerCases(t *conformance.Trial, s *wire.Session, method string, params any, status string, cases ...headerCase) error {
+	wrong, refused := "", 0
+	for _, c := range cases {
+		t.Step(s)
+		id := s.NewID()
+		a, err := s.AskWith(t.Ctx, id, s.Message(id, method, params), c.with)
+		if c.served {
+			// What it comes to is no matter of headers.
+			ok := err == nil && !a.HasCode(nil, wire.CodeHeader)
+			t.Check(c.id, ok, "no refusal", "HTTP %d, %s", a.Status(), a.OrError(err))
+			continue
+		}
+		t.Check(c.id, a.HasCode(err, append(c.or, wire.CodeHeader)...), "error -32020", a.OrError(err))
+		if err == nil && a.Err == nil && a.Status() < http.StatusMultipleChoices {
+			continue // it was not refused at all
+		}
+		refused++
+		if a.Status() != http.StatusBadRequest {
+			wrong = fmt.Sprintf("%s: HTTP %d", c.id, a.Status())
+		}
+	}
+	if status != "" && refused == 0 {
+		t.Skip(status, conformance.SkipPrerequisite, "none is refused")
+	} else if status != "" {
+		t.Check(status, wrong == "", "400 for each", "%s", wrong)
+	}
+	return nil
+}
+
+func runMethodHeaders(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	spelled := func(spell func(string) string) http.Header {
+		return http.Header{
+			wire.HeaderMethod: {}, wire.HeaderRevision: {},
+			spell(wire.HeaderMethod):   {mcp.MethodDiscover},
+			spell(wire.HeaderRevision): {string(t.Rev.Revision)},
+		}
+	}
+	cases := []headerCase{
+		{id: "HTTP-30/missing", with: http.Header{wire.HeaderMethod: {}}},
+		{id: "HTTP-30/other", with: http.Header{wire.HeaderMethod: {mcp.MethodToolsList}}},
+		{id: "HTTP-30/case", with: http.Header{wire.HeaderMethod: {"Server/Discover"}}},
+		{id: "HTTP-29/other", with: http.Header{wire.HeaderRevision: {"1999-01-01"}}, or: []int64{mcp.CodeUnsupportedProtocolVersion}},
+		{id: "HTTP-11/lower-case", with: spelled(strings.ToLower), served: true},
+		{id: "HTTP-11/upper-case", with: spelled(strings.ToUpper), served: true},
+		{id: "HDR-11/unknown", with: http.Header{wire.HeaderParam + "Nobody-Knows": {"x"}}, served: true},
+	}
+	missing := headerCase{id: "HTTP-29/missing", with: http.Header{wire.HeaderRevision: {}}}
+	if t.Rev.SpeaksSessions() {
+		// It MAY take such a request for one of 2025-03-26, and may refuse it as that.
+		missing.or = []int64{wire.CodeInvalidRequest, wire.CodeInvalidParams, wire.CodeMethodNotFound, codeServer, codeNotFound}
+	}
+	return headerCases(t, s, mcp.MethodDiscover, nil, "HTTP-32/status", append(cases, missing)...)
+}
+
+// headerNames decides the checks of Mcp-Name for one kind of thing.
+func headerNames(t *conformance.Trial, s *wire.Session, kind, method, name string, params any) error {
+	in64 := func(text string) http.Header {
+		return http.Header{wire.HeaderName: {"=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="}}
+	}
+	other := strings.ToUpper(name)
+	if other == name {
+		other = strings.ToLower(name)
+	}
+	return headerCases(t, s, method, params, "HTTP-32/"+kind+"-status",
+		headerCase{id: "HTTP-31/" + kind + "-missing", with: http.Header{wire.HeaderName: {}}},
+		headerCase{id: "HTTP-31/" + kind + "-other", with: http.Header{wire.HeaderName: {"mainstay-another"}}},
+		headerCase{id: "HTTP-31/" + kind + "-case", with: http.Header{wire.HeaderName: {other}}},
+		headerCase{id: "HDR-05/" + kind + "-base64", with: in64(name), served: true},
+		headerCase{id: "HDR-05/" + kind + "-base64-other", with: in64("mainstay-another")},
+		headerCase{id: "HDR-05/" + kind + "-base64-bad", with: http.Header{wire.HeaderName: {"=?base64?%%%?="}}},
+	)
+}
+
+func runToolName(t *conformance.Trial) error {
+	name, ok := bareTool(t.Rev)
+	if !ok {
+		rule.SkipAll(t, conformance.SkipSideEffects, "no tool that may be called without arguments")
+		return nil
+	}
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	return headerNames(t, s, "tool", mcp.MethodToolsCall, name, conformance.CallParams(name, struct{}{}))
+}
+
+// bareTool returns a tool that may be called and asks for no arguments; the
+// official fixture of that kind when it is there.
+func bareTool(l *conformance.RevisionRun) (string, bool) {
+	found := ""
+	for _, tool := range l.Tools {
+		if !l.MayCall(tool.Name) || len(sample.Read(tool.InputSchema).Required) > 0 || strings.HasPrefix(tool.Name, "test_trigger_") {
+			continue
+		}
+		if tool.Name == official.ToolSimpleText || found == "" {
+			found = tool.Name
+		}
+	}
+	return found, found != ""
+}
+
+func runPromptName(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	prompts, err := lists.Walk(t.Ctx, s, lists.PromptList)
+	if err != nil {
+		return err
+	}
+	if len(prompts.Entries) == 0 {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no prompts")
+		return nil
+	}
+	name := rawjson.Text(prompts.Entries[0]["name"])
+	return headerNames(t, s, "prompt", mcp.MethodPromptsGet, name, map[string]any{"name": name})
+}
+
+func runResourceName(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	resources, err := lists.Walk(t.Ctx, s, lists.ResourceList)
+	if err != nil {
+		return err
+	}
+	if len(resources.Entries) == 0 {
+		rule.SkipAll(t, conformance.SkipNoFixture, "no resources")
+		return nil
+	}
+	uri := rawjson.Text(resources.Entries[0]["uri"])
+	return headerNames(t, s, "resource", mcp.MethodResourcesRead, uri, map[string]any{"uri": uri})
+}

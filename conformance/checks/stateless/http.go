@@ -1,0 +1,166 @@
+package stateless
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// statelessHTTPScenarios are about POSTs and their streams without sessions.
+func statelessHTTPScenarios() []conformance.Scenario {
+	const (
+		page    = "basic/transports/streamable-http"
+		sending = page + "#sending-messages"
+		earlier = page + "#earlier-streamable-http-revisions"
+		warning = page + "#security-warning"
+		stream  = page + "#receiving-messages"
+	)
+	needs := conformance.Needs{Transport: wire.TransportHTTP}
+	slow := conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools", Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
+	return []conformance.Scenario{
+		{
+			ID: "HTTP-28", Area: "http", Title: "POST and nothing else", Since: mcp.Version2026_07_28, Needs: needs,
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Should, "HTTP-28/get", "GET is answered with 405", earlier, "A server that supports only this revision … SHOULD respond as follows: HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
+				rule.Quoted(conformance.Should, "HTTP-28/delete", "DELETE is answered with 405", earlier, "A server that supports only this revision … SHOULD respond as follows: HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
+				rule.Quoted(conformance.Should, "HTTP-28/session", "a session id is passed over, and none is given", earlier, "A server that supports only this revision … SHOULD respond as follows … An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs."),
+				rule.Quoted(conformance.Should, "HTTP-35/last-event", "a Last-Event-ID is passed over", earlier, "A server that supports only this revision … SHOULD respond as follows … A Last-Event-ID header: ignore it; streams are not resumable."),
+				rule.Quoted(conformance.Must, "HTTP-28/answer", "a request is answered with 200 and JSON or an event stream", sending, "If the body is a JSON-RPC request, the server MUST return either Content-Type: application/json … or Content-Type: text/event-stream"),
+				rule.Quoted(conformance.Must, "HTTP-28/notification", "a notification is answered with 202 and no body, or refused", sending, "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body."),
+				rule.Quoted(conformance.Must, "HTTP-05/foreign", "a foreign Origin is refused with 403", warning, "If the Origin header is present and invalid, servers MUST respond with HTTP 403 Forbidden."),
+				rule.Quoted(conformance.Must, "HTTP-05/none", "a request without Origin is served", warning, "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."),
+				rule.Quoted(conformance.Should, "HTTP-37/buffering", "an event stream says X-Accel-Buffering: no", stream, "When initiating an SSE stream, servers SHOULD include the X-Accel-Buffering: no header in the HTTP response."),
+			},
+			Run: runPostOnly,
+		},
+		{
+			ID: "HTTP-34", Area: "http", Title: "streams that end", Since: mcp.Version2026_07_28, Needs: slow,
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Should, "HTTP-36/ends", "the response ends its stream", stream, "The final JSON-RPC response SHOULD terminate the stream."),
+				rule.Quoted(conformance.Must, "HTTP-36/related", "notifications on a stream are about its request", stream, "These notifications MUST relate to the originating client request."),
+				rule.Quoted(conformance.Must, "HTTP-34/alive", "closing the stream of one call leaves others alone", page+"#cancellation", "Closing the SSE response stream MUST be treated by the server as cancellation of that request."),
+			},
+			Run: runStreamEnds,
+		},
+	}
+}
+
+// earlier decides a check about traffic of earlier revisions, which binds a server
+// that speaks none of them.
+func earlier(t *conformance.Trial, id string, ok bool, expected, actual string) {
+	if !ok && t.Rev.SpeaksSessions() {
+		t.Skip(id, conformance.SkipNotInRevision, "the server speaks revisions with sessions, too: "+actual)
+		return
+	}
+	t.Check(id, ok, expected, "%s", actual)
+}
+
+func runPostOnly(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	a, err := overhttp.Exchange(t, s, http.MethodGet, nil, nil)
+	earlier(t, "HTTP-28/get", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodDelete, nil, http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	earlier(t, "HTTP-28/delete", a.Is(err, http.StatusMethodNotAllowed), "405", a.Describe(err))
+
+	discover := func() []byte { return s.Message(s.NewID(), mcp.MethodDiscover, nil) }
+	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{wire.HeaderSession: {"mainstay-no-such-session"}})
+	earlier(t, "HTTP-28/session", a.Served(err) && a.Header.Get(wire.HeaderSession) == "", "200 without a session id", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{"Last-Event-ID": {"7"}})
+	earlier(t, "HTTP-35/last-event", a.Served(err), "200 with a response", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), nil)
+	t.Check("HTTP-28/answer", a.Served(err) && wire.IsAnswerType(a.Header.Get("Content-Type")), "200 with JSON or an event stream", "%s", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodPost, wire.Message("", "notifications/com.example/unknown", s.WithMeta(nil)), nil)
+	accepted := a.Is(err, http.StatusAccepted) && len(a.Body) == 0
+	t.Check("HTTP-28/notification", accepted || err == nil && a.Status >= 400, "202 without a body, or an error status", "%s", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), http.Header{"Origin": {"http://evil.example"}})
+	t.Check("HTTP-05/foreign", a.Is(err, http.StatusForbidden), "403", "%s", a.Describe(err))
+	a, err = overhttp.Exchange(t, s, http.MethodPost, discover(), nil)
+	t.Check("HTTP-05/none", a.Served(err), "200 with a response", "%s", a.Describe(err))
+	return buffering(t, s)
+}
+
+// buffering looks at an event stream: that of a listener is always one.
+func buffering(t *conformance.Trial, s *wire.Session) error {
+	sub, err := subscription.Listen(t, s, map[string]any{})
+	if err != nil {
+		return err
+	}
+	if sub.Ack.HTTP == nil || wire.MediaType(sub.Ack.HTTP.Header) != wire.MediaStream {
+		t.Skip("HTTP-37/buffering", conformance.SkipPrerequisite, "no event stream")
+		return nil
+	}
+	t.Check("HTTP-37/buffering", sub.Ack.HTTP.Header.Get("X-Accel-Buffering") == "no", "X-Accel-Buffering: no", "%q", sub.Ack.HTTP.Header.Get("X-Accel-Buffering"))
+	return sub.End(t)
+}
+
+// lingers is how long the end of a stream may lag behind its response before it
+// counts as not coming.
+const lingers = 3 * time.Second
+
+func runStreamEnds(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, err := overhttp.Of(s)
+	if err != nil {
+		return err
+	}
+	call := func(token string) (string, error) {
+		params := conformance.CallParams(official.ToolProgress, struct{}{})
+		params["_meta"] = map[string]any{"progressToken": token}
+		return s.Post(t.Ctx, mcp.MethodToolsCall, params)
+	}
+	first, err := call("stream-1")
+	if err != nil {
+		return err
+	}
+	second, err := call("stream-2")
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{first, second} {
+		if _, err := s.Await(t.Ctx, id); err != nil {
+			return err
+		}
+	}
+	wait := s.Wait
+	s.Wait = min(wait, lingers)
+	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool { return in.Ended && in.To == first })
+	s.Wait = wait
+	t.Check("HTTP-36/ends", err == nil, "the end of the stream", "%v", err)
+	strange := ""
+	for _, in := range s.Notes {
+		token, _ := rawjson.Object(in.Members["params"])
+		owner := map[string]string{"stream-1": first, "stream-2": second}[rawjson.Text(token["progressToken"])]
+		if owner != "" && in.To != owner || owner == "" && in.Method() == mcp.MethodProgress {
+			strange = rawjson.Clip(string(in.Data), 160)
+		}
+	}
+	t.Check("HTTP-36/related", strange == "", "news of its own request", "%s", strange)
+
+	t.Step(s)
+	gone, err := call("stream-3")
+	if err != nil {
+		return err
+	}
+	stays, err := call("stream-4")
+	if err != nil {
+		return err
+	}
+	w.Abandon(gone)
+	a, err := s.Await(t.Ctx, stays)
+	t.Check("HTTP-34/alive", err == nil && a.Err == nil, "the result of the other call", a.OrError(err))
+	return nil
+}

@@ -1,0 +1,17 @@
+// Package stateless has the checks of the era without sessions: discovery, headers,
+// subscriptions, caching, and results that ask for input.
+package stateless
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		statelessDiscoverScenarios(), statelessHeaderScenarios(), statelessParamScenarios(), statelessHTTPScenarios(),
+		statelessSubscriptionScenarios(), statelessStateScenarios(), statelessInputScenarios(), cacheScenarios(),
+	)
+}

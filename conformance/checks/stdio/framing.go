@@ -1,0 +1,206 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+func framingScenarios() []conformance.Scenario {
+	jsonRPC := conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
+	return []conformance.Scenario{
+		{
+			ID: "X-WIRE-01", Area: "errors", Title: "a request that is not JSON-RPC 2.0",
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-01/missing", Title: "a request without jsonrpc is answered with -32600 and its id", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
+				{ID: "X-WIRE-01/other", Title: `a request with jsonrpc "1.0" is answered with -32600 and its id`, Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
+				{ID: "X-WIRE-01/method", Title: "a method that is not a string is answered with -32600", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
+				rule.House("X-WIRE-01/alive", "the next valid request is answered", jsonRPC),
+			},
+			Run: runWrongEnvelope,
+		},
+		{
+			ID: "X-WIRE-02", Area: "errors", Title: "a message that is not JSON",
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-02/parse", Title: "a message that is not JSON is answered with -32700 and id null", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
+				{ID: "X-WIRE-02/truncated", Title: "a truncated message is answered with -32700 and id null", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
+				rule.House("X-WIRE-02/alive", "the next valid request is answered", jsonRPC),
+			},
+			Run: runNotJSON,
+		},
+		{
+			ID: "RPC-01", Area: "base", Title: "messages as other clients write them",
+			Checks: []conformance.Check{
+				{ID: "RPC-01/escapes", Title: "an escaped spelling of a name is that name", Level: conformance.Must, Spec: jsonRPC},
+				{ID: "RPC-01/whitespace", Title: "white space between the tokens of a message changes nothing", Level: conformance.Must, Spec: jsonRPC},
+				{ID: "RPC-01/order", Title: "the order of members changes nothing", Level: conformance.Must, Spec: jsonRPC},
+				{ID: "RPC-19/meta", Title: "unknown keys in _meta are ignored", Level: conformance.Must, Spec: conformance.Spec{Section: "basic#_meta", Quote: "The _meta property/parameter is reserved by MCP to allow clients and servers to attach additional metadata to their interactions."}},
+			},
+			Run: runSpellings,
+		},
+		{
+			ID: "STDIO-02", Area: "stdio", Title: "lines of every kind",
+			Needs: conformance.Needs{Transport: wire.TransportStdio},
+			Checks: []conformance.Check{
+				{ID: "STDIO-02/large", Title: "a line of 1 MiB is read", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
+				{ID: "STDIO-02/crlf", Title: "a line that ends in CR LF is read", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
+				{ID: "STDIO-02/blank", Title: "an empty line ends nothing", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
+				{ID: "STDIO-02/pieces", Title: "a line that arrives byte by byte is read as one", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
+				{ID: "STDIO-02/together", Title: "lines that arrive together are each answered", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
+			},
+			Run: runLines,
+		},
+	}
+}
+
+func runWrongEnvelope(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		check, id string
+		members   map[string]json.RawMessage
+	}{
+		{"X-WIRE-01/missing", `"w-1"`, map[string]json.RawMessage{"jsonrpc": nil}},
+		{"X-WIRE-01/other", `"w-2"`, map[string]json.RawMessage{"jsonrpc": json.RawMessage(`"1.0"`)}},
+		{"X-WIRE-01/method", `"w-3"`, map[string]json.RawMessage{"method": json.RawMessage(`7`)}},
+	} {
+		t.Step(s)
+		a, err := s.Provoke(t.Ctx, c.id, message.Edited(s, c.id, s.LifeSign(), c.members))
+		ok := a.HasCode(err, wire.CodeInvalidRequest)
+		if c.check != "X-WIRE-01/method" {
+			ok = ok && a.In.ID() == c.id
+		}
+		t.Check(c.check, ok, "error -32600 with the request's id", "%s", a.OrError(err))
+	}
+	return probe.Alive(t, "X-WIRE-01/alive", s)
+}
+
+func runNotJSON(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	for id, frame := range rule.Pairs(
+		"X-WIRE-02/parse", `this is not JSON`,
+		"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`,
+	) {
+		t.Step(s)
+		a, err := s.Provoke(t.Ctx, "", []byte(frame))
+		rpcID, there := a.In.Members["id"]
+		t.Check(id, a.HasCode(err, wire.CodeParse) && (!there || string(rpcID) == "null"), "error -32700 with id null", a.OrError(err))
+	}
+	return probe.Alive(t, "X-WIRE-02/alive", s)
+}
+
+func runSpellings(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, c := range []struct {
+		check string
+		spell func(message []byte) []byte
+	}{
+		{"RPC-01/escapes", func(m []byte) []byte {
+			return bytes.ReplaceAll(bytes.Replace(m, []byte(s.LifeSign()), []byte(strings.Replace(s.LifeSign(), "i", `\u0069`, 1)), 1),
+				[]byte(`"jsonrpc"`), []byte(`"\u006asonrpc"`))
+		}},
+		{"RPC-01/whitespace", func(m []byte) []byte {
+			return append(bytes.ReplaceAll(bytes.ReplaceAll(m, []byte(`":`), []byte("\" :\t")), []byte(`,"`), []byte(` ,  "`)), ' ')
+		}},
+		{"RPC-01/order", func(m []byte) []byte {
+			in := wire.Received(m, nil)
+			return fmt.Appendf(nil, `{"params":%s,"method":%s,"id":%s,"jsonrpc":"2.0"}`, in.Members["params"], in.Members["method"], in.Members["id"])
+		}},
+		{"RPC-19/meta", func(m []byte) []byte { return m }},
+	} {
+		t.Step(s)
+		rpcID := s.NewID()
+		params := map[string]any{}
+		if c.check == "RPC-19/meta" {
+			params["_meta"] = map[string]any{"com.example/unknown": map[string]any{"x": []any{1, nil}}}
+		}
+		a, err := s.Ask(t.Ctx, rpcID, c.spell(s.Message(rpcID, s.LifeSign(), params)))
+		t.Check(c.check, err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+		if err != nil { // the others are looked at all the same
+			if first == nil {
+				first = err
+			}
+			if s, err = t.Fresh(); err != nil {
+				return err
+			}
+		}
+	}
+	return first
+}
+
+func runLines(t *conformance.Trial) error {
+	for _, c := range []struct {
+		id    string
+		frame func(s *wire.Session, id string) error
+	}{
+		{"STDIO-02/large", func(s *wire.Session, id string) error {
+			meta := map[string]any{"_meta": map[string]any{"com.example/padding": strings.Repeat("x", 1<<20)}}
+			_, err := s.Send(t.Ctx, s.Message(id, s.LifeSign(), meta))
+			return err
+		}},
+		{"STDIO-02/crlf", func(s *wire.Session, id string) error {
+			_, err := s.Send(t.Ctx, append(s.Message(id, s.LifeSign(), nil), '\r'))
+			return err
+		}},
+		{"STDIO-02/blank", func(s *wire.Session, id string) error {
+			if _, err := s.Send(t.Ctx, nil); err != nil {
+				return err
+			}
+			_, err := s.Send(t.Ctx, s.Message(id, s.LifeSign(), nil))
+			return err
+		}},
+		{"STDIO-02/pieces", func(s *wire.Session, id string) error {
+			s.Pending[id] = false
+			line := append(s.Message(id, s.LifeSign(), nil), '\n')
+			for i := range line {
+				if err := probe.WriteRaw(t, s, line[i:i+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+		{"STDIO-02/together", func(s *wire.Session, id string) error {
+			first := s.NewID()
+			s.Pending[first], s.Pending[id] = false, false
+			lines := append(s.Message(first, s.LifeSign(), nil), '\n')
+			lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
+			if err := probe.WriteRaw(t, s, lines); err != nil {
+				return err
+			}
+			_, err := s.Await(t.Ctx, first)
+			return err
+		}},
+	} {
+		s, err := t.Shared()
+		if err != nil {
+			return err
+		}
+		id := s.NewID()
+		err = c.frame(s, id)
+		a := wire.Answer{}
+		if err == nil {
+			a, err = s.Await(t.Ctx, id)
+		}
+		t.Check(c.id, err == nil && a.Err == nil, "an answer to ping", a.OrError(err))
+		if err != nil {
+			t.Rev.CloseShared()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package stdio
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+func stdioScenarios() []conformance.Scenario {
+	delimited := conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}
+	shutdown := conformance.Spec{Section: "basic/transports/stdio#shutdown", Quote: "Servers SHOULD exit promptly when their standard input is closed or reads return end-of-file."}
+	return []conformance.Scenario{
+		{
+			ID: "STDIO-02-EDGES", Area: "stdio", Title: "lines at the edge", Needs: conformance.Needs{Transport: wire.TransportStdio},
+			Checks: []conformance.Check{
+				rule.House("STDIO-02/last", "a last line without a newline is answered", conformance.Spec{Seed: "STDIO-02"}),
+				rule.Must("STDIO-02/split", "a letter of several bytes may arrive in pieces", delimited),
+				rule.House("STDIO-02/mixed", "a line that is no JSON does not swallow the one after it", delimited),
+				rule.Must("STDIO-02/many", "500 lines in one write are each answered", delimited),
+				rule.House("STDIO-02/nul", "a line of NUL bytes does not end the session", delimited),
+				rule.Must("STDIO-01/newlines", "a newline in a text of an answer is escaped", delimited),
+			},
+			Run: runEdges,
+		},
+		{
+			ID: "STDIO-08-EARLY", Area: "stdio", Title: "an end at other times", Needs: conformance.Needs{Transport: wire.TransportStdio},
+			Checks: []conformance.Check{
+				rule.Promised("STDIO-08/before", "the server ends when its input ends before anything was said", shutdown),
+				rule.Promised("STDIO-08/busy", "it ends when its input ends in the middle of a line", shutdown),
+				rule.Must("STDIO-08/after", "after the end of its input it writes nothing but messages", conformance.Spec{Section: "basic/transports#stdio", Quote: "The server MUST NOT write anything to its stdout that is not a valid MCP message."}),
+			},
+			Run: runEarlyEnd,
+		},
+	}
+}
+
+func runEdges(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	answered := func(s *wire.Session, check, id string) {
+		a, err := s.Await(t.Ctx, id)
+		t.Check(check, err == nil && a.Err == nil, "an answer to "+s.LifeSign(), "%s", a.OrError(err))
+	}
+	const foreign = `"größe-日本-🦊"`
+	t.Step(s)
+	s.Pending[foreign] = false
+	line := append(s.Message(foreign, s.LifeSign(), nil), '\n')
+	for piece := range slices.Chunk(line, 5) {
+		if err := probe.WriteRaw(t, s, piece); err != nil {
+			return err
+		}
+	}
+	answered(s, "STDIO-02/split", foreign)
+
+	t.Step(s)
+	var lines []byte
+	var ids []string
+	for range 500 {
+		id := s.NewID()
+		ids = append(ids, id)
+		s.Pending[id] = false
+		lines = append(append(lines, s.Message(id, s.LifeSign(), nil)...), '\n')
+	}
+	if err := probe.WriteRaw(t, s, lines); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if a, err := s.Await(t.Ctx, id); err != nil || a.Err != nil {
+			t.Fail("STDIO-02/many", "500 answers", "line %d: %s", i+1, a.OrError(err))
+			break
+		}
+	}
+	if !t.Decided("STDIO-02/many") {
+		t.Pass("STDIO-02/many")
+	}
+
+	t.Step(s)
+	// A method with newlines in its name comes back in the error of most.
+	a, err := s.Request(t.Ctx, "no\nsuch\r\nmethod", nil)
+	t.Check("STDIO-01/newlines", a.HasCode(err, wire.CodeMethodNotFound), "error -32601 on one line", "%s", a.OrError(err))
+
+	// What may end a server comes last, and each to a program of its own.
+	for check, junk := range rule.Pairs("STDIO-02/mixed", "this is not JSON\n", "STDIO-02/nul", "\x00\x00\x00\n") {
+		s, err := t.Fresh()
+		if err != nil {
+			return err
+		}
+		id := s.NewID()
+		s.Pending[id] = false
+		if err := probe.WriteRaw(t, s, append(append([]byte(junk), s.Message(id, s.LifeSign(), nil)...), '\n')); err != nil {
+			return err
+		}
+		answered(s, check, id)
+	}
+
+	last, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	id := last.NewID()
+	last.Pending[id] = false
+	if err := probe.WriteRaw(t, last, last.Message(id, last.LifeSign(), nil)); err != nil {
+		return err
+	}
+	if err := closeInput(last); err != nil {
+		return err
+	}
+	a, err = last.Await(t.Ctx, id)
+	t.Check("STDIO-02/last", err == nil && a.Err == nil, "an answer to "+last.LifeSign(), "%s", a.OrError(err))
+	return nil
+}
+
+// closeInput ends what the server reads.
+func closeInput(s *wire.Session) error {
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok {
+		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
+	}
+	s.Ended = true // what follows is the end that was asked for
+	return w.CloseInput()
+}
+
+func runEarlyEnd(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	t.Check("STDIO-08/before", s.Close().Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
+	if s, err = t.Fresh(); err != nil {
+		return err
+	}
+	if err := probe.WriteRaw(t, s, []byte(`{"jsonrpc":"2.0","id":"cut`)); err != nil {
+		return err
+	}
+	t.Check("STDIO-08/busy", s.Close().Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
+
+	if s, err = t.Fresh(); err != nil {
+		return err
+	}
+	if _, err := s.Post(t.Ctx, s.LifeSign(), nil); err != nil {
+		return err
+	}
+	if err := closeInput(s); err != nil {
+		return err
+	}
+	var strange []string
+	s.Wait = min(s.Wait, 2*wire.Lag)
+	_, err = s.Next(t.Ctx, func(in wire.Inbound) bool {
+		if !in.Ended && in.Members == nil {
+			strange = append(strange, rawjson.Clip(string(in.Data), 120))
+		}
+		return false
+	})
+	// The end of the stream is what has to come; that it comes late is STDIO-08.
+	t.Check("STDIO-08/after", len(strange) == 0, "messages", "%s (%v)", strings.Join(strange, ", "), err)
+	return nil
+}

@@ -1,0 +1,115 @@
+package stdio
+
+import (
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func shutdownScenarios() []conformance.Scenario {
+	spec := conformance.Spec{Section: "basic/lifecycle#stdio", Quote: "Waiting for the server to exit, or sending SIGTERM if the server does not exit within a reasonable time"}
+	stdio := conformance.Needs{Transport: wire.TransportStdio}
+	return []conformance.Scenario{
+		{
+			ID: "STDIO-08", Area: "stdio", Title: "the end of the input", Needs: stdio,
+			Checks: []conformance.Check{
+				{ID: "STDIO-08/ends", Title: "the server ends by itself within 5 s after its input ended", Level: conformance.Advice, House: conformance.Must, Spec: spec},
+				{ID: "STDIO-08/status", Title: "it ends with status 0", Level: conformance.Advice, Spec: spec},
+				{ID: "STDIO-08/handshake", Title: "it ends in the middle of a handshake, too", Level: conformance.Advice, House: conformance.Must, Spec: spec},
+			},
+			Run: runEndOfInput,
+		},
+		{
+			ID: "X-SHUT-01", Area: "stdio", Title: "calls under way when the input ends", Needs: stdio,
+			Checks: []conformance.Check{{ID: "X-SHUT-01", Title: "requests read before the end of the input are answered", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Seed: "X-SHUT-01"}}},
+			Run:    runEndWithCalls,
+		},
+		{
+			ID: "STDIO-06", Area: "stdio", Title: "an end from outside", Needs: conformance.Needs{Transport: wire.TransportStdio, Process: true},
+			Checks: []conformance.Check{{ID: "STDIO-06/term", Title: "the server ends within 5 s after it was told to terminate", Level: conformance.Advice, House: conformance.Must, Spec: spec}},
+			Run:    runTerminate,
+		},
+	}
+}
+
+func runEndOfInput(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	end := s.Close()
+	t.Check("STDIO-08/ends", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
+	switch {
+	case !end.Prompt:
+		t.Skip("STDIO-08/status", conformance.SkipPrerequisite, "it did not end by itself")
+	case end.Exit < 0:
+		t.Check("STDIO-08/status", end.Err == nil, "no error", "%v", end.Err)
+	default:
+		t.Check("STDIO-08/status", end.Exit == 0, "status 0", "status %d", end.Exit)
+	}
+	s, err = t.Raw()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Initialize(t.Ctx, t.Rev.Asked); err != nil {
+		return err
+	}
+	end = s.Close()
+	t.Check("STDIO-08/handshake", end.Prompt, "an end within "+wire.EndGrace.String(), "it had to be stopped")
+	return nil
+}
+
+// runTerminate is about the step after the end of the input: a server that did
+// not heed that ends by the signal (SIGTERM), or has to be killed.
+func runTerminate(t *conformance.Trial) error {
+	if !wire.CanTerminate {
+		t.Skip("STDIO-06/term", conformance.SkipControl, "needs a system with SIGTERM")
+		return nil
+	}
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok || w.Terminate == nil {
+		return conformance.Ours(fmt.Errorf("transport %s has no program", s.Conn.Transport()))
+	}
+	t.Check("STDIO-06/term", w.Terminate(), "an end within "+wire.EndGrace.String(), "it had to be killed")
+	return nil
+}
+
+func runEndWithCalls(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	const calls = 20
+	open := map[string]bool{}
+	for range calls {
+		id, err := s.Post(t.Ctx, mcp.MethodPing, nil)
+		if err != nil {
+			return err
+		}
+		open[id] = true
+	}
+	w, ok := s.Conn.(*wire.StdioConn)
+	if !ok {
+		return conformance.Ours(fmt.Errorf("transport %s has no end of input", s.Conn.Transport()))
+	}
+	s.Ended = true // what follows is the end that was asked for
+	if err := w.CloseInput(); err != nil {
+		return err
+	}
+	for len(open) > 0 {
+		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return open[in.ID()] })
+		if err != nil {
+			t.Fail("X-SHUT-01", "20 answers", "%d of 20, then: %v", calls-len(open), err)
+			return nil
+		}
+		delete(open, in.ID())
+	}
+	t.Pass("X-SHUT-01")
+	return nil
+}

@@ -1,0 +1,528 @@
+package tasks
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const (
+	tasksPage = "basic/utilities/tasks"
+	// tasksOfCalls is what a server declares whose tools may be called as tasks.
+	tasksOfCalls = "tasks.requests.tools.call"
+)
+
+// taskKind is the list of tasks.
+var taskKind = lists.Kind{Method: mcp.MethodTasksList, Member: "tasks", Key: "taskId", Capability: "tasks.list"}
+
+// coreTaskScenarios are about tasks as revision 2025-11-25 has them.
+func coreTaskScenarios() []conformance.Scenario {
+	const (
+		creating  = tasksPage + "#result-retrieval"
+		ids       = tasksPage + "#task-id-requirements"
+		lifecycle = tasksPage + "#task-status-lifecycle"
+		lifetimes = tasksPage + "#ttl-and-resource-management"
+		messages  = tasksPage + "#associating-task-related-messages"
+		refusals  = tasksPage + "#protocol-errors"
+		support   = tasksPage + "#tool-level-negotiation"
+		terminal  = "Tasks with a completed, failed, or cancelled status are in a terminal state and MUST NOT transition to any other status"
+		unknown   = "Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)"
+	)
+	all := []conformance.Scenario{
+		{
+			ID: "TASK-01", Title: "a call becomes a task", Needs: conformance.Needs{Capability: tasksOfCalls},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "TASK-01/created", "a call with params.task is answered with a task", creating, "Receivers that accept a task-augmented request MUST return a CreateTaskResult as the response."),
+				rule.Quoted(conformance.Must, "TASK-01/working", "it begins as working", lifecycle, "Tasks MUST begin in the working status when created."),
+				rule.Quoted(conformance.Must, "TASK-01/times", "createdAt and lastUpdatedAt are times of ISO 8601", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
+				rule.Quoted(conformance.Must, "TASK-01/ttl", "ttl is an integer or null, pollInterval an integer", "schema#task", "Actual retention duration from creation in milliseconds, null for unlimited."),
+				rule.Quoted(conformance.Must, "TASK-01/unique", "each task has an id of its own", ids, "Task IDs MUST be unique among all tasks controlled by the receiver."),
+				rule.Quoted(conformance.Must, "TASK-01/unguessable", "ids are long and have nothing in common", tasksPage+"#task-isolation-and-access-control", "If context-binding is unavailable, receivers MUST generate cryptographically secure task IDs with enough entropy to prevent guessing"),
+			},
+			Run: runTaskCreated,
+		},
+		{
+			ID: "TASK-02", Title: "the state of a task", Needs: conformance.Needs{Capability: tasksOfCalls},
+			Checks: []conformance.Check{
+				rule.House("TASK-02/get", "tasks/get gives the task, at once after it was made", conformance.Spec{Section: tasksPage + "#getting-tasks", Quote: "Requestors poll for task completion by sending tasks/get requests."}),
+				rule.Quoted(conformance.Must, "TASK-02/ttl", "and its ttl", lifetimes, "Receivers MUST include the actual ttl duration (or null for unlimited) in tasks/get responses."),
+				rule.Quoted(conformance.Must, "TASK-02/times", "and its times, of which createdAt never changes", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
+				rule.Quoted(conformance.Must, "TASK-02/path", "it has one of the five states, and none after a final one", lifecycle, terminal),
+				rule.Quoted(conformance.Must, "TASK-02/final", "a task that is over stays as it is", lifecycle, terminal),
+				rule.Quoted(conformance.Should, "TASK-02/meta", "tasks/get says nothing of a related task", messages, "for the tasks/get, tasks/list, and tasks/cancel operations, receivers SHOULD NOT include io.modelcontextprotocol/related-task metadata in the result messages"),
+				rule.Quoted(conformance.Must, "TASK-02/parameter", "taskId counts, not what _meta names", messages, "receivers MUST ignore such metadata if present in favor of the RPC method parameter."),
+				rule.Quoted(conformance.Must, "TASK-02/unknown", "an id that is none is refused with -32602", refusals, unknown),
+			},
+			Run: runTaskState,
+		},
+		{
+			ID: "TASK-04", Title: "a task is cancelled", Needs: conformance.Needs{Capability: "tasks.cancel"},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "TASK-04/cancelled", "tasks/cancel answers with the task as cancelled", tasksPage+"#task-cancellation", "receivers SHOULD attempt to stop the task execution and MUST transition the task to cancelled status before sending the response."),
+				rule.Quoted(conformance.Must, "TASK-04/stays", "and so it stays", tasksPage+"#task-cancellation", "Once a task is cancelled, it MUST remain in cancelled status even if execution continues to completion or fails."),
+				rule.Quoted(conformance.Must, "TASK-04/again", "what is cancelled is not cancelled again: -32602", tasksPage+"#task-cancellation", "Receivers MUST reject cancellation requests for tasks already in a terminal status (completed, failed, or cancelled) with error code -32602"),
+				rule.Quoted(conformance.Must, "TASK-04/result", "tasks/result of it is answered", creating, "When a receiver receives a tasks/result request for a task in a terminal status (completed, failed, or cancelled), it MUST return the final result"),
+				rule.Quoted(conformance.Must, "TASK-04/over", "what is over is not cancelled: -32602", refusals, "Attempt to cancel a task already in a terminal status: -32602 (Invalid params)"),
+				rule.Quoted(conformance.Must, "TASK-04/unknown", "an id that is none is refused with -32602", refusals, unknown),
+			},
+			Run: runTaskCancel,
+		},
+		{
+			ID: "TASK-04-LIST", Title: "the list of tasks", Needs: conformance.Needs{Capability: "tasks.list"},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "TASK-04/listed", "a task that tasks/get finds is in it", tasksPage+"#task-listing", "If a task is retrievable via tasks/get for a requestor, it MUST be retrievable via tasks/list for that requestor."),
+				rule.Quoted(conformance.Must, "TASK-04/list-ends", "it has an end", tasksPage+"#task-listing", "Receivers MUST include a nextCursor in the response if more tasks are available."),
+				rule.Quoted(conformance.Must, "TASK-04/list-entries", "its entries are tasks", "schema#task", "Data associated with a task."),
+				rule.Quoted(conformance.Must, "TASK-04/list-cursor", "a cursor that is none is refused with -32602", refusals, "Invalid or nonexistent cursor in tasks/list: -32602 (Invalid params)"),
+			},
+			Run: runListOfTasks,
+		},
+		{
+			ID: "TOOL-14", Title: "what tools say of tasks", Needs: conformance.Needs{Capability: tasksOfCalls},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "TOOL-14/values", "execution.taskSupport is required, optional or forbidden", support, `tools declare support for tasks via execution.taskSupport, which if present can have a value of "required", "optional", or "forbidden".`),
+				rule.Quoted(conformance.Must, "TOOL-14/required", "a tool that has to be a task is not called without: -32601", support, "Servers MUST return a -32601 (Method not found) error if a client does not attempt to do so."),
+				rule.Quoted(conformance.Should, "TOOL-14/forbidden", "a tool that cannot be a task is not called as one: -32601", support, "Servers SHOULD return a -32601 (Method not found) error if a client attempts to do so. This is the default behavior."),
+			},
+			Run: runTaskSupport,
+		},
+		{
+			ID: "TOOL-14-IGNORED", Title: "a server without tasks is asked for one", Needs: conformance.Needs{Capability: "tools"},
+			Checks: []conformance.Check{
+				rule.Quoted(conformance.Must, "TOOL-14/ignored", "params.task is ignored where tasks are not declared", tasksPage+"#task-support-and-handling", "Receivers that do not declare the task capability for a request type MUST process requests of that type normally, ignoring any task-augmentation metadata if present."),
+			},
+			Run: runTaskIgnored,
+		},
+	}
+	all = append(all, taskResultScenarios()...)
+	for i := range all {
+		all[i].Area, all[i].Since, all[i].Until = "tasks", mcp.Version2025_11_25, mcp.Version2025_11_25
+	}
+	return all
+}
+
+// supportOf is what a tool says of tasks; saying nothing forbids them.
+func supportOf(tool lists.Tool) string {
+	execution, _ := rawjson.Object(tool.Members["execution"])
+	if support := rawjson.Text(execution["taskSupport"]); support != "" {
+		return support
+	}
+	return "forbidden"
+}
+
+// taskTools returns the tools that support tasks in one of the ways given and
+// that may be called; without any it skips the checks named, or all. A
+// client MUST NOT ask for tasks where the server does not declare them for calls.
+func taskTools(t *conformance.Trial, support []string, checks ...string) []lists.Tool {
+	declared := t.Rev.Capabilities.Has(tasksOfCalls)
+	var out []lists.Tool
+	there := false
+	for _, tool := range t.Rev.Tools {
+		if !slices.Contains(support, supportOf(tool)) {
+			continue
+		}
+		there = true
+		if declared && t.Rev.MayCall(tool.Name) && len(out) < mostTaskTools {
+			out = append(out, tool)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if len(checks) == 0 {
+		for _, c := range t.Scenario.Checks {
+			checks = append(checks, c.ID)
+		}
+	}
+	for _, id := range checks {
+		switch {
+		case !declared:
+			t.Skip(id, conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" absent")
+		case there:
+			t.Skip(id, conformance.SkipSideEffects, "no permission to call a tool that supports tasks")
+		default:
+			t.Skip(id, conformance.SkipNoFixture, "no such tool")
+		}
+	}
+	return nil
+}
+
+// mayBeTasks are the ways to support tasks.
+var mayBeTasks = []string{"optional", "required"}
+
+func runTaskCreated(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	tools := taskTools(t, mayBeTasks)
+	if len(tools) == 0 {
+		return nil
+	}
+	for _, tool := range tools {
+		t.Step(s)
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		if a.Err != nil { // that is not accepting it
+			continue
+		}
+		task, ok := taskOf(s, a)
+		if !t.Check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.Describe()) {
+			rule.SkipAll(t, conformance.SkipPrerequisite, "no task")
+			return nil
+		}
+		return judgeNewTask(t, s, tool, task)
+	}
+	rule.SkipAll(t, conformance.SkipNoFixture, "every call that was to be a task was refused")
+	return nil
+}
+
+// judgeNewTask judges a task as its creation tells of it.
+func judgeNewTask(t *conformance.Trial, s *wire.Session, by lists.Tool, task lists.Entry) error {
+	status := rawjson.Text(task["status"])
+	if IsFinal(status) || status == "input_required" {
+		t.Skip("TASK-01/working", conformance.SkipNoFixture, "the task was "+status+" at once")
+	}
+	t.Check("TASK-01/working", status == "working", "working", "status is %s", rawjson.OrAbsent(task["status"]))
+	fault := timesFault(task)
+	t.Check("TASK-01/times", fault == "", "two times", "%s", fault)
+	fault = lifetimeFault(task, "ttl", "pollInterval")
+	t.Check("TASK-01/ttl", fault == "", "integers, or null for no limit", "%s", fault)
+	if u, ok := t.Rev.Subject.(*conformance.URLSubject); ok && (len(u.Header) > 0 || u.RoundTripper != nil) {
+		t.Skip("TASK-01/unguessable", conformance.SkipControl, "the server may bind tasks to an authorization")
+	}
+	return judgeTaskIDs(t, s, by, rawjson.Text(task["taskId"]), "TASK-01/unique", "TASK-01/unguessable")
+}
+
+// judgeTaskIDs makes more tasks and judges their ids.
+func judgeTaskIDs(t *conformance.Trial, s *wire.Session, tool lists.Tool, first, unique, unguessable string) error {
+	made := []string{first}
+	for range 3 {
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		if task, ok := taskOf(s, a); ok { // a server may have a limit on tasks
+			made = append(made, rawjson.Text(task["taskId"]))
+		}
+	}
+	if len(made) == 1 {
+		t.Skip(unique, conformance.SkipNoFixture, "no second task could be made")
+		t.Skip(unguessable, conformance.SkipNoFixture, "no second task could be made")
+		return nil
+	}
+	slices.Sort(made)
+	t.Check(unique, len(slices.Compact(slices.Clone(made))) == len(made), "different ids", "%q", made)
+	fault := message.Guessable(made)
+	t.Check(unguessable, fault == "", "ids of 16 bytes or more without a pattern", "%s: %q", fault, made)
+	return nil
+}
+
+func runTaskState(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := taskRequest(t, s, mcp.MethodTasksGet, nosuch.Task)
+	t.Check("TASK-02/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	tools := taskTools(t, mayBeTasks)
+	if err != nil || len(tools) == 0 {
+		return err
+	}
+	_, made, ok, err := someTask(t, s, tools)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		rule.SkipAll(t, conformance.SkipPrerequisite, "no call became a task")
+		return nil
+	}
+	id := rawjson.Text(made["taskId"])
+	a, err = taskRequest(t, s, mcp.MethodTasksGet, id)
+	if err != nil {
+		return err
+	}
+	task, ok := rawjson.Object(a.Result)
+	ok = ok && rawjson.Text(task["taskId"]) == id && rawjson.IsString(task["status"])
+	if !t.Check("TASK-02/get", ok, "the task "+id, "%s", a.Describe()) {
+		rule.SkipAll(t, conformance.SkipPrerequisite, "tasks/get does not give the task")
+		return nil
+	}
+	fault := lifetimeFault(task, "ttl", "pollInterval")
+	t.Check("TASK-02/ttl", fault == "", "integers, or null for no limit", "%s", fault)
+	meta, _ := rawjson.Object(task["_meta"])
+	t.Check("TASK-02/meta", len(meta[mcp.MetaRelatedTask]) == 0, "nothing", "_meta %s is %s", mcp.MetaRelatedTask, rawjson.OrAbsent(meta[mcp.MetaRelatedTask]))
+	t.Step(s)
+	states, err := follow(t, s, id, nil)
+	states = append([]lists.Entry{made}, states...)
+	for _, state := range states {
+		if fault = timesFault(state); fault == "" && !sameTime(state["createdAt"], made["createdAt"]) {
+			fault = "createdAt was " + rawjson.Text(made["createdAt"]) + " and is " + rawjson.Text(state["createdAt"])
+		}
+		if fault != "" {
+			break
+		}
+	}
+	t.Check("TASK-02/times", fault == "", "two times, and the same createdAt", "%s", fault)
+	fault = pathFault(states)
+	t.Check("TASK-02/path", fault == "", "working, input_required, and one of completed, failed and cancelled", "%s", fault)
+	if err != nil {
+		return err
+	}
+	fault, err = stays(t, s, id, rawjson.Text(states[len(states)-1]["status"]))
+	if err != nil {
+		return err
+	}
+	t.Check("TASK-02/final", fault == "", "the same state", "%s", fault)
+	t.Step(s)
+	a, err = s.Request(t.Ctx, mcp.MethodTasksGet, map[string]any{
+		"taskId": id, "_meta": map[string]any{mcp.MetaRelatedTask: map[string]any{"taskId": nosuch.Task}},
+	})
+	if err != nil {
+		return err
+	}
+	if a.HasCode(nil, wire.CodeInvalidParams) { // the ttl is the server's to choose
+		plain, err := taskRequest(t, s, mcp.MethodTasksGet, id)
+		if err != nil {
+			return err
+		}
+		if plain.HasCode(nil, wire.CodeInvalidParams) {
+			t.Skip("TASK-02/parameter", conformance.SkipPrerequisite, "the task is forgotten")
+		}
+	}
+	task, _ = rawjson.Object(a.Result)
+	t.Check("TASK-02/parameter", rawjson.Text(task["taskId"]) == id, "the task "+id, "%s", a.Describe())
+	return nil
+}
+
+func runTaskCancel(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := taskRequest(t, s, mcp.MethodTasksCancel, nosuch.Task)
+	t.Check("TASK-04/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	tools := taskTools(t, mayBeTasks)
+	if err != nil || len(tools) == 0 {
+		return err
+	}
+	for _, tool := range tools {
+		t.Step(s)
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		task, ok := taskOf(s, a)
+		if !ok {
+			continue
+		}
+		if err := cancelTask(t, s, rawjson.Text(task["taskId"])); err != nil {
+			return err
+		}
+		if t.Decided("TASK-04/cancelled") && t.Decided("TASK-04/over") {
+			return nil
+		}
+	}
+	rule.SkipAll(t, conformance.SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
+	return nil
+}
+
+// cancelTask cancels a task that is under way, and then one that is over.
+func cancelTask(t *conformance.Trial, s *wire.Session, id string) error {
+	a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
+	if err != nil {
+		return err
+	}
+	if a.HasCode(nil, wire.CodeInvalidParams) { // it may have been over
+		got, err := taskRequest(t, s, mcp.MethodTasksGet, id)
+		if state, _ := rawjson.Object(got.Result); err == nil && IsFinal(rawjson.Text(state["status"])) {
+			t.Check("TASK-04/over", true, "", "")
+			return nil
+		}
+	}
+	task, _ := rawjson.Object(a.Result)
+	if t.Check("TASK-04/cancelled", rawjson.Text(task["status"]) == "cancelled" && rawjson.Text(task["taskId"]) == id, "the task "+id+" as cancelled", "%s", a.Describe()) {
+		a, err := taskRequest(t, s, mcp.MethodTasksCancel, id)
+		t.Check("TASK-04/again", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+		a, err = resultOf(t, s, id) // -32602 is one that has forgotten it, which it may
+		t.Check("TASK-04/result", err == nil && !a.HasCode(nil, wire.CodeMethodNotFound), "a result, or the error of the call", "%s", a.OrError(err))
+	}
+	// Meanwhile what was cancelled has had the time to end by itself.
+	if err := cancelWhatIsOver(t, s); err != nil || !t.Decided("TASK-04/again") {
+		return err
+	}
+	fault, err := stays(t, s, id, "cancelled")
+	if err != nil {
+		return err
+	}
+	t.Check("TASK-04/stays", fault == "", "cancelled", "%s", fault)
+	return nil
+}
+
+// cancelWhatIsOver lets a task end and cancels it then.
+func cancelWhatIsOver(t *conformance.Trial, s *wire.Session) error {
+	for _, tool := range taskTools(t, mayBeTasks) {
+		t.Step(s)
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		task, ok := taskOf(s, a)
+		if !ok {
+			continue
+		}
+		id := rawjson.Text(task["taskId"])
+		states, err := follow(t, s, id, asksForInput)
+		if err != nil {
+			return err
+		}
+		if !IsFinal(rawjson.Text(states[len(states)-1]["status"])) {
+			continue
+		}
+		a, err = taskRequest(t, s, mcp.MethodTasksCancel, id)
+		t.Check("TASK-04/over", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+		return err
+	}
+	return nil
+}
+
+func asksForInput(task lists.Entry) bool { return rawjson.Text(task["status"]) == "input_required" }
+
+func runListOfTasks(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, mcp.MethodTasksList, map[string]any{"cursor": "mainstay-no-such-cursor"})
+	t.Check("TASK-04/list-cursor", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	t.Step(s)
+	var made []string
+	tools := taskTools(t, mayBeTasks, "TASK-04/listed", "TASK-04/list-entries")
+	for range 3 {
+		by, task, ok, err := someTask(t, s, tools)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		tools = []lists.Tool{by}
+		made = append(made, rawjson.Text(task["taskId"]))
+	}
+	list, err := lists.Walk(t.Ctx, s, taskKind)
+	if err != nil && !errors.Is(err, lists.ErrEndless) {
+		return err
+	}
+	t.Check("TASK-04/list-ends", err == nil, "pages with an end", "%v", err)
+	if err != nil {
+		return nil //nolint:nilerr // said above
+	}
+	missing, fault := "", ""
+	for _, id := range made {
+		if list.Has(taskKind, id) {
+			continue
+		}
+		if a, err := taskRequest(t, s, mcp.MethodTasksGet, id); err == nil && a.Err == nil {
+			missing = id
+		}
+	}
+	for _, task := range list.Entries {
+		switch {
+		case rawjson.Text(task["taskId"]) == "" || !slices.Contains(taskStatuses, rawjson.Text(task["status"])):
+			fault = rawjson.Clip(string(rawjson.Encode(task)), 160)
+		case fault == "":
+			fault = timesFault(task)
+		}
+	}
+	if len(made) == 0 {
+		t.Skip("TASK-04/listed", conformance.SkipPrerequisite, "no task could be made")
+		t.Skip("TASK-04/list-entries", conformance.SkipPrerequisite, "no task could be made")
+	}
+	t.Check("TASK-04/listed", missing == "", "every task", "%q is not in it", missing)
+	t.Check("TASK-04/list-entries", fault == "", "tasks", "%s", fault)
+	return nil
+}
+
+func runTaskSupport(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	odd := ""
+	for _, tool := range t.Rev.Tools {
+		execution, _ := rawjson.Object(tool.Members["execution"])
+		if said, there := execution["taskSupport"]; there && !slices.Contains([]string{"required", "optional", "forbidden"}, rawjson.Text(said)) {
+			odd = tool.Name + " has " + rawjson.OrAbsent(said)
+		}
+	}
+	t.Check("TOOL-14/values", odd == "", "one of three words", "%s", odd)
+	for _, tool := range first(taskTools(t, []string{"required"}, "TOOL-14/required")) {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+		t.Check("TOOL-14/required", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	for _, tool := range first(taskTools(t, []string{"forbidden"}, "TOOL-14/forbidden")) {
+		t.Step(s)
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		t.Check("TOOL-14/forbidden", a.HasCode(err, wire.CodeMethodNotFound), "error -32601", "%s: %s", tool.Name, a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first is a list cut to its first entry.
+func first(tools []lists.Tool) []lists.Tool { return tools[:min(1, len(tools))] }
+
+func runTaskIgnored(t *conformance.Trial) error {
+	if t.Rev.Capabilities.Has(tasksOfCalls) {
+		rule.SkipAll(t, conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
+		return nil
+	}
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for _, tool := range first(sample.Callable(t)) {
+		plain, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+		if err != nil {
+			return err
+		}
+		a, err := asTask(t, s, tool, taskArguments(tool, false))
+		if err != nil {
+			return err
+		}
+		_, made := taskOf(s, a)
+		fault := outcomeFault(plain, a)
+		if !made && fault != "" { // a tool may have a state, or leave it to chance
+			once, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+			if err != nil {
+				return err
+			}
+			if outcomeFault(plain, once) != "" {
+				t.Skip("TOOL-14/ignored", conformance.SkipNoFixture, tool.Name+" does not answer the same call the same way")
+				continue
+			}
+		}
+		t.Check("TOOL-14/ignored", !made && fault == "", "what the same call gives without it", "%s %s", fault, a.Describe())
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package tasks has the checks of tasks: those of revision 2025-11-25 and those of the
+// extension.
+package tasks
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		coreTaskScenarios(), extensionTaskScenarios(),
+	)
+}

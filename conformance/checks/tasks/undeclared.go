@@ -1,0 +1,118 @@
+package tasks
+
+import (
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func runTasksUndeclared(t *conformance.Trial) error {
+	s, err := tasking(t)
+	if err != nil {
+		return err
+	}
+	// Of a task there is none, -32602 for tasks/get is a MUST as much as -32021.
+	var tools []lists.Tool
+	for _, tool := range t.Rev.Tools {
+		if t.Rev.MayCall(tool.Name) && len(tools) < mostTaskTools {
+			tools = append(tools, tool)
+		}
+	}
+	_, task, there, err := someTask(t, s, tools)
+	if err != nil {
+		return err
+	}
+	id := nosuch.Task
+	if there {
+		id = rawjson.Text(task["taskId"])
+	}
+	s.Declares = nil
+	t.Step(s)
+	const missing = mcp.CodeMissingRequiredClientCapability
+	data, told := "", 0
+	refused := func(check string, a wire.Answer, err error) {
+		ok := a.HasCode(err, missing) || check == "TASK-06/get" && !there && a.HasCode(err, wire.CodeInvalidParams)
+		t.Check(check, ok, "error -32021", "%s", a.OrError(err))
+		if !a.HasCode(err, missing) {
+			return
+		}
+		told++
+		members, _ := rawjson.Object(a.ErrorData())
+		required, _ := rawjson.Object(members["requiredCapabilities"])
+		extensions, _ := rawjson.Object(required["extensions"])
+		if !rawjson.IsObject(extensions[mcp.ExtensionTasks]) && data == "" {
+			data = "data is " + rawjson.OrAbsent(a.ErrorData())
+		}
+	}
+	for _, c := range []struct{ id, method string }{
+		{"TASK-06/get", mcp.MethodTasksGet}, {"TASK-06/update", mcp.MethodTasksUpdate}, {"TASK-06/cancel", mcp.MethodTasksCancel},
+	} {
+		params := map[string]any{"taskId": id}
+		if c.method == mcp.MethodTasksUpdate {
+			params["inputResponses"] = struct{}{}
+		}
+		t.Step(s)
+		a, err := s.Request(t.Ctx, c.method, params)
+		if refused(c.id, a, err); err != nil {
+			return err
+		}
+	}
+	t.Step(s)
+	sub, err := subscription.Listen(t, s, map[string]any{"taskIds": []string{id}})
+	if err != nil {
+		return err
+	}
+	a := wire.ToAnswer(sub.Ack)
+	if a.HasCode(nil, wire.CodeMethodNotFound) {
+		t.Skip("TASK-06/listen", conformance.SkipNotDeclared, "no subscriptions")
+	} else {
+		refused("TASK-06/listen", a, nil)
+	}
+	if told == 0 {
+		t.Skip("TASK-06/data", conformance.SkipPrerequisite, "nothing was refused with -32021")
+	}
+	t.Check("TASK-06/data", data == "", `{"requiredCapabilities":{"extensions":{"`+mcp.ExtensionTasks+`":{}}}}`, "%s", data)
+	return callUndeclared(t, s, refused)
+}
+
+// callUndeclared calls tools that make tasks for those who take them.
+func callUndeclared(t *conformance.Trial, s *wire.Session, refused func(check string, a wire.Answer, err error)) error {
+	takes, err := tasking(t)
+	if err != nil {
+		return err
+	}
+	const missing = mcp.CodeMissingRequiredClientCapability
+	asked, needed := 0, 0
+	err = eachTask(t, takes, "", func(tool lists.Tool, _ lists.Entry) (bool, error) {
+		t.Step(s)
+		a, err := s.Request(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool.Name, taskArguments(tool, false)))
+		if err != nil {
+			return true, err
+		}
+		asked++
+		if _, made := taskOf(s, a); made || wire.ResultType(a) == mcp.ResultTask {
+			t.Fail("TASK-06/call", "no task", "%s: %s", tool.Name, a.Describe())
+		}
+		// Another code is for what another thing has to do with, such as a limit.
+		if a.HasCode(nil, missing, wire.CodeMethodNotFound, wire.CodeInvalidRequest) {
+			needed++
+			refused("TASK-06/needed", a, nil)
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	if asked == 0 {
+		t.Skip("TASK-06/call", conformance.SkipNoFixture, noTasks)
+	}
+	t.Pass("TASK-06/call")
+	if needed == 0 {
+		t.Skip("TASK-06/needed", conformance.SkipNoFixture, "no tool needs to be a task")
+	}
+	return nil
+}

@@ -1,0 +1,430 @@
+package utilities
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func utilityScenarios() []conformance.Scenario {
+	const (
+		progress = "basic/utilities/progress#progress-flow"
+		cancel   = "basic/utilities/cancellation#behavior-requirements"
+	)
+	needs := conformance.Needs{Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
+	token := conformance.Spec{Section: progress, Quote: "Progress notifications MUST only reference tokens that: Were provided in an active request; Are associated with an in-progress operation"}
+	return []conformance.Scenario{
+		{
+			ID: "UTIL-08", Area: "utilities", Title: "progress", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Advice("UTIL-08/some", "the fixture reports progress to who asks for it", conformance.Spec{Section: progress, Quote: "Receivers of progress requests MAY: Choose not to send any progress notifications"}),
+				rule.Must("UTIL-08/string", "a string token comes back as it was", token),
+				rule.Must("UTIL-08/integer", "an integer token stays an integer", token),
+				rule.Must("UTIL-08/zero", "0 is a token", conformance.Spec{Section: progress, Quote: "Progress tokens MUST be a string or integer value"}),
+				rule.Must("UTIL-08/unicode", "a token beyond ASCII comes back as it was", token),
+				rule.Must("UTIL-08/increases", "progress increases with each notification", conformance.Spec{Section: progress, Quote: "The progress value MUST increase with each notification, even if the total is unknown."}),
+				rule.Must("UTIL-08/numbers", "progress and total are numbers, message is a text", conformance.Spec{Section: "schema#progressnotificationparams", Quote: "progress: number; total?: number; message?: string"}),
+				rule.Must("UTIL-08/none", "who gives no token gets no progress", token),
+				rule.Must("UTIL-08/after", "no progress comes after the answer", conformance.Spec{Section: "basic/utilities/progress#behavior-requirements", Quote: "Progress notifications MUST stop after completion"}),
+				rule.Must("UTIL-08/two", "two calls at once each get their own progress", conformance.Spec{Section: progress, Quote: "Progress tokens … MUST be unique across all active requests."}),
+			},
+			Run: runProgress,
+		},
+		{
+			ID: "UTIL-06", Area: "utilities", Title: "cancellation", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Promised("UTIL-06/silent", "a cancelled call is not answered", conformance.Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
+				rule.Should("UTIL-06/stops", "a cancelled call reports no more progress", conformance.Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
+				rule.Must("UTIL-06/others", "calls beside a cancelled one are answered", conformance.Spec{Section: cancel, Quote: "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction; Are believed to still be in-progress"}),
+				rule.House("UTIL-06/type", "an id of another type names another request", conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule.Must("UTIL-06/late", "cancelling what is answered changes nothing", conformance.Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}),
+				rule.Must("UTIL-06/alive", "the session works after a cancelled call", conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
+			},
+			Run: runCancel,
+			// In the stateless era the stream's end cancels over HTTP.
+			Until: mcp.LatestSession,
+		},
+		{
+			ID: "UTIL-01-SLOW", Area: "utilities", Title: "what must not wait", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Advice("UTIL-01/slow", "a ping is answered while a call runs", conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
+				{
+					ID: "RPC-03/duplicate", Title: "a request with the id of one that runs is refused", Level: conformance.Advice, House: conformance.Must, Until: mcp.LatestSession,
+					Spec: conformance.Spec{Section: "basic#requests", Quote: "The request ID MUST NOT have been previously used by the requestor within the same session."},
+				},
+				{
+					ID: "RPC-03/first", Title: "and the one that runs is answered all the same", Level: conformance.Must, Until: mcp.LatestSession,
+					Spec: conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."},
+				},
+			},
+			Run: runSlow,
+		},
+		{
+			ID: "X-ISO-01", Area: "concurrency", Title: "two sessions at once", Needs: conformance.Needs{Tools: []string{official.ToolProgress, official.ToolLogging}, Capability: "logging", SideEffects: conformance.SideEffectsReadOnly}, Until: mcp.LatestSession,
+			Checks: []conformance.Check{
+				rule.Must("X-ISO-01/ids", "the same id in two sessions is two requests", conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
+				rule.Must("X-ISO-01/progress", "the same progress token in two sessions is two tokens", token),
+				rule.Promised("X-ISO-01/level", "the log level of one session is not that of the other", leastLevel),
+				rule.Must("X-ISO-01/log", "log messages go to the session whose call they are about", conformance.Spec{Section: "server/utilities/logging#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}),
+			},
+			Run: runTwoSessions,
+		},
+	}
+}
+
+// moment waits for a moment and returns nothing: what comes is in notes.
+func moment(t *conformance.Trial, s *wire.Session) {
+	wait := s.Wait
+	s.Wait = min(wait, wire.Lag/2)
+	_, _ = s.Next(t.Ctx, func(wire.Inbound) bool { return false }) // silence ends it
+	s.Wait = wait
+}
+
+// progressOf returns the progress a session got for a token, as JSON.
+func progressOf(s *wire.Session, token string) []map[string]json.RawMessage {
+	var out []map[string]json.RawMessage
+	for _, in := range s.Noted(mcp.MethodProgress) {
+		if params, ok := rawjson.Object(in.Members["params"]); ok && (token == "" || message.SameID(params["progressToken"], token)) {
+			out = append(out, params)
+		}
+	}
+	return out
+}
+
+func runProgress(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	run := func(token any) error {
+		s.Notes = nil
+		t.Step(s)
+		id, err := probe.Progressing(t, s, token)
+		if err != nil {
+			return err
+		}
+		_, err = s.Await(t.Ctx, id)
+		return err
+	}
+	if err := run("tok-1"); err != nil {
+		return err
+	}
+	if all := progressOf(s, ""); len(all) == 0 {
+		t.Check("UTIL-08/some", false, "notifications/progress", "none")
+		for _, c := range t.Scenario.Checks[1:] {
+			t.Skip(c.ID, conformance.SkipNotDeclared, "the server reports no progress")
+		}
+		return nil
+	}
+	t.Pass("UTIL-08/some")
+	progressShape(t, s)
+	for _, c := range []struct {
+		check string
+		token any
+	}{{"UTIL-08/string", "7"}, {"UTIL-08/integer", 7}, {"UTIL-08/zero", 0}, {"UTIL-08/unicode", "größe-日本-🦊"}} {
+		if err := run(c.token); err != nil {
+			return err
+		}
+		want := string(rawjson.Encode(c.token))
+		ok := len(progressOf(s, want)) > 0 && len(progressOf(s, want)) == len(progressOf(s, ""))
+		t.Check(c.check, ok, "progress for "+want, "%s", progressText(s))
+	}
+	before := len(progressOf(s, ""))
+	moment(t, s)
+	t.Check("UTIL-08/after", len(progressOf(s, "")) == before, "silence after the answer", "%s", progressText(s))
+
+	s.Notes = nil
+	t.Step(s)
+	if _, err := t.Call(s, official.ToolProgress, nil); err != nil {
+		return err
+	}
+	t.Check("UTIL-08/none", len(progressOf(s, "")) == 0, "no notifications/progress", "%s", progressText(s))
+
+	s.Notes = nil
+	t.Step(s)
+	one, err := probe.Progressing(t, s, "one")
+	if err != nil {
+		return err
+	}
+	two, err := probe.Progressing(t, s, 2)
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{one, two} {
+		if _, err := s.Await(t.Ctx, id); err != nil {
+			return err
+		}
+	}
+	ones, twos, all := len(progressOf(s, `"one"`)), len(progressOf(s, "2")), len(progressOf(s, ""))
+	t.Check("UTIL-08/two", ones > 0 && twos > 0 && ones+twos == all, "progress for each of the two", "%s", progressText(s))
+	return nil
+}
+
+// progressShape judges the notifications of one call.
+func progressShape(t *conformance.Trial, s *wire.Session) {
+	wrong, last := "", ""
+	before, increases := -1.0, true
+	for _, p := range progressOf(s, "") {
+		value, err := strconv.ParseFloat(string(p["progress"]), 64)
+		if err != nil {
+			wrong = "progress is " + rawjson.OrAbsent(p["progress"])
+		}
+		if raw, there := p["total"]; there {
+			if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
+				wrong = "total is " + rawjson.OrAbsent(raw)
+			}
+		}
+		if raw, there := p["message"]; there && !rawjson.IsString(raw) {
+			wrong = "message is " + rawjson.OrAbsent(raw)
+		}
+		if value <= before {
+			increases, last = false, fmt.Sprintf("%v after %v", value, before)
+		}
+		before = value
+	}
+	t.Check("UTIL-08/numbers", wrong == "", "numbers, and a text", "%s", wrong)
+	t.Check("UTIL-08/increases", increases, "each more than the one before", "%s", last)
+}
+
+func progressText(s *wire.Session) string {
+	var tokens []string
+	for _, p := range progressOf(s, "") {
+		tokens = append(tokens, string(p["progressToken"]))
+	}
+	return fmt.Sprintf("%d notifications with the tokens %v", len(tokens), tokens)
+}
+
+// begun waits for the first progress of a call: it runs.
+func begun(t *conformance.Trial, s *wire.Session, token string) error {
+	_, err := s.Note(t.Ctx, func(in wire.Inbound) bool { return message.ProgressToken(in) == token })
+	if err != nil {
+		return fmt.Errorf("the first progress: %w", err)
+	}
+	return nil
+}
+
+func cancelRequest(s *wire.Session, t *conformance.Trial, id string) error {
+	_, err := s.Send(t.Ctx, message.Cancellation(id))
+	return err
+}
+
+func runCancel(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	gone, err := probe.Progressing(t, s, "gone")
+	if err != nil {
+		return err
+	}
+	stays, err := probe.Progressing(t, s, "stays")
+	if err != nil {
+		return err
+	}
+	err = begun(t, s, `"gone"`)
+	if err != nil {
+		return err
+	}
+	if err := cancelRequest(s, t, gone); err != nil {
+		return err
+	}
+	a, err := s.Await(t.Ctx, stays)
+	t.Check("UTIL-06/others", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+	wait := s.Wait
+	s.Wait = min(wait, wire.Lag/2)
+	a, err = s.Await(t.Ctx, gone)
+	s.Wait = wait
+	t.Check("UTIL-06/silent", err != nil, "no answer", "%s", a.OrError(err))
+	done := slices.ContainsFunc(progressOf(s, `"gone"`), func(p map[string]json.RawMessage) bool { return string(p["progress"]) == string(p["total"]) })
+	t.Check("UTIL-06/stops", !done, "no progress to the end", "%s", progressText(s))
+
+	t.Step(s)
+	const number = "70001"
+	params := conformance.CallParams(official.ToolProgress, struct{}{})
+	params["_meta"] = map[string]any{"progressToken": "typed"}
+	t.Calls++
+	if _, err := s.Send(t.Ctx, s.Message(number, mcp.MethodToolsCall, params)); err != nil {
+		return err
+	}
+	if err := begun(t, s, `"typed"`); err != nil {
+		return err
+	}
+	if err := cancelRequest(s, t, strconv.Quote(number)); err != nil {
+		return err
+	}
+	a, err = s.Await(t.Ctx, number)
+	t.Check("UTIL-06/type", err == nil && a.Err == nil, "a result", "%s", a.OrError(err))
+
+	t.Step(s)
+	if err := cancelRequest(s, t, number); err != nil {
+		return err
+	}
+	stray, err := s.Settle(t.Ctx)
+	t.Check("UTIL-06/late", err == nil && len(stray) == 0, "silence, and an answer to ping", "%s", probe.StrayOrSilence(stray, err))
+	return probe.Alive(t, "UTIL-06/alive", s)
+}
+
+func runSlow(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	// The call takes a moment, and so does a ping on a busy machine: one that came
+	// first in three calls is enough.
+	passed := false
+	for i := 0; i < 3 && !passed; i++ {
+		token := fmt.Sprintf("slow-%d", i)
+		id, err := probe.Progressing(t, s, token)
+		if err != nil {
+			return err
+		}
+		if err := begun(t, s, strconv.Quote(token)); err != nil {
+			return err
+		}
+		ping, err := s.Post(t.Ctx, s.LifeSign(), nil)
+		if err != nil {
+			return err
+		}
+		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool { return in.IsResponse() && (in.ID() == ping || in.ID() == id) })
+		if err != nil {
+			return err
+		}
+		passed = in.ID() == ping
+		rest := id
+		if !passed {
+			rest = ping
+		}
+		if _, err := s.Await(t.Ctx, rest); err != nil {
+			return err
+		}
+	}
+	t.Check("UTIL-01/slow", passed, "the answer to ping before that to the call", "the answer to the call first, three times")
+
+	if t.Rev.Stateless() {
+		return nil
+	}
+	t.Step(s)
+	twin, err := probe.Progressing(t, s, "twin")
+	if err != nil {
+		return err
+	}
+	if err := begun(t, s, `"twin"`); err != nil {
+		return err
+	}
+	sent, err := s.Send(t.Ctx, s.Message(twin, s.LifeSign(), nil))
+	if err != nil {
+		return err
+	}
+	// Two answers are due, a refusal and a result, in any order.
+	var refused, served bool
+	what := "nothing"
+	for !refused || !served {
+		in, err := s.Next(t.Ctx, func(in wire.Inbound) bool {
+			refusal := sent != nil && in.Ended && in.To == twin && in.HTTP.Status >= 400
+			return refusal || in.IsResponse() && (in.ID() == twin || in.ID() == "null")
+		})
+		if errors.Is(err, wire.ErrNoAnswer) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		s.Pending[twin] = false // each of the two may have an answer
+		a := wire.ToAnswer(in)
+		refused = refused || in.Ended || a.Err != nil
+		if a.Result != nil {
+			if served {
+				break // the second one, too
+			}
+			served = true
+		}
+		what = a.OrError(in.Err)
+	}
+	delete(s.Pending, twin)
+	t.Check("RPC-03/duplicate", refused, "error -32600", "%s", what)
+	t.Check("RPC-03/first", served, "a result", "%s", what)
+	return nil
+}
+
+func runTwoSessions(t *conformance.Trial) error {
+	one, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	two, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	// The same id, and the answers tell which question they belong to.
+	t.Step(one)
+	const id = `"same"`
+	for _, s := range []*wire.Session{one, two} {
+		method := mcp.MethodPing
+		if s == two {
+			method = mcp.MethodToolsList
+		}
+		if _, err := s.Send(t.Ctx, s.Message(id, method, nil)); err != nil {
+			return err
+		}
+	}
+	a, err := one.Await(t.Ctx, id)
+	b, errB := two.Await(t.Ctx, id)
+	_, pinged := rawjson.Object(a.Result)
+	listed, _ := rawjson.Object(b.Result)
+	t.Check("X-ISO-01/ids", err == nil && pinged && errB == nil && rawjson.IsArray(listed["tools"]), "an answer to ping, and a list of tools in the other", "%s, %s", a.OrError(err), b.OrError(errB))
+
+	t.Step(two)
+	var calls []string
+	for _, s := range []*wire.Session{one, two} {
+		call, err := probe.Progressing(t, s, "same")
+		if err != nil {
+			return err
+		}
+		calls = append(calls, call)
+	}
+	_, err = one.Await(t.Ctx, calls[0])
+	_, errB = two.Await(t.Ctx, calls[1])
+	if err = errors.Join(err, errB); err != nil {
+		return err
+	}
+	n, m := len(progressOf(one, `"same"`)), len(progressOf(two, `"same"`))
+	// How much of it comes is the server's business; that it comes to both is ours.
+	t.Check("X-ISO-01/progress", (n == 0) == (m == 0), "progress here as there", "%d and %d notifications", n, m)
+
+	t.Step(one)
+	for s, level := range map[*wire.Session]string{one: "emergency", two: "debug"} {
+		if a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level}); err != nil || a.Err != nil {
+			return fmt.Errorf("logging/setLevel: %s", a.OrError(err))
+		}
+	}
+	one.Notes, two.Notes = nil, nil
+	if _, err := t.Call(two, official.ToolLogging, struct{}{}); err != nil {
+		return err
+	}
+	if _, err := one.Settle(t.Ctx); err != nil {
+		return err
+	}
+	heard, other := len(two.Noted(mcp.MethodMessage)), len(one.Noted(mcp.MethodMessage))
+	t.Check("X-ISO-01/log", other == 0, "no log messages in the session that did not call", "%d", other)
+	if heard == 0 {
+		t.Skip("X-ISO-01/level", conformance.SkipNoFixture, "no log messages at debug")
+		return nil
+	}
+	if _, err := t.Call(one, official.ToolLogging, struct{}{}); err != nil {
+		return err
+	}
+	other = len(one.Noted(mcp.MethodMessage))
+	t.Check("X-ISO-01/level", other == 0, "none at emergency", "%d, with debug set in the other session", other)
+	return nil
+}

@@ -1,0 +1,15 @@
+// Package utilities has the checks of ping, cancellation, progress and logging.
+package utilities
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the package.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		utilityScenarios(), loggingScenarios(),
+	)
+}

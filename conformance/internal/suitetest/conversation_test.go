@@ -1,0 +1,119 @@
+package suitetest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/conversation"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// conversationRewrites has, for each check of a conversation, a server that
+// answers the first of its requests with the opposite of what has to come: an
+// error for a result, a result for an error, an answer where none is due.
+func conversationRewrites() map[string]rewritten {
+	all := map[string]rewritten{}
+	for _, c := range talk.All() {
+		for _, check := range c.Scenario.Checks {
+			all[check.ID] = contradicts(c.Turns[check.ID])
+		}
+	}
+	return all
+}
+
+func contradicts(turns []conversation.Turn) rewritten {
+	var sent, want conversation.Turn
+	for _, t := range turns {
+		if t.Send != nil {
+			sent = t
+		} else {
+			want = t
+			break
+		}
+	}
+	if want.None {
+		stray := []any{success(json.RawMessage(`"stray"`), reply{})}
+		return rewritten{line: func(line []byte) ([]any, bool) {
+			in := wire.Received(sent.Send, nil)
+			key := in.Method()
+			if key == "" {
+				key = in.ID()
+			}
+			return stray, strings.Contains(string(line), strings.Trim(key, `"`))
+		}}
+	}
+	return rewritten{first: func(m fakeMessage) ([]any, bool) {
+		if string(m.id) != sent.ID {
+			return nil, false
+		}
+		wantsResult := false
+		if pattern, _ := want.Want.Value.(map[string]any); pattern["error"] == "$absent" || pattern["error"] == nil {
+			wantsResult = !strings.HasSuffix(m.method, "/list") // which may be refused, but not be without its list
+		}
+		if wantsResult {
+			return []any{failure(m.id, wire.CodeInternal, "no", nil)}, true
+		}
+		return []any{success(m.id, reply{})}, true
+	}}
+}
+
+func TestReadConversation(t *testing.T) {
+	t.Parallel()
+	const head = "About.\n\nid: T\narea: base\n\n"
+	const check = "-- T/x --\nMUST it holds\nbasic: a sentence\n> {\"id\":\"a\",\"method\":\"ping\"}\n"
+	for name, text := range map[string]string{
+		"no id":              "About.\n\narea: base\n",
+		"no area":            "About.\n\nid: T\n",
+		"an unknown line":    "About.\n\nid: T\narea: base\ncolour: red\n",
+		"no level":           head + "-- T/x --\nbasic: a sentence\n> {\"id\":\"a\",\"method\":\"ping\"}\n",
+		"no source":          head + "-- T/x --\nMUST it holds\n> {\"id\":\"a\",\"method\":\"ping\"}\n",
+		"nothing is said":    head + "-- T/x --\nMUST it holds\nbasic: a sentence\n",
+		"a line that is bad": head + check + "> {\"id\":\n",
+		"no pattern":         head + check + "< {\n",
+		"an answer to what":  head + check + "< {\"result\":{}}\n",
+	} {
+		_, err := conversation.Read([]byte(text))
+		require.Error(t, err, name)
+	}
+	c, err := conversation.Read([]byte(head + check + "< {\"id\":\"a\",\"result\":\"$empty\"}\n"))
+	require.NoError(t, err)
+	require.Equal(t, conformance.Check{ID: "T/x", Title: "it holds", Level: conformance.Must, Spec: conformance.Spec{Section: "basic", Quote: "a sentence"}}, c.Scenario.Checks[0])
+	require.Len(t, c.Turns["T/x"], 2)
+}
+
+func TestPattern(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ pattern, value, fault string }{
+		{`{"a":1}`, `{"a":1,"b":2}`, ""},
+		{`{"a":1}`, `{"a":2}`, "(/a: another value)"},
+		{`{"a":1}`, `{}`, "(/a: is missing)"},
+		{`{"a":"$absent"}`, `{}`, ""},
+		{`{"a":"$absent"}`, `{"a":null}`, "(/a: is there)"},
+		{`{"a":"x"}`, `{"a":"y"}`, "(/a: another text)"},
+		{`{"a":null}`, `{"a":null}`, ""},
+		{`[1,"$any"]`, `[1,{}]`, ""},
+		{`[1]`, `[1,2]`, "(/: not an array of 1)"},
+		{`{"a":"$string"}`, `{"a":7}`, "(/a: not string)"},
+		{`{"a":"$integer"}`, `{"a":7.5}`, "(/a: not integer)"},
+		{`{"a":"$integer"}`, `{"a":-32601}`, ""},
+		{`{"a":"$boolean"}`, `{"a":false}`, ""},
+		{`{"a":"$object"}`, `{"a":[]}`, "(/a: not object)"},
+		{`{"a":"$array"}`, `{"a":[]}`, ""},
+		{`{"a":"$empty"}`, `{"a":{"_meta":{},"resultType":"complete"}}`, ""},
+		{`{"a":"$empty"}`, `{"a":{"x":1}}`, "(/a: not empty)"},
+		{`{"a":{"$or":[1,2]}}`, `{"a":2}`, ""},
+		{`{"a":{"$or":[1,2]}}`, `{"a":3}`, "(/a: none of what is allowed)"},
+		{`{}`, `[]`, "(/: not an object)"},
+		{`{}`, `x`, "it is no JSON: invalid character 'x' looking for beginning of value"},
+	}
+	for _, tt := range tests {
+		p, err := conversation.ReadPattern([]byte(tt.pattern))
+		require.NoError(t, err, tt.pattern)
+		require.Equal(t, tt.fault, p.Fault([]byte(tt.value)), "%s against %s", tt.value, tt.pattern)
+	}
+}

@@ -1,0 +1,380 @@
+package artifact
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const AreaApprove = "approve_artifact"
+
+// approveScenarios judge approvals that succeed.
+func approveScenarios() []conformance.Scenario {
+	needs := workflowNeeds()
+	return []conformance.Scenario{
+		{
+			ID: "S0-APPROVE-01", Area: AreaApprove, Title: "approving a PRD with three placeholders", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-01/status", "S0-APPROVE-01", "the result says that Draft became Approved"),
+				rule.Required("S0-APPROVE-01/children", "S0-APPROVE-01", "the three sub-artifacts have ids of their type, in a row"),
+				rule.Required("S0-APPROVE-01/tasks", "S0-APPROVE-01", "there is a task for each of them"),
+				rule.Required("S0-APPROVE-01/path", "S0-APPROVE-01", "artifact_path names the file of the version"),
+				rule.Required("S0-APPROVE-02/none", "S0-APPROVE-02", "no placeholder is left in the document"),
+				rule.Required("S0-APPROVE-02/everywhere", "S0-APPROVE-02", "every occurrence has become its id, and nothing else has changed"),
+				rule.Required("S0-APPROVE-05/line", "S0-APPROVE-05", "the Status line of the document is Approved"),
+			},
+			Run: runApprove,
+		},
+		{
+			ID: "S0-APPROVE-03", Area: AreaApprove, Title: "the order of placeholders", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-03", "S0-APPROVE-03", "the placeholder that comes first in the text gets the lower number"),
+				rule.Required("S0-APPROVE-04", "S0-APPROVE-04", "longer words such as HLS-AAAB and XHLS-AAA are left alone"),
+			},
+			Run: runApproveOrder,
+		},
+		{
+			ID: "S0-APPROVE-10", Area: AreaApprove, Title: "an artifact without a parent", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-10", "S0-APPROVE-10", "without a parent_id no parent is asked for"),
+				rule.Required("S0-APPROVE-19/result", "S0-APPROVE-19", "a PRD without placeholders becomes Approved, with empty lists"),
+			},
+			Run: runApproveAlone,
+		},
+		{
+			ID: "S0-APPROVE-12", Area: AreaApprove, Title: "questions that do not block", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-12/lead", "S0-APPROVE-12", "[REQUIRES TECH LEAD] does not block"),
+				rule.Required("S0-APPROVE-12/outside", "S0-APPROVE-12", "a marker outside the section of open questions does not block"),
+			},
+			Run: runApproveUnblocked,
+		},
+		{
+			ID: "S0-APPROVE-18", Area: AreaApprove, Title: "approving an epic", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-18/child", "S0-APPROVE-18", "EPIC-006 becomes one task for PRD-006, the PRD of its number")},
+			Run:    runApproveEpic,
+		},
+		{
+			ID: "S0-APPROVE-20", Area: AreaApprove, Title: "approving an HLS", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-20/ids", "S0-APPROVE-20", "US-AAA and US-BBB become ids of stories")},
+			Run:    runApproveHLS,
+		},
+		{
+			ID: "S0-APPROVE-25", Area: AreaApprove, Title: "two approvals at once", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-25/one", "S0-APPROVE-25", "one of two parallel approvals succeeds"),
+				rule.Required("S0-APPROVE-25/other", "S0-APPROVE-25", `the other is refused with "already approved"`),
+			},
+			Run: runApproveTwice,
+		},
+		{
+			ID: "S0-APPROVE-26", Area: AreaApprove, Title: "a crash in an approval", Needs: wanting(needs, "a crash between two writes"),
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-26", "S0-APPROVE-26", "an approval that crashed is mended or refused, never half done")},
+		},
+		{
+			ID: "S0-APPROVE-29", Area: AreaApprove, Title: "the current version", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-29/path", "S0-APPROVE-29", "artifact_path names the highest version"),
+				rule.Required("S0-APPROVE-29/file", "S0-APPROVE-29", "the highest version is approved, and the one before stays as it was"),
+			},
+			Run: runApproveVersion,
+		},
+		{
+			ID: "S0-E2E-04", Area: AreaApprove, Title: "a chain of approvals", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-E2E-04", "S0-E2E-04", "EPIC, PRD, HLS and story are approved one after another")},
+			Run:    runApproveChain,
+		},
+	}
+}
+
+// wanting is needs with a switch no subject offers.
+func wanting(needs conformance.Needs, what string) conformance.Needs {
+	needs.Control = what
+	return needs
+}
+
+func runApprove(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	t.Check("S0-APPROVE-01/status", err == nil && got.Success && got.ID == d.id && got.Old == "Draft" && got.New == "Approved",
+		"success, Draft, Approved", "%s", a.OrError(err))
+	if err != nil {
+		return fmt.Errorf("the approval: %w", err)
+	}
+	t.Check("S0-APPROVE-01/children", len(got.Detected) == 3 && inRow(got.Detected, "HLS"), "three HLS ids in a row", "%v", got.Detected)
+	t.Check("S0-APPROVE-01/tasks", got.Created == 3 && len(got.TaskIDs) == 3 && distinct(got.TaskIDs), "3 tasks", "tasks_created %d, task_ids %v", got.Created, got.TaskIDs)
+	t.Check("S0-APPROVE-01/path", strings.HasPrefix(got.Path, "artifacts/") && strings.HasSuffix(got.Path, "/"+d.id+"_v1.md"),
+		"artifacts/…/"+d.id+"_v1.md", "%q", got.Path)
+	after, err := readBack(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	left := ""
+	for _, p := range []string{"HLS-AAA", "HLS-BBB", "HLS-CCC"} {
+		if strings.Contains(after, p) {
+			left = p
+		}
+	}
+	t.Check("S0-APPROVE-02/none", left == "", "none of the placeholders", "%s", left)
+	t.Check("S0-APPROVE-05/line", strings.Contains(after, `**Status:** "Approved"`), `**Status:** "Approved"`, "%s", lineWith(after, "**Status"))
+	if len(got.Detected) == 3 {
+		want := strings.NewReplacer("HLS-AAA", got.Detected[0], "HLS-BBB", got.Detected[1], "HLS-CCC", got.Detected[2],
+			`**Status:** "Draft"`, `**Status:** "Approved"`).Replace(d.text())
+		t.Check("S0-APPROVE-02/everywhere", after == want, "the draft with ids in place of placeholders", "%s", differingLine(want, after))
+	}
+	return nil
+}
+
+// inRow reports whether ids have one prefix and numbers that follow one
+// another.
+func inRow(ids []string, prefix string) bool {
+	last := 0
+	for i, id := range ids {
+		digits, ok := strings.CutPrefix(id, prefix+"-")
+		n, rest := idorder.LeadingNumber(digits)
+		if !ok || n <= 0 || rest != "" || len(digits) < 3 || i > 0 && n != last+1 {
+			return false
+		}
+		last = n
+	}
+	return true
+}
+
+func distinct(texts []string) bool {
+	sorted := slices.Sorted(slices.Values(texts))
+	return len(slices.Compact(sorted)) == len(texts) && !slices.Contains(texts, "")
+}
+
+// lineWith returns the first line that holds a part.
+func lineWith(text, part string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no such line"
+}
+
+// differingLine describes the first line in which two texts differ.
+func differingLine(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d is %q", i+1, rawjson.Clip(b[i], 120))
+		}
+	}
+	return fmt.Sprintf("%d lines in place of %d", len(b), len(a))
+}
+
+func runApproveOrder(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, "## Decomposition\n\nHLS-BBB, then HLS-AAA (HLS-BBB again), HLS-AAAB and XHLS-AAA.\n")
+	if err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	if err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	after, err := readBack(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	line := lineWith(after, ", then ")
+	first, rest, _ := strings.Cut(line, ", then ")
+	second, _, _ := strings.Cut(rest, " ")
+	mapped := got.Mapping == nil || len(got.Mapping) == 2 && got.Mapping["HLS-BBB"] == first && got.Mapping["HLS-AAA"] == second
+	t.Check("S0-APPROVE-03", mapped && inRow([]string{first, second}, "HLS") && slices.Equal(got.Detected, []string{first, second}),
+		"HLS-BBB with the lower number, in the text and in an id_mapping", "%s, id_mapping %s", line, rawjson.Encode(got.Mapping))
+	t.Check("S0-APPROVE-04", strings.Contains(line, ", HLS-AAAB and XHLS-AAA."), "HLS-AAAB and XHLS-AAA", "%s", line)
+	return nil
+}
+
+func runApproveAlone(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	_, d := child(t, "EPIC", "PRD", "")
+	d.parent = ""
+	if err := keep(t, s, d); err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	t.Check("S0-APPROVE-10", err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
+	members, _ := a.Payload()
+	empty := string(members["sub_artifacts_detected"]) == "[]" && string(members["task_ids"]) == "[]" && got.Created == 0
+	t.Check("S0-APPROVE-19/result", err == nil && got.New == "Approved" && empty, "Approved, with [] and 0", "%s", a.OrError(err))
+	return nil
+}
+
+func runApproveUnblocked(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for check, body := range rule.Pairs(
+		"S0-APPROVE-12/lead", "## Open Questions\n\n- Who decides? [REQUIRES TECH LEAD]\n",
+		"S0-APPROVE-12/outside", "## Open Questions\n\nNone.\n\n## Notes\n\n- Later: [REQUIRES SPIKE]\n",
+	) {
+		d, err := storedPRD(t, s, body)
+		if err != nil {
+			return err
+		}
+		got, a, err := approve(t, s, d.id)
+		t.Check(check, err == nil && got.New == "Approved", "an approval", "%s", a.OrError(err))
+	}
+	return nil
+}
+
+func runApproveEpic(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft(unusedID(t, "EPIC"))
+	d.parent = ""
+	if err := keep(t, s, d); err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	want := strings.Replace(d.id, "EPIC", "PRD", 1)
+	t.Check("S0-APPROVE-18/child", err == nil && slices.Equal(got.Detected, []string{want}) && got.Created == 1, want+" and its task", "%s", a.OrError(err))
+	return nil
+}
+
+func runApproveHLS(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
+	if err := keep(t, s, prd, d); err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	t.Check("S0-APPROVE-20/ids", err == nil && len(got.Detected) == 2 && inRow(got.Detected, "US") && got.Created == 2, "two US ids and their tasks", "%s", a.OrError(err))
+	return nil
+}
+
+func runApproveTwice(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	answers, err := together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id))
+	if err != nil {
+		return err
+	}
+	done, refused := 0, 0
+	for _, a := range answers {
+		if a.Err == nil {
+			done++
+		} else if saysCode(a, nil, CodeServer, "already approved") {
+			refused++
+		}
+	}
+	said := answers[0].Describe() + "; " + answers[1].Describe()
+	t.Check("S0-APPROVE-25/one", done == 1, "one success", "%s", said)
+	t.Check("S0-APPROVE-25/other", refused == 1, `one -32000 "already approved"`, "%s", said)
+	return nil
+}
+
+// together makes calls of a tool at once and returns their answers in order.
+func together(t *conformance.Trial, s *wire.Session, tool string, arguments ...map[string]any) ([]wire.Answer, error) {
+	ids := make([]string, len(arguments))
+	for i, a := range arguments {
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool, a))
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	answers := make([]wire.Answer, len(ids))
+	for i, id := range ids {
+		a, err := s.Await(t.Ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("call %d of %d at once: %w", i+1, len(ids), err)
+		}
+		answers[i] = a
+	}
+	return answers, nil
+}
+
+func runApproveVersion(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	epic, first := child(t, "EPIC", "PRD", "The first version.\n")
+	second := first
+	second.version, second.body = "2", "The second version.\n"
+	if err := keep(t, s, epic, first, second); err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, first.id)
+	t.Check("S0-APPROVE-29/path", err == nil && strings.HasSuffix(got.Path, "/"+first.id+"_v2.md"), "…/"+first.id+"_v2.md", "%s", a.OrError(err))
+	old, err := readVersion(t, s, first.id, 1)
+	if err != nil {
+		return err
+	}
+	now, err := readVersion(t, s, first.id, 2)
+	if err != nil {
+		return err
+	}
+	t.Check("S0-APPROVE-29/file", old == first.text() && strings.Contains(now, `**Status:** "Approved"`), "version 2 Approved, version 1 as it was",
+		"version 1: %s, version 2: %s", lineWith(old, "**Status"), lineWith(now, "**Status"))
+	return nil
+}
+
+func runApproveChain(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	epic := newDraft(unusedID(t, "EPIC"))
+	epic.parent = ""
+	if err := keep(t, s, epic); err != nil {
+		return err
+	}
+	below, failed := epic, ""
+	for _, next := range []struct{ placeholder string }{{""}, {"HLS-AAA"}, {"US-AAA"}, {"SPEC-AAA"}} {
+		if next.placeholder != "" {
+			below.body = "## Breakdown\n\n- " + next.placeholder + "\n"
+			if err := keep(t, s, below); err != nil {
+				return err
+			}
+		}
+		got, a, err := approve(t, s, below.id)
+		if err != nil || len(got.Detected) != 1 || got.Created != 1 {
+			failed = below.id + ": " + a.OrError(err)
+			break
+		}
+		parent := below.id
+		below = newDraft(got.Detected[0])
+		below.parent = parent
+	}
+	t.Check("S0-E2E-04", failed == "", "each approved, with one sub-artifact", "%s", failed)
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package artifact has the checks of the artifact family: its six tools, the services
+// they stand on, and what they write.
+package artifact
+
+import (
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+)
+
+// Scenarios returns the scenarios of the family.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		validateScenarios(), validateWireScenarios(), validateChecklistScenarios(), storeScenarios(), storeFileScenarios(),
+		approveScenarios(), approveRefusalScenarios(), approveServiceScenarios(), addTaskScenarios(), addTaskServiceScenarios(),
+		artifactIDScenarios(), taskServiceScenarios(), idServiceScenarios(), artifactLogScenarios(), crossScenarios(),
+	)
+}

@@ -1,0 +1,214 @@
+package artifact
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// validateChecklistScenarios judge validate_artifact with checklists of the
+// suite's own.
+func validateChecklistScenarios() []conformance.Scenario {
+	needs := conformance.Needs{
+		Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate},
+		SideEffects: conformance.SideEffectsReadOnly, Checklists: true,
+	}
+	clock := needs
+	clock.Control = "a clock"
+	return []conformance.Scenario{
+		{
+			ID: "S0-VAL-05", Area: AreaValidate, Title: "a manual criterion", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-05/null", "S0-VAL-05", `a manual criterion has passed null and validation_type "manual"`),
+				rule.Required("S0-VAL-05/neutral", "S0-VAL-05", "it changes neither passed nor the count of agent criteria"),
+			},
+			Run: runChecklistManual,
+		},
+		{
+			ID: "S0-VAL-10", Area: AreaValidate, Title: "no checklist", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-10", "S0-VAL-10", "a missing checklist is -32001 Resource not found")},
+			Run:    runChecklistMissing,
+		},
+		{
+			ID: "S0-VAL-11", Area: AreaValidate, Title: "a checklist that is none", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-11/json", "S0-VAL-11", "a checklist that is not JSON is -32603"),
+				rule.Required("S0-VAL-11/schema", "S0-VAL-11", "JSON that is no checklist is -32603"),
+				rule.Required("S0-VAL-11/mended", "S0-VAL-11", "a mended checklist works at the next call"),
+			},
+			Run: runChecklistBroken,
+		},
+		{
+			ID: "S0-VAL-13", Area: AreaValidate, Title: "the cache of checklists", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-13/within", "S0-VAL-13", "within 5 minutes an edited checklist changes nothing")},
+			Run:    runChecklistEdited,
+		},
+		{
+			ID: "S0-VAL-13-CLOCK", Area: AreaValidate, Title: "the cache of checklists ends", Needs: clock,
+			Checks: []conformance.Check{rule.Required("S0-VAL-13/after", "S0-VAL-13", "after 5 minutes an edited checklist counts")},
+		},
+		{
+			ID: "S0-VAL-14", Area: AreaValidate, Title: "one read for many calls", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-14", "S0-VAL-14", "100 calls after the first do not need the file")},
+			Run:    runChecklistOnce,
+		},
+		{
+			ID: "S0-VAL-16", Area: AreaValidate, Title: "a checklist that may not be read", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-16", "S0-VAL-16", "an unreadable checklist is -32000 Permission denied")},
+			Run:    runChecklistUnreadable,
+		},
+		{
+			ID: "S0-VAL-17", Area: AreaValidate, Title: "a check nobody knows", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-17/fails", "S0-VAL-17", `a criterion of an unknown check_type fails with "Unknown check type"`),
+				rule.Required("S0-VAL-17/only", "S0-VAL-17", "the other criteria are judged as ever"),
+			},
+			Run: runChecklistUnknownCheck,
+		},
+	}
+}
+
+func runChecklistManual(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	v, _, err := validate(t, s, newDraft("US-040").text(), "US-040")
+	if err != nil {
+		t.Fail("S0-VAL-05/null", "a verdict", "%v", err)
+		return err
+	}
+	r, found := v.with(func(r verdictResult) bool { return r.ID == "CQ-04" })
+	t.Check("S0-VAL-05/null", found && string(r.Passed) == "null" && r.ValidationType == "manual", "passed null", "%s", rawjson.Encode(r))
+	t.Check("S0-VAL-05/neutral", v.passed() && v.Rate == "2/2" && v.Agent != nil && *v.Agent == 1,
+		`passed true, "2/2", 1 agent criterion`, "%s", v.describe())
+	return nil
+}
+
+func runChecklistMissing(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("ADR-001").text(), "ADR-001"))
+	ok := a.HasCode(err, CodeNotFound) && strings.HasPrefix(a.Err.Message, "Resource not found:")
+	t.Check("S0-VAL-10", ok, `error -32001 "Resource not found: …"`, "%s", a.OrError(err))
+	return err
+}
+
+func runChecklistBroken(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for check, id := range rule.Pairs("S0-VAL-11/json", "HLS-001", "S0-VAL-11/schema", "TASK-001") {
+		t.Step(s)
+		a, err := t.Call(s, ToolValidate, validateArguments(newDraft(id).text(), id))
+		t.Check(check, a.HasCode(err, wire.CodeInternal), "error -32603", "%s", a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	dir := t.Rev.Fixtures.Checklists
+	if err := writeFile(dir, checklistBroken+".json", mixedChecklist("hls", false)); err != nil {
+		return err
+	}
+	t.Step(s)
+	v, _, err := validate(t, s, newDraft("HLS-001").text(), "HLS-001")
+	t.Check("S0-VAL-11/mended", err == nil && v.Rate == "2/2", "a verdict", "%v %s", err, v.describe())
+	// The scenario can run again in the folder a caller gave.
+	return writeFile(dir, checklistBroken+".json", []byte("{"))
+}
+
+func runChecklistEdited(t *conformance.Trial) error {
+	return withCachedChecklist(t, func(s *wire.Session, path string) error {
+		if err := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", true)); err != nil {
+			return err
+		}
+		v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
+		t.Check("S0-VAL-13/within", err == nil && v.passed() && v.Rate == "2/2", "the verdict of the checklist before", "%v %s", err, v.describe())
+		return err
+	})
+}
+
+func runChecklistOnce(t *conformance.Trial) error {
+	return withCachedChecklist(t, func(s *wire.Session, path string) error {
+		if err := os.Remove(path); err != nil {
+			return conformance.Ours(err)
+		}
+		for i := range 100 {
+			t.Step(s)
+			v, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006")
+			if err != nil || !v.passed() {
+				t.Fail("S0-VAL-14", "the verdict of the checklist read once", "call %d: %v %s", i+1, err, v.describe())
+				return err
+			}
+		}
+		t.Pass("S0-VAL-14")
+		return nil
+	})
+}
+
+// withCachedChecklist calls f after the server has read a checklist, and puts
+// the file back.
+func withCachedChecklist(t *conformance.Trial, f func(s *wire.Session, path string) error) error {
+	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistCached+".json")
+	s, err := t.Fresh() // the cache of another session may hold another state
+	if err != nil {
+		return err
+	}
+	if _, _, err := validate(t, s, newDraft("EPIC-006").text(), "EPIC-006"); err != nil {
+		return err
+	}
+	t.Step(s)
+	err = f(s, path)
+	if put := writeFile(filepath.Dir(path), filepath.Base(path), mixedChecklist("epic", false)); put != nil {
+		return put
+	}
+	return err
+}
+
+func runChecklistUnreadable(t *conformance.Trial) error {
+	if !t.Rev.Binds {
+		t.Skip("S0-VAL-16", conformance.SkipControl, "file permissions do not bind this user")
+		return nil
+	}
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(t.Rev.Fixtures.Checklists, checklistHidden+".json")
+	if err := os.Chmod(path, 0); err != nil {
+		return conformance.Ours(err)
+	}
+	a, err := t.Call(s, ToolValidate, validateArguments(newDraft("INIT-001").text(), "INIT-001"))
+	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
+	t.Check("S0-VAL-16", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
+	if put := os.Chmod(path, 0o644); put != nil { //nolint:gosec // as the other checklists are
+		return conformance.Ours(put)
+	}
+	return err
+}
+
+func runChecklistUnknownCheck(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	v, _, err := validate(t, s, newDraft("SPIKE-001").text(), "SPIKE-001")
+	if err != nil {
+		t.Fail("S0-VAL-17/fails", "a verdict", "%v", err)
+		return err
+	}
+	r, found := v.with(func(r verdictResult) bool { return r.ID == "CC-01" })
+	t.Check("S0-VAL-17/fails", found && string(r.Passed) == "false" && strings.Contains(r.Details, "Unknown check type"),
+		`passed false, "Unknown check type: …"`, "%s", rawjson.Encode(r))
+	t.Check("S0-VAL-17/only", v.Rate == "2/3" && !v.passed(), `"2/3"`, "%s", v.describe())
+	return nil
+}

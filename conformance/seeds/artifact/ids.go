@@ -1,0 +1,400 @@
+package artifact
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+const AreaIDs = "ids"
+
+// artifactIDScenarios judge get_next_available_id and reserve_id_range. Each
+// counts in a project of its own.
+func artifactIDScenarios() []conformance.Scenario {
+	needs := workflowNeeds()
+	return []conformance.Scenario{
+		{
+			ID: "S0-NEXT-01", Area: AreaIDs, Title: "the next id", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-NEXT-01/result", "S0-NEXT-01", `after US-070 comes {success, "backlog_story", "US-071"}`),
+				rule.Required("S0-NEXT-01/registry", "S0-NEXT-01", "and after that US-072"),
+				rule.Required("S0-NEXT-02", "S0-NEXT-02", "the first id of a project and a type is -001"),
+				rule.Required("S0-NEXT-03", "S0-NEXT-03", "after US-999 comes US-1000"),
+				rule.Required("S0-NEXT-06", "S0-NEXT-06", "two projects, and two types, have sequences of their own"),
+			},
+			Run: runNextIDs,
+		},
+		{
+			ID: "S0-NEXT-04", Area: AreaIDs, Title: "an unknown type", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-NEXT-04/refused", "S0-NEXT-04", "an unknown artifact_type is -32602"),
+				rule.Required("S0-NEXT-04/reserve", "S0-NEXT-04", "and so it is for a range"),
+			},
+			Run: runNextUnknown,
+		},
+		{
+			ID: "S0-NEXT-05", Area: AreaIDs, Title: "50 ids at once", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-NEXT-05", "S0-NEXT-05", "50 parallel calls give 50 consecutive ids, none twice")},
+			Run:    runNextParallel,
+		},
+		{
+			ID: "S0-RES-01", Area: AreaIDs, Title: "a range of ids", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-RES-01/ids", "S0-RES-01", "three ids come in a row after the last"),
+				rule.Required("S0-RES-01/result", "S0-RES-01", `the result has a reservation UUID and artifact_type "hls"`),
+			},
+			Run: runReserve,
+		},
+		{
+			ID: "S0-RES-02", Area: AreaIDs, Title: "the size of a range", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-RES-02/outside", "S0-RES-02", "a count of 0, 101 or -1 is -32602"),
+				rule.Required("S0-RES-02/type", "S0-RES-02", `a count of 1.5 or "3" is -32602`),
+				rule.Required("S0-RES-02/inside", "S0-RES-02", "a count of 1 and one of 100 are taken"),
+			},
+			Run: runReserveSizes,
+		},
+		{
+			ID: "S0-RES-03", Area: AreaIDs, Title: "ranges at once", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-RES-03/ranges", "S0-RES-03", "5 parallel ranges of 6 are contiguous and have no id in common"),
+				rule.Required("S0-RES-03/counter", "S0-RES-03", "the next id after them is 031"),
+			},
+			Run: runReserveParallel,
+		},
+		{
+			ID: "S0-RES-04", Area: AreaIDs, Title: "ids and ranges at once", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-RES-04", "S0-RES-04", "a mixture of both in parallel gives no id twice")},
+			Run:    runReserveMixed,
+		},
+		{
+			ID: "S0-NEXT-07", Area: AreaIDs, Title: "the ID service fails", Needs: onServices(),
+			Checks: []conformance.Check{
+				rule.Required("S0-NEXT-07/error", "S0-NEXT-07", "a service that fails is -32603"),
+				rule.Required("S0-NEXT-07/once", "S0-NEXT-07", "the request is not repeated: it may have taken a number"),
+				rule.Required("S0-NEXT-04/no-request", "S0-NEXT-04", "an unknown type does not reach the service"),
+				rule.Required("S0-RES-02/no-request", "S0-RES-02", "a count out of range does not reach the service"),
+			},
+			Run: runNextFails,
+		},
+		{
+			ID: "S0-DEP-01", Area: AreaIDs, Title: "a tool that has been replaced", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-DEP-01/list", "S0-DEP-01", "resolve_artifact_path is not listed, or is said to be deprecated"),
+				rule.Required("S0-DEP-01/call", "S0-DEP-01", "a call of it is -32602 and, where it is listed, names approve_artifact"),
+			},
+			Run: runDeprecated,
+		},
+	}
+}
+
+// nextID is the result of get_next_available_id.
+type nextID struct {
+	Success bool   `json:"success"`
+	Type    string `json:"artifact_type"`
+	ID      string `json:"next_id"`
+}
+
+// reserved is the result of reserve_id_range.
+type reserved struct {
+	Success     bool     `json:"success"`
+	Reservation string   `json:"reservation_id"`
+	Type        string   `json:"artifact_type"`
+	IDs         []string `json:"reserved_ids"`
+}
+
+func nextArguments(kind, project string) map[string]any {
+	return map[string]any{"artifact_type": kind, "project_id": project, "task_id": TaskID}
+}
+
+func reserveArguments(kind, project string, count any) map[string]any {
+	arguments := nextArguments(kind, project)
+	arguments["count"] = count
+	return arguments
+}
+
+func giveNextID(t *conformance.Trial, s *wire.Session, kind, project string) (nextID, wire.Answer, error) {
+	t.Step(s)
+	return called[nextID](t, s, ToolNextID, nextArguments(kind, project))
+}
+
+func reserve(t *conformance.Trial, s *wire.Session, kind, project string, count int) (reserved, wire.Answer, error) {
+	t.Step(s)
+	return called[reserved](t, s, ToolReserve, reserveArguments(kind, project, count))
+}
+
+func runNextIDs(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	const kind = "backlog_story"
+	project := newProject(t)
+	expect := func(check, want string) error {
+		got, a, err := giveNextID(t, s, kind, project)
+		t.Check(check, err == nil && got.Success && got.Type == kind && got.ID == want, fmt.Sprintf("%s of %s", want, kind), "%s", a.OrError(err))
+		return err
+	}
+	skipTo := func(count int) error {
+		if _, a, err := reserve(t, s, kind, project, count); err != nil {
+			return fmt.Errorf("%s: %s", ToolReserve, a.OrError(err))
+		}
+		return nil
+	}
+	if err := expect("S0-NEXT-02", "US-001"); err != nil {
+		return err
+	}
+	if err := skipTo(69); err != nil {
+		return err
+	}
+	if err := expect("S0-NEXT-01/result", "US-071"); err != nil {
+		return err
+	}
+	if err := expect("S0-NEXT-01/registry", "US-072"); err != nil {
+		return err
+	}
+	other, _, err := giveNextID(t, s, kind, newProject(t))
+	if err != nil {
+		return err
+	}
+	hls, _, err := giveNextID(t, s, "hls", project)
+	if err != nil {
+		return err
+	}
+	t.Check("S0-NEXT-06", other.ID == "US-001" && hls.ID == "HLS-001", "US-001 and HLS-001", "%s and %s", other.ID, hls.ID)
+	for _, count := range []int{100, 100, 100, 100, 100, 100, 100, 100, 100, 27} {
+		if err := skipTo(count); err != nil {
+			return err
+		}
+	}
+	return expect("S0-NEXT-03", "US-1000")
+}
+
+func runNextUnknown(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.Call(s, ToolNextID, nextArguments("mainstay_no_such_type", newProject(t)))
+	t.Check("S0-NEXT-04/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	t.Step(s)
+	a, err = t.Call(s, ToolReserve, reserveArguments("mainstay_no_such_type", newProject(t), 3))
+	t.Check("S0-NEXT-04/reserve", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	return err
+}
+
+// allocated reads the ids of answers of both tools, in their order.
+func allocated(answers []wire.Answer) ([]string, error) {
+	var ids []string
+	for _, a := range answers {
+		members, err := a.Payload()
+		if err != nil {
+			return nil, err
+		}
+		if id := rawjson.Text(members["next_id"]); id != "" {
+			ids = append(ids, id)
+			continue
+		}
+		ids = append(ids, restReply{members: members}.list("reserved_ids")...)
+	}
+	return ids, nil
+}
+
+// inOrder sorts ids by their numbers.
+func inOrder(ids []string) []string {
+	out := slices.Clone(ids)
+	slices.SortFunc(out, idorder.Compare)
+	return out
+}
+
+func repeated(n int, arguments map[string]any) []map[string]any {
+	return slices.Repeat([]map[string]any{arguments}, n)
+}
+
+func runNextParallel(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	answers, err := together(t, s, ToolNextID, repeated(50, nextArguments("task", newProject(t)))...)
+	if err != nil {
+		return err
+	}
+	ids, err := allocated(answers)
+	sorted := inOrder(ids)
+	t.Check("S0-NEXT-05", err == nil && len(sorted) == 50 && inRow(sorted, "TASK") && sorted[0] == "TASK-001", "TASK-001 to TASK-050", "%v %v", err, sorted)
+	return nil
+}
+
+// UUIDText is a UUID as everybody writes it.
+var UUIDText = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+func runReserve(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	project := newProject(t)
+	if _, a, err := reserve(t, s, "hls", project, 11); err != nil {
+		t.Fail("S0-RES-01/ids", "a range", "%s", a.OrError(err))
+		return err
+	}
+	got, a, err := reserve(t, s, "hls", project, 3)
+	t.Check("S0-RES-01/ids", err == nil && slices.Equal(got.IDs, []string{"HLS-012", "HLS-013", "HLS-014"}), "HLS-012 to HLS-014", "%s", a.OrError(err))
+	t.Check("S0-RES-01/result", err == nil && got.Success && got.Type == "hls" && UUIDText.MatchString(strings.ToLower(got.Reservation)),
+		`success, a UUID and "hls"`, "%s", a.OrError(err))
+	return err
+}
+
+func runReserveSizes(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	project := newProject(t)
+	for _, c := range []struct {
+		check  string
+		counts []any
+	}{{"S0-RES-02/outside", []any{0, 101, -1}}, {"S0-RES-02/type", []any{1.5, "3"}}} {
+		odd := ""
+		for _, count := range c.counts {
+			t.Step(s)
+			a, err := t.Call(s, ToolReserve, reserveArguments("hls", project, count))
+			if err != nil {
+				return err
+			}
+			if !a.HasCode(nil, wire.CodeInvalidParams) {
+				odd = fmt.Sprintf("count %v: %s", count, a.Describe())
+			}
+		}
+		t.Check(c.check, odd == "", "error -32602", "%s", odd)
+	}
+	one, a, err := reserve(t, s, "hls", project, 1)
+	if err == nil {
+		var hundred reserved
+		hundred, a, err = reserve(t, s, "hls", project, 100)
+		t.Check("S0-RES-02/inside", err == nil && len(one.IDs) == 1 && len(hundred.IDs) == 100, "1 id and 100 ids", "%s", a.OrError(err))
+	} else {
+		t.Fail("S0-RES-02/inside", "1 id", "%s", a.OrError(err))
+	}
+	return nil
+}
+
+func runReserveParallel(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	project := newProject(t)
+	answers, err := together(t, s, ToolReserve, repeated(5, reserveArguments("hls", project, 6))...)
+	if err != nil {
+		return err
+	}
+	broken := ""
+	for _, a := range answers {
+		ids, err := allocated([]wire.Answer{a})
+		if err != nil || len(ids) != 6 || !inRow(ids, "HLS") {
+			broken = fmt.Sprintf("%v %v", err, ids)
+		}
+	}
+	ids, err := allocated(answers)
+	if broken == "" && (err != nil || !distinct(ids)) {
+		broken = fmt.Sprint(inOrder(ids))
+	}
+	t.Check("S0-RES-03/ranges", broken == "", "5 ranges of 6 in a row, disjoint", "%s", broken)
+	next, a, err := giveNextID(t, s, "hls", project)
+	t.Check("S0-RES-03/counter", err == nil && next.ID == "HLS-031", "HLS-031", "%s", a.OrError(err))
+	return nil
+}
+
+func runReserveMixed(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	project := newProject(t)
+	sent := map[string]bool{}
+	for i := range 20 {
+		tool, arguments := ToolNextID, nextArguments("prd", project)
+		if i%2 == 1 {
+			tool, arguments = ToolReserve, reserveArguments("prd", project, 3)
+		}
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(tool, arguments))
+		if err != nil {
+			return err
+		}
+		sent[id] = true
+	}
+	var answers []wire.Answer
+	for id := range sent {
+		a, err := s.Await(t.Ctx, id)
+		if err != nil {
+			return err
+		}
+		answers = append(answers, a)
+	}
+	ids, err := allocated(answers)
+	t.Check("S0-RES-04", err == nil && len(ids) == 40 && inRow(inOrder(ids), "PRD"), "40 ids, each once", "%v %v", err, inOrder(ids))
+	return nil
+}
+
+func runNextFails(t *conformance.Trial) error {
+	s, services, err := playing(t, breaking("GET /ids/next", restRefusal(http.StatusInternalServerError, httpBody)))
+	if err != nil {
+		return err
+	}
+	a, err := t.Call(s, ToolNextID, nextArguments("prd", newProject(t)))
+	t.Check("S0-NEXT-07/error", saysCode(a, err, wire.CodeInternal, "Internal error"), `error -32603 "Internal error: …"`, "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	n := len(services.requests("GET /ids/next"))
+	t.Check("S0-NEXT-07/once", n == 1, "1 request", "%d", n)
+	for _, c := range []struct {
+		check, tool string
+		arguments   map[string]any
+	}{
+		{"S0-NEXT-04/no-request", ToolNextID, nextArguments("mainstay_no_such_type", newProject(t))},
+		{"S0-RES-02/no-request", ToolReserve, reserveArguments("prd", newProject(t), 101)},
+	} {
+		services.begin(nil)
+		t.Step(s)
+		if _, err := t.Call(s, c.tool, c.arguments); err != nil {
+			return err
+		}
+		all := services.requests("")
+		t.Check(c.check, len(all) == 0, "no request", "%s", describeRequests(all))
+	}
+	return nil
+}
+
+func runDeprecated(t *conformance.Trial) error {
+	const old = "resolve_artifact_path"
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(t.Rev.Tools, func(tool lists.Tool) bool { return tool.Name == old })
+	description := "not listed"
+	if i >= 0 {
+		description = rawjson.Text(t.Rev.Tools[i].Members["description"])
+	}
+	t.Check("S0-DEP-01/list", i < 0 || strings.Contains(strings.ToLower(description), "deprecated"), "no such tool, or one that is deprecated", "%s", rawjson.Clip(description, 200))
+	a, err := t.Call(s, old, map[string]any{})
+	ok := a.HasCode(err, wire.CodeInvalidParams) && (i < 0 || saysCode(a, err, wire.CodeInvalidParams, ToolApprove))
+	t.Check("S0-DEP-01/call", ok, "error -32602", "%s", a.OrError(err))
+	return err
+}

@@ -1,0 +1,260 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// artifactLogScenarios judge what the tools of the workflow write to the log.
+func artifactLogScenarios() []conformance.Scenario {
+	needs := logging(workflowNeeds())
+	rest := needs
+	rest.REST = true
+	token := logging(conformance.Needs{Capability: "tools", Family: "assistant", Tools: []string{"save_artifact"}, SideEffects: conformance.SideEffectsAll})
+	return []conformance.Scenario{
+		{
+			ID: "S0-APPROVE-28", Area: AreaApprove, Title: "the log of an approval", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-28", "S0-APPROVE-28", "the completed line has every member of the seed's example"),
+				rule.Required("X-LOG-02/approve", "X-LOG-02", "no log line holds the text of an approved artifact"),
+			},
+			Run: runApproveLog,
+		},
+		{
+			ID: "S0-ADD-23", Area: AreaAddTask, Title: "the log of add_task", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-ADD-23", "S0-ADD-23", "the completed line has inputs_validated, the counts of inputs and the generators")},
+			Run:    runAddLog,
+		},
+		{
+			ID: "S0-RES-05", Area: AreaIDs, Title: "the log of allocations", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-RES-05", "S0-RES-05", "the line of a range has count, reserved_ids, reservation_id and duration_ms"),
+				rule.Required("X-LOG-01/allocation", "X-LOG-01", "one started and one completed line, with timestamp, tool_name, task_id, success and duration_ms"),
+			},
+			Run: runReserveLog,
+		},
+		{
+			ID: "X-LOG-01-FAILED", Area: AreaApprove, Title: "the log of a call that fails", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("X-LOG-01/failed", "X-LOG-01", "a call that fails writes one failed line with success false, and no completed one"),
+				rule.Required("X-LOG-01/stage", "S0-APPROVE-06", "the prerequisite that does not hold has a line: artifact_not_found"),
+			},
+			Run: runFailedLog,
+		},
+		{
+			ID: "X-LOG-02-TOKEN", Area: AreaApprove, Title: "session tokens and the log", Needs: token,
+			Checks: []conformance.Check{rule.Required("X-LOG-02/token", "X-LOG-02", "a session token is never in the log as a whole")},
+			Run:    runTokenLog,
+		},
+		{
+			ID: "S0-E2E-01", Area: AreaApprove, Title: "the whole workflow", Needs: rest,
+			Checks: []conformance.Check{
+				rule.Required("S0-E2E-01/stored", "S0-E2E-01", "a PRD that passes is stored and approved"),
+				rule.Required("S0-E2E-01/queue", "S0-E2E-01", "the queue hands out its three tasks, one after another"),
+				rule.Required("S0-E2E-01/inputs", "S0-E2E-01", "each of them depends on the PRD"),
+				rule.Required("S0-E2E-01/task-id", "S0-E2E-01", "the lines of all three tools have the task_id of the workflow"),
+			},
+			Run: runWorkflow,
+		},
+	}
+}
+
+func runApproveLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	const marker = "planted-approval-do-not-log"
+	d, err := storedPRD(t, s, threeStories+"\n"+marker+"\n")
+	if err != nil {
+		return err
+	}
+	workflow := newWorkflow(t)
+	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
+	if err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	line, found := logLine(t, s, ToolApprove+"_invocation_completed", "task_id", workflow)
+	missing := missingMembers(line, "timestamp", "artifact_id", "old_status", "new_status", "placeholder_ids_replaced", "id_mapping",
+		"reservation_id", "sub_artifacts_detected", "tasks_created", "task_ids", "success", "duration_ms")
+	var mapping map[string]string
+	_ = json.Unmarshal(line["id_mapping"], &mapping) // no mapping: not the one of the result
+	ok := found && missing == "" && len(mapping) == 3 && len(got.Detected) == 3 && mapping["HLS-AAA"] == got.Detected[0] && rawjson.Text(line["new_status"]) == "Approved"
+	t.Check("S0-APPROVE-28", ok, "the members, with the values of the result", "%s", lineFault(line, found, missing))
+	t.Check("X-LOG-02/approve", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
+	return nil
+}
+
+func runAddLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	prd, err := approvedPRD(t, s)
+	if err != nil {
+		return err
+	}
+	workflow := newWorkflow(t)
+	arguments := addArguments(newTask(unusedID(t, "HLS"), prd))
+	arguments["task_id"] = workflow
+	if _, a, err := called[added](t, s, ToolAddTask, arguments); err != nil {
+		return fmt.Errorf("add_task: %s", a.OrError(err))
+	}
+	line, found := logLine(t, s, ToolAddTask+"_invocation_completed", "task_id", workflow)
+	missing := missingMembers(line, "tasks_added", "artifact_ids", "generators", "task_ids", "inputs_validated",
+		"mandatory_inputs_count", "recommended_inputs_count", "success", "duration_ms")
+	ok := found && missing == "" && string(line["inputs_validated"]) == "true" && string(line["mandatory_inputs_count"]) == "1" &&
+		string(line["recommended_inputs_count"]) == "0" && string(line["generators"]) == `["hls-generator"]`
+	t.Check("S0-ADD-23", ok, "the members, with counts 1 and 0", "%s", lineFault(line, found, missing))
+	return nil
+}
+
+func runReserveLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	workflow := newWorkflow(t)
+	arguments := reserveArguments("hls", newProject(t), 3)
+	arguments["task_id"] = workflow
+	got, a, err := called[reserved](t, s, ToolReserve, arguments)
+	if err != nil {
+		return fmt.Errorf("%s: %s", ToolReserve, a.OrError(err))
+	}
+	line, found := logLine(t, s, ToolReserve+"_invocation_completed", "task_id", workflow)
+	missing := missingMembers(line, "artifact_type", "count", "reserved_ids", "reservation_id", "duration_ms")
+	ids := restReply{members: line}.list("reserved_ids")
+	t.Check("S0-RES-05", found && missing == "" && string(line["count"]) == "3" && slices.Equal(ids, got.IDs) && rawjson.Text(line["reservation_id"]) == got.Reservation,
+		"the members, with the values of the result", "%s", lineFault(line, found, missing))
+	counts, odd := invocationLines(s.Conn.Stderr(), ToolReserve, workflow)
+	t.Check("X-LOG-01/allocation", odd == "" && counts["started"] == 1 && counts["completed"] == 1 && counts["failed"] == 0,
+		"one started and one completed line", "%v %s", counts, odd)
+	return nil
+}
+
+// invocationLines counts the lines of a tool's calls by their kind, and names
+// one that lacks a member.
+func invocationLines(stderr, tool, workflow string) (counts map[string]int, odd string) {
+	counts = map[string]int{}
+	for _, line := range logLines(stderr) {
+		kind, ok := strings.CutPrefix(rawjson.Text(line["event"]), tool+"_invocation_")
+		if !ok || rawjson.Text(line["task_id"]) != workflow {
+			continue
+		}
+		counts[kind]++
+		want := []string{"timestamp", "tool_name"}
+		if kind != "started" {
+			want = append(want, "success", "duration_ms")
+		}
+		if missing := missingMembers(line, want...); missing != "" {
+			odd = "the " + kind + " line lacks " + missing
+		}
+	}
+	return counts, odd
+}
+
+func runFailedLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	workflow := newWorkflow(t)
+	a, err := t.Call(s, ToolApprove, map[string]any{"artifact_id": unusedID(t, "PRD"), "task_id": workflow})
+	if err != nil || a.Err == nil {
+		return fmt.Errorf("an approval of what is not there: %s", a.OrError(err))
+	}
+	line, found := logLine(t, s, ToolApprove+"_invocation_failed", "task_id", workflow)
+	counts, odd := invocationLines(s.Conn.Stderr(), ToolApprove, workflow)
+	t.Check("X-LOG-01/failed", found && odd == "" && string(line["success"]) == "false" && counts["failed"] == 1 && counts["completed"] == 0,
+		"one failed line with success false", "%v %s %s", counts, odd, describeLine(line, found))
+	stage, staged := logLine(t, s, "artifact_not_found", "task_id", workflow)
+	t.Check("X-LOG-01/stage", staged, "a line artifact_not_found", "%s", describeLine(stage, staged))
+	return nil
+}
+
+func runTokenLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	const planted = "5e551070-7a9e-4b3c-9d6f-0123456789ab"
+	if _, err := t.Call(s, "save_artifact", map[string]any{"session_token": planted, "title": "A title", "content_markdown": "# Text\n"}); err != nil {
+		return err
+	}
+	logged := wait.Until(t.Ctx, wire.Lag, func() bool { return strings.Contains(s.Conn.Stderr(), "save_artifact") })
+	t.Check("X-LOG-02/token", logged && !strings.Contains(s.Conn.Stderr(), planted), "a line about the call, without the token", "the token is in the log, or no line is")
+	return nil
+}
+
+func runWorkflow(t *conformance.Trial) error {
+	project, workflow := newProject(t), newWorkflow(t)
+	s, err := t.Open([]string{"PROJECT_ID=" + project})
+	if err != nil {
+		return err
+	}
+	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
+		return err
+	}
+	c, err := restOf(t, s)
+	if c == nil {
+		return err
+	}
+	t.Step(s)
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	arguments := validateArguments(prd(), idPRD)
+	arguments["task_id"] = workflow
+	v, err := readVerdict(t.Call(s, ToolValidate, arguments))
+	if err != nil || !v.passed() {
+		return fmt.Errorf("%s: %v %s", ToolValidate, err, v.describe())
+	}
+	arguments = storeArguments(d.text())
+	arguments["task_id"] = workflow
+	if _, a, err := called[stored](t, s, ToolStore, arguments); err != nil {
+		return fmt.Errorf("%s: %s", ToolStore, a.OrError(err))
+	}
+	got, a, err := called[approval](t, s, ToolApprove, map[string]any{"artifact_id": d.id, "task_id": workflow})
+	t.Check("S0-E2E-01/stored", err == nil && got.New == "Approved" && got.Created == 3, "Approved, with 3 tasks", "%s", a.OrError(err))
+	if err != nil {
+		return fmt.Errorf("the approval: %w", err)
+	}
+	var handed []string
+	depends := true
+	for range 3 {
+		r, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
+		if err != nil {
+			return err
+		}
+		task := r.member("task")
+		handed = append(handed, rawjson.Text(task["artifact_id"]))
+		depends = depends && strings.Contains(string(task["inputs_json"]), d.id)
+		for _, status := range []string{"in_progress", "completed"} {
+			if _, err := c.setStatus(t, rawjson.Text(task["task_id"]), status); err != nil {
+				return err
+			}
+		}
+	}
+	last, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
+	empty := err == nil && string(last.members["task"]) == "null"
+	t.Check("S0-E2E-01/queue", slices.Equal(handed, got.Detected) && empty, fmt.Sprintf("%v, then none", got.Detected), "%v, then %s", handed, last.describe(err))
+	t.Check("S0-E2E-01/inputs", depends, "inputs with "+d.id, "a task without")
+	lacking := ""
+	for _, tool := range []string{ToolValidate, ToolStore, ToolApprove} {
+		if _, found := logLine(t, s, tool+"_invocation_completed", "task_id", workflow); !found {
+			lacking = tool
+		}
+	}
+	t.Check("S0-E2E-01/task-id", lacking == "", "a completed line of each tool with "+workflow, "none of %s", lacking)
+	return nil
+}

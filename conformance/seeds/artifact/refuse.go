@@ -1,0 +1,255 @@
+package artifact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// approveRefusalScenarios judge what approve_artifact refuses. Where the server
+// has resources they see that nothing has changed.
+func approveRefusalScenarios() []conformance.Scenario {
+	needs := workflowNeeds()
+	const unchanged = "the document is byte for byte what it was"
+	return []conformance.Scenario{
+		{
+			ID: "S0-APPROVE-06", Area: AreaApprove, Title: "an artifact that is not there", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-06/refused", "S0-APPROVE-06", "an unknown artifact is -32001 with prerequisite artifact_exists")},
+			Run:    runApproveMissing,
+		},
+		{
+			ID: "S0-APPROVE-07", Area: AreaApprove, Title: "an artifact approved before", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-07/refused", "S0-APPROVE-07", `a second approval is -32000 "already approved" with prerequisite status_draft`),
+				rule.Required("S0-APPROVE-07/unchanged", "S0-APPROVE-07", unchanged),
+			},
+			Run: runApproveAgain,
+		},
+		{
+			ID: "S0-APPROVE-08", Area: AreaApprove, Title: "a parent that is a draft", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-08/refused", "S0-APPROVE-08", "a draft below a draft is -32000, naming the parent"),
+				rule.Required("S0-APPROVE-08/unchanged", "S0-APPROVE-08", unchanged),
+				rule.Required("S0-APPROVE-08/later", "S0-APPROVE-08", "it can be approved once its parent is"),
+			},
+			Run: runApproveParentDraft,
+		},
+		{
+			ID: "S0-APPROVE-09", Area: AreaApprove, Title: "a parent that is not there", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-09", "S0-APPROVE-09", "a missing parent is -32000 with prerequisite parent_approved")},
+			Run:    runApproveParentMissing,
+		},
+		{
+			ID: "S0-APPROVE-11", Area: AreaApprove, Title: "open questions that block", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-11", "S0-APPROVE-11", `two [REQUIRES SPIKE] are -32000 "2 open questions"`),
+				rule.Required("S0-APPROVE-12/adr", "S0-APPROVE-12", "[REQUIRES ADR] blocks, too"),
+			},
+			Run: runApproveBlocked,
+		},
+		{
+			ID: "S0-APPROVE-13", Area: AreaApprove, Title: "the order of prerequisites", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-13/status", "S0-APPROVE-13", "an approved artifact with open questions is told of its status"),
+				rule.Required("S0-APPROVE-13/parent", "S0-APPROVE-13", "a draft below a draft with open questions is told of its parent"),
+			},
+			Run: runApprovePrecedence,
+		},
+		{
+			ID: "S0-APPROVE-27", Area: AreaApprove, Title: "too many placeholders", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-27/refused", "S0-APPROVE-27", "101 placeholders are -32602"),
+				rule.Required("S0-APPROVE-27/unchanged", "S0-APPROVE-27", unchanged),
+			},
+			Run: runApproveMany,
+		},
+	}
+}
+
+const wantPrerequisite = "error %d with data.prerequisite %q"
+
+// checkPrerequisite decides a check by the prerequisite an approval fails at.
+func checkPrerequisite(t *conformance.Trial, check string, a wire.Answer, err error, code int64, name string, parts ...string) {
+	want := fmt.Sprintf(wantPrerequisite, code, name)
+	if len(parts) > 0 {
+		want += fmt.Sprintf(" and a message with %q", parts)
+	}
+	t.Check(check, saysCode(a, err, code, parts...) && prerequisite(a) == name, want, "%s", a.OrError(err))
+}
+
+// tryApprove asks for an approval that is to be refused.
+func tryApprove(t *conformance.Trial, s *wire.Session, id string) (wire.Answer, error) {
+	t.Step(s)
+	return t.Call(s, ToolApprove, approveArguments(id))
+}
+
+// checkUnchanged decides a check by what resources/read gives for a document.
+func checkUnchanged(t *conformance.Trial, check string, s *wire.Session, d draft) error {
+	after, err := readBack(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	t.Check(check, after == d.text(), "the document as it was stored", "%s", differingLine(d.text(), after))
+	return nil
+}
+
+func runApproveMissing(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	id := unusedID(t, "PRD")
+	a, err := tryApprove(t, s, id)
+	checkPrerequisite(t, "S0-APPROVE-06/refused", a, err, CodeNotFound, "artifact_exists", id)
+	return err
+}
+
+func runApproveAgain(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, "Nothing below it.\n")
+	if err != nil {
+		return err
+	}
+	if _, a, err := approve(t, s, d.id); err != nil {
+		return fmt.Errorf("the first approval: %s", a.OrError(err))
+	}
+	before, err := readBack(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-07/refused", a, err, CodeServer, "status_draft", d.id, "already approved")
+	if err != nil {
+		return err
+	}
+	after, err := readBack(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	t.Check("S0-APPROVE-07/unchanged", after == before, "the document after the first approval", "%s", differingLine(before, after))
+	return nil
+}
+
+func runApproveParentDraft(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	epic, d := child(t, "EPIC", "PRD", "Nothing below it.\n")
+	epic.status = "Draft"
+	if err := keep(t, s, epic, d); err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-08/refused", a, err, CodeServer, "parent_approved", epic.id)
+	if err != nil {
+		return err
+	}
+	if err := checkUnchanged(t, "S0-APPROVE-08/unchanged", s, d); err != nil {
+		return err
+	}
+	epic.status = "Approved"
+	if err := keep(t, s, epic); err != nil {
+		return err
+	}
+	_, a, err = approve(t, s, d.id)
+	t.Check("S0-APPROVE-08/later", err == nil, "an approval", "%s", a.OrError(err))
+	return nil
+}
+
+func runApproveParentMissing(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	epic, d := child(t, "EPIC", "PRD", "")
+	if err := keep(t, s, d); err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-09", a, err, CodeServer, "parent_approved", epic.id)
+	return err
+}
+
+// twoSpikes are open questions that block an approval.
+const twoSpikes = "## Open Questions\n\n- How fast? [REQUIRES SPIKE]\n- How safe? [REQUIRES SPIKE]\n"
+
+func runApproveBlocked(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, twoSpikes)
+	if err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-11", a, err, CodeServer, "open_questions", "2 open questions")
+	if err != nil {
+		return err
+	}
+	if d, err = storedPRD(t, s, "## Open Questions\n\n- Which database? [REQUIRES ADR]\n"); err != nil {
+		return err
+	}
+	a, err = tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-12/adr", a, err, CodeServer, "open_questions", "1 open question")
+	return err
+}
+
+func runApprovePrecedence(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	epic, d := child(t, "EPIC", "PRD", twoSpikes)
+	d.status = "Approved"
+	if err := keep(t, s, epic, d); err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-13/status", a, err, CodeServer, "status_draft")
+	if err != nil {
+		return err
+	}
+	epic, d = child(t, "EPIC", "PRD", twoSpikes)
+	epic.status = "Draft"
+	if err := keep(t, s, epic, d); err != nil {
+		return err
+	}
+	a, err = tryApprove(t, s, d.id)
+	checkPrerequisite(t, "S0-APPROVE-13/parent", a, err, CodeServer, "parent_approved")
+	return err
+}
+
+func runApproveMany(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, placeholders("HLS", 101))
+	if err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	t.Check("S0-APPROVE-27/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	return checkUnchanged(t, "S0-APPROVE-27/unchanged", s, d)
+}
+
+// placeholders is a section with n placeholders: AAA, AAB and so on.
+func placeholders(prefix string, n int) string {
+	var b strings.Builder
+	b.WriteString("## Decomposition\n\n")
+	for i := range n {
+		fmt.Fprintf(&b, "- %s-%c%c%c\n", prefix, 'A'+i/676, 'A'+i/26%26, 'A'+i%26)
+	}
+	return b.String()
+}

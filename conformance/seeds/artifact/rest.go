@@ -1,0 +1,462 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// restClient speaks to the services of a server, Task Tracking and ID
+// Management. It belongs to one trial.
+type restClient struct {
+	tasksURL, idsURL, key string
+	wait                  time.Duration
+	trace                 *wire.Trace
+	http                  *http.Client
+}
+
+// restReply is what a service answered.
+type restReply struct {
+	status  int
+	header  http.Header
+	members map[string]json.RawMessage
+	raw     string
+}
+
+// maxService bounds the answer of a service.
+const maxService = 4 << 20
+
+// rest returns a client of the server's services, and nil with a skip of all
+// checks when nothing says where they are.
+func rest(t *conformance.Trial) (*restClient, error) {
+	f := t.Rev.Fixtures
+	if f.TasksURL != "" && f.IDsURL != "" {
+		return reach(t, &restClient{tasksURL: f.TasksURL, idsURL: f.IDsURL, key: f.APIKey}), nil
+	}
+	s, err := t.Shared()
+	if err != nil {
+		return nil, err
+	}
+	return restOf(t, s)
+}
+
+// restOf is rest for the services of one session's program.
+func restOf(t *conformance.Trial, s *wire.Session) (*restClient, error) {
+	c := &restClient{}
+	c.learn(t.Ctx, s)
+	if c.tasksURL == "" || c.idsURL == "" {
+		for _, check := range t.Scenario.Checks {
+			t.Skip(check.ID, conformance.SkipControl, "no log line services_started says where the services are")
+		}
+		return nil, nil //nolint:nilnil // all checks are decided
+	}
+	return reach(t, c), nil
+}
+
+// reach makes a client ready whose services are known.
+func reach(t *conformance.Trial, c *restClient) *restClient {
+	c.wait, c.trace, c.http = t.Rev.Opts.Answer, wire.NewTrace(), &http.Client{Transport: &http.Transport{}}
+	t.OnFinish(c.http.CloseIdleConnections)
+	t.Trace, t.EvidenceFrom = c.trace, 0
+	return c
+}
+
+// learn reads where a program's services are from the line it logs when it has
+// started them.
+func (c *restClient) learn(ctx context.Context, s *wire.Session) {
+	wait.Until(ctx, wire.Lag, func() bool {
+		for _, line := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(line["event"]) == "services_started" {
+				c.tasksURL, c.idsURL = rawjson.Text(line["tasks_url"]), rawjson.Text(line["ids_url"])
+			}
+		}
+		return c.tasksURL != ""
+	})
+}
+
+// do sends one request; path begins with /tasks or /ids or is, for the health of one
+// of them, a whole URL.
+func (c *restClient) do(ctx context.Context, method, path string, body any) (restReply, error) {
+	return c.send(ctx, method, path, body, c.authorization())
+}
+
+func (c *restClient) authorization() string {
+	if c.key == "" {
+		return ""
+	}
+	return "Bearer " + c.key
+}
+
+// send is do with an Authorization header of the caller's own, "" for none.
+func (c *restClient) send(ctx context.Context, method, path string, body any, authorization string) (restReply, error) {
+	var data []byte
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		data = b
+	default:
+		data = rawjson.Encode(b)
+	}
+	address := path
+	switch {
+	case strings.HasPrefix(path, "/tasks"):
+		address = c.tasksURL + path
+	case strings.HasPrefix(path, "/ids"):
+		address = c.idsURL + path
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
+	if err != nil {
+		return restReply{}, err
+	}
+	if data != nil {
+		req.Header.Set("Content-Type", wire.MediaJSON)
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	c.trace.Add(wire.ToServer, data, &wire.HTTPInfo{Method: method}, method+" "+path)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or of no more use
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxService))
+	if err != nil {
+		return restReply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	c.trace.Add(wire.FromServer, raw, &wire.HTTPInfo{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type")}, "")
+	out := restReply{status: resp.StatusCode, header: resp.Header, raw: string(raw)}
+	out.members, _ = rawjson.Object(raw)
+	return out, nil
+}
+
+// describe says in a line what a service answered.
+func (r restReply) describe(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s", r.status, rawjson.Clip(strings.TrimSpace(r.raw), 200))
+}
+
+// says reports whether the answer is a refusal with a status and a text in the
+// keys of both seeds.
+func (r restReply) says(err error, status int, part string) bool {
+	return err == nil && r.status == status && strings.Contains(rawjson.Text(r.members["detail"]), part) &&
+		strings.Contains(rawjson.Text(r.members["error"]), part) && string(r.members["success"]) == "false"
+}
+
+// list reads a member that is a list of strings.
+func (r restReply) list(member string) []string {
+	var out []string
+	_ = json.Unmarshal(r.members[member], &out) // no list: the check says so
+	return out
+}
+
+// member reads a member that is an object.
+func (r restReply) member(name string) map[string]json.RawMessage {
+	m, _ := rawjson.Object(r.members[name])
+	return m
+}
+
+const AreaTaskAPI = "tasks_api"
+
+// taskServiceScenarios judge the Task Tracking service of a server, where it
+// can be reached. Each works in projects of its own.
+func taskServiceScenarios() []conformance.Scenario {
+	needs := workflowNeeds()
+	needs.REST = true
+	return []conformance.Scenario{
+		{
+			ID: "S0-TASKAPI-01", Area: AreaTaskAPI, Title: "the next task", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-01/oldest", "S0-TASKAPI-01", "GET /tasks/next gives the oldest pending task of the project"),
+				rule.Required("S0-TASKAPI-01/members", "S0-TASKAPI-01", "the task has its ids, generator, status, description, inputs_json and created_at"),
+				rule.Required("S0-TASKAPI-02", "S0-TASKAPI-02", "a project without tasks gets 200 with task null and a message"),
+				rule.Required("S0-TASKAPI-03", "S0-TASKAPI-03", "without a project it is 400 Missing required parameter: project"),
+			},
+			Run: runTaskNext,
+		},
+		{
+			ID: "S0-TASKAPI-04", Area: AreaTaskAPI, Title: "the status of a task", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-04/started", "S0-TASKAPI-04", "in_progress sets started_at"),
+				rule.Required("S0-TASKAPI-04/completed", "S0-TASKAPI-04", "completed sets completed_at and keeps the notes"),
+				rule.Required("S0-TASKAPI-05/back", "S0-TASKAPI-05", "completed → pending is 400 Invalid status transition"),
+				rule.Required("S0-TASKAPI-05/skip", "S0-TASKAPI-05", "pending → completed is 400 Invalid status transition"),
+				rule.Required("S0-TASKAPI-05/unknown", "S0-TASKAPI-05", "an unknown status is 400"),
+				rule.Required("S0-TASKAPI-05/unchanged", "S0-TASKAPI-05", "a refused change leaves the task as it was"),
+				rule.Required("S0-TASKAPI-06", "S0-TASKAPI-06", "an unknown task is 404 Task not found"),
+			},
+			Run: runTaskStatus,
+		},
+		{
+			ID: "S0-TASKAPI-07", Area: AreaTaskAPI, Title: "the list of tasks", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-07/project", "S0-TASKAPI-07", "a list has the tasks of its project alone, and counts them"),
+				rule.Required("S0-TASKAPI-07/status", "S0-TASKAPI-07", "a status narrows it"),
+				rule.Required("S0-TASKAPI-11", "S0-TASKAPI-11", "input_artifact_id finds the tasks that depend on an artifact"),
+			},
+			Run: runTaskList,
+		},
+		{
+			ID: "S0-TASKAPI-08", Area: AreaTaskAPI, Title: "a batch of tasks", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-08/created", "S0-TASKAPI-08", "a batch is 201 with tasks_added and the ids"),
+				rule.Required("S0-TASKAPI-08/unique", "S0-TASKAPI-08", "the ids of tasks are unique across projects"),
+				rule.Required("S0-TASKAPI-09", "S0-TASKAPI-09", "a batch with one bad task inserts nothing"),
+				rule.Required("S0-TASKAPI-10", "S0-TASKAPI-10", `a task for an artifact in the queue is 400 "Task validation failed: artifact_id … already exists in queue"`),
+				rule.Required("S0-TASKAPI-14/malformed", "S0-TASKAPI-14", "malformed JSON is 400"),
+			},
+			Run: runTaskBatch,
+		},
+		{
+			ID: "S0-TASKAPI-16", Area: AreaTaskAPI, Title: "two workers", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-TASKAPI-16", "S0-TASKAPI-16", "of two workers that start one task at once one loses, with 409 or 400")},
+			Run:    runTaskWorkers,
+		},
+		{
+			ID: "S0-TASKAPI-12", Area: AreaTaskAPI, Title: "what only the database shows", Needs: wanting(needs, "a look into the database"),
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-12", "S0-TASKAPI-12", "the query for tasks without a mandatory input works"),
+				rule.Required("S0-TASKAPI-13", "S0-TASKAPI-13", "the database itself refuses an unknown status"),
+				rule.Required("S0-DB-01", "S0-DB-01", "the schema has the columns and indexes of the seed"),
+				rule.Required("S0-DB-02", "S0-DB-02", "migrations can run twice, and the data survive a restart"),
+			},
+		},
+		{
+			ID: "S0-TASKAPI-14-DOWN", Area: AreaTaskAPI, Title: "the database is down", Needs: wanting(needs, "a database that can be taken away"),
+			Checks: []conformance.Check{
+				rule.Required("S0-TASKAPI-14/down", "S0-TASKAPI-14", "a database that is down is 500 or 503 with a message that says nothing of it"),
+				rule.Required("S0-ERR-01", "S0-ERR-01", "each row of the exception table has its code and message"),
+			},
+		},
+	}
+}
+
+// restInputs are the inputs of a task that depends on one artifact.
+func restInputs(id string) []map[string]any {
+	return []map[string]any{{
+		"name": "prd", "classification": "mandatory", "artifact_type": "prd", "artifact_id": id,
+		"resource_path": "artifacts/prds/" + id + "_v1.md", "mcp_resource_uri": uriOf(id, 1), "status": "Approved",
+	}}
+}
+
+func restBatch(project string, inputs []map[string]any, artifacts ...string) map[string]any {
+	tasks := []map[string]any{}
+	for _, id := range artifacts {
+		tasks = append(tasks, map[string]any{
+			"artifact_id": id, "generator": "hls-generator", "status": "pending", "task_id": TaskID, "description": "Generate " + id, "inputs": inputs,
+		})
+	}
+	return map[string]any{"project_id": project, "tasks": tasks}
+}
+
+// queue adds tasks for artifacts and returns their ids.
+func queue(t *conformance.Trial, c *restClient, project string, artifacts ...string) ([]string, error) {
+	r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), artifacts...))
+	ids := r.list("task_ids")
+	if err != nil || r.status != http.StatusCreated || len(ids) != len(artifacts) {
+		return nil, fmt.Errorf("POST /tasks/batch: %s", r.describe(err))
+	}
+	return ids, nil
+}
+
+func (c *restClient) setStatus(t *conformance.Trial, id, status string) (restReply, error) {
+	return c.do(t.Ctx, http.MethodPut, "/tasks/"+id+"/status", map[string]any{"status": status, "completion_notes": "notes: größe"})
+}
+
+func runTaskNext(t *conformance.Trial) error {
+	c, err := rest(t)
+	if c == nil {
+		return err
+	}
+	project := newProject(t)
+	artifacts := []string{unusedID(t, "HLS"), unusedID(t, "HLS")}
+	var ids []string
+	for i, p := range []string{newProject(t), project, project} {
+		got, err := queue(t, c, p, []string{unusedID(t, "HLS"), artifacts[0], artifacts[1]}[i])
+		if err != nil {
+			return err
+		}
+		ids = append(ids, got...)
+	}
+	r, err := c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
+	task := r.member("task")
+	t.Check("S0-TASKAPI-01/oldest", err == nil && r.status == http.StatusOK && rawjson.Text(task["task_id"]) == ids[1] && rawjson.Text(task["artifact_id"]) == artifacts[0],
+		"200 with "+ids[1], "%s", r.describe(err))
+	if err != nil {
+		return err
+	}
+	missing := missingMembers(task, "task_id", "project_id", "artifact_id", "generator", "status", "description", "inputs_json", "created_at")
+	t.Check("S0-TASKAPI-01/members", missing == "" && rawjson.Text(task["status"]) == "pending", "the members of a pending task", "no %s in %s", missing, r.describe(nil))
+	r, err = c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+newProject(t), nil)
+	t.Check("S0-TASKAPI-02", err == nil && r.status == http.StatusOK && string(r.members["task"]) == "null" && string(r.members["success"]) == "true" &&
+		rawjson.Text(r.members["message"]) == "No pending tasks for project", `200 with task null and "No pending tasks for project"`, "%s", r.describe(err))
+	r, err = c.do(t.Ctx, http.MethodGet, "/tasks/next", nil)
+	t.Check("S0-TASKAPI-03", r.says(err, http.StatusBadRequest, "Missing required parameter: project"), `400 "Missing required parameter: project"`, "%s", r.describe(err))
+	return err
+}
+
+func runTaskStatus(t *conformance.Trial) error {
+	c, err := rest(t)
+	if c == nil {
+		return err
+	}
+	project := newProject(t)
+	ids, err := queue(t, c, project, unusedID(t, "HLS"))
+	if err != nil {
+		return err
+	}
+	const transition = "Invalid status transition"
+	r, err := c.setStatus(t, ids[0], "completed")
+	t.Check("S0-TASKAPI-05/skip", r.says(err, http.StatusBadRequest, transition), "400 "+transition, "%s", r.describe(err))
+	r, err = c.setStatus(t, ids[0], "mainstay-no-such-status")
+	t.Check("S0-TASKAPI-05/unknown", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
+	r, err = c.do(t.Ctx, http.MethodGet, "/tasks/next?project="+project, nil)
+	pending := err == nil && rawjson.Text(r.member("task")["task_id"]) == ids[0]
+
+	r, err = c.setStatus(t, ids[0], "in_progress")
+	task := r.member("updated_task")
+	t.Check("S0-TASKAPI-04/started", err == nil && r.status == http.StatusOK && rawjson.Text(task["status"]) == "in_progress" && rawjson.Text(task["started_at"]) != "",
+		"200 with started_at", "%s", r.describe(err))
+	r, err = c.setStatus(t, ids[0], "completed")
+	task = r.member("updated_task")
+	t.Check("S0-TASKAPI-04/completed", err == nil && rawjson.Text(task["status"]) == "completed" && rawjson.Text(task["completed_at"]) != "" && rawjson.Text(task["completion_notes"]) == "notes: größe",
+		"completed_at and the notes", "%s", r.describe(err))
+	r, err = c.setStatus(t, ids[0], "pending")
+	t.Check("S0-TASKAPI-05/back", r.says(err, http.StatusBadRequest, transition), "400 "+transition, "%s", r.describe(err))
+	r, err = c.do(t.Ctx, http.MethodGet, "/tasks?project="+project+"&status=completed", nil)
+	t.Check("S0-TASKAPI-05/unchanged", err == nil && pending && string(r.members["count"]) == "1", "pending, and later completed", "%s", r.describe(err))
+	r, err = c.setStatus(t, "TASK-999999999", "in_progress")
+	t.Check("S0-TASKAPI-06", r.says(err, http.StatusNotFound, "Task not found: TASK-999999999"), "404 Task not found: TASK-999999999", "%s", r.describe(err))
+	return err
+}
+
+// artifactsOf reads the artifacts of a list of tasks, sorted.
+func (r restReply) artifactsOf() []string {
+	var tasks []restTask
+	_ = json.Unmarshal(r.members["tasks"], &tasks) // no list: none
+	out := []string{}
+	for _, task := range tasks {
+		out = append(out, task.ArtifactID)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func runTaskList(t *conformance.Trial) error {
+	c, err := rest(t)
+	if c == nil {
+		return err
+	}
+	project, input := newProject(t), unusedID(t, "PRD")
+	a, b, other, depends := unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS"), unusedID(t, "HLS")
+	ids, err := queue(t, c, project, a, b)
+	if err != nil {
+		return err
+	}
+	if _, err := queue(t, c, newProject(t), other); err != nil {
+		return err
+	}
+	if r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs(input), depends)); err != nil || r.status != http.StatusCreated {
+		return fmt.Errorf("POST /tasks/batch: %s", r.describe(err))
+	}
+	if r, err := c.setStatus(t, ids[1], "in_progress"); err != nil || r.status != http.StatusOK {
+		return fmt.Errorf("PUT /tasks/…/status: %s", r.describe(err))
+	}
+	for _, q := range []struct {
+		check, query string
+		want         []string
+	}{
+		{"S0-TASKAPI-07/project", "", []string{a, b, depends}},
+		{"S0-TASKAPI-07/status", "&status=in_progress", []string{b}},
+		{"S0-TASKAPI-11", "&input_artifact_id=" + input, []string{depends}},
+	} {
+		r, err := c.do(t.Ctx, http.MethodGet, "/tasks?project="+project+q.query, nil)
+		t.Check(q.check, err == nil && r.status == http.StatusOK && slices.Equal(r.artifactsOf(), q.want) && string(r.members["count"]) == fmt.Sprint(len(q.want)),
+			fmt.Sprintf("count %d and %v", len(q.want), q.want), "%s", r.describe(err))
+	}
+	return nil
+}
+
+func runTaskBatch(t *conformance.Trial) error {
+	c, err := rest(t)
+	if c == nil {
+		return err
+	}
+	project := newProject(t)
+	first := unusedID(t, "HLS")
+	r, err := c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), first, unusedID(t, "HLS")))
+	ids := r.list("task_ids")
+	t.Check("S0-TASKAPI-08/created", err == nil && r.status == http.StatusCreated && string(r.members["tasks_added"]) == "2" && len(ids) == 2 && string(r.members["success"]) == "true",
+		"201 with tasks_added 2", "%s", r.describe(err))
+	if err != nil {
+		return err
+	}
+	more, err := queue(t, c, newProject(t), first)
+	if err != nil {
+		return err
+	}
+	t.Check("S0-TASKAPI-08/unique", distinct(append(ids, more...)), "three ids", "%v", append(ids, more...))
+
+	fine := unusedID(t, "HLS")
+	r, err = c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), fine, "bad id"))
+	refused := err == nil && r.status == http.StatusBadRequest
+	list, listErr := c.do(t.Ctx, http.MethodGet, "/tasks?project="+project+"&artifact_id="+fine, nil)
+	t.Check("S0-TASKAPI-09", refused && listErr == nil && string(list.members["count"]) == "0", "400, and no task", "%s, then %s", r.describe(err), list.describe(listErr))
+
+	r, err = c.do(t.Ctx, http.MethodPost, "/tasks/batch", restBatch(project, restInputs("PRD-006"), first))
+	want := "Task validation failed: artifact_id " + first + " already exists in queue"
+	t.Check("S0-TASKAPI-10", r.says(err, http.StatusBadRequest, want), "400 "+want, "%s", r.describe(err))
+	r, err = c.do(t.Ctx, http.MethodPost, "/tasks/batch", []byte(`{"project_id": "x", "tasks": [`))
+	t.Check("S0-TASKAPI-14/malformed", r.says(err, http.StatusBadRequest, ""), "400", "%s", r.describe(err))
+	return err
+}
+
+func runTaskWorkers(t *conformance.Trial) error {
+	c, err := rest(t)
+	if c == nil {
+		return err
+	}
+	ids, err := queue(t, c, newProject(t), unusedID(t, "HLS"))
+	if err != nil {
+		return err
+	}
+	replies := make([]restReply, 2)
+	errs := make([]error, 2)
+	var workers sync.WaitGroup
+	for i := range replies {
+		workers.Go(func() {
+			replies[i], errs[i] = c.do(t.Ctx, http.MethodPut, "/tasks/"+ids[0]+"/status", map[string]any{"status": "in_progress", "worker": fmt.Sprintf("worker-%d", i)})
+		})
+	}
+	workers.Wait()
+	won, lost := 0, 0
+	for i, r := range replies {
+		switch {
+		case errs[i] != nil:
+			return errs[i]
+		case r.status == http.StatusOK:
+			won++
+		case r.status == http.StatusConflict || r.status == http.StatusBadRequest:
+			lost++
+		}
+	}
+	t.Check("S0-TASKAPI-16", won == 1 && lost == 1, "one 200 and one 409 or 400", "%s; %s", replies[0].describe(nil), replies[1].describe(nil))
+	return nil
+}

@@ -1,0 +1,424 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+// approveServiceScenarios judge what an approval asks of the two services, and
+// what it does when they fail. The suite plays them.
+func approveServiceScenarios() []conformance.Scenario {
+	needs := onServices()
+	research := needs
+	research.Artifacts = true
+	return []conformance.Scenario{
+		{
+			ID: "S0-APPROVE-14", Area: AreaApprove, Title: "what an approval asks of the services", Needs: research,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-14", "S0-APPROVE-14", "there is one reservation of {type HLS, count 3} in the project"),
+				rule.Required("S0-APPROVE-15/tasks", "S0-APPROVE-15", "the batch has three tasks of the hls-generator, in the order of the ids"),
+				rule.Required("S0-APPROVE-15/mandatory", "S0-APPROVE-15", "each has the PRD as a mandatory input, Approved"),
+				rule.Required("S0-APPROVE-15/recommended", "S0-APPROVE-15", "each has both research documents as recommended inputs, Finalized"),
+				rule.Required("S0-APPROVE-17", "S0-APPROVE-17", "the reservation is confirmed after the batch"),
+			},
+			Run: runApproveAsks,
+		},
+		{
+			ID: "S0-APPROVE-16", Area: AreaApprove, Title: "no research documents", Needs: research,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-16", "S0-APPROVE-16", "a recommended input without a file is left out, and the approval succeeds")},
+			Run:    runApproveNoResearch,
+		},
+		{
+			ID: "S0-APPROVE-18-REQUESTS", Area: AreaApprove, Title: "approvals that reserve nothing", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-18/no-reserve", "S0-APPROVE-18", "approving an epic reserves no id"),
+				rule.Required("S0-APPROVE-19/no-requests", "S0-APPROVE-19", "a PRD without placeholders needs neither service"),
+			},
+			Run: runApproveAsksNothing,
+		},
+		{
+			ID: "S0-APPROVE-20-REQUESTS", Area: AreaApprove, Title: "the tasks of stories", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-APPROVE-20/generator", "S0-APPROVE-20", "stories are made by the backlog-story-generator from the HLS")},
+			Run:    runApproveStories,
+		},
+		{
+			ID: "S0-APPROVE-06-REQUESTS", Area: AreaApprove, Title: "refusals come before reservations", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-06/no-reserve", "S0-APPROVE-06", "an unknown artifact reserves nothing"),
+				rule.Required("S0-APPROVE-07/no-reserve", "S0-APPROVE-07", "an approved artifact reserves nothing"),
+				rule.Required("S0-APPROVE-08/no-reserve", "S0-APPROVE-08", "a draft below a draft reserves nothing"),
+				rule.Required("S0-APPROVE-27/no-reserve", "S0-APPROVE-27", "101 placeholders reserve nothing"),
+			},
+			Run: runApproveRefusedFirst,
+		},
+		{
+			ID: "S0-APPROVE-21", Area: AreaApprove, Title: "the ID service is down", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-21/error", "S0-APPROVE-21", "the approval is an error"),
+				rule.Required("S0-APPROVE-21/unchanged", "S0-APPROVE-21", "the document is byte for byte what it was"),
+				rule.Required("S0-APPROVE-21/draft", "S0-APPROVE-21", "it is a draft that can be approved later"),
+			},
+			Run: runApproveNoIDs,
+		},
+		{
+			ID: "S0-APPROVE-22", Area: AreaApprove, Title: "the task service refuses", Needs: reading(needs),
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-22/refused", "S0-APPROVE-22", "a 400 for the tasks is -32602 with rolled_back true and failed_step"),
+				rule.Required("S0-APPROVE-22/failed", "S0-APPROVE-22", "a 500 for the tasks is an error with rolled_back true"),
+				rule.Required("S0-APPROVE-22/unchanged", "S0-APPROVE-22", "the document is byte for byte what it was"),
+				rule.Required("S0-APPROVE-23/unconfirmed", "S0-APPROVE-23", "the reservation of an approval that failed is not confirmed"),
+				rule.Required("S0-APPROVE-23/higher", "S0-APPROVE-23", "a later approval gets new, higher ids"),
+				rule.Required("S0-ERR-02", "S0-ERR-02", "no HTTP status or body of a service shows in the answer"),
+			},
+			Run: runApproveNoTasks,
+		},
+		{
+			ID: "S0-APPROVE-24", Area: AreaApprove, Title: "a confirmation that fails", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-24/success", "S0-APPROVE-24", "the approval succeeds, with reservation_confirmed false"),
+				rule.Required("S0-APPROVE-24/warning", "S0-APPROVE-24", "a log line of level WARN names the reservation"),
+			},
+			Run: runApproveUnconfirmed,
+		},
+		{
+			ID: "S0-APPROVE-25-REQUESTS", Area: AreaApprove, Title: "two approvals at once, seen by the services", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-APPROVE-25/reserve", "S0-APPROVE-25", "two parallel approvals make one reservation"),
+				rule.Required("S0-APPROVE-25/tasks", "S0-APPROVE-25", "they make three tasks in all"),
+			},
+			Run: runApproveTwiceAsks,
+		},
+	}
+}
+
+// researchFiles are the research documents of the seed, by the name of the
+// input they are.
+var researchFiles = map[string]string{
+	"business_research":       "AI_Agent_MCP_Server_business_research.md",
+	"implementation_research": "AI_Agent_MCP_Server_implementation_research.md",
+}
+
+// writeResearch puts both research documents into the artifacts folder, with a
+// status, or takes them away with "".
+func writeResearch(t *conformance.Trial, status string) error {
+	dir := filepath.Join(t.Rev.Fixtures.Artifacts, "research")
+	if status == "" {
+		return conformance.Ours(os.RemoveAll(dir))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the server may be another user
+		return conformance.Ours(err)
+	}
+	for name, file := range researchFiles {
+		content := "# " + name + "\n\n## Metadata\n\n- **Status:** " + status + "\n\n## Findings\n\nWritten by the conformance suite.\n"
+		if err := writeFile(dir, file, []byte(content)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runApproveAsks(t *conformance.Trial) error {
+	if err := writeResearch(t, "Finalized"); err != nil {
+		return err
+	}
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	if err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.Check("S0-APPROVE-14", len(reserves) == 1 && rawjson.Text(reserves[0].body["type"]) == "HLS" && string(reserves[0].body["count"]) == "3" &&
+		rawjson.Text(reserves[0].body["project_id"]) == ServiceProject, "one request {type HLS, count 3, project_id}", "%s", describeRequests(reserves))
+	batches := services.requests("POST /tasks/batch")
+	if len(batches) != 1 {
+		for _, check := range []string{"S0-APPROVE-15/tasks", "S0-APPROVE-15/mandatory", "S0-APPROVE-15/recommended"} {
+			t.Fail(check, "one batch", "%s", describeRequests(batches))
+		}
+		return nil
+	}
+	checkBatch(t, d, got, batches[0])
+	confirms := services.requests("POST /ids/confirm")
+	t.Check("S0-APPROVE-17", len(confirms) == 1 && rawjson.Text(confirms[0].body["reservation_id"]) == got.Reservation && got.Reservation != "" &&
+		!confirms[0].at.Before(batches[0].at), "one confirmation of "+got.Reservation, "%s", describeRequests(confirms))
+	return nil
+}
+
+func checkBatch(t *conformance.Trial, d draft, got approval, batch restRequest) {
+	tasks := batch.tasks()
+	var ids []string
+	mandatory, recommended := "", ""
+	for _, task := range tasks {
+		ids = append(ids, task.ArtifactID)
+		if task.Generator != "hls-generator" || task.Status != "pending" {
+			ids = append(ids, task.Generator+" "+task.Status)
+		}
+		prd, found := input(task, "prd")
+		if !found || prd.Classification != "mandatory" || prd.ArtifactID != d.id || prd.Status != "Approved" || prd.uri() != uriOf(d.id, 1) {
+			mandatory = string(rawjson.Encode(task.Inputs))
+		}
+		for name, file := range researchFiles {
+			in, found := input(task, name)
+			if !found || in.Classification != "recommended" || in.Status != "Finalized" || in.uri() != "mcp://resources/artifacts/research/"+file {
+				recommended = string(rawjson.Encode(task.Inputs))
+			}
+		}
+	}
+	t.Check("S0-APPROVE-15/tasks", len(tasks) == 3 && slices.Equal(ids, got.Detected), "tasks of the hls-generator for each sub-artifact", "%v", ids)
+	t.Check("S0-APPROVE-15/mandatory", len(tasks) > 0 && mandatory == "", "the input prd, mandatory and Approved", "%s", rawjson.Clip(mandatory, 300))
+	t.Check("S0-APPROVE-15/recommended", len(tasks) > 0 && recommended == "", "two recommended inputs, Finalized", "%s", rawjson.Clip(recommended, 300))
+}
+
+func input(task restTask, name string) (restInput, bool) {
+	i := slices.IndexFunc(task.Inputs, func(in restInput) bool { return in.Name == name })
+	if i < 0 {
+		return restInput{}, false
+	}
+	return task.Inputs[i], true
+}
+
+func runApproveNoResearch(t *conformance.Trial) error {
+	if err := writeResearch(t, ""); err != nil {
+		return err
+	}
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	_, a, err := approve(t, s, d.id)
+	if err != nil {
+		t.Fail("S0-APPROVE-16", "an approval", "%s", a.OrError(err))
+		return nil
+	}
+	batches := services.requests("POST /tasks/batch")
+	only := len(batches) == 1 && len(batches[0].tasks()) == 3
+	for _, b := range batches {
+		for _, task := range b.tasks() {
+			only = only && len(task.Inputs) == 1 && task.Inputs[0].Name == "prd"
+		}
+	}
+	t.Check("S0-APPROVE-16", only, "tasks with the mandatory input alone", "%s", describeRequests(batches))
+	return nil
+}
+
+func runApproveAsksNothing(t *conformance.Trial) error {
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	epic := newDraft(unusedID(t, "EPIC"))
+	epic.parent = ""
+	plain, err := storedPRD(t, s, "Nothing below it.\n")
+	if err != nil {
+		return err
+	}
+	if err := keep(t, s, epic); err != nil {
+		return err
+	}
+	if _, a, err := approve(t, s, epic.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.Check("S0-APPROVE-18/no-reserve", len(reserves) == 0, "no reservation", "%s", describeRequests(reserves))
+	services.begin(nil)
+	t.Step(s)
+	if _, a, err := approve(t, s, plain.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	all := services.requests("")
+	t.Check("S0-APPROVE-19/no-requests", len(all) == 0, "no request", "%s", describeRequests(all))
+	return nil
+}
+
+func runApproveStories(t *conformance.Trial) error {
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	prd, d := child(t, "PRD", "HLS", "## Stories\n\n- US-AAA\n- US-BBB\n")
+	if err := keep(t, s, prd, d); err != nil {
+		return err
+	}
+	if _, a, err := approve(t, s, d.id); err != nil {
+		return fmt.Errorf("the approval: %s", a.OrError(err))
+	}
+	batches := services.requests("POST /tasks/batch")
+	ok := len(batches) == 1 && len(batches[0].tasks()) == 2
+	for _, b := range batches {
+		for _, task := range b.tasks() {
+			in, found := input(task, "hls")
+			ok = ok && task.Generator == "backlog-story-generator" && found && in.Classification == "mandatory" && in.ArtifactID == d.id
+		}
+	}
+	t.Check("S0-APPROVE-20/generator", ok, "two tasks of the backlog-story-generator with the input hls", "%s", describeRequests(batches))
+	return nil
+}
+
+func runApproveRefusedFirst(t *conformance.Trial) error {
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	done := newDraft(unusedID(t, "PRD"))
+	done.parent, done.status, done.body = "", "Approved", threeStories
+	epic, below := child(t, "EPIC", "PRD", threeStories)
+	epic.status = "Draft"
+	many, err := storedPRD(t, s, placeholders("HLS", 101))
+	if err != nil {
+		return err
+	}
+	if err := keep(t, s, done, epic, below); err != nil {
+		return err
+	}
+	for check, id := range rule.Pairs(
+		"S0-APPROVE-06/no-reserve", unusedID(t, "PRD"), "S0-APPROVE-07/no-reserve", done.id,
+		"S0-APPROVE-08/no-reserve", below.id, "S0-APPROVE-27/no-reserve", many.id,
+	) {
+		services.begin(nil)
+		if _, err := tryApprove(t, s, id); err != nil {
+			return err
+		}
+		all := services.requests("")
+		t.Check(check, len(all) == 0, "no request", "%s", describeRequests(all))
+	}
+	return nil
+}
+
+func runApproveNoIDs(t *conformance.Trial) error {
+	s, services, err := playing(t, breaking("POST /ids/reserve", RestAnswer{lose: true}))
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	t.Check("S0-APPROVE-21/error", a.HasCode(err, wire.CodeInternal, CodeServer), "error -32603 or -32000", "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	if err := checkUnchanged(t, "S0-APPROVE-21/unchanged", s, d); err != nil {
+		return err
+	}
+	services.begin(nil)
+	_, a, err = approve(t, s, d.id)
+	t.Check("S0-APPROVE-21/draft", err == nil, "an approval once the service is back", "%s", a.OrError(err))
+	return nil
+}
+
+// httpBody is what a service says that must not get through (S0-ERR-02).
+const httpBody = "a sentence of the service"
+
+func runApproveNoTasks(t *conformance.Trial) error {
+	s, services, err := playing(t, breaking("POST /tasks/batch", restRefusal(http.StatusBadRequest, httpBody)))
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	a, err := tryApprove(t, s, d.id)
+	if err != nil {
+		return err
+	}
+	data, _ := rawjson.Object(a.ErrorData())
+	t.Check("S0-APPROVE-22/refused", a.HasCode(nil, wire.CodeInvalidParams) && string(data["rolled_back"]) == "true" && rawjson.Text(data["failed_step"]) != "",
+		"error -32602 with rolled_back true and failed_step", "%s", a.Describe())
+	t.Check("S0-ERR-02", a.Err != nil && data["status_code"] == nil && data["detail"] == nil && !hasMember(a, "status_code"),
+		"none of status_code, detail", "%s", a.Describe())
+	if err := checkUnchanged(t, "S0-APPROVE-22/unchanged", s, d); err != nil {
+		return err
+	}
+	confirms := services.requests("POST /ids/confirm")
+	t.Check("S0-APPROVE-23/unconfirmed", len(confirms) == 0, "no confirmation", "%s", describeRequests(confirms))
+
+	services.begin(breaking("POST /tasks/batch", restRefusal(http.StatusInternalServerError, httpBody)))
+	a, err = tryApprove(t, s, d.id)
+	data, _ = rawjson.Object(a.ErrorData())
+	t.Check("S0-APPROVE-22/failed", err == nil && a.Err != nil && string(data["rolled_back"]) == "true", "an error with rolled_back true", "%s", a.OrError(err))
+	if err != nil {
+		return err
+	}
+	services.begin(nil)
+	t.Step(s)
+	next := fmt.Sprintf("HLS-%03d", services.given("HLS")+1)
+	got, a, err := approve(t, s, d.id)
+	t.Check("S0-APPROVE-23/higher", err == nil && inRow(got.Detected, "HLS") && got.Detected[0] == next, "three ids from "+next, "%s", a.OrError(err))
+	return nil
+}
+
+// hasMember reports whether the message or its error has a member of that name.
+func hasMember(a wire.Answer, name string) bool {
+	_, top := a.In.Members[name]
+	inner, _ := rawjson.Object(a.In.Members["error"])
+	_, below := inner[name]
+	return top || below
+}
+
+func runApproveUnconfirmed(t *conformance.Trial) error {
+	s, _, err := playing(t, breaking("POST /ids/confirm", restRefusal(http.StatusNotFound, "Reservation expired or not found")))
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	got, a, err := approve(t, s, d.id)
+	t.Check("S0-APPROVE-24/success", err == nil && got.Success && got.Confirmed != nil && !*got.Confirmed, "success with reservation_confirmed false", "%s", a.OrError(err))
+	if err != nil {
+		return fmt.Errorf("the approval: %w", err)
+	}
+	warned := wait.Until(t.Ctx, wire.Lag, func() bool {
+		return slices.ContainsFunc(logLines(s.Conn.Stderr()), func(line map[string]json.RawMessage) bool {
+			return rawjson.Text(line["level"]) == "WARN" && rawjson.Text(line["reservation_id"]) == got.Reservation
+		})
+	})
+	t.Check("S0-APPROVE-24/warning", warned, "a warning about "+got.Reservation, "no such line")
+	return nil
+}
+
+func runApproveTwiceAsks(t *conformance.Trial) error {
+	s, services, err := playing(t, nil)
+	if err != nil {
+		return err
+	}
+	d, err := storedPRD(t, s, threeStories)
+	if err != nil {
+		return err
+	}
+	if _, err := together(t, s, ToolApprove, approveArguments(d.id), approveArguments(d.id)); err != nil {
+		return err
+	}
+	reserves := services.requests("POST /ids/reserve")
+	t.Check("S0-APPROVE-25/reserve", len(reserves) == 1, "one reservation", "%s", describeRequests(reserves))
+	tasks := 0
+	batches := services.requests("POST /tasks/batch")
+	for _, b := range batches {
+		tasks += len(b.tasks())
+	}
+	t.Check("S0-APPROVE-25/tasks", tasks == 3, "3 tasks", "%d: %s", tasks, describeRequests(batches))
+	return nil
+}

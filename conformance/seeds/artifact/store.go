@@ -1,0 +1,288 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// storeNeeds is what every scenario of store_artifact needs.
+func storeNeeds() conformance.Needs {
+	return conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolStore}, SideEffects: conformance.SideEffectsAll}
+}
+
+func storeScenarios() []conformance.Scenario {
+	needs := storeNeeds()
+	reading := needs
+	reading.Capability = "resources"
+	logs := needs
+	logs.Process = true
+	return []conformance.Scenario{
+		{
+			ID: "S0-STORE-01", Area: AreaStore, Title: "the result of a store", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-01/fields", "S0-STORE-01", "the result has success, artifact_id, storage_path and resource_uri"),
+				rule.Required("S0-STORE-01/path", "S0-STORE-01", "storage_path ends in epic/<ID>_v1.md"),
+				rule.Required("S0-STORE-01/uri", "S0-STORE-01", "resource_uri is mcp://resources/artifacts/epics/<ID>_v1.md"),
+			},
+			Run: runStoreResult,
+		},
+		{
+			ID: "S0-STORE-05", Area: AreaStore, Title: "metadata that lack a field", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-05/id", "S0-STORE-05", "a document without an id is refused"),
+				rule.Required("S0-STORE-05/status", "S0-STORE-05", "a document without a status is refused"),
+				rule.Required("S0-STORE-05/title", "S0-STORE-05", "a document without a title is refused"),
+				rule.Required("S0-STORE-05/nothing", "S0-STORE-05", "a refused document leaves no file"),
+			},
+			Run: runStoreMissing,
+		},
+		{
+			ID: "S0-STORE-06", Area: AreaStore, Title: "versions", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-06/default", "S0-STORE-06", "a document without a version is version 1"),
+				rule.Required("S0-STORE-06/given", "S0-STORE-06", "**Version:** 3 is stored as _v3"),
+			},
+			Run: runStoreVersions,
+		},
+		{
+			ID: "S0-STORE-11", Area: AreaStore, Title: "types of artifacts", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-11/folders", "S0-STORE-11", "each of the 10 types has its folder"),
+				rule.Required("S0-STORE-11/uris", "S0-STORE-11", "each of the 10 types has its plural in the URI"),
+			},
+			Run: runStoreTypes,
+		},
+		{
+			ID: "S0-STORE-12", Area: AreaStore, Title: "reading what was stored", Needs: reading,
+			Checks: []conformance.Check{rule.Required("S0-STORE-12", "S0-STORE-12", "resources/read of the returned URI gives the content")},
+			Run:    runStoreRead,
+		},
+		{
+			ID: "S0-STORE-14", Area: AreaStore, Title: "storing over a version", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-14/draft", "S0-STORE-14", "a draft is replaced"),
+				rule.Required("S0-STORE-14/approved", "S0-STORE-14", "an approved version is not: -32000 approved_immutable"),
+			},
+			Run: runStoreOver,
+		},
+		{
+			ID: "S0-STORE-15", Area: AreaStore, Title: "the log of a store", Needs: logs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-15/started", "S0-STORE-15", "the started line has content_size"),
+				rule.Required("S0-STORE-15/completed", "S0-STORE-15", "the completed line has type, version, size, URI and duration"),
+			},
+			Run: runStoreLog,
+		},
+	}
+}
+
+// stored is the result of store_artifact.
+type stored struct {
+	Success bool   `json:"success"`
+	ID      string `json:"artifact_id"`
+	Path    string `json:"storage_path"`
+	URI     string `json:"resource_uri"`
+}
+
+// store calls store_artifact.
+func store(t *conformance.Trial, s *wire.Session, content string) (stored, wire.Answer, error) {
+	var out stored
+	a, err := t.Call(s, ToolStore, storeArguments(content))
+	if err != nil {
+		return out, a, err
+	}
+	members, err := a.Payload()
+	if err != nil {
+		return out, a, err
+	}
+	if err := json.Unmarshal(rawjson.Encode(members), &out); err != nil {
+		return out, a, fmt.Errorf("the result: %w", err)
+	}
+	return out, a, nil
+}
+
+// slash makes a path of the server's machine comparable.
+func slash(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+
+func runStoreResult(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	id := unusedID(t, "EPIC")
+	got, a, err := store(t, s, newDraft(id).text())
+	if !t.Check("S0-STORE-01/fields", err == nil && got.Success && got.ID == id && got.Path != "" && got.URI != "",
+		"the four fields", "%s", a.OrError(err)) {
+		return err
+	}
+	t.Check("S0-STORE-01/path", strings.HasSuffix(slash(got.Path), "/epic/"+id+"_v1.md"), "…/epic/"+id+"_v1.md", "%q", got.Path)
+	uri := uriOf(id, 1)
+	t.Check("S0-STORE-01/uri", got.URI == uri, uri, "%q", got.URI)
+	return nil
+}
+
+func runStoreMissing(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	id := unusedID(t, "PRD")
+	for _, c := range []struct {
+		check string
+		strip func(*draft)
+	}{
+		{"S0-STORE-05/id", func(d *draft) { d.id = "" }},
+		{"S0-STORE-05/status", func(d *draft) { d.status = "" }},
+		{"S0-STORE-05/title", func(d *draft) { d.title = "" }},
+	} {
+		d := newDraft(id)
+		c.strip(&d)
+		t.Step(s)
+		a, err := t.Call(s, ToolStore, storeArguments(d.text()))
+		ok := a.HasCode(err, wire.CodeInvalidParams) && strings.Contains(a.Err.Message, "Missing required metadata field")
+		t.Check(c.check, ok, `error -32602 "… Missing required metadata field"`, "%s", a.OrError(err))
+		if err != nil {
+			return err
+		}
+	}
+	if t.Rev.Fixtures.Artifacts == "" {
+		t.Skip("S0-STORE-05/nothing", conformance.SkipControl, "needs a look at the server's artifacts folder")
+		return nil
+	}
+	files, err := names(t.Rev.Fixtures.Artifacts)
+	if err != nil {
+		return err
+	}
+	left := ""
+	for _, f := range files {
+		if name := path.Base(f); strings.Contains(name, id) || strings.HasPrefix(name, "_v") {
+			left = f
+		}
+	}
+	t.Check("S0-STORE-05/nothing", left == "", "no file", "%s", left)
+	return nil
+}
+
+func runStoreVersions(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	id := unusedID(t, "HLS")
+	for check, version := range rule.Pairs("S0-STORE-06/default", "", "S0-STORE-06/given", "3") {
+		d := newDraft(id)
+		d.version = version
+		want := "_v" + version + ".md"
+		if version == "" {
+			want = "_v1.md"
+		}
+		t.Step(s)
+		got, a, err := store(t, s, d.text())
+		t.Check(check, err == nil && strings.HasSuffix(got.Path, want) && strings.HasSuffix(got.URI, want), id+want, "%s", a.OrError(err))
+	}
+	return nil
+}
+
+func runStoreTypes(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	folder, uri := "", ""
+	for _, kind := range StoredTypes {
+		id := unusedID(t, kind.Prefix)
+		t.Step(s)
+		got, a, err := store(t, s, newDraft(id).text())
+		if err != nil {
+			folder = id + ": " + a.OrError(err)
+			uri = folder
+			break
+		}
+		if !strings.HasSuffix(slash(got.Path), "/"+kind.Folder+"/"+id+"_v1.md") {
+			folder = got.Path
+		}
+		if got.URI != "mcp://resources/artifacts/"+kind.Plural+"/"+id+"_v1.md" {
+			uri = got.URI
+		}
+	}
+	t.Check("S0-STORE-11/folders", folder == "", "{BASE}/<type>/<ID>_v1.md", "%s", folder)
+	t.Check("S0-STORE-11/uris", uri == "", "mcp://resources/artifacts/<types>/<ID>_v1.md", "%s", uri)
+	return nil
+}
+
+func runStoreRead(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	content := newDraft(unusedID(t, "SPEC")).text()
+	got, a, err := store(t, s, content)
+	if err != nil {
+		t.Fail("S0-STORE-12", "a stored document", "%s", a.OrError(err))
+		return err
+	}
+	t.Step(s)
+	a, err = s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": got.URI})
+	var result struct {
+		Contents []struct{ URI, Text string } `json:"contents"`
+	}
+	ok := err == nil && a.Err == nil && json.Unmarshal(a.Result, &result) == nil &&
+		len(result.Contents) == 1 && result.Contents[0].Text == content
+	t.Check("S0-STORE-12", ok, "the content that was stored", "%s", a.OrError(err))
+	return err
+}
+
+func runStoreOver(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft(unusedID(t, "US"))
+	if _, a, err := store(t, s, d.text()); err != nil {
+		t.Fail("S0-STORE-14/draft", "a stored draft", "%s", a.OrError(err))
+		return err
+	}
+	d.status, d.body = "Approved", "The second text.\n"
+	t.Step(s)
+	_, a, err := store(t, s, d.text())
+	t.Check("S0-STORE-14/draft", err == nil, "a result", "%s", a.OrError(err))
+	if err != nil {
+		return fmt.Errorf("the second store: %w", err)
+	}
+	d.body = "The third text.\n"
+	t.Step(s)
+	a, err = t.Call(s, ToolStore, storeArguments(d.text()))
+	data, _ := rawjson.Object(a.ErrorData())
+	t.Check("S0-STORE-14/approved", a.HasCode(err, CodeServer) && rawjson.Text(data["reason"]) == "approved_immutable",
+		`error -32000 with data.reason "approved_immutable"`, "%s", a.OrError(err))
+	return err
+}
+
+func runStoreLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	arguments := storeArguments(newDraft(unusedID(t, "TASK")).text())
+	task := "log-store-" + TaskID
+	arguments["task_id"] = task
+	if _, err := t.Call(s, ToolStore, arguments); err != nil {
+		return err
+	}
+	line, found := logLine(t, s, ToolStore+"_invocation_completed", "task_id", task)
+	missing := missingMembers(line, "artifact_id", "artifact_type", "version", "size_bytes", "resource_uri", "duration_ms")
+	t.Check("S0-STORE-15/completed", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
+	line, found = logLine(t, s, ToolStore+"_invocation_started", "task_id", task)
+	missing = missingMembers(line, "tool_name", "content_size")
+	t.Check("S0-STORE-15/started", found && missing == "", "the members of a started line", "%s", lineFault(line, found, missing))
+	return nil
+}

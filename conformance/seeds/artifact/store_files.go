@@ -1,0 +1,410 @@
+package artifact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// storeFileScenarios look at what store_artifact leaves on disk.
+func storeFileScenarios() []conformance.Scenario {
+	needs := storeNeeds()
+	needs.Artifacts = true
+	started := needs
+	started.Process = true
+	return []conformance.Scenario{
+		{
+			ID: "S0-STORE-02", Area: AreaStore, Title: "the file of a document", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-STORE-02", "S0-STORE-02", "the file equals the input byte for byte")},
+			Run:    runFileContent,
+		},
+		{
+			ID: "S0-STORE-03", Area: AreaStore, Title: "the metadata of a document", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-03/keys", "S0-STORE-03", "the metadata have exactly the 8 keys"),
+				rule.Required("S0-STORE-03/values", "S0-STORE-03", "the metadata have the values of the document"),
+				rule.Required("S0-STORE-03/size", "S0-STORE-03", "size_bytes counts bytes, not characters"),
+				rule.Required("S0-STORE-07", "S0-STORE-07", "a document without a parent is stored with parent_id null"),
+			},
+			Run: runFileMetadata,
+		},
+		{
+			ID: "S0-STORE-04", Area: AreaStore, Title: "a folder that is not there", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-STORE-04", "S0-STORE-04", "the folder of a type is made when it is missing")},
+			Run:    runFileFolder,
+		},
+		{
+			ID: "S0-STORE-08", Area: AreaStore, Title: "a store that cannot be finished", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-08/error", "S0-STORE-08", "a file that cannot be put in its place is an error"),
+				rule.Required("S0-STORE-08/clean", "S0-STORE-08", "no temporary file is left"),
+			},
+			Run: runFileBlocked,
+		},
+		{
+			ID: "S0-STORE-09", Area: AreaStore, Title: "readers during writes", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-STORE-09", "S0-STORE-09", "a reader during 200 overwrites never sees part of a file")},
+			Run:    runFileReaders,
+		},
+		{
+			ID: "S0-STORE-10", Area: AreaStore, Title: "a folder that may not be written", Needs: started,
+			Checks: []conformance.Check{rule.Required("S0-STORE-10", "S0-STORE-10", "a read-only folder is -32000 Permission denied")},
+			Run:    runFileReadOnly,
+		},
+		{
+			ID: "S0-STORE-13", Area: AreaStore, Title: "an id that climbs", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-13/refused", "S0-STORE-13", "an id with a path in it is refused with -32602"),
+				rule.Required("S0-STORE-13/outside", "S0-STORE-13", "nothing is written outside the artifacts folder"),
+			},
+			Run: runFileTraversal,
+		},
+		{
+			ID: "S0-STORE-16", Area: AreaStore, Title: "stores of one document at once", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-STORE-16/whole", "S0-STORE-16", "the file is one of the inputs"),
+				rule.Required("S0-STORE-16/match", "S0-STORE-16", "the metadata belong to the same input"),
+			},
+			Run: runFileParallel,
+		},
+	}
+}
+
+// artifact returns the path of a stored file, of its metadata with meta.
+func artifact(t *conformance.Trial, folder, id string, meta bool) string {
+	name := id + "_v1.md"
+	if meta {
+		name = id + "_v1_metadata.json"
+	}
+	return filepath.Join(t.Rev.Fixtures.Artifacts, folder, name)
+}
+
+// storeOr stores a document and fails the checks when that does not work.
+func storeOr(t *conformance.Trial, s *wire.Session, content string, checks ...string) (bool, error) {
+	_, a, err := store(t, s, content)
+	if err != nil {
+		for _, c := range checks {
+			t.Fail(c, "a stored document", "%s", a.OrError(err))
+		}
+		if errors.Is(err, wire.ErrClosed) || errors.Is(err, wire.ErrNoAnswer) {
+			return false, err
+		}
+		return false, nil
+	}
+	return true, nil
+}
+
+func runFileContent(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft(unusedID(t, "EPIC"))
+	d.body = "Line ends of two kinds\r\n, a tab\t, and no line end at the end"
+	if ok, err := storeOr(t, s, d.text(), "S0-STORE-02"); !ok {
+		return err
+	}
+	got, err := os.ReadFile(artifact(t, "epic", d.id, false))
+	switch {
+	case err != nil:
+		t.Fail("S0-STORE-02", "the file", "%v", errors.Unwrap(err))
+	default:
+		t.Check("S0-STORE-02", string(got) == d.text(), "the input", "%d bytes, other than the %d given", len(got), len(d.text()))
+	}
+	return nil
+}
+
+func runFileMetadata(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	d := newDraft(unusedID(t, "EPIC"))
+	all := []string{"S0-STORE-03/keys", "S0-STORE-03/values", "S0-STORE-03/size"}
+	if ok, err := storeOr(t, s, d.text(), all...); !ok {
+		return err
+	}
+	meta, err := readMetadata(artifact(t, "epic", d.id, true))
+	if err != nil {
+		for _, c := range all {
+			t.Fail(c, "the metadata file", "%v", err)
+		}
+		return nil
+	}
+	want := []string{"artifact_id", "artifact_type", "file_path", "parent_id", "size_bytes", "status", "title", "version"}
+	t.Check("S0-STORE-03/keys", slices.Equal(rawjson.SortedKeys(meta), want), strings.Join(want, ", "), "%s", strings.Join(rawjson.SortedKeys(meta), ", "))
+	ok := rawjson.Text(meta["artifact_id"]) == d.id && rawjson.Text(meta["artifact_type"]) == "epic" && string(meta["version"]) == "1" &&
+		rawjson.Text(meta["status"]) == d.status && rawjson.Text(meta["parent_id"]) == d.parent && rawjson.Text(meta["title"]) == d.title &&
+		strings.HasSuffix(slash(rawjson.Text(meta["file_path"])), "epic/"+d.id+"_v1.md")
+	t.Check("S0-STORE-03/values", ok, "those of the document", "%s", rawjson.Encode(meta))
+	t.Check("S0-STORE-03/size", string(meta["size_bytes"]) == fmt.Sprint(len(d.text())), fmt.Sprint(len(d.text())), "%s", rawjson.OrAbsent(meta["size_bytes"]))
+
+	t.Step(s)
+	orphan := newDraft(unusedID(t, "EPIC"))
+	orphan.parent = ""
+	if ok, err := storeOr(t, s, orphan.text(), "S0-STORE-07"); !ok {
+		return err
+	}
+	meta, err = readMetadata(artifact(t, "epic", orphan.id, true))
+	t.Check("S0-STORE-07", err == nil && string(meta["parent_id"]) == "null", "parent_id null", "%v %s", err, rawjson.OrAbsent(meta["parent_id"]))
+	return nil
+}
+
+func readMetadata(path string) (map[string]json.RawMessage, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the path, which differs from run to run
+	}
+	members, ok := rawjson.Object(data)
+	if !ok {
+		return nil, errors.New("the metadata are no JSON object")
+	}
+	return members, nil
+}
+
+func runFileFolder(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(t.Rev.Fixtures.Artifacts, "spike")
+	if t.Rev.OwnFolders {
+		err = conformance.Ours(os.RemoveAll(folder))
+	} else if _, statErr := os.Stat(folder); !errors.Is(statErr, fs.ErrNotExist) {
+		t.Skip("S0-STORE-04", conformance.SkipControl, "the folder is there, and what the suite did not make it does not remove")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := newDraft(unusedID(t, "SPIKE"))
+	if ok, err := storeOr(t, s, d.text(), "S0-STORE-04"); !ok {
+		return err
+	}
+	_, err = os.Stat(artifact(t, "spike", d.id, false))
+	t.Check("S0-STORE-04", err == nil, "the folder and the file", "no file")
+	return nil
+}
+
+// runFileBlocked puts a folder where the file belongs: the rename at the end
+// of an atomic write cannot work.
+func runFileBlocked(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	id := unusedID(t, "ADR")
+	path := artifact(t, "adr", id, false)
+	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil { //nolint:gosec // the server may be another user
+		return conformance.Ours(err)
+	}
+	a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
+	result, _ := rawjson.Object(a.Result)
+	t.Check("S0-STORE-08/error", err == nil && (a.Err != nil || string(result["isError"]) == "true"), "an error", "%s", a.OrError(err))
+	files, lookErr := names(t.Rev.Fixtures.Artifacts)
+	if lookErr != nil {
+		return lookErr
+	}
+	left := slices.IndexFunc(files, func(f string) bool {
+		// In a hidden folder a server may keep what is no part of a document,
+		// such as its locks.
+		hidden := strings.HasPrefix(f, ".") && strings.Contains(f, "/")
+		return strings.Contains(f, id) && !strings.Contains(f, "in the way") && !hidden
+	})
+	if left >= 0 {
+		t.Fail("S0-STORE-08/clean", "no file of the document", "%s", files[left])
+	} else {
+		t.Pass("S0-STORE-08/clean")
+	}
+	if removeErr := os.RemoveAll(path); removeErr != nil {
+		return conformance.Ours(removeErr)
+	}
+	return err
+}
+
+// BusyReader is how many times as many it writes on a machine so busy that the
+// reader hardly comes to look.
+const BusyReader = 10
+
+func runFileReaders(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	texts, id := [2]string{}, unusedID(t, "US")
+	for i := range texts {
+		d := newDraft(id)
+		d.body = strings.Repeat(string(rune('a'+i)), 32_000*(i+1)) + "\nend of document\n"
+		texts[i] = d.text()
+	}
+	if ok, err := storeOr(t, s, texts[0], "S0-STORE-09"); !ok {
+		return err
+	}
+	path := artifact(t, "backlog_story", id, false)
+	stop := make(chan struct{})
+	found := make(chan string, 1)
+	var writing atomic.Int64 // the number of the write under way
+	var looked atomic.Int64  // writes during which the file was read
+	go func() {
+		last := int64(0)
+		for {
+			during := writing.Load()
+			data, err := t.Rev.Opts.ReadFile(path)
+			if err != nil || string(data) != texts[0] && string(data) != texts[1] {
+				found <- fmt.Sprintf("%d bytes, %v", len(data), errors.Unwrap(err))
+				return
+			}
+			if during = max(during, writing.Load()); during > last {
+				looked.Add(1)
+				last = during
+			}
+			select {
+			case <-stop:
+				found <- ""
+				return
+			default:
+			}
+		}
+	}()
+	enough, writes := t.Rev.Opts.Overwrites, 0
+	seldom := func() bool { return looked.Load() < int64(enough)/10 }
+	for writes < enough || seldom() && writes < BusyReader*enough {
+		if len(found) > 0 {
+			break // the reader has seen a part
+		}
+		writes++
+		writing.Store(int64(writes))
+		_, a, storeErr := store(t, s, texts[writes%2])
+		writing.Store(0)
+		if storeErr != nil {
+			err = fmt.Errorf("store %d: %s", writes, a.OrError(storeErr))
+			break
+		}
+	}
+	close(stop)
+	partial := <-found
+	if err != nil {
+		return err
+	}
+	if partial == "" && seldom() {
+		t.Unknown("S0-STORE-09", fmt.Sprintf("the file was read during %d of %d writes: the machine is too busy to tell what readers see", looked.Load(), writes))
+		return nil
+	}
+	t.Check("S0-STORE-09", partial == "", "one of the two texts", "%s", partial)
+	return nil
+}
+
+func runFileReadOnly(t *conformance.Trial) error {
+	if !t.Rev.Binds {
+		t.Skip("S0-STORE-10", conformance.SkipControl, "file permissions do not bind this user")
+		return nil
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(t.Rev.Fixtures.Artifacts), "read-only-")
+	if err != nil {
+		return conformance.Ours(err)
+	}
+	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder needs x to be entered
+		return conformance.Ours(err)
+	}
+	s, err := t.Open([]string{conformance.EnvArtifacts + "=" + dir})
+	if err != nil {
+		return err
+	}
+	if err := s.Handshake(t.Ctx, t.Rev.Asked); err != nil {
+		return err
+	}
+	t.Step(s)
+	a, err := t.Call(s, ToolStore, storeArguments(newDraft(unusedID(t, "EPIC")).text()))
+	ok := a.HasCode(err, CodeServer) && strings.HasPrefix(a.Err.Message, "Permission denied:")
+	t.Check("S0-STORE-10", ok, `error -32000 "Permission denied: …"`, "%s", a.OrError(err))
+	return err
+}
+
+func runFileTraversal(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	around := filepath.Dir(t.Rev.Fixtures.Artifacts)
+	before, err := names(around)
+	if err != nil {
+		return err
+	}
+	accepted := ""
+	for _, id := range []string{"../../EPIC-913", "EPIC-913/../../../x", "/tmp/EPIC-913", `..\EPIC-913`, "EPIC-913%2e%2e"} {
+		t.Step(s)
+		a, err := t.Call(s, ToolStore, storeArguments(newDraft(id).text()))
+		if err != nil {
+			return err
+		}
+		if !a.HasCode(nil, wire.CodeInvalidParams) {
+			accepted = id + ": " + a.Describe()
+		}
+	}
+	t.Check("S0-STORE-13/refused", accepted == "", "error -32602", "%s", accepted)
+	after, err := names(around)
+	if err != nil {
+		return err
+	}
+	left := ""
+	for _, f := range after {
+		if !slices.Contains(before, f) {
+			left = f
+		}
+	}
+	t.Check("S0-STORE-13/outside", left == "", "no new file", "%s", left)
+	return nil
+}
+
+func runFileParallel(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	const stores = 24
+	texts := make([]string, stores)
+	titles := make([]string, stores)
+	ids := make([]string, stores)
+	id := unusedID(t, "PRD")
+	for i := range texts {
+		d := newDraft(id)
+		d.title = fmt.Sprintf("Writer number %02d", i)
+		d.body = strings.Repeat(fmt.Sprintf("text of writer %d\n", i), 100*(i+1))
+		texts[i], titles[i] = d.text(), d.title
+		if ids[i], err = s.Post(t.Ctx, mcp.MethodToolsCall, conformance.CallParams(ToolStore, storeArguments(texts[i]))); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if a, err := s.Await(t.Ctx, id); err != nil || a.Err != nil {
+			return fmt.Errorf("a store: %s", a.OrError(err))
+		}
+	}
+	data, err := os.ReadFile(artifact(t, "prd", id, false))
+	if err != nil {
+		t.Fail("S0-STORE-16/whole", "the file", "%v", errors.Unwrap(err))
+		return nil
+	}
+	winner := slices.IndexFunc(texts, func(text string) bool { return bytes.Equal(data, []byte(text)) })
+	if !t.Check("S0-STORE-16/whole", winner >= 0, "one of the inputs", "%d bytes that are none of them", len(data)) {
+		t.Skip("S0-STORE-16/match", conformance.SkipPrerequisite, "the file is none of the inputs")
+		return nil
+	}
+	meta, err := readMetadata(artifact(t, "prd", id, true))
+	t.Check("S0-STORE-16/match", err == nil && rawjson.Text(meta["title"]) == titles[winner] && string(meta["size_bytes"]) == fmt.Sprint(len(data)),
+		titles[winner], "%v %s", err, rawjson.Encode(meta))
+	return nil
+}

@@ -1,0 +1,362 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+)
+
+func validateScenarios() []conformance.Scenario {
+	needs := conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly}
+	logs := needs
+	logs.Process = true
+	return []conformance.Scenario{
+		{
+			ID: "S0-VAL-01", Area: AreaValidate, Title: "a PRD that passes", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-01/passed", "S0-VAL-01", "a complete PRD passes"),
+				rule.Required("S0-VAL-01/rate", "S0-VAL-01", `automated_pass_rate is "24/24"`),
+				rule.Required("S0-VAL-01/agent", "S0-VAL-01", "agent_review_required is 2"),
+				rule.Required("S0-VAL-01/results", "S0-VAL-01", "there are 26 results with ids and kinds of their own"),
+				rule.Required("S0-VAL-04", "S0-VAL-04", "an agent criterion has passed null and requires_agent_review true"),
+				rule.Required("S0-VAL-06", "S0-VAL-06", "pending agent criteria do not stop an artifact that passes"),
+				rule.Required("X-WIRE-11", "X-WIRE-11", "structuredContent, when present, is the same object as the text"),
+			},
+			Run: runValidateGood,
+		},
+		{
+			ID: "S0-VAL-02", Area: AreaValidate, Title: "the checklist follows from the id", Needs: logs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-02/epic", "S0-VAL-02", "EPIC-006 is judged by epic_validation_v1"),
+				rule.Required("S0-VAL-02/story", "S0-VAL-02", "US-040 is judged by backlog_story_validation_v1"),
+			},
+			Run: runValidateChecklistID,
+		},
+		{
+			ID: "S0-VAL-03", Area: AreaValidate, Title: "a PRD without a required section", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-03/result", "S0-VAL-03", "a failed criterion is a normal result"),
+				rule.Required("S0-VAL-03/criterion", "S0-VAL-03", `the criterion fails with "Missing sections"`),
+				rule.Required("S0-VAL-03/rate", "S0-VAL-03", `automated_pass_rate is "23/24"`),
+				rule.Required("S0-VAL-03/overall", "S0-VAL-03", "the artifact does not pass"),
+			},
+			Run: runValidateMissingSection,
+		},
+		{
+			ID: "S0-VAL-07", Area: AreaValidate, Title: "placeholders", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-07/draft", "S0-VAL-07", "a draft may have placeholder ids such as HLS-AAA"),
+				rule.Required("S0-VAL-07/leftover", "S0-VAL-07", "a field of the template left open fails its criterion"),
+			},
+			Run: runValidatePlaceholders,
+		},
+		{
+			ID: "S0-VAL-08", Area: AreaValidate, Title: "determinism", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-08", "S0-VAL-08", "the same input gives the same bytes 50 times")},
+			Run:    runValidateDeterminism,
+		},
+		{
+			ID: "S0-VAL-09", Area: AreaValidate, Title: "an unknown prefix", Needs: needs,
+			Checks: []conformance.Check{rule.Required("S0-VAL-09", "S0-VAL-09", "an unknown prefix is refused with -32602 and the valid ones")},
+			Run:    runValidatePrefix,
+		},
+		{
+			ID: "X-WIRE-10-BOUNDARY", Area: AreaValidate, Title: "the last value inside a limit", Needs: needs,
+			Checks: []conformance.Check{rule.Required("X-WIRE-10/boundary", "X-WIRE-10", "a task_id of 128 characters, of any alphabet, is taken")},
+			Run:    runValidateBoundary,
+		},
+		{
+			ID: "S0-VAL-12", Area: AreaValidate, Title: "an id that climbs", Needs: needs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-12/refused", "S0-VAL-12", "../etc/passwd as an id is refused with -32602"),
+				rule.Required("S0-VAL-12/log", "S0-VAL-12", "the attempt is logged with artifact_id and tool_name"),
+			},
+			Run: runValidateTraversal,
+		},
+		{
+			ID: "S0-VAL-15", Area: AreaValidate, Title: "the log of a validation", Needs: logs,
+			Checks: []conformance.Check{
+				rule.Required("S0-VAL-15", "S0-VAL-15", "the completed line has the verdict and the duration"),
+				rule.Required("X-LOG-01/validate", "X-LOG-01", "each call writes one started and one completed line"),
+				rule.Required("X-LOG-02/validate", "X-LOG-02", "no log line holds the text of an artifact"),
+			},
+			Run: runValidateLog,
+		},
+	}
+}
+
+func validate(t *conformance.Trial, s *wire.Session, content, id string) (verdict, wire.Answer, error) {
+	a, err := t.Call(s, ToolValidate, validateArguments(content, id))
+	v, err := readVerdict(a, err)
+	return v, a, err
+}
+
+func runValidateGood(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	v, a, err := validate(t, s, prd(), idPRD)
+	if err != nil {
+		t.Fail("S0-VAL-01/passed", "a verdict", "%v", err)
+		return err
+	}
+	failed := v.describe()
+	if r, some := v.with(func(r verdictResult) bool { return string(r.Passed) == "false" }); some {
+		failed += fmt.Sprintf(", %s: %s", r.ID, r.Details)
+	}
+	t.Check("S0-VAL-01/passed", v.passed(), "passed true", "%s", failed)
+	t.Check("S0-VAL-01/rate", v.Rate == "24/24", `"24/24"`, "%q", v.Rate)
+	t.Check("S0-VAL-01/agent", v.Agent != nil && *v.Agent == 2, "2", "%s", v.describe())
+	ids, kinds := map[string]bool{}, map[string]int{}
+	for _, r := range v.Results {
+		ids[r.ID] = true
+		kinds[r.ValidationType]++
+	}
+	t.Check("S0-VAL-01/results", len(v.Results) == 26 && len(ids) == 26 && kinds["automated"] == 24 && kinds["agent"] == 2,
+		"26 results, 24 of them automated and 2 of an agent", "%d with %d ids: %s", len(v.Results), len(ids), rawjson.Encode(kinds))
+	r, found := v.with(func(r verdictResult) bool { return r.ValidationType == "agent" })
+	t.Check("S0-VAL-04", found && string(r.Passed) == "null" && r.AgentReview,
+		"passed null, requires_agent_review true", "%s", rawjson.Encode(r))
+	t.Check("S0-VAL-06", v.passed() && v.Agent != nil && *v.Agent > 0, "passed true with agent criteria pending", "%s", v.describe())
+
+	result, _ := rawjson.Object(a.Result)
+	structured, there := result["structuredContent"]
+	if !there {
+		t.Skip("X-WIRE-11", conformance.SkipNotInRevision, "no structuredContent")
+		return nil
+	}
+	members, err := a.Payload()
+	if err != nil {
+		return err
+	}
+	t.Check("X-WIRE-11", sameJSON(structured, rawjson.Encode(members)), "the object of the text block", "%s", rawjson.Clip(string(structured), 160))
+	return nil
+}
+
+// sameJSON compares JSON texts as values.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return string(rawjson.Encode(x)) == string(rawjson.Encode(y))
+}
+
+func runValidateChecklistID(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ check, id, checklist string }{
+		{"S0-VAL-02/epic", "EPIC-006", "epic_validation_v1"},
+		{"S0-VAL-02/story", "US-040", "backlog_story_validation_v1"},
+	} {
+		t.Step(s)
+		if _, _, err := validate(t, s, newDraft(c.id).text(), c.id); err != nil {
+			t.Fail(c.check, "a verdict", "%v", err)
+			continue
+		}
+		line, found := logLine(t, s, ToolValidate+"_invocation_completed", "artifact_id", c.id)
+		t.Check(c.check, found && rawjson.Text(line["checklist_id"]) == c.checklist,
+			"checklist_id "+c.checklist+" in the completed line", "%s", describeLine(line, found))
+	}
+	return nil
+}
+
+// logLine returns the last log line of an event in which a member has a value.
+// The line may come a moment after the answer.
+func logLine(t *conformance.Trial, s *wire.Session, event, member, value string) (map[string]json.RawMessage, bool) {
+	var last map[string]json.RawMessage
+	wait.Until(t.Ctx, min(s.Wait, 2*wire.Lag), func() bool {
+		for _, line := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(line["event"]) == event && rawjson.Text(line[member]) == value {
+				last = line
+			}
+		}
+		return last != nil
+	})
+	return last, last != nil
+}
+
+func describeLine(line map[string]json.RawMessage, found bool) string {
+	if !found {
+		return "no such line"
+	}
+	return rawjson.Clip(string(rawjson.Encode(line)), 300)
+}
+
+func runValidateMissingSection(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	v, a, err := validate(t, s, prdWithout(PRDSection), idPRD)
+	if !t.Check("S0-VAL-03/result", err == nil, "a result that is no error", "%s", a.OrError(err)) {
+		return err
+	}
+	r, found := v.with(func(r verdictResult) bool { return strings.Contains(r.Details, "Missing sections") })
+	t.Check("S0-VAL-03/criterion", found && string(r.Passed) == "false" && strings.Contains(r.Details, PRDSection),
+		`a failed criterion with "Missing sections: `+PRDSection+`"`, "%s", rawjson.Encode(r))
+	t.Check("S0-VAL-03/rate", v.Rate == "23/24", `"23/24"`, "%q", v.Rate)
+	t.Check("S0-VAL-03/overall", v.Passed != nil && !*v.Passed, "passed false", "%s", v.describe())
+	return nil
+}
+
+func runValidatePlaceholders(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	placeholder := func(r verdictResult) bool {
+		return string(r.Passed) == "false" && strings.Contains(strings.ToLower(r.Details), "placeholder")
+	}
+	v, _, err := validate(t, s, prd(), idPRD)
+	if err != nil {
+		return err
+	}
+	r, found := v.with(placeholder)
+	t.Check("S0-VAL-07/draft", !found && v.passed(), "no finding for HLS-AAA", "%s", rawjson.Encode(r))
+	t.Step(s)
+	open := strings.Replace(prd(), "## Executive Summary\n", "## Executive Summary\n\n[Fill in]\n", 1)
+	v, _, err = validate(t, s, open, idPRD)
+	if err != nil {
+		return err
+	}
+	_, found = v.with(func(r verdictResult) bool {
+		return string(r.Passed) == "false" && strings.Contains(r.Details, "[Fill in]")
+	})
+	t.Check("S0-VAL-07/leftover", found && !v.passed(), "a failed criterion that names [Fill in]", "%s", v.describe())
+	return nil
+}
+
+func runValidateDeterminism(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	var first string
+	for i := range 50 {
+		t.Step(s)
+		a, err := t.Call(s, ToolValidate, validateArguments(prdWithout(PRDSection), idPRD))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = string(a.Result)
+		}
+		if string(a.Result) != first {
+			t.Fail("S0-VAL-08", "the bytes of the first answer", "other bytes in answer %d", i+1)
+			return nil
+		}
+	}
+	t.Pass("S0-VAL-08")
+	return nil
+}
+
+func runValidatePrefix(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	a, err := t.Call(s, ToolValidate, validateArguments(prd(), "NOPE-001"))
+	ok := a.HasCode(err, wire.CodeInvalidParams) && strings.HasPrefix(a.Err.Message, "Invalid params:")
+	for _, known := range StoredTypes {
+		ok = ok && strings.Contains(a.Err.Message, known.Prefix)
+	}
+	t.Check("S0-VAL-09", ok, `error -32602 "Invalid params: …" with the valid prefixes`, "%s", a.OrError(err))
+	return err
+}
+
+func runValidateBoundary(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	arguments := validateArguments(prd(), idPRD)
+	arguments["task_id"] = strings.Repeat("ä", 128)
+	a, err := t.Call(s, ToolValidate, arguments)
+	_, err = readVerdict(a, err)
+	t.Check("X-WIRE-10/boundary", err == nil, "a verdict", "%v", err)
+	return nil
+}
+
+func runValidateTraversal(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	const climbing = "../etc/passwd"
+	a, err := t.Call(s, ToolValidate, validateArguments(prd(), climbing))
+	t.Check("S0-VAL-12/refused", a.HasCode(err, wire.CodeInvalidParams), "error -32602", "%s", a.OrError(err))
+	if !t.Rev.Subject.IsProcess() {
+		t.Skip("S0-VAL-12/log", conformance.SkipControl, "needs a server the suite starts as a program")
+		return err
+	}
+	var line map[string]json.RawMessage
+	wait.Until(t.Ctx, s.Wait, func() bool {
+		for _, l := range logLines(s.Conn.Stderr()) {
+			if rawjson.Text(l["artifact_id"]) == climbing && rawjson.Text(l["tool_name"]) == ToolValidate && strings.Contains(string(rawjson.Encode(l)), "traversal") {
+				line = l
+			}
+		}
+		return line != nil
+	})
+	t.Check("S0-VAL-12/log", line != nil, "a log line about it", "no such line")
+	return err
+}
+
+func runValidateLog(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	marker := "planted-" + strings.Trim(s.NewID(), `"`) + "-do-not-log"
+	task := "log-" + TaskID
+	arguments := validateArguments(prd()+"\n"+marker+"\n", idPRD)
+	arguments["task_id"] = task
+	if _, err := t.Call(s, ToolValidate, arguments); err != nil {
+		return err
+	}
+	line, found := logLine(t, s, ToolValidate+"_invocation_completed", "task_id", task)
+	missing := missingMembers(line, "artifact_id", "checklist_id", "automated_pass_rate", "agent_review_count", "passed", "duration_ms")
+	t.Check("S0-VAL-15", found && missing == "", "the members of a completed line", "%s", lineFault(line, found, missing))
+
+	counts := map[string]int{}
+	complete := true
+	for _, l := range logLines(s.Conn.Stderr()) {
+		if event := rawjson.Text(l["event"]); rawjson.Text(l["task_id"]) == task && strings.HasPrefix(event, ToolValidate+"_invocation_") {
+			counts[event]++
+			complete = complete && missingMembers(l, "timestamp", "event", "tool_name", "task_id") == ""
+		}
+	}
+	t.Check("X-LOG-01/validate", complete && len(counts) == 2 && counts[ToolValidate+"_invocation_started"] == 1 && counts[ToolValidate+"_invocation_completed"] == 1,
+		"one started and one completed line", "%v", counts)
+	t.Check("X-LOG-02/validate", !strings.Contains(s.Conn.Stderr(), marker), "no text of the artifact", "the planted words are in the log")
+	return nil
+}
+
+// missingMembers names the members a log line lacks.
+func missingMembers(line map[string]json.RawMessage, names ...string) string {
+	var missing []string
+	for _, name := range names {
+		if _, there := line[name]; !there {
+			missing = append(missing, name)
+		}
+	}
+	return strings.Join(missing, ", ")
+}
+
+func lineFault(line map[string]json.RawMessage, found bool, missing string) string {
+	if !found {
+		return "no such line"
+	}
+	return "no " + missing + " in " + rawjson.Clip(string(rawjson.Encode(line)), 300)
+}

@@ -1,0 +1,108 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// validateWireScenarios judge rules of the protocol by calls of validate_artifact,
+// whose answers are known.
+func validateWireScenarios() []conformance.Scenario {
+	spec := conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}
+	return []conformance.Scenario{
+		{
+			ID: "X-WIRE-12-CALLS", Area: "concurrency", Title: "200 calls at once",
+			Needs: conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Checks: []conformance.Check{
+				{ID: "X-WIRE-12/calls", Title: "200 calls sent at once are each answered once", Level: conformance.Must, Spec: spec},
+				{ID: "X-WIRE-12/cross-talk", Title: "each answer belongs to its own call", Level: conformance.Must, Spec: spec},
+			},
+			Run: runManyCalls,
+		},
+		{
+			ID: "X-WIRE-13", Area: "tools", Title: "revisions before structured content", Until: mcp.LatestSession,
+			Needs: conformance.Needs{Capability: "tools", Family: family.Artifact, Tools: []string{ToolValidate}, SideEffects: conformance.SideEffectsReadOnly},
+			Checks: []conformance.Check{{
+				ID: "X-WIRE-13", Title: "no structuredContent where it does not exist yet", Level: conformance.Must,
+				Spec: conformance.Spec{Seed: "X-WIRE-13"},
+			}},
+			Run: runOldRevision,
+		},
+	}
+}
+
+// runManyCalls mixes artifacts that pass with ones that do not: an answer at
+// the wrong call shows.
+func runManyCalls(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	type call struct {
+		id   string
+		pass bool
+	}
+	var calls []call
+	var messages [][]byte
+	for i := range probe.InFlight {
+		arguments := validateArguments(prd(), idPRD)
+		good := i%3 != 0
+		if !good {
+			arguments["artifact_content"] = prdWithout(PRDSection)
+		}
+		c := call{s.NewID(), good}
+		calls, messages = append(calls, c), append(messages, s.Message(c.id, mcp.MethodToolsCall, conformance.CallParams(ToolValidate, arguments)))
+	}
+	if err := probe.Volley(t.Ctx, s, messages); err != nil {
+		t.Fail("X-WIRE-12/calls", "200 answers", "not all could be sent: %v", err)
+		return err
+	}
+	mixed := ""
+	for i, c := range calls {
+		a, err := s.Await(t.Ctx, c.id)
+		if err != nil || a.Err != nil {
+			t.Fail("X-WIRE-12/calls", "200 results", "call %d: %s", i+1, a.OrError(err))
+			return err
+		}
+		got, err := a.Payload()
+		if err != nil {
+			return err
+		}
+		var passed bool
+		if json.Unmarshal(got["passed"], &passed) != nil || passed != c.pass {
+			mixed = fmt.Sprintf("call %d: passed %s", i+1, rawjson.OrAbsent(got["passed"]))
+		}
+	}
+	t.Pass("X-WIRE-12/calls")
+	t.Check("X-WIRE-12/cross-talk", mixed == "", "the verdict of its own text", mixed)
+	return nil
+}
+
+func runOldRevision(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	if err := s.Handshake(t.Ctx, mcp.Version2024_11_05); err != nil {
+		return err
+	}
+	if s.Opened.Revision.AtLeast(mcp.Version2025_06_18) {
+		t.Skip("X-WIRE-13", conformance.SkipNotInRevision, "the server does not speak "+string(mcp.Version2024_11_05))
+		return nil
+	}
+	t.Step(s)
+	_, a, err := validate(t, s, prd(), idPRD)
+	if err != nil {
+		return err
+	}
+	result, _ := rawjson.Object(a.Result)
+	structured, there := result["structuredContent"]
+	t.Check("X-WIRE-13", !there, "no structuredContent", "%s", rawjson.Clip(string(structured), 120))
+	return nil
+}

@@ -1,0 +1,255 @@
+package coe
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// burst is how many calls an agent may make in a second.
+const burst = 10
+
+// A burst proves nothing when it takes too long: the window of a second slides on.
+// It is tried again then, with another agent.
+const (
+	burstTime  = 900 * time.Millisecond
+	burstTries = 4
+)
+
+func coeLimitScenarios() []conformance.Scenario {
+	overHTTP := coeReading()
+	overHTTP.Transport = wire.TransportHTTP
+	limited := func(id, req, title string) conformance.Check {
+		c := rule.Required(id, req, title)
+		c.Level, c.House = conformance.Should, conformance.Must
+		return c
+	}
+	return []conformance.Scenario{
+		{
+			ID: "S1-RATE-03", Area: Area, Title: "an agent that calls too fast", Needs: coeNeeds(ToolTicket),
+			Checks: []conformance.Check{
+				rule.Required("S1-RATE-03/ten", "S1-RATE-03", "ten calls in a second pass"),
+				limited("S1-RATE-03/refused", "S1-RATE-03", "the eleventh is refused with 429"),
+				limited("S1-RATE-03/data", "S1-RATE-03", "data has limit, remaining 0, reset, retry_after_seconds and scope burst"),
+				limited("S1-RATE-03/envelope", "S1-RATE-03", "a later tool is refused with RATE_LIMIT and retry_after_seconds"),
+				limited("S1-ERR-04/rate", "S1-ERR-04", "RATE_LIMIT is MEDIUM, retryable, P2_DELAYED and logged as WARN"),
+				rule.Required("S1-RATE-07", "S1-RATE-07", "another agent is not affected"),
+			},
+			Run: runBurst,
+		},
+		{
+			ID: "S1-RATE-04", Area: Area, Title: "headers of the rate limits", Needs: overHTTP,
+			Checks: []conformance.Check{
+				limited("S1-RATE-04/limit", "S1-RATE-04", "X-RateLimit-Limit is 100"),
+				limited("S1-RATE-04/remaining", "S1-RATE-04", "X-RateLimit-Remaining falls by one with each call"),
+				limited("S1-RATE-04/reset", "S1-RATE-04", "X-RateLimit-Reset is a Unix time to come"),
+				limited("S1-RATE-06", "S1-RATE-06", "refused calls do not consume capacity"),
+				limited("S1-RATE-04/retry-after", "S1-RATE-04", "a refusal has Retry-After, and the status 200"),
+			},
+			Run: runRateHeaders,
+		},
+		controlled("S1-RATE-01", "a hundred calls in a minute", "a clock", "the 101st call of an agent in a minute is refused"),
+		controlled("S1-RATE-02", "five hundred calls in a minute", "a clock", "the 501st call of all agents in a minute is refused with scope global"),
+		controlled("S1-RATE-05", "the window slides", "a clock", "capacity returns 60 s after the first call"),
+		controlled("S1-ASK-10", "an answer team that is too slow", "a clock", "askQuestion is TIMEOUT after 30 s, with retry_after 10 and the way to a ticket"),
+		controlled("S1-IMM-04", "a wait that is cancelled", "a look into the server", "the wait ends at once"),
+		controlled("S1-OBS-06", "observations and the end of the server", "the server's database", "an observation v1.1 is stored before the server ends"),
+		controlled("S1-SEC-01", "agents that may only read", "an agent with the permission to read only", "a tool that writes is refused with AUTH_ERROR or 403"),
+		controlled("S1-NEXT-13", "a long queue", "a run that measures", "getNextTask takes less than 100 ms with 1,000 tasks"),
+		controlled("S1-PERF-01", "how long tools take", "a run that measures", "getNextTask, reportTaskDone, askQuestion and reportObservation take no longer than S1 says"),
+	}
+}
+
+// controlled is a requirement of the family that no subject offers the means to
+// judge.
+func controlled(id, title, control, check string) conformance.Scenario {
+	needs := coeReading()
+	needs.Control = control
+	return conformance.Scenario{ID: id, Area: Area, Title: title, Needs: needs, Checks: []conformance.Check{rule.Required(id, id, check)}}
+}
+
+// asAgent returns the parameters of a call as an agent.
+func asAgent(agent, name string, arguments table.Members) map[string]any {
+	params := conformance.CallParams(name, arguments)
+	params["_meta"] = map[string]any{"agentName": agent}
+	return params
+}
+
+func runBurst(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	for range burstTries {
+		var took time.Duration
+		if took, err = tryBurst(t, s); err != nil || took <= burstTime {
+			return err
+		}
+		err = fmt.Errorf("%d calls took %s: too long for a burst", burst+2, took)
+	}
+	return err
+}
+
+// tryBurst calls too often and judges what came of it, unless it took too long.
+func tryBurst(t *conformance.Trial, s *wire.Session) (took time.Duration, _ error) {
+	agent := "conform/burst/" + rand.Text()[:8]
+	start := time.Now()
+	answers := make([]wire.Answer, burst+1)
+	for i := range answers {
+		var err error
+		if answers[i], err = s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})); err != nil {
+			return 0, err
+		}
+		if table.UsedUp(table.Outcome(answers[i])) {
+			return 0, conformance.ErrUsedUp
+		}
+	}
+	late, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent, ToolTicket, table.Members{"title": "too many"}))
+	if err != nil {
+		return 0, err
+	}
+	if took = time.Since(start); took > burstTime {
+		return took, nil
+	}
+	tenth, last := answers[burst-1], answers[burst]
+	t.Check("S1-RATE-03/ten", tenth.Err == nil, "a result", "%s", tenth.Describe())
+	t.Check("S1-RATE-03/refused", last.HasCode(nil, http.StatusTooManyRequests), "error 429", "%s", last.Describe())
+	data, _ := table.Lookup(table.Outcome(last), "error.data")
+	t.Check("S1-RATE-03/data", table.TextAt(data, "scope") == "burst" && table.NumberAt(data, "limit") == burst && meets(data, table.Is("remaining", 0)) && table.NumberAt(data, "reset") > 0 && table.NumberAt(data, "retry_after_seconds") >= 1,
+		"limit 10, remaining 0, reset, retry_after_seconds of 1 or more, scope burst", "%s", rawjson.Clip(string(rawjson.Encode(data)), 200))
+	doc := table.Outcome(late)
+	t.Check("S1-RATE-03/envelope", table.TextAt(doc, "payload.error.code") == "RATE_LIMIT" && table.NumberAt(doc, "payload.error.retry_after_seconds") >= 1,
+		"RATE_LIMIT with retry_after_seconds of 1 or more", "%s", late.Describe())
+	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s}
+	want, fault := r.Judge(&table.Step{Want: defaults("MEDIUM", true, "P2_DELAYED", "WARN")}, doc)
+	t.Check("S1-ERR-04/rate", fault == "", want, "%s", fault)
+	t.Step(s)
+	other, err := s.Request(t.Ctx, mcp.MethodToolsCall, asAgent(agent+"/other", ToolNext, table.Members{}))
+	if err != nil {
+		return 0, err
+	}
+	t.Check("S1-RATE-07", other.Err == nil, "a result", "%s", other.Describe())
+	return took, nil
+}
+
+// meets reports whether a document holds an expectation by itself.
+func meets(doc any, e table.Expectation) bool {
+	v, there := table.Lookup(doc, e.Path)
+	return e.Holds(v, there, nil)
+}
+
+func runRateHeaders(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	agent := "conform/headers/" + rand.Text()[:8]
+	call := func() (http.Header, error) {
+		id := s.NewID()
+		a, err := overhttp.Exchange(t, s, http.MethodPost, s.Message(id, mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{})), nil)
+		if err != nil {
+			return nil, err
+		}
+		return a.Header, nil
+	}
+	remaining := func(h http.Header) int {
+		n, err := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	if _, err := t.Call(s, ToolNext, table.Members{}); err != nil {
+		return err // the limit on all agents is used up, say
+	}
+	first, err := call()
+	if err != nil {
+		return err
+	}
+	t.Check("S1-RATE-04/limit", first.Get("X-RateLimit-Limit") == "100", "100", "%q", first.Get("X-RateLimit-Limit"))
+	reset, err := strconv.ParseInt(first.Get("X-RateLimit-Reset"), 10, 64)
+	t.Check("S1-RATE-04/reset", err == nil && reset >= time.Now().Unix() && reset <= time.Now().Add(2*time.Minute).Unix(), "a Unix time within the next minute", "%q", first.Get("X-RateLimit-Reset"))
+	second, err := call()
+	if err != nil {
+		return err
+	}
+	t.Check("S1-RATE-04/remaining", remaining(first) > 0 && remaining(second) == remaining(first)-1, "one less than before", "%q, then %q",
+		first.Get("X-RateLimit-Remaining"), second.Get("X-RateLimit-Remaining"))
+	var refused []http.Header
+	status := 0
+	for range burstTries {
+		refused, status, err = flood(t, s, agent)
+		if err == nil && len(refused) > 1 {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	after, err := strconv.Atoi(lastOf(refused).Get("Retry-After"))
+	t.Check("S1-RATE-04/retry-after", err == nil && after >= 1 && status == http.StatusOK, "Retry-After of 1 or more with status 200", "%d refused, status %d", len(refused), status)
+	t.Check("S1-RATE-06", len(refused) > 1 && remaining(refused[0]) == remaining(lastOf(refused)) && remaining(refused[0]) >= 0, "the same number after each refusal", "%q, then %q",
+		firstOf(refused).Get("X-RateLimit-Remaining"), lastOf(refused).Get("X-RateLimit-Remaining"))
+	return nil
+}
+
+// flood makes more calls at once than an agent may make in a second. It returns the
+// headers of those that were refused, and the status of the last of them. It fails when
+// none was and the calls took too long to tell why.
+func flood(t *conformance.Trial, s *wire.Session, agent string) (refused []http.Header, status int, _ error) {
+	w, err := overhttp.Of(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	t.Step(s)
+	ctx, cancel := context.WithTimeout(t.Ctx, s.Wait)
+	defer cancel()
+	answers, failures := make([]*wire.HTTPAnswer, burst+2), make([]error, burst+2)
+	start := time.Now()
+	var calls sync.WaitGroup
+	for i := range answers {
+		body := s.Message(s.NewID(), mcp.MethodToolsCall, asAgent(agent, ToolNext, table.Members{}))
+		calls.Go(func() { answers[i], failures[i] = w.Do(ctx, http.MethodPost, body, nil) })
+	}
+	calls.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, 0, err
+	}
+	for _, a := range answers {
+		if a.Header.Get("Retry-After") != "" {
+			refused, status = append(refused, a.Header), a.Status
+		}
+	}
+	if took := time.Since(start); len(refused) == 0 && took > burstTime {
+		return nil, 0, fmt.Errorf("%d calls took %s: too long for a burst", len(answers), took)
+	}
+	return refused, status, nil
+}
+
+// firstOf is the first of some, lastOf the last; empty for none.
+func firstOf(all []http.Header) http.Header {
+	if len(all) == 0 {
+		return http.Header{}
+	}
+	return all[0]
+}
+
+func lastOf(all []http.Header) http.Header {
+	if len(all) == 0 {
+		return http.Header{}
+	}
+	return all[len(all)-1]
+}

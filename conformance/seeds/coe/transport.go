@@ -1,0 +1,199 @@
+package coe
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"reflect"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/conformance/wire"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+func coeTransportScenarios() []conformance.Scenario {
+	lines := coeNeeds()
+	lines.Transport = wire.TransportStdio
+	orchestrated := coeTable("S1-TRANS-07", "a server without an orchestrator", coeReading(toolImmediate),
+		table.Step{
+			Word: "envelope", Title: "getNextTask answers ORCHESTRATOR_NOT_INITIALIZED", Tool: ToolNext,
+			Want: table.Wants(table.Is("payload.success", false), table.Is("payload.error.code", orchestratorMissing), table.Like("payload.error.message", ".")),
+		},
+		table.Step{Word: "others", Title: "other tools still answer", Tool: toolImmediate, Args: table.Members{"query": plannedQuestion}, Want: table.Succeeds(table.Like("payload.answer", "."))},
+	)
+	orchestrated.Suits = func(r *table.Run) (string, error) {
+		doc, err := r.Prepare(ToolNext, table.Members{"filter": "all"})
+		if err == nil && table.TextAt(doc, "payload.error.code") != orchestratorMissing {
+			return "needs a server started without an orchestrator", nil
+		}
+		return "", err
+	}
+	return append(table.Scenarios(orchestrated),
+		conformance.Scenario{
+			ID: "S1-TRANS-01", Area: Area, Title: "tools as methods", Needs: coeNeeds(), Until: mcp.LatestSession,
+			Checks: []conformance.Check{
+				rule.Required("S1-TRANS-01", "S1-TRANS-01", "getNextTask as a method is answered with the bare payload"),
+				rule.Required("S1-TRANS-02/payload", "S1-TRANS-02", "tools/call of the same name gives the same payload"),
+				rule.Required("S1-TRANS-02/error", "S1-TRANS-02", "and the same error"),
+				rule.Required("S1-TRANS-02/structured", "S1-TRANS-02", "structuredContent, when there is one, is that payload"),
+			},
+			Run: runDirect,
+		},
+		conformance.Scenario{
+			ID: "S1-TRANS-01-COLD", Area: Area, Title: "methods without a handshake", Needs: lines, Until: mcp.LatestSession,
+			Checks: []conformance.Check{rule.Required("S1-TRANS-01/cold", "S1-TRANS-01", "a method is answered on a line, without a handshake before it")},
+			Run:    runCold,
+		},
+		conformance.Scenario{
+			ID: "S1-TRANS-04", Area: Area, Title: "text in pieces", Needs: lines,
+			Checks: []conformance.Check{rule.Required("S1-TRANS-04", "S1-TRANS-04", "a character whose bytes are written apart arrives whole")},
+			Run:    runSplitText,
+		},
+		conformance.Scenario{
+			ID: "S1-TICKET-06", Area: Area, Title: "tickets at the same time", Needs: coeNeeds(ToolTicket),
+			Checks: []conformance.Check{rule.Required("S1-TICKET-06", "S1-TICKET-06", "twenty tickets made at once have twenty ids")},
+			Run:    runManyTickets,
+		},
+		conformance.Scenario{
+			ID: "S1-ADMIN-01", Area: Area, Title: "tools of administrators", Needs: coeReading(),
+			Checks: []conformance.Check{{
+				ID: "S1-ADMIN-01", Title: "clearQueue and resetPlan are not listed unless asked for", Level: conformance.Should, House: conformance.Must, Spec: rule.Seed("S1-ADMIN-01"),
+			}},
+			Run: runAdmin,
+		},
+	)
+}
+
+const orchestratorMissing = "ORCHESTRATOR_NOT_INITIALIZED"
+
+func runDirect(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	r := &table.Run{Trial: t, Table: &table.Table{}, Session: s, Kept: map[string]any{"nonce": ""}}
+	ask := func(args table.Members, direct bool) (map[string]any, error) {
+		return r.Exchange(&table.Step{Tool: ToolNext, Args: args, Direct: direct})
+	}
+	bare, err := ask(nil, true)
+	if err != nil {
+		return err
+	}
+	t.Check("S1-TRANS-01", meets(bare, table.Is("payload.success", true)), "the payload as the result", "%s", rawjson.Clip(string(rawjson.Encode(bare)), 300))
+	wrapped, err := ask(nil, false)
+	if err != nil {
+		return err
+	}
+	t.Check("S1-TRANS-02/payload", wrapped["payload"] != nil && reflect.DeepEqual(bare["payload"], wrapped["payload"]), rawjson.Clip(string(rawjson.Encode(bare["payload"])), 200),
+		"%s", rawjson.Clip(string(rawjson.Encode(wrapped["payload"])), 200))
+	structured, there := wrapped["structured"]
+	t.Check("S1-TRANS-02/structured", !there || reflect.DeepEqual(structured, wrapped["payload"]), "the object in the text", "%s", rawjson.Clip(string(rawjson.Encode(structured)), 200))
+	bad := table.Members{"filter": "urgent"}
+	if bare, err = ask(bad, true); err != nil {
+		return err
+	}
+	if wrapped, err = ask(bad, false); err != nil {
+		return err
+	}
+	t.Check("S1-TRANS-02/error", bare["error"] != nil && table.NumberAt(bare, "error.code") == table.NumberAt(wrapped, "error.code"), rawjson.Clip(string(rawjson.Encode(bare)), 200),
+		"%s", rawjson.Clip(string(rawjson.Encode(wrapped)), 200))
+	return nil
+}
+
+func runCold(t *conformance.Trial) error {
+	s, err := t.Raw()
+	if err != nil {
+		return err
+	}
+	a, err := s.Request(t.Ctx, ToolNext, map[string]any{"filter": "all"})
+	if err == nil && table.UsedUp(table.Outcome(a)) {
+		return conformance.ErrUsedUp
+	}
+	t.Check("S1-TRANS-01/cold", err == nil && meets(table.Outcome(a), table.Is("payload.success", true)), "the payload as the result", "%s", a.OrError(err))
+	return nil
+}
+
+func runSplitText(t *conformance.Trial) error {
+	s, err := t.Fresh()
+	if err != nil {
+		return err
+	}
+	const words = "Größe 日本 🦊"
+	id := s.NewID()
+	data := append(s.Message(id, mcp.MethodToolsCall, asAgent("conform/split/"+rand.Text()[:8], ToolAsk, table.Members{"question": words})), '\n')
+	s.Pending[id] = false
+	for len(data) > 0 {
+		n := 1
+		if data[0] < 0x80 {
+			n = max(1, bytes.IndexFunc(data, func(r rune) bool { return r >= 0x80 }))
+		}
+		if err := probe.WriteRaw(t, s, data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	a, err := s.Await(t.Ctx, id)
+	if err != nil {
+		return err
+	}
+	doc := table.Outcome(a)
+	if table.UsedUp(doc) {
+		return conformance.ErrUsedUp
+	}
+	got := table.TextAt(doc, "payload.question")
+	t.Check("S1-TRANS-04", got == words, words, "%s", a.Describe())
+	return nil
+}
+
+// ticketsAtOnce is how many tickets are made at the same time.
+const ticketsAtOnce = 20
+
+func runManyTickets(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	agent := "conform/tickets/" + rand.Text()[:8]
+	var sent []string
+	for i := range ticketsAtOnce {
+		id, err := s.Post(t.Ctx, mcp.MethodToolsCall, asAgent(fmt.Sprintf("%s/%d", agent, i/conformance.CallsPerAgent), ToolTicket, table.Members{"title": fmt.Sprintf("ticket %d", i)}))
+		if err != nil {
+			return err
+		}
+		sent = append(sent, id)
+	}
+	ids := map[string]bool{}
+	var bad wire.Answer
+	for _, id := range sent {
+		a, err := s.Await(t.Ctx, id)
+		if err != nil {
+			return err
+		}
+		doc := table.Outcome(a)
+		if table.UsedUp(doc) {
+			return conformance.ErrUsedUp
+		}
+		ticket := table.TextAt(doc, "payload.ticket.id")
+		if ticket == "" || ids[ticket] {
+			bad = a
+		}
+		ids[ticket] = true
+	}
+	t.Check("S1-TICKET-06", len(ids) == ticketsAtOnce && bad.Result == nil, "20 different ids", "%d ids, and %s", len(ids), bad.Describe())
+	return nil
+}
+
+func runAdmin(t *conformance.Trial) error {
+	listed := ""
+	for _, tool := range t.Rev.Tools {
+		if tool.Name == "clearQueue" || tool.Name == "resetPlan" {
+			listed = tool.Name
+		}
+	}
+	t.Check("S1-ADMIN-01", listed == "", "neither of them", "%s is listed", listed)
+	return nil
+}

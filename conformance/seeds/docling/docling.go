@@ -1,0 +1,247 @@
+// Package docling has the checks of the document tools: reading, converting, exporting.
+package docling
+
+import (
+	"context"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mainstay-mcp/mainstay/conformance"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/family"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Tools of the docling family.
+const (
+	ToolPDF      = "convert_pdf"
+	toolDOCX     = "convert_docx"
+	toolXLSX     = "convert_xlsx"
+	toolPPTX     = "convert_pptx"
+	toolURL      = "convert_url"
+	toolMarkdown = "export_markdown"
+	toolHTML     = "export_html"
+	toolJSON     = "export_json"
+)
+
+const Area = "docling"
+
+// Codes of the docling profile beside JSON-RPC's own.
+const (
+	codeUnavailable    = -32000
+	codeConvertTimeout = -32001
+	CodeConversion     = -32002
+	codeExport         = -32003
+)
+
+// doclingSamples are documents that office programs wrote, the ones the
+// reference server's own tests convert.
+//
+//go:embed fixtures/documents
+var doclingSamples embed.FS
+
+// sample returns a document by its name.
+func sample(name string) ([]byte, error) {
+	data, err := doclingSamples.ReadFile("fixtures/documents/" + name)
+	return data, conformance.Ours(err)
+}
+
+// Scenarios returns the scenarios of the family.
+func Scenarios() []conformance.Scenario {
+	return slices.Concat(
+		table.Scenarios(doclingConvertTables()...), table.Scenarios(doclingInputTables()...), table.Scenarios(doclingHostileTables()...), table.Scenarios(doclingURLTables()...), table.Scenarios(doclingExportTables()...),
+		[]conformance.Scenario{
+			NotObserved(doclingNeeds(), Area, "S2-CONV-14", "a conversion that is cancelled", "a look at the server's converters", "the work stops within a second"),
+			doclingParallel(),
+		},
+	)
+}
+
+// doclingNeeds are the two first tools, which tell the family from servers that
+// have one tool of such a name by chance.
+func doclingNeeds(tools ...string) conformance.Needs {
+	return conformance.Needs{
+		Capability: "tools", Family: family.Docling, SideEffects: conformance.SideEffectsReadOnly,
+		Tools: slices.Compact(append([]string{ToolPDF, toolMarkdown}, tools...)),
+	}
+}
+
+// NotObserved is a requirement no subject offers the means to judge.
+func NotObserved(needs conformance.Needs, area, id, title, control, check string) conformance.Scenario {
+	needs.Control = control
+	return conformance.Scenario{ID: id, Area: area, Title: title, Needs: needs, Checks: []conformance.Check{rule.Required(id, id, check)}}
+}
+
+// doclingTable is a table of the family.
+func doclingTable(id, title string, needs conformance.Needs, steps ...table.Step) table.Table {
+	return table.Table{ID: id, Area: Area, Title: title, Needs: needs, Steps: steps, Make: makeDocling}
+}
+
+// carried are the arguments of a call that carries a sample.
+func carried(name string) table.Members {
+	return table.Members{"content_base64": "$" + name, "filename": name}
+}
+
+// makeDocling makes what calls carry: samples by their names, documents to
+// export, files below the server's root, and a page on this machine.
+func makeDocling(r *table.Run, name string) (any, error) {
+	if change, there := hostileFiles[name]; there {
+		data, err := change()
+		return base64.StdEncoding.EncodeToString(data), err
+	}
+	if build, there := exportDocuments[name]; there {
+		return build(), nil
+	}
+	switch name {
+	case "inside", "outside", "link":
+		return inputFile(r, name)
+	case "site":
+		return site(r)
+	}
+	data, err := sample(name)
+	return base64.StdEncoding.EncodeToString(data), err
+}
+
+// sharedInputs keeps a table to servers whose folder of documents the suite
+// fills.
+func sharedInputs(r *table.Run) (string, error) {
+	if r.Rev.Fixtures.Inputs == "" {
+		return "needs a folder of documents that the server may read", nil
+	}
+	return "", nil
+}
+
+// inputFile puts a sample below the folder the server reads, beside it, or
+// beside it with a link to it from below.
+func inputFile(r *table.Run, name string) (any, error) {
+	data, err := sample("report.pdf")
+	if err != nil {
+		return nil, err
+	}
+	below, err := os.MkdirTemp(r.Rev.Fixtures.Inputs, "suite-")
+	if err != nil {
+		return nil, conformance.Ours(err)
+	}
+	r.Folders = append(r.Folders, below)
+	dir := below
+	if name != "inside" {
+		if dir, err = r.Folder(); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(dir, "report.pdf")
+	if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // the server may be another user
+		return nil, conformance.Ours(err)
+	}
+	if name == "link" {
+		link := filepath.Join(below, "link.pdf")
+		return link, conformance.Ours(os.Symlink(path, link))
+	}
+	return path, nil
+}
+
+// sitePage is the page of a site on this machine.
+const sitePage = `<!DOCTYPE html><html><head><title>Site</title><style>p { color: red }</style><script>var planted = "script"</script></head>
+<body><h1>The site of the suite</h1><p>Read <a href="https://example.com/more">more</a>.</p><h2>Parts</h2><ul><li>one</li><li>two</li></ul>
+<table><tr><th>Key</th><th>Value</th></tr><tr><td>a</td><td>1</td></tr></table></body></html>`
+
+// site starts a site on this machine and keeps as hits how often it was reached.
+func site(r *table.Run) (any, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, conformance.Ours(err)
+	}
+	hits := &atomic.Int64{}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			hits.Add(1)
+		}
+	}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(sitePage)) // a server that has gone reads nothing
+	})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // until it is closed
+	}()
+	r.OnFinish(func() {
+		_ = server.Close() // its clients have gone
+		<-done
+	})
+	r.Kept["hits"] = hits
+	return fmt.Sprintf("http://%s/page", listener.Addr()), nil
+}
+
+// doclingParallel judges conversions at the same time.
+func doclingParallel() conformance.Scenario {
+	return conformance.Scenario{
+		ID: "S2-CONV-15", Area: Area, Title: "conversions in parallel", Needs: doclingNeeds(toolDOCX),
+		Checks: []conformance.Check{rule.Required("S2-CONV-15", "S2-CONV-15", "eight conversions in parallel give what they give in series")},
+		Run:    convertInParallel,
+	}
+}
+
+func convertInParallel(t *conformance.Trial) error {
+	s, err := t.Shared()
+	if err != nil {
+		return err
+	}
+	type job struct{ tool, name, want, id string }
+	jobs := []job{{tool: ToolPDF, name: "report.pdf"}, {tool: toolDOCX, name: "handbook.docx"}}
+	params := func(j job) (map[string]any, error) {
+		data, err := sample(j.name)
+		return conformance.CallParams(j.tool, map[string]any{"content_base64": base64.StdEncoding.EncodeToString(data), "filename": j.name}), err
+	}
+	result := func(ctx context.Context, id string) (string, error) {
+		a, err := s.Await(ctx, id)
+		return table.TextAt(table.Outcome(a), "text"), err
+	}
+	ask := func(j *job) error {
+		p, err := params(*j)
+		if err == nil {
+			j.id, err = s.Post(t.Ctx, mcp.MethodToolsCall, p)
+		}
+		return err
+	}
+	for i := range jobs {
+		if err := ask(&jobs[i]); err != nil {
+			return err
+		}
+		if jobs[i].want, err = result(t.Ctx, jobs[i].id); err != nil {
+			return err
+		}
+	}
+	var all []job
+	for range 4 {
+		all = append(all, jobs...)
+	}
+	for i := range all {
+		if err := ask(&all[i]); err != nil {
+			return err
+		}
+	}
+	var wrong []string
+	for _, j := range all {
+		got, err := result(t.Ctx, j.id)
+		if err != nil {
+			return err
+		}
+		if got != j.want || got == "" {
+			wrong = append(wrong, fmt.Sprintf("%s: %s", j.name, rawjson.Clip(got, 100)))
+		}
+	}
+	t.Check("S2-CONV-15", len(wrong) == 0, "the same documents", "%d of 8 differ: %s", len(wrong), strings.Join(wrong, "; "))
+	return nil
+}

@@ -1,0 +1,94 @@
+package mcp_test
+
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mainstay-mcp/mainstay/mcp"
+)
+
+// Equal looks at every member, whatever members the types will get.
+func TestToolEqual(t *testing.T) {
+	t.Parallel()
+	read := func() *mcp.Tool {
+		var tool mcp.Tool
+		require.NoError(t, mcp.Unmarshal([]byte(everyMember), &tool))
+		return &tool
+	}
+	first := read()
+	require.True(t, first.Equal(read()))
+	require.True(t, first.Equal(first.Clone()))
+	require.True(t, (*mcp.Tool)(nil).Equal(nil))
+	require.False(t, first.Equal(nil))
+
+	changes := 0
+	for n := range 1_000 {
+		other, count := first.Clone(), n
+		path, changed := change(reflect.ValueOf(other).Elem(), "Tool", &count)
+		if !changed {
+			break
+		}
+		changes++
+		require.False(t, first.Equal(other), path)
+		require.False(t, other.Equal(first), path)
+	}
+	require.Greater(t, changes, 45)
+}
+
+// change changes the n-th thing in v: a text, a number, a hint, or that a list or a
+// pointer is there.
+func change(v reflect.Value, path string, n *int) (string, bool) {
+	if !v.CanSet() { // an unexported field
+		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+	}
+	mine := func() bool {
+		*n--
+		return *n == -1
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if mine() {
+			v.SetString(v.String() + "x")
+			return path, true
+		}
+	case reflect.Bool:
+		if mine() {
+			v.SetBool(!v.Bool())
+			return path, true
+		}
+	case reflect.Uint8, reflect.Uint32:
+		if mine() {
+			v.SetUint(v.Uint() ^ 1)
+			return path, true
+		}
+	case reflect.Pointer, reflect.Slice:
+		if mine() {
+			v.SetZero()
+			return path + " absent", true
+		}
+		if v.Kind() == reflect.Pointer {
+			return change(v.Elem(), path, n)
+		}
+		if mine() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+			return path + " empty", true
+		}
+		for i := range min(v.Len(), 2) {
+			if p, ok := change(v.Index(i), path+"[]", n); ok {
+				return p, true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if p, ok := change(v.Field(i), path+"."+v.Type().Field(i).Name, n); ok {
+				return p, true
+			}
+		}
+	default:
+		panic(path)
+	}
+	return path, false
+}
