@@ -135,7 +135,7 @@ func classOf(e *mcperrors.Error) Class {
 	if e.RPC != nil {
 		code = e.RPC.Code
 	}
-	if e.HTTP != nil && (e.RPC == nil || (decides(e.HTTP.Status) && !defined(code))) {
+	if e.HTTP != nil && (e.RPC == nil || StatusBeats(code, e.HTTP.Status)) {
 		return OfStatus(e.HTTP.Status)
 	}
 	if e.Code == mcperrors.CodeDatabaseUnavailable { // the only rule of an answer with this code is DB_LOCKED's
@@ -174,11 +174,12 @@ func classOf(e *mcperrors.Error) Class {
 	}
 }
 
-// decides reports the statuses that say more than a code without meaning.
-func decides(status int) bool {
+// StatusBeats reports whether the HTTP status of an answer says more than the code of
+// its JSON-RPC error: about credentials and load, unless the code has a meaning.
+func StatusBeats(code int64, status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
+		return !defined(code)
 	}
 	return false
 }

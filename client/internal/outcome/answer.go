@@ -8,6 +8,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -15,9 +16,12 @@ import (
 // mapped returns the error of a request that the server answered with an error.
 func (s *Sent) mapped(answer transport.Answer) *mcperrors.Error {
 	e := s.Map(answer.Error, s.refusalHolds(answer))
-	if h := answer.HTTP; h != nil && statusDecides(h.Status) && (s.ownCode(answer.Error) || !definedCode(answer.Error.Code)) {
-		// A code with a meaning beats the status. 401 with a code of the server's
-		// own is about credentials all the same.
+	code := answer.Error.Code
+	if s.ownCode(answer.Error) {
+		code = 0 // has no meaning
+	}
+	if h := answer.HTTP; h != nil && resilience.StatusBeats(code, h.Status) {
+		// 401 with a code of the server's own is about credentials all the same.
 		byStatus := errormap.FromHTTP(*h, answer.RetryAfter)
 		byStatus.Message, byStatus.RPC, byStatus.OriginalMCPCode = e.Message, e.RPC, e.OriginalMCPCode
 		byStatus.Delivery = e.Delivery // a server that answers by the id has read the request
@@ -40,26 +44,6 @@ func (s *Sent) Map(rpc *jsonrpc.Error, refused bool) *mcperrors.Error {
 // only gives it a meaning.
 func (s *Sent) ownCode(rpc *jsonrpc.Error) bool {
 	return rpc.Code == mcp.CodeURLElicitationRequired && s.Version != mcp.Version2025_11_25
-}
-
-// statusDecides reports the statuses that say more than a code without meaning.
-func statusDecides(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	}
-	return false
-}
-
-// definedCode reports the codes that JSON-RPC or MCP give a meaning.
-func definedCode(code int64) bool {
-	switch code {
-	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams,
-		jsonrpc.CodeInternalError, mcp.CodeResourceNotFound, mcp.CodeHeaderMismatch,
-		mcp.CodeMissingRequiredClientCapability, mcp.CodeUnsupportedProtocolVersion, mcp.CodeURLElicitationRequired:
-		return true
-	}
-	return false
 }
 
 // refusalHolds reports whether -32020, -32021 or -32022 can be true of the request
