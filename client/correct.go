@@ -38,7 +38,7 @@ func (c *Client) renewVersion(cl *run.Call, err *mcperrors.Error) (again bool, _
 // repeatableRead reports whether a call may run twice whatever the application
 // says: no call of a tool may.
 func (c *Client) repeatableRead(cl *run.Call) bool {
-	return cl.Method != mcp.MethodToolsCall && c.repeatable(cl, resilience.Proof) != resilience.Unsafe
+	return cl.Method != mcp.MethodToolsCall && cl.Repeat(c.cfg.keyPrefix, resilience.Proof, nil) != resilience.Unsafe
 }
 
 // speak makes version the one that every later request is of. A server may name

@@ -59,8 +59,8 @@ func (c *Client) hedge(ctx context.Context, cl *run.Call, req transport.Request)
 }
 
 // hedgeAfter is when a second request is due, false for never.
-func (c *Client) hedgeAfter(cl *run.Call, h *run.Hedging) (time.Duration, bool) {
-	if c.repeatable(cl, c.policy(cl)) == resilience.Unsafe || cl.HasToken() { // a token is of one request (UTIL-08)
+func (c *Client) hedgeAfter(ctx context.Context, cl *run.Call, h *run.Hedging) (time.Duration, bool) {
+	if c.repeatable(ctx, cl, c.policy(cl)) == resilience.Unsafe || cl.HasToken() { // a token is of one request (UTIL-08)
 		return 0, false
 	}
 	return h.Due(cl.LatencyKey(), c.res.Hedge.After)
@@ -81,7 +81,7 @@ func (c *Client) admitSecond(cl *run.Call, h *run.Hedging) (permit guard.Permit,
 }
 
 func (c *Client) hedged(ctx context.Context, cl *run.Call, req transport.Request, h *run.Hedging) (transport.Answer, error) {
-	after, ok := c.hedgeAfter(cl, h)
+	after, ok := c.hedgeAfter(ctx, cl, h)
 	if !ok {
 		return c.live.Exchange(ctx, cl.Link, req)
 	}

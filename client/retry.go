@@ -143,7 +143,7 @@ func (c *Client) awaitRetry(ctx context.Context, cl *run.Call, out *outcome.Outc
 	set, policy := c.res.Retry, c.policy(cl)
 	d := r.Next(errormap.From(err, mcperrors.Unknown), &run.Chance{
 		Settings: run.Settings{Attempts: set.Attempts, LockedAttempts: set.LockedAttempts, Pauses: resilience.Backoff{Base: set.MinPause, Cap: set.MaxPause}},
-		Policy:   policy, Repeat: c.repeatable(cl, policy),
+		Policy:   policy, Repeat: c.repeatable(ctx, cl, policy),
 		Remaining: c.span(cl).Remaining(ctx), Throttled: c.ThrottledFor(), Random: rand.Float64(), Now: time.Now(),
 		Budgets: func() *run.Budgets {
 			return c.parts.Get().budgets.Make(func() *run.Budgets { return run.NewBudgets(set.Budget) })
@@ -173,14 +173,10 @@ func (c *Client) awaitRetry(ctx context.Context, cl *run.Call, out *outcome.Outc
 }
 
 // repeatable tells whether a call may run twice.
-func (c *Client) repeatable(cl *run.Call, p resilience.Policy) resilience.Repeat {
-	r := resilience.Request{
-		Method: cl.Method, Policy: p, Key: cl.KeyHonored(c.cfg.keyPrefix), Stateful: len(cl.Round) > 0,
-	}
+func (c *Client) repeatable(ctx context.Context, cl *run.Call, p resilience.Policy) resilience.Repeat {
+	var hints *mcp.ToolAnnotations
 	if cl.Method == mcp.MethodToolsCall && p == resilience.Hints {
-		if t, _, ok := c.lists().Kept.Lookup(c.lists().AgreedKey(cl.Link.Agreed), cl.Tool); ok {
-			r.Annotations = t.Annotations
-		}
+		hints = c.catalog().Annotations(ctx, cl.Tool)
 	}
-	return resilience.RepeatOf(r)
+	return cl.Repeat(c.cfg.keyPrefix, p, hints)
 }

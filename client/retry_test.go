@@ -15,7 +15,9 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/breaker"
 	"github.com/mainstay-mcp/mainstay/client"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/memhttp"
 	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
@@ -102,6 +104,24 @@ func TestRetryPolicies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Hints are those of the list that the caller sees, where each caller has its own.
+func TestHintsOfTheCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		s.result("tools/list", hinted)
+		s.on("tools/call", func(jsonrpc.Request) any { return status(http.StatusBadGateway, "") })
+		c, err := client.Dial(asUser(t, "ann"), memhttp.URL+"/mcp", statelessEra, retries(client.Retry{Policy: client.RetryHints}),
+			client.WithHTTP(transport.HTTP{RoundTripper: s.mem.Transport(), HeaderFunc: userHeaders}))
+		require.NoError(t, err)
+		_, err = c.CallTool(asUser(t, "bob"), "reads", nil)
+		require.Error(t, err)
+		require.NoError(t, c.Close())
+		s.mem.Close()
+		require.Len(t, s.of("tools/call"), 3)
+	})
 }
 
 // A retry that succeeds is a success, and the meter knows of it.

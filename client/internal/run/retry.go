@@ -8,6 +8,7 @@ import (
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
+	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Settings are how a client retries. A zero value is the default of package
@@ -154,4 +155,12 @@ func (r *Retries) Stopped(cause error) *mcperrors.Error {
 	e.Delivery = delivery
 	e.Cause = errors.Join(cause, r.err)
 	return &e
+}
+
+// Repeat tells whether the call may run twice. hints are those of its tool if the policy
+// goes by them, and prefix is that of idempotency keys.
+func (c *Call) Repeat(prefix string, p resilience.Policy, hints *mcp.ToolAnnotations) resilience.Repeat {
+	return resilience.RepeatOf(resilience.Request{
+		Method: c.Method, Policy: p, Key: c.KeyHonored(prefix), Stateful: len(c.Round) > 0, Annotations: hints,
+	})
 }
