@@ -186,6 +186,7 @@ var importTable = []row{
 	{pkg: "conformance/conformancetest", may: []string{"conformance", "conformance/checks", "conformance/report/..."}, tests: []string{"conformance/wire", refServer, "mcp"}, why: "package testing stays out of the suite itself"},
 	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
 	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
+	{pkg: "conformance/internal/checktext", may: []string{"conformance", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
 	{pkg: "conformance/internal/rule", may: []string{"conformance", "mcp"}, why: "a check is made the same way, whatever it is about"},
 	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
 	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
@@ -207,7 +208,7 @@ var importTable = []row{
 		why: "a subscription, whatever it brings",
 	},
 	{
-		pkg: "conformance/internal/conversation", may: []string{"conformance", "conformance/internal/probe", "conformance/internal/rawjson", "conformance/wire", "internal/txtar", "mcp"},
+		pkg: "conformance/internal/conversation", may: []string{"conformance", "conformance/internal/probe", "conformance/internal/rawjson", "conformance/wire", "internal/txtar"},
 		why: "conversations are data, whatever they are about",
 	},
 	{
@@ -235,7 +236,7 @@ var importTable = []row{
 		why: "it judges what all other scenarios brought",
 	},
 	{
-		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/..."},
+		pkg: "conformance/checks", may: []string{"conformance", "conformance/checks/...", "conformance/internal/checktext"},
 		why: "the list of the checks of the specification, without those of our own tools",
 	},
 	{

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"context"
+	_ "embed" // the file below
 	"slices"
 	"sync"
 
@@ -16,13 +17,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/checks/talk"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/tasks"
 	"github.com/mainstay-mcp/mainstay/conformance/checks/utilities"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
 )
 
-// areas are the sections of a report, in their order.
-var areas = []string{
-	"lifecycle", "base", "errors", "tools", "resources", "prompts", "completion", "content", "input", "tasks", "subscriptions",
-	"logging", "caching", "utilities", "concurrency", "http", "sse", "stdio",
-}
+// texts is what the checks say.
+//
+//go:embed checks.txt
+var texts string
 
 // All returns every scenario of the specification, in the order of a report. The
 // caller may change what it gets.
@@ -59,10 +60,13 @@ func whole(opts conformance.Options) conformance.Options {
 // registry returns every scenario. All runs share them: a scenario keeps nothing of
 // a run.
 var registry = sync.OnceValue(func() []conformance.Scenario {
-	all := slices.Concat(
+	all, err := checktext.Complete(slices.Concat(
 		lifecycle.Scenarios(), base.Scenarios(), features.Scenarios(), utilities.Scenarios(), tasks.Scenarios(), stateless.Scenarios(),
 		http.Scenarios(), stdio.Scenarios(), talk.Scenarios(), seen.Scenarios(),
-	)
+	), texts)
+	if err != nil {
+		panic("conformance: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
+	}
 	conformance.NameOfficial(all)
-	return conformance.InOrder(all, areas...)
+	return all
 })

@@ -9,35 +9,14 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func batchScenarios() []conformance.Scenario {
-	receive := conformance.Spec{Section: "basic#batching", Quote: "MCP implementations MAY support sending JSON-RPC batches, but MUST support receiving JSON-RPC batches."}
 	return []conformance.Scenario{
-		{
-			ID: "RPC-15", Area: "base", Title: "batches, in the one revision that has them", Since: mcp.Version2025_03_26, Until: mcp.Version2025_03_26,
-			Checks: []conformance.Check{
-				rule.Must("RPC-15/requests", "each request of a batch is answered once", receive),
-				rule.Must("RPC-15/mixed", "a notification in a batch is not answered", receive),
-				rule.Must("RPC-15/notifications", "a batch of notifications is not answered", receive),
-				rule.Promised("RPC-15/empty", "an empty batch is refused with -32600", conformance.Spec{Seed: "RPC-15 (JSON-RPC 2.0, 6)"}),
-				rule.Promised("RPC-15/part", "what is no message in a batch does not keep the rest from its answers", conformance.Spec{Seed: "RPC-15 (JSON-RPC 2.0, 6)"}),
-				rule.Must("RPC-15/errors", "errors of a batch go to the requests they are about", receive),
-				rule.Must("RPC-15/alive", "the session works after batches", receive),
-			},
-			Run: runBatches,
-		},
-		{
-			ID: "RPC-17", Area: "base", Title: "batches, where there are none", Since: mcp.Version2025_06_18, Until: mcp.LatestSession,
-			Checks: []conformance.Check{
-				rule.House("RPC-17/refused", "a batch is refused, and nothing in it is served", conformance.Spec{Section: "changelog", Quote: "Remove support for JSON-RPC batching"}),
-				rule.House("RPC-17/alive", "the session works after it", conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
-			},
-			Run: runNoBatches,
-		},
+		{ID: "RPC-15", Run: runBatches},
+		{ID: "RPC-17", Run: runNoBatches},
 	}
 }
 

@@ -8,25 +8,12 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // dialectScenarios are about schemas that arrive as they were written: a server
 // that rebuilds them from types of its own loses keywords.
 func dialectScenarios() []conformance.Scenario {
-	const page = "server/tools#tool"
-	return []conformance.Scenario{{
-		ID: "TOOL-06", Area: "tools", Title: "keywords of JSON Schema 2020-12", Since: mcp.Version2025_11_25,
-		Needs: conformance.Needs{Capability: "tools"},
-		Checks: []conformance.Check{
-			rule.Quoted(conformance.Must, "TOOL-06/dialect", "the official schema keeps $schema, $defs and additionalProperties", page, "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"),
-			{
-				ID: "TOOL-06/keywords", Title: "and allOf, anyOf, if, then, else and $anchor", Level: conformance.Must, Since: mcp.Version2026_07_28,
-				Spec: conformance.Spec{Section: page, Quote: "inputSchema: JSON Schema defining expected parameters; Follows the JSON Schema usage guidelines; Defaults to 2020-12 if no $schema field is present"},
-			},
-		},
-		Run: runDialect,
-	}}
+	return []conformance.Scenario{{ID: "TOOL-06", Needs: conformance.Needs{Capability: "tools"}, Run: runDialect}}
 }
 
 func runDialect(t *conformance.Trial) error {

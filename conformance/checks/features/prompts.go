@@ -18,38 +18,9 @@ import (
 
 // promptScenarios are about prompts and completion in both eras.
 func promptScenarios() []conformance.Scenario {
-	const (
-		page     = "server/prompts"
-		faults   = page + "#error-handling"
-		standard = "Servers SHOULD return standard JSON-RPC errors for common failure cases: … Missing required arguments: -32602 (Invalid params)"
-		complete = "server/utilities/completion"
-	)
 	return []conformance.Scenario{
-		{
-			ID: "PRM-01", Area: "prompts", Title: "prompts and their arguments", Needs: conformance.Needs{Capability: "prompts"},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "PRM-01/names", "each prompt has a name", page+"#prompt", "name: Unique identifier for the prompt"),
-				rule.Quoted(conformance.Advice, "PRM-01/unique", "no name is listed twice", page+"#prompt", "name: Unique identifier for the prompt"),
-				rule.Quoted(conformance.Must, "PRM-01/arguments", "arguments have names, and required is a boolean", page+"#prompt", "arguments: Optional list of arguments for customization"),
-				rule.Quoted(conformance.Advice, "PRM-01/get", "each of the first ten without required arguments can be had", page+"#getting-a-prompt", "To retrieve a specific prompt, clients send a prompts/get request."),
-				rule.Quoted(conformance.Should, "PRM-01/missing", "a prompt without its required arguments is refused with -32602", faults, standard),
-				{ID: "PRM-01/values", Title: "the values of the arguments stand in the official prompt", Level: conformance.Must, Spec: conformance.Spec{Section: page + "#getting-a-prompt", Quote: "To retrieve a specific prompt, clients send a prompts/get request."}},
-				rule.Quoted(conformance.Must, "PRM-01/embedded", "the official prompt embeds the resource it is given the uri of", page+"#embedded-resources", "Embedded resources allow referencing server-side resources directly in messages"),
-				rule.Quoted(conformance.Must, "PRM-01/image", "the official prompt with an image has one", page+"#image-content", "Image content allows including visual information in messages"),
-			},
-			Run: runPrompts,
-		},
-		{
-			ID: "CMP-01", Area: "completion", Title: "completion of an argument", Needs: conformance.Needs{Capability: "completions"},
-			Checks: []conformance.Check{
-				{ID: "CMP-01/values", Title: "values is an array of strings", Level: conformance.Must, Spec: conformance.Spec{Section: complete + "#completeresult", Quote: "values: Array of suggestions"}},
-				rule.Quoted(conformance.Must, "CMP-02/hundred", "there are no more than 100", "schema#completeresult", "An array of completion values. Must not exceed 100 items."),
-				rule.Quoted(conformance.Must, "CMP-02/total", "total, when present, is an integer and no less than there are", complete+"#completeresult", "total: Optional total matches"),
-				rule.Quoted(conformance.Must, "CMP-02/more", "hasMore, when present, is a boolean", complete+"#completeresult", "hasMore: Additional results flag"),
-				rule.Quoted(conformance.Should, "CMP-01/unknown", "an unknown prompt is refused with -32602", complete+"#error-handling", "Servers SHOULD return standard JSON-RPC errors for common failure cases … Invalid prompt name: -32602 (Invalid params)"),
-			},
-			Run: runCompletion,
-		},
+		{ID: "PRM-01", Needs: conformance.Needs{Capability: "prompts"}, Run: runPrompts},
+		{ID: "CMP-01", Needs: conformance.Needs{Capability: "completions"}, Run: runCompletion},
 	}
 }
 

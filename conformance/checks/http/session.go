@@ -8,44 +8,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpSessionScenarios() []conformance.Scenario {
 	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	const section = "basic/transports#session-management"
-	ends := conformance.Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}
-	unique := conformance.Spec{Section: section, Quote: "The session ID SHOULD be globally unique and cryptographically secure"}
-	return []conformance.Scenario{{
-		ID: "HTTP-12-IDS", Area: "http", Title: "what a session id is worth", Needs: needs, Since: mcp.Version2025_03_26,
-		Checks: []conformance.Check{
-			rule.Should("HTTP-12/unguessable", "session ids are long and have nothing in common", unique),
-			rule.House("HTTP-12/stable", "later answers name no other session", conformance.Spec{Seed: "HTTP-13"}),
-			rule.Promised("HTTP-12/fixation", "a session id the client made up is not taken over", unique),
-			rule.Promised("HTTP-12/case", "session ids have a case", unique),
-			rule.Should("HTTP-12/notification", "a notification without the session id is refused with 4xx", conformance.Spec{Section: section, Quote: "Servers that require a session ID SHOULD respond to requests without an Mcp-Session-Id header (other than initialization) with HTTP 400 Bad Request."}),
-			rule.House("HTTP-16/get", "GET with a session id never given is refused", ends),
-			rule.House("HTTP-18/unknown", "DELETE of a session that never was is refused", ends),
-			rule.House("HTTP-18/none", "DELETE without a session id is refused", ends),
-			rule.House("HTTP-18/again", "a session cannot be ended twice", ends),
-			rule.House("HTTP-16/stream", "the stream of an ended session ends", ends),
-		},
-		Run: runSessionIDs,
-	}, {
-		ID: "HTTP-12", Area: "http", Title: "sessions", Needs: needs, Since: mcp.Version2025_03_26,
-		Checks: []conformance.Check{
-			{ID: "HTTP-12/visible", Title: "the session id is visible ASCII", Level: conformance.Must, Spec: conformance.Spec{Section: section, Quote: "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E)."}},
-			{ID: "HTTP-12/distinct", Title: "two sessions have different ids", Level: conformance.Should, House: conformance.Must, Spec: conformance.Spec{Section: section, Quote: "The session ID SHOULD be globally unique and cryptographically secure"}},
-			{ID: "HTTP-12/required", Title: "a request without the session id is answered with 400", Level: conformance.Should, Spec: conformance.Spec{Section: section, Quote: "Servers that require a session ID SHOULD respond to requests without an Mcp-Session-Id header (other than initialization) with HTTP 400 Bad Request."}},
-			{ID: "HTTP-16/unknown", Title: "a session id never given is answered with 404", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}},
-			{ID: "HTTP-18/delete", Title: "DELETE ends the session, or is answered with 405", Level: conformance.Advice, Spec: conformance.Spec{Section: section, Quote: "The server MAY respond to this request with HTTP 405 Method Not Allowed, indicating that the server does not allow clients to terminate sessions."}},
-			{ID: "HTTP-16/ended", Title: "an ended session is answered with 404", Level: conformance.Must, Spec: conformance.Spec{Section: section, Quote: "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found."}},
-			{ID: "HTTP-16/others", Title: "the end of one session leaves others alone", Level: conformance.Must, Spec: conformance.Spec{Section: section, Quote: "An MCP \"session\" consists of logically related interactions between a client and a server, beginning with the initialization phase."}},
-		},
-		Run: runHTTPSessions,
-	}}
+	return []conformance.Scenario{{ID: "HTTP-12-IDS", Needs: needs, Run: runSessionIDs}, {ID: "HTTP-12", Needs: needs, Run: runHTTPSessions}}
 }
 
 func runHTTPSessions(t *conformance.Trial) error {

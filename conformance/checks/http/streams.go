@@ -12,52 +12,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpStreamScenarios() []conformance.Scenario {
-	const (
-		sending   = "basic/transports#sending-messages-to-the-server"
-		listening = "basic/transports#listening-for-messages-from-the-server"
-		resuming  = "basic/transports#resumability-and-redelivery"
-	)
 	needs := func(tools ...string) conformance.Needs {
 		return conformance.Needs{Transport: wire.TransportHTTP, Tools: tools, SideEffects: conformance.SideEffectsReadOnly}
 	}
 	return []conformance.Scenario{
-		{
-			ID: "HTTP-21", Area: "http", Title: "the stream of the server's own", Needs: needs(official.ToolChangeTools), Since: mcp.Version2025_03_26,
-			Checks: []conformance.Check{
-				rule.Must("HTTP-19/second", "a second stream is opened or refused with 4xx", conformance.Spec{Section: "basic/transports#listening-for-messages-from-the-server", Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}),
-				rule.Must("HTTP-21/once", "what the server sends of its own arrives once", conformance.Spec{Section: "basic/transports#multiple-connections", Quote: "The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams."}),
-				rule.Must("HTTP-21/no-response", "that stream carries no response", conformance.Spec{Section: listening, Quote: "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request."}),
-			},
-			Run: runOwnStream,
-		},
-		{
-			ID: "HTTP-23", Area: "http", Title: "the stream of an answer, and coming back to it", Needs: needs(official.ToolProgress), Since: mcp.Version2025_03_26,
-			Checks: []conformance.Check{
-				rule.Should("HTTP-03/ends", "the stream ends after the response", conformance.Spec{Section: sending, Quote: "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream."}),
-				{ID: "HTTP-26/priming", Title: "it begins with an event that has an id and no data", Level: conformance.Should, Since: mcp.Version2025_11_25, Spec: conformance.Spec{Section: sending, Quote: "The server SHOULD immediately send an SSE event consisting of an event ID and an empty data field in order to prime the client to reconnect"}},
-				rule.Must("HTTP-23/unique", "no two events of a session have the same id", conformance.Spec{Section: resuming, Quote: "If present, the ID MUST be globally unique across all streams within that session"}),
-				rule.Advice("HTTP-23/rest", "who comes back with Last-Event-ID gets the rest, response included", conformance.Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
-				rule.Advice("HTTP-23/again", "and nothing that came before", conformance.Spec{Section: resuming, Quote: "The server MAY use this header to replay messages that would have been sent after the last event ID, on the stream that was disconnected"}),
-				rule.Must("HTTP-23/only", "and nothing of another stream", conformance.Spec{Section: resuming, Quote: "The server MUST NOT replay messages that would have been delivered on a different stream."}),
-				rule.Advice("HTTP-23/unknown", "a Last-Event-ID never given is answered without a 5xx", conformance.Spec{Section: resuming, Quote: "If the client wishes to resume after a disconnection (whether due to network failure or server-initiated closure), it SHOULD issue an HTTP GET"}),
-			},
-			Run: runResume,
-		},
-		{
-			ID: "HTTP-24", Area: "http", Title: "a server that hangs up", Needs: needs(official.ToolReconnect), Since: mcp.Version2025_11_25,
-			Checks: []conformance.Check{
-				rule.Advice("HTTP-24/event", "before it closes the stream it has sent an event id", conformance.Spec{Section: sending, Quote: "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time"}),
-				rule.Should("HTTP-24/retry", "and how long to wait, in a retry field", conformance.Spec{Section: sending, Quote: "If the server does close the connection prior to terminating the SSE stream, it SHOULD send an SSE event with a standard retry field before closing the connection."}),
-				rule.House("HTTP-24/answer", "the response waits for who comes back", conformance.Spec{Section: resuming, Quote: "Resumption is always via HTTP GET with Last-Event-ID."}),
-			},
-			Run: runHangUp,
-		},
+		{ID: "HTTP-21", Needs: needs(official.ToolChangeTools), Run: runOwnStream},
+		{ID: "HTTP-23", Needs: needs(official.ToolProgress), Run: runResume},
+		{ID: "HTTP-24", Needs: needs(official.ToolReconnect), Run: runHangUp},
 	}
 }
 

@@ -7,55 +7,18 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func httpScenarios() []conformance.Scenario {
 	needs := conformance.Needs{Transport: wire.TransportHTTP}
-	const (
-		sending   = "basic/transports#sending-messages-to-the-server"
-		listening = "basic/transports#listening-for-messages-from-the-server"
-	)
 	return []conformance.Scenario{
-		{
-			ID: "X-HTTP-01", Area: "http", Title: "answers to a POST", Needs: needs,
-			Checks: []conformance.Check{
-				{ID: "HTTP-04/accepted", Title: "a notification is answered with 202", Level: conformance.Must, Spec: conformance.Spec{Section: sending, Quote: "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body."}},
-				{ID: "HTTP-04/no-body", Title: "that answer has no body", Level: conformance.Must, Spec: conformance.Spec{Section: sending, Quote: "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body."}},
-				{ID: "HTTP-03/request", Title: "a request is answered with 200 and JSON or an event stream", Level: conformance.Must, Spec: conformance.Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."}},
-				{ID: "HTTP-03/parameters", Title: "a Content-Type with a charset is taken", Level: conformance.Must, Spec: conformance.Spec{Section: sending, Quote: "The body of the POST request MUST be a single JSON-RPC request, notification, or response."}},
-				{ID: "HTTP-11/case", Title: "header names are compared without regard to case", Level: conformance.Must, Spec: conformance.Spec{Seed: "HTTP-11 (RFC 9110, 5.1)"}},
-			},
-			Run: runHTTPAnswers,
-		},
-		{
-			ID: "HTTP-07", Area: "http", Title: "redirects", Needs: needs, Since: mcp.Version2025_03_26,
-			Checks: []conformance.Check{rule.Advice("HTTP-07/redirect", "initialize is answered at the endpoint itself, not with a redirect", conformance.Spec{Section: sending, Quote: "If the input is a JSON-RPC request, the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object."})},
-			Run:    runRedirect,
-		},
-		{
-			ID: "HTTP-19", Area: "http", Title: "GET", Needs: needs,
-			Checks: []conformance.Check{{ID: "HTTP-19/get", Title: "GET is answered with an event stream or 405", Level: conformance.Must, Spec: conformance.Spec{Section: listening, Quote: "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed"}}},
-			Run:    runHTTPGet,
-		},
-		{
-			ID: "HTTP-15", Area: "http", Title: "the protocol version header", Needs: needs, Since: mcp.Version2025_06_18,
-			Checks: []conformance.Check{
-				{ID: "HTTP-15/invalid", Title: "an invalid version is answered with 400", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#protocol-version-header", Quote: "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request."}},
-				{ID: "HTTP-15/missing", Title: "a request without the header is served", Level: conformance.Should, Spec: conformance.Spec{Section: "basic/transports#protocol-version-header", Quote: "if the server does not receive an MCP-Protocol-Version header, and has no other way to identify the version …, the server SHOULD assume protocol version …"}},
-			},
-			Run: runHTTPVersion,
-		},
-		{
-			ID: "X-SEC-02", Area: "http", Title: "the Origin header", Needs: needs,
-			Checks: []conformance.Check{
-				{ID: "X-SEC-02/foreign", Title: "a foreign Origin is refused with 403", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#security-warning", Quote: "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."}},
-				{ID: "X-SEC-02/none", Title: "a request without Origin is served", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#security-warning", Quote: "If the Origin header is present and invalid, servers MUST respond with HTTP 403 Forbidden."}},
-			},
-			Run: runHTTPOrigin,
-		},
+		{ID: "X-HTTP-01", Needs: needs, Run: runHTTPAnswers},
+		{ID: "HTTP-07", Needs: needs, Run: runRedirect},
+		{ID: "HTTP-19", Needs: needs, Run: runHTTPGet},
+		{ID: "HTTP-15", Needs: needs, Run: runHTTPVersion},
+		{ID: "X-SEC-02", Needs: needs, Run: runHTTPOrigin},
 	}
 }
 

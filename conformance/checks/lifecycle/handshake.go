@@ -14,68 +14,9 @@ import (
 
 func lifecycleScenarios() []conformance.Scenario {
 	return []conformance.Scenario{
-		{
-			ID: "LC-01", Area: "lifecycle", Title: "the answer to initialize",
-			Checks: []conformance.Check{
-				{
-					ID: "LC-01/answered", Title: "initialize is answered with a result", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
-				},
-				{
-					ID: "LC-01/capabilities", Title: "the result has a capabilities object", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
-				},
-				{
-					ID: "LC-01/features", Title: "each declared capability is an object", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "schema#servercapabilities", Quote: "Capabilities that a server may support."},
-				},
-				{
-					ID: "LC-01/server-info", Title: "serverInfo has a name and a version", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#initialization", Quote: "The server MUST respond with its own capabilities and information"},
-				},
-				{
-					ID: "LC-01/instructions", Title: "instructions, when present, is a string", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "schema#initializeresult", Quote: "Instructions describing how to use the server and its features."},
-				},
-			},
-			Run: runInitializeResult,
-		},
-		{
-			ID: "LC-03", Area: "lifecycle", Title: "version negotiation",
-			Checks: []conformance.Check{
-				{
-					ID: "LC-03/dated", Title: "protocolVersion is a revision of the session era", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."},
-				},
-				{
-					ID: "LC-03/same", Title: "a version the server supports is echoed", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "If the server supports the requested protocol version, it MUST respond with the same version."},
-				},
-				{
-					ID: "LC-03/unknown", Title: "an unknown version is answered with another one", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "Otherwise, the server MUST respond with another protocol version it supports."},
-				},
-				{
-					ID: "LC-03/latest", Title: "that other version is the newest the server supports", Level: conformance.Should,
-					Spec: conformance.Spec{Section: "basic/lifecycle#version-negotiation", Quote: "This SHOULD be the latest version supported by the server."},
-				},
-			},
-			Run: runVersions,
-		},
-		{
-			ID: "UTIL-01", Area: "lifecycle", Title: "ping is answered in any phase",
-			Checks: []conformance.Check{
-				{
-					ID: "UTIL-01/handshake", Title: "a ping between initialize and initialized is answered", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"},
-				},
-				{
-					ID: "UTIL-01/operation", Title: "a ping in operation is answered with an empty object", Level: conformance.Must,
-					Spec: conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"},
-				},
-			},
-			Run: runPing,
-		},
+		{ID: "LC-01", Run: runInitializeResult},
+		{ID: "LC-03", Run: runVersions},
+		{ID: "UTIL-01", Run: runPing},
 	}
 }
 

@@ -6,12 +6,11 @@ import (
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 )
 
 // Scenarios returns the scenarios of the package.
 func Scenarios() []conformance.Scenario {
 	return slices.Concat(
-		rule.SessionEra(lifecycleScenarios(), versionScenarios(), gateScenarios()), capabilityScenarios(),
+		lifecycleScenarios(), versionScenarios(), gateScenarios(), capabilityScenarios(),
 	)
 }

@@ -16,61 +16,15 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-const (
-	standardHeaders  = "basic/transports/streamable-http#standard-request-headers"
-	serverValidation = "basic/transports/streamable-http#server-validation"
-	valueEncoding    = "basic/transports/streamable-http#value-encoding"
-	headersMatch     = "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body."
-	headersMissing   = "A required standard header (MCP-Protocol-Version, Mcp-Method, Mcp-Name) is missing."
-	headersDecode    = "servers MUST decode encoded values … before comparing them to the body value."
-	headersStatus    = "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request"
-)
-
 // statelessHeaderScenarios are about the headers of a POST that repeat what its
 // body says.
 func statelessHeaderScenarios() []conformance.Scenario {
 	overHTTP := conformance.Needs{Transport: wire.TransportHTTP}
 	return []conformance.Scenario{
-		{
-			ID: "HTTP-30", Area: "http", Title: "headers that name the method and the revision", Since: mcp.Version2026_07_28, Needs: overHTTP,
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "HTTP-30/missing", "a request without Mcp-Method is refused with -32020", serverValidation, headersMissing),
-				rule.Quoted(conformance.Must, "HTTP-30/other", "a request whose Mcp-Method is another method is refused with -32020", serverValidation, headersMatch),
-				rule.Quoted(conformance.Must, "HTTP-30/case", "Mcp-Method has to have the case of the method", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
-				rule.Quoted(conformance.Must, "HTTP-29/missing", "a request without MCP-Protocol-Version is refused", "basic/transports/streamable-http#protocol-version-header", "A server that does not support such clients MUST reject a request without the header"),
-				rule.Quoted(conformance.Must, "HTTP-29/other", "a request whose MCP-Protocol-Version is another revision is refused", "basic/transports/streamable-http#protocol-version-header", "If the values do not match, the server MUST reject the request with 400 Bad Request and a HeaderMismatch JSON-RPC error"),
-				rule.Quoted(conformance.Must, "HTTP-32/status", "those are refused with status 400", serverValidation, headersStatus),
-				rule.Quoted(conformance.Must, "HTTP-11/lower-case", "names of headers in lower case are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
-				rule.Quoted(conformance.Must, "HTTP-11/upper-case", "names of headers in capitals are taken", "basic/transports/streamable-http#case-sensitivity", "Clients and servers MUST use case-insensitive comparisons for header names."),
-				rule.Quoted(conformance.Must, "HDR-11/unknown", "a header Mcp-Param-* of no tool is passed over", "basic/transports/streamable-http#server-behavior-for-custom-headers", "Intermediate servers that do not recognize an Mcp-Param-{Name} header MUST forward it and otherwise ignore it"),
-			},
-			Run: runMethodHeaders,
-		},
-		{
-			ID: "HTTP-31-TOOLS", Area: "http", Title: "the header that names the tool", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools"},
-			Checks: nameChecks("tool"), Run: runToolName,
-		},
-		{
-			ID: "HTTP-31-PROMPTS", Area: "http", Title: "the header that names the prompt", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "prompts"},
-			Checks: nameChecks("prompt"), Run: runPromptName,
-		},
-		{
-			ID: "HTTP-31-RESOURCES", Area: "http", Title: "the header that names the resource", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "resources"},
-			Checks: nameChecks("resource"), Run: runResourceName,
-		},
-	}
-}
-
-// nameChecks are those of Mcp-Name for one kind of thing.
-func nameChecks(kind string) []conformance.Check {
-	return []conformance.Check{
-		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-missing", "a request for a "+kind+" without Mcp-Name is refused with -32020", serverValidation, headersMissing),
-		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-other", "one whose Mcp-Name is another "+kind+" is refused with -32020", serverValidation, headersMatch),
-		rule.Quoted(conformance.Must, "HTTP-31/"+kind+"-case", "Mcp-Name has to have the case of the name", "basic/transports/streamable-http#case-sensitivity", "Header values (such as method names) are case-sensitive."),
-		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64", "an Mcp-Name in base64 is decoded before it is compared", serverValidation, headersDecode),
-		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64-other", "one in base64 that is another name is refused with -32020", serverValidation, headersDecode),
-		rule.Quoted(conformance.Must, "HDR-05/"+kind+"-base64-bad", "one that is no base64 is refused with -32020", valueEncoding, "A header value contains invalid characters."),
-		rule.Quoted(conformance.Must, "HTTP-32/"+kind+"-status", "those are refused with status 400", serverValidation, headersStatus),
+		{ID: "HTTP-30", Needs: overHTTP, Run: runMethodHeaders},
+		{ID: "HTTP-31-TOOLS", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools"}, Run: runToolName},
+		{ID: "HTTP-31-PROMPTS", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "prompts"}, Run: runPromptName},
+		{ID: "HTTP-31-RESOURCES", Needs: conformance.Needs{Transport: wire.TransportHTTP, Capability: "resources"}, Run: runResourceName},
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -16,40 +15,11 @@ import (
 
 // statelessHTTPScenarios are about POSTs and their streams without sessions.
 func statelessHTTPScenarios() []conformance.Scenario {
-	const (
-		page    = "basic/transports/streamable-http"
-		sending = page + "#sending-messages"
-		earlier = page + "#earlier-streamable-http-revisions"
-		warning = page + "#security-warning"
-		stream  = page + "#receiving-messages"
-	)
 	needs := conformance.Needs{Transport: wire.TransportHTTP}
 	slow := conformance.Needs{Transport: wire.TransportHTTP, Capability: "tools", Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
 	return []conformance.Scenario{
-		{
-			ID: "HTTP-28", Area: "http", Title: "POST and nothing else", Since: mcp.Version2026_07_28, Needs: needs,
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Should, "HTTP-28/get", "GET is answered with 405", earlier, "A server that supports only this revision … SHOULD respond as follows: HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
-				rule.Quoted(conformance.Should, "HTTP-28/delete", "DELETE is answered with 405", earlier, "A server that supports only this revision … SHOULD respond as follows: HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed."),
-				rule.Quoted(conformance.Should, "HTTP-28/session", "a session id is passed over, and none is given", earlier, "A server that supports only this revision … SHOULD respond as follows … An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs."),
-				rule.Quoted(conformance.Should, "HTTP-35/last-event", "a Last-Event-ID is passed over", earlier, "A server that supports only this revision … SHOULD respond as follows … A Last-Event-ID header: ignore it; streams are not resumable."),
-				rule.Quoted(conformance.Must, "HTTP-28/answer", "a request is answered with 200 and JSON or an event stream", sending, "If the body is a JSON-RPC request, the server MUST return either Content-Type: application/json … or Content-Type: text/event-stream"),
-				rule.Quoted(conformance.Must, "HTTP-28/notification", "a notification is answered with 202 and no body, or refused", sending, "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body."),
-				rule.Quoted(conformance.Must, "HTTP-05/foreign", "a foreign Origin is refused with 403", warning, "If the Origin header is present and invalid, servers MUST respond with HTTP 403 Forbidden."),
-				rule.Quoted(conformance.Must, "HTTP-05/none", "a request without Origin is served", warning, "Servers MUST validate the Origin header on all incoming connections to prevent DNS rebinding attacks."),
-				rule.Quoted(conformance.Should, "HTTP-37/buffering", "an event stream says X-Accel-Buffering: no", stream, "When initiating an SSE stream, servers SHOULD include the X-Accel-Buffering: no header in the HTTP response."),
-			},
-			Run: runPostOnly,
-		},
-		{
-			ID: "HTTP-34", Area: "http", Title: "streams that end", Since: mcp.Version2026_07_28, Needs: slow,
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Should, "HTTP-36/ends", "the response ends its stream", stream, "The final JSON-RPC response SHOULD terminate the stream."),
-				rule.Quoted(conformance.Must, "HTTP-36/related", "notifications on a stream are about its request", stream, "These notifications MUST relate to the originating client request."),
-				rule.Quoted(conformance.Must, "HTTP-34/alive", "closing the stream of one call leaves others alone", page+"#cancellation", "Closing the SSE response stream MUST be treated by the server as cancellation of that request."),
-			},
-			Run: runStreamEnds,
-		},
+		{ID: "HTTP-28", Needs: needs, Run: runPostOnly},
+		{ID: "HTTP-34", Needs: slow, Run: runStreamEnds},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -15,77 +14,18 @@ import (
 // statelessInputScenarios are about results that ask the client for more before
 // the work is done (MRTR).
 func statelessInputScenarios() []conformance.Scenario {
-	const (
-		page       = "basic/patterns/mrtr"
-		server     = page + "#server-requirements-basic-workflow"
-		faults     = page + "#error-handling"
-		one        = "Servers MUST include at least one of inputRequests or requestState in every InputRequiredResult response."
-		values     = "inputRequests values are request objects that MUST be one of ElicitRequest, CreateMessageRequest, or ListRootsRequest"
-		echoed     = "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request."
-		undeclared = "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities."
-		parsed     = "Servers SHOULD validate that the data provided by the client is a valid InputResponses object and that the information inside can be correctly parsed."
-		hostile    = "servers MUST protect its integrity (e.g. HMAC or AEAD) and MUST reject state that fails verification."
-	)
-	fixture := func(id, name, title string, run func(*conformance.Trial) error, checks ...conformance.Check) conformance.Scenario {
-		return conformance.Scenario{
-			ID: id, Area: "input", Title: title, Since: mcp.Version2026_07_28, Needs: conformance.Needs{Tools: []string{official.InputRequired + name}, SideEffects: conformance.SideEffectsReadOnly}, Checks: checks, Run: run,
-		}
+	fixture := func(id, name string, run func(*conformance.Trial) error) conformance.Scenario {
+		return conformance.Scenario{ID: id, Needs: conformance.Needs{Tools: []string{official.InputRequired + name}, SideEffects: conformance.SideEffectsReadOnly}, Run: run}
 	}
 	return []conformance.Scenario{
-		fixture("MRTR-02", "elicitation", "a tool that asks the user", runAskUser,
-			rule.Quoted(conformance.Must, "MRTR-02/asks", "the result says input_required and has inputRequests or requestState", server, one),
-			rule.Quoted(conformance.Must, "MRTR-02/kind", "each input request is elicitation/create, sampling/createMessage or roots/list", server, values),
-			rule.Quoted(conformance.Must, "MRTR-02/elicitation", "an elicitation has a message and a form of flat properties", "client/elicitation#form-mode-elicitation-requests", "Form mode elicitation requests MUST … include these additional parameters … requestedSchema"),
-			rule.Quoted(conformance.Must, "MRTR-02/hints", "the interim result carries no hints for caches", "server/utilities/caching#cacheable-results", "Interim results with resultType: \"input_required\" … are not cacheable and carry no caching hints."),
-			rule.Quoted(conformance.Must, "MRTR-04/complete", "the retry with the answer is completed", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Must, "MRTR-04/used", "the result has what the user said", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Should, "MRTR-13/missing", "an answer under another key leads to the same question", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
-			rule.Quoted(conformance.Should, "MRTR-13/extra", "an answer nobody asked for is passed over", faults, "If additional, unexpected parameters are provided in the InputResponses object, the server SHOULD ignore any information it does not recognize or need."),
-			rule.Quoted(conformance.Should, "MRTR-13/malformed", "a number in place of the user's answer does not complete it", faults, parsed),
-			rule.Quoted(conformance.Should, "MRTR-13/null", "nor do inputResponses that are null", faults, parsed),
-			rule.Quoted(conformance.Must, "MRTR-13/decline", "a user who declines gets an answer", "client/elicitation#error-handling", "Servers … MUST handle cases where the user declines or cancels the elicitation, or where the client fails to process the request."),
-			rule.Quoted(conformance.Should, "MRTR-13/anywhere", "the retry may come on another connection", "basic#statelessness", "Servers SHOULD NOT require that a client reuse the same connection or process to perform related operations."),
-			rule.Quoted(conformance.Must, "MRTR-13/undeclared", "a client without elicitation is not asked", server, undeclared),
-		),
-		fixture("MRTR-03-SAMPLING", "sampling", "a tool that asks the model", runAskModel,
-			rule.Quoted(conformance.Must, "MRTR-03/sampling", "the request for the model has messages and maxTokens", "schema#createmessagerequestparams", "The requested maximum number of tokens to sample (to prevent runaway completions)."),
-			rule.Quoted(conformance.Must, "MRTR-03/sampling-used", "the result has what the model said", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Must, "MRTR-13/sampling-undeclared", "a client without sampling is not asked", server, undeclared),
-		),
-		fixture("MRTR-03-ROOTS", "list_roots", "a tool that asks for roots", runAskRoots,
-			rule.Quoted(conformance.Must, "MRTR-03/roots", "the request is roots/list", server, values),
-			rule.Quoted(conformance.Must, "MRTR-03/roots-used", "the retry with the roots is completed", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Must, "MRTR-13/roots-undeclared", "a client without roots is not asked", server, undeclared),
-		),
-		fixture("MRTR-04-STATE", "request_state", "a tool that hands out state", runEchoState,
-			rule.Quoted(conformance.Must, "MRTR-04/state", "requestState is a string, taken back as it was", server, echoed),
-			rule.Quoted(conformance.Must, "MRTR-13/tampered", "a state that was changed is refused", server, hostile),
-			rule.Quoted(conformance.Must, "MRTR-13/invented", "a state the server never gave is refused", server, hostile),
-			rule.Quoted(conformance.Should, "MRTR-13/swapped", "the state of one tool does not open another", server, "To prevent replay, servers SHOULD include the following inside the integrity-protected requestState payload and verify each on receipt"),
-		),
-		fixture("MRTR-03-THREE", "multiple_inputs", "a tool that asks three at once", runAskThree,
-			rule.Quoted(conformance.Must, "MRTR-03/three", "it asks the user, the model and for roots in one result", server, "inputRequests keys are server assigned identifiers and MUST be unique within the scope of the request."),
-			rule.Quoted(conformance.Must, "MRTR-03/three-used", "the retry with all answers is completed", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Should, "MRTR-13/partial", "the retry with one answer of three is asked again", faults, "the server SHOULD respond with a new InputRequiredResult requesting the missing information again, rather than returning an error."),
-		),
-		fixture("MRTR-07", "multi_round", "a tool that asks twice", runAskTwice,
-			rule.Quoted(conformance.Must, "MRTR-07/second", "the second round asks for something else", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-			rule.Quoted(conformance.Must, "MRTR-07/complete", "the answers to the last round complete it", page, "Client gathers the requested information … then retries the original request including the additional requested information."),
-		),
-		fixture("MRTR-13", "capabilities", "a tool that asks for what there is", runAskDeclared,
-			rule.Quoted(conformance.Must, "MRTR-13/only-declared", "of three kinds it asks for the declared one alone", server, undeclared),
-			rule.Quoted(conformance.Must, "MRTR-13/nothing", "a client that declares nothing is asked nothing", server, undeclared),
-		),
-		{
-			ID: "MRTR-01", Area: "input", Title: "a prompt that asks", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Capability: "prompts"},
-			Checks: []conformance.Check{
-				{
-					ID: "MRTR-01/prompt", Title: "prompts/get may ask, and is completed", Level: conformance.Must,
-					Spec: conformance.Spec{Section: page, Quote: "Client gathers the requested information … then retries the original request including the additional requested information."},
-				},
-			},
-			Run: runPromptAsks,
-		},
+		fixture("MRTR-02", "elicitation", runAskUser),
+		fixture("MRTR-03-SAMPLING", "sampling", runAskModel),
+		fixture("MRTR-03-ROOTS", "list_roots", runAskRoots),
+		fixture("MRTR-04-STATE", "request_state", runEchoState),
+		fixture("MRTR-03-THREE", "multiple_inputs", runAskThree),
+		fixture("MRTR-07", "multi_round", runAskTwice),
+		fixture("MRTR-13", "capabilities", runAskDeclared),
+		{ID: "MRTR-01", Needs: conformance.Needs{Capability: "prompts"}, Run: runPromptAsks},
 	}
 }
 

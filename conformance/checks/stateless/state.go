@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -17,50 +16,14 @@ import (
 // statelessStateScenarios are about what a server must not keep from one
 // request to the next, and what it may tell of one.
 func statelessStateScenarios() []conformance.Scenario {
-	const (
-		stateless = "basic#statelessness"
-		prior     = "Servers MUST NOT rely on prior requests over the same connection to establish context (e.g., capabilities, protocol version, client identity)."
-		needed    = "the server MUST return a MissingRequiredClientCapabilityError (-32021) whose data.requiredCapabilities lists the missing capabilities."
-		level     = "The server MUST NOT emit notifications/message for a request that does not include this field."
-		logging   = "server/utilities/logging#requesting-log-messages"
-		// What stands in the request itself may change it: credentials, capabilities.
-		listOfRequest = "This set … MUST NOT vary per-connection or as a side effect of other requests on the connection. The set MAY vary by the authorization presented … since credentials are per-request input"
-	)
 	return []conformance.Scenario{
 		{
-			ID: "DISC-08", Area: "errors", Title: "a capability the client did not declare", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Tools: []string{official.ToolMissing}, SideEffects: conformance.SideEffectsReadOnly},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "DISC-08/code", "what needs it is refused with -32021", "basic#meta", needed),
-				rule.Quoted(conformance.Must, "DISC-08/data", "data.requiredCapabilities is an object with sampling as an object", "basic#meta", needed),
-				rule.Quoted(conformance.Must, "DISC-08/status", "over HTTP the status is 400", "basic#meta", "On HTTP, the response status MUST be 400 Bad Request."),
-				rule.Quoted(conformance.Must, "DISC-08/declared", "a client that declares it is served", "basic#meta", "A server MUST NOT rely on capabilities the client has not declared."),
-				rule.Quoted(conformance.Must, "DISC-11/capabilities", "the capabilities of one request are not those of the next", stateless, prior),
-				rule.Quoted(conformance.Must, "DISC-11/interleaved", "nor of one that is under way at the same time", stateless, prior),
-			},
-			Run: runMissingCapability,
+			ID:    "DISC-08",
+			Needs: conformance.Needs{Tools: []string{official.ToolMissing}, SideEffects: conformance.SideEffectsReadOnly},
+			Run:   runMissingCapability,
 		},
-		{
-			ID: "DISC-11", Area: "lifecycle", Title: "no state between requests", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Capability: "tools"},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "DISC-11/first", "the first request on a connection may be any", "basic/versioning#protocol-version-negotiation", "a client is free to invoke any RPC inline and handle UnsupportedProtocolVersionError if its preferred version is not supported."),
-				rule.Quoted(conformance.Must, "DISC-11/list", "the list of tools is the same on every connection", "server/tools#capabilities", listOfRequest),
-				rule.Quoted(conformance.Must, "DISC-11/declared", "and what a request before it declared does not change it", "server/tools#capabilities", listOfRequest),
-				rule.Quoted(conformance.Should, "TOOL-02/order", "it has the same order each time", "server/tools#capabilities", "Servers SHOULD return tools in a deterministic order (i.e., the same ordering across requests when the underlying set of tools has not changed)."),
-			},
-			Run: runNoState,
-		},
-		{
-			ID: "LOG-02", Area: "logging", Title: "log messages of one request", Since: mcp.Version2026_07_28, Needs: conformance.Needs{Tools: []string{official.ToolLogsOnce}, SideEffects: conformance.SideEffectsReadOnly},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "LOG-02/silent", "a request without a log level gets none", logging, level),
-				rule.Quoted(conformance.May, "LOG-02/sent", "a request with level debug gets some before its response", logging, "When the field is present, the server MAY send notifications/message notifications at or above the requested level on the response stream of that request, before the final response."),
-				rule.Quoted(conformance.Must, "LOG-02/threshold", "a request with level emergency gets none below", logging, "notifications/message notifications at or above the requested level on the response stream of that request"),
-				rule.Quoted(conformance.Should, "LOG-02/unknown", "an unknown level is refused with -32602", "server/utilities/logging#error-handling", "is not a recognized log level, the server SHOULD reject that request with a standard JSON-RPC error: Invalid log level: -32602 (Invalid params)"),
-				rule.Quoted(conformance.Must, "LOG-02/leak", "the level of one request is not that of the next", logging, level),
-				rule.Quoted(conformance.Must, "LOG-02/stream", "over HTTP they come on the stream of their request", logging, "the server MUST NOT deliver it on … any stream other than the one carrying the response to the request that set the log level."),
-			},
-			Run: runLogLevel,
-		},
+		{ID: "DISC-11", Needs: conformance.Needs{Capability: "tools"}, Run: runNoState},
+		{ID: "LOG-02", Needs: conformance.Needs{Tools: []string{official.ToolLogsOnce}, SideEffects: conformance.SideEffectsReadOnly}, Run: runLogLevel},
 	}
 }
 

@@ -14,49 +14,11 @@ import (
 )
 
 func framingScenarios() []conformance.Scenario {
-	jsonRPC := conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}
 	return []conformance.Scenario{
-		{
-			ID: "X-WIRE-01", Area: "errors", Title: "a request that is not JSON-RPC 2.0",
-			Checks: []conformance.Check{
-				{ID: "X-WIRE-01/missing", Title: "a request without jsonrpc is answered with -32600 and its id", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
-				{ID: "X-WIRE-01/other", Title: `a request with jsonrpc "1.0" is answered with -32600 and its id`, Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
-				{ID: "X-WIRE-01/method", Title: "a method that is not a string is answered with -32600", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
-				rule.House("X-WIRE-01/alive", "the next valid request is answered", jsonRPC),
-			},
-			Run: runWrongEnvelope,
-		},
-		{
-			ID: "X-WIRE-02", Area: "errors", Title: "a message that is not JSON",
-			Checks: []conformance.Check{
-				{ID: "X-WIRE-02/parse", Title: "a message that is not JSON is answered with -32700 and id null", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
-				{ID: "X-WIRE-02/truncated", Title: "a truncated message is answered with -32700 and id null", Level: conformance.Advice, House: conformance.Must, Spec: jsonRPC},
-				rule.House("X-WIRE-02/alive", "the next valid request is answered", jsonRPC),
-			},
-			Run: runNotJSON,
-		},
-		{
-			ID: "RPC-01", Area: "base", Title: "messages as other clients write them",
-			Checks: []conformance.Check{
-				{ID: "RPC-01/escapes", Title: "an escaped spelling of a name is that name", Level: conformance.Must, Spec: jsonRPC},
-				{ID: "RPC-01/whitespace", Title: "white space between the tokens of a message changes nothing", Level: conformance.Must, Spec: jsonRPC},
-				{ID: "RPC-01/order", Title: "the order of members changes nothing", Level: conformance.Must, Spec: jsonRPC},
-				{ID: "RPC-19/meta", Title: "unknown keys in _meta are ignored", Level: conformance.Must, Spec: conformance.Spec{Section: "basic#_meta", Quote: "The _meta property/parameter is reserved by MCP to allow clients and servers to attach additional metadata to their interactions."}},
-			},
-			Run: runSpellings,
-		},
-		{
-			ID: "STDIO-02", Area: "stdio", Title: "lines of every kind",
-			Needs: conformance.Needs{Transport: wire.TransportStdio},
-			Checks: []conformance.Check{
-				{ID: "STDIO-02/large", Title: "a line of 1 MiB is read", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
-				{ID: "STDIO-02/crlf", Title: "a line that ends in CR LF is read", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
-				{ID: "STDIO-02/blank", Title: "an empty line ends nothing", Level: conformance.Advice, House: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
-				{ID: "STDIO-02/pieces", Title: "a line that arrives byte by byte is read as one", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
-				{ID: "STDIO-02/together", Title: "lines that arrive together are each answered", Level: conformance.Must, Spec: conformance.Spec{Section: "basic/transports#stdio", Quote: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."}},
-			},
-			Run: runLines,
-		},
+		{ID: "X-WIRE-01", Run: runWrongEnvelope},
+		{ID: "X-WIRE-02", Run: runNotJSON},
+		{ID: "RPC-01", Run: runSpellings},
+		{ID: "STDIO-02", Needs: conformance.Needs{Transport: wire.TransportStdio}, Run: runLines},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
@@ -14,19 +13,14 @@ import (
 )
 
 // The conversations without timing are data: what is sent, and the pattern of
-// what has to come back. Each file is a scenario, each of its sections a check:
-//
-//	What the conversation is about, in a line.
+// what has to come back. Each file is a scenario, each of its sections a check. What
+// they say stands in checks.txt, with the texts of all others.
 //
 //	id: TALK-PING
-//	area: lifecycle
-//	since, until: revisions           (optional)
 //	capability: prompts               (optional)
 //	tool: test_simple_text            (optional)
 //
 //	-- TALK-PING/empty-params --
-//	MUST a ping with empty params is answered with an empty result
-//	basic/utilities/ping: The receiver MUST respond promptly with an empty response
 //	> {"id":"p1","method":"ping","params":{}}
 //	< {"id":"p1","result":{}}
 //
@@ -43,7 +37,6 @@ func Scenarios() []conformance.Scenario {
 	var out []conformance.Scenario
 	for _, c := range All() {
 		sc := c.Scenario
-		sc.Checks = slices.Clone(sc.Checks)
 		sc.Run = c.Run
 		out = append(out, sc)
 	}

@@ -15,99 +15,22 @@ import (
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
-const (
-	tasksPage = "basic/utilities/tasks"
-	// tasksOfCalls is what a server declares whose tools may be called as tasks.
-	tasksOfCalls = "tasks.requests.tools.call"
-)
+// tasksOfCalls is what a server declares whose tools may be called as tasks.
+const tasksOfCalls = "tasks.requests.tools.call"
 
 // taskKind is the list of tasks.
 var taskKind = lists.Kind{Method: mcp.MethodTasksList, Member: "tasks", Key: "taskId", Capability: "tasks.list"}
 
 // coreTaskScenarios are about tasks as revision 2025-11-25 has them.
 func coreTaskScenarios() []conformance.Scenario {
-	const (
-		creating  = tasksPage + "#result-retrieval"
-		ids       = tasksPage + "#task-id-requirements"
-		lifecycle = tasksPage + "#task-status-lifecycle"
-		lifetimes = tasksPage + "#ttl-and-resource-management"
-		messages  = tasksPage + "#associating-task-related-messages"
-		refusals  = tasksPage + "#protocol-errors"
-		support   = tasksPage + "#tool-level-negotiation"
-		terminal  = "Tasks with a completed, failed, or cancelled status are in a terminal state and MUST NOT transition to any other status"
-		unknown   = "Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)"
-	)
-	all := []conformance.Scenario{
-		{
-			ID: "TASK-01", Title: "a call becomes a task", Needs: conformance.Needs{Capability: tasksOfCalls},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-01/created", "a call with params.task is answered with a task", creating, "Receivers that accept a task-augmented request MUST return a CreateTaskResult as the response."),
-				rule.Quoted(conformance.Must, "TASK-01/working", "it begins as working", lifecycle, "Tasks MUST begin in the working status when created."),
-				rule.Quoted(conformance.Must, "TASK-01/times", "createdAt and lastUpdatedAt are times of ISO 8601", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
-				rule.Quoted(conformance.Must, "TASK-01/ttl", "ttl is an integer or null, pollInterval an integer", "schema#task", "Actual retention duration from creation in milliseconds, null for unlimited."),
-				rule.Quoted(conformance.Must, "TASK-01/unique", "each task has an id of its own", ids, "Task IDs MUST be unique among all tasks controlled by the receiver."),
-				rule.Quoted(conformance.Must, "TASK-01/unguessable", "ids are long and have nothing in common", tasksPage+"#task-isolation-and-access-control", "If context-binding is unavailable, receivers MUST generate cryptographically secure task IDs with enough entropy to prevent guessing"),
-			},
-			Run: runTaskCreated,
-		},
-		{
-			ID: "TASK-02", Title: "the state of a task", Needs: conformance.Needs{Capability: tasksOfCalls},
-			Checks: []conformance.Check{
-				rule.House("TASK-02/get", "tasks/get gives the task, at once after it was made", conformance.Spec{Section: tasksPage + "#getting-tasks", Quote: "Requestors poll for task completion by sending tasks/get requests."}),
-				rule.Quoted(conformance.Must, "TASK-02/ttl", "and its ttl", lifetimes, "Receivers MUST include the actual ttl duration (or null for unlimited) in tasks/get responses."),
-				rule.Quoted(conformance.Must, "TASK-02/times", "and its times, of which createdAt never changes", lifetimes, "Receivers MUST include a createdAt ISO 8601-formatted timestamp in all task responses to indicate when the task was created."),
-				rule.Quoted(conformance.Must, "TASK-02/path", "it has one of the five states, and none after a final one", lifecycle, terminal),
-				rule.Quoted(conformance.Must, "TASK-02/final", "a task that is over stays as it is", lifecycle, terminal),
-				rule.Quoted(conformance.Should, "TASK-02/meta", "tasks/get says nothing of a related task", messages, "for the tasks/get, tasks/list, and tasks/cancel operations, receivers SHOULD NOT include io.modelcontextprotocol/related-task metadata in the result messages"),
-				rule.Quoted(conformance.Must, "TASK-02/parameter", "taskId counts, not what _meta names", messages, "receivers MUST ignore such metadata if present in favor of the RPC method parameter."),
-				rule.Quoted(conformance.Must, "TASK-02/unknown", "an id that is none is refused with -32602", refusals, unknown),
-			},
-			Run: runTaskState,
-		},
-		{
-			ID: "TASK-04", Title: "a task is cancelled", Needs: conformance.Needs{Capability: "tasks.cancel"},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-04/cancelled", "tasks/cancel answers with the task as cancelled", tasksPage+"#task-cancellation", "receivers SHOULD attempt to stop the task execution and MUST transition the task to cancelled status before sending the response."),
-				rule.Quoted(conformance.Must, "TASK-04/stays", "and so it stays", tasksPage+"#task-cancellation", "Once a task is cancelled, it MUST remain in cancelled status even if execution continues to completion or fails."),
-				rule.Quoted(conformance.Must, "TASK-04/again", "what is cancelled is not cancelled again: -32602", tasksPage+"#task-cancellation", "Receivers MUST reject cancellation requests for tasks already in a terminal status (completed, failed, or cancelled) with error code -32602"),
-				rule.Quoted(conformance.Must, "TASK-04/result", "tasks/result of it is answered", creating, "When a receiver receives a tasks/result request for a task in a terminal status (completed, failed, or cancelled), it MUST return the final result"),
-				rule.Quoted(conformance.Must, "TASK-04/over", "what is over is not cancelled: -32602", refusals, "Attempt to cancel a task already in a terminal status: -32602 (Invalid params)"),
-				rule.Quoted(conformance.Must, "TASK-04/unknown", "an id that is none is refused with -32602", refusals, unknown),
-			},
-			Run: runTaskCancel,
-		},
-		{
-			ID: "TASK-04-LIST", Title: "the list of tasks", Needs: conformance.Needs{Capability: "tasks.list"},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-04/listed", "a task that tasks/get finds is in it", tasksPage+"#task-listing", "If a task is retrievable via tasks/get for a requestor, it MUST be retrievable via tasks/list for that requestor."),
-				rule.Quoted(conformance.Must, "TASK-04/list-ends", "it has an end", tasksPage+"#task-listing", "Receivers MUST include a nextCursor in the response if more tasks are available."),
-				rule.Quoted(conformance.Must, "TASK-04/list-entries", "its entries are tasks", "schema#task", "Data associated with a task."),
-				rule.Quoted(conformance.Must, "TASK-04/list-cursor", "a cursor that is none is refused with -32602", refusals, "Invalid or nonexistent cursor in tasks/list: -32602 (Invalid params)"),
-			},
-			Run: runListOfTasks,
-		},
-		{
-			ID: "TOOL-14", Title: "what tools say of tasks", Needs: conformance.Needs{Capability: tasksOfCalls},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TOOL-14/values", "execution.taskSupport is required, optional or forbidden", support, `tools declare support for tasks via execution.taskSupport, which if present can have a value of "required", "optional", or "forbidden".`),
-				rule.Quoted(conformance.Must, "TOOL-14/required", "a tool that has to be a task is not called without: -32601", support, "Servers MUST return a -32601 (Method not found) error if a client does not attempt to do so."),
-				rule.Quoted(conformance.Should, "TOOL-14/forbidden", "a tool that cannot be a task is not called as one: -32601", support, "Servers SHOULD return a -32601 (Method not found) error if a client attempts to do so. This is the default behavior."),
-			},
-			Run: runTaskSupport,
-		},
-		{
-			ID: "TOOL-14-IGNORED", Title: "a server without tasks is asked for one", Needs: conformance.Needs{Capability: "tools"},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TOOL-14/ignored", "params.task is ignored where tasks are not declared", tasksPage+"#task-support-and-handling", "Receivers that do not declare the task capability for a request type MUST process requests of that type normally, ignoring any task-augmentation metadata if present."),
-			},
-			Run: runTaskIgnored,
-		},
+	return []conformance.Scenario{
+		{ID: "TASK-01", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskCreated},
+		{ID: "TASK-02", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskState},
+		{ID: "TASK-04", Needs: conformance.Needs{Capability: "tasks.cancel"}, Run: runTaskCancel},
+		{ID: "TASK-04-LIST", Needs: conformance.Needs{Capability: "tasks.list"}, Run: runListOfTasks},
+		{ID: "TOOL-14", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskSupport},
+		{ID: "TOOL-14-IGNORED", Needs: conformance.Needs{Capability: "tools"}, Run: runTaskIgnored},
 	}
-	all = append(all, taskResultScenarios()...)
-	for i := range all {
-		all[i].Area, all[i].Since, all[i].Until = "tasks", mcp.Version2025_11_25, mcp.Version2025_11_25
-	}
-	return all
 }
 
 // supportOf is what a tool says of tasks; saying nothing forbids them.

@@ -31,85 +31,13 @@ var declaringTasks = map[string]any{
 // extensionTaskScenarios are about tasks as the extension of the stateless era
 // has them.
 func extensionTaskScenarios() []conformance.Scenario {
-	const (
-		negotiation = taskExtensionPage + "#capability-negotiation"
-		creation    = taskExtensionPage + "#task-creation"
-		polling     = taskExtensionPage + "#task-polling"
-		updates     = taskExtensionPage + "#task-update-requests"
-		cancelling  = taskExtensionPage + "#task-cancellation"
-		news        = taskExtensionPage + "#task-status-notifications"
-		refusals    = taskExtensionPage + "#protocol-errors"
-		nonDeclared = "Servers MUST return this error for non-declaring clients issuing tasks/get, tasks/update, and tasks/cancel requests."
-		variant     = "The response carries the appropriate response variant for the task's current status"
-	)
 	all := []conformance.Scenario{
-		{
-			ID: "TASK-06", Title: "a client that does not take tasks",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-06/call", "its calls do not become tasks", negotiation, "A server MUST NOT return CreateTaskResult to a client that did not include the extension capability on its request, regardless of prior declarations."),
-				rule.Quoted(conformance.Must, "TASK-06/needed", "what has to be a task is refused with -32021", negotiation, "the server MUST return an error with the code -32021 (Missing Required Client Capability), indicating the required extension in the error response"),
-				rule.Quoted(conformance.Must, "TASK-06/get", "tasks/get is refused with -32021", refusals, nonDeclared),
-				rule.Quoted(conformance.Must, "TASK-06/update", "so is tasks/update", refusals, nonDeclared),
-				rule.Quoted(conformance.Must, "TASK-06/cancel", "so is tasks/cancel", refusals, nonDeclared),
-				rule.Quoted(conformance.Must, "TASK-06/data", "data.requiredCapabilities names the extension", negotiation, "indicating the required extension in the error response"),
-				rule.Quoted(conformance.Must, "TASK-06/listen", "a subscription to tasks is refused with -32021", refusals, "Servers MUST return this error for non-declaring clients requesting task notifications on subscriptions/listen."),
-			},
-			Run: runTasksUndeclared,
-		},
-		{
-			ID: "TASK-07", Title: "a call becomes a task of the extension",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-07/flat", "it is a result with a taskId and one of five states", creation, "type CreateTaskResult = Result & Task;"),
-				rule.Quoted(conformance.Must, "TASK-07/times", "createdAt and lastUpdatedAt are times of ISO 8601", taskExtensionPage+"#tasks", "ISO 8601 timestamp when the task was created."),
-				rule.Quoted(conformance.Must, "TASK-07/ttl", "ttlMs is an integer or null, pollIntervalMs an integer", taskExtensionPage+"#tasks", "Time-to-live duration from creation in integer milliseconds, null for unlimited."),
-				rule.Quoted(conformance.Must, "TASK-07/durable", "tasks/get finds it at once", creation, "A server MUST NOT return CreateTaskResult until the task is durably created — that is, until a tasks/get for the returned taskId would resolve."),
-				rule.Quoted(conformance.Must, "TASK-07/unique", "each task has an id of its own", taskExtensionPage+"#tasks", "Stable identifier for this task."),
-				rule.Quoted(conformance.Must, "TASK-07/unguessable", "ids are long and have nothing in common", taskExtensionPage+"#security-considerations", "Servers MUST generate them with sufficient entropy that a third party cannot enumerate or guess them."),
-			},
-			Run: runExtensionTask,
-		},
-		{
-			ID: "TASK-08", Title: "the state of a task of the extension",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-08/get", "tasks/get gives the task, in one of the five states", polling, variant),
-				rule.Quoted(conformance.Must, "TASK-13/complete", "its resultType is complete", polling, "The resultType field MUST be set to \"complete\" on this object as it is the standard result shape for the tasks/get request."),
-				rule.House("TASK-08/path", "a task that is over stays as it is", conformance.Spec{Section: taskExtensionPage + "#task-status", Quote: "terminal --> [*] … Terminal states: • completed • failed • cancelled"}),
-				rule.Quoted(conformance.Must, "TASK-08/result", "a completed task has the result of the call", polling, "If the status is completed, the server MUST return a Task object with status completed and a result field containing the final result of the task."),
-				rule.Quoted(conformance.Must, "TASK-08/error", "a failed task has an error, not a result", polling, "If the status is failed, the server MUST return a Task object with status failed and the error that occurred during execution."),
-				rule.Quoted(conformance.Must, "TASK-08/unknown", "an id that is none is refused with -32602", refusals, "Servers MUST return this error for tasks/get."),
-				rule.Quoted(conformance.Should, "TASK-08/unknown-update", "in tasks/update, too", refusals, "Servers SHOULD return this error for tasks/update and tasks/cancel."),
-				rule.Quoted(conformance.Should, "TASK-08/unknown-cancel", "and in tasks/cancel", refusals, "Servers SHOULD return this error for tasks/update and tasks/cancel."),
-			},
-			Run: runExtensionTaskState,
-		},
-		{
-			ID: "TASK-09", Title: "a task of the extension asks for input",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-09/requests", "inputRequests has requests that the client can answer", polling, "If the status is input_required, the server MUST return a Task object with status input_required and an inputRequests field"),
-				rule.Quoted(conformance.Must, "TASK-09/keys", "a key stands for the same request each time", updates, "MUST NOT use the same key to refer to two distinct requests over a task's lifetime."),
-				rule.Quoted(conformance.Should, "TASK-09/ignored", "an answer nobody asked for is ignored", updates, "A server SHOULD ignore any inputResponses responses mapped to a key that is not currently outstanding for the task"),
-				rule.Quoted(conformance.Must, "TASK-09/ack", "tasks/update is answered with an empty result that is complete", updates, "On success, the server MUST acknowledge the request with an empty result."),
-				rule.Quoted(conformance.Must, "TASK-09/answered", "what is answered is not asked again", updates, "A server MUST NOT reuse a key for a subsequent server-to-client request after a response for that key has been delivered"),
-			},
-			Run: runExtensionTaskInput,
-		},
-		{
-			ID: "TASK-10", Title: "a task of the extension is cancelled",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-10/ack", "tasks/cancel is answered with an empty result that is complete", cancelling, "On success, the server MUST acknowledge the request with an empty result."),
-				rule.Quoted(conformance.Must, "TASK-10/path", "the task is still one, or forgotten", taskExtensionPage+"#task-status", "cancelled: The request was cancelled before completion."),
-			},
-			Run: runExtensionTaskCancel,
-		},
-		{
-			ID: "TASK-12", Title: "news of a task of the extension",
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-12/agreed", "the acknowledgement names only tasks that were asked for", news, "the server includes the list of task IDs it has agreed to send task status notifications for, if any"),
-				rule.Quoted(conformance.Must, "TASK-12/whole", "news have the whole task, as tasks/get", news, "Each notification carries a complete DetailedTask for the current status, identical to what tasks/get would have returned at that moment."),
-				rule.Quoted(conformance.Must, "TASK-12/only", "no progress and no log messages come with them", news, "notifications/progress and notifications/message notifications MUST NOT be sent on the subscriptions/listen stream for a task"),
-			},
-			Run: runExtensionTaskNews,
-		},
+		{ID: "TASK-06", Run: runTasksUndeclared},
+		{ID: "TASK-07", Run: runExtensionTask},
+		{ID: "TASK-08", Run: runExtensionTaskState},
+		{ID: "TASK-09", Run: runExtensionTaskInput},
+		{ID: "TASK-10", Run: runExtensionTaskCancel},
+		{ID: "TASK-12", Run: runExtensionTaskNews},
 	}
 	for i := range all {
 		all[i].Area, all[i].Since, all[i].Needs.Extension = "tasks", mcp.Version2026_07_28, mcp.ExtensionTasks

@@ -21,37 +21,9 @@ import (
 // taskResultScenarios are about how a task of revision 2025-11-25 ends, and what
 // it asks for before.
 func taskResultScenarios() []conformance.Scenario {
-	const (
-		retrieval = tasksPage + "#result-retrieval"
-		executing = tasksPage + "#task-execution-errors"
-		related   = tasksPage + "#related-task-metadata"
-		input     = tasksPage + "#input-required-status"
-		exactly   = "For tasks in a terminal status, receivers MUST return from tasks/result exactly what the underlying request would have returned, whether that is a successful result or a JSON-RPC error."
-	)
 	return []conformance.Scenario{
-		{
-			ID: "TASK-03", Title: "the result of a task", Needs: conformance.Needs{Capability: tasksOfCalls},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "TASK-03/blocks", "tasks/result waits for the end of the task", retrieval, "for a task in any other non-terminal status (working or input_required), it MUST block the response until the task reaches a terminal status."),
-				rule.Quoted(conformance.Must, "TASK-03/result", "it is answered when the task is over, with a result of the call or its error", retrieval, exactly),
-				rule.Quoted(conformance.Must, "TASK-03/same", "a call ends as a task the way it ends without", retrieval, exactly),
-				rule.Quoted(conformance.Must, "TASK-03/again", "it is answered the same the next time", retrieval, exactly),
-				rule.Quoted(conformance.Must, "META-09/result", "a result names its task in _meta", related, "The tasks/result operation MUST include this metadata in its response, as the result structure itself does not contain the task ID."),
-				rule.Quoted(conformance.Should, "TASK-05/failed", "a task with an error, or with isError, is failed", executing, "For tasks that wrap tool call requests, when the tool result has isError set to true, the task should reach failed status."),
-				rule.Quoted(conformance.Must, "TASK-03/unknown", "an id that is none is refused with -32602", tasksPage+"#protocol-errors", "Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)"),
-			},
-			Run: runTaskResult,
-		},
-		{
-			ID: "META-09", Title: "what a task asks of the client", Needs: conformance.Needs{Capability: tasksOfCalls},
-			Checks: []conformance.Check{
-				rule.Quoted(conformance.Must, "META-09/asks", "a request that belongs to a task names it in _meta", input, "The receiver MUST include the io.modelcontextprotocol/related-task metadata in the request to associate it with the task."),
-				rule.Quoted(conformance.Should, "TASK-02/input", "the task is input_required as long as it is not answered", input, "the receiver SHOULD move the task to the input_required status."),
-				rule.Quoted(conformance.Should, "TASK-02/resumes", "and goes on when it is", input, "When the receiver receives all required input, the task SHOULD transition out of input_required status (typically back to working)."),
-				rule.Quoted(conformance.Should, "META-09/status", "news of the status of a task do not name it in _meta", tasksPage+"#task-notifications", "the notifications/tasks/status notification SHOULD NOT include the io.modelcontextprotocol/related-task metadata"),
-			},
-			Run: runTaskAsks,
-		},
+		{ID: "TASK-03", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskResult},
+		{ID: "META-09", Needs: conformance.Needs{Capability: tasksOfCalls}, Run: runTaskAsks},
 	}
 }
 

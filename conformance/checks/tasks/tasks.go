@@ -11,6 +11,6 @@ import (
 // Scenarios returns the scenarios of the package.
 func Scenarios() []conformance.Scenario {
 	return slices.Concat(
-		coreTaskScenarios(), extensionTaskScenarios(),
+		coreTaskScenarios(), taskResultScenarios(), extensionTaskScenarios(),
 	)
 }

@@ -12,73 +12,20 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 func utilityScenarios() []conformance.Scenario {
-	const (
-		progress = "basic/utilities/progress#progress-flow"
-		cancel   = "basic/utilities/cancellation#behavior-requirements"
-	)
 	needs := conformance.Needs{Tools: []string{official.ToolProgress}, SideEffects: conformance.SideEffectsReadOnly}
-	token := conformance.Spec{Section: progress, Quote: "Progress notifications MUST only reference tokens that: Were provided in an active request; Are associated with an in-progress operation"}
 	return []conformance.Scenario{
+		{ID: "UTIL-08", Needs: needs, Run: runProgress},
+		{ID: "UTIL-06", Needs: needs, Run: runCancel},
+		{ID: "UTIL-01-SLOW", Needs: needs, Run: runSlow},
 		{
-			ID: "UTIL-08", Area: "utilities", Title: "progress", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Advice("UTIL-08/some", "the fixture reports progress to who asks for it", conformance.Spec{Section: progress, Quote: "Receivers of progress requests MAY: Choose not to send any progress notifications"}),
-				rule.Must("UTIL-08/string", "a string token comes back as it was", token),
-				rule.Must("UTIL-08/integer", "an integer token stays an integer", token),
-				rule.Must("UTIL-08/zero", "0 is a token", conformance.Spec{Section: progress, Quote: "Progress tokens MUST be a string or integer value"}),
-				rule.Must("UTIL-08/unicode", "a token beyond ASCII comes back as it was", token),
-				rule.Must("UTIL-08/increases", "progress increases with each notification", conformance.Spec{Section: progress, Quote: "The progress value MUST increase with each notification, even if the total is unknown."}),
-				rule.Must("UTIL-08/numbers", "progress and total are numbers, message is a text", conformance.Spec{Section: "schema#progressnotificationparams", Quote: "progress: number; total?: number; message?: string"}),
-				rule.Must("UTIL-08/none", "who gives no token gets no progress", token),
-				rule.Must("UTIL-08/after", "no progress comes after the answer", conformance.Spec{Section: "basic/utilities/progress#behavior-requirements", Quote: "Progress notifications MUST stop after completion"}),
-				rule.Must("UTIL-08/two", "two calls at once each get their own progress", conformance.Spec{Section: progress, Quote: "Progress tokens … MUST be unique across all active requests."}),
-			},
-			Run: runProgress,
-		},
-		{
-			ID: "UTIL-06", Area: "utilities", Title: "cancellation", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Promised("UTIL-06/silent", "a cancelled call is not answered", conformance.Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
-				rule.Should("UTIL-06/stops", "a cancelled call reports no more progress", conformance.Spec{Section: cancel, Quote: "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request; Free associated resources; Not send a response for the cancelled request"}),
-				rule.Must("UTIL-06/others", "calls beside a cancelled one are answered", conformance.Spec{Section: cancel, Quote: "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction; Are believed to still be in-progress"}),
-				rule.House("UTIL-06/type", "an id of another type names another request", conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
-				rule.Must("UTIL-06/late", "cancelling what is answered changes nothing", conformance.Spec{Section: "basic#notifications", Quote: "The receiver MUST NOT send a response."}),
-				rule.Must("UTIL-06/alive", "the session works after a cancelled call", conformance.Spec{Section: "basic#messages", Quote: "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification."}),
-			},
-			Run: runCancel,
-			// In the stateless era the stream's end cancels over HTTP.
-			Until: mcp.LatestSession,
-		},
-		{
-			ID: "UTIL-01-SLOW", Area: "utilities", Title: "what must not wait", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Advice("UTIL-01/slow", "a ping is answered while a call runs", conformance.Spec{Section: "basic/utilities/ping", Quote: "The receiver MUST respond promptly with an empty response"}),
-				{
-					ID: "RPC-03/duplicate", Title: "a request with the id of one that runs is refused", Level: conformance.Advice, House: conformance.Must, Until: mcp.LatestSession,
-					Spec: conformance.Spec{Section: "basic#requests", Quote: "The request ID MUST NOT have been previously used by the requestor within the same session."},
-				},
-				{
-					ID: "RPC-03/first", Title: "and the one that runs is answered all the same", Level: conformance.Must, Until: mcp.LatestSession,
-					Spec: conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."},
-				},
-			},
-			Run: runSlow,
-		},
-		{
-			ID: "X-ISO-01", Area: "concurrency", Title: "two sessions at once", Needs: conformance.Needs{Tools: []string{official.ToolProgress, official.ToolLogging}, Capability: "logging", SideEffects: conformance.SideEffectsReadOnly}, Until: mcp.LatestSession,
-			Checks: []conformance.Check{
-				rule.Must("X-ISO-01/ids", "the same id in two sessions is two requests", conformance.Spec{Section: "basic#responses", Quote: "Responses MUST include the same ID as the request they correspond to."}),
-				rule.Must("X-ISO-01/progress", "the same progress token in two sessions is two tokens", token),
-				rule.Promised("X-ISO-01/level", "the log level of one session is not that of the other", leastLevel),
-				rule.Must("X-ISO-01/log", "log messages go to the session whose call they are about", conformance.Spec{Section: "server/utilities/logging#log-message-notifications", Quote: "Servers send log messages using notifications/message notifications"}),
-			},
-			Run: runTwoSessions,
+			ID:    "X-ISO-01",
+			Needs: conformance.Needs{Tools: []string{official.ToolProgress, official.ToolLogging}, Capability: "logging", SideEffects: conformance.SideEffectsReadOnly},
+			Run:   runTwoSessions,
 		},
 	}
 }

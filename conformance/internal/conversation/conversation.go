@@ -3,6 +3,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,13 +13,13 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/internal/txtar"
-	"github.com/mainstay-mcp/mainstay/mcp"
 )
 
 // Conversation is one file.
 type Conversation struct {
-	Scenario conformance.Scenario
-	Turns    map[string][]Turn // by check
+	Scenario conformance.Scenario // its texts stand elsewhere
+	Checks   []string             // their ids, in order
+	Turns    map[string][]Turn    // by check
 }
 
 // Turn is one line of a check.
@@ -34,23 +35,21 @@ type Turn struct {
 func Read(data []byte) (*Conversation, error) {
 	archive := txtar.Parse(data)
 	c := &Conversation{Turns: map[string][]Turn{}}
-	about, head, _ := strings.Cut(string(archive.Comment), "\n")
-	c.Scenario.Title = strings.TrimSuffix(about, ".")
-	for line := range strings.Lines(head) {
+	for line := range strings.Lines(string(archive.Comment)) {
 		if err := c.header(strings.TrimSpace(line)); err != nil {
 			return nil, err
 		}
 	}
-	if c.Scenario.ID == "" || c.Scenario.Area == "" {
-		return nil, fmt.Errorf("id %q, area %q: both are needed", c.Scenario.ID, c.Scenario.Area)
+	if c.Scenario.ID == "" {
+		return nil, errors.New("it has no id")
 	}
 	for _, f := range archive.Files {
-		check, turns, err := readCheck(f)
+		turns, err := readTurns(f.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		c.Scenario.Checks = append(c.Scenario.Checks, check)
-		c.Turns[check.ID] = turns
+		c.Checks = append(c.Checks, f.Name)
+		c.Turns[f.Name] = turns
 	}
 	return c, nil
 }
@@ -62,12 +61,6 @@ func (c *Conversation) header(line string) error {
 	case "":
 	case "id":
 		sc.ID = value
-	case "area":
-		sc.Area = value
-	case "since":
-		sc.Since = mcp.Version(value)
-	case "until":
-		sc.Until = mcp.Version(value)
 	case "capability":
 		sc.Needs.Capability = value
 	case "tool":
@@ -78,11 +71,10 @@ func (c *Conversation) header(line string) error {
 	return nil
 }
 
-// readCheck reads a section.
-func readCheck(f txtar.File) (conformance.Check, []Turn, error) {
-	check := conformance.Check{ID: f.Name}
+// readTurns reads the lines of a check.
+func readTurns(data []byte) ([]Turn, error) {
 	var turns []Turn
-	for line := range strings.Lines(string(f.Data)) {
+	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		mark, text, _ := strings.Cut(line, " ")
 		switch mark {
@@ -92,33 +84,23 @@ func readCheck(f txtar.File) (conformance.Check, []Turn, error) {
 			if in := wire.Received(t.Send, nil); in.Members != nil {
 				t.ID = in.ID()
 			} else if !t.raw {
-				return check, nil, fmt.Errorf("%s: %w", text, in.Err)
+				return nil, fmt.Errorf("%s: %w", text, in.Err)
 			}
 			turns = append(turns, t)
 		case "<":
 			t, err := readAnswer(text)
 			if err != nil {
-				return check, nil, err
+				return nil, err
 			}
 			turns = append(turns, t)
-		case string(conformance.Must), string(conformance.Should), string(conformance.May), string(conformance.Advice):
-			check.Level, check.Title = conformance.Level(mark), text
-		case "house:":
-			check.House = conformance.Level(text)
-		case "since:":
-			check.Since = mcp.Version(text)
-		case "until:":
-			check.Until = mcp.Version(text)
-		case "seed:":
-			check.Spec.Seed = text
 		default:
-			check.Spec.Section, check.Spec.Quote, _ = strings.Cut(line, ": ")
+			return nil, fmt.Errorf("the line %q is unknown", line)
 		}
 	}
-	if check.Level == "" || check.Spec == (conformance.Spec{}) || len(turns) == 0 {
-		return check, nil, fmt.Errorf("level %q, source %q, %d lines: each is needed", check.Level, check.Spec.Section, len(turns))
+	if len(turns) == 0 {
+		return nil, errors.New("nothing is sent")
 	}
-	return check, turns, nil
+	return turns, nil
 }
 
 func readAnswer(text string) (Turn, error) {
@@ -145,12 +127,12 @@ func (c *Conversation) Run(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for _, check := range c.Scenario.Checks {
-		if t.Decided(check.ID) {
+	for _, check := range c.Checks {
+		if t.Decided(check) {
 			continue // left out by the caller
 		}
 		t.Step(s)
-		if err := c.say(t, s, check.ID); err != nil {
+		if err := c.say(t, s, check); err != nil {
 			return err
 		}
 	}
