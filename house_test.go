@@ -131,7 +131,7 @@ var importTable = []row{
 		why: "a message of the server finds whom it is for, whoever made the connection",
 	},
 	{
-		pkg: "client/internal/watch", may: []string{"client/internal/life", "client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
+		pkg: "client/internal/watch", may: []string{"client/internal/keeper", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/transport", "jsonrpc", "mcp", "errors", "internal/errormap", "internal/callback"},
 		why: "subscriptions know what they are told and what they ask for; requests are sent above them",
 	},
 	{
@@ -139,7 +139,7 @@ var importTable = []row{
 		why: "following a task is a loop over requests that others send",
 	},
 	{
-		pkg: "client/internal/keeper", may: []string{"client/internal/link", "client/internal/sleep", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
+		pkg: "client/internal/keeper", may: []string{"client/internal/lazy", "client/internal/life", "client/internal/link", "client/internal/sleep", "client/internal/span", "client/internal/outcome", "client/transport", "errors", "internal/errormap", "internal/resilience"}, tests: []string{"jsonrpc"},
 		why: "a state machine: what makes the next link, and what follows for the client, is handed to it",
 	},
 	{

@@ -37,7 +37,7 @@ type Client struct {
 	secrets    redact.Redactor
 	scope      lists.Scope                // of what is kept
 	negotiated atomic.Pointer[Negotiated] // nil before Connect returns
-	keeper     lazy.Part[keeper.Keeper]   // nil until it is needed; see watchOver
+	keeper     keeper.Holder              // empty until it is needed; see watchOver
 
 	guard  guard.Gate
 	parts  lazy.Part[chainParts]

@@ -37,7 +37,7 @@ func (c *Client) Close() error {
 			w.End()
 		}
 		late := false
-		if k := c.restarting(); k != nil {
+		if k := c.keeper.Peek(); k.Restarting() {
 			late = !sleep.Until(k.Done(), closeTimeout) // perhaps in the middle of a start, which it gives up
 			l = c.live.Load()
 		}

@@ -119,6 +119,7 @@ func connect(ctx context.Context, t transport.Transport, opts []Option) (*Client
 func newClient(cfg *config, t transport.Transport) *Client {
 	c := &Client{cfg: cfg, server: t.String(), log: cfg.logger, res: cfg.resilience}
 	c.guardHooks()
+	c.keeper.Sessions = c.sessionKeeper
 	c.secrets.Begin(&c.live, t)
 	c.log, cfg.trace = c.secrets.Logger(c.log), c.secrets.Trace(cfg.trace)
 	c.guard.Init(cfg.guardSettings(), cfg.meter != nil, c.guardNeeds)

@@ -15,14 +15,14 @@ import (
 func (c *Client) sent(cl *run.Call) outcome.Sent {
 	return outcome.Sent{
 		Method: cl.Method, Tool: cl.Tool, Resource: cl.Name, Version: cl.Link.Agreed.Version, Era: cl.Link.Agreed.Era,
-		Exchanges: cl.Link.Traits.Exchanges, Restarts: c.restarting() != nil, Wait: c.wait(&cl.Options),
+		Exchanges: cl.Link.Traits.Exchanges, Restarts: c.keeper.Peek().Restarting(), Wait: c.wait(&cl.Options),
 		Profile: c.cfg.profile,
 	}
 }
 
 // failed is the error of what a transport failed and that is no attempt.
 func (c *Client) failed(s outcome.Subject, err error) *mcperrors.Error {
-	sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Restarts: c.restarting() != nil}
+	sent := outcome.Sent{Method: s.Method, Tool: s.Tool, Restarts: c.keeper.Peek().Restarting()}
 	out := outcome.OfFailure(&sent, outcome.FailureOf(err))
 	return c.about(s, out.Err)
 }

@@ -9,7 +9,7 @@ import (
 // guardNeeds is what the guard is given of the client, once it needs anything.
 func (c *Client) guardNeeds() *guard.Hooks {
 	h := &guard.Hooks{
-		Server: c.server, Log: c.log, Links: &c.live, Keeper: c.keeper.Peek, Life: &c.life, Ping: c.pingServer,
+		Server: c.server, Log: c.log, Links: &c.live, Keeper: &c.keeper, Life: &c.life, Ping: c.pingServer,
 		About: c.about,
 	}
 	if meter := c.cfg.meter; meter != nil {

@@ -68,7 +68,7 @@ func (c *Client) hedgeAfter(ctx context.Context, cl *run.Call, h *run.Hedging) (
 
 // admitSecond lets a second request out, if it may go now.
 func (c *Client) admitSecond(cl *run.Call, h *run.Hedging) (permit guard.Permit, ok bool) {
-	if !c.guard.AllClosed(cl.Tool) || c.interrupted() || c.live.Load() != cl.Link {
+	if !c.guard.AllClosed(cl.Tool) || c.keeper.Peek().Interrupted() || c.live.Load() != cl.Link {
 		return permit, false // nothing goes before the handshake of a new session (LC-08)
 	}
 	if !h.Take(c.res.Hedge.Share) {

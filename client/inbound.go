@@ -38,7 +38,7 @@ func (c *Client) inbound() *inbound.Inbound {
 					f.Hint(n)
 				}
 			},
-			Lost: c.noteLoss,
+			Lost: c.keeper.NoteLoss,
 		})
 	})
 }
@@ -62,7 +62,7 @@ func (c *Client) handler() transport.Handler {
 			c.inbound().Notification(n, on)
 		},
 		OnFault:       f.wrong,
-		OnSessionLost: func() { c.sessionKeeper().Persist(c.live.Load()) },
+		OnSessionLost: func() { c.keeper.Persist(c.live.Load()) },
 		OnGap:         func() { c.watcher().Interrupted() },
 		OnCallbackFailed: func(name string, value any, stack []byte) {
 			c.callbackFailed(&callback.Error{Name: name, Value: value, Stack: stack})

@@ -2,81 +2,137 @@ package client
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/era"
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
-	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
+	"github.com/mainstay-mcp/mainstay/internal/resilience"
 )
 
-// A client whose program or HTTP+SSE stream can end has a keeper from the start;
-// others get one when a session is lost for the first time. This file is what calls
-// ask of it.
-
-// restarting returns the keeper of a client whose program or stream is restarted,
-// nil for others.
-func (c *Client) restarting() *keeper.Keeper {
-	if k := c.keeper.Peek(); k != nil && k.Restarting() {
-		return k
+// watchOver restarts the program or the HTTP+SSE stream of t when it ends, and
+// reports the end of another stream. A transport with an exchange for each message
+// has no such end.
+func (c *Client) watchOver(t transport.Transport) {
+	l := c.live.Load()
+	k := c.keeperConfig()
+	switch {
+	case l.Traits.SessionOnly: // HTTP+SSE: its end is that of one stream, not of the server
+		if c.Negotiated().Fallback {
+			t = era.FallbackOf(t)
+		}
+		c.restarts(&k, t, streamRestart, true)
+	case l.Traits.Process && !c.res.Restart.Off:
+		c.restarts(&k, t, c.res.Restart, false)
+	default:
+		c.cfg.connecting = nil
+		if !l.Traits.Exchanges {
+			keeper.New(k).Watch()
+		}
+		return
 	}
-	return nil
+	c.keeper.Set(keeper.New(k))
+	c.keeper.Peek().Watch()
 }
 
-// interrupted reports whether there is no program or no session at the moment.
-func (c *Client) interrupted() bool {
-	k := c.keeper.Peek()
-	return k != nil && k.Interrupted()
+// restarts completes the settings of the keeper of a program, or of the stream of
+// HTTP+SSE.
+func (c *Client) restarts(k *keeper.Config, t transport.Transport, set Restart, stream bool) {
+	again := "started"
+	if stream {
+		again = "connected"
+	}
+	hung := set.Hung
+	if hung >= 0 {
+		hung = orElse(hung, orElse(c.res.IdleTimeout, defaultHung))
+	}
+	k.Open = func(ctx context.Context) (opened func(), err error) {
+		before := c.live.Agreed()
+		n, err := c.negotiateAgain(ctx, t)
+		return func() {
+			n.settled()
+			c.lists().ClearOf(before)
+			c.lists().Clear()
+			c.guard.Renewed("the server was " + again + " again")
+		}, err
+	}
+	k.Timeout, k.TooSlow = orElse(set.StartTimeout, defaultStartTimeout), errSlowStart
+	k.Restore = func(before *link.Agreement, cause error) {
+		agreed := c.live.Agreed()
+		if stream {
+			c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
+		} else {
+			c.emit(Restarted{Cause: cause, Server: agreed.Server(), Version: agreed.Version})
+		}
+		c.watcher().Restarted(before)
+	}
+	k.Restarts = &keeper.Restarts{
+		Schedule: set.schedule(), Again: again, Patience: orElse(set.CallWait, defaultCallWait), Hung: hung,
+	}
+	k.Restarts.Schedule.Started(time.Now())
+}
+
+var errSlowStart = errors.New("the server was not ready in time after a restart or reconnect")
+
+// newSessionTimeout bounds opening a session in place of one that was lost.
+const newSessionTimeout = time.Minute
+
+// sessionKeeper makes the keeper of a client that loses sessions.
+func (c *Client) sessionKeeper() *keeper.Keeper {
+	k := c.keeperConfig()
+	k.Open = func(ctx context.Context) (opened func(), err error) {
+		return func() { c.lists().Clear() }, c.openSession(ctx, c.live.Agreed().Version)
+	}
+	k.Timeout = newSessionTimeout
+	k.Restore = func(*link.Agreement, error) {
+		agreed := c.live.Agreed()
+		c.emit(Reinitialized{Server: agreed.Server(), Version: agreed.Version})
+		c.watcher().Renewed()
+	}
+	k.Renewals = &keeper.Renewals{
+		Schedule: resilience.NewRenewal(resilience.RenewalSettings{}),
+		Allowed: func() error {
+			if e := c.guard.Throttle().Refusal(); e != nil { // an initialize is a request, too
+				return e
+			}
+			return nil
+		},
+		Wanted: c.needsStream,
+	}
+	return keeper.New(k)
+}
+
+// keeperConfig is what keepers of all kinds are given.
+func (c *Client) keeperConfig() keeper.Config {
+	return keeper.Config{
+		Links: &c.live, Server: c.server, Log: c.log, Life: &c.life, About: c.about,
+		Enter: func(to life.State, cause error, held time.Duration) {
+			c.transition(State(to), cause, held)
+			if in := c.incoming.Peek(); in != nil && to == life.Restarting {
+				in.LinkEnded()
+			}
+		},
+		Gone: func(cause error) { c.emit(Disconnected{Cause: cause}) },
+	}
 }
 
 // awaitLink holds a call back while a program is being restarted or a session is
 // being renewed: nothing goes before its handshake (LC-08).
 func (c *Client) awaitLink(ctx context.Context, cl *run.Call) error {
-	if !c.interrupted() {
+	waited, e := c.keeper.Peek().Await(ctx, c.span(cl))
+	cl.Waited = cl.Waited || waited
+	return c.lost(cl, e)
+}
+
+// lost adds to the error of a call without a link, nil for none, which call it is.
+func (c *Client) lost(cl *run.Call, e *mcperrors.Error) error {
+	if e == nil {
 		return nil
 	}
-	cl.Waited = true
-	ctx, cancel := c.span(cl).Bound(ctx)
-	defer cancel()
-	if e := c.keeper.Peek().Await(ctx); e != nil {
-		return c.about(cl.Subject(), e)
-	}
-	return nil
-}
-
-// relink waits for the next program or stream on behalf of a call that the last one
-// did not take.
-func (c *Client) relink(ctx context.Context, cl *run.Call, err error) error {
-	if e := c.restarting().Replace(ctx, cl.Link, err); e != nil {
-		return c.about(cl.Subject(), e)
-	}
-	return nil
-}
-
-// renewSession opens a new session for a call that was refused because the old one
-// is gone. The call was not executed (LC-17).
-func (c *Client) renewSession(ctx context.Context, cl *run.Call, err error) error {
-	cl.Repairs |= run.Renewed
-	if e := c.sessionKeeper().Renew(ctx, cl.Link, mcperrors.DeliveryOf(err)); e != nil {
-		return c.about(cl.Subject(), e)
-	}
-	return nil
-}
-
-// retryableLater marks the error of a call that may have been executed as one that
-// a later attempt may avoid: a session is opened for it. Delivery warns of doing it
-// twice.
-func retryableLater(e *mcperrors.Error) {
-	if e.Delivery == mcperrors.Unknown {
-		e.Retryable, e.SuggestedAction = true, "Try again"
-	}
-}
-
-// noteLoss opens a new session for listeners, after something that is not made
-// again has found the old one gone.
-func (c *Client) noteLoss(with *link.Link, err error) {
-	if outcome.FailureOf(err).Reason == transport.ReasonSession && c.needsStream() {
-		c.sessionKeeper().Persist(with)
-	}
+	return c.about(cl.Subject(), e)
 }

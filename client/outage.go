@@ -27,7 +27,7 @@ func (c *Client) Outage() (o Outage, down bool) {
 	if c.life.Closed() {
 		return Outage{Cause: life.ErrClosed(), Final: true}, true
 	}
-	if k := c.restarting(); k != nil {
+	if k := c.keeper.Peek(); k.Restarting() {
 		until, down, cause := k.Outage()
 		return Outage{Cause: cause, NextStart: until, Final: down && c.State() == StateEnded}, down
 	}

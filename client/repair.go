@@ -6,6 +6,7 @@ import (
 	"github.com/mainstay-mcp/mainstay/client/internal/ask"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/run"
+	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 )
 
 // repair puts right what kept the server from taking a request. It reports whether
@@ -14,16 +15,19 @@ import (
 func (c *Client) repair(ctx context.Context, cl *run.Call, step run.Step, out *outcome.Outcome) (again bool, err error) {
 	switch step {
 	case run.Refused:
-		return false, c.gone(cl)
+		return false, c.lost(cl, c.keeper.Peek().Refusal(c.live.Load(), cl.Method))
 	case run.Relink:
-		err = c.relink(ctx, cl, out.Err)
+		err = c.lost(cl, c.keeper.Peek().Replace(ctx, cl.Link, out.Err))
 		return err == nil, err
 	case run.Renew:
-		err = c.renewSession(ctx, cl, out.Err)
+		cl.Repairs |= run.Renewed
+		err = c.lost(cl, c.keeper.Renew(ctx, cl.Link, out.Err.Delivery))
 		return err == nil, err
 	case run.Lost:
-		c.noteLoss(cl.Link, out.Err)
-		retryableLater(out.Err)
+		c.keeper.NoteLoss(cl.Link, out.Err)
+		if out.Err.Delivery == mcperrors.Unknown { // a session is opened for a later attempt
+			out.Err.Retryable, out.Err.SuggestedAction = true, "Try again"
+		}
 		return false, nil
 	case run.Headers:
 		cl.Repairs |= run.Listed

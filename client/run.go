@@ -127,7 +127,7 @@ func (c *Client) follow(ctx context.Context, cl *run.Call, out *outcome.Outcome)
 func (c *Client) facts(cl *run.Call) run.Facts {
 	return run.Facts{
 		Method: cl.Method, Purpose: cl.Purpose, Link: cl.Link, Had: cl.Repairs,
-		Restarts: c.restarting() != nil, Visits: c.cfg.offer.URL != nil,
+		Restarts: c.keeper.Peek().Restarting(), Visits: c.cfg.offer.URL != nil,
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *Client) abandon(l *link.Link, id jsonrpc.ID, f *transport.Failure) {
 		// The call has failed already; a server that cannot be told is one
 		// more reason why.
 		if err := l.Conn.Notify(ctx, jsonrpc.Notification{Method: mcp.MethodCancelled, Params: params}); err != nil {
-			c.noteLoss(l, err)
+			c.keeper.NoteLoss(l, err)
 		}
 	})
 }

@@ -21,15 +21,7 @@ func (c *Client) watcher() *watch.Watcher {
 			Handle: func(f func()) { c.guarded("Subscribe", f) },
 			Send:   c.sendParam, Listen: c.listenRequest, NextID: c.cfg.nextID, Meta: c.requestMeta,
 			Needed: c.needsStream, Handlers: c.cfg.handlers.ListChanged != nil,
-			AwaitRestart: func(ctx context.Context) bool {
-				k := c.keeper.Peek()
-				return k != nil && k.AwaitRestart(ctx)
-			},
-			Renewing: func() bool {
-				k := c.keeper.Peek()
-				return k != nil && k.Renewing()
-			},
-			Lost:    c.noteLoss,
+			Keeper:  &c.keeper,
 			Ended:   func(reason error) { c.emit(SubscriptionEnded{Reason: reason}) },
 			Forget:  func() { c.lists().Clear() },
 			Gap:     func(reason error) { c.emit(SubscriptionGap{Reason: reason}) },

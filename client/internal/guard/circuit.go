@@ -77,16 +77,10 @@ func (g *Gate) circuit(handshake bool) *breaker.Breaker {
 		return g.Breaker()
 	}
 	b := g.known()
-	if b != nil && g.restarts() {
+	if b != nil && g.parts().Keeper.Peek().Restarting() {
 		return nil // the start of a program is a probe, on a schedule of its own (resilience.md 3.5)
 	}
 	return b
-}
-
-// restarts reports whether a program or stream that ends is restarted.
-func (g *Gate) restarts() bool {
-	k := g.parts().Keeper()
-	return k != nil && k.Restarting()
 }
 
 // toolCircuit returns the circuit of a tool, nil for none: then the tool has not

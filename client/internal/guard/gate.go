@@ -61,8 +61,8 @@ type Hooks struct {
 	Server string
 	Log    *slog.Logger
 	Links  *link.Holder
-	// Keeper returns what replaces lost links, nil for nothing.
-	Keeper func() *keeper.Keeper
+	// Keeper has what replaces lost links.
+	Keeper *keeper.Holder
 	Life   *life.Life
 	// Ping asks the server for an answer, past all limits.
 	Ping func(ctx context.Context, bound time.Duration) outcome.Outcome

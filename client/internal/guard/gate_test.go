@@ -25,7 +25,7 @@ import (
 type gate struct {
 	guard.Gate
 	links  link.Holder
-	keeper *keeper.Keeper
+	keeper keeper.Holder
 	life   life.Life
 	ping   func() outcome.Outcome // what a ping comes to
 
@@ -48,7 +48,7 @@ func newGate(t *testing.T, set guard.Settings) *gate {
 	g.Init(&set, true, func() *guard.Hooks {
 		return &guard.Hooks{
 			Server: "s", Log: slog.New(slog.DiscardHandler), Links: &g.links, Life: &g.life,
-			Keeper: func() *keeper.Keeper { return g.keeper },
+			Keeper: &g.keeper,
 			Ping:   func(context.Context, time.Duration) outcome.Outcome { return g.ping() },
 			About: func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error {
 				e.Method, e.Tool = s.Method, s.Tool
@@ -82,7 +82,7 @@ func TestOneEndIsCountedOnce(t *testing.T) {
 	lost := ended(transport.Failure{Reason: transport.ReasonLost, Process: exited})
 	first, second := link.New(&pipe{}), link.New(&pipe{})
 	require.False(t, g.EndCounted(first, lost), "nothing is started again")
-	g.keeper = keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	g.keeper.Set(keeper.New(keeper.Config{Restarts: &keeper.Restarts{}}))
 	require.False(t, g.EndCounted(first, lost))
 	require.True(t, g.EndCounted(first, lost))
 	require.True(t, g.EndCounted(first.With(&link.Agreement{}), lost))
@@ -116,9 +116,9 @@ func TestCircuitOfAHandshake(t *testing.T) {
 	given := newGate(t, guard.Settings{Breaker: b})
 	require.Same(t, b, given.Breaker())
 	require.True(t, held(given))
-	given.keeper = keeper.New(keeper.Config{Renewals: &keeper.Renewals{}})
+	given.keeper.Set(keeper.New(keeper.Config{Renewals: &keeper.Renewals{}}))
 	require.True(t, held(given))
-	given.keeper = keeper.New(keeper.Config{Restarts: &keeper.Restarts{}})
+	given.keeper.Set(keeper.New(keeper.Config{Restarts: &keeper.Restarts{}}))
 	require.False(t, held(given))
 
 	off := newGate(t, guard.Settings{})

@@ -198,6 +198,6 @@ func (g *Gate) EndCounted(l *link.Link, out *outcome.Outcome) bool {
 	if c := out.Record.Class; c != resilience.ClassExited && c != resilience.ClassLost {
 		return false
 	}
-	k := g.parts().Keeper()
-	return k != nil && k.Restarting() && !k.CountEnd(l)
+	k := g.parts().Keeper.Peek()
+	return k.Restarting() && !k.CountEnd(l)
 }

@@ -114,9 +114,7 @@ func (g *Gate) Revive(lost *link.Link, state life.State) {
 	switch {
 	case g.Throttle().Left() > 0:
 	case state == life.Held:
-		if k := g.parts().Keeper(); k != nil {
-			k.Ask(lost) // the handshake is a probe itself
-		}
+		g.parts().Keeper.Peek().Ask(lost) // the handshake is a probe itself
 	case state == life.Ready && open:
 		g.probeInBackground(b)
 	}
@@ -160,9 +158,7 @@ func (g *Gate) probe(b *breaker.Breaker, permit breaker.Permit) *mcperrors.Error
 		if a.Class == resilience.ClassTimeout {
 			j.Server = breaker.Failure
 			defer g.silence().LookAgain() // once the permit is settled
-			if k := h.Keeper(); k != nil {
-				defer k.Unanswered()
-			}
+			defer h.Keeper.Peek().Unanswered()
 		}
 		permit.SettleFor(j.Server, a.Class.String())
 		g.emptyQueue(b)

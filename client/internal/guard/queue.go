@@ -35,8 +35,9 @@ func (g *Gate) waitInQueue(ctx context.Context, b *breaker.Breaker, p *Permit) e
 	if err := g.waitForPlace(ctx, p); err != nil {
 		return err
 	}
-	if err := g.awaitLink(ctx, p); err != nil { // it was lost meanwhile
-		return err
+	waited, e := g.parts().Keeper.Peek().Await(ctx, p.Span) // it was lost meanwhile
+	if p.Waited = p.Waited || waited; e != nil {
+		return g.about(p, e)
 	}
 	return g.refusedThrottled(p) // a call before it in the queue was throttled
 }
@@ -112,21 +113,6 @@ func (g *Gate) tryQueue(p *Permit) bool {
 	}
 	_, ok := g.set.Rate.Reserve(time.Now(), 0)
 	return ok
-}
-
-// awaitLink waits while there is no usable link.
-func (g *Gate) awaitLink(ctx context.Context, p *Permit) error {
-	k := g.parts().Keeper()
-	if k == nil || !k.Interrupted() {
-		return nil
-	}
-	p.Waited = true
-	ctx, cancel := p.Span.Bound(ctx)
-	defer cancel()
-	if e := k.Await(ctx); e != nil {
-		return g.about(p, e)
-	}
-	return nil
 }
 
 // emptyQueue refuses the calls that wait for a place once the circuit is open: there

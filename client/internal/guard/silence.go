@@ -356,7 +356,5 @@ func (g *Gate) fellSilent() {
 // restart has a program that does not read any more started again.
 func (g *Gate) restart(cause error) {
 	h := g.parts()
-	if k := h.Keeper(); k != nil {
-		k.Kill(h.Links.Load(), cause)
-	}
+	h.Keeper.Peek().Kill(h.Links.Load(), cause)
 }

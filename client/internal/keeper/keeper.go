@@ -17,50 +17,38 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 )
 
-// State is what a keeper reports about the link.
-type State uint8
-
-// The states of a link. All but Ended lead back to Ready.
-const (
-	// Ready: calls use the live link.
-	Ready State = iota + 1
-	// Making: the next link is being made, and calls wait for it.
-	Making
-	// Held: the next link is not made for a time.
-	Held
-	// Ended: no link is made any more.
-	Ended
-)
-
-// Config is what a keeper knows and what the layers above do for it. Exactly one
-// of Restarts and Renewals is set.
+// Config is what a keeper knows and what the layers above do for it. A keeper with
+// neither Restarts nor Renewals only reports the end of the live link.
 type Config struct {
 	// Links has the live link, which Open replaces.
 	Links *link.Holder
 	// Server is the name of the server in the log.
 	Server string
 	Log    *slog.Logger
-	// Life ends when the client is closed. Closed returns the error of calls from
-	// then on, nil before.
-	Life   context.Context
-	Closed func() *mcperrors.Error
-	// Go runs f on a goroutine that ends with Life. It reports false when the
-	// client is closed.
-	Go func(f func()) bool
-	// Open makes the next link, with its handshake, and makes it the live one.
-	Open func(ctx context.Context) error
+	Life   *life.Life
+	// About adds to an error which request it is about.
+	About func(s outcome.Subject, e *mcperrors.Error) *mcperrors.Error
+	// Open makes the next link, with its handshake: beside the live one for
+	// Restarts, and in its place for Renewals. The keeper calls opened once the
+	// next link is the live one, before calls use it.
+	Open func(ctx context.Context) (opened func(), err error)
 	// Timeout bounds Open, and TooSlow is the cause when it does, nil for the
 	// usual one.
 	Timeout time.Duration
 	TooSlow error
-	// Enter reports a state. It must neither block nor call the keeper.
-	Enter func(to State, cause error, held time.Duration)
+	// Enter reports a state: Ready, Restarting, Held or Ended. It must neither block
+	// nor call the keeper.
+	Enter func(to life.State, cause error, held time.Duration)
+	// Gone is called when there will be no other link, after Enter.
+	Gone func(cause error)
 	// Restore gives the live link what the one before had, once calls use it.
 	Restore func(before *link.Agreement, cause error)
 
@@ -69,7 +57,8 @@ type Config struct {
 }
 
 // Keeper supplies usable links. Its methods may be called from many goroutines at
-// once.
+// once. A nil Keeper is that of a client that has not lost a link yet: its link is
+// usable.
 type Keeper struct {
 	set Config
 	gap atomic.Pointer[gap] // nil while the live link is usable
@@ -79,7 +68,7 @@ type Keeper struct {
 	renewals renewals
 }
 
-// New returns a keeper of the live link. Call Watch when it restarts links.
+// New returns a keeper of the live link. Call Watch unless it renews sessions.
 func New(set Config) *Keeper {
 	k := &Keeper{set: set}
 	if set.Restarts != nil {
@@ -90,17 +79,27 @@ func New(set Config) *Keeper {
 
 // Restarting reports whether the keeper restarts links, rather than renew
 // sessions.
-func (k *Keeper) Restarting() bool { return k.set.Restarts != nil }
+func (k *Keeper) Restarting() bool { return k != nil && k.set.Restarts != nil }
 
 // Interrupted reports whether there is no usable link at the moment.
-func (k *Keeper) Interrupted() bool { return k.gap.Load() != nil }
+func (k *Keeper) Interrupted() bool { return k != nil && k.gap.Load() != nil }
 
 // Renewing reports whether a session is being renewed.
 func (k *Keeper) Renewing() bool { return k.Interrupted() && !k.Restarting() }
 
-// Await waits until the live link is usable: nil when it is. The error says why a
-// call is refused; the call was not sent.
-func (k *Keeper) Await(ctx context.Context) *mcperrors.Error {
+// Await waits until the live link is usable, as long as the call may take. It
+// reports whether the call had to wait. The error says why the call is refused; it
+// was not sent.
+func (k *Keeper) Await(ctx context.Context, s span.Span) (waited bool, _ *mcperrors.Error) {
+	if !k.Interrupted() {
+		return false, nil
+	}
+	ctx, cancel := s.Bound(ctx)
+	defer cancel()
+	return true, k.await(ctx)
+}
+
+func (k *Keeper) await(ctx context.Context) *mcperrors.Error {
 	g := k.gap.Load()
 	if g == nil {
 		return nil
@@ -125,30 +124,53 @@ func (k *Keeper) Await(ctx context.Context) *mcperrors.Error {
 				fmt.Sprintf("the server is being %s again and was not ready within %s", k.set.Restarts.Again, k.set.Restarts.Patience), g.cause)
 		case <-ctx.Done():
 			return errormap.From(context.Cause(ctx), mcperrors.NotSent)
-		case <-k.set.Life.Done():
-			return k.set.Closed()
+		case <-k.set.Life.Context().Done():
+			return k.set.Life.Refusal()
 		}
 	}
 	return nil
 }
 
-// Refusal returns the error of a call that finds no link and none on its way, nil
-// when waiting helps.
-func (k *Keeper) Refusal() *mcperrors.Error {
+// Refusal returns the error of a call over l that finds no link and none on its way,
+// nil when waiting helps.
+func (k *Keeper) Refusal(l *link.Link, method string) *mcperrors.Error {
+	if !k.Restarting() {
+		return endedFor(l, method)
+	}
 	if g := k.gap.Load(); g != nil {
 		return k.refusal(g)
 	}
 	return nil
 }
 
+// endedFor returns the error of a call over l if that is a program which has ended and
+// is not restarted.
+func endedFor(l *link.Link, method string) *mcperrors.Error {
+	if !l.Traits.Process {
+		return nil
+	}
+	select {
+	case <-l.Conn.Done():
+	default:
+		return nil
+	}
+	sent, f := outcome.Sent{Method: method}, l.Ended()
+	if !sent.HasEnded(f) {
+		return nil
+	}
+	return outcome.OfFailure(&sent, f).Err
+}
+
 // Outage reports whether there is no usable link, until when the next one is not
 // made, and why there is none, nil where that is not known yet.
 func (k *Keeper) Outage() (until time.Time, ok bool, cause error) {
-	g := k.gap.Load()
-	if g == nil {
+	if !k.Interrupted() {
 		return time.Time{}, false, nil
 	}
-	return g.until, true, g.cause
+	if g := k.gap.Load(); g != nil {
+		return g.until, true, g.cause
+	}
+	return time.Time{}, false, nil
 }
 
 // Lost begins a gap unless there is one or l was replaced. Whoever sees the loss
@@ -163,7 +185,7 @@ func (k *Keeper) Lost(l *link.Link) {
 
 // move replaces the gap, nil for a link that is usable, and reports the state.
 // Who sees the state finds its reason; callers go on, or are refused, after it.
-func (k *Keeper) move(next *gap, to State, cause error, held time.Duration) {
+func (k *Keeper) move(next *gap, to life.State, cause error, held time.Duration) {
 	k.mu.Lock()
 	before := k.gap.Swap(next)
 	k.set.Enter(to, cause, held)
@@ -178,9 +200,13 @@ func (k *Keeper) move(next *gap, to State, cause error, held time.Duration) {
 
 // open makes one link.
 func (k *Keeper) open() error {
-	ctx, cancel := context.WithTimeoutCause(k.set.Life, k.set.Timeout, k.set.TooSlow)
+	ctx, cancel := context.WithTimeoutCause(k.set.Life.Context(), k.set.Timeout, k.set.TooSlow)
 	defer cancel()
-	return k.set.Open(ctx)
+	replace := k.renewSession
+	if k.Restarting() {
+		replace = k.restartLink
+	}
+	return replace(ctx)
 }
 
 // gap is a time without a usable link.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,12 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
+	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
+	"github.com/mainstay-mcp/mainstay/client/internal/span"
 	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
 	"github.com/mainstay-mcp/mainstay/internal/testmain"
-	"github.com/mainstay-mcp/mainstay/jsonrpc"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
@@ -41,6 +44,7 @@ func (p *program) Done() <-chan struct{}    { return p.ended }
 func (p *program) Exited() <-chan struct{}  { return p.ended }
 func (p *program) Received() uint64         { return p.heard }
 func (p *program) Late() uint64             { return 0 }
+func (p *program) Close() error             { return nil }
 
 func (p *program) Kill(cause error) {
 	if p.kills = append(p.kills, cause); !p.lingers {
@@ -52,11 +56,12 @@ func (p *program) Kill(cause error) {
 // order.
 type house struct {
 	*keeper.Keeper
-	t     *testing.T
-	links link.Holder
-	life  context.Context
-	end   context.CancelFunc
-	work  sync.WaitGroup
+	t        *testing.T
+	links    link.Holder
+	restarts bool // else it renews sessions
+	life     life.Life
+	end      func()
+	work     sync.WaitGroup
 
 	// opens says how the tries to make a link go, one after the other; the last
 	// one repeats. A try takes a second.
@@ -85,14 +90,14 @@ func (h *house) ended(name string, e *mcperrors.Error) {
 	if e != nil {
 		outcome = fmt.Sprintf("%s, %s,", e.Kind, e.Delivery)
 	}
-	if h.life.Err() != nil { // no order any more
+	if h.life.Closed() { // no order any more
 		h.calls = append(h.calls, name+" closed")
 		return
 	}
 	h.calls = append(h.calls, name+" "+outcome+" when "+h.state)
 }
 
-func (h *house) open(ctx context.Context) error {
+func (h *house) open(ctx context.Context) (opened func(), _ error) {
 	h.note("open")
 	var err error
 	if len(h.opens) > 0 {
@@ -109,21 +114,28 @@ func (h *house) open(ctx context.Context) error {
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	if err == nil {
+	if err == nil && h.restarts {
+		h.links.Begin(newProgram())
+	} else if err == nil {
 		h.links.Use(newProgram())
 	}
-	return err
+	return func() { h.note("use") }, err
 }
 
-var stateNames = map[keeper.State]string{keeper.Ready: "ready", keeper.Making: "making", keeper.Held: "held", keeper.Ended: "ended"}
+var stateNames = map[life.State]string{life.Ready: "ready", life.Restarting: "making", life.Held: "held", life.Ended: "ended"}
 
 func (h *house) live() *program { return h.links.Load().Conn.(*program) }
 
+func (h *house) await(ctx context.Context) *mcperrors.Error {
+	_, e := h.Await(ctx, span.Span{})
+	return e
+}
+
 // call is a call that comes now.
 func (h *house) call(name string) {
-	h.work.Go(func() { h.ended(name, h.Await(h.t.Context())) })
+	h.work.Go(func() { h.ended(name, h.await(h.t.Context())) })
 }
 
 // finds is a call that finds the session of l lost.
@@ -134,26 +146,19 @@ func (h *house) finds(name string, l *link.Link) {
 // newHouse makes a keeper; restarts says which kind.
 func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	t.Helper()
-	h := &house{t: t, state: "ready"}
+	h := &house{t: t, state: "ready", restarts: restarts}
 	h.links.Use(newProgram())
-	life, end := context.WithCancel(t.Context())
-	closed := func() *mcperrors.Error {
-		if life.Err() == nil {
-			return nil
-		}
-		return mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindClosed, mcperrors.NotSent, "the client is closed", jsonrpc.ErrClosed)
-	}
+	h.life.Begin()
 	set := keeper.Config{
-		Links: &h.links, Server: "s", Log: slog.New(slog.DiscardHandler), Life: life, Closed: closed,
-		Go: func(f func()) bool {
-			if life.Err() != nil {
-				return false
+		Links: &h.links, Server: "s", Log: slog.New(slog.DiscardHandler), Life: &h.life,
+		About: func(_ outcome.Subject, e *mcperrors.Error) *mcperrors.Error { return e },
+		Gone:  func(error) { h.note("gone") },
+		Open:  h.open, Timeout: time.Minute,
+		Enter: func(to life.State, cause error, _ time.Duration) {
+			var e *mcperrors.Error
+			if errors.As(cause, &e) && strings.Contains(e.Message, "was killed") {
+				h.note("killed: %v", e.Cause)
 			}
-			h.work.Go(f)
-			return true
-		},
-		Open: h.open, Timeout: time.Minute,
-		Enter: func(to keeper.State, _ error, _ time.Duration) {
 			h.note("%s", stateNames[to])
 			h.mu.Lock()
 			h.state = stateNames[to]
@@ -164,13 +169,6 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	if restarts {
 		set.Restarts = &keeper.Restarts{
 			Schedule: resilience.NewRestart(resilience.RestartSettings{Crashes: 3}), Again: "started", Patience: 10 * time.Second, Hung: time.Minute,
-			Why: func(_ *link.Link, killed error) error {
-				if killed != nil {
-					h.note("killed: %v", killed)
-				}
-				return errors.New("it exited")
-			},
-			Gone: func(error) { h.note("gone") },
 		}
 		set.Restarts.Schedule.Started(time.Now())
 	} else {
@@ -183,10 +181,12 @@ func newHouse(t *testing.T, restarts bool, change func(*keeper.Config)) *house {
 	if change != nil {
 		change(&set)
 	}
-	h.Keeper, h.life = keeper.New(set), life
+	h.Keeper = keeper.New(set)
 	h.end = func() {
-		end()
+		h.life.Move(life.Closed, nil)
+		h.life.End()
 		h.work.Wait()
+		require.True(t, h.life.Await(time.Minute))
 	}
 	if restarts {
 		h.Watch()
@@ -231,7 +231,7 @@ func TestOrder(t *testing.T) {
 			h.call("waits")
 			pass(5 * time.Second)
 			h.call("comes later")
-		}, []string{"making", "open", "ready", "restore"}, []string{"comes later goes when ready", "waits goes when ready"}},
+		}, []string{"making", "open", "use", "ready", "restore"}, []string{"comes later goes when ready", "waits goes when ready"}},
 
 		"a call sees the exit first": {restarts, nil, func(h *house) {
 			h.Lost(h.links.Load())
@@ -239,13 +239,13 @@ func TestOrder(t *testing.T) {
 			synctest.Wait()
 			exit(h)
 			pass(5 * time.Second)
-		}, []string{"making", "open", "ready", "restore"}, []string{"waits goes when ready"}},
+		}, []string{"making", "open", "use", "ready", "restore"}, []string{"waits goes when ready"}},
 
 		"a start fails, and calls wait on": {restarts, fails(errTry, nil), func(h *house) {
 			exit(h)
 			h.call("waits")
 			pass(5 * time.Second)
-		}, []string{"making", "open", "open", "ready", "restore"}, []string{"waits goes when ready"}},
+		}, []string{"making", "open", "open", "use", "ready", "restore"}, []string{"waits goes when ready"}},
 
 		"the program exits again and again": {restarts, fails(errTry, errTry, nil), func(h *house) {
 			exit(h)
@@ -255,7 +255,7 @@ func TestOrder(t *testing.T) {
 			pass(time.Minute)
 			h.call("comes after it")
 			pass(5 * time.Second)
-		}, []string{"making", "open", "open", "held", "making", "open", "ready", "restore"}, []string{
+		}, []string{"making", "open", "open", "held", "making", "open", "use", "ready", "restore"}, []string{
 			"comes after it goes when ready", "comes in the hold transport, not-sent, when held", "waits transport, not-sent, when held",
 		}},
 
@@ -275,7 +275,7 @@ func TestOrder(t *testing.T) {
 			h.call("waits")
 			pass(11 * time.Second)
 			pass(time.Minute)
-		}, []string{"making", "open", "open", "ready", "restore"}, []string{"waits transport, not-sent, when making"}},
+		}, []string{"making", "open", "open", "use", "ready", "restore"}, []string{"waits transport, not-sent, when making"}},
 
 		"closed in the pause before a start": {restarts, fails(errTry), func(h *house) {
 			exit(h)
@@ -299,13 +299,13 @@ func TestOrder(t *testing.T) {
 			pass(5 * time.Second)
 			h.Kill(l, errors.New("of the program before"))
 			pass(5 * time.Second)
-		}, []string{"killed: first", "making", "open", "ready", "restore"}, nil},
+		}, []string{"killed: first", "making", "open", "use", "ready", "restore"}, nil},
 
 		"a program takes no call": {restarts, nil, func(h *house) {
 			l := h.links.Load()
 			h.work.Go(func() { h.ended("not taken", h.Replace(h.t.Context(), l, errors.New("not taken"))) })
 			pass(5 * time.Second)
-		}, []string{"killed: not taken", "making", "open", "ready", "restore"}, []string{"not taken goes when ready"}},
+		}, []string{"killed: not taken", "making", "open", "use", "ready", "restore"}, []string{"not taken goes when ready"}},
 
 		"a program has no session to renew": {restarts, nil, func(h *house) {
 			h.finds("finds", h.links.Load())
@@ -325,7 +325,7 @@ func TestOrder(t *testing.T) {
 			pass(time.Second)
 			h.finds("late", l)
 			synctest.Wait()
-		}, []string{"making", "open", "ready", "restore"}, []string{
+		}, []string{"making", "open", "use", "ready", "restore"}, []string{
 			"first goes when ready", "late goes when ready", "second goes when ready", "waits goes when ready",
 		}},
 
@@ -339,7 +339,7 @@ func TestOrder(t *testing.T) {
 			synctest.Wait()
 			h.finds("next", l)
 			pass(2 * time.Second)
-		}, []string{"making", "open", "held", "making", "open", "ready", "restore"}, []string{
+		}, []string{"making", "open", "held", "making", "open", "use", "ready", "restore"}, []string{
 			"finds session-lost, rejected, when held", "next goes when ready",
 			"waits session-lost, not-sent, when held", "will find out goes when held",
 		}},
@@ -377,13 +377,13 @@ func TestOrder(t *testing.T) {
 			h.allowed = nil
 			h.Ask(h.links.Load())
 			pass(2 * time.Second)
-		}, []string{"making", "open", "ready", "restore"}, []string{"finds overloaded, rejected, when ready"}},
+		}, []string{"making", "open", "use", "ready", "restore"}, []string{"finds overloaded, rejected, when ready"}},
 
 		"a listener has the keeper go on": {renews, func(h *house) { h.opens, h.wanted = []error{errTry, errTry, nil}, true }, func(h *house) {
 			h.Persist(h.links.Load())
 			h.Persist(h.links.Load())
 			pass(time.Minute)
-		}, []string{"making", "open", "held", "making", "open", "held", "making", "open", "ready", "restore"}, nil},
+		}, []string{"making", "open", "held", "making", "open", "held", "making", "open", "use", "ready", "restore"}, nil},
 
 		"closed during a try": {renews, nil, func(h *house) {
 			h.finds("finds", h.links.Load())
@@ -427,38 +427,38 @@ func TestRefusal(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		open    error
-		state   keeper.State
+		state   life.State
 		message string
 		after   time.Duration // of the refusal
 		plain   bool          // the cause has no evidence
 	}{
-		"held":  {because(errTry), keeper.Held, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
-		"plain": {errors.New("plain"), keeper.Held, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
-		"ended": {because(errAbsent), keeper.Ended, "the server has ended and cannot be started again: no such program", 0, false},
+		"held":  {because(errTry), life.Held, "the server ends again and again; it is started again in 1m0s: it stopped", time.Minute, false},
+		"plain": {errors.New("plain"), life.Held, "the server ends again and again; it is started again in 1m0s: ", time.Minute, true},
+		"ended": {because(errAbsent), life.Ended, "the server has ended and cannot be started again: no such program", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t, true, nil)
 				h.opens = []error{tt.open}
-				require.Nil(t, h.Refusal())
+				require.Nil(t, h.Refusal(h.links.Load(), "tools/call"))
 				_, ok, _ := h.Outage()
 				require.False(t, ok)
 				close(h.live().ended)
 				synctest.Wait()
-				require.Nil(t, h.Refusal(), "calls wait")
-				e := h.Await(t.Context())
+				require.Nil(t, h.Refusal(h.links.Load(), "tools/call"), "calls wait")
+				e := h.await(t.Context())
 				require.NotNil(t, e)
-				require.Equal(t, e, h.Refusal())
+				require.Equal(t, e, h.Refusal(h.links.Load(), "tools/call"))
 				require.Equal(t, []any{mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent}, []any{e.Code, e.Kind, e.Delivery})
-				require.Equal(t, []any{tt.message, tt.after, tt.state == keeper.Held}, []any{e.Message, e.RetryAfter, e.Retryable})
+				require.Equal(t, []any{tt.message, tt.after, tt.state == life.Held}, []any{e.Message, e.RetryAfter, e.Retryable})
 				if !tt.plain {
 					require.Same(t, process, e.Process)
 				}
 				until, ok, cause := h.Outage()
 				require.True(t, ok)
 				require.Equal(t, tt.open, cause)
-				require.Equal(t, tt.state == keeper.Held, until.Equal(time.Now().Add(time.Minute)))
+				require.Equal(t, tt.state == life.Held, until.Equal(time.Now().Add(time.Minute)))
 				h.end()
 			})
 		})
@@ -473,14 +473,14 @@ func TestReasonIsThereBeforeTheHold(t *testing.T) {
 		var h *house
 		refused := make(chan *mcperrors.Error, 1)
 		h = newHouse(t, true, func(set *keeper.Config) {
-			set.Enter = func(to keeper.State, _ error, _ time.Duration) {
-				if to != keeper.Held {
+			set.Enter = func(to life.State, _ error, _ time.Duration) {
+				if to != life.Held {
 					return
 				}
 				until, _, cause := h.Outage()
 				require.Equal(t, error(errTry), cause)
 				require.Equal(t, time.Now().Add(time.Minute), until)
-				h.work.Go(func() { refused <- h.Await(t.Context()) })
+				h.work.Go(func() { refused <- h.await(t.Context()) })
 				time.Sleep(time.Second)
 				require.Empty(t, refused)
 			}
@@ -507,12 +507,12 @@ func TestCallerGivesUp(t *testing.T) {
 				h.work.Go(func() { gaveUp <- h.Renew(ctx, h.links.Load(), mcperrors.Rejected) })
 			}
 			synctest.Wait()
-			h.work.Go(func() { gaveUp <- h.Await(ctx) })
+			h.work.Go(func() { gaveUp <- h.await(ctx) })
 			synctest.Wait()
 			if restarts {
 				h.work.Go(func() {
 					require.True(t, h.AwaitRestart(ctx))
-					gaveUp <- h.Await(ctx)
+					gaveUp <- h.await(ctx)
 				})
 			} else {
 				require.False(t, h.AwaitRestart(ctx))
@@ -524,7 +524,7 @@ func TestCallerGivesUp(t *testing.T) {
 				require.Equal(t, mcperrors.KindCanceled, (<-gaveUp).Kind)
 			}
 			pass(5 * time.Second)
-			require.Nil(t, h.Await(t.Context()))
+			require.Nil(t, h.await(t.Context()))
 			require.False(t, h.AwaitRestart(t.Context()))
 			h.end()
 		})

@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
+	"github.com/mainstay-mcp/mainstay/client/transport"
 	mcperrors "github.com/mainstay-mcp/mainstay/errors"
 	"github.com/mainstay-mcp/mainstay/internal/errormap"
 	"github.com/mainstay-mcp/mainstay/internal/resilience"
@@ -65,7 +67,7 @@ func (k *Keeper) Ask(lost *link.Link) {
 // begin begins a try, or joins the one that is under way. Without either, the
 // error says why not, nil when lost was replaced.
 func (k *Keeper) begin(lost *link.Link) (*gap, error) {
-	if k.Restarting() {
+	if k == nil || k.Restarting() {
 		return nil, nil
 	}
 	k.mu.Lock()
@@ -88,8 +90,8 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	}
 	g := newGap(nil)
 	k.gap.Store(g)
-	if !k.set.Go(func() { k.try(g, began) }) {
-		g.err = k.set.Closed()
+	if !k.set.Life.Go(func() { k.try(g, began) }) {
+		g.err = life.ErrClosed()
 		k.gap.Store(nil)
 		close(g.over)
 		return nil, g.err
@@ -101,24 +103,41 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 // does not end it for the others.
 func (k *Keeper) try(g *gap, began time.Time) {
 	before := k.set.Links.Agreed()
-	k.set.Enter(Making, errSessionGone, 0)
+	k.set.Enter(life.Restarting, errSessionGone, 0)
 	err := k.open()
-	if closed := k.set.Closed(); err != nil && closed != nil {
+	if closed := k.set.Life.Refusal(); err != nil && closed != nil {
 		err = closed
 	}
 	g.err = err
 	held := k.tried(began, err)
 	if err != nil {
-		k.move(nil, Held, err, held)
+		k.move(nil, life.Held, err, held)
 		k.set.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.set.Server, "error", err)
 		if k.set.Renewals.Wanted() {
 			k.Persist(k.set.Links.Load())
 		}
 		return
 	}
-	k.move(nil, Ready, nil, 0)
+	k.move(nil, life.Ready, nil, 0)
 	k.set.Log.Info("[MCP] The session was lost; a new one is open", "server", k.set.Server)
 	k.set.Restore(before, errSessionGone)
+}
+
+// renewSession opens a session in place of the one that was lost. One whose
+// handshake fails half-way is dropped, with what was agreed in it: nothing may be
+// sent there, and calls that lost the one before have none yet (LC-04, LC-07).
+func (k *Keeper) renewSession(ctx context.Context) error {
+	before := k.set.Links.Load()
+	opened, err := k.set.Open(ctx)
+	if err == nil {
+		opened()
+		return nil
+	}
+	if s, ok := before.Conn.(transport.Sessions); ok {
+		s.DropSession()
+	}
+	k.set.Links.Store(before)
+	return err
 }
 
 // tried counts a try and returns how long the next one has to wait.
@@ -148,10 +167,10 @@ func (k *Keeper) Persist(lost *link.Link) {
 		return
 	}
 	schedule := k.set.Renewals.Schedule
-	started := k.set.Go(func() {
+	started := k.set.Life.Go(func() {
 		defer persists.Store(false)
 		for n := 1; ; {
-			err := k.renew(k.set.Life, lost)
+			err := k.renew(k.set.Life.Context(), lost)
 			if err == nil {
 				return
 			}
@@ -162,7 +181,7 @@ func (k *Keeper) Persist(lost *link.Link) {
 				pause = schedule.Pause(n, rand.Float64())
 				n++
 			}
-			if !sleep.For(k.set.Life, pause) {
+			if !sleep.For(k.set.Life.Context(), pause) {
 				return
 			}
 		}

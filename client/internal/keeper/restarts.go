@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/outcome"
 	"github.com/mainstay-mcp/mainstay/client/internal/sleep"
@@ -28,11 +29,6 @@ type Restarts struct {
 	// Hung is how long a program that answers no probe may be silent before it is
 	// killed. Negative means forever.
 	Hung time.Duration
-	// Why returns the error that says how a link has ended. killed is what Kill was
-	// called with, nil when nobody has.
-	Why func(l *link.Link, killed error) error
-	// Gone is called when the server cannot be started again.
-	Gone func(err error)
 }
 
 // restarts is the state of a keeper that restarts links. Guarded by its mu.
@@ -63,15 +59,45 @@ const (
 
 // Watch starts to wait for the end of the live link.
 func (k *Keeper) Watch() {
-	if !k.set.Go(k.watch) {
+	switch {
+	case !k.Restarting():
+		k.set.Life.Go(k.watchEnd)
+	case !k.set.Life.Go(k.watch):
 		close(k.restarts.done)
 	}
+}
+
+// watchEnd reports the end of a link that nothing replaces.
+func (k *Keeper) watchEnd() {
+	l := k.set.Links.Load()
+	if !k.awaitEnd(l) {
+		return
+	}
+	cause := k.whyEnded(l)
+	k.set.Log.Warn("[MCP] the server has ended the connection", "server", k.set.Server, "error", cause)
+	k.set.Enter(life.Ended, cause, 0)
+	k.set.Gone(cause)
+}
+
+// awaitEnd waits for the end of l. It reports false when the client is closed first.
+func (k *Keeper) awaitEnd(l *link.Link) bool {
+	select {
+	case <-k.set.Life.Context().Done():
+		return false
+	case <-l.Conn.Done():
+	}
+	return !k.set.Life.Closed()
 }
 
 // Done returns a channel that is closed when the keeper makes no links any more:
 // the client is closed, or there is no hope. It is nil for a keeper that renews
 // sessions.
-func (k *Keeper) Done() <-chan struct{} { return k.restarts.done }
+func (k *Keeper) Done() <-chan struct{} {
+	if !k.Restarting() {
+		return nil
+	}
+	return k.restarts.done
+}
 
 // watch waits for the end of the live link and replaces it, until the client is
 // closed or there is no hope.
@@ -79,25 +105,49 @@ func (k *Keeper) watch() {
 	defer close(k.restarts.done)
 	for {
 		l := k.set.Links.Load()
-		select {
-		case <-k.set.Life.Done():
-			return
-		case <-l.Conn.Done():
-		}
-		if k.set.Closed() != nil {
+		if !k.awaitEnd(l) {
 			return
 		}
 		k.Lost(l)
-		cause := k.set.Restarts.Why(l, k.killedFor(l))
+		cause := k.whyEnded(l)
 		k.set.Log.Warn("[MCP] the server has ended; it is "+k.set.Restarts.Again+" again", "server", k.set.Server, "error", cause)
-		k.set.Enter(Making, cause, 0)
+		k.set.Enter(life.Restarting, cause, 0)
 		if p, ok := l.Conn.(transport.Program); ok {
-			wait(k.set.Life, p.Exited(), exitGrace)
+			wait(k.set.Life.Context(), p.Exited(), exitGrace)
 		}
 		if !k.restart(cause) {
 			return
 		}
 	}
+}
+
+// whyEnded returns the error that says how a link has ended.
+func (k *Keeper) whyEnded(l *link.Link) error {
+	f := l.Ended()
+	killed := k.killedFor(l)
+	if killed == nil {
+		sent := outcome.Sent{Restarts: k.Restarting()}
+		return k.set.About(outcome.Subject{}, outcome.OfFailure(&sent, f).Err)
+	}
+	e := mcperrors.New(mcperrors.CodeUnavailable, mcperrors.KindTransport, mcperrors.NotSent,
+		"the server hung and was killed: "+killed.Error(), killed)
+	e.Process = f.Process
+	return k.set.About(outcome.Subject{}, e)
+}
+
+// restartLink opens the conversation with a program that is started again, or over
+// a stream that is connected again. Until that is open, only the handshake uses it.
+func (k *Keeper) restartLink(ctx context.Context) error {
+	opened, err := k.set.Open(ctx)
+	if err == nil && !k.set.Life.Unless(k.set.Links.Promote) {
+		err = life.ErrClosed()
+	}
+	if err != nil {
+		k.set.Links.Discard()
+		return err
+	}
+	opened()
+	return nil
 }
 
 // restart makes links until one works. It reports false when that is over for
@@ -110,22 +160,22 @@ func (k *Keeper) restart(ended error) bool {
 			log.Warn("[MCP] the server ends again and again; it is left alone for a time", "server", server, "for", next.Wait, "ends", next.Try)
 			held := newGap(cause)
 			held.until = time.Now().Add(next.Wait)
-			k.move(held, Held, cause, next.Wait)
+			k.move(held, life.Held, cause, next.Wait)
 		}
-		if !sleep.For(k.set.Life, next.Wait) {
+		if !sleep.For(k.set.Life.Context(), next.Wait) {
 			return false
 		}
 		if next.Loop {
-			k.move(newGap(cause), Making, cause, 0)
+			k.move(newGap(cause), life.Restarting, cause, 0)
 		}
 		before := k.set.Links.Agreed()
 		err := k.open()
 		switch {
-		case k.set.Closed() != nil:
+		case k.set.Life.Closed():
 			return false
 		case err == nil:
 			set.Schedule.Started(time.Now())
-			k.move(nil, Ready, nil, 0)
+			k.move(nil, life.Ready, nil, 0)
 			log.Info("[MCP] The server was "+set.Again+" again", "server", server)
 			k.set.Restore(before, ended)
 			return true
@@ -133,8 +183,8 @@ func (k *Keeper) restart(ended error) bool {
 			log.Warn("[MCP] the server cannot be "+set.Again+" again", "server", server, "error", err)
 			gone := newGap(err)
 			gone.final = true
-			k.move(gone, Ended, err, 0)
-			set.Gone(err)
+			k.move(gone, life.Ended, err, 0)
+			k.set.Gone(err)
 			return false
 		}
 		log.Warn("[MCP] the server was "+set.Again+" again and does not work", "server", server, "error", err, "tries", next.Try)
@@ -183,7 +233,7 @@ func (k *Keeper) Replace(ctx context.Context, l *link.Link, cause error) *mcperr
 		k.Lost(l)
 		k.Kill(l, cause)
 	}
-	return k.Await(ctx)
+	return k.await(ctx)
 }
 
 // Kill ends a server that does not work any more, and so has it started again:
@@ -210,7 +260,7 @@ func (k *Keeper) Kill(l *link.Link, cause error) {
 	if p, ok := l.Conn.(transport.Program); ok {
 		p.Kill(cause)
 	} else {
-		k.set.Go(l.Abort)
+		k.set.Life.Go(l.Abort)
 	}
 }
 

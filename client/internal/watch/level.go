@@ -57,7 +57,7 @@ func (w *Watcher) levelRestored(ctx context.Context, now *link.Link) bool {
 	case err == nil, w.replaced(now):
 		return true
 	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
-		w.set.Lost(now, err)
+		w.set.Keeper.NoteLoss(now, err)
 		return true
 	}
 	w.set.Log.Warn("[MCP] the log level could not be set again", "server", w.set.Server, "error", err)

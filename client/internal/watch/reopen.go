@@ -145,7 +145,7 @@ func (s *Subscription) keepStream() {
 			}
 			s.w.set.Log.Info("[MCP] The stream of a subscription is over; it will be opened again", "server", s.w.set.Server, "error", l.err)
 		}
-		if s.w.set.AwaitRestart(s.ctx) {
+		if s.w.set.Keeper.Peek().AwaitRestart(s.ctx) {
 			tries = 0 // it is another program
 		}
 		tries++

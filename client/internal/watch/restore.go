@@ -82,7 +82,7 @@ func (w *Watcher) Restarted(before *link.Agreement) {
 // replaced reports whether the session of a link is gone, or about to be: the next
 // one asks for all there is to ask for.
 func (w *Watcher) replaced(now *link.Link) bool {
-	return w.set.Links.Load() != now || w.set.Renewing() || w.set.Life.Closed()
+	return w.set.Links.Load() != now || w.set.Keeper.Peek().Renewing() || w.set.Life.Closed()
 }
 
 // restoreResources asks a new session for what the old one was asked for (RES-05). A
@@ -130,7 +130,7 @@ func (w *Watcher) restored(ctx context.Context, now *link.Link, uri string) bool
 	case err == nil, w.replaced(now):
 		return true
 	case mcperrors.KindOf(err) == mcperrors.KindSessionLost:
-		w.set.Lost(now, err)
+		w.set.Keeper.NoteLoss(now, err)
 		return true
 	case Final(err):
 		for _, s := range w.all() {

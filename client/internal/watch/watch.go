@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/transport"
@@ -52,13 +53,8 @@ type Config struct {
 	// Handlers reports whether the client has handlers for changes of lists.
 	Handlers bool
 
-	// AwaitRestart waits for a program that is being restarted. It reports whether
-	// there was one to wait for.
-	AwaitRestart func(ctx context.Context) bool
-	// Renewing reports whether the session is being renewed.
-	Renewing func() bool
-	// Lost reports an error that says that the session of a link is gone.
-	Lost func(l *link.Link, err error)
+	// Keeper has what replaces lost links.
+	Keeper *keeper.Holder
 
 	// Ended reports a subscription that cannot be opened again.
 	Ended func(reason error)

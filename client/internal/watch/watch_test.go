@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mainstay-mcp/mainstay/client/internal/keeper"
 	"github.com/mainstay-mcp/mainstay/client/internal/life"
 	"github.com/mainstay-mcp/mainstay/client/internal/link"
 	"github.com/mainstay-mcp/mainstay/client/internal/watch"
@@ -96,14 +97,12 @@ func newHouse(t *testing.T, era mcp.Era) *house {
 			h.note("meta")
 			return []byte("meta"), nil
 		},
-		Needed:       func() bool { return true },
-		AwaitRestart: func(context.Context) bool { return false },
-		Renewing:     func() bool { return false },
-		Lost:         func(*link.Link, error) { h.note("lost") },
-		Ended:        func(error) { h.note("ended") },
-		Forget:       func() {},
-		Gap:          func(reason error) { h.note("gap: %v", reason) },
-		Unheard:      func(mcp.SubscriptionFilter) {},
+		Needed:  func() bool { return true },
+		Keeper:  &keeper.Holder{},
+		Ended:   func(error) { h.note("ended") },
+		Forget:  func() {},
+		Gap:     func(reason error) { h.note("gap: %v", reason) },
+		Unheard: func(mcp.SubscriptionFilter) {},
 	})
 	return h
 }
