@@ -16,7 +16,7 @@ import (
 const filterArgument = "mainstay-filter-test-output"
 
 // What the filter lets pass. Together it is less than 200 lines, with the few that
-// "go test" adds.
+// "go test" adds; after a hang come the stacks.
 const (
 	headLines = 70   // from the beginning
 	failLines = 25   // after it: lines that name a failed test
@@ -81,9 +81,19 @@ type bounded struct {
 
 	fails, bugs int // lines written of each kind
 	bug         int // lines of the panic being written that may still come
+
+	hang *hang // what came since the program was ended for hanging, nil before
 }
 
 func (b *bounded) add(line string) {
+	if b.hang == nil && isHang(line) {
+		b.end()
+		b.hang = &hang{write: b.write}
+	}
+	if b.hang != nil {
+		b.hang.add(line)
+		return
+	}
 	if b.head < headLines {
 		b.head++
 		b.begins(line)
@@ -128,6 +138,10 @@ func (b *bounded) pass(line string) {
 }
 
 func (b *bounded) end() {
+	if b.hang != nil {
+		b.hang.end()
+		return
+	}
 	if b.out > 0 {
 		b.write(fmt.Sprintf("… %d lines left out: %s=all shows them\n", b.out, outputVariable))
 	}
@@ -142,7 +156,7 @@ func (b *bounded) write(line string) {
 
 // isBug reports whether the line begins what a test does not print by itself.
 func isBug(line string) bool {
-	for _, p := range []string{"panic: ", "fatal error: ", "SIGQUIT: ", "WARNING: DATA RACE", "goroutines outlive the tests: "} {
+	for _, p := range []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "goroutines outlive the tests: "} {
 		if strings.HasPrefix(line, p) {
 			return true
 		}

@@ -3,6 +3,7 @@
 package testmain_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,6 +44,26 @@ var planted = map[string]tests{
 		debug.SetTraceback("all") // as the panics of deadlocks and of late tests do
 		panic("deadlock: all goroutines in bubble are blocked")
 	},
+	"hangs": func() int {
+		crowd()
+		for i := range 50 {
+			go different(i, func() { select {} })
+		}
+		for i := range 1000 {
+			fmt.Println("before", i)
+		}
+		_ = flag.Set("test.timeout", "1s")
+		_ = flag.Set("test.parallel", "8")
+		var tests []testing.InternalTest
+		for i := range 40 {
+			tests = append(tests, testing.InternalTest{Name: fmt.Sprint("TestGroup", i), F: func(t *testing.T) {
+				t.Parallel()
+				t.Run("sub", func(t *testing.T) { t.Parallel(); different(20, func() { select {} }) })
+			}})
+		}
+		testing.Main(func(string, string) (bool, error) { return true, nil }, tests, nil, nil)
+		return 0
+	},
 	"stops":  func() int { crowd(); _ = syscall.Kill(os.Getpid(), syscall.SIGQUIT); select {} },
 	"killed": func() int { fmt.Println("last"); _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
 	"starts itself": func() int {
@@ -59,6 +80,15 @@ func crowd() {
 	for range 300 {
 		go func() { select {} }()
 	}
+}
+
+// different calls f with a stack of its own for each depth.
+func different(depth int, f func()) {
+	if depth == 0 {
+		f()
+		return
+	}
+	different(depth-1, f)
 }
 
 func run(t *testing.T, name string, env []string, args ...string) (string, error) {
@@ -119,6 +149,22 @@ func TestOutput(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of tests that hang, every stack is shown: once, if many hang at the same place. Of
+// other goroutines there is a choice.
+func TestOutput_Hang(t *testing.T) {
+	t.Parallel()
+	out, err := run(t, "hangs", nil, byGoTest)
+	require.ErrorContains(t, err, "exit status 2")
+	_, out, found := strings.Cut(out, "panic: test timed out after 1s\n\trunning tests:\n\t\tTestGroup")
+	require.True(t, found)
+	first, _, _ := strings.Cut(out, "testing.tRunner(")
+	require.Equal(t, 21, strings.Count(first, "testmain_test.different("), "the stack of the subtests that hang, whole")
+	require.Contains(t, out, "… and 7 more like goroutine ")
+	require.Contains(t, out, "… and 299 more like goroutine ")
+	require.Regexp(t, "… stacks of [0-9]+ other goroutines left out: MAINSTAY_TEST_OUTPUT=all shows them", out)
+	require.Less(t, strings.Count(out, "\n"), 300)
 }
 
 // Nothing is left out of what a program reads, nor when all was asked for, nor of
