@@ -276,11 +276,12 @@ var hookCases = []hookCase{
 	}},
 }
 
-// redial finds out the era.
+// dialAgain finds out the era. Its client stays open to the end of the test: Close
+// drops the events that no handler has got yet, and with them what the test waits for.
 func dialAgain(t *testing.T, s *hookSite) {
 	c, err := s.dial(client.WithProtocolVersion(client.AutoVersion))
 	require.NoError(t, err)
-	require.NoError(t, c.Close())
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
 }
 
 func talked(call *clienttest.Call) (any, error) {
@@ -345,17 +346,13 @@ func (h *hookCase) test(t *testing.T, hook *hook, way string, version mcp.Versio
 	}
 
 	hook.bad.Store(true)
-	var work sync.WaitGroup
-	work.Go(func() { h.act(t, s) }) // which a Goexit may end
-	if h.logged {
-		for !strings.HasPrefix(<-hook.logged, h.name+" ") {
-		}
-	} else {
-		told := <-hook.told
-		require.Equal(t, h.name, told.Callback)
-		require.Equal(t, told.Value != nil, len(told.Stack) > 0)
-	}
-	work.Wait()
+	acted := make(chan struct{})
+	go func() {
+		defer close(acted)
+		h.act(t, s) // which a Goexit may end
+	}()
+	h.reported(t, hook, acted)
+	<-acted
 	hook.bad.Store(false)
 	select {
 	case <-hook.ran:
@@ -370,6 +367,29 @@ func (h *hookCase) test(t *testing.T, hook *hook, way string, version mcp.Versio
 	require.Zero(t, s.c.Health().InFlight)
 	require.Equal(t, breaker.Closed, s.c.Breaker().State(), "what this side does wrong is not the server's")
 	require.NoError(t, s.c.Close())
+}
+
+// reported waits until the client has reported the failure. A test that fails in act
+// ends there, and nothing is reported.
+func (h *hookCase) reported(t *testing.T, hook *hook, acted <-chan struct{}) {
+	for {
+		select {
+		case line := <-hook.logged:
+			if h.logged && strings.HasPrefix(line, h.name+" ") {
+				return
+			}
+		case told := <-hook.told:
+			require.False(t, h.logged)
+			require.Equal(t, h.name, told.Callback)
+			require.Equal(t, told.Value != nil, len(told.Stack) > 0)
+			return
+		case <-acted:
+			if t.Failed() {
+				t.FailNow()
+			}
+			acted = nil
+		}
+	}
 }
 
 // elsewhere are the functions that other tests make fail, with the test's name,
