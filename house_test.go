@@ -187,7 +187,6 @@ var importTable = []row{
 	{pkg: "conformance/internal/wait", why: "a wait is a wait, whatever is waited for"},
 	{pkg: "conformance/internal/nosuch", may: []string{"mcp"}, why: "names that no server has, whoever asks for them"},
 	{pkg: "conformance/internal/checktext", may: []string{"conformance", "mcp"}, why: "texts are read from a file, whichever checks they are of"},
-	{pkg: "conformance/internal/rule", may: []string{"conformance", "mcp"}, why: "a check is made the same way, whatever it is about"},
 	{pkg: "conformance/internal/message", may: []string{"conformance/internal/rawjson", "conformance/wire", "mcp"}, why: "questions about messages, whoever sent them"},
 	{pkg: "conformance/internal/family", may: []string{"conformance/internal/rawjson", "conformance/wire"}, why: "the forms of errors, whichever tool answers with them"},
 	{pkg: "conformance/internal/overhttp", may: []string{"conformance", "conformance/wire", "mcp"}, why: "a request over HTTP, whatever is in it"},
@@ -212,7 +211,7 @@ var importTable = []row{
 		why: "conversations are data, whatever they are about",
 	},
 	{
-		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/internal/rule", "conformance/wire"},
+		pkg: "conformance/internal/table", may: []string{"conformance", "conformance/internal/rawjson", "conformance/wire"},
 		why: "a table is played the same way, whatever it calls",
 	},
 	{
@@ -244,7 +243,7 @@ var importTable = []row{
 		why: "the checks stand on the engine and drive the wire themselves, never through the client",
 	},
 	{
-		pkg: "conformance/seeds", may: []string{"conformance", "conformance/checks", "conformance/seeds/..."},
+		pkg: "conformance/seeds", may: []string{"conformance", "conformance/checks", "conformance/internal/checktext", "conformance/seeds/..."},
 		why: "the list of the checks of our own tools, beside those of the specification",
 	},
 	{

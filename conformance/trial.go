@@ -69,6 +69,13 @@ func (t *Trial) Skip(id string, reason SkipReason, detail string) {
 	t.Decide(id, Skip, Result{Reason: reason, Detail: detail})
 }
 
+// SkipRest decides that what is not decided yet does not apply.
+func (t *Trial) SkipRest(reason SkipReason, detail string) {
+	for _, c := range t.Scenario.Checks {
+		t.Skip(c.ID, reason, detail)
+	}
+}
+
 // ForHouse skips the named checks when the server does not announce the error
 // profiles of this project, and reports whether it does.
 func (t *Trial) ForHouse(ids ...string) bool {

@@ -8,10 +8,12 @@
 package seeds
 
 import (
+	_ "embed" // the file below
 	"slices"
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/checks"
+	"github.com/mainstay-mcp/mainstay/conformance/internal/checktext"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/artifact"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/assistant"
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/coe"
@@ -19,17 +21,19 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/seeds/preflights"
 )
 
-// areas are the sections of a report, in their order.
-var areas = []string{
-	artifact.AreaValidate, artifact.AreaStore, artifact.AreaApprove, artifact.AreaAddTask, artifact.AreaIDs, artifact.AreaTaskAPI, artifact.AreaIDAPI,
-	coe.Area, docling.Area, preflights.Area, assistant.Area,
-}
+// texts is what the checks say that are no tables.
+//
+//go:embed checks.txt
+var texts string
 
 // All returns the scenarios of the 29 tools, in the order of a report.
 func All() []conformance.Scenario {
-	all := slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios())
+	all, err := checktext.Complete(slices.Concat(artifact.Scenarios(), coe.Scenarios(), docling.Scenarios(), preflights.Scenarios(), assistant.Scenarios()), texts)
+	if err != nil {
+		panic("conformance: seeds: checks.txt: " + err.Error()) //nolint:forbidigo // embedded: every test meets it
+	}
 	conformance.NameOfficial(all)
-	return conformance.InOrder(all, areas...)
+	return all
 }
 
 // Add returns opts with the scenarios of the 29 tools, and what these need around the

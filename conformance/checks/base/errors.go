@@ -4,7 +4,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -22,7 +21,8 @@ func runUnknownMethod(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for id, method := range rule.Pairs("X-WIRE-03/method", nosuch.Method, "X-WIRE-03/case", "Ping") {
+	for _, each := range [][2]string{{"X-WIRE-03/method", nosuch.Method}, {"X-WIRE-03/case", "Ping"}} {
+		id, method := each[0], each[1]
 		t.Step(s)
 		a, err := s.Request(t.Ctx, method, struct{}{})
 		t.Check(id, a.HasCode(err, wire.CodeMethodNotFound), "error -32601", a.OrError(err))

@@ -4,7 +4,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -18,12 +17,13 @@ func runNotifications(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for id, frame := range rule.Pairs(
-		"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`,
-		"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil)),
-		"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":{"not":"an id"}}}`,
-		"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"`+mcp.MethodCancelled+`","params":{"requestId":"never-sent","reason":"test"}}`,
-	) {
+	for _, each := range [][2]string{
+		{"X-WIRE-05/unknown", `{"jsonrpc":"2.0","method":"notifications/com.example/unknown","params":{"x":1}}`},
+		{"X-WIRE-05/request-method", string(wire.Message("", s.LifeSign(), nil))},
+		{"X-WIRE-05/bad-params", `{"jsonrpc":"2.0","method":"` + mcp.MethodCancelled + `","params":{"requestId":{"not":"an id"}}}`},
+		{"X-WIRE-05/cancelled", `{"jsonrpc":"2.0","method":"` + mcp.MethodCancelled + `","params":{"requestId":"never-sent","reason":"test"}}`},
+	} {
+		id, frame := each[0], each[1]
 		t.Step(s)
 		answered, err := s.Send(t.Ctx, []byte(frame))
 		if err != nil {

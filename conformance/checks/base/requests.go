@@ -12,7 +12,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -31,7 +30,14 @@ func runWrongIDs(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for check, id := range rule.Pairs("RPC-02/null", "null", "RPC-02/fraction", "1.5", "RPC-02/boolean", "true", "RPC-02/object", `{"a":1}`, "RPC-02/array", `[1]`) {
+	for _, each := range [][2]string{
+		{"RPC-02/null", "null"},
+		{"RPC-02/fraction", "1.5"},
+		{"RPC-02/boolean", "true"},
+		{"RPC-02/object", `{"a":1}`},
+		{"RPC-02/array", `[1]`},
+	} {
+		check, id := each[0], each[1]
 		t.Step(s)
 		data := message.Edited(s, `"x"`, s.LifeSign(), map[string]json.RawMessage{"id": json.RawMessage(id)})
 		a, err := probe.Refusal(t, s, id, data)
@@ -45,7 +51,14 @@ func runWrongParams(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for check, params := range rule.Pairs("RPC-12/array", `["a"]`, "RPC-12/string", `"a"`, "RPC-12/number", `7`, "RPC-12/null", `null`, "RPC-12/meta", `{"_meta":7}`) {
+	for _, each := range [][2]string{
+		{"RPC-12/array", `["a"]`},
+		{"RPC-12/string", `"a"`},
+		{"RPC-12/number", `7`},
+		{"RPC-12/null", `null`},
+		{"RPC-12/meta", `{"_meta":7}`},
+	} {
+		check, params := each[0], each[1]
 		t.Step(s)
 		id := s.NewID()
 		data := message.Edited(s, id, s.LifeSign(), map[string]json.RawMessage{"params": json.RawMessage(params)})

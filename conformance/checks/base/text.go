@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -71,7 +70,8 @@ func runTexts(t *conformance.Trial) error {
 		got = err.Error()
 	}
 	t.Check("RPC-01/text-large", strings.Contains(got, large), "1,048,576 bytes of text", "%d bytes that begin %q", len(got), rawjson.Clip(got, 40))
-	for check, spelled := range rule.Pairs("RPC-01/text-lone", `"a\ud83ez"`, "RPC-01/text-bytes", "\"a\xff\xfez\"") {
+	for _, each := range [][2]string{{"RPC-01/text-lone", `"a\ud83ez"`}, {"RPC-01/text-bytes", "\"a\xff\xfez\""}} {
+		check, spelled := each[0], each[1]
 		t.Step(s)
 		id := s.NewID()
 		data := s.Message(id, mcp.MethodPromptsGet, echoParams(json.RawMessage(`"PLACE"`)))

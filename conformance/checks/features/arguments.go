@@ -14,7 +14,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -35,11 +34,12 @@ func runBadCalls(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for id, params := range rule.Pairs(
-		"TOOL-10/no-name", `{"arguments":{}}`,
-		"TOOL-10/name-type", `{"name":7}`,
-		"TOOL-10/params-type", `["`+nosuch.Tool+`"]`,
-	) {
+	for _, each := range [][2]string{
+		{"TOOL-10/no-name", `{"arguments":{}}`},
+		{"TOOL-10/name-type", `{"name":7}`},
+		{"TOOL-10/params-type", `["` + nosuch.Tool + `"]`},
+	} {
+		id, params := each[0], each[1]
 		t.Step(s)
 		rpcID := s.NewID()
 		a, err := s.Provoke(t.Ctx, rpcID, s.Message(rpcID, mcp.MethodToolsCall, json.RawMessage(params)))

@@ -12,7 +12,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -110,7 +109,7 @@ func cannotAsk(t *conformance.Trial, err error) error {
 	if !errors.Is(err, errNoSession) {
 		return err
 	}
-	rule.SkipAll(t, conformance.SkipTransport, err.Error())
+	t.SkipRest(conformance.SkipTransport, err.Error())
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -34,7 +33,7 @@ func runPrompts(t *conformance.Trial) error {
 		return err
 	}
 	if len(list.Entries) == 0 {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no prompts")
+		t.SkipRest(conformance.SkipNoFixture, "no prompts")
 		return nil
 	}
 	names, arguments, twice, refusals := "", "", "", ""
@@ -109,7 +108,7 @@ func runPrompts(t *conformance.Trial) error {
 		})
 		t.Check("PRM-01/image", err == nil && found, "a block of type image with data and a mimeType", a.OrError(err))
 	}
-	rule.SkipAll(t, conformance.SkipNoFixture, "no such prompt") // what is left
+	t.SkipRest(conformance.SkipNoFixture, "no such prompt") // what is left
 	return nil
 }
 
@@ -191,7 +190,7 @@ func runCompletion(t *conformance.Trial) error {
 	a, err := ask("mainstay-no-such-prompt", "x")
 	t.Check("CMP-01/unknown", a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))
 	if prompt == "" {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no prompt with arguments")
+		t.SkipRest(conformance.SkipNoFixture, "no prompt with arguments")
 		return nil
 	}
 	t.Step(s)
@@ -201,7 +200,7 @@ func runCompletion(t *conformance.Trial) error {
 	}
 	if a.Err != nil {
 		// Another required argument may be missing, or the argument have no values.
-		rule.SkipAll(t, conformance.SkipNoFixture, "no completion to look at: "+a.Describe())
+		t.SkipRest(conformance.SkipNoFixture, "no completion to look at: "+a.Describe())
 		return nil
 	}
 	result, _ := rawjson.Object(a.Result)
@@ -210,7 +209,7 @@ func runCompletion(t *conformance.Trial) error {
 	ok := json.Unmarshal(completion["values"], &values) == nil && values != nil
 	t.Check("CMP-01/values", err == nil && ok, "an array of strings", "values is %s; %s", rawjson.OrAbsent(completion["values"]), a.OrError(err))
 	if !ok {
-		rule.SkipAll(t, conformance.SkipPrerequisite, "no values to count")
+		t.SkipRest(conformance.SkipPrerequisite, "no values to count")
 		return err
 	}
 	t.Check("CMP-02/hundred", len(values) <= 100, "100 at most", "%d", len(values))

@@ -13,7 +13,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -163,11 +162,11 @@ func runTemplates(t *conformance.Trial) error {
 	}
 	list, err := lists.Walk(t.Ctx, s, lists.TemplateList)
 	if err != nil {
-		rule.SkipAll(t, conformance.SkipPrerequisite, err.Error())
+		t.SkipRest(conformance.SkipPrerequisite, err.Error())
 		return nil // a server need not have templates; LC-14 judges the method
 	}
 	if len(list.Entries) == 0 {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no templates")
+		t.SkipRest(conformance.SkipNoFixture, "no templates")
 		return nil
 	}
 	fault := ""
@@ -181,10 +180,11 @@ func runTemplates(t *conformance.Trial) error {
 	}
 	t.Check("RES-07/template", fault == "", "a template and a name", "%s", fault)
 	if !official {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no template test://template/{id}/data")
+		t.SkipRest(conformance.SkipNoFixture, "no template test://template/{id}/data")
 		return nil
 	}
-	for id, value := range rule.Pairs("RES-07/filled", "123", "RES-07/other", "mainstay7") {
+	for _, each := range [][2]string{{"RES-07/filled", "123"}, {"RES-07/other", "mainstay7"}} {
+		id, value := each[0], each[1]
 		t.Step(s)
 		uri := "test://template/" + value + "/data"
 		a, err := s.Request(t.Ctx, mcp.MethodResourcesRead, map[string]any{"uri": uri})
@@ -235,7 +235,7 @@ func runSubscribe(t *conformance.Trial) error {
 			return err
 		}
 		if !list.Has(lists.ResourceList, official.ResourceWatched) {
-			rule.SkipAll(t, conformance.SkipNoFixture, "no resource "+official.ResourceWatched)
+			t.SkipRest(conformance.SkipNoFixture, "no resource "+official.ResourceWatched)
 			return nil
 		}
 	}
@@ -251,7 +251,7 @@ func runSubscribe(t *conformance.Trial) error {
 	if !changes {
 		a, err = s.Request(t.Ctx, mcp.MethodResourcesUnsubscribe, watched)
 		t.Check("RES-04/unsubscribe", err == nil && message.IsEmpty(a), "an empty result", a.OrError(err))
-		rule.SkipAll(t, conformance.SkipNoFixture, "no tool "+official.ToolChangeResource) // what is left
+		t.SkipRest(conformance.SkipNoFixture, "no tool "+official.ToolChangeResource) // what is left
 		return nil
 	}
 	if _, err := t.Call(s, official.ToolChangeResource, struct{}{}); err != nil {

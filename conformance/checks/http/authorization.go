@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -63,7 +62,7 @@ func runAuthorization(t *conformance.Trial) error {
 		return err
 	}
 	if a.Status != http.StatusUnauthorized {
-		rule.SkipAll(t, conformance.SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
+		t.SkipRest(conformance.SkipNotDeclared, "no 401 without credentials: "+a.Describe(nil))
 		return nil
 	}
 	told := challenged(a.Header)
@@ -73,13 +72,13 @@ func runAuthorization(t *conformance.Trial) error {
 			t.Pass("AUTH-03/challenge")
 		}
 		err := forged(t, ask)
-		rule.SkipAll(t, conformance.SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
+		t.SkipRest(conformance.SkipControl, "the metadata are at "+rawjson.Clip(told, 200)+", and nothing is asked of another host")
 		return err
 	}
 	metadata := metadata(w.At, t, endpoint, told)
 	t.Check("AUTH-04/metadata", metadata != nil, "an object at the URL of the challenge or below "+WellKnownResource, "WWW-Authenticate %q, and none", a.Header.Values("WWW-Authenticate"))
 	if metadata == nil {
-		rule.SkipAll(t, conformance.SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
+		t.SkipRest(conformance.SkipNotDeclared, "credentials of another kind: no metadata of a protected resource")
 		return nil
 	}
 	if !t.Decided("AUTH-03/challenge") {

@@ -8,7 +8,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -48,7 +47,12 @@ func runOffers(t *conformance.Trial) error {
 		}
 		t.Check(c.ID, ok, string(v), "%s", said(s, a, err))
 	}
-	for check, v := range rule.Pairs("LC-03/future", "2099-12-31", "LC-03/stateless", string(mcp.Latest), "LC-03/words", "the newest, please") {
+	for _, each := range [][2]string{
+		{"LC-03/future", "2099-12-31"},
+		{"LC-03/stateless", string(mcp.Latest)},
+		{"LC-03/words", "the newest, please"},
+	} {
+		check, v := each[0], each[1]
 		s, a, err := probe.Offer(t, mcp.Version(v))
 		// The lifecycle page's own example of a failed negotiation is this error.
 		ok := a.HasCode(err, wire.CodeInvalidParams) || err == nil && a.Err != nil && a.Err.Code == codeVersion

@@ -7,7 +7,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -36,7 +35,7 @@ func cacheHints(t *conformance.Trial, word, method string) error {
 			return err
 		}
 		if uri == "" {
-			rule.SkipAll(t, conformance.SkipNoFixture, "no resources")
+			t.SkipRest(conformance.SkipNoFixture, "no resources")
 			return nil
 		}
 		params = map[string]any{"uri": uri}
@@ -48,7 +47,7 @@ func cacheHints(t *conformance.Trial, word, method string) error {
 	}
 	result, ok := rawjson.Object(a.Result)
 	if !ok {
-		rule.SkipAll(t, conformance.SkipPrerequisite, a.Describe())
+		t.SkipRest(conformance.SkipPrerequisite, a.Describe())
 		return nil
 	}
 	ttl := result["ttlMs"]

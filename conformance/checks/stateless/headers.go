@@ -10,7 +10,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -126,7 +125,7 @@ func headerNames(t *conformance.Trial, s *wire.Session, kind, method, name strin
 func runToolName(t *conformance.Trial) error {
 	name, ok := bareTool(t.Rev)
 	if !ok {
-		rule.SkipAll(t, conformance.SkipSideEffects, "no tool that may be called without arguments")
+		t.SkipRest(conformance.SkipSideEffects, "no tool that may be called without arguments")
 		return nil
 	}
 	s, err := t.Fresh()
@@ -161,7 +160,7 @@ func runPromptName(t *conformance.Trial) error {
 		return err
 	}
 	if len(prompts.Entries) == 0 {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no prompts")
+		t.SkipRest(conformance.SkipNoFixture, "no prompts")
 		return nil
 	}
 	name := rawjson.Text(prompts.Entries[0]["name"])
@@ -178,7 +177,7 @@ func runResourceName(t *conformance.Trial) error {
 		return err
 	}
 	if len(resources.Entries) == 0 {
-		rule.SkipAll(t, conformance.SkipNoFixture, "no resources")
+		t.SkipRest(conformance.SkipNoFixture, "no resources")
 		return nil
 	}
 	uri := rawjson.Text(resources.Entries[0]["uri"])

@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -109,7 +108,7 @@ func news(t *conformance.Trial, list, method, trigger string) error {
 		return err
 	}
 	if !sub.Honours(list + "ListChanged") {
-		rule.SkipAll(t, conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
+		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
 		return sub.End(t)
 	}
 	if _, err := t.Call(s, trigger, struct{}{}); err != nil {
@@ -138,7 +137,7 @@ func runResourceNews(t *conformance.Trial) error {
 		return err
 	}
 	if !sub.Honours("resourceSubscriptions") {
-		rule.SkipAll(t, conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
+		t.SkipRest(conformance.SkipNoFixture, "the server does not agree to tell: "+rawjson.OrAbsent(message.Param(sub.Ack, "notifications")))
 		return sub.End(t)
 	}
 	other, err := subscription.Listen(t, s, map[string]any{"resourceSubscriptions": []string{official.ResourceStatic}})
@@ -168,7 +167,7 @@ func runResourceNews(t *conformance.Trial) error {
 
 func runListenTwice(t *conformance.Trial) error {
 	if !t.Rev.Capabilities.Has("tools.listChanged") { // the scenario needs both
-		rule.SkipAll(t, conformance.SkipNotDeclared, "capabilities.tools.listChanged absent")
+		t.SkipRest(conformance.SkipNotDeclared, "capabilities.tools.listChanged absent")
 		return nil
 	}
 	s, err := t.Fresh()

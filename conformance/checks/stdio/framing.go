@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
@@ -51,10 +50,8 @@ func runNotJSON(t *conformance.Trial) error {
 	if err != nil {
 		return err
 	}
-	for id, frame := range rule.Pairs(
-		"X-WIRE-02/parse", `this is not JSON`,
-		"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`,
-	) {
+	for _, each := range [][2]string{{"X-WIRE-02/parse", `this is not JSON`}, {"X-WIRE-02/truncated", `{"jsonrpc":"2.0","id":"w-4","method":"pi`}} {
+		id, frame := each[0], each[1]
 		t.Step(s)
 		a, err := s.Provoke(t.Ctx, "", []byte(frame))
 		rpcID, there := a.In.Members["id"]

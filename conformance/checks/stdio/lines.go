@@ -8,7 +8,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
@@ -67,7 +66,8 @@ func runEdges(t *conformance.Trial) error {
 	t.Check("STDIO-01/newlines", a.HasCode(err, wire.CodeMethodNotFound), "error -32601 on one line", "%s", a.OrError(err))
 
 	// What may end a server comes last, and each to a program of its own.
-	for check, junk := range rule.Pairs("STDIO-02/mixed", "this is not JSON\n", "STDIO-02/nul", "\x00\x00\x00\n") {
+	for _, each := range [][2]string{{"STDIO-02/mixed", "this is not JSON\n"}, {"STDIO-02/nul", "\x00\x00\x00\n"}} {
+		check, junk := each[0], each[1]
 		s, err := t.Fresh()
 		if err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -102,12 +101,12 @@ func runTaskCreated(t *conformance.Trial) error {
 		}
 		task, ok := taskOf(s, a)
 		if !t.Check("TASK-01/created", ok, "a result with a task that has a taskId", "%s: %s", tool.Name, a.Describe()) {
-			rule.SkipAll(t, conformance.SkipPrerequisite, "no task")
+			t.SkipRest(conformance.SkipPrerequisite, "no task")
 			return nil
 		}
 		return judgeNewTask(t, s, tool, task)
 	}
-	rule.SkipAll(t, conformance.SkipNoFixture, "every call that was to be a task was refused")
+	t.SkipRest(conformance.SkipNoFixture, "every call that was to be a task was refused")
 	return nil
 }
 
@@ -168,7 +167,7 @@ func runTaskState(t *conformance.Trial) error {
 		return err
 	}
 	if !ok {
-		rule.SkipAll(t, conformance.SkipPrerequisite, "no call became a task")
+		t.SkipRest(conformance.SkipPrerequisite, "no call became a task")
 		return nil
 	}
 	id := rawjson.Text(made["taskId"])
@@ -179,7 +178,7 @@ func runTaskState(t *conformance.Trial) error {
 	task, ok := rawjson.Object(a.Result)
 	ok = ok && rawjson.Text(task["taskId"]) == id && rawjson.IsString(task["status"])
 	if !t.Check("TASK-02/get", ok, "the task "+id, "%s", a.Describe()) {
-		rule.SkipAll(t, conformance.SkipPrerequisite, "tasks/get does not give the task")
+		t.SkipRest(conformance.SkipPrerequisite, "tasks/get does not give the task")
 		return nil
 	}
 	fault := lifetimeFault(task, "ttl", "pollInterval")
@@ -257,7 +256,7 @@ func runTaskCancel(t *conformance.Trial) error {
 			return nil
 		}
 	}
-	rule.SkipAll(t, conformance.SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
+	t.SkipRest(conformance.SkipNoFixture, "no task that lasts until it is cancelled, and none that ends by itself")
 	return nil
 }
 
@@ -417,7 +416,7 @@ func first(tools []lists.Tool) []lists.Tool { return tools[:min(1, len(tools))] 
 
 func runTaskIgnored(t *conformance.Trial) error {
 	if t.Rev.Capabilities.Has(tasksOfCalls) {
-		rule.SkipAll(t, conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
+		t.SkipRest(conformance.SkipNotDeclared, "capabilities."+tasksOfCalls+" is declared")
 		return nil
 	}
 	s, err := t.Shared()

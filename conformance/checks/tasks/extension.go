@@ -10,7 +10,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/nosuch"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/observe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/sample"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/subscription"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
@@ -79,7 +78,7 @@ func eachTask(t *conformance.Trial, s *wire.Session, otherwise string, use func(
 		}
 	}
 	if otherwise != "" {
-		rule.SkipAll(t, conformance.SkipNoFixture, otherwise)
+		t.SkipRest(conformance.SkipNoFixture, otherwise)
 	}
 	return nil
 }
@@ -155,7 +154,7 @@ func runExtensionTaskState(t *conformance.Trial) error {
 		}
 	}
 	if len(ends) == 0 {
-		rule.SkipAll(t, conformance.SkipNoFixture, noTasks)
+		t.SkipRest(conformance.SkipNoFixture, noTasks)
 	}
 	for _, c := range t.Scenario.Checks { // what nothing broke
 		t.Pass(c.ID)
@@ -234,7 +233,7 @@ func runExtensionTaskNews(t *conformance.Trial) error {
 		params, _ := rawjson.Object(sub.Ack.Members["params"])
 		agreed, _ := rawjson.Object(params["notifications"])
 		if sub.Ack.Method() != mcp.MethodSubscriptionsAcknowledged || agreed["taskIds"] == nil || string(agreed["taskIds"]) == "[]" {
-			rule.SkipAll(t, conformance.SkipNotDeclared, "no news of tasks")
+			t.SkipRest(conformance.SkipNotDeclared, "no news of tasks")
 			return true, sub.End(t)
 		}
 		var ids []string

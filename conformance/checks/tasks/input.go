@@ -11,7 +11,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/asked"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -46,7 +45,7 @@ func answerInput(t *conformance.Trial, s *wire.Session, id string, state lists.E
 		}
 	}
 	if !t.Check("TASK-09/requests", len(requests) > 0 && fault == "", "requests for what the client declares", "inputRequests is %s %s", rawjson.OrAbsent(state["inputRequests"]), fault) {
-		rule.SkipAll(t, conformance.SkipPrerequisite, "nothing to answer")
+		t.SkipRest(conformance.SkipPrerequisite, "nothing to answer")
 		return nil
 	}
 	update := func(responses map[string]any) (wire.Answer, error) {

@@ -8,7 +8,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/message"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/official"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -52,7 +51,8 @@ func runSetLevel(t *conformance.Trial) error {
 		}
 	}
 	t.Check("LOG-01/levels", fault == "", "an empty result for each", "%s", fault)
-	for id, level := range rule.Pairs("LOG-01/unknown", "loud", "LOG-01/capitals", "ERROR") {
+	for _, each := range [][2]string{{"LOG-01/unknown", "loud"}, {"LOG-01/capitals", "ERROR"}} {
+		id, level := each[0], each[1]
 		t.Step(s)
 		a, err := s.Request(t.Ctx, mcp.MethodLoggingSetLevel, map[string]any{"level": level})
 		t.Check(id, a.HasCode(err, wire.CodeInvalidParams), "error -32602", a.OrError(err))

@@ -30,7 +30,8 @@ A, MAY: it holds
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	got, err := Complete([]conformance.Scenario{{ID: "A", Last: true}, {ID: "PING", Needs: conformance.Needs{Capability: "x"}}}, whole)
+	own := []conformance.Check{{ID: "B", Title: "of a table"}}
+	got, err := Complete([]conformance.Scenario{{ID: "A", Last: true}, {ID: "PING", Needs: conformance.Needs{Capability: "x"}}, {ID: "B", Area: "base", Checks: own}}, whole)
 	require.NoError(t, err)
 	require.Equal(t, []conformance.Scenario{
 		{
@@ -47,6 +48,7 @@ func TestComplete(t *testing.T) {
 			ID: "A", Area: "base", Title: "one more", Last: true,
 			Checks: []conformance.Check{{ID: "A", Title: "it holds", Level: conformance.May, Spec: conformance.Spec{Section: "basic", Quote: "a sentence"}}},
 		},
+		{ID: "B", Area: "base", Checks: own},
 	}, got)
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
 
@@ -80,7 +79,7 @@ func (tb Table) scenario() conformance.Scenario {
 		if st.Word == "" {
 			continue
 		}
-		c := rule.Required(tb.CheckID(st), tb.requirement(st), st.Title)
+		c := conformance.Check{ID: tb.CheckID(st), Title: st.Title, Level: conformance.Must, Spec: conformance.Spec{Seed: tb.requirement(st)}}
 		if st.House {
 			c.Level, c.House = conformance.Should, conformance.Must
 		}
@@ -150,13 +149,6 @@ func (tb *Table) run(t *conformance.Trial) error {
 		}
 	}
 	return nil
-}
-
-// SkipRest skips what is not decided yet.
-func (r *Run) SkipRest(reason conformance.SkipReason, detail string) {
-	for _, c := range r.Scenario.Checks {
-		r.Skip(c.ID, reason, detail)
-	}
 }
 
 // take makes the call of a step, decides its check and returns the answer.

@@ -11,90 +11,24 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance/internal/idorder"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/lists"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
-
-const AreaIDs = "ids"
 
 // artifactIDScenarios judge get_next_available_id and reserve_id_range. Each
 // counts in a project of its own.
 func artifactIDScenarios() []conformance.Scenario {
 	needs := workflowNeeds()
 	return []conformance.Scenario{
-		{
-			ID: "S0-NEXT-01", Area: AreaIDs, Title: "the next id", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-NEXT-01/result", "S0-NEXT-01", `after US-070 comes {success, "backlog_story", "US-071"}`),
-				rule.Required("S0-NEXT-01/registry", "S0-NEXT-01", "and after that US-072"),
-				rule.Required("S0-NEXT-02", "S0-NEXT-02", "the first id of a project and a type is -001"),
-				rule.Required("S0-NEXT-03", "S0-NEXT-03", "after US-999 comes US-1000"),
-				rule.Required("S0-NEXT-06", "S0-NEXT-06", "two projects, and two types, have sequences of their own"),
-			},
-			Run: runNextIDs,
-		},
-		{
-			ID: "S0-NEXT-04", Area: AreaIDs, Title: "an unknown type", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-NEXT-04/refused", "S0-NEXT-04", "an unknown artifact_type is -32602"),
-				rule.Required("S0-NEXT-04/reserve", "S0-NEXT-04", "and so it is for a range"),
-			},
-			Run: runNextUnknown,
-		},
-		{
-			ID: "S0-NEXT-05", Area: AreaIDs, Title: "50 ids at once", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-NEXT-05", "S0-NEXT-05", "50 parallel calls give 50 consecutive ids, none twice")},
-			Run:    runNextParallel,
-		},
-		{
-			ID: "S0-RES-01", Area: AreaIDs, Title: "a range of ids", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-RES-01/ids", "S0-RES-01", "three ids come in a row after the last"),
-				rule.Required("S0-RES-01/result", "S0-RES-01", `the result has a reservation UUID and artifact_type "hls"`),
-			},
-			Run: runReserve,
-		},
-		{
-			ID: "S0-RES-02", Area: AreaIDs, Title: "the size of a range", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-RES-02/outside", "S0-RES-02", "a count of 0, 101 or -1 is -32602"),
-				rule.Required("S0-RES-02/type", "S0-RES-02", `a count of 1.5 or "3" is -32602`),
-				rule.Required("S0-RES-02/inside", "S0-RES-02", "a count of 1 and one of 100 are taken"),
-			},
-			Run: runReserveSizes,
-		},
-		{
-			ID: "S0-RES-03", Area: AreaIDs, Title: "ranges at once", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-RES-03/ranges", "S0-RES-03", "5 parallel ranges of 6 are contiguous and have no id in common"),
-				rule.Required("S0-RES-03/counter", "S0-RES-03", "the next id after them is 031"),
-			},
-			Run: runReserveParallel,
-		},
-		{
-			ID: "S0-RES-04", Area: AreaIDs, Title: "ids and ranges at once", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-RES-04", "S0-RES-04", "a mixture of both in parallel gives no id twice")},
-			Run:    runReserveMixed,
-		},
-		{
-			ID: "S0-NEXT-07", Area: AreaIDs, Title: "the ID service fails", Needs: onServices(),
-			Checks: []conformance.Check{
-				rule.Required("S0-NEXT-07/error", "S0-NEXT-07", "a service that fails is -32603"),
-				rule.Required("S0-NEXT-07/once", "S0-NEXT-07", "the request is not repeated: it may have taken a number"),
-				rule.Required("S0-NEXT-04/no-request", "S0-NEXT-04", "an unknown type does not reach the service"),
-				rule.Required("S0-RES-02/no-request", "S0-RES-02", "a count out of range does not reach the service"),
-			},
-			Run: runNextFails,
-		},
-		{
-			ID: "S0-DEP-01", Area: AreaIDs, Title: "a tool that has been replaced", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-DEP-01/list", "S0-DEP-01", "resolve_artifact_path is not listed, or is said to be deprecated"),
-				rule.Required("S0-DEP-01/call", "S0-DEP-01", "a call of it is -32602 and, where it is listed, names approve_artifact"),
-			},
-			Run: runDeprecated,
-		},
+		{ID: "S0-NEXT-01", Needs: needs, Run: runNextIDs},
+		{ID: "S0-NEXT-04", Needs: needs, Run: runNextUnknown},
+		{ID: "S0-NEXT-05", Needs: needs, Run: runNextParallel},
+		{ID: "S0-RES-01", Needs: needs, Run: runReserve},
+		{ID: "S0-RES-02", Needs: needs, Run: runReserveSizes},
+		{ID: "S0-RES-03", Needs: needs, Run: runReserveParallel},
+		{ID: "S0-RES-04", Needs: needs, Run: runReserveMixed},
+		{ID: "S0-NEXT-07", Needs: onServices(), Run: runNextFails},
+		{ID: "S0-DEP-01", Needs: needs, Run: runDeprecated},
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/wait"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 )
@@ -173,78 +172,19 @@ func (r restReply) member(name string) map[string]json.RawMessage {
 	return m
 }
 
-const AreaTaskAPI = "tasks_api"
-
 // taskServiceScenarios judge the Task Tracking service of a server, where it
 // can be reached. Each works in projects of its own.
 func taskServiceScenarios() []conformance.Scenario {
 	needs := workflowNeeds()
 	needs.REST = true
 	return []conformance.Scenario{
-		{
-			ID: "S0-TASKAPI-01", Area: AreaTaskAPI, Title: "the next task", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-01/oldest", "S0-TASKAPI-01", "GET /tasks/next gives the oldest pending task of the project"),
-				rule.Required("S0-TASKAPI-01/members", "S0-TASKAPI-01", "the task has its ids, generator, status, description, inputs_json and created_at"),
-				rule.Required("S0-TASKAPI-02", "S0-TASKAPI-02", "a project without tasks gets 200 with task null and a message"),
-				rule.Required("S0-TASKAPI-03", "S0-TASKAPI-03", "without a project it is 400 Missing required parameter: project"),
-			},
-			Run: runTaskNext,
-		},
-		{
-			ID: "S0-TASKAPI-04", Area: AreaTaskAPI, Title: "the status of a task", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-04/started", "S0-TASKAPI-04", "in_progress sets started_at"),
-				rule.Required("S0-TASKAPI-04/completed", "S0-TASKAPI-04", "completed sets completed_at and keeps the notes"),
-				rule.Required("S0-TASKAPI-05/back", "S0-TASKAPI-05", "completed → pending is 400 Invalid status transition"),
-				rule.Required("S0-TASKAPI-05/skip", "S0-TASKAPI-05", "pending → completed is 400 Invalid status transition"),
-				rule.Required("S0-TASKAPI-05/unknown", "S0-TASKAPI-05", "an unknown status is 400"),
-				rule.Required("S0-TASKAPI-05/unchanged", "S0-TASKAPI-05", "a refused change leaves the task as it was"),
-				rule.Required("S0-TASKAPI-06", "S0-TASKAPI-06", "an unknown task is 404 Task not found"),
-			},
-			Run: runTaskStatus,
-		},
-		{
-			ID: "S0-TASKAPI-07", Area: AreaTaskAPI, Title: "the list of tasks", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-07/project", "S0-TASKAPI-07", "a list has the tasks of its project alone, and counts them"),
-				rule.Required("S0-TASKAPI-07/status", "S0-TASKAPI-07", "a status narrows it"),
-				rule.Required("S0-TASKAPI-11", "S0-TASKAPI-11", "input_artifact_id finds the tasks that depend on an artifact"),
-			},
-			Run: runTaskList,
-		},
-		{
-			ID: "S0-TASKAPI-08", Area: AreaTaskAPI, Title: "a batch of tasks", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-08/created", "S0-TASKAPI-08", "a batch is 201 with tasks_added and the ids"),
-				rule.Required("S0-TASKAPI-08/unique", "S0-TASKAPI-08", "the ids of tasks are unique across projects"),
-				rule.Required("S0-TASKAPI-09", "S0-TASKAPI-09", "a batch with one bad task inserts nothing"),
-				rule.Required("S0-TASKAPI-10", "S0-TASKAPI-10", `a task for an artifact in the queue is 400 "Task validation failed: artifact_id … already exists in queue"`),
-				rule.Required("S0-TASKAPI-14/malformed", "S0-TASKAPI-14", "malformed JSON is 400"),
-			},
-			Run: runTaskBatch,
-		},
-		{
-			ID: "S0-TASKAPI-16", Area: AreaTaskAPI, Title: "two workers", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-TASKAPI-16", "S0-TASKAPI-16", "of two workers that start one task at once one loses, with 409 or 400")},
-			Run:    runTaskWorkers,
-		},
-		{
-			ID: "S0-TASKAPI-12", Area: AreaTaskAPI, Title: "what only the database shows", Needs: wanting(needs, "a look into the database"),
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-12", "S0-TASKAPI-12", "the query for tasks without a mandatory input works"),
-				rule.Required("S0-TASKAPI-13", "S0-TASKAPI-13", "the database itself refuses an unknown status"),
-				rule.Required("S0-DB-01", "S0-DB-01", "the schema has the columns and indexes of the seed"),
-				rule.Required("S0-DB-02", "S0-DB-02", "migrations can run twice, and the data survive a restart"),
-			},
-		},
-		{
-			ID: "S0-TASKAPI-14-DOWN", Area: AreaTaskAPI, Title: "the database is down", Needs: wanting(needs, "a database that can be taken away"),
-			Checks: []conformance.Check{
-				rule.Required("S0-TASKAPI-14/down", "S0-TASKAPI-14", "a database that is down is 500 or 503 with a message that says nothing of it"),
-				rule.Required("S0-ERR-01", "S0-ERR-01", "each row of the exception table has its code and message"),
-			},
-		},
+		{ID: "S0-TASKAPI-01", Needs: needs, Run: runTaskNext},
+		{ID: "S0-TASKAPI-04", Needs: needs, Run: runTaskStatus},
+		{ID: "S0-TASKAPI-07", Needs: needs, Run: runTaskList},
+		{ID: "S0-TASKAPI-08", Needs: needs, Run: runTaskBatch},
+		{ID: "S0-TASKAPI-16", Needs: needs, Run: runTaskWorkers},
+		{ID: "S0-TASKAPI-12", Needs: wanting(needs, "a look into the database")},
+		{ID: "S0-TASKAPI-14-DOWN", Needs: wanting(needs, "a database that can be taken away")},
 	}
 }
 

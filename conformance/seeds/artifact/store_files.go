@@ -14,7 +14,6 @@ import (
 
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
 )
@@ -26,60 +25,14 @@ func storeFileScenarios() []conformance.Scenario {
 	started := needs
 	started.Process = true
 	return []conformance.Scenario{
-		{
-			ID: "S0-STORE-02", Area: AreaStore, Title: "the file of a document", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-STORE-02", "S0-STORE-02", "the file equals the input byte for byte")},
-			Run:    runFileContent,
-		},
-		{
-			ID: "S0-STORE-03", Area: AreaStore, Title: "the metadata of a document", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-STORE-03/keys", "S0-STORE-03", "the metadata have exactly the 8 keys"),
-				rule.Required("S0-STORE-03/values", "S0-STORE-03", "the metadata have the values of the document"),
-				rule.Required("S0-STORE-03/size", "S0-STORE-03", "size_bytes counts bytes, not characters"),
-				rule.Required("S0-STORE-07", "S0-STORE-07", "a document without a parent is stored with parent_id null"),
-			},
-			Run: runFileMetadata,
-		},
-		{
-			ID: "S0-STORE-04", Area: AreaStore, Title: "a folder that is not there", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-STORE-04", "S0-STORE-04", "the folder of a type is made when it is missing")},
-			Run:    runFileFolder,
-		},
-		{
-			ID: "S0-STORE-08", Area: AreaStore, Title: "a store that cannot be finished", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-STORE-08/error", "S0-STORE-08", "a file that cannot be put in its place is an error"),
-				rule.Required("S0-STORE-08/clean", "S0-STORE-08", "no temporary file is left"),
-			},
-			Run: runFileBlocked,
-		},
-		{
-			ID: "S0-STORE-09", Area: AreaStore, Title: "readers during writes", Needs: needs,
-			Checks: []conformance.Check{rule.Required("S0-STORE-09", "S0-STORE-09", "a reader during 200 overwrites never sees part of a file")},
-			Run:    runFileReaders,
-		},
-		{
-			ID: "S0-STORE-10", Area: AreaStore, Title: "a folder that may not be written", Needs: started,
-			Checks: []conformance.Check{rule.Required("S0-STORE-10", "S0-STORE-10", "a read-only folder is -32000 Permission denied")},
-			Run:    runFileReadOnly,
-		},
-		{
-			ID: "S0-STORE-13", Area: AreaStore, Title: "an id that climbs", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-STORE-13/refused", "S0-STORE-13", "an id with a path in it is refused with -32602"),
-				rule.Required("S0-STORE-13/outside", "S0-STORE-13", "nothing is written outside the artifacts folder"),
-			},
-			Run: runFileTraversal,
-		},
-		{
-			ID: "S0-STORE-16", Area: AreaStore, Title: "stores of one document at once", Needs: needs,
-			Checks: []conformance.Check{
-				rule.Required("S0-STORE-16/whole", "S0-STORE-16", "the file is one of the inputs"),
-				rule.Required("S0-STORE-16/match", "S0-STORE-16", "the metadata belong to the same input"),
-			},
-			Run: runFileParallel,
-		},
+		{ID: "S0-STORE-02", Needs: needs, Run: runFileContent},
+		{ID: "S0-STORE-03", Needs: needs, Run: runFileMetadata},
+		{ID: "S0-STORE-04", Needs: needs, Run: runFileFolder},
+		{ID: "S0-STORE-08", Needs: needs, Run: runFileBlocked},
+		{ID: "S0-STORE-09", Needs: needs, Run: runFileReaders},
+		{ID: "S0-STORE-10", Needs: started, Run: runFileReadOnly},
+		{ID: "S0-STORE-13", Needs: needs, Run: runFileTraversal},
+		{ID: "S0-STORE-16", Needs: needs, Run: runFileParallel},
 	}
 }
 

@@ -18,9 +18,3 @@ const (
 
 // Tools are all of them.
 var Tools = []string{ToolValidate, ToolStore, ToolApprove, ToolAddTask, ToolNextID, ToolReserve}
-
-// The areas of the first two tools in a report.
-const (
-	AreaValidate = ToolValidate
-	AreaStore    = ToolStore
-)

@@ -13,7 +13,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/overhttp"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -32,53 +31,27 @@ const (
 func coeLimitScenarios() []conformance.Scenario {
 	overHTTP := coeReading()
 	overHTTP.Transport = wire.TransportHTTP
-	limited := func(id, req, title string) conformance.Check {
-		c := rule.Required(id, req, title)
-		c.Level, c.House = conformance.Should, conformance.Must
-		return c
-	}
 	return []conformance.Scenario{
-		{
-			ID: "S1-RATE-03", Area: Area, Title: "an agent that calls too fast", Needs: coeNeeds(ToolTicket),
-			Checks: []conformance.Check{
-				rule.Required("S1-RATE-03/ten", "S1-RATE-03", "ten calls in a second pass"),
-				limited("S1-RATE-03/refused", "S1-RATE-03", "the eleventh is refused with 429"),
-				limited("S1-RATE-03/data", "S1-RATE-03", "data has limit, remaining 0, reset, retry_after_seconds and scope burst"),
-				limited("S1-RATE-03/envelope", "S1-RATE-03", "a later tool is refused with RATE_LIMIT and retry_after_seconds"),
-				limited("S1-ERR-04/rate", "S1-ERR-04", "RATE_LIMIT is MEDIUM, retryable, P2_DELAYED and logged as WARN"),
-				rule.Required("S1-RATE-07", "S1-RATE-07", "another agent is not affected"),
-			},
-			Run: runBurst,
-		},
-		{
-			ID: "S1-RATE-04", Area: Area, Title: "headers of the rate limits", Needs: overHTTP,
-			Checks: []conformance.Check{
-				limited("S1-RATE-04/limit", "S1-RATE-04", "X-RateLimit-Limit is 100"),
-				limited("S1-RATE-04/remaining", "S1-RATE-04", "X-RateLimit-Remaining falls by one with each call"),
-				limited("S1-RATE-04/reset", "S1-RATE-04", "X-RateLimit-Reset is a Unix time to come"),
-				limited("S1-RATE-06", "S1-RATE-06", "refused calls do not consume capacity"),
-				limited("S1-RATE-04/retry-after", "S1-RATE-04", "a refusal has Retry-After, and the status 200"),
-			},
-			Run: runRateHeaders,
-		},
-		controlled("S1-RATE-01", "a hundred calls in a minute", "a clock", "the 101st call of an agent in a minute is refused"),
-		controlled("S1-RATE-02", "five hundred calls in a minute", "a clock", "the 501st call of all agents in a minute is refused with scope global"),
-		controlled("S1-RATE-05", "the window slides", "a clock", "capacity returns 60 s after the first call"),
-		controlled("S1-ASK-10", "an answer team that is too slow", "a clock", "askQuestion is TIMEOUT after 30 s, with retry_after 10 and the way to a ticket"),
-		controlled("S1-IMM-04", "a wait that is cancelled", "a look into the server", "the wait ends at once"),
-		controlled("S1-OBS-06", "observations and the end of the server", "the server's database", "an observation v1.1 is stored before the server ends"),
-		controlled("S1-SEC-01", "agents that may only read", "an agent with the permission to read only", "a tool that writes is refused with AUTH_ERROR or 403"),
-		controlled("S1-NEXT-13", "a long queue", "a run that measures", "getNextTask takes less than 100 ms with 1,000 tasks"),
-		controlled("S1-PERF-01", "how long tools take", "a run that measures", "getNextTask, reportTaskDone, askQuestion and reportObservation take no longer than S1 says"),
+		{ID: "S1-RATE-03", Needs: coeNeeds(ToolTicket), Run: runBurst},
+		{ID: "S1-RATE-04", Needs: overHTTP, Run: runRateHeaders},
+		controlled("S1-RATE-01", "a clock"),
+		controlled("S1-RATE-02", "a clock"),
+		controlled("S1-RATE-05", "a clock"),
+		controlled("S1-ASK-10", "a clock"),
+		controlled("S1-IMM-04", "a look into the server"),
+		controlled("S1-OBS-06", "the server's database"),
+		controlled("S1-SEC-01", "an agent with the permission to read only"),
+		controlled("S1-NEXT-13", "a run that measures"),
+		controlled("S1-PERF-01", "a run that measures"),
 	}
 }
 
 // controlled is a requirement of the family that no subject offers the means to
 // judge.
-func controlled(id, title, control, check string) conformance.Scenario {
+func controlled(id, control string) conformance.Scenario {
 	needs := coeReading()
 	needs.Control = control
-	return conformance.Scenario{ID: id, Area: Area, Title: title, Needs: needs, Checks: []conformance.Check{rule.Required(id, id, check)}}
+	return conformance.Scenario{ID: id, Needs: needs}
 }
 
 // asAgent returns the parameters of a call as an agent.

@@ -9,7 +9,6 @@ import (
 	"github.com/mainstay-mcp/mainstay/conformance"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/probe"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/rawjson"
-	"github.com/mainstay-mcp/mainstay/conformance/internal/rule"
 	"github.com/mainstay-mcp/mainstay/conformance/internal/table"
 	"github.com/mainstay-mcp/mainstay/conformance/wire"
 	"github.com/mainstay-mcp/mainstay/mcp"
@@ -33,38 +32,11 @@ func coeTransportScenarios() []conformance.Scenario {
 		return "", err
 	}
 	return append(table.Scenarios(orchestrated),
-		conformance.Scenario{
-			ID: "S1-TRANS-01", Area: Area, Title: "tools as methods", Needs: coeNeeds(), Until: mcp.LatestSession,
-			Checks: []conformance.Check{
-				rule.Required("S1-TRANS-01", "S1-TRANS-01", "getNextTask as a method is answered with the bare payload"),
-				rule.Required("S1-TRANS-02/payload", "S1-TRANS-02", "tools/call of the same name gives the same payload"),
-				rule.Required("S1-TRANS-02/error", "S1-TRANS-02", "and the same error"),
-				rule.Required("S1-TRANS-02/structured", "S1-TRANS-02", "structuredContent, when there is one, is that payload"),
-			},
-			Run: runDirect,
-		},
-		conformance.Scenario{
-			ID: "S1-TRANS-01-COLD", Area: Area, Title: "methods without a handshake", Needs: lines, Until: mcp.LatestSession,
-			Checks: []conformance.Check{rule.Required("S1-TRANS-01/cold", "S1-TRANS-01", "a method is answered on a line, without a handshake before it")},
-			Run:    runCold,
-		},
-		conformance.Scenario{
-			ID: "S1-TRANS-04", Area: Area, Title: "text in pieces", Needs: lines,
-			Checks: []conformance.Check{rule.Required("S1-TRANS-04", "S1-TRANS-04", "a character whose bytes are written apart arrives whole")},
-			Run:    runSplitText,
-		},
-		conformance.Scenario{
-			ID: "S1-TICKET-06", Area: Area, Title: "tickets at the same time", Needs: coeNeeds(ToolTicket),
-			Checks: []conformance.Check{rule.Required("S1-TICKET-06", "S1-TICKET-06", "twenty tickets made at once have twenty ids")},
-			Run:    runManyTickets,
-		},
-		conformance.Scenario{
-			ID: "S1-ADMIN-01", Area: Area, Title: "tools of administrators", Needs: coeReading(),
-			Checks: []conformance.Check{{
-				ID: "S1-ADMIN-01", Title: "clearQueue and resetPlan are not listed unless asked for", Level: conformance.Should, House: conformance.Must, Spec: rule.Seed("S1-ADMIN-01"),
-			}},
-			Run: runAdmin,
-		},
+		conformance.Scenario{ID: "S1-TRANS-01", Needs: coeNeeds(), Run: runDirect},
+		conformance.Scenario{ID: "S1-TRANS-01-COLD", Needs: lines, Run: runCold},
+		conformance.Scenario{ID: "S1-TRANS-04", Needs: lines, Run: runSplitText},
+		conformance.Scenario{ID: "S1-TICKET-06", Needs: coeNeeds(ToolTicket), Run: runManyTickets},
+		conformance.Scenario{ID: "S1-ADMIN-01", Needs: coeReading(), Run: runAdmin},
 	)
 }
 
