@@ -84,7 +84,8 @@ func TestCachePartition_CACHE_05_OfTheHeaders(t *testing.T) {
 			kept = client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: store}})
 		}
 		for i, who := range []string{"alice", "bob", "alice", "bob"} {
-			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, Header: http.Header{"Authorization": {who}}}, client.WithCache(client.CacheConfig{NoPreload: true}), kept)
+			c, err := client.Connect(t.Context(), &transport.HTTP{URL: url, Header: http.Header{"Authorization": {who}}},
+				client.WithProtocolVersion("2026-07-28"), client.WithCache(client.CacheConfig{NoPreload: true}), kept)
 			require.NoError(t, err)
 			getSchema(t, c, "of-"+who)
 			require.EqualValues(t, min(i+1, 2), lists.Load(), "each asks once")

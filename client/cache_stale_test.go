@@ -293,25 +293,25 @@ func TestPageHasItsOwnBound(t *testing.T) {
 // the server gave lasts (pain 30).
 func TestStoreSparesTheList(t *testing.T) {
 	t.Parallel()
-	s := newLone(t)
-	defer s.mem.Close()
-	s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
-	durable := client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}}})
-	whose := client.WithCache(client.CacheConfig{Partition: "me"})
-	first, err := s.dial(durable, whose)
-	require.NoError(t, err)
-	st, ok := first.CacheStatus()
-	require.True(t, ok && st.Fresh)
-	require.NoError(t, first.Close())
-	require.Eventually(t, func() bool {
-		before := len(s.of("tools/list"))
+	synctest.Test(t, func(t *testing.T) {
+		s := newLone(t)
+		defer s.mem.Close()
+		s.result("tools/list", `{`+aMinute+`,"tools":[`+aTool+`]}`)
+		durable := client.WithCache(client.CacheConfig{Settings: toolcache.Settings{Durable: &toolcache.FileStore{Dir: t.TempDir() + "/tools"}}})
+		whose := client.WithCache(client.CacheConfig{Partition: "me"})
+		first, err := s.dial(durable, whose)
+		require.NoError(t, err)
+		st, ok := first.CacheStatus()
+		require.True(t, ok && st.Fresh)
+		require.NoError(t, first.Close())
+		synctest.Wait() // it is written, which Close does not wait for
 		next, err := s.dial(durable, whose)
 		require.NoError(t, err)
 		_, err = next.CallTool(t.Context(), "echo", hello)
 		require.NoError(t, err)
 		require.NoError(t, next.Close())
-		return len(s.of("tools/list")) == before
-	}, time.Minute, 10*time.Millisecond, "once it is written, which nobody waits for")
+		require.Len(t, s.of("tools/list"), 1)
+	})
 }
 
 // F16: what a server may say of how long a list may be kept.

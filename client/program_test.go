@@ -75,13 +75,16 @@ var programs = map[string]func(){
 		})
 	},
 	"chatters": func() {
-		go func() {
-			<-time.After(200 * time.Millisecond)
-			for {
-				fmt.Println("chatter")
+		serveLines(func(req jsonrpc.Request) string {
+			if req.Method == "ping" {
+				go func() {
+					for {
+						fmt.Println("chatter")
+					}
+				}()
 			}
-		}()
-		serveLines(nil)
+			return ""
+		})
 	},
 	"chatty": func() {
 		serveLines(func(jsonrpc.Request) string {

@@ -78,6 +78,7 @@ func TestChatteringProgramIsStartedAgain(t *testing.T) {
 			}
 		}))
 	require.NoError(t, err)
+	_ = c.Ping(t.Context()) // with which it begins
 	for e := range falls {
 		if e.To == client.StateRestarting {
 			require.ErrorContains(t, e.Cause, "must log to stderr")
