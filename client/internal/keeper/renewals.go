@@ -90,7 +90,7 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	}
 	g := newGap(nil)
 	k.gap.Store(g)
-	if !k.set.Life.Go(func() { k.try(g, began) }) {
+	if !k.set.Life.Go(func() { k.try(g, lost, began) }) {
 		g.err = life.ErrClosed()
 		k.gap.Store(nil)
 		close(g.over)
@@ -99,9 +99,9 @@ func (k *Keeper) begin(lost *link.Link) (*gap, error) {
 	return g, nil
 }
 
-// try is one try. It belongs to no caller that waits for it: one that gives up
-// does not end it for the others.
-func (k *Keeper) try(g *gap, began time.Time) {
+// try is one try to replace the session of lost. It belongs to no caller that waits
+// for it: one that gives up does not end it for the others.
+func (k *Keeper) try(g *gap, lost *link.Link, began time.Time) {
 	before := k.set.Links.Agreed()
 	k.set.Enter(life.Restarting, errSessionGone, 0)
 	err := k.open()
@@ -114,7 +114,7 @@ func (k *Keeper) try(g *gap, began time.Time) {
 		k.move(nil, life.Held, err, held)
 		k.set.Log.Warn("[MCP] the session was lost and no new one could be opened", "server", k.set.Server, "error", err)
 		if k.set.Renewals.Wanted() {
-			k.Persist(k.set.Links.Load())
+			k.Persist(lost) // the live link may be another by now, that is good
 		}
 		return
 	}
